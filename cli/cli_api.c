@@ -22,15 +22,16 @@
 
 static const char *or_environment(const char *given, const char *name)
 {
-    const char *value = given && *given ? given : getenv(name);
-    return value && *value ? value : NULL;
+    const char *value = given != NULL && *given ? given : getenv(name);
+    return value != NULL && *value ? value : NULL;
 }
 
 /* http(s)://HOST, maybe with a port and a path, or HOST:PORT. */
 static bool is_address(const char *text)
 {
-    const char *scheme = strstr(text, "://"), *host = scheme ? scheme + 3 : text;
-    if (scheme && strncasecmp(text, "http://", 7) != 0 && strncasecmp(text, "https://", 8) != 0)
+    const char *scheme = strstr(text, "://"), *host = scheme != NULL ? scheme + 3 : text;
+    if (scheme != NULL && strncasecmp(text, "http://", 7) != 0 &&
+        strncasecmp(text, "https://", 8) != 0)
         return false;
     for (const char *c = text; *c; c++)
         if (*c <= ' ' || *c == 0x7f)
@@ -45,32 +46,32 @@ static bool is_address(const char *text)
         if (number == 0 || number > 65535)
             return false;
     }
-    return n > 0 && (scheme || port) && (*rest == '\0' || *rest == '/');
+    return n > 0 && (scheme != NULL || port) && (*rest == '\0' || *rest == '/');
 }
 
-static int init_url(struct api *api, const struct cli_collector *c)
+static int url_init(struct api *api, const struct cli_collector *c)
 {
     const char *url = or_environment(c->url, "SKEIN_COLLECTOR");
-    if (!url)
+    if (url == NULL)
         url = COLLECTOR_DEFAULT;
     size_t n = strlen(url);
     while (n > 0 && url[n - 1] == '/')
         n--;
     bool scheme = strstr(url, "://") != NULL;
-    if (n >= sizeof(api->url) - sizeof("http://")) {
-        say_error("--collector: the URL is longer than %zu characters", sizeof(api->url));
+    if (n >= sizeof api->url - sizeof "http://") {
+        say_error("--collector: the URL is longer than %zu characters", sizeof api->url);
         return CLI_USAGE;
     }
     if (!is_address(url)) {
         say_error("%s: %s is no collector's address: give http://HOST:PORT, https://HOST or "
                   "HOST:PORT",
-                  c->url && *c->url ? "--collector" : "SKEIN_COLLECTOR", url);
+                  c->url != NULL && *c->url ? "--collector" : "SKEIN_COLLECTOR", url);
         return CLI_USAGE;
     }
-    snprintf(api->url, sizeof(api->url), "%s%.*s", scheme ? "" : "http://", (int)n, url);
+    snprintf(api->url, sizeof api->url, "%s%.*s", scheme ? "" : "http://", (int)n, url);
     api->collector = api->url;
     api->ca_file = or_environment(c->ca_file, "SKEIN_CA");
-    if (c->ca_file && strncasecmp(api->url, "https://", 8) != 0) {
+    if (c->ca_file != NULL && strncasecmp(api->url, "https://", 8) != 0) {
         say_error("--ca is for https, and the collector is %s", api->url);
         return CLI_USAGE;
     }
@@ -78,49 +79,49 @@ static int init_url(struct api *api, const struct cli_collector *c)
 }
 
 /* The first line of a file that others may not read. CLI_OK, or CLI_FAILED. */
-static int read_token(const char *path, char *out, size_t out_bytes)
+static int token_read(const char *path, char *out, size_t out_bytes)
 {
     struct stat about;
     FILE *file = fopen(path, "re");
-    bool good = file && fstat(fileno(file), &about) == 0;
+    bool good = file != NULL && fstat(fileno(file), &about) == 0;
     if (!good) {
         say_error("--token-file: %s: %s", path, strerror(errno));
     } else if (about.st_mode & 07) {
         say_error("--token-file: %s: everybody on this machine may read it: chmod 600 it", path);
         good = false;
-    } else if (!fgets(out, (int)out_bytes, file)) {
+    } else if (fgets(out, (int)out_bytes, file) == NULL) {
         say_error("--token-file: %s: is empty", path);
         good = false;
     }
-    if (file)
+    if (file != NULL)
         fclose(file);
     out[strcspn(out, "\r\n")] = '\0';
     return good ? CLI_OK : CLI_FAILED;
 }
 
-static int init_token(struct api *api, const char *path)
+static int token_init(struct api *api, const char *path)
 {
     char line[160] = "";
-    const char *token = path ? line : getenv("SKEIN_TOKEN");
+    const char *token = path != NULL ? line : getenv("SKEIN_TOKEN");
     api->authorization[0] = '\0';
-    if (path && read_token(path, line, sizeof(line)) != CLI_OK)
+    if (path != NULL && token_read(path, line, sizeof line) != CLI_OK)
         return CLI_FAILED;
-    if (!token || (!*token && !path))
+    if (token == NULL || (!*token && path == NULL))
         return CLI_OK;
-    if (!*token || strlen(token) > 128 || strpbrk(token, " \t\r\n")) {
+    if (!*token || strlen(token) > 128 || strpbrk(token, " \t\r\n") != NULL) {
         say_error("%s is no token: it must be the one word that skeind printed",
-                  path ? path : "SKEIN_TOKEN");
+                  path != NULL ? path : "SKEIN_TOKEN");
         return CLI_FAILED;
     }
-    snprintf(api->authorization, sizeof(api->authorization), "Authorization: Bearer %s", token);
+    snprintf(api->authorization, sizeof api->authorization, "Authorization: Bearer %s", token);
     return CLI_OK;
 }
 
 int api_init(struct api *api, struct cli_collector collector)
 {
-    int status = init_url(api, &collector);
+    int status = url_init(api, &collector);
     if (status == CLI_OK)
-        status = init_token(api, collector.token_file);
+        status = token_init(api, collector.token_file);
     if (status != CLI_OK)
         return status;
     if (http_client_init() != SKEIN_OK) {
@@ -141,7 +142,7 @@ void api_segment(struct buf *path, const char *text)
     for (; *text; text++) {
         char c = *text;
         bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                     strchr("-._~", c);
+                     strchr("-._~", c) != NULL;
         if (plain)
             buf_put_u8(path, (uint8_t)c);
         else
@@ -151,9 +152,9 @@ void api_segment(struct buf *path, const char *text)
 
 void api_query(struct buf *path, const char *key, const char *value)
 {
-    if (!value || !*value)
+    if (value == NULL || !*value)
         return;
-    bool first = !path->data || !memchr(path->data, '?', path->len);
+    bool first = path->data == NULL || memchr(path->data, '?', path->len) == NULL;
     buf_printf(path, "%c%s=", first ? '?' : '&', key);
     api_segment(path, value);
 }
@@ -173,7 +174,7 @@ static void problem_detail(const struct http_response *response, char *detail, s
     char error[128];
     detail[0] = '\0';
     cJSON *problem =
-        json_parse((const char *)response->body.data, response->body.len, error, sizeof(error));
+        json_parse((const char *)response->body.data, response->body.len, error, sizeof error);
     const char *field = json_text_at(problem, "field");
     const char *words = json_text_at(problem, "detail");
     if (!*words)
@@ -200,7 +201,7 @@ int api_say_failure(const struct api *api, int status, const struct http_respons
                   untrusted ? ". Whom to trust: --ca FILE or SKEIN_CA" : "");
     } else {
         if (response->body.len)
-            problem_detail(response, detail, sizeof(detail));
+            problem_detail(response, detail, sizeof detail);
         const char *advice = "";
         if (response->status == 401)
             advice = api->authorization[0] ? ". The token is that of --token-file or SKEIN_TOKEN"
@@ -215,31 +216,31 @@ int api_say_failure(const struct api *api, int status, const struct http_respons
 static int answer_parse(const struct api *api, const struct http_response *response, cJSON **answer)
 {
     char error[256];
-    if (!answer || response->body.len == 0)
+    if (answer == NULL || response->body.len == 0)
         return CLI_OK;
     *answer =
-        json_parse((const char *)response->body.data, response->body.len, error, sizeof(error));
-    if (*answer)
+        json_parse((const char *)response->body.data, response->body.len, error, sizeof error);
+    if (*answer != NULL)
         return CLI_OK;
     say_error("collector %s answers with something that is no JSON (%s). Is it a skeind?",
               api->collector, error);
     return CLI_FAILED;
 }
 
-static int call(const struct api *api, const char *method, const char *path, const cJSON *body,
-                long also_good, cJSON **answer)
+static int request_call(const struct api *api, const char *method, const char *path,
+                        const cJSON *body, long also_good, cJSON **answer)
 {
     struct buf url = {0}, text = {0};
     struct http_response response;
     const char *headers[3] = {NULL};
     size_t header_count = 0;
     int exit_status = CLI_FAILED;
-    if (answer)
+    if (answer != NULL)
         *answer = NULL;
     api_url(api, path, &url);
     if (api->authorization[0])
         headers[header_count++] = api->authorization;
-    if (body) {
+    if (body != NULL) {
         headers[header_count++] = "Content-Type: application/json";
         json_print(body, &text);
     }
@@ -247,7 +248,7 @@ static int call(const struct api *api, const char *method, const char *path, con
                                    .url = text_of(&url),
                                    .ca_file = api->ca_file,
                                    .headers = headers,
-                                   .body = body ? text.data : NULL,
+                                   .body = body != NULL ? text.data : NULL,
                                    .body_bytes = text.len,
                                    .timeout_ms = REQUEST_TIMEOUT_MS};
     int status = url.status == SKEIN_OK ? text.status : url.status;
@@ -269,12 +270,12 @@ static int call(const struct api *api, const char *method, const char *path, con
 int api_call(const struct api *api, const char *method, const char *path, const cJSON *body,
              cJSON **answer)
 {
-    return call(api, method, path, body, 0, answer);
+    return request_call(api, method, path, body, 0, answer);
 }
 
 int api_get_ready(const struct api *api, const char *path, cJSON **answer)
 {
-    return call(api, "GET", path, NULL, 503, answer);
+    return request_call(api, "GET", path, NULL, 503, answer);
 }
 
 /* Moves the page's items to *items and copies its cursor. */
@@ -282,7 +283,7 @@ static void page_take(cJSON *page, cJSON *items, char *cursor, size_t cursor_byt
 {
     cJSON *from = cJSON_GetObjectItemCaseSensitive(page, "items");
     snprintf(cursor, cursor_bytes, "%s", json_text_at(page, "next_cursor"));
-    while (cJSON_IsArray(from) && from->child)
+    while (cJSON_IsArray(from) && from->child != NULL)
         cJSON_AddItemToArray(items, cJSON_DetachItemViaPointer(from, from->child));
 }
 
@@ -297,19 +298,19 @@ int api_list(const struct api *api, const char *path, uint64_t limit, cJSON **it
         char page_limit[24];
         cJSON *page = NULL;
         uint64_t want = limit && limit - count < PAGE ? limit - count : PAGE;
-        snprintf(page_limit, sizeof(page_limit), "%" PRIu64, want);
+        snprintf(page_limit, sizeof page_limit, "%" PRIu64, want);
         buf_printf(&page_path, "%s", path);
         api_query(&page_path, "limit", page_limit);
         api_query(&page_path, "cursor", cursor);
         int status = api_call(api, "GET", text_of(&page_path), NULL, &page);
         buf_fini(&page_path);
-        if (status != CLI_OK || !*items) {
+        if (status != CLI_OK || *items == NULL) {
             cJSON_Delete(page);
             cJSON_Delete(*items);
             *items = NULL;
             return status != CLI_OK ? status : CLI_FAILED;
         }
-        page_take(page, *items, cursor, sizeof(cursor));
+        page_take(page, *items, cursor, sizeof cursor);
         cJSON_Delete(page);
         uint64_t now = (uint64_t)cJSON_GetArraySize(*items);
         if (now == count && *cursor) /* a page without items but with a cursor would never end */

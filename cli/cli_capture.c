@@ -42,7 +42,7 @@ bool capture_running(const cJSON *capture)
 
 /* ---- showing ---- */
 
-static void put_field(struct buf *out, const char *title, const char *text)
+static void field_put(struct buf *out, const char *title, const char *text)
 {
     if (!*text)
         return;
@@ -51,11 +51,11 @@ static void put_field(struct buf *out, const char *title, const char *text)
     buf_printf(out, "\n");
 }
 
-static void put_losses(struct buf *out, const cJSON *reasons)
+static void capture_losses_put(struct buf *out, const cJSON *reasons)
 {
     const cJSON *reason;
     cJSON_ArrayForEach(reason, reasons) {
-        if (reason->string && cJSON_IsNumber(reason) && reason->valuedouble > 0) {
+        if (reason->string != NULL && cJSON_IsNumber(reason) && reason->valuedouble > 0) {
             buf_printf(out, "%-10s %.0f events: ", "lost", reason->valuedouble);
             text_put_safe(out, reason->string, strlen(reason->string));
             buf_printf(out, "\n");
@@ -63,7 +63,7 @@ static void put_losses(struct buf *out, const cJSON *reasons)
     }
 }
 
-static void put_groups(struct buf *out, const cJSON *capture)
+static void groups_put(struct buf *out, const cJSON *capture)
 {
     uint64_t groups = event_groups_get(&(struct json_reader){{0}}, capture, "groups");
     if (groups == 0)
@@ -73,26 +73,26 @@ static void put_groups(struct buf *out, const cJSON *capture)
     buf_printf(out, " are shown; all are stored\n");
 }
 
-static void put_summary(struct buf *out, const cJSON *capture, bool all_gaps)
+static void summary_put(struct buf *out, const cJSON *capture, bool all_gaps)
 {
-    put_field(out, "capture", json_text_at(capture, "capture"));
+    field_put(out, "capture", json_text_at(capture, "capture"));
     if (strcmp(json_text_at(capture, "incident"), json_text_at(capture, "capture")) != 0)
-        put_field(out, "incident", json_text_at(capture, "incident"));
-    put_field(out, "status", json_text_at(capture, "status"));
-    put_field(out, "trigger", json_text_at(capture, "trigger.type"));
-    put_field(out, "rule", json_text_at(capture, "trigger.rule"));
-    put_field(out, "reason", json_text_at(capture, "trigger.reason"));
-    put_field(out, "selector", json_text_at(capture, "selector"));
-    put_groups(out, capture);
-    put_field(out, "at", json_text_at(capture, "at"));
+        field_put(out, "incident", json_text_at(capture, "incident"));
+    field_put(out, "status", json_text_at(capture, "status"));
+    field_put(out, "trigger", json_text_at(capture, "trigger.type"));
+    field_put(out, "rule", json_text_at(capture, "trigger.rule"));
+    field_put(out, "reason", json_text_at(capture, "trigger.reason"));
+    field_put(out, "selector", json_text_at(capture, "selector"));
+    groups_put(out, capture);
+    field_put(out, "at", json_text_at(capture, "at"));
     buf_printf(out, "%-10s %s to %s\n", "window", json_text_at(capture, "window.from"),
                json_text_at(capture, "window.to"));
-    put_field(out, "finished", json_text_at(capture, "finished"));
+    field_put(out, "finished", json_text_at(capture, "finished"));
     buf_printf(out, "%-10s %" PRIu64 " of %" PRIu64 " events\n", "stored",
                json_u64_at(capture, "ledger.stored"), json_u64_at(capture, "ledger.produced"));
-    put_losses(out, json_at(capture, "ledger.reasons"));
+    capture_losses_put(out, json_at(capture, "ledger.reasons"));
     gaps_put(out, capture, all_gaps);
-    put_field(out, "verdict", json_text_at(capture, "verdict.text"));
+    field_put(out, "verdict", json_text_at(capture, "verdict.text"));
 }
 
 int capture_show(const cJSON *capture, bool all_gaps)
@@ -107,15 +107,15 @@ int capture_show(const cJSON *capture, bool all_gaps)
                                                   {"REASON", "reason", TABLE_TEXT},
                                                   {NULL, NULL, TABLE_TEXT}};
     struct buf out = {0};
-    put_summary(&out, capture, all_gaps);
+    summary_put(&out, capture, all_gaps);
     const cJSON *targets = json_at(capture, "targets");
-    if (cJSON_IsArray(targets) && targets->child)
+    if (cJSON_IsArray(targets) && targets->child != NULL)
         buf_printf(&out, "\n");
     bool written = out_write(&out);
     buf_fini(&out);
     if (!written)
         return CLI_FAILED;
-    if (!cJSON_IsArray(targets) || !targets->child)
+    if (!cJSON_IsArray(targets) || targets->child == NULL)
         return out_close();
     return table_print(targets, false, columns, "");
 }
@@ -140,7 +140,7 @@ static void interrupt_hear(void)
 }
 
 /* "[###...] 2 complete, 1 uploading" */
-static void show_progress(const cJSON *capture)
+static void capture_progress_show(const cJSON *capture)
 {
     struct buf line = {0}, words = {0};
     const cJSON *count;
@@ -148,7 +148,7 @@ static void show_progress(const cJSON *capture)
     if (!progress_seen())
         return;
     cJSON_ArrayForEach(count, json_at(capture, "target_counts")) {
-        if (!count->string || !cJSON_IsNumber(count) || !(count->valuedouble > 0))
+        if (count->string == NULL || !cJSON_IsNumber(count) || !(count->valuedouble > 0))
             continue;
         bool waits = strcmp(count->string, "pending") == 0 || strcmp(count->string, "sent") == 0 ||
                      strcmp(count->string, "capturing") == 0 ||
@@ -176,7 +176,7 @@ uint64_t capture_until_ns(const cJSON *capture)
     return clock_monotonic_ns() + (deadline_ns - now_ns) + CAPTURE_GRACE_NS;
 }
 
-static int stop(const struct api *api, const char *id, uint64_t *until_ns)
+static int capture_stop_until(const struct api *api, const char *id, uint64_t *until_ns)
 {
     struct buf path = {0};
     cJSON *capture = NULL;
@@ -200,13 +200,13 @@ int capture_wait(const struct api *api, const char *id, uint64_t until_monotonic
     while (status == CLI_OK) {
         if (stops && interrupted) {
             stops = false;
-            status = stop(api, id, &until_monotonic_ns);
+            status = capture_stop_until(api, id, &until_monotonic_ns);
         }
         if (status == CLI_OK)
             status = capture_get(api, id, capture);
         if (status != CLI_OK)
             break;
-        show_progress(*capture);
+        capture_progress_show(*capture);
         if (!capture_running(*capture))
             break;
         cJSON_Delete(*capture);

@@ -15,7 +15,7 @@
 /* ---- nearest name ---- */
 
 /* Letters to add, drop, change or swap; names longer than NAME_MAX_BYTES are never near. */
-static size_t distance(const char *a, const char *b)
+static size_t command_distance(const char *a, const char *b)
 {
     size_t rows[3][NAME_MAX_BYTES + 1];
     size_t na = strlen(a), nb = strlen(b);
@@ -44,7 +44,7 @@ const char *cli_nearest(const char *text, const char *const *names, size_t count
     const char *nearest = NULL;
     size_t least = strlen(text) / 3 + 2; /* further away it is another word */
     for (size_t i = 0; i < count; i++) {
-        size_t d = distance(text, names[i]);
+        size_t d = command_distance(text, names[i]);
         if (d < least) {
             least = d;
             nearest = names[i];
@@ -58,12 +58,13 @@ const char *cli_nearest(const char *text, const char *const *names, size_t count
 const char *cli_word(const struct cli_command *command)
 {
     const char *space = strchr(command->name, ' ');
-    return space ? space + 1 : command->name;
+    return space != NULL ? space + 1 : command->name;
 }
 
-static const struct cli_command *find_in(const struct cli_command *const *table, const char *word)
+static const struct cli_command *command_find_in(const struct cli_command *const *table,
+                                                 const char *word)
 {
-    for (; *table; table++)
+    for (; *table != NULL; table++)
         if (strcmp(cli_word(*table), word) == 0)
             return *table;
     return NULL;
@@ -72,14 +73,14 @@ static const struct cli_command *find_in(const struct cli_command *const *table,
 const struct cli_command *cli_find(const char *const *words, size_t count, size_t *used)
 {
     *used = 0;
-    const struct cli_command *found = count > 0 ? find_in(cli_commands, words[0]) : NULL;
-    if (!found)
+    const struct cli_command *found = count > 0 ? command_find_in(cli_commands, words[0]) : NULL;
+    if (found == NULL)
         return NULL;
     *used = 1;
     const struct cli_command *action =
-        found->actions && count > 1 ? find_in(found->actions, words[1]) : NULL;
+        found->actions != NULL && count > 1 ? command_find_in(found->actions, words[1]) : NULL;
     *used += action != NULL;
-    return action ? action : found;
+    return action != NULL ? action : found;
 }
 
 int cli_unknown(const char *text, const struct cli_command *of,
@@ -87,12 +88,13 @@ int cli_unknown(const char *text, const struct cli_command *of,
 {
     const char *names[COMMANDS_MAX];
     size_t count = 0;
-    for (; *table && count < COMMANDS_MAX; table++)
+    for (; *table != NULL && count < COMMANDS_MAX; table++)
         names[count++] = cli_word(*table);
     const char *near = cli_nearest(text, names, count);
-    say_error("%s%sunknown %s '%s'%s%s%s See: skein %s%s--help", of ? of->name : "", of ? ": " : "",
-              of ? "action" : "command", text, near ? "; did you mean '" : "", near ? near : "",
-              near ? "'?" : ".", of ? of->name : "", of ? " " : "");
+    say_error("%s%sunknown %s '%s'%s%s%s See: skein %s%s--help", of != NULL ? of->name : "",
+              of != NULL ? ": " : "", of != NULL ? "action" : "command", text,
+              near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
+              near != NULL ? "'?" : ".", of != NULL ? of->name : "", of != NULL ? " " : "");
     return CLI_USAGE;
 }
 
@@ -120,15 +122,15 @@ int cli_main(int argc, char **argv)
     }
     const struct cli_command *command =
         cli_find((const char *const *)(argv + 1), (size_t)argc - 1, &used);
-    if (!command)
+    if (command == NULL)
         return cli_unknown(argv[1], NULL, cli_commands);
-    if (command->actions && argc > 2 && asks_for_help(argv[2])) {
+    if (command->actions != NULL && argc > 2 && asks_for_help(argv[2])) {
         cli_command_help(command);
         return out_close();
     }
-    if (command->actions && argc > 2 && argv[2][0] != '-')
+    if (command->actions != NULL && argc > 2 && argv[2][0] != '-')
         return cli_unknown(argv[2], command, command->actions);
-    if (command->actions)
+    if (command->actions != NULL)
         command = command->actions[0];
     return cli_command_run(command, argc - (int)used, argv + used);
 }

@@ -8,8 +8,8 @@
 #include "buf.h"
 #include "cli.h"
 
-static void put(struct buf *out, const char *prefix, const char *head, const char *word,
-                const char *help)
+static void word_put(struct buf *out, const char *prefix, const char *head, const char *word,
+                     const char *help)
 {
     size_t n = strlen(head);
     if (strncmp(head, prefix, strlen(prefix) < n ? strlen(prefix) : n) != 0 ||
@@ -18,35 +18,36 @@ static void put(struct buf *out, const char *prefix, const char *head, const cha
     buf_printf(out, "%s%s\t%s\n", head, word, help);
 }
 
-static void put_table(struct buf *out, const char *prefix, const struct cli_command *const *table)
+static void table_put(struct buf *out, const char *prefix, const struct cli_command *const *table)
 {
-    for (; *table; table++)
-        put(out, prefix, "", cli_word(*table), (*table)->summary);
+    for (; *table != NULL; table++)
+        word_put(out, prefix, "", cli_word(*table), (*table)->summary);
 }
 
-static void put_choices(struct buf *out, const char *prefix, const char *head,
+static void choices_put(struct buf *out, const char *prefix, const char *head,
                         const char *const *choices)
 {
-    for (; choices && *choices; choices++)
-        put(out, prefix, head, *choices, "");
+    for (; choices != NULL && *choices != NULL; choices++)
+        word_put(out, prefix, head, *choices, "");
 }
 
-static void put_options(struct buf *out, const char *prefix, const struct cli_command *command)
+static void options_put(struct buf *out, const char *prefix, const struct cli_command *command)
 {
     for (const struct cli_option *o = command->options; o->type; o++)
-        put(out, prefix, "--", o->name, o->help);
-    put(out, prefix, "--", "help", "this text");
+        word_put(out, prefix, "--", o->name, o->help);
+    word_put(out, prefix, "--", "help", "this text");
 }
 
 /* `head` is what stands before the value in the same word: "--output=" or "". */
-static void put_values(struct buf *out, const char *prefix, const char *head,
+static void values_put(struct buf *out, const char *prefix, const char *head,
                        const struct cli_option *option)
 {
     static const char *const forms[] = {"json", "table", NULL};
     if (option->type == CLI_FORMAT || option->type == CLI_RESULT)
-        put_choices(out, prefix, head, forms);
-    put_choices(out, prefix, head, option->choices);
-    if (option->value && (strstr(option->value, "FILE") || strcmp(option->value, "PATH") == 0))
+        choices_put(out, prefix, head, forms);
+    choices_put(out, prefix, head, option->choices);
+    if (option->value != NULL &&
+        (strstr(option->value, "FILE") != NULL || strcmp(option->value, "PATH") == 0))
         buf_printf(out, ":files\n");
 }
 
@@ -75,34 +76,34 @@ static bool past_options(const struct cli_command *command, const char *const *w
     return false;
 }
 
-static void put_argument(struct buf *out, const char *prefix, const struct cli_command *command)
+static void argument_put(struct buf *out, const char *prefix, const struct cli_command *command)
 {
-    put_choices(out, prefix, "", command->choices);
-    if (strstr(command->arguments, "FILE") || command->stops_at_argument)
+    choices_put(out, prefix, "", command->choices);
+    if (strstr(command->arguments, "FILE") != NULL || command->stops_at_argument)
         buf_printf(out, ":files\n");
     if (strncmp(command->arguments, "[COMMAND", 8) == 0)
-        put_table(out, prefix, cli_commands);
+        table_put(out, prefix, cli_commands);
 }
 
 /* `words` are those behind the command's name. */
-static void complete_command(struct buf *out, const struct cli_command *command,
+static void command_complete(struct buf *out, const struct cli_command *command,
                              const char *const *words, size_t count)
 {
     const char *last = words[count - 1];
     const char *equals = last[0] == '-' ? strchr(last, '=') : NULL;
     const struct cli_option *option = NULL;
     if (command->stops_at_argument && past_options(command, words, count)) {
-        put_argument(out, last, command);
+        argument_put(out, last, command);
         return;
     }
-    if (equals) {
+    if (equals != NULL) {
         char head[64];
         size_t n = (size_t)(equals - last);
-        option = n + 2 <= sizeof(head) ? option_of(command, last, n) : NULL;
-        if (option) {
+        option = n + 2 <= sizeof head ? option_of(command, last, n) : NULL;
+        if (option != NULL) {
             memcpy(head, last, n + 1);
             head[n + 1] = '\0';
-            put_values(out, last, head, option);
+            values_put(out, last, head, option);
         }
         return;
     }
@@ -113,12 +114,12 @@ static void complete_command(struct buf *out, const struct cli_command *command,
         count--;
     if (count > 1)
         option = option_of(command, words[count - 2], strlen(words[count - 2]));
-    if (option)
-        put_values(out, last, "", option);
+    if (option != NULL)
+        values_put(out, last, "", option);
     else if (last[0] == '-')
-        put_options(out, last, command);
+        options_put(out, last, command);
     else
-        put_argument(out, last, command);
+        argument_put(out, last, command);
 }
 
 void cli_complete_put(struct buf *out, const char *const *words, size_t count)
@@ -128,13 +129,13 @@ void cli_complete_put(struct buf *out, const char *const *words, size_t count)
         return;
     const struct cli_command *command = cli_find(words, count - 1, &used);
     if (count == 1) {
-        put_table(out, words[0], cli_commands);
-    } else if (command && command->actions) {
+        table_put(out, words[0], cli_commands);
+    } else if (command != NULL && command->actions != NULL) {
         if (count == 2 && words[1][0] != '-')
-            put_table(out, words[1], command->actions);
+            table_put(out, words[1], command->actions);
         else if (words[1][0] == '-') /* the first action is meant */
-            complete_command(out, command->actions[0], words + used, count - used);
-    } else if (command) {
-        complete_command(out, command, words + used, count - used);
+            command_complete(out, command->actions[0], words + used, count - used);
+    } else if (command != NULL) {
+        command_complete(out, command, words + used, count - used);
     }
 }

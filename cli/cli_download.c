@@ -65,22 +65,22 @@ static void etag_load(struct part *p)
 {
     FILE *file = fopen(text_of(&p->etag_path), "re");
     p->etag[0] = '\0';
-    if (!file)
+    if (file == NULL)
         return;
-    if (fgets(p->etag, sizeof(p->etag), file))
+    if (fgets(p->etag, sizeof p->etag, file) != NULL)
         p->etag[strcspn(p->etag, "\r\n")] = '\0';
     fclose(file);
 }
 
 static void etag_store(struct part *p, const char *etag)
 {
-    snprintf(p->etag, sizeof(p->etag), "%s", etag);
+    snprintf(p->etag, sizeof p->etag, "%s", etag);
     if (!*etag) {
         unlink(text_of(&p->etag_path));
         return;
     }
     FILE *file = fopen(text_of(&p->etag_path), "we");
-    if (!file) /* the download works without; a later run then starts over */
+    if (file == NULL) /* the download works without; a later run then starts over */
         return;
     fprintf(file, "%s\n", etag);
     fclose(file);
@@ -99,9 +99,9 @@ static int part_empty(struct part *p)
 static void time_query(struct buf *path, const char *key, const struct cli_number *time)
 {
     char text[24];
-    if (!time || !time->given)
+    if (time == NULL || !time->given)
         return;
-    snprintf(text, sizeof(text), "%" PRIu64, time->value);
+    snprintf(text, sizeof text, "%" PRIu64, time->value);
     api_query(path, key, text);
 }
 
@@ -219,7 +219,7 @@ static int on_bytes(void *context, const void *bytes, size_t n)
 enum step { STEP_DONE, STEP_AGAIN, STEP_FAILED, STEP_UNREACHABLE };
 
 /* What follows from an answer that came whole, or broke off. */
-static enum step judge(struct part *p, int status, const struct http_response *response)
+static enum step response_judge(struct part *p, int status, const struct http_response *response)
 {
     struct stat about;
     if (fstat(p->fd, &about) < 0) {
@@ -257,8 +257,8 @@ static enum step request_once(struct part *p)
     if (p->bytes > 0 && !p->etag[0] && part_empty(p) != CLI_OK)
         return STEP_FAILED;
     p->resumed = p->bytes;
-    snprintf(range, sizeof(range), "Range: bytes=%" PRIu64 "-", p->bytes);
-    snprintf(if_range, sizeof(if_range), "If-Range: %s", p->etag);
+    snprintf(range, sizeof range, "Range: bytes=%" PRIu64 "-", p->bytes);
+    snprintf(if_range, sizeof if_range, "If-Range: %s", p->etag);
     if (p->api->authorization[0])
         headers[n++] = p->api->authorization;
     if (p->bytes) {
@@ -272,7 +272,7 @@ static enum step request_once(struct part *p)
                                    .progress = progress_seen() ? on_progress : NULL,
                                    .context = p};
     int status = http_request(&request, &response);
-    enum step step = judge(p, status, &response);
+    enum step step = response_judge(p, status, &response);
     http_response_fini(&response);
     return step;
 }
@@ -298,9 +298,9 @@ static bool part_whole(struct part *p)
     struct trace_file *trace = NULL;
     if (strcmp(p->download->format, "skein") != 0)
         return true;
-    int status = trace_file_open(text_of(&p->path), &trace, error, sizeof(error));
+    int status = trace_file_open(text_of(&p->path), &trace, error, sizeof error);
     bool whole = status == SKEIN_OK && trace_file_closed(trace) &&
-                 (p->found == 0 || partitions_sound(trace, error, sizeof(error)));
+                 (p->found == 0 || partitions_sound(trace, error, sizeof error));
     if (!whole)
         say_error("what came is no whole trace%s%s; it is left in %s, and the same command begins "
                   "anew",
@@ -362,7 +362,7 @@ int download_said(const struct download *download, uint64_t bytes, bool json)
         cJSON *said = cJSON_CreateObject();
         cJSON_AddStringToObject(said, download->incident ? "incident" : "capture",
                                 download->capture);
-        if (download->process)
+        if (download->process != NULL)
             cJSON_AddStringToObject(said, "process", download->process);
         cJSON_AddStringToObject(said, "file", download->file);
         json_add_u64(said, "bytes", bytes);

@@ -46,20 +46,20 @@ static const char *words_of(const char *reason)
                  {"no_answer", "the agent did not answer"},
                  {"disk_full", "the collector's disk was full"},
                  {"evicted", "deleted to make room"}};
-    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].reason, reason) == 0)
             return known[i].words;
     return reason;
 }
 
 /* The time of day, where the day is the window's. */
-static void put_time(struct buf *out, uint64_t ns, const struct window *window)
+static void time_put(struct buf *out, uint64_t ns, const struct window *window)
 {
     char text[CLOCK_TEXT_BYTES], first[CLOCK_TEXT_BYTES];
     clock_text(ns, text);
     clock_text(window->from_ns, first);
-    bool same_day = strncmp(text, first, sizeof("2026-11-21T") - 1) == 0;
-    buf_printf(out, "%s", same_day ? text + sizeof("2026-11-21T") - 1 : text);
+    bool same_day = strncmp(text, first, sizeof "2026-11-21T" - 1) == 0;
+    buf_printf(out, "%s", same_day ? text + sizeof "2026-11-21T" - 1 : text);
 }
 
 static int gap_order(const void *a, const void *b)
@@ -74,10 +74,10 @@ static size_t gaps_merge(struct gap *gaps, size_t count, const struct window *wi
 {
     uint64_t close_ns = (window->to_ns - window->from_ns) / CLOSE;
     size_t kept = 0;
-    qsort(gaps, count, sizeof(*gaps), gap_order);
+    qsort(gaps, count, sizeof *gaps, gap_order);
     for (size_t i = 0; i < count; i++) {
         struct gap *last = kept > 0 ? &gaps[kept - 1] : NULL;
-        if (last && strcmp(last->reason, gaps[i].reason) == 0 &&
+        if (last != NULL && strcmp(last->reason, gaps[i].reason) == 0 &&
             gaps[i].from_ns <= last->to_ns + close_ns) {
             last->to_ns = gaps[i].to_ns > last->to_ns ? gaps[i].to_ns : last->to_ns;
             last->pieces++;
@@ -92,17 +92,17 @@ static size_t gaps_read(const cJSON *target, struct gap **gaps)
 {
     const cJSON *items = json_at(target, "ledger.gaps"), *item;
     size_t count = 0;
-    *gaps = calloc((size_t)cJSON_GetArraySize(items) + 1, sizeof(**gaps));
+    *gaps = calloc((size_t)cJSON_GetArraySize(items) + 1, sizeof **gaps);
     cJSON_ArrayForEach(item, items) {
         struct gap gap = {.reason = json_text_at(item, "reason"), .pieces = 1};
-        if (*gaps && clock_parse(json_text_at(item, "from"), &gap.from_ns) == SKEIN_OK &&
+        if (*gaps != NULL && clock_parse(json_text_at(item, "from"), &gap.from_ns) == SKEIN_OK &&
             clock_parse(json_text_at(item, "to"), &gap.to_ns) == SKEIN_OK)
             (*gaps)[count++] = gap;
     }
     return count;
 }
 
-static void put_gap(struct buf *out, const cJSON *target, const struct gap *gap,
+static void gap_put(struct buf *out, const cJSON *target, const struct gap *gap,
                     const struct window *window)
 {
     bool early = gap->from_ns <= window->from_ns + EDGE_NS;
@@ -115,15 +115,15 @@ static void put_gap(struct buf *out, const cJSON *target, const struct gap *gap,
         buf_printf(out, " has nothing whole of the window");
     } else if (early || late) {
         buf_printf(out, early ? " reaches back to " : " goes on to ");
-        put_time(out, early ? gap->to_ns : gap->from_ns, window);
+        time_put(out, early ? gap->to_ns : gap->from_ns, window);
         buf_printf(out, " of ");
-        put_time(out, early ? window->from_ns : window->to_ns, window);
+        time_put(out, early ? window->from_ns : window->to_ns, window);
         buf_printf(out, " asked");
     } else {
         buf_printf(out, " lacks ");
         text_put_duration(out, gap->to_ns - gap->from_ns);
         buf_printf(out, " from ");
-        put_time(out, gap->from_ns, window);
+        time_put(out, gap->from_ns, window);
     }
     if (gap->pieces > 1)
         buf_printf(out, " in %u pieces", gap->pieces);
@@ -142,10 +142,10 @@ void gaps_put(struct buf *out, const cJSON *capture, bool all)
     cJSON_ArrayForEach(target, json_at(capture, "targets")) {
         struct gap *gaps = NULL;
         size_t read = gaps_read(target, &gaps);
-        size_t count = gaps ? gaps_merge(gaps, read, &window) : 0;
+        size_t count = gaps != NULL ? gaps_merge(gaps, read, &window) : 0;
         for (size_t i = 0; i < count; i++) {
             if (all || lines < LINES_MAX)
-                put_gap(out, target, &gaps[i], &window);
+                gap_put(out, target, &gaps[i], &window);
             else
                 left++;
             lines++;

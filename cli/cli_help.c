@@ -10,15 +10,15 @@
 static size_t help_column(const struct cli_command *const *table)
 {
     size_t most = 0;
-    for (; *table; table++)
+    for (; *table != NULL; table++)
         most = strlen(cli_word(*table)) > most ? strlen(cli_word(*table)) : most;
     return most;
 }
 
-static void list(const struct cli_command *const *table)
+static void help_list(const struct cli_command *const *table)
 {
     int column = (int)help_column(table);
-    for (; *table; table++)
+    for (; *table != NULL; table++)
         printf("  %-*s  %s\n", column, cli_word(*table), (*table)->summary);
 }
 
@@ -27,9 +27,9 @@ static void option_help(const struct cli_option *o)
     char left[64];
     char letter[8] = "    ";
     if (o->letter)
-        snprintf(letter, sizeof(letter), "-%c, ", o->letter);
-    snprintf(left, sizeof(left), "%s--%s%s%s", letter, o->name, o->value ? " " : "",
-             o->value ? o->value : "");
+        snprintf(letter, sizeof letter, "-%c, ", o->letter);
+    snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, o->value != NULL ? " " : "",
+             o->value != NULL ? o->value : "");
     printf("  %-26s  %s\n", left, o->help);
 }
 
@@ -40,11 +40,11 @@ void cli_command_help(const struct cli_command *command)
     printf("Usage: skein %s%s%s%s\n\n%s.\n", command->name,
            group ? " ACTION [OPTIONS] [ARGUMENTS]" : " [OPTIONS]", arguments ? " " : "",
            arguments ? command->arguments : "", command->summary);
-    if (command->details)
+    if (command->details != NULL)
         printf("\n%s", command->details);
     if (group) {
         printf("\nActions:\n");
-        list(command->actions);
+        help_list(command->actions);
         printf("\n`skein %s ACTION --help` says more. Without one: %s.\n", command->name,
                cli_word(command->actions[0]));
     } else {
@@ -53,7 +53,7 @@ void cli_command_help(const struct cli_command *command)
             option_help(o);
         printf("  %-26s  %s\n", "-h, --help", "this text");
     }
-    if (command->examples)
+    if (command->examples != NULL)
         printf("\nExamples:\n%s", command->examples);
 }
 
@@ -61,7 +61,7 @@ void cli_help(void)
 {
     printf("skein: what happened just before, on one process or on the whole fleet.\n\n"
            "Usage: skein COMMAND [OPTIONS] [ARGUMENTS]\n\nCommands:\n");
-    list(cli_commands);
+    help_list(cli_commands);
     printf("\n`skein COMMAND --help` says more, with examples; `skein --version` prints the "
            "version.\n\nExit status:\n");
 #define X(name, value, text) printf("  %d  %s\n", value, text);

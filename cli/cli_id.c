@@ -26,7 +26,7 @@ bool id_begins(const char *text, size_t digits)
     return n >= CLI_ID_DIGITS && n <= digits && text[strspn(text, "0123456789abcdefABCDEF")] == 0;
 }
 
-static int say_no_id(const struct kind *kind, const char *text)
+static int id_say_none(const struct kind *kind, const char *text)
 {
     say_error("'%s' is no %s id: %zu hex digits or the first few, at least %d; `%s` lists them",
               text, kind->noun, kind->digits, CLI_ID_DIGITS, kind->list);
@@ -81,7 +81,7 @@ static int id_find(const struct api *api, const struct kind *kind, const char *t
     struct buf path = {0};
     cJSON *page = NULL;
     if (!id_begins(text, kind->digits))
-        return say_no_id(kind, text);
+        return id_say_none(kind, text);
     for (size_t i = 0; i <= strlen(text); i++)
         low[i] = (char)tolower((unsigned char)text[i]);
     snprintf(out, CLI_ID_BYTES, "%s", low);
@@ -120,7 +120,7 @@ int incident_id_find(const struct api *api, const char *text, char out[CLI_ID_BY
     status = api_call(api, "GET", text_of(&path), NULL, &page);
     buf_fini(&path);
     const cJSON *items = json_at(page, "items");
-    const char *incident = items ? json_text_at(items->child, "incident") : "";
+    const char *incident = items != NULL ? json_text_at(items->child, "incident") : "";
     if (status == CLI_OK && strlen(incident) == ID_DIGITS)
         snprintf(out, CLI_ID_BYTES, "%s", incident);
     cJSON_Delete(page);

@@ -30,8 +30,8 @@ struct longest {
 
 int longest_new(uint64_t wanted, bool json, struct longest **out)
 {
-    *out = calloc(1, sizeof(**out));
-    if (!*out)
+    *out = calloc(1, sizeof **out);
+    if (*out == NULL)
         return SKEIN_NO_MEMORY;
     (*out)->wanted = wanted;
     (*out)->json = json;
@@ -46,7 +46,7 @@ static void kept_fini(struct kept *kept)
 
 void longest_free(struct longest **longest)
 {
-    if (!*longest)
+    if (*longest == NULL)
         return;
     for (size_t i = 0; i < (*longest)->count; i++)
         kept_fini(&(*longest)->heap[i]);
@@ -61,7 +61,7 @@ static bool shorter(const struct kept *a, const struct kept *b)
     return a->dur_ns != b->dur_ns ? a->dur_ns < b->dur_ns : a->time_ns > b->time_ns;
 }
 
-static void swap(struct kept *a, struct kept *b)
+static void spans_swap(struct kept *a, struct kept *b)
 {
     struct kept c = *a;
     *a = *b;
@@ -71,7 +71,7 @@ static void swap(struct kept *a, struct kept *b)
 static void sift_up(struct kept *heap, size_t i)
 {
     while (i > 0 && shorter(&heap[i], &heap[(i - 1) / 2])) {
-        swap(&heap[i], &heap[(i - 1) / 2]);
+        spans_swap(&heap[i], &heap[(i - 1) / 2]);
         i = (i - 1) / 2;
     }
 }
@@ -85,7 +85,7 @@ static void sift_down(struct kept *heap, size_t count)
                 least = child;
         if (least == i)
             return;
-        swap(&heap[i], &heap[least]);
+        spans_swap(&heap[i], &heap[least]);
         i = least;
     }
 }
@@ -130,8 +130,8 @@ static int longest_first(const void *a, const void *b)
 static void row_add(cJSON *rows, const struct kept *kept)
 {
     char error[128];
-    cJSON *row = json_parse((const char *)kept->line.data, kept->line.len, error, sizeof(error));
-    if (!row)
+    cJSON *row = json_parse((const char *)kept->line.data, kept->line.len, error, sizeof error);
+    if (row == NULL)
         return;
     json_add_time(row, "began", kept->time_ns);
     cJSON_DeleteItemFromObjectCaseSensitive(row, "dur_ns");
@@ -153,7 +153,7 @@ int longest_print(struct longest *longest)
                                                   {"ARGUMENTS", "text", TABLE_TEXT},
                                                   {NULL, NULL, TABLE_TEXT}};
     if (longest->count)
-        qsort(longest->heap, longest->count, sizeof(*longest->heap), longest_first);
+        qsort(longest->heap, longest->count, sizeof *longest->heap, longest_first);
     if (longest->json) {
         bool written = true;
         for (size_t i = 0; i < longest->count && written; i++)

@@ -62,7 +62,7 @@ static int result_parse(const char *text, struct cli_result *result)
 {
     if (format_parse(text, &result->json) == SKEIN_OK)
         return SKEIN_OK;
-    if (!*text || result->file)
+    if (!*text || result->file != NULL)
         return SKEIN_INVALID;
     result->file = text;
     return SKEIN_OK;
@@ -71,21 +71,22 @@ static int result_parse(const char *text, struct cli_result *result)
 static int text_parse(const struct cli_option *option, const char *text, const char **place)
 {
     *place = text;
-    if (!option->choices)
+    if (option->choices == NULL)
         return SKEIN_OK;
-    for (const char *const *choice = option->choices; *choice; choice++)
+    for (const char *const *choice = option->choices; *choice != NULL; choice++)
         if (strcmp(*choice, text) == 0)
             return SKEIN_OK;
     return SKEIN_INVALID;
 }
 
 /* What a value must look like, for the message. */
-static const char *wanted(const struct cli_option *option, struct buf *words)
+static const char *option_wanted(const struct cli_option *option, struct buf *words)
 {
     switch (option->type) {
     case CLI_TEXT:
         buf_printf(words, "one of");
-        for (const char *const *choice = option->choices; choice && *choice; choice++)
+        for (const char *const *choice = option->choices; choice != NULL && *choice != NULL;
+             choice++)
             buf_printf(words, " %s", *choice);
         return text_of(words);
     case CLI_NUMBER:
@@ -154,7 +155,7 @@ struct parser {
 static void parser_init(struct parser *p, const struct cli_command *command)
 {
     char *s = p->shorts;
-    memset(p, 0, sizeof(*p));
+    memset(p, 0, sizeof *p);
     if (command->stops_at_argument)
         *s++ = '+';
     *s++ = ':'; /* tells a missing value from an unknown option */
@@ -173,16 +174,17 @@ static void parser_init(struct parser *p, const struct cli_command *command)
     p->longs[p->count] = (struct option){"help", 0, NULL, 'h'};
 }
 
-static void say_unknown(const struct cli_command *command, const struct parser *p, char **argv)
+static void unknown_say(const struct cli_command *command, const struct parser *p, char **argv)
 {
     const char *text = argv[optind - 1];
     const char *near = NULL;
     if (strncmp(text, "--", 2) == 0) {
         char name[NAME_BYTES];
-        snprintf(name, sizeof(name), "%.*s", (int)strcspn(text + 2, "="), text + 2);
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(text + 2, "="), text + 2);
         near = cli_nearest(name, p->names, p->count + 1);
         say_error("%s: unknown option %s%s%s%s", command->name, text,
-                  near ? "; did you mean --" : "", near ? near : "", near ? "?" : "");
+                  near != NULL ? "; did you mean --" : "", near != NULL ? near : "",
+                  near != NULL ? "?" : "");
     } else {
         say_error("%s: unknown option -%c", command->name, optopt);
     }
@@ -199,7 +201,7 @@ static const struct cli_option *option_of(const struct cli_command *command, int
     return NULL;
 }
 
-static void say_wrong(const struct cli_command *command, const struct cli_option *option,
+static void wrong_say(const struct cli_command *command, const struct cli_option *option,
                       int status)
 {
     struct buf words = {0};
@@ -208,12 +210,12 @@ static void say_wrong(const struct cli_command *command, const struct cli_option
                   optarg, optarg);
     else
         say_error("%s: --%s %s: must be %s", command->name, option->name, optarg,
-                  wanted(option, &words));
+                  option_wanted(option, &words));
     buf_fini(&words);
 }
 
 /* Fills options. -1: go on; else the exit status. */
-static int parse(const struct cli_command *command, int argc, char **argv, void *options)
+static int option_parse(const struct cli_command *command, int argc, char **argv, void *options)
 {
     struct parser p;
     int found;
@@ -231,13 +233,13 @@ static int parse(const struct cli_command *command, int argc, char **argv, void 
             return CLI_USAGE;
         }
         const struct cli_option *option = option_of(command, found);
-        if (!option) {
-            say_unknown(command, &p, argv);
+        if (option == NULL) {
+            unknown_say(command, &p, argv);
             return CLI_USAGE;
         }
         int status = value_set(option, optarg, options);
         if (status != SKEIN_OK) {
-            say_wrong(command, option, status);
+            wrong_say(command, option, status);
             return CLI_USAGE;
         }
     }
@@ -247,9 +249,9 @@ static int parse(const struct cli_command *command, int argc, char **argv, void 
 int cli_command_run(const struct cli_command *command, int argc, char **argv)
 {
     _Alignas(max_align_t) char options[CLI_OPTIONS_BYTES] = {0};
-    if (command->options_bytes > sizeof(options))
+    if (command->options_bytes > sizeof options)
         return CLI_FAILED;
-    int status = parse(command, argc, argv, options);
+    int status = option_parse(command, argc, argv, options);
     if (status >= 0)
         return status;
     int count = argc - optind;

@@ -17,7 +17,7 @@
 
 #define MESSAGE_BYTES 2048
 
-static void put_safe(struct buf *out, const char *text, size_t n, bool lines)
+static void safe_put(struct buf *out, const char *text, size_t n, bool lines)
 {
     for (size_t i = 0; i < n; i++) {
         uint8_t byte = (uint8_t)text[i];
@@ -30,17 +30,17 @@ static void put_safe(struct buf *out, const char *text, size_t n, bool lines)
     }
 }
 
-static void say(const char *prefix, enum colour colour, const char *format, va_list values)
+static void out_say(const char *prefix, enum colour colour, const char *format, va_list values)
     __attribute__((format(printf, 3, 0)));
 
-static void say(const char *prefix, enum colour colour, const char *format, va_list values)
+static void out_say(const char *prefix, enum colour colour, const char *format, va_list values)
 {
     char message[MESSAGE_BYTES];
     struct buf safe = {0};
-    vsnprintf(message, sizeof(message), format, values);
-    put_safe(&safe, message, strlen(message), true); /* our own words may have lines */
+    vsnprintf(message, sizeof message, format, values);
+    safe_put(&safe, message, strlen(message), true); /* our own words may have lines */
     fprintf(stderr, "%sskein: %s%s", colour_on(stderr, colour), prefix, colour_off(stderr));
-    fprintf(stderr, "%.*s\n", (int)safe.len, safe.data ? (const char *)safe.data : "");
+    fprintf(stderr, "%.*s\n", (int)safe.len, safe.data != NULL ? (const char *)safe.data : "");
     buf_fini(&safe);
 }
 
@@ -48,7 +48,7 @@ void say_error(const char *format, ...)
 {
     va_list values;
     va_start(values, format);
-    say("", COLOUR_RED, format, values);
+    out_say("", COLOUR_RED, format, values);
     va_end(values);
 }
 
@@ -56,7 +56,7 @@ void say_warning(const char *format, ...)
 {
     va_list values;
     va_start(values, format);
-    say("warning: ", COLOUR_YELLOW, format, values);
+    out_say("warning: ", COLOUR_YELLOW, format, values);
     va_end(values);
 }
 
@@ -64,9 +64,9 @@ static bool coloured(FILE *out)
 {
     const char *no_color = getenv("NO_COLOR");
     const char *terminal = getenv("TERM");
-    if (no_color && *no_color)
+    if (no_color != NULL && *no_color)
         return false;
-    return isatty(fileno(out)) && !(terminal && strcmp(terminal, "dumb") == 0);
+    return isatty(fileno(out)) && !(terminal != NULL && strcmp(terminal, "dumb") == 0);
 }
 
 const char *colour_on(FILE *out, enum colour colour)
@@ -83,7 +83,7 @@ const char *colour_off(FILE *out)
 
 void text_put_safe(struct buf *out, const char *text, size_t n)
 {
-    put_safe(out, text, n, false);
+    safe_put(out, text, n, false);
 }
 
 const char *text_of(struct buf *b)
@@ -114,7 +114,7 @@ size_t out_columns(void)
     struct winsize size = {0};
     if (!isatty(STDOUT_FILENO))
         return 0;
-    unsigned long wanted = columns ? strtoul(columns, NULL, 10) : 0;
+    unsigned long wanted = columns != NULL ? strtoul(columns, NULL, 10) : 0;
     if (wanted > 0)
         return wanted;
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;

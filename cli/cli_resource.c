@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -95,7 +96,7 @@ int resource_matches(const struct api *api, const struct resource *r, const char
         uint64_t matches = json_u64_at(answer, "matches");
         status = table_print(items, false, columns, "nobody matches now");
         if (status == CLI_OK && (uint64_t)cJSON_GetArraySize(items) < matches)
-            say_warning("these are the first of %llu", (unsigned long long)matches);
+            say_warning("these are the first of %" PRIu64, matches);
     }
     cJSON_Delete(answer);
     return status;
@@ -176,7 +177,7 @@ static int file_read(const char *name, struct buf *text)
     ssize_t n = fd < 0 ? -1 : 1;
     while (n > 0 && text->len <= FILE_MAX) {
         uint8_t *room = buf_reserve(text, 65536);
-        n = room ? read(fd, room, 65536) : -1;
+        n = room != NULL ? read(fd, room, 65536) : -1;
         text->len += n > 0 ? (size_t)n : 0;
     }
     if (n < 0)
@@ -188,8 +189,8 @@ static int file_read(const char *name, struct buf *text)
     return n < 0 || text->len > FILE_MAX ? CLI_FAILED : CLI_OK;
 }
 
-static int apply_one(const struct api *api, const struct resource *r, const char *file,
-                     const cJSON *one, bool json)
+static int file_apply(const struct api *api, const struct resource *r, const char *file,
+                      const cJSON *one, bool json)
 {
     const char *name = json_text_at(one, "name");
     struct buf path = {0};
@@ -213,8 +214,8 @@ int resource_read(const char *file, cJSON **json)
     int status = file_read(file, &text);
     *json = NULL;
     if (status == CLI_OK) {
-        *json = json_parse((const char *)text.data, text.len, error, sizeof(error));
-        if (!*json) {
+        *json = json_parse((const char *)text.data, text.len, error, sizeof error);
+        if (*json == NULL) {
             say_error("%s: %s", file, error);
             status = CLI_FAILED;
         }
@@ -230,8 +231,8 @@ int resource_apply(const struct api *api, const struct resource *r, const char *
     if (status != CLI_OK)
         return status;
     const cJSON *one = cJSON_IsArray(all) ? all->child : all;
-    for (; one; one = one->next) {
-        int applied = apply_one(api, r, file, one, json);
+    for (; one != NULL; one = one->next) {
+        int applied = file_apply(api, r, file, one, json);
         status = status == CLI_OK ? applied : status;
     }
     cJSON_Delete(all);

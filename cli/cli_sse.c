@@ -13,7 +13,7 @@ void sse_reset(struct sse *sse)
     buf_clear(&sse->line);
     buf_clear(&sse->data);
     sse->type[0] = '\0';
-    snprintf(sse->next_id, sizeof(sse->next_id), "%s", sse->id);
+    snprintf(sse->next_id, sizeof sse->next_id, "%s", sse->id);
     sse->after_cr = false;
 }
 
@@ -24,10 +24,10 @@ void sse_fini(struct sse *sse)
 }
 
 /* An empty line: an event, where there is data, and its id in any case. */
-static int dispatch(struct sse *sse, sse_fn *fn, void *context)
+static int sse_dispatch(struct sse *sse, sse_fn *fn, void *context)
 {
     int status = SKEIN_OK;
-    memcpy(sse->id, sse->next_id, sizeof(sse->id));
+    memcpy(sse->id, sse->next_id, sizeof sse->id);
     if (sse->data.len > 0) {
         sse->data.data[sse->data.len - 1] = '\0'; /* the last line's end */
         struct sse_event event = {sse->type[0] ? sse->type : "message", sse->id,
@@ -40,15 +40,15 @@ static int dispatch(struct sse *sse, sse_fn *fn, void *context)
 }
 
 /* A value that does not fit, or holds a NUL, is left out. */
-static void take_text(char *to, size_t room, const char *value, size_t n)
+static void text_take(char *to, size_t room, const char *value, size_t n)
 {
-    if (n >= room || memchr(value, '\0', n))
+    if (n >= room || memchr(value, '\0', n) != NULL)
         return;
     memcpy(to, value, n);
     to[n] = '\0';
 }
 
-static int take_data(struct sse *sse, const char *value, size_t n)
+static int data_take(struct sse *sse, const char *value, size_t n)
 {
     if (n >= SSE_LINE_MAX - sse->data.len)
         return SKEIN_TOO_LARGE;
@@ -57,27 +57,27 @@ static int take_data(struct sse *sse, const char *value, size_t n)
     return sse->data.status;
 }
 
-static int take_line(struct sse *sse, sse_fn *fn, void *context)
+static int line_take(struct sse *sse, sse_fn *fn, void *context)
 {
     size_t n = sse->line.len;
     if (n == 0)
-        return dispatch(sse, fn, context);
+        return sse_dispatch(sse, fn, context);
     const char *line = (const char *)sse->line.data;
     const char *colon = memchr(line, ':', n);
-    size_t name = colon ? (size_t)(colon - line) : n;
-    size_t at = colon ? name + 1 : n;
+    size_t name = colon != NULL ? (size_t)(colon - line) : n;
+    size_t at = colon != NULL ? name + 1 : n;
     at += at < n && line[at] == ' ';
     const char *value = line + at;
     int status = SKEIN_OK;
     if (name == 4 && memcmp(line, "data", 4) == 0) {
-        status = take_data(sse, value, n - at);
+        status = data_take(sse, value, n - at);
     } else if (name == 5 && memcmp(line, "event", 5) == 0) {
-        take_text(sse->type, sizeof(sse->type), value, n - at);
+        text_take(sse->type, sizeof sse->type, value, n - at);
     } else if (name == 2 && memcmp(line, "id", 2) == 0) {
-        take_text(sse->next_id, sizeof(sse->next_id), value, n - at);
+        text_take(sse->next_id, sizeof sse->next_id, value, n - at);
     } else if (name == 5 && memcmp(line, "retry", 5) == 0) {
         char digits[12] = "";
-        take_text(digits, sizeof(digits), value, n - at);
+        text_take(digits, sizeof digits, value, n - at);
         if (digits[0] && strspn(digits, "0123456789") == strlen(digits))
             sse->retry_ms = strtoull(digits, NULL, 10);
     }
@@ -96,7 +96,7 @@ int sse_feed(struct sse *sse, const void *bytes, size_t n, sse_fn *fn, void *con
         if (second)
             continue;
         if (c == '\n' || c == '\r') {
-            status = take_line(sse, fn, context);
+            status = line_take(sse, fn, context);
         } else if (sse->line.len >= SSE_LINE_MAX) {
             status = SKEIN_TOO_LARGE;
         } else {

@@ -14,7 +14,8 @@ static const cJSON *member(const cJSON *object, const char *name, size_t n)
 {
     const cJSON *child;
     cJSON_ArrayForEach(child, object) {
-        if (child->string && strlen(child->string) == n && memcmp(child->string, name, n) == 0)
+        if (child->string != NULL && strlen(child->string) == n &&
+            memcmp(child->string, name, n) == 0)
             return child;
     }
     return NULL;
@@ -22,7 +23,7 @@ static const cJSON *member(const cJSON *object, const char *name, size_t n)
 
 const cJSON *json_at(const cJSON *object, const char *path)
 {
-    while (object && *path) {
+    while (object != NULL && *path) {
         size_t n = strcspn(path, ".");
         object = cJSON_IsObject(object) ? member(object, path, n) : NULL;
         path += n;
@@ -47,12 +48,12 @@ uint64_t json_u64_at(const cJSON *object, const char *path)
     return found->valuedouble < 1.8e19 ? (uint64_t)found->valuedouble : UINT64_MAX;
 }
 
-static void put_labels(struct buf *out, const cJSON *labels)
+static void labels_put(struct buf *out, const cJSON *labels)
 {
     const cJSON *label;
     bool first = true;
     cJSON_ArrayForEach(label, labels) {
-        if (!label->string || !cJSON_IsString(label))
+        if (label->string == NULL || !cJSON_IsString(label))
             continue;
         buf_printf(out, "%s", first ? "" : ",");
         text_put_safe(out, label->string, strlen(label->string));
@@ -67,7 +68,7 @@ static enum table_kind kind_of(const struct table_column *column)
     return (enum table_kind)(column->kind & ~TABLE_SPARE);
 }
 
-static void put_ago(struct buf *out, uint64_t seconds)
+static void ago_put(struct buf *out, uint64_t seconds)
 {
     static const struct {
         uint64_t seconds; /* of one */
@@ -80,13 +81,13 @@ static void put_ago(struct buf *out, uint64_t seconds)
 }
 
 /* The texts at several paths, with blanks between them; without those that are not there. */
-static void put_joined(struct buf *out, const cJSON *item, const char *paths)
+static void joined_put(struct buf *out, const cJSON *item, const char *paths)
 {
     bool first = true;
     for (const char *from = paths, *end; *from; from = *end ? end + 1 : end) {
         char path[64];
         end = from + strcspn(from, " ");
-        snprintf(path, sizeof(path), "%.*s", (int)(end - from), from);
+        snprintf(path, sizeof path, "%.*s", (int)(end - from), from);
         const char *text = json_text_at(item, path);
         if (!*text)
             continue;
@@ -98,25 +99,25 @@ static void put_joined(struct buf *out, const cJSON *item, const char *paths)
         buf_printf(out, "-");
 }
 
-static void put_cell(struct buf *out, const cJSON *item, const struct table_column *column)
+static void cell_put(struct buf *out, const cJSON *item, const struct table_column *column)
 {
-    if (strchr(column->path, ' ')) {
-        put_joined(out, item, column->path);
+    if (strchr(column->path, ' ') != NULL) {
+        joined_put(out, item, column->path);
         return;
     }
     const cJSON *value = json_at(item, column->path);
-    if (!value || cJSON_IsNull(value)) {
+    if (value == NULL || cJSON_IsNull(value)) {
         buf_printf(out, "-");
     } else if (kind_of(column) == TABLE_BYTES) {
         text_put_bytes(out, json_u64_at(item, column->path));
     } else if (kind_of(column) == TABLE_MS) {
         text_put_duration(out, json_u64_at(item, column->path) * 1000000);
     } else if (kind_of(column) == TABLE_AGO) {
-        put_ago(out, json_u64_at(item, column->path) / 1000);
+        ago_put(out, json_u64_at(item, column->path) / 1000);
     } else if (kind_of(column) == TABLE_NS) {
         text_put_duration(out, json_u64_at(item, column->path));
     } else if (kind_of(column) == TABLE_LABELS) {
-        put_labels(out, value);
+        labels_put(out, value);
     } else if (cJSON_IsString(value)) {
         text_put_safe(out, value->valuestring, strlen(value->valuestring));
     } else if (cJSON_IsBool(value)) {
@@ -155,7 +156,7 @@ static enum colour colour_of(const struct table_column *column, const struct buf
         {"armed", COLOUR_GREEN},      {"active", COLOUR_GREEN},     {"firing", COLOUR_RED},
         {"throttled", COLOUR_YELLOW}, {"suspended", COLOUR_YELLOW}, {"paused", COLOUR_YELLOW},
         {"full", COLOUR_RED},         {"exceeded", COLOUR_RED},     {"fired", COLOUR_YELLOW}};
-    for (size_t i = 0; kind_of(column) == TABLE_STATUS && i < sizeof(words) / sizeof(*words); i++)
+    for (size_t i = 0; kind_of(column) == TABLE_STATUS && i < sizeof words / sizeof *words; i++)
         if (strlen(words[i].word) == cell->len && memcmp(words[i].word, cell->data, cell->len) == 0)
             return words[i].colour;
     return COLOUR_PLAIN;
@@ -167,7 +168,7 @@ struct layout {
 };
 
 /* The cell's first columns, with "…" for what is cut of a text; of an id nothing marks it. */
-static void put_cut(struct buf *out, const struct buf *cell, size_t width, bool mark)
+static void cut_put(struct buf *out, const struct buf *cell, size_t width, bool mark)
 {
     size_t shown = 0, at = 0;
     for (; at < cell->len; at++) {
@@ -179,7 +180,7 @@ static void put_cut(struct buf *out, const struct buf *cell, size_t width, bool 
         buf_printf(out, "\xe2\x80\xa6");
 }
 
-static void put_line(struct buf *out, const struct buf *cells, const struct table_column *columns,
+static void line_put(struct buf *out, const struct buf *cells, const struct table_column *columns,
                      const struct layout *layout, bool heading)
 {
     bool first = true;
@@ -197,7 +198,7 @@ static void put_line(struct buf *out, const struct buf *cells, const struct tabl
         if (colour != COLOUR_PLAIN)
             buf_printf(out, "%s", colour_on(stdout, colour));
         if (own > width)
-            put_cut(out, &cells[c], width, heading || kind_of(&columns[c]) != TABLE_ID);
+            cut_put(out, &cells[c], width, heading || kind_of(&columns[c]) != TABLE_ID);
         else
             buf_put(out, cells[c].data, cells[c].len);
         if (colour != COLOUR_PLAIN)
@@ -216,18 +217,18 @@ static void each_line(const cJSON *items, const struct table_column *columns, st
     do {
         for (size_t c = 0; c < layout->count; c++) {
             buf_clear(&cells[c]);
-            if (item)
-                put_cell(&cells[c], item, &columns[c]);
+            if (item != NULL)
+                cell_put(&cells[c], item, &columns[c]);
             else
                 buf_printf(&cells[c], "%s", columns[c].title);
             size_t width = width_of(&cells[c]);
-            if (!out && width > layout->widths[c])
+            if (out == NULL && width > layout->widths[c])
                 layout->widths[c] = width;
         }
-        if (out)
-            put_line(out, cells, columns, layout, item == NULL);
-        item = item ? item->next : items->child;
-    } while (item);
+        if (out != NULL)
+            line_put(out, cells, columns, layout, item == NULL);
+        item = item != NULL ? item->next : items->child;
+    } while (item != NULL);
     for (size_t c = 0; c < layout->count; c++)
         buf_fini(&cells[c]);
 }
@@ -238,7 +239,7 @@ static void each_line(const cJSON *items, const struct table_column *columns, st
 #define TEXT_LEAST  8  /* columns of a text that is cut */
 #define TEXT_ENOUGH 24 /* of a text, before a spare column goes */
 
-static int compare_texts(const void *a, const void *b)
+static int texts_compare(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -248,12 +249,12 @@ static size_t digits_enough(const cJSON *items, const char *path, size_t all)
 {
     size_t count = 0, most = ID_LEAST;
     const cJSON *item;
-    const char **ids = calloc((size_t)cJSON_GetArraySize(items) + 1, sizeof(*ids));
-    if (!ids)
+    const char **ids = calloc((size_t)cJSON_GetArraySize(items) + 1, sizeof *ids);
+    if (ids == NULL)
         return all;
     cJSON_ArrayForEach(item, items)
         ids[count++] = json_text_at(item, path);
-    qsort(ids, count, sizeof(*ids), compare_texts);
+    qsort(ids, count, sizeof *ids, texts_compare);
     for (size_t i = 1; i < count; i++) {
         size_t same = 0;
         while (ids[i][same] && ids[i][same] == ids[i - 1][same])
@@ -335,12 +336,12 @@ static void layout_fit(struct layout *l, const cJSON *items, const struct table_
     }
 }
 
-static void put_left_out(struct buf *out, const struct table_column *columns,
+static void left_out_put(struct buf *out, const struct table_column *columns,
                          const struct layout *l, size_t room)
 {
     static const char words[] = "narrow terminal, left out: ";
     size_t used = 0;
-    for (size_t c = 0; c < l->count && columns[c].title; c++) {
+    for (size_t c = 0; c < l->count && columns[c].title != NULL; c++) {
         if (l->widths[c] != 0)
             continue;
         size_t own = strlen(columns[c].title);
@@ -364,7 +365,7 @@ static void put_left_out(struct buf *out, const struct table_column *columns,
 int json_show(const cJSON *json)
 {
     char *text = cJSON_Print(json);
-    if (!text) {
+    if (text == NULL) {
         say_error("out of memory");
         return CLI_FAILED;
     }
@@ -380,17 +381,17 @@ int table_print(const cJSON *items, bool json, const struct table_column *column
     struct buf out = {0};
     if (json)
         return json_show(items);
-    if (!items->child) {
+    if (items->child == NULL) {
         printf("%s\n", empty);
         return out_close();
     }
-    while (layout.count < TABLE_COLUMNS_MAX && columns[layout.count].title)
+    while (layout.count < TABLE_COLUMNS_MAX && columns[layout.count].title != NULL)
         layout.count++;
     each_line(items, columns, &layout, NULL);
     size_t room = out_columns();
     layout_fit(&layout, items, columns, room);
     each_line(items, columns, &layout, &out);
-    put_left_out(&out, columns, &layout, room);
+    left_out_put(&out, columns, &layout, room);
     bool written = out_write(&out);
     buf_fini(&out);
     return written ? out_close() : CLI_FAILED;
@@ -400,14 +401,14 @@ int fields_print(const cJSON *object, const struct table_column *fields)
 {
     struct buf out = {0}, cell = {0};
     size_t width = 0;
-    for (const struct table_column *f = fields; f->title; f++)
+    for (const struct table_column *f = fields; f->title != NULL; f++)
         width = strlen(f->title) > width ? strlen(f->title) : width;
-    for (const struct table_column *f = fields; f->title; f++) {
+    for (const struct table_column *f = fields; f->title != NULL; f++) {
         const cJSON *value = json_at(object, f->path);
-        if (!value || cJSON_IsNull(value))
+        if (value == NULL || cJSON_IsNull(value))
             continue;
         buf_clear(&cell);
-        put_cell(&cell, object, f);
+        cell_put(&cell, object, f);
         enum colour colour = colour_of(f, &cell);
         buf_printf(&out, "%-*s  %s", (int)width, f->title, colour_on(stdout, colour));
         buf_put(&out, cell.data, cell.len);

@@ -62,7 +62,7 @@ struct trace_file *trace_open(const char *path)
 {
     char error[512] = "";
     struct trace_file *file = NULL;
-    int status = trace_file_open(path, &file, error, sizeof(error));
+    int status = trace_file_open(path, &file, error, sizeof error);
     if (status == SKEIN_OK)
         return file;
     if (error[0]) /* it names the file */
@@ -100,7 +100,7 @@ int trace_time_parse(const char *text, const struct trace_bounds *bounds, uint64
 
 int trace_groups_parse(const char *text, uint64_t *groups)
 {
-    if (!text || event_groups_parse(text, groups))
+    if (text == NULL || event_groups_parse(text, groups))
         return CLI_OK;
     say_error("--groups %s: must be all, or some of " EVENT_GROUPS ", with commas between", text);
     return CLI_USAGE;
@@ -108,22 +108,22 @@ int trace_groups_parse(const char *text, uint64_t *groups)
 
 int trace_walk_new(const char *path, struct trace_walk **out)
 {
-    struct trace_walk *walk = calloc(1, sizeof(*walk));
+    struct trace_walk *walk = calloc(1, sizeof *walk);
     *out = NULL;
-    if (!walk) {
+    if (walk == NULL) {
         say_error("out of memory");
         return CLI_FAILED;
     }
     walk->path = path;
     walk->sound = true;
     walk->file = trace_open(path);
-    if (!walk->file) {
+    if (walk->file == NULL) {
         trace_walk_free(&walk);
         return CLI_FAILED;
     }
     walk->count = trace_file_count(walk->file);
     walk->order = calloc(walk->count + 1, sizeof(const struct trace_entry *));
-    if (!walk->order) {
+    if (walk->order == NULL) {
         say_error("out of memory");
         trace_walk_free(&walk);
         return CLI_FAILED;
@@ -142,7 +142,7 @@ int trace_walk_new(const char *path, struct trace_walk **out)
 
 void trace_walk_free(struct trace_walk **walk)
 {
-    if (!*walk)
+    if (*walk == NULL)
         return;
     loaded_fini(&(*walk)->now);
     loaded_fini(&(*walk)->before);
@@ -165,7 +165,8 @@ const struct trace_file *trace_walk_file(const struct trace_walk *walk)
 
 static bool same_process(const struct trace_entry *a, const struct trace_entry *b)
 {
-    return a && b && process_uid_equal(&a->footer.key.process, &b->footer.key.process);
+    return a != NULL && b != NULL &&
+           process_uid_equal(&a->footer.key.process, &b->footer.key.process);
 }
 
 /* b was cut right after a. */
@@ -187,14 +188,15 @@ static size_t index_of(const struct trace_walk *walk, const struct trace_entry *
     return (size_t)(entry - trace_file_entry(walk->file, 0));
 }
 
-static bool load(struct trace_walk *walk, const struct trace_entry *entry, struct loaded *into)
+static bool trace_load(struct trace_walk *walk, const struct trace_entry *entry,
+                       struct loaded *into)
 {
     char error[512] = "";
     buf_init(&into->bytes);
     int status = trace_file_read(walk->file, index_of(walk, entry), &into->bytes);
     if (status == SKEIN_OK)
         status = partition_reader_new(into->bytes.data, into->bytes.len, &into->reader, error,
-                                      sizeof(error));
+                                      sizeof error);
     into->entry = entry;
     if (status == SKEIN_OK)
         return true;
@@ -209,14 +211,14 @@ bool trace_walk_next(struct trace_walk *walk, struct trace_step *step)
 {
     while (walk->next < walk->count) {
         const struct trace_entry *entry = walk->order[walk->next++];
-        if (walk->now.reader) {
+        if (walk->now.reader != NULL) {
             loaded_fini(&walk->before);
             walk->before = walk->now;
-            memset(&walk->now, 0, sizeof(walk->now));
+            memset(&walk->now, 0, sizeof walk->now);
         }
         if (same_key(walk->before.entry, entry)) /* `cat a a`: the same partition twice */
             continue;
-        if (!load(walk, entry, &walk->now))
+        if (!trace_load(walk, entry, &walk->now))
             continue;
         if (follows(walk->before.entry, entry) && !walk->faulty_now)
             partition_reader_continue(walk->now.reader, walk->before.reader);
@@ -270,7 +272,7 @@ static void heap_sink(struct trace_walk *walk, size_t i)
 /* Reads the lane's next event; false at its end. A region is recorded when it ends. */
 static bool lane_read(struct lane *lane)
 {
-    while (!lane->walk.now.reader || !trace_walk_event(&lane->walk, &lane->event))
+    while (lane->walk.now.reader == NULL || !trace_walk_event(&lane->walk, &lane->event))
         if (!trace_walk_next(&lane->walk, &lane->step)) {
             loaded_fini(&lane->walk.now);
             loaded_fini(&lane->walk.before);
@@ -292,9 +294,9 @@ static size_t processes_of(const struct trace_walk *walk)
 int trace_walk_merge(struct trace_walk *walk, trace_wanted *wanted, const void *context)
 {
     size_t processes = processes_of(walk);
-    walk->lanes = calloc(processes + 1, sizeof(*walk->lanes));
+    walk->lanes = calloc(processes + 1, sizeof *walk->lanes);
     walk->heap = calloc(processes + 1, sizeof(struct lane *));
-    if (!walk->lanes || !walk->heap) {
+    if (walk->lanes == NULL || walk->heap == NULL) {
         say_error("out of memory");
         return CLI_FAILED;
     }

@@ -16,7 +16,7 @@ static const struct cli_option options[] = {CLI_OUTPUT(struct options),
 
 static const struct resource agents = {"agent", "/agents"};
 
-static int list(const void *values, int count, char **arguments)
+static int agent_list(const void *values, int count, char **arguments)
 {
     static const struct table_column columns[] = {
         {"HOST", "host", TABLE_TEXT},
@@ -36,7 +36,8 @@ static int list(const void *values, int count, char **arguments)
                          "no agents; start skein-agent on a host");
 }
 
-static int show_one(const struct api *api, const struct resource *r, const char *name, bool json)
+static int agent_show_one(const struct api *api, const struct resource *r, const char *name,
+                          bool json)
 {
     static const struct table_column fields[] = {
         {"agent", "agent", TABLE_TEXT},
@@ -68,13 +69,14 @@ static int show_one(const struct api *api, const struct resource *r, const char 
     return status;
 }
 
-static int show(const void *values, int count, char **arguments)
+static int agent_show(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
-    return resource_each(&agents, o->collector, o->json, show_one, count, arguments);
+    return resource_each(&agents, o->collector, o->json, agent_show_one, count, arguments);
 }
 
-static int revoke_one(const struct api *api, const struct resource *r, const char *name, bool json)
+static int agent_revoke_one(const struct api *api, const struct resource *r, const char *name,
+                            bool json)
 {
     struct buf path = {0};
     char id[CLI_ID_BYTES];
@@ -86,23 +88,24 @@ static int revoke_one(const struct api *api, const struct resource *r, const cha
     return status == CLI_OK ? resource_said(r, id, "revoked", json) : status;
 }
 
-static int revoke(const void *values, int count, char **arguments)
+static int agent_revoke(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
-    return resource_each(&agents, o->collector, o->json, revoke_one, count, arguments);
+    return resource_each(&agents, o->collector, o->json, agent_revoke_one, count, arguments);
 }
 
-static int forget_one(const struct api *api, const struct resource *r, const char *name, bool json)
+static int agent_forget_one(const struct api *api, const struct resource *r, const char *name,
+                            bool json)
 {
     char id[CLI_ID_BYTES];
     int status = agent_id_find(api, name, id);
     return status == CLI_OK ? resource_remove(api, r, id, "forgotten", json) : status;
 }
 
-static int forget(const void *values, int count, char **arguments)
+static int agent_forget(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
-    return resource_each(&agents, o->collector, o->json, forget_one, count, arguments);
+    return resource_each(&agents, o->collector, o->json, agent_forget_one, count, arguments);
 }
 
 static const struct cli_command agents_ls = {
@@ -111,7 +114,7 @@ static const struct cli_command agents_ls = {
     .summary = "List agents, online and offline",
     .options = options,
     .options_bytes = sizeof(struct options),
-    .run = list,
+    .run = agent_list,
 };
 static const struct cli_command agents_show = {
     .name = "agents show",
@@ -121,7 +124,7 @@ static const struct cli_command agents_show = {
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = 1,
-    .run = show,
+    .run = agent_show,
 };
 
 static const struct cli_command agents_revoke = {
@@ -132,7 +135,7 @@ static const struct cli_command agents_revoke = {
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = CLI_ARGUMENTS_ANY,
-    .run = revoke,
+    .run = agent_revoke,
 };
 static const struct cli_command agents_forget = {
     .name = "agents forget",
@@ -144,7 +147,7 @@ static const struct cli_command agents_forget = {
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = CLI_ARGUMENTS_ANY,
-    .run = forget,
+    .run = agent_forget,
 };
 
 static const struct cli_command *const actions[] = {&agents_ls, &agents_show, &agents_revoke,

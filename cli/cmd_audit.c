@@ -34,7 +34,7 @@ static const struct table_column columns[] = {
     {"OBJECT", "object", TABLE_TEXT},   {"RESULT", "result", TABLE_STATUS},
     {"DETAIL", "detail", TABLE_TEXT},   {NULL, NULL, TABLE_TEXT}};
 
-static int run(const void *values, int count, char **arguments)
+static int audit_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     struct api api;
@@ -63,5 +63,5 @@ const struct cli_command cmd_audit = {
                 "  skein audit --object 0193a5c0e1f27d3b8c4e5f60718293a4 -o json\n",
     .options = options,
     .options_bytes = sizeof(struct options),
-    .run = run,
+    .run = audit_run,
 };

@@ -51,11 +51,11 @@ static const struct resource incidents = {"incident", "/captures"};
 
 /* Waits where that is asked for, and prints it; takes the capture. A final capture with gaps is
  * CLI_INCOMPLETE to who has waited for it. */
-static int present(const struct api *api, const struct options *o, cJSON *capture)
+static int capture_present(const struct api *api, const struct options *o, cJSON *capture)
 {
     int status = CLI_OK;
     char id[33];
-    snprintf(id, sizeof(id), "%s", json_text_at(capture, "capture"));
+    snprintf(id, sizeof id, "%s", json_text_at(capture, "capture"));
     if (o->wait && capture_running(capture)) {
         uint64_t until_ns = capture_until_ns(capture);
         cJSON_Delete(capture);
@@ -70,8 +70,8 @@ static int present(const struct api *api, const struct options *o, cJSON *captur
     return status;
 }
 
-static int call(const struct options *o, const char *id, const char *method, const char *rest,
-                const cJSON *body)
+static int capture_call(const struct options *o, const char *id, const char *method,
+                        const char *rest, const cJSON *body)
 {
     struct api api;
     struct buf path = {0};
@@ -85,7 +85,7 @@ static int call(const struct options *o, const char *id, const char *method, con
     buf_printf(&path, "/captures/%s%s", whole, rest);
     status = api_call(&api, method, text_of(&path), body, &capture);
     buf_fini(&path);
-    return status == CLI_OK ? present(&api, o, capture) : status;
+    return status == CLI_OK ? capture_present(&api, o, capture) : status;
 }
 
 /* One request for all captures of the incident of that capture. */
@@ -102,7 +102,7 @@ static int incident_call(const struct api *api, const char *method, const char *
     return status;
 }
 
-static int update_incident(const struct options *o, const char *id, const cJSON *body)
+static int incident_update(const struct options *o, const char *id, const cJSON *body)
 {
     static const struct table_column columns[] = {{"CAPTURE", "capture", TABLE_ID},
                                                   {"STATUS", "status", TABLE_STATUS},
@@ -122,19 +122,19 @@ static int update_incident(const struct options *o, const char *id, const cJSON 
     return status;
 }
 
-static int show(const void *values, int count, char **arguments)
+static int capture_show_run(const void *values, int count, char **arguments)
 {
     (void)count;
-    return call(values, arguments[0], "GET", "", NULL);
+    return capture_call(values, arguments[0], "GET", "", NULL);
 }
 
-static int stop(const void *values, int count, char **arguments)
+static int capture_stop_run(const void *values, int count, char **arguments)
 {
     (void)count;
-    return call(values, arguments[0], "POST", ":stop", NULL);
+    return capture_call(values, arguments[0], "POST", ":stop", NULL);
 }
 
-static int update(const void *values, int count, char **arguments)
+static int capture_update_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     (void)count;
@@ -143,7 +143,7 @@ static int update(const void *values, int count, char **arguments)
                   o->keep ? "no-ttl" : "unpin");
         return CLI_USAGE;
     }
-    if (!o->ttl.given && !o->keep && !o->pin && !o->unpin && !o->reason) {
+    if (!o->ttl.given && !o->keep && !o->pin && !o->unpin && o->reason == NULL) {
         say_error("capture update: what is to be changed? See: skein capture update --help");
         return CLI_USAGE;
     }
@@ -154,33 +154,33 @@ static int update(const void *values, int count, char **arguments)
         cJSON_AddNullToObject(body, "ttl_ms");
     if (o->pin || o->unpin)
         cJSON_AddBoolToObject(body, "pin", o->pin);
-    if (o->reason)
+    if (o->reason != NULL)
         cJSON_AddStringToObject(body, "reason", o->reason);
-    int status = o->incident ? update_incident(o, arguments[0], body)
-                             : call(o, arguments[0], "PATCH", "", body);
+    int status = o->incident ? incident_update(o, arguments[0], body)
+                             : capture_call(o, arguments[0], "PATCH", "", body);
     cJSON_Delete(body);
     return status;
 }
 
-static int drop_one(const struct api *api, const struct resource *r, const char *id, bool json)
+static int member_drop(const struct api *api, const struct resource *r, const char *id, bool json)
 {
     char whole[CLI_ID_BYTES];
     int status = capture_id_find(api, id, whole);
     return status == CLI_OK ? resource_delete(api, r, whole, json) : status;
 }
 
-static int drop_incident(const struct api *api, const struct resource *r, const char *id, bool json)
+static int incident_drop(const struct api *api, const struct resource *r, const char *id, bool json)
 {
     char incident[CLI_ID_BYTES];
     int status = incident_call(api, "DELETE", id, NULL, NULL, incident);
     return status == CLI_OK ? resource_said(r, incident, "deleted", json) : status;
 }
 
-static int drop(const void *values, int count, char **arguments)
+static int capture_drop(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     return resource_each(o->incident ? &incidents : &captures, o->collector, o->json,
-                         o->incident ? drop_incident : drop_one, count, arguments);
+                         o->incident ? incident_drop : member_drop, count, arguments);
 }
 
 /* ---- the table ---- */
@@ -194,7 +194,7 @@ static const struct cli_command capture_show_command = {
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = 1,
-    .run = show,
+    .run = capture_show_run,
 };
 static const struct cli_command capture_update = {
     .name = "capture update",
@@ -207,7 +207,7 @@ static const struct cli_command capture_update = {
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = 1,
-    .run = update,
+    .run = capture_update_run,
 };
 static const struct cli_command capture_stop = {
     .name = "capture stop",
@@ -217,7 +217,7 @@ static const struct cli_command capture_stop = {
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = 1,
-    .run = stop,
+    .run = capture_stop_run,
 };
 static const struct cli_command capture_delete = {
     .name = "capture delete",
@@ -229,7 +229,7 @@ static const struct cli_command capture_delete = {
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = CLI_ARGUMENTS_ANY,
-    .run = drop,
+    .run = capture_drop,
 };
 
 static const struct cli_command *const actions[] = {&capture_show_command, &capture_update,

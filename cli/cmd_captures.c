@@ -42,7 +42,7 @@ static const struct table_column columns[] = {{"CREATED", "created", TABLE_TIME}
                                               {"VERDICT", "verdict.text", TABLE_TEXT | TABLE_SPARE},
                                               {NULL, NULL, TABLE_TEXT}};
 
-static int run(const void *values, int count, char **arguments)
+static int captures_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     struct api api;
@@ -51,14 +51,14 @@ static int run(const void *values, int count, char **arguments)
     (void)count;
     (void)arguments;
     int status = api_init(&api, o->collector);
-    if (status == CLI_OK && o->incident)
+    if (status == CLI_OK && o->incident != NULL)
         status = incident_id_find(&api, o->incident, incident);
     if (status != CLI_OK)
         return status;
     buf_printf(&path, "/captures");
     api_query(&path, "selector", o->selector);
     api_query(&path, "status", o->status);
-    api_query(&path, "incident", o->incident ? incident : NULL);
+    api_query(&path, "incident", o->incident != NULL ? incident : NULL);
     api_query_time(&path, "from", &o->from);
     api_query_time(&path, "to", &o->to);
     return listing_show(&api, &path,
@@ -77,5 +77,5 @@ const struct cli_command cmd_captures = {
                 "  skein captures -l service=redis -n 1 -o json | jq -r '.[0].capture'\n",
     .options = options,
     .options_bytes = sizeof(struct options),
-    .run = run,
+    .run = captures_run,
 };

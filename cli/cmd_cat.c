@@ -78,7 +78,7 @@ struct output {
 static long number_or_none(const char *text)
 {
     char *end;
-    if (!text || *text < '0' || *text > '9')
+    if (text == NULL || *text < '0' || *text > '9')
         return -1;
     long number = strtol(text, &end, 10);
     return *end ? -1 : number;
@@ -115,23 +115,23 @@ static int filter_init(struct filter *filter, const struct options *o,
                               .tid = number_or_none(o->thread),
                               .pid = number_or_none(o->process)};
     const char *bad = NULL;
-    if (o->from && trace_time_parse(o->from, &bounds, &filter->from_ns) != SKEIN_OK)
+    if (o->from != NULL && trace_time_parse(o->from, &bounds, &filter->from_ns) != SKEIN_OK)
         bad = o->from;
-    if (o->to && trace_time_parse(o->to, &bounds, &filter->to_ns) != SKEIN_OK)
+    if (o->to != NULL && trace_time_parse(o->to, &bounds, &filter->to_ns) != SKEIN_OK)
         bad = o->to;
-    if (bad) {
+    if (bad != NULL) {
         say_error("cat: %s: must be " TRACE_TIME_WANTED, bad);
         return CLI_USAGE;
     }
     int status = trace_groups_parse(o->groups, &filter->groups);
-    return status == CLI_OK && o->process ? process_find(filter, file) : status;
+    return status == CLI_OK && o->process != NULL ? process_find(filter, file) : status;
 }
 
 static bool process_passes(const void *filter, const struct partition_footer *footer)
 {
     const struct filter *f = filter;
     char id[ID_TEXT_BYTES];
-    if (!f->options->process)
+    if (f->options->process == NULL)
         return true;
     id_text(footer->key.process.bytes, id);
     return f->process[0] ? strcmp(id, f->process) == 0
@@ -140,10 +140,10 @@ static bool process_passes(const void *filter, const struct partition_footer *fo
 
 static bool thread_passes(const struct filter *f, const struct partition_thread *thread)
 {
-    if (!f->options->thread)
+    if (f->options->thread == NULL)
         return true;
-    return thread && ((f->tid >= 0 && (uint32_t)f->tid == thread->tid) ||
-                      fnmatch(f->options->thread, thread->name, 0) == 0);
+    return thread != NULL && ((f->tid >= 0 && (uint32_t)f->tid == thread->tid) ||
+                              fnmatch(f->options->thread, thread->name, 0) == 0);
 }
 
 static bool event_passes(const struct filter *f, const struct trace_event *event)
@@ -160,27 +160,27 @@ static bool event_passes(const struct filter *f, const struct trace_event *event
         return false;
     if (o->longest.given && !timed)
         return false;
-    if (o->type && strcmp(o->type, trace_kind_text(event->kind)) != 0)
+    if (o->type != NULL && strcmp(o->type, trace_kind_text(event->kind)) != 0)
         return false;
-    if (o->name && (!event->type || fnmatch(o->name, event->type->name, 0) != 0))
+    if (o->name != NULL && (event->type == NULL || fnmatch(o->name, event->type->name, 0) != 0))
         return false;
     return thread_passes(f, event->thread);
 }
 
 /* ---- output ---- */
 
-static void flush(struct output *out)
+static void cat_flush(struct output *out)
 {
     if (!out->failed && !out_write(&out->lines))
         out->failed = true;
     buf_clear(&out->lines);
 }
 
-static void emit(struct output *out, const struct filter *f, const struct partition_info *info,
-                 const struct trace_event *event)
+static void cat_emit(struct output *out, const struct filter *f, const struct partition_info *info,
+                     const struct trace_event *event)
 {
     const struct options *o = f->options;
-    if (out->longest) {
+    if (out->longest != NULL) {
         if (longest_add(out->longest, info, event) != SKEIN_OK)
             out->failed = true;
         return;
@@ -195,11 +195,11 @@ static void emit(struct output *out, const struct filter *f, const struct partit
         trace_text_put(&out->lines, info, event);
     out->printed++;
     if (out->lines.len >= FLUSH_BYTES)
-        flush(out);
+        cat_flush(out);
 }
 
 /* Process by process: the order of lengths does not depend on it, and it takes less memory. */
-static void cat_longest(struct trace_walk *walk, const struct filter *f, struct output *out)
+static void longest_cat(struct trace_walk *walk, const struct filter *f, struct output *out)
 {
     struct trace_step step;
     struct trace_event event;
@@ -211,12 +211,12 @@ static void cat_longest(struct trace_walk *walk, const struct filter *f, struct 
             if (event.kind == TRACE_OPEN && !step.last_of_process)
                 continue;
             if (shown && event_passes(f, &event))
-                emit(out, f, partition_reader_info(step.reader), &event);
+                cat_emit(out, f, partition_reader_info(step.reader), &event);
         }
     }
 }
 
-static int cat_merged(struct trace_walk *walk, const struct filter *f, struct output *out)
+static int merged_cat(struct trace_walk *walk, const struct filter *f, struct output *out)
 {
     struct trace_step step;
     const struct trace_event *event;
@@ -224,28 +224,28 @@ static int cat_merged(struct trace_walk *walk, const struct filter *f, struct ou
     while (status == CLI_OK && !out->failed && !out->full &&
            (event = trace_walk_merged(walk, &step)) != NULL)
         if (event_passes(f, event))
-            emit(out, f, partition_reader_info(step.reader), event);
+            cat_emit(out, f, partition_reader_info(step.reader), event);
     return status;
 }
 
-static int cat_file(const char *path, const struct options *o, struct output *out)
+static int file_cat(const char *path, const struct options *o, struct output *out)
 {
     struct trace_walk *walk = NULL;
     struct filter filter;
     int status = trace_walk_new(path, &walk);
     if (status == CLI_OK)
         status = filter_init(&filter, o, trace_walk_file(walk));
-    if (status == CLI_OK && out->longest)
-        cat_longest(walk, &filter, out);
+    if (status == CLI_OK && out->longest != NULL)
+        longest_cat(walk, &filter, out);
     else if (status == CLI_OK)
-        status = cat_merged(walk, &filter, out);
+        status = merged_cat(walk, &filter, out);
     if (status == CLI_OK && !trace_walk_sound(walk))
         status = CLI_FAILED;
     trace_walk_free(&walk);
     return status;
 }
 
-static int run(const void *values, int count, char **arguments)
+static int cat_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     struct output out = {.printed = 0};
@@ -255,13 +255,13 @@ static int run(const void *values, int count, char **arguments)
         return CLI_FAILED;
     }
     for (int i = 0; i < count && !out.failed && !out.full; i++) {
-        int one = cat_file(arguments[i], o, &out);
+        int one = file_cat(arguments[i], o, &out);
         status = status == CLI_OK ? one : status;
     }
-    flush(&out);
+    cat_flush(&out);
     if (out.full)
         say_warning("there are more events than --limit %" PRIu64, o->limit.value);
-    int printed = out.longest ? longest_print(out.longest) : out_close();
+    int printed = out.longest != NULL ? longest_print(out.longest) : out_close();
     longest_free(&out.longest);
     buf_fini(&out.lines);
     if (out.failed || printed != CLI_OK)
@@ -285,5 +285,5 @@ const struct cli_command cmd_cat = {
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = CLI_ARGUMENTS_ANY,
-    .run = run,
+    .run = cat_run,
 };

@@ -70,7 +70,7 @@ struct options {
 };
 static const struct cli_option options[] = {CLI_OPTIONS_END};
 
-static int run(const void *values, int count, char **arguments)
+static int completion_run(const void *values, int count, char **arguments)
 {
     (void)values;
     if (strcmp(arguments[0], "words") == 0) {
@@ -80,7 +80,7 @@ static int run(const void *values, int count, char **arguments)
         buf_fini(&out);
         return written ? out_close() : CLI_FAILED;
     }
-    for (size_t i = 0; shells[i]; i++) {
+    for (size_t i = 0; shells[i] != NULL; i++) {
         if (count == 1 && strcmp(arguments[0], shells[i]) == 0) {
             printf("%s", scripts[i]);
             return out_close();
@@ -104,5 +104,5 @@ const struct cli_command cmd_completion = {
     .min_arguments = 1,
     .max_arguments = CLI_ARGUMENTS_ANY,
     .choices = shells,
-    .run = run,
+    .run = completion_run,
 };

@@ -35,8 +35,8 @@ static const struct cli_option options[] = {
 static char *name_for(const char *trace)
 {
     size_t n = strlen(trace);
-    char *name = malloc(n + sizeof(".pftrace"));
-    if (!name)
+    char *name = malloc(n + sizeof ".pftrace");
+    if (name == NULL)
         return NULL;
     if (n > 6 && strcmp(trace + n - 6, ".skein") == 0)
         n -= 6;
@@ -45,7 +45,7 @@ static char *name_for(const char *trace)
     return name;
 }
 
-static bool flush(struct buf *bytes, FILE *file)
+static bool export_flush(struct buf *bytes, FILE *file)
 {
     bool good = bytes->status == SKEIN_OK &&
                 (bytes->len == 0 || fwrite(bytes->data, 1, bytes->len, file) == bytes->len);
@@ -55,7 +55,7 @@ static bool flush(struct buf *bytes, FILE *file)
 
 /* Returns CLI_OK, or CLI_FAILED after telling why; also where a part of the trace was unreadable,
  * but then all the rest is in the file. */
-static int convert(const char *trace, uint64_t groups, FILE *file, const char *name)
+static int export_convert(const char *trace, uint64_t groups, FILE *file, const char *name)
 {
     struct trace_walk *walk = NULL;
     struct perfetto_export *exporter = NULL;
@@ -70,7 +70,7 @@ static int convert(const char *trace, uint64_t groups, FILE *file, const char *n
         int one;
         do {
             one = perfetto_export_some(exporter, step.reader, EXPORT_STEP_BYTES, &bytes);
-            written = flush(&bytes, file);
+            written = export_flush(&bytes, file);
         } while (one > 0 && written);
         if (one > 0)
             break;
@@ -83,7 +83,7 @@ static int convert(const char *trace, uint64_t groups, FILE *file, const char *n
     }
     if (status == SKEIN_OK && written)
         status = perfetto_export_finish(exporter, &bytes);
-    written = written && flush(&bytes, file) && fflush(file) == 0;
+    written = written && export_flush(&bytes, file) && fflush(file) == 0;
     if (status != SKEIN_OK)
         say_error("%s: %s", trace, skein_status_text(status));
     else if (!written)
@@ -95,7 +95,7 @@ static int convert(const char *trace, uint64_t groups, FILE *file, const char *n
     return status == SKEIN_OK && written && sound ? CLI_OK : CLI_FAILED;
 }
 
-static int said(const char *name, bool json)
+static int export_said(const char *name, bool json)
 {
     if (!json) {
         printf("%s; open it at https://ui.perfetto.dev\n", name);
@@ -108,21 +108,21 @@ static int said(const char *name, bool json)
     return status;
 }
 
-static int convert_to_file(const char *trace, uint64_t groups, const char *name)
+static int trace_convert_to_file(const char *trace, uint64_t groups, const char *name)
 {
     size_t n = strlen(name);
-    char *part = malloc(n + sizeof(".part"));
+    char *part = malloc(n + sizeof ".part");
     FILE *file = NULL;
     int status = CLI_FAILED;
-    if (part) {
+    if (part != NULL) {
         memcpy(part, name, n);
         strcpy(part + n, ".part");
         file = fopen(part, "we");
     }
-    if (!file) {
+    if (file == NULL) {
         say_error("%s: %s", name, strerror(errno));
     } else {
-        status = convert(trace, groups, file, name);
+        status = export_convert(trace, groups, file, name);
         bool closed = fclose(file) == 0;
         if (status == CLI_OK && (!closed || rename(part, name) < 0)) {
             say_error("%s: %s", name, strerror(errno));
@@ -135,23 +135,23 @@ static int convert_to_file(const char *trace, uint64_t groups, const char *name)
     return status;
 }
 
-static int run(const void *values, int count, char **arguments)
+static int export_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     uint64_t groups = 0;
     (void)count;
     if (trace_groups_parse(o->groups, &groups) != CLI_OK)
         return CLI_USAGE;
-    if (o->result.file && strcmp(o->result.file, "-") == 0)
-        return convert(arguments[0], groups, stdout, "standard output");
-    char *name = o->result.file ? strdup(o->result.file) : name_for(arguments[0]);
-    if (!name) {
+    if (o->result.file != NULL && strcmp(o->result.file, "-") == 0)
+        return export_convert(arguments[0], groups, stdout, "standard output");
+    char *name = o->result.file != NULL ? strdup(o->result.file) : name_for(arguments[0]);
+    if (name == NULL) {
         say_error("out of memory");
         return CLI_FAILED;
     }
-    int status = convert_to_file(arguments[0], groups, name);
+    int status = trace_convert_to_file(arguments[0], groups, name);
     if (status == CLI_OK)
-        status = said(name, o->result.json);
+        status = export_said(name, o->result.json);
     free(name);
     return status;
 }
@@ -165,5 +165,5 @@ const struct cli_command cmd_export = {
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = 1,
-    .run = run,
+    .run = export_run,
 };

@@ -48,7 +48,7 @@ static const struct cli_option options[] = {
 
 static const char *format_of(const struct options *o)
 {
-    return o->format ? o->format : "skein";
+    return o->format != NULL ? o->format : "skein";
 }
 
 static const char *suffix_of(const struct options *o)
@@ -56,8 +56,8 @@ static const char *suffix_of(const struct options *o)
     return strcmp(format_of(o), "skein") == 0 ? "skein" : "pftrace";
 }
 
-static int fetch(const struct api *api, const struct options *o, const char *id,
-                 const char *process, const char *file)
+static int captures_fetch(const struct api *api, const struct options *o, const char *id,
+                          const char *process, const char *file)
 {
     uint64_t bytes;
     struct download download = {.capture = id,
@@ -76,7 +76,7 @@ static int fetch(const struct api *api, const struct options *o, const char *id,
 /* ---- a file for each process ---- */
 
 /* A service may be named "a/b", or as a folder's own names. */
-static void put_name(struct buf *path, const char *text)
+static void name_put(struct buf *path, const char *text)
 {
     for (size_t i = 0; text[i]; i++) {
         bool plain = strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-",
@@ -86,22 +86,22 @@ static void put_name(struct buf *path, const char *text)
 }
 
 /* FOLDER/SERVICE-HOST-PID-PROCESS.skein: the process's id makes it one of its own. */
-static int fetch_target(const struct api *api, const struct options *o, const char *id,
+static int target_fetch(const struct api *api, const struct options *o, const char *id,
                         const cJSON *target)
 {
     struct buf path = {0};
     const char *process = json_text_at(target, "process");
-    if (o->process && strncasecmp(o->process, process, strlen(o->process)) != 0)
+    if (o->process != NULL && strncasecmp(o->process, process, strlen(o->process)) != 0)
         return CLI_OK;
-    if (o->result.file)
+    if (o->result.file != NULL)
         buf_printf(&path, "%s/", o->result.file);
-    put_name(&path, json_text_at(target, "service"));
+    name_put(&path, json_text_at(target, "service"));
     buf_printf(&path, "-");
-    put_name(&path, json_text_at(target, "host"));
+    name_put(&path, json_text_at(target, "host"));
     buf_printf(&path, "-%" PRIu64 "-", json_u64_at(target, "pid"));
-    put_name(&path, process);
+    name_put(&path, process);
     buf_printf(&path, ".%s", suffix_of(o));
-    int status = fetch(api, o, id, process, text_of(&path));
+    int status = captures_fetch(api, o, id, process, text_of(&path));
     buf_fini(&path);
     return status;
 }
@@ -141,20 +141,20 @@ static int fetch_split(const struct api *api, const struct options *o, const cha
 {
     cJSON *manifest = NULL;
     const cJSON *target;
-    if (o->result.file && mkdir(o->result.file, 0777) < 0 && errno != EEXIST) {
+    if (o->result.file != NULL && mkdir(o->result.file, 0777) < 0 && errno != EEXIST) {
         say_error("%s: %s", o->result.file, strerror(errno));
         return CLI_FAILED;
     }
     int status = manifest_get(api, o, id, &manifest);
     cJSON_ArrayForEach(target, json_at(manifest, "targets")) {
-        int one = fetch_target(api, o, id, target);
+        int one = target_fetch(api, o, id, target);
         status = status == CLI_OK ? one : status;
     }
     cJSON_Delete(manifest);
     return status;
 }
 
-static int run(const void *values, int count, char **arguments)
+static int fetch_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     struct api api;
@@ -164,7 +164,7 @@ static int run(const void *values, int count, char **arguments)
         say_error("fetch: --to is before --from");
         return CLI_USAGE;
     }
-    if (o->groups && strcmp(format_of(o), "skein") == 0) {
+    if (o->groups != NULL && strcmp(format_of(o), "skein") == 0) {
         say_error(
             "fetch: --groups is of -f perfetto: a .skein has all, and `skein cat`, `what` and "
             "`export` show those that their --groups names");
@@ -177,12 +177,12 @@ static int run(const void *values, int count, char **arguments)
         return status;
     if (o->split)
         return fetch_split(&api, o, id);
-    if (o->process)
+    if (o->process != NULL)
         status = target_find(&api, o, id, process);
-    snprintf(name, sizeof(name), "%s%s.%s", o->incident ? "incident-" : "", id, suffix_of(o));
+    snprintf(name, sizeof name, "%s%s.%s", o->incident ? "incident-" : "", id, suffix_of(o));
     return status != CLI_OK ? status
-                            : fetch(&api, o, id, o->process ? process : NULL,
-                                    o->result.file ? o->result.file : name);
+                            : captures_fetch(&api, o, id, o->process != NULL ? process : NULL,
+                                             o->result.file != NULL ? o->result.file : name);
 }
 
 const struct cli_command cmd_fetch = {
@@ -202,5 +202,5 @@ const struct cli_command cmd_fetch = {
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = 1,
-    .run = run,
+    .run = fetch_run,
 };

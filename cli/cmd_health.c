@@ -45,7 +45,7 @@ static cJSON *checks_rows(const cJSON *ready)
     return rows;
 }
 
-static int show(const cJSON *ready, const cJSON *agents)
+static int health_show(const cJSON *ready, const cJSON *agents)
 {
     cJSON *rows = checks_rows(ready);
     bool is_ready = cJSON_IsTrue(json_at(ready, "ready"));
@@ -60,7 +60,7 @@ static int show(const cJSON *ready, const cJSON *agents)
     return status;
 }
 
-static int run(const void *values, int count, char **arguments)
+static int health_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     struct api api;
@@ -81,7 +81,7 @@ static int run(const void *values, int count, char **arguments)
         status = json_show(all);
         cJSON_Delete(all);
     } else if (status == CLI_OK) {
-        status = show(ready, agents);
+        status = health_show(ready, agents);
     }
     cJSON_Delete(ready);
     cJSON_Delete(agents);
@@ -98,5 +98,5 @@ const struct cli_command cmd_health = {
     .examples = "  skein health\n  skein health -o json | jq '.agents[].status'\n",
     .options = options,
     .options_bytes = sizeof(struct options),
-    .run = run,
+    .run = health_run,
 };

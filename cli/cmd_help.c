@@ -21,13 +21,14 @@ static const struct cli_option options[] = {
 static int page_write(const char *folder, const struct cli_command *command)
 {
     struct buf path = {0}, page = {0};
-    buf_printf(&path, "%s/skein%s%s.1", folder, command ? "-" : "", command ? command->name : "");
+    buf_printf(&path, "%s/skein%s%s.1", folder, command != NULL ? "-" : "",
+               command != NULL ? command->name : "");
     cli_man_put(&page, command);
     int status = CLI_FAILED;
     FILE *file = fopen(text_of(&path), "we");
     bool written =
-        file && page.status == SKEIN_OK && fwrite(page.data, 1, page.len, file) == page.len;
-    if (file && fclose(file) == 0 && written)
+        file != NULL && page.status == SKEIN_OK && fwrite(page.data, 1, page.len, file) == page.len;
+    if (file != NULL && fclose(file) == 0 && written)
         status = CLI_OK;
     else
         say_error("%s: %s", text_of(&path), strerror(errno));
@@ -39,16 +40,16 @@ static int page_write(const char *folder, const struct cli_command *command)
 static int pages_write(const char *folder)
 {
     int status = page_write(folder, NULL);
-    for (const struct cli_command *const *c = cli_commands; *c && status == CLI_OK; c++)
+    for (const struct cli_command *const *c = cli_commands; *c != NULL && status == CLI_OK; c++)
         status = page_write(folder, *c);
     return status;
 }
 
-static int run(const void *values, int count, char **arguments)
+static int help_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     size_t used = 0;
-    if (o->man)
+    if (o->man != NULL)
         return pages_write(o->man);
     if (count == 0) {
         cli_help();
@@ -56,9 +57,9 @@ static int run(const void *values, int count, char **arguments)
     }
     const struct cli_command *command =
         cli_find((const char *const *)arguments, (size_t)count, &used);
-    if (!command)
+    if (command == NULL)
         return cli_unknown(arguments[0], NULL, cli_commands);
-    if (command->actions && used < (size_t)count)
+    if (command->actions != NULL && used < (size_t)count)
         return cli_unknown(arguments[1], command, command->actions);
     cli_command_help(command);
     return out_close();
@@ -72,5 +73,5 @@ const struct cli_command cmd_help = {
     .options = options,
     .options_bytes = sizeof(struct options),
     .max_arguments = 2,
-    .run = run,
+    .run = help_run,
 };

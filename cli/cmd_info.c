@@ -22,7 +22,7 @@ static const char *class_text(uint8_t klass)
 {
     /* One word for what people see, however it was recorded (docs/format.md). */
     static const char *const names[] = {"unknown", "instant", "region", "region", "counter", "log"};
-    return klass < sizeof(names) / sizeof(*names) ? names[klass] : names[0];
+    return klass < sizeof names / sizeof *names ? names[klass] : names[0];
 }
 
 /* ---- sums, kept in the JSON that is printed ---- */
@@ -33,12 +33,12 @@ static void u64_set(cJSON *object, const char *key, uint64_t value)
     json_add_u64(object, key, value);
 }
 
-static void sum(cJSON *object, const char *key, uint64_t more)
+static void info_sum(cJSON *object, const char *key, uint64_t more)
 {
     u64_set(object, key, json_u64_at(object, key) + more);
 }
 
-static void widen(cJSON *object, uint64_t from_ns, uint64_t to_ns)
+static void info_widen(cJSON *object, uint64_t from_ns, uint64_t to_ns)
 {
     uint64_t from = json_u64_at(object, "from_ns");
     if (from == 0 || from_ns < from)
@@ -61,7 +61,7 @@ static cJSON *row_of(cJSON *rows, const char *key, const char *text)
     return row;
 }
 
-static cJSON *add_process(cJSON *processes, const struct trace_entry *entry)
+static cJSON *process_add(cJSON *processes, const struct trace_entry *entry)
 {
     const struct partition_footer *footer = &entry->footer;
     char id[ID_TEXT_BYTES];
@@ -74,46 +74,46 @@ static cJSON *add_process(cJSON *processes, const struct trace_entry *entry)
         cJSON_AddStringToObject(row, "labels", footer->labels);
         cJSON_AddStringToObject(row, "exe", footer->exe);
     }
-    sum(row, "partitions", 1);
-    sum(row, "events", footer->events);
-    sum(row, "lost", footer->lost);
+    info_sum(row, "partitions", 1);
+    info_sum(row, "events", footer->events);
+    info_sum(row, "lost", footer->lost);
     if (footer->threads > json_u64_at(row, "threads"))
         u64_set(row, "threads", footer->threads);
     if (footer->events)
-        widen(row, entry->from_ns, entry->to_ns);
+        info_widen(row, entry->from_ns, entry->to_ns);
     return row;
 }
 
-static void add_entry(cJSON *info, const struct trace_entry *entry)
+static void entry_add(cJSON *info, const struct trace_entry *entry)
 {
     const struct partition_footer *footer = &entry->footer;
     cJSON *losses = cJSON_GetObjectItemCaseSensitive(info, "losses");
     cJSON *types = cJSON_GetObjectItemCaseSensitive(info, "types");
-    cJSON *process = add_process(cJSON_GetObjectItemCaseSensitive(info, "processes"), entry);
-    sum(info, "partitions", 1);
-    sum(info, "events", footer->events);
-    sum(info, "lost", footer->lost);
+    cJSON *process = process_add(cJSON_GetObjectItemCaseSensitive(info, "processes"), entry);
+    info_sum(info, "partitions", 1);
+    info_sum(info, "events", footer->events);
+    info_sum(info, "lost", footer->lost);
     if (footer->events)
-        widen(info, entry->from_ns, entry->to_ns);
+        info_widen(info, entry->from_ns, entry->to_ns);
     for (size_t i = 0; i < footer->loss_count; i++) {
         cJSON *row = row_of(losses, "reason", partition_loss_text(footer->losses[i].reason));
-        sum(row, "times", 1);
-        sum(row, "events", footer->losses[i].events);
+        info_sum(row, "times", 1);
+        info_sum(row, "events", footer->losses[i].events);
         if (footer->losses[i].events > 0)
             continue;
-        sum(row, "uncounted", 1); /* F-31: nobody knows how many events that time */
-        sum(process, "uncounted", 1);
-        sum(info, "uncounted", 1);
+        info_sum(row, "uncounted", 1); /* F-31: nobody knows how many events that time */
+        info_sum(process, "uncounted", 1);
+        info_sum(info, "uncounted", 1);
     }
     for (size_t i = 0; i < footer->type_count; i++) {
         cJSON *row = row_of(types, "name", footer->types[i].name);
         if (!cJSON_HasObjectItem(row, "class"))
             cJSON_AddStringToObject(row, "class", class_text(footer->types[i].klass));
-        sum(row, "events", footer->types[i].events);
+        info_sum(row, "events", footer->types[i].events);
     }
 }
 
-static void add_times(cJSON *object)
+static void times_add(cJSON *object)
 {
     uint64_t from = json_u64_at(object, "from_ns"), to = json_u64_at(object, "to_ns");
     if (!to)
@@ -126,7 +126,7 @@ static void add_times(cJSON *object)
 static cJSON *info_of(const char *path)
 {
     struct trace_file *file = trace_open(path);
-    if (!file)
+    if (file == NULL)
         return NULL;
     cJSON *info = cJSON_CreateObject();
     uint64_t bytes = trace_file_torn(file);
@@ -137,14 +137,14 @@ static cJSON *info_of(const char *path)
     for (size_t i = 0; i < trace_file_count(file); i++) {
         const struct trace_entry *entry = trace_file_entry(file, i);
         bytes += entry->bytes;
-        add_entry(info, entry);
+        entry_add(info, entry);
     }
     json_add_u64(info, "partition_bytes", bytes);
     json_add_u64(info, "torn_bytes", trace_file_torn(file));
-    add_times(info);
+    times_add(info);
     cJSON *process;
     cJSON_ArrayForEach(process, cJSON_GetObjectItemCaseSensitive(info, "processes"))
-        add_times(process);
+        times_add(process);
     trace_file_free(&file);
     return info;
 }
@@ -176,7 +176,7 @@ static cJSON *rows_with_missing(const cJSON *rows, const char *key)
     return copy;
 }
 
-static void show_head(const cJSON *info)
+static void head_show(const cJSON *info)
 {
     struct buf line = {0};
     text_put_safe(&line, json_text_at(info, "file"), strlen(json_text_at(info, "file")));
@@ -211,7 +211,7 @@ static bool has_label(const char *labels, const char *label)
 }
 
 /* What the tracer cannot see in these programs (client-lib/preload/preload_main.c). */
-static void show_blind_spots(const cJSON *processes)
+static void blind_spots_show(const cJSON *processes)
 {
     const cJSON *process;
     bool go = false;
@@ -221,7 +221,7 @@ static void show_blind_spots(const cJSON *processes)
         printf("runtime=go: goroutines are not seen, only what C code calls\n\n");
 }
 
-static int show(const cJSON *info)
+static int info_show(const cJSON *info)
 {
     static const struct table_column processes[] = {
         {"SERVICE", "service", TABLE_TEXT},
@@ -242,8 +242,8 @@ static int show(const cJSON *info)
                                                  {"TIMES", "times", TABLE_NUMBER},
                                                  {"EVENTS", "missing", TABLE_NUMBER},
                                                  {NULL, NULL, TABLE_TEXT}};
-    show_head(info);
-    show_blind_spots(json_at(info, "processes"));
+    head_show(info);
+    blind_spots_show(json_at(info, "processes"));
     cJSON *rows = rows_with_missing(json_at(info, "processes"), "lost");
     int status = table_print(rows, false, processes, "no processes");
     cJSON_Delete(rows);
@@ -251,7 +251,7 @@ static int show(const cJSON *info)
     if (status == CLI_OK)
         status = table_print(json_at(info, "types"), false, types, "no events");
     const cJSON *lost = json_at(info, "losses");
-    if (status == CLI_OK && lost && lost->child) {
+    if (status == CLI_OK && lost != NULL && lost->child != NULL) {
         printf("\n");
         rows = rows_with_missing(lost, "events");
         status = table_print(rows, false, losses, "");
@@ -260,21 +260,22 @@ static int show(const cJSON *info)
     return status;
 }
 
-static int run(const void *values, int count, char **arguments)
+static int info_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     int status = CLI_OK;
     cJSON *all = cJSON_CreateArray();
     for (int i = 0; i < count; i++) {
         cJSON *info = info_of(arguments[i]);
-        if (info && o->json)
+        if (info != NULL && o->json)
             cJSON_AddItemToArray(all, info);
-        else if (!info || show(info) != CLI_OK)
+        else if (info == NULL || info_show(info) != CLI_OK)
             status = CLI_FAILED;
         if (!o->json)
             cJSON_Delete(info);
     }
-    int printed = o->json ? json_show(count == 1 && all->child ? all->child : all) : out_close();
+    int printed =
+        o->json ? json_show(count == 1 && all->child != NULL ? all->child : all) : out_close();
     cJSON_Delete(all);
     return status == CLI_OK ? printed : status;
 }
@@ -291,5 +292,5 @@ const struct cli_command cmd_info = {
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = CLI_ARGUMENTS_ANY,
-    .run = run,
+    .run = info_run,
 };

@@ -23,7 +23,7 @@ static const struct cli_option create_options[] = {
 
 static const struct resource tokens = {"join_token", "/join-tokens"};
 
-static int list(const void *values, int count, char **arguments)
+static int join_token_list(const void *values, int count, char **arguments)
 {
     static const struct table_column columns[] = {{"ID", "id", TABLE_TEXT},
                                                   {"STATE", "state", TABLE_TEXT},
@@ -38,7 +38,7 @@ static int list(const void *values, int count, char **arguments)
                          "no join tokens: no new agent is let in");
 }
 
-static int create(const void *values, int count, char **arguments)
+static int join_token_create_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     cJSON *body = cJSON_CreateObject();
@@ -49,7 +49,7 @@ static int create(const void *values, int count, char **arguments)
     return resource_create_secret(&tokens, o->collector, o->json, body, &o->expires, "id");
 }
 
-static int revoke(const void *values, int count, char **arguments)
+static int join_token_revoke_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     return resource_each(&tokens, o->collector, o->json, resource_revoke, count, arguments);
@@ -61,7 +61,7 @@ static const struct cli_command join_token_ls = {
     .summary = "List join tokens: until when, and for how many agents they are good",
     .options = options,
     .options_bytes = sizeof(struct options),
-    .run = list,
+    .run = join_token_list,
 };
 static const struct cli_command join_token_create = {
     .name = "join-token create",
@@ -73,7 +73,7 @@ static const struct cli_command join_token_create = {
                 "  skein join-token create --uses 50 --expires 1d > join-token\n",
     .options = create_options,
     .options_bytes = sizeof(struct options),
-    .run = create,
+    .run = join_token_create_run,
 };
 static const struct cli_command join_token_revoke = {
     .name = "join-token revoke",
@@ -83,7 +83,7 @@ static const struct cli_command join_token_revoke = {
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = CLI_ARGUMENTS_ANY,
-    .run = revoke,
+    .run = join_token_revoke_run,
 };
 
 static const struct cli_command *const actions[] = {&join_token_ls, &join_token_create,

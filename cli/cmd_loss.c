@@ -76,7 +76,7 @@ static const struct table_column *columns_of(const struct options *o)
         process_columns, service_columns, host_columns, capture_columns,
         rule_columns,    reason_columns,  place_columns};
     size_t group = 0;
-    while (o->by && groups[group + 1] && strcmp(groups[group], o->by) != 0)
+    while (o->by != NULL && groups[group + 1] != NULL && strcmp(groups[group], o->by) != 0)
         group++;
     return columns[group];
 }
@@ -95,7 +95,7 @@ static int total_get(const struct api *api, const struct options *o, cJSON **ans
 {
     struct buf path = {0};
     path_put(&path, o);
-    if (!o->by || strcmp(o->by, "process") == 0 || strcmp(o->by, "capture") == 0)
+    if (o->by == NULL || strcmp(o->by, "process") == 0 || strcmp(o->by, "capture") == 0)
         api_query(&path, "limit", "1");
     int status = api_call(api, "GET", text_of(&path), NULL, answer);
     buf_fini(&path);
@@ -114,7 +114,7 @@ static cJSON *part_rows(const cJSON *items)
     return rows;
 }
 
-static int show(const cJSON *answer, const struct options *o)
+static int loss_show(const cJSON *answer, const struct options *o)
 {
     static const struct table_column fields[] = {{"processes", "processes", TABLE_NUMBER},
                                                  {"produced", "total.produced", TABLE_NUMBER},
@@ -134,13 +134,13 @@ static int show(const cJSON *answer, const struct options *o)
     else if (parts)
         empty = "nothing was lost so far; something is still under way";
     cJSON *rows = parts ? part_rows(json_at(answer, "items")) : NULL;
-    int status = table_print(rows ? rows : json_at(answer, "items"), false, columns, empty);
+    int status = table_print(rows != NULL ? rows : json_at(answer, "items"), false, columns, empty);
     cJSON_Delete(rows);
     printf("\n");
     return status == CLI_OK ? fields_print(answer, fields) : status;
 }
 
-static int run(const void *values, int count, char **arguments)
+static int loss_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     struct api api;
@@ -162,7 +162,7 @@ static int run(const void *values, int count, char **arguments)
         cJSON_DeleteItemFromObjectCaseSensitive(answer, "items");
         cJSON_DeleteItemFromObjectCaseSensitive(answer, "next_cursor");
         cJSON_AddItemToObject(answer, "items", items);
-        status = o->json ? json_show(answer) : show(answer, o);
+        status = o->json ? json_show(answer) : loss_show(answer, o);
     }
     if (status == CLI_OK && more)
         say_warning("there are more; --limit 0 lists all");
@@ -183,5 +183,5 @@ const struct cli_command cmd_loss = {
                 "  skein loss --by reason -o json\n",
     .options = options,
     .options_bytes = sizeof(struct options),
-    .run = run,
+    .run = loss_run,
 };

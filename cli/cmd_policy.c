@@ -17,7 +17,7 @@ static const struct cli_option options[] = {CLI_OUTPUT(struct options),
 
 static const struct resource policies = {"policy", "/policies"};
 
-static int list(const void *values, int count, char **arguments)
+static int policy_list(const void *values, int count, char **arguments)
 {
     static const struct table_column columns[] = {
         {"NAME", "name", TABLE_TEXT},
@@ -39,7 +39,8 @@ static int list(const void *values, int count, char **arguments)
                          "no policies; add one: skein policy apply FILE");
 }
 
-static int show_one(const struct api *api, const struct resource *r, const char *name, bool json)
+static int policy_show_one(const struct api *api, const struct resource *r, const char *name,
+                           bool json)
 {
     static const struct table_column fields[] = {
         {"status", "status", TABLE_STATUS},
@@ -66,25 +67,25 @@ static int show_one(const struct api *api, const struct resource *r, const char 
     return status;
 }
 
-static int show(const void *values, int count, char **arguments)
+static int policy_show_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
-    return resource_each(&policies, o->collector, o->json, show_one, count, arguments);
+    return resource_each(&policies, o->collector, o->json, policy_show_one, count, arguments);
 }
 
-static int matches(const void *values, int count, char **arguments)
+static int policy_matches_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     return resource_each(&policies, o->collector, o->json, resource_matches, count, arguments);
 }
 
-static int apply(const void *values, int count, char **arguments)
+static int policy_apply_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     return resource_each(&policies, o->collector, o->json, resource_apply, count, arguments);
 }
 
-static int drop(const void *values, int count, char **arguments)
+static int policy_drop(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     return resource_each(&policies, o->collector, o->json, resource_delete, count, arguments);
@@ -96,7 +97,7 @@ static const struct cli_command policy_ls = {
     .summary = "List policies, how many processes they record now, and what that costs",
     .options = options,
     .options_bytes = sizeof(struct options),
-    .run = list,
+    .run = policy_list,
 };
 static const struct cli_command policy_show = {
     .name = "policy show",
@@ -106,7 +107,7 @@ static const struct cli_command policy_show = {
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = 1,
-    .run = show,
+    .run = policy_show_run,
 };
 static const struct cli_command policy_apply = {
     .name = "policy apply",
@@ -120,7 +121,7 @@ static const struct cli_command policy_apply = {
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = CLI_ARGUMENTS_ANY,
-    .run = apply,
+    .run = policy_apply_run,
 };
 static const struct cli_command policy_matches = {
     .name = "policy matches",
@@ -130,7 +131,7 @@ static const struct cli_command policy_matches = {
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = 1,
-    .run = matches,
+    .run = policy_matches_run,
 };
 static const struct cli_command policy_delete = {
     .name = "policy delete",
@@ -140,7 +141,7 @@ static const struct cli_command policy_delete = {
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = CLI_ARGUMENTS_ANY,
-    .run = drop,
+    .run = policy_drop,
 };
 
 static const struct cli_command *const actions[] = {&policy_ls,      &policy_show,   &policy_apply,

@@ -35,7 +35,7 @@ static const struct table_column columns[] = {
     {"WRAPPED", "wrapped", TABLE_NUMBER | TABLE_SPARE},
     {NULL, NULL, TABLE_TEXT}};
 
-static int run(const void *values, int count, char **arguments)
+static int ps_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     struct api api;
@@ -52,8 +52,9 @@ static int run(const void *values, int count, char **arguments)
     return listing_show(
         &api, &path,
         &(struct listing){columns,
-                          o->selector ? "no process matches"
-                                      : "no process is traced; start one: skein run -- PROGRAM",
+                          o->selector != NULL
+                              ? "no process matches"
+                              : "no process is traced; start one: skein run -- PROGRAM",
                           0, o->json});
 }
 
@@ -70,5 +71,5 @@ const struct cli_command cmd_ps = {
                 "  skein ps -o json | jq -r '.[].process'\n",
     .options = options,
     .options_bytes = sizeof(struct options),
-    .run = run,
+    .run = ps_run,
 };

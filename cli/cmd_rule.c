@@ -45,7 +45,7 @@ static const struct resource rules = {"rule", "/rules"};
 
 /* ---- actions ---- */
 
-static int list(const void *values, int count, char **arguments)
+static int rule_list(const void *values, int count, char **arguments)
 {
     static const struct table_column columns[] = {
         {"NAME", "name", TABLE_TEXT},
@@ -65,7 +65,7 @@ static int list(const void *values, int count, char **arguments)
 }
 
 /* Two lines: when and why it last fired, and last did not. */
-static void show_last(const cJSON *state)
+static void last_firing_show(const cJSON *state)
 {
     static const char *const rows[][3] = {{"fired", "last_fired", "last_fired_why"},
                                           {"did not", "last_not_fired", "last_not_fired_why"}};
@@ -87,7 +87,7 @@ static void show_last(const cJSON *state)
     buf_fini(&out);
 }
 
-static int show_processes(const cJSON *rule)
+static int processes_show(const cJSON *rule)
 {
     static const struct table_column columns[] = {
         {"HOST", "host", TABLE_TEXT},
@@ -105,7 +105,8 @@ static int show_processes(const cJSON *rule)
         return out_close();
     printf("\n");
     /* schedule, webhook: the collector's own */
-    bool of_collector = json_at(rule, "when.webhook") || json_at(rule, "when.schedule");
+    bool of_collector =
+        json_at(rule, "when.webhook") != NULL || json_at(rule, "when.schedule") != NULL;
     return table_print(processes, false, columns,
                        of_collector
                            ? "the collector itself sees this condition, so no process has a "
@@ -114,27 +115,28 @@ static int show_processes(const cJSON *rule)
                              "lists whom the rule is for");
 }
 
-static int show_one(const struct api *api, const struct resource *r, const char *name, bool json)
+static int rule_show_one(const struct api *api, const struct resource *r, const char *name,
+                         bool json)
 {
     cJSON *rule = NULL;
     int status = resource_get(api, r, name, "", &rule);
     if (status == CLI_OK)
         status = json ? json_show(rule) : resource_show(rule);
     if (status == CLI_OK && !json) {
-        show_last(json_at(rule, "state"));
-        status = show_processes(rule);
+        last_firing_show(json_at(rule, "state"));
+        status = processes_show(rule);
     }
     cJSON_Delete(rule);
     return status;
 }
 
-static int show(const void *values, int count, char **arguments)
+static int rule_show_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
-    return resource_each(&rules, o->collector, o->json, show_one, count, arguments);
+    return resource_each(&rules, o->collector, o->json, rule_show_one, count, arguments);
 }
 
-static int history(const void *values, int count, char **arguments)
+static int rule_history_run(const void *values, int count, char **arguments)
 {
     static const struct table_column columns[] = {
         {"TIME", "time", TABLE_TIME},       {"WHAT", "what", TABLE_STATUS},
@@ -160,13 +162,13 @@ static int history(const void *values, int count, char **arguments)
 
 /* ---- trying a rule ---- */
 
-static void add_time(cJSON *body, const char *key, const struct cli_number *time)
+static void time_add(cJSON *body, const char *key, const struct cli_number *time)
 {
     if (time->given)
         json_add_time(body, key, time->value);
 }
 
-static int show_test(const cJSON *tried)
+static int test_show(const cJSON *tried)
 {
     static const struct table_column fields[] = {{"from", "from", TABLE_TEXT},
                                                  {"to", "to", TABLE_TEXT},
@@ -193,30 +195,30 @@ static int show_test(const cJSON *tried)
                                                   {NULL, NULL, TABLE_TEXT}};
     int status = fields_print(tried, fields);
     const cJSON *instants = json_at(tried, "instants");
-    if (status != CLI_OK || !cJSON_IsArray(instants) || !instants->child)
+    if (status != CLI_OK || !cJSON_IsArray(instants) || instants->child == NULL)
         return status;
     printf("\n");
     return table_print(instants, false, columns, "");
 }
 
-static int test(const void *values, int count, char **arguments)
+static int rule_test_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     struct api api;
     struct buf path = {0};
     cJSON *rule = NULL, *tried = NULL, *body = NULL;
-    if (count == 0 && !o->file) {
+    if (count == 0 && o->file == NULL) {
         say_error("rule test: which rule? A NAME, or --file FILE");
         return CLI_USAGE;
     }
-    int status = o->file ? resource_read(o->file, &rule) : CLI_OK;
+    int status = o->file != NULL ? resource_read(o->file, &rule) : CLI_OK;
     if (status == CLI_OK)
         status = api_init(&api, o->collector);
     body = cJSON_CreateObject();
-    if (rule)
+    if (rule != NULL)
         cJSON_AddItemToObject(body, "rule", rule);
-    add_time(body, "from", &o->from);
-    add_time(body, "to", &o->to);
+    time_add(body, "from", &o->from);
+    time_add(body, "to", &o->to);
     if (o->limit.given)
         json_add_u64(body, "limit", o->limit.value);
     buf_printf(&path, "/rules%s", count ? "/" : "");
@@ -226,7 +228,7 @@ static int test(const void *values, int count, char **arguments)
     if (status == CLI_OK)
         status = api_call(&api, "POST", text_of(&path), body, &tried);
     if (status == CLI_OK)
-        status = o->json ? json_show(tried) : show_test(tried);
+        status = o->json ? json_show(tried) : test_show(tried);
     buf_fini(&path);
     cJSON_Delete(body);
     cJSON_Delete(tried);
@@ -235,19 +237,19 @@ static int test(const void *values, int count, char **arguments)
 
 /* ---- as other things of the collector ---- */
 
-static int matches(const void *values, int count, char **arguments)
+static int rule_matches_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     return resource_each(&rules, o->collector, o->json, resource_matches, count, arguments);
 }
 
-static int apply(const void *values, int count, char **arguments)
+static int rule_apply_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     return resource_each(&rules, o->collector, o->json, resource_apply, count, arguments);
 }
 
-static int drop(const void *values, int count, char **arguments)
+static int rule_drop(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     return resource_each(&rules, o->collector, o->json, resource_delete, count, arguments);
@@ -261,7 +263,7 @@ static const struct cli_command rule_ls = {
     .summary = "List rules, their states and how often they fired",
     .options = options,
     .options_bytes = sizeof(struct options),
-    .run = list,
+    .run = rule_list,
 };
 static const struct cli_command rule_show = {
     .name = "rule show",
@@ -271,7 +273,7 @@ static const struct cli_command rule_show = {
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = 1,
-    .run = show,
+    .run = rule_show_run,
 };
 static const struct cli_command rule_apply = {
     .name = "rule apply",
@@ -283,7 +285,7 @@ static const struct cli_command rule_apply = {
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = CLI_ARGUMENTS_ANY,
-    .run = apply,
+    .run = rule_apply_run,
 };
 static const struct cli_command rule_history = {
     .name = "rule history",
@@ -294,7 +296,7 @@ static const struct cli_command rule_history = {
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = 1,
-    .run = history,
+    .run = rule_history_run,
 };
 static const struct cli_command rule_matches = {
     .name = "rule matches",
@@ -304,7 +306,7 @@ static const struct cli_command rule_matches = {
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = 1,
-    .run = matches,
+    .run = rule_matches_run,
 };
 static const struct cli_command rule_test = {
     .name = "rule test",
@@ -316,7 +318,7 @@ static const struct cli_command rule_test = {
     .options = test_options,
     .options_bytes = sizeof(struct options),
     .max_arguments = 1,
-    .run = test,
+    .run = rule_test_run,
 };
 static const struct cli_command rule_delete = {
     .name = "rule delete",
@@ -326,7 +328,7 @@ static const struct cli_command rule_delete = {
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = CLI_ARGUMENTS_ANY,
-    .run = drop,
+    .run = rule_drop,
 };
 
 static const struct cli_command *const actions[] = {&rule_ls,      &rule_show,    &rule_apply,

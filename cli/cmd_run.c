@@ -56,23 +56,23 @@ static bool preload_find(const char *given, char *path, size_t bytes)
     static const char *const places[] = {"", ("../" SKEIN_LIBRARY_FOLDER "/"), "../lib/",
                                          "../lib/skein/", "../client-lib/preload/"};
     char self[PATH_MAX];
-    if (given) {
+    if (given != NULL) {
         snprintf(path, bytes, "%s", given);
         return access(path, R_OK) == 0;
     }
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n <= 0)
         return false;
     self[n] = '\0';
     char *slash = strrchr(self, '/');
-    if (!slash)
+    if (slash == NULL)
         return false;
     slash[1] = '\0';
-    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         char full[2 * PATH_MAX];
         char resolved[PATH_MAX];
-        snprintf(full, sizeof(full), "%s%s" PRELOAD_NAME, self, places[i]);
-        if (realpath(full, resolved) && access(resolved, R_OK) == 0) {
+        snprintf(full, sizeof full, "%s%s" PRELOAD_NAME, self, places[i]);
+        if (realpath(full, resolved) != NULL && access(resolved, R_OK) == 0) {
             snprintf(path, bytes, "%s", resolved);
             return true;
         }
@@ -86,11 +86,11 @@ static bool preload_find(const char *given, char *path, size_t bytes)
 static bool program_find(const char *name, char *path, size_t bytes)
 {
     const char *folders = getenv("PATH");
-    if (strchr(name, '/')) {
+    if (strchr(name, '/') != NULL) {
         snprintf(path, bytes, "%s", name);
         return access(path, X_OK) == 0;
     }
-    folders = folders ? folders : "/usr/local/bin:/bin:/usr/bin";
+    folders = folders != NULL ? folders : "/usr/local/bin:/bin:/usr/bin";
     while (*folders) {
         size_t n = strcspn(folders, ":");
         snprintf(path, bytes, "%.*s/%s", n ? (int)n : 1, n ? folders : ".", name);
@@ -103,7 +103,7 @@ static bool program_find(const char *name, char *path, size_t bytes)
     return false;
 }
 
-static void warn(const char *program, const struct program_kind *kind, const char *socket)
+static void kind_warn(const char *program, const struct program_kind *kind, const char *socket)
 {
     /* Who does not read what is said gets the program all the same, with the signal as it was. */
     void (*before)(int) = signal(SIGPIPE, SIG_IGN);
@@ -156,9 +156,9 @@ static bool user_socket(char out[PATH_MAX])
     static const struct {
         const char *variable, *under;
     } places[] = {{"XDG_RUNTIME_DIR", ""}, {"XDG_STATE_HOME", ""}, {"HOME", "/.local/state"}};
-    for (size_t i = 0; i < sizeof(places) / sizeof(*places) && geteuid() != 0; i++) {
+    for (size_t i = 0; i < sizeof places / sizeof *places && geteuid() != 0; i++) {
         const char *base = getenv(places[i].variable);
-        if (!base || *base != '/')
+        if (base == NULL || *base != '/')
             continue;
         snprintf(out, PATH_MAX, "%s%s/skein/agent.sock", base, places[i].under);
         if (access(out, F_OK) == 0)
@@ -170,7 +170,7 @@ static bool user_socket(char out[PATH_MAX])
 static void preload_set(const char *preload)
 {
     const char *others = getenv("LD_PRELOAD");
-    if (others && *others) {
+    if (others != NULL && *others) {
         struct buf both = {0};
         buf_printf(&both, "%s:%s", preload, others);
         buf_put_u8(&both, 0);
@@ -185,63 +185,65 @@ static void environment_set(const struct options *o)
 {
     char number[24];
     /* exec() keeps the pid: that process is the service, and recorded from its beginning on. */
-    snprintf(number, sizeof(number), "%ld", (long)getpid());
+    snprintf(number, sizeof number, "%ld", (long)getpid());
     setenv("SKEIN_SERVICE_PID", number, 1);
-    if (o->service)
+    if (o->service != NULL)
         setenv("SKEIN_SERVICE", o->service, 1);
-    if (o->socket)
+    if (o->socket != NULL)
         setenv("SKEIN_SOCKET", o->socket, 1);
     if (o->io_threshold.given) {
-        snprintf(number, sizeof(number), "%" PRIu64, o->io_threshold.value / 1000);
+        snprintf(number, sizeof number, "%" PRIu64, o->io_threshold.value / 1000);
         setenv("SKEIN_IO_THRESHOLD_US", number, 1);
     }
 }
 
 /* AddressSanitizer ends a program where its runtime is not the first library; told not to look, it
  * works behind the tracer as well. What the user has set comes after, and wins. */
-static void allow_asan(void)
+static void asan_allow(void)
 {
     const char *theirs = getenv("ASAN_OPTIONS");
     struct buf all = {0};
-    buf_printf(&all, "verify_asan_link_order=0%s%s", theirs ? ":" : "", theirs ? theirs : "");
+    buf_printf(&all, "verify_asan_link_order=0%s%s", theirs != NULL ? ":" : "",
+               theirs != NULL ? theirs : "");
     buf_put_u8(&all, 0);
     if (all.status == SKEIN_OK)
         setenv("ASAN_OPTIONS", (const char *)all.data, 1);
     buf_fini(&all);
 }
 
-static int run(const void *values, int count, char **arguments)
+static int program_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     struct program_kind kind;
     char preload[PATH_MAX], program[PATH_MAX], own[PATH_MAX];
-    if (!o->socket && !getenv("SKEIN_SOCKET") && user_socket(own))
+    if (o->socket == NULL && getenv("SKEIN_SOCKET") == NULL && user_socket(own))
         setenv("SKEIN_SOCKET", own, 1);
-    const char *socket = o->socket ? o->socket : getenv("SKEIN_SOCKET");
+    const char *socket = o->socket != NULL ? o->socket : getenv("SKEIN_SOCKET");
     (void)count;
-    if (o->service && (strlen(o->service) > SKEIN_NAME_MAX || !*o->service)) {
+    if (o->service != NULL && (strlen(o->service) > SKEIN_NAME_MAX || !*o->service)) {
         say_error("run: --service: must have 1 to %d characters", SKEIN_NAME_MAX);
         return CLI_USAGE;
     }
-    if (o->service && o->service[strspn(o->service, SERVICE_CHARACTERS)]) {
+    if (o->service != NULL && o->service[strspn(o->service, SERVICE_CHARACTERS)]) {
         say_error("run: --service: '%s' could not be selected; use letters, digits and . _ / -",
                   o->service);
         return CLI_USAGE;
     }
-    if (!preload_find(o->preload, preload, sizeof(preload))) {
+    if (!preload_find(o->preload, preload, sizeof preload)) {
         say_error("%s is not there. It belongs beside this program or in the library folder next "
                   "to it; name another place with --preload PATH",
-                  o->preload ? o->preload : PRELOAD_NAME);
+                  o->preload != NULL ? o->preload : PRELOAD_NAME);
         return CLI_FAILED;
     }
-    if (strpbrk(preload, " :")) {
+    if (strpbrk(preload, " :") != NULL) {
         say_error("%s: LD_PRELOAD takes no path with a space or a colon; install Skein elsewhere",
                   preload);
         return CLI_FAILED;
     }
-    if (!program_find(arguments[0], program, sizeof(program))) {
+    if (!program_find(arguments[0], program, sizeof program)) {
         say_error("%s: no such program%s", arguments[0],
-                  strchr(arguments[0], '/') ? ", or it may not be executed" : " in the PATH");
+                  strchr(arguments[0], '/') != NULL ? ", or it may not be executed"
+                                                    : " in the PATH");
         return CLI_FAILED;
     }
     int status = labels_set(&o->labels);
@@ -249,12 +251,12 @@ static int run(const void *values, int count, char **arguments)
         return status;
     program_look(program, &kind);
     if (!o->quiet)
-        warn(program, &kind, socket && *socket ? socket : SOCKET_DEFAULT);
+        kind_warn(program, &kind, socket != NULL && *socket ? socket : SOCKET_DEFAULT);
     environment_set(o);
     if (!kind.has_other_libc)
         preload_set(preload);
     if (kind.is_asan)
-        allow_asan();
+        asan_allow();
     execv(program, arguments);
     if (errno == ENOEXEC) /* a script without #! runs as it would from a shell */
         execvp(arguments[0], arguments);
@@ -278,5 +280,5 @@ const struct cli_command cmd_run = {
     .min_arguments = 1,
     .max_arguments = CLI_ARGUMENTS_ANY,
     .stops_at_argument = true,
-    .run = run,
+    .run = program_run,
 };

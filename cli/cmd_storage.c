@@ -16,7 +16,7 @@ struct options {
 static const struct cli_option options[] = {CLI_OUTPUT(struct options),
                                             CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
 
-static int show(const cJSON *storage)
+static int storage_show(const cJSON *storage)
 {
     static const struct table_column fields[] = {{"status", "status", TABLE_STATUS},
                                                  {"on disk", "bytes", TABLE_BYTES},
@@ -41,7 +41,7 @@ static int show(const cJSON *storage)
     return table_print(services, false, columns, "nothing is stored");
 }
 
-static int run(const void *values, int count, char **arguments)
+static int storage_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     struct api api;
@@ -52,7 +52,7 @@ static int run(const void *values, int count, char **arguments)
     if (status == CLI_OK)
         status = api_call(&api, "GET", "/storage", NULL, &storage);
     if (status == CLI_OK)
-        status = o->json ? json_show(storage) : show(storage);
+        status = o->json ? json_show(storage) : storage_show(storage);
     cJSON_Delete(storage);
     return status;
 }
@@ -64,5 +64,5 @@ const struct cli_command cmd_storage = {
     .examples = "  skein storage\n  skein storage -o json | jq .services\n",
     .options = options,
     .options_bytes = sizeof(struct options),
-    .run = run,
+    .run = storage_run,
 };

@@ -70,7 +70,7 @@ static const struct cli_option stream_options[] = {
 
 /* ---- the request ---- */
 
-static void add_window(cJSON *body, const struct options *o, const char *kind)
+static void window_add(cJSON *body, const struct options *o, const char *kind)
 {
     if (strcmp(kind, "record") == 0) {
         json_add_u64(body, "for_ms", (o->length.given ? o->length.value : FOR_NS) / NS_PER_MS);
@@ -91,16 +91,16 @@ static void add_window(cJSON *body, const struct options *o, const char *kind)
 static cJSON *body_new(const struct options *o, const char *kind)
 {
     cJSON *body = cJSON_CreateObject();
-    cJSON_AddStringToObject(body, "selector", o->selector ? o->selector : "");
+    cJSON_AddStringToObject(body, "selector", o->selector != NULL ? o->selector : "");
     cJSON_AddStringToObject(body, "kind", kind);
-    add_window(body, o, kind);
+    window_add(body, o, kind);
     if (o->deadline.given)
         json_add_u64(body, "deadline_ms", o->deadline.value / NS_PER_MS);
     if (o->min_targets.given)
         json_add_u64(body, "min_targets", o->min_targets.value);
     if (o->max_targets.given)
         json_add_u64(body, "max_targets", o->max_targets.value);
-    if (o->reason)
+    if (o->reason != NULL)
         cJSON_AddStringToObject(body, "reason", o->reason);
     if (o->ttl.given)
         json_add_u64(body, "ttl_ms", o->ttl.value / NS_PER_MS);
@@ -109,7 +109,8 @@ static cJSON *body_new(const struct options *o, const char *kind)
     return body;
 }
 
-static int ask(const struct api *api, const struct options *o, const char *kind, cJSON **capture)
+static int capture_ask(const struct api *api, const struct options *o, const char *kind,
+                       cJSON **capture)
 {
     cJSON *body = body_new(o, kind);
     int status = api_call(api, "POST", "/captures", body, capture);
@@ -123,7 +124,7 @@ static int ask(const struct api *api, const struct options *o, const char *kind,
 
 /* ---- the answer ---- */
 
-static int fetch(const struct api *api, const struct options *o, const char *id)
+static int taken_fetch(const struct api *api, const struct options *o, const char *id)
 {
     uint64_t bytes;
     struct download download = {.capture = id, .format = "skein", .file = o->result.file};
@@ -133,7 +134,7 @@ static int fetch(const struct api *api, const struct options *o, const char *id)
     return status;
 }
 
-static int say_end(const char *id, const cJSON *capture)
+static int end_say(const char *id, const cJSON *capture)
 {
     bool whole = capture_exit(capture) == CLI_OK;
     struct buf out = {0};
@@ -147,31 +148,31 @@ static int say_end(const char *id, const cJSON *capture)
 }
 
 /* Says how it ended. A capture with gaps fails the command, but what there is of it is fetched. */
-static int finish(const struct api *api, const struct options *o, const char *id,
-                  const cJSON *capture)
+static int taken_finish(const struct api *api, const struct options *o, const char *id,
+                        const cJSON *capture)
 {
     bool anything = json_u64_at(capture, "ledger.stored") > 0 || capture_exit(capture) == CLI_OK;
-    int status = o->result.json ? json_show(capture) : say_end(id, capture);
-    if (status == CLI_OK && o->result.file && anything)
-        status = fetch(api, o, id);
-    else if (status == CLI_OK && o->result.file)
+    int status = o->result.json ? json_show(capture) : end_say(id, capture);
+    if (status == CLI_OK && o->result.file != NULL && anything)
+        status = taken_fetch(api, o, id);
+    else if (status == CLI_OK && o->result.file != NULL)
         say_error("nothing was stored, so there is nothing to write to %s", o->result.file);
     else if (status == CLI_OK && !o->result.json && anything)
         printf("fetch it: skein fetch %s -o FILE.skein\n", id);
     return status == CLI_OK ? capture_exit(capture) : status;
 }
 
-static int take(const struct options *o, const char *kind)
+static int snapshot_take(const struct options *o, const char *kind)
 {
     struct api api;
     char id[33];
     cJSON *capture = NULL;
     int status = api_init(&api, o->collector);
-    if (status == CLI_OK && o->result.file)
+    if (status == CLI_OK && o->result.file != NULL)
         status = download_check(o->result.file);
     if (status == CLI_OK)
-        status = ask(&api, o, kind, &capture);
-    snprintf(id, sizeof(id), "%s", json_text_at(capture, "capture"));
+        status = capture_ask(&api, o, kind, &capture);
+    snprintf(id, sizeof id, "%s", json_text_at(capture, "capture"));
     uint64_t until_ns = capture_until_ns(capture);
     if (status == CLI_OK && o->no_wait) {
         if (o->result.json)
@@ -186,7 +187,7 @@ static int take(const struct options *o, const char *kind)
     if (status == CLI_OK)
         status = capture_wait(&api, id, until_ns, true, &capture);
     if (status == CLI_OK)
-        status = finish(&api, o, id, capture);
+        status = taken_finish(&api, o, id, capture);
     cJSON_Delete(capture);
     int closed = out_close();
     return status == CLI_OK ? closed : status;
@@ -194,7 +195,7 @@ static int take(const struct options *o, const char *kind)
 
 /* ---- the commands ---- */
 
-static int snapshot(const void *values, int count, char **arguments)
+static int snapshot_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     (void)count;
@@ -207,21 +208,21 @@ static int snapshot(const void *values, int count, char **arguments)
         say_error("snapshot: a window is either --from and --to, or --at, --pre and --post");
         return CLI_USAGE;
     }
-    return take(o, "snapshot");
+    return snapshot_take(o, "snapshot");
 }
 
-static int record(const void *values, int count, char **arguments)
+static int record_run(const void *values, int count, char **arguments)
 {
     (void)count;
     (void)arguments;
-    return take(values, "record");
+    return snapshot_take(values, "record");
 }
 
-static int stream(const void *values, int count, char **arguments)
+static int stream_run(const void *values, int count, char **arguments)
 {
     (void)count;
     (void)arguments;
-    return take(values, "stream");
+    return snapshot_take(values, "stream");
 }
 
 #define DETAILS                                                                                      \
@@ -238,7 +239,7 @@ const struct cli_command cmd_snapshot = {
                 "  skein snapshot --from 2026-11-21T09:40:00Z --to 2026-11-21T09:40:20Z -o json\n",
     .options = snapshot_options,
     .options_bytes = sizeof(struct options),
-    .run = snapshot,
+    .run = snapshot_run,
 };
 
 const struct cli_command cmd_record = {
@@ -249,7 +250,7 @@ const struct cli_command cmd_record = {
     .examples = "  skein record -l service=checkout --for 10s -o checkout.skein\n",
     .options = record_options,
     .options_bytes = sizeof(struct options),
-    .run = record,
+    .run = record_run,
 };
 
 const struct cli_command cmd_stream = {
@@ -261,5 +262,5 @@ const struct cli_command cmd_stream = {
                 "  skein stream -l service=checkout --for 10m --no-wait\n",
     .options = stream_options,
     .options_bytes = sizeof(struct options),
-    .run = stream,
+    .run = stream_run,
 };

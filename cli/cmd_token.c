@@ -30,7 +30,7 @@ static const struct cli_option create_options[] = {
 
 static const struct resource tokens = {"token", "/tokens"};
 
-static int list(const void *values, int count, char **arguments)
+static int token_list(const void *values, int count, char **arguments)
 {
     static const struct table_column columns[] = {{"NAME", "name", TABLE_TEXT},
                                                   {"SCOPE", "scope", TABLE_TEXT},
@@ -48,19 +48,19 @@ static int list(const void *values, int count, char **arguments)
                          "no tokens: who reaches the collector on loopback is admin");
 }
 
-static int create(const void *values, int count, char **arguments)
+static int token_create_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     cJSON *body = cJSON_CreateObject();
     (void)count;
     cJSON_AddStringToObject(body, "name", arguments[0]);
-    cJSON_AddStringToObject(body, "scope", o->scope ? o->scope : "viewer");
-    if (o->selector)
+    cJSON_AddStringToObject(body, "scope", o->scope != NULL ? o->scope : "viewer");
+    if (o->selector != NULL)
         cJSON_AddStringToObject(body, "selector", o->selector);
     return resource_create_secret(&tokens, o->collector, o->json, body, &o->expires, "name");
 }
 
-static int revoke(const void *values, int count, char **arguments)
+static int token_revoke_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     return resource_each(&tokens, o->collector, o->json, resource_revoke, count, arguments);
@@ -72,7 +72,7 @@ static const struct cli_command token_ls = {
     .summary = "List tokens: scopes, when they were last used, which are revoked",
     .options = options,
     .options_bytes = sizeof(struct options),
-    .run = list,
+    .run = token_list,
 };
 static const struct cli_command token_create = {
     .name = "token create",
@@ -85,7 +85,7 @@ static const struct cli_command token_create = {
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = 1,
-    .run = create,
+    .run = token_create_run,
 };
 static const struct cli_command token_revoke = {
     .name = "token revoke",
@@ -95,7 +95,7 @@ static const struct cli_command token_revoke = {
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = CLI_ARGUMENTS_ANY,
-    .run = revoke,
+    .run = token_revoke_run,
 };
 
 static const struct cli_command *const actions[] = {&token_ls, &token_create, &token_revoke, NULL};

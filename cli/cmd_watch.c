@@ -50,7 +50,7 @@ struct watch {
 
 /* ---- events ---- */
 
-static void put_value(struct buf *line, const cJSON *data, const char *path)
+static void value_put(struct buf *line, const cJSON *data, const char *path)
 {
     const char *text = json_text_at(data, path);
     if (!*text)
@@ -60,7 +60,7 @@ static void put_value(struct buf *line, const cJSON *data, const char *path)
 }
 
 /* Time, type, and what people look for. */
-static void put_words(struct buf *line, const cJSON *data, const char *type)
+static void words_put(struct buf *line, const cJSON *data, const char *type)
 {
     static const char *const paths[] = {
         "host",         "agent",        "rule", "policy",       "capture", "kind",  "status",
@@ -70,8 +70,8 @@ static void put_words(struct buf *line, const cJSON *data, const char *type)
     buf_printf(line, "%s", colour_on(stdout, COLOUR_BOLD));
     text_put_safe(line, type, strlen(type));
     buf_printf(line, "%s", colour_off(stdout));
-    for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
-        put_value(line, data, paths[i]);
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        value_put(line, data, paths[i]);
     buf_printf(line, "\n");
 }
 
@@ -87,12 +87,12 @@ static int on_event(void *context, const struct sse_event *event)
         return SKEIN_OK;
     if (strcmp(event->type, "gap") == 0)
         say_warning("events were missed: they are no longer kept, or came too fast");
-    cJSON *data = json_parse(event->data, event->bytes, error, sizeof(error));
-    if (w->options->json && data) {
+    cJSON *data = json_parse(event->data, event->bytes, error, sizeof error);
+    if (w->options->json && data != NULL) {
         json_print(data, &line);
         buf_put_u8(&line, '\n');
-    } else if (data) {
-        put_words(&line, data, event->type);
+    } else if (data != NULL) {
+        words_put(&line, data, event->type);
     }
     cJSON_Delete(data);
     w->failed = !out_write(&line) || out_close() != CLI_OK;
@@ -112,7 +112,7 @@ static int on_bytes(void *context, const void *bytes, size_t n)
 /* ---- connections ---- */
 
 /* One connection until it ends. CLI_OK: make another one. */
-static int watch_once(const struct api *api, struct watch *w)
+static int events_watch_once(const struct api *api, struct watch *w)
 {
     char last[96];
     const char *headers[3] = {NULL};
@@ -120,7 +120,7 @@ static int watch_once(const struct api *api, struct watch *w)
     struct http_response response;
     bool heard = w->heard;
     sse_reset(&w->sse);
-    snprintf(last, sizeof(last), "Last-Event-ID: %s", w->sse.id);
+    snprintf(last, sizeof last, "Last-Event-ID: %s", w->sse.id);
     if (api->authorization[0])
         headers[n++] = api->authorization;
     if (w->sse.id[0])
@@ -152,7 +152,7 @@ static void pause_ms(uint64_t ms)
     nanosleep(&left, NULL);
 }
 
-static int run(const void *values, int count, char **arguments)
+static int watch_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     struct watch w = {.options = o};
@@ -169,11 +169,11 @@ static int run(const void *values, int count, char **arguments)
     api_query(&path, "selector", o->selector);
     api_url(&api, text_of(&path), &w.url);
     buf_fini(&path);
-    snprintf(w.sse.id, sizeof(w.sse.id), "%s", o->after ? o->after : "");
+    snprintf(w.sse.id, sizeof w.sse.id, "%s", o->after != NULL ? o->after : "");
     while (status == CLI_OK && !w.full) {
         uint64_t before = w.printed;
         pause_ms(pause);
-        status = watch_once(&api, &w);
+        status = events_watch_once(&api, &w);
         uint64_t first =
             w.sse.retry_ms && w.sse.retry_ms < PAUSE_MOST_MS ? w.sse.retry_ms : PAUSE_MS;
         pause = pause == 0 || w.printed > before ? first : pause * 2;
@@ -196,5 +196,5 @@ const struct cli_command cmd_watch = {
                 "  skein watch -t capture.finished -n 1 -o json | jq -r .capture\n",
     .options = options,
     .options_bytes = sizeof(struct options),
-    .run = run,
+    .run = watch_run,
 };

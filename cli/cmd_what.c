@@ -78,14 +78,14 @@ static int capture_fetch(struct subject *s, const struct options *o, const char 
         return CLI_FAILED;
     }
     const char *folder = getenv("TMPDIR");
-    snprintf(s->folder, sizeof(s->folder), "%.40s/skein.XXXXXX",
-             folder && *folder && strlen(folder) <= 40 ? folder : "/tmp");
-    if (!mkdtemp(s->folder)) {
+    snprintf(s->folder, sizeof s->folder, "%.40s/skein.XXXXXX",
+             folder != NULL && *folder && strlen(folder) <= 40 ? folder : "/tmp");
+    if (mkdtemp(s->folder) == NULL) {
         say_error("%s: %s", s->folder, strerror(errno));
         s->folder[0] = 0;
         return CLI_FAILED;
     }
-    snprintf(s->fetched, sizeof(s->fetched), "%s/trace.skein", s->folder);
+    snprintf(s->fetched, sizeof s->fetched, "%s/trace.skein", s->folder);
     s->file = s->fetched;
     return download_run(&api, &(struct download){.capture = id, .format = "skein", .file = s->file},
                         &bytes);
@@ -106,14 +106,14 @@ static int moment_find(struct subject *s, const struct options *o, const struct 
     struct trace_bounds bounds = trace_bounds_of(file);
     s->at_ns = bounds.to_ns;
     s->at_end = true;
-    if (o->at) {
+    if (o->at != NULL) {
         s->at_end = false;
         if (trace_time_parse(o->at, &bounds, &s->at_ns) == SKEIN_OK)
             return CLI_OK;
         say_error("what: --at %s: must be " TRACE_TIME_WANTED, o->at);
         return CLI_USAGE;
     }
-    if (s->capture && clock_parse(json_text_at(s->capture, "at"), &s->at_ns) == SKEIN_OK)
+    if (s->capture != NULL && clock_parse(json_text_at(s->capture, "at"), &s->at_ns) == SKEIN_OK)
         s->at_end = false;
     return CLI_OK;
 }
@@ -214,11 +214,11 @@ static cJSON *what_json(const struct subject *s, const struct findings_list *lis
 {
     cJSON *what = cJSON_CreateObject(), *to;
     static const char *const members[] = {"capture", "reason", "verdict"};
-    for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
-        if (json_at(s->capture, members[i]))
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        if (json_at(s->capture, members[i]) != NULL)
             cJSON_AddItemToObject(what, members[i],
                                   cJSON_Duplicate(json_at(s->capture, members[i]), true));
-    if (!s->capture)
+    if (s->capture == NULL)
         cJSON_AddStringToObject(what, "file", s->file);
     const char *reason = json_text_at(s->capture, "trigger.reason");
     if (*reason)
@@ -255,28 +255,28 @@ static cJSON *what_json(const struct subject *s, const struct findings_list *lis
 /* ---- as text ---- */
 
 /* "0.796 s before", "1.2 ms after" */
-static void put_when(struct buf *out, uint64_t ns, uint64_t at_ns)
+static void moment_put(struct buf *out, uint64_t ns, uint64_t at_ns)
 {
     text_put_duration(out, ns < at_ns ? at_ns - ns : ns - at_ns);
     buf_printf(out, "%s", ns <= at_ns ? " before" : " after");
 }
 
-static void put_json_text(struct buf *out, const cJSON *json, const char *path)
+static void json_text_put(struct buf *out, const cJSON *json, const char *path)
 {
     text_put_safe(out, json_text_at(json, path), strlen(json_text_at(json, path)));
 }
 
-static void put_head(struct buf *out, const struct subject *s, const cJSON *what)
+static void findings_head_put(struct buf *out, const struct subject *s, const cJSON *what)
 {
     char text[CLOCK_TEXT_BYTES];
     uint64_t from_ns = 0, to_ns = 0;
     clock_text(s->at_ns, text);
-    if (s->capture) {
+    if (s->capture != NULL) {
         buf_printf(out, "capture %s", json_text_at(what, "capture"));
         buf_printf(out, "%s", *json_text_at(what, "trigger") ? ": " : "");
-        put_json_text(out, what, "trigger");
+        json_text_put(out, what, "trigger");
         buf_printf(out, "\n");
-        put_json_text(out, what, "verdict.text");
+        json_text_put(out, what, "verdict.text");
         buf_printf(out, "\n");
     }
     buf_printf(out, "the moment: %s%s\n", text,
@@ -284,12 +284,12 @@ static void put_head(struct buf *out, const struct subject *s, const cJSON *what
     if (clock_parse(json_text_at(what, "from"), &from_ns) == SKEIN_OK &&
         clock_parse(json_text_at(what, "to"), &to_ns) == SKEIN_OK) {
         buf_printf(out, "the record: from ");
-        put_when(out, from_ns, s->at_ns);
+        moment_put(out, from_ns, s->at_ns);
         buf_printf(out, " to ");
         if (to_ns == s->at_ns / 1000000 * 1000000) /* the text has milliseconds */
             buf_printf(out, "it");
         else
-            put_when(out, to_ns, s->at_ns);
+            moment_put(out, to_ns, s->at_ns);
         buf_printf(out, ", %" PRIu64 " threads\n", json_u64_at(what, "threads"));
     }
     if (s->groups) {
@@ -299,10 +299,10 @@ static void put_head(struct buf *out, const struct subject *s, const cJSON *what
     }
     const cJSON *death;
     cJSON_ArrayForEach(death, json_at(what, "ended")) {
-        put_json_text(out, death, "service");
+        json_text_put(out, death, "service");
         buf_printf(out, "[%" PRIu64 "] on ", json_u64_at(death, "pid"));
-        put_json_text(out, death, "host");
-        if (json_at(death, "signal"))
+        json_text_put(out, death, "host");
+        if (json_at(death, "signal") != NULL)
             buf_printf(out, " was ended by signal %" PRIu64 " (%s)\n", json_u64_at(death, "signal"),
                        strsignal((int)json_u64_at(death, "signal")));
         else
@@ -310,9 +310,9 @@ static void put_head(struct buf *out, const struct subject *s, const cJSON *what
     }
 }
 
-static void put_thread(struct buf *out, const cJSON *row)
+static void thread_put(struct buf *out, const cJSON *row)
 {
-    put_json_text(out, row, "thread");
+    json_text_put(out, row, "thread");
     buf_printf(out, "/%" PRIu64, json_u64_at(row, "tid"));
 }
 
@@ -326,10 +326,10 @@ static cJSON *rows_of(const cJSON *items, uint64_t at_ns, size_t most)
         if ((size_t)cJSON_GetArraySize(rows) == most)
             break;
         cJSON *row = cJSON_Duplicate(item, true);
-        put_thread(&text, row);
+        thread_put(&text, row);
         cJSON_AddStringToObject(row, "who", text_of(&text));
         buf_clear(&text);
-        put_when(&text, json_u64_at(row, "ts_ns"), at_ns);
+        moment_put(&text, json_u64_at(row, "ts_ns"), at_ns);
         cJSON_AddStringToObject(row, "began", text_of(&text));
         buf_clear(&text);
         bool least = cJSON_IsTrue(json_at(row, "clipped")) || cJSON_IsTrue(json_at(row, "open"));
@@ -363,7 +363,7 @@ static void idle_print(const cJSON *what)
     cJSON_ArrayForEach(idle, json_at(what, "idle")) {
         all += json_u64_at(idle, "threads");
         buf_printf(&out, "%s%" PRIu64 " in ", out.len ? ", " : "", json_u64_at(idle, "threads"));
-        put_json_text(&out, idle, "name");
+        json_text_put(&out, idle, "name");
     }
     if (all > 0)
         printf("idle and left out: %" PRIu64 " threads (%s)\n", all, text_of(&out));
@@ -377,15 +377,15 @@ static void unusual_print(const cJSON *what, uint64_t at_ns)
     printf("\n%sUnusual%s\n", colour_on(stdout, COLOUR_BOLD), colour_off(stdout));
     cJSON_ArrayForEach(row, json_at(what, "unusual")) {
         uint64_t usual = json_u64_at(row, "usual_count"), more = json_u64_at(row, "more");
-        put_json_text(&out, row, "service");
+        json_text_put(&out, row, "service");
         buf_printf(&out, ": ");
-        put_json_text(&out, row, "name");
+        json_text_put(&out, row, "name");
         buf_printf(&out, " of ");
         text_put_duration(&out, json_u64_at(row, "dur_ns"));
         buf_printf(&out, " in ");
-        put_thread(&out, row);
+        thread_put(&out, row);
         buf_printf(&out, ", begun ");
-        put_when(&out, json_u64_at(row, "ts_ns"), at_ns);
+        moment_put(&out, json_u64_at(row, "ts_ns"), at_ns);
         if (more > 0)
             buf_printf(&out, "; %" PRIu64 " more like it", more);
         if (usual == 0) {
@@ -401,7 +401,7 @@ static void unusual_print(const cJSON *what, uint64_t at_ns)
     buf_fini(&out);
 }
 
-static int show(const struct subject *s, const cJSON *what)
+static int findings_show(const struct subject *s, const cJSON *what)
 {
     static const struct table_column inside[] = {{"THREAD", "who", TABLE_TEXT},
                                                  {"SERVICE", "service", TABLE_TEXT | TABLE_SPARE},
@@ -418,7 +418,7 @@ static int show(const struct subject *s, const cJSON *what)
                                                 {"HOST", "host", TABLE_TEXT | TABLE_SPARE},
                                                 {NULL, NULL, TABLE_TEXT}};
     struct buf head = {0};
-    put_head(&head, s, what);
+    findings_head_put(&head, s, what);
     bool written = out_write(&head);
     buf_fini(&head);
     if (!written)
@@ -434,7 +434,7 @@ static int show(const struct subject *s, const cJSON *what)
 
 /* ---- */
 
-static int what(struct subject *s, const struct options *o)
+static int findings_find(struct subject *s, const struct options *o)
 {
     struct trace_walk *walk = NULL;
     struct findings *findings = NULL;
@@ -455,7 +455,7 @@ static int what(struct subject *s, const struct options *o)
     if (status == CLI_OK) {
         s->at_ns = list->at_ns;
         cJSON *json = what_json(s, list);
-        status = o->json ? json_show(json) : show(s, json);
+        status = o->json ? json_show(json) : findings_show(s, json);
         cJSON_Delete(json);
     }
     if (status == CLI_OK && !trace_walk_sound(walk))
@@ -465,7 +465,7 @@ static int what(struct subject *s, const struct options *o)
     return status;
 }
 
-static int run(const void *values, int count, char **arguments)
+static int findings_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     struct subject s = {.file = arguments[0]};
@@ -475,7 +475,7 @@ static int run(const void *values, int count, char **arguments)
     if (status == CLI_OK)
         status = groups_find(&s, o);
     if (status == CLI_OK)
-        status = what(&s, o);
+        status = findings_find(&s, o);
     subject_fini(&s);
     return status;
 }
@@ -495,5 +495,5 @@ const struct cli_command cmd_what = {
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = 1,
-    .run = run,
+    .run = findings_run,
 };

@@ -28,7 +28,7 @@ struct program {
     unsigned count;
 };
 
-static bool read_at(int fd, uint64_t at, void *to, size_t bytes)
+static bool elf_read_at(int fd, uint64_t at, void *to, size_t bytes)
 {
     return at <= INT64_MAX && pread(fd, to, bytes, (off_t)at) == (ssize_t)bytes;
 }
@@ -37,8 +37,8 @@ static bool segments_read(struct program *program, const Elf64_Ehdr *header)
 {
     program->count = header->e_phnum < SEGMENTS_MAX ? header->e_phnum : SEGMENTS_MAX;
     return header->e_phentsize == sizeof(Elf64_Phdr) &&
-           read_at(program->fd, header->e_phoff, program->segments,
-                   program->count * sizeof(Elf64_Phdr));
+           elf_read_at(program->fd, header->e_phoff, program->segments,
+                       program->count * sizeof(Elf64_Phdr));
 }
 
 static const Elf64_Phdr *segment(const struct program *program, uint32_t type)
@@ -63,11 +63,11 @@ static bool file_place(const struct program *program, uint64_t address, uint64_t
 }
 
 /* Go's linker leaves a note of its own in every program. */
-static bool notes_say_go(const struct program *program, const Elf64_Phdr *notes)
+static bool elf_notes_say_go(const struct program *program, const Elf64_Phdr *notes)
 {
     uint8_t bytes[NOTES_MAX];
     size_t total = notes->p_filesz < sizeof bytes ? (size_t)notes->p_filesz : sizeof bytes;
-    if (!read_at(program->fd, notes->p_offset, bytes, total))
+    if (!elf_read_at(program->fd, notes->p_offset, bytes, total))
         return false;
     for (size_t at = 0; total - at >= sizeof(Elf64_Nhdr);) {
         Elf64_Nhdr note;
@@ -87,7 +87,8 @@ static bool notes_say_go(const struct program *program, const Elf64_Phdr *notes)
 static bool is_go(const struct program *program)
 {
     for (unsigned i = 0; i < program->count; i++)
-        if (program->segments[i].p_type == PT_NOTE && notes_say_go(program, &program->segments[i]))
+        if (program->segments[i].p_type == PT_NOTE &&
+            elf_notes_say_go(program, &program->segments[i]))
             return true;
     return false;
 }
@@ -97,8 +98,8 @@ static bool linker_of(const struct program *program, struct stat *linker)
 {
     char path[PATH_MAX] = "";
     const Elf64_Phdr *name = segment(program, PT_INTERP);
-    return name && name->p_filesz < sizeof path &&
-           read_at(program->fd, name->p_offset, path, (size_t)name->p_filesz) &&
+    return name != NULL && name->p_filesz < sizeof path &&
+           elf_read_at(program->fd, name->p_offset, path, (size_t)name->p_filesz) &&
            stat(path, linker) == 0;
 }
 
@@ -108,7 +109,7 @@ static bool has_other_libc(const struct program *program)
     struct program own = {.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC)};
     struct stat theirs, ours;
     Elf64_Ehdr header;
-    bool other = own.fd >= 0 && read_at(own.fd, 0, &header, sizeof header) &&
+    bool other = own.fd >= 0 && elf_read_at(own.fd, 0, &header, sizeof header) &&
                  segments_read(&own, &header) && linker_of(&own, &ours) &&
                  linker_of(program, &theirs) &&
                  (ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino);
@@ -131,10 +132,10 @@ static bool needs_asan(const struct program *program)
     uint64_t texts = 0, needed[ENTRIES_MAX];
     size_t count = 0;
     bool has_texts = false;
-    for (uint64_t i = 0; dynamic && i < ENTRIES_MAX; i++) {
+    for (uint64_t i = 0; dynamic != NULL && i < ENTRIES_MAX; i++) {
         Elf64_Dyn entry;
         if ((i + 1) * sizeof entry > dynamic->p_filesz ||
-            !read_at(program->fd, dynamic->p_offset + i * sizeof entry, &entry, sizeof entry) ||
+            !elf_read_at(program->fd, dynamic->p_offset + i * sizeof entry, &entry, sizeof entry) ||
             entry.d_tag == DT_NULL)
             break;
         if (entry.d_tag == DT_NEEDED)
@@ -148,7 +149,7 @@ static bool needs_asan(const struct program *program)
     return found;
 }
 
-static void look_at_user(int fd, struct program_kind *kind)
+static void user_look(int fd, struct program_kind *kind)
 {
     struct stat about;
     if (fstat(fd, &about) != 0)
@@ -158,7 +159,7 @@ static void look_at_user(int fd, struct program_kind *kind)
                          (geteuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0);
 }
 
-static void look_at_elf(int fd, const Elf64_Ehdr *header, struct program_kind *kind)
+static void elf_look(int fd, const Elf64_Ehdr *header, struct program_kind *kind)
 {
     struct program program = {.fd = fd};
     kind->is_other_bits = header->e_ident[EI_CLASS] == ELFCLASS32;
@@ -195,10 +196,10 @@ void program_look(const char *path, struct program_kind *kind)
         if (fd < 0)
             return;
         bool script = script_of(fd, interpreter);
-        if (!script && read_at(fd, 0, &header, sizeof header) &&
+        if (!script && elf_read_at(fd, 0, &header, sizeof header) &&
             memcmp(header.e_ident, ELFMAG, SELFMAG) == 0) {
-            look_at_user(fd, kind);
-            look_at_elf(fd, &header, kind);
+            user_look(fd, kind);
+            elf_look(fd, &header, kind);
         }
         close(fd);
         if (!script)
