@@ -57,12 +57,12 @@ ALONE_LIST(X)
  * the process's notification. So it does not come any more; what is recorded goes on. */
 EXPORT int mq_notify(mqd_t queue, const struct sigevent *how)
 {
-    if (how) {
+    if (how != NULL) {
         (void)attach_client_now();
         attach_client_hold();
     }
     int result = REAL(mq_notify)(queue, how);
-    if (how && result < 0)
+    if (how != NULL && result < 0)
         attach_client_release();
     return result;
 }

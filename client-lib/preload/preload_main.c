@@ -32,7 +32,7 @@ __attribute__((visibility("hidden"))) void *__dso_handle = &__dso_handle;
 static bool program_is_go(void)
 {
     const ElfW(Phdr) *segments = (const ElfW(Phdr) *)getauxval(AT_PHDR);
-    size_t count = segments ? getauxval(AT_PHNUM) : 0;
+    size_t count = segments != NULL ? getauxval(AT_PHNUM) : 0;
     uintptr_t base = 0;
     for (size_t i = 0; i < count; i++)
         if (segments[i].p_type == PT_PHDR)
@@ -50,19 +50,19 @@ static const char *labels_of_program(const char *theirs)
     static char labels[512];
     if (!program_is_go())
         return theirs;
-    snprintf(labels, sizeof(labels), "runtime=go%s%s", theirs && *theirs ? "," : "",
-             theirs ? theirs : "");
+    snprintf(labels, sizeof labels, "runtime=go%s%s", theirs != NULL && *theirs ? "," : "",
+             theirs != NULL ? theirs : "");
     return labels;
 }
 
 static const char *or_else(const char *text, const char *otherwise)
 {
-    return text && *text ? text : otherwise;
+    return text != NULL && *text ? text : otherwise;
 }
 
 static const char *name_of_program(const char *path)
 {
-    const char *name = path ? path : "";
+    const char *name = path != NULL ? path : "";
     for (const char *c = name; *c; c++)
         if (*c == '/')
             name = c + 1;
@@ -81,7 +81,7 @@ static bool is_the_service(const struct environment *environment)
 static void fork_begins(void)
 {
     static bool found BESIDE_DATA;
-    if (found || !session_current())
+    if (found || session_current() == NULL)
         return;
     real_find_all();
     found = true;
@@ -120,6 +120,6 @@ __attribute__((constructor)) static void preload_begin(int count, char **argumen
     real_libraries_are_here();
     if (!getauxval(AT_SECURE))
         environment_read(lines, &environment);
-    if (!environment.check)
+    if (environment.check == NULL)
         preload_start(count > 0 ? arguments[0] : NULL, &environment);
 }

@@ -120,7 +120,7 @@ EXPORT int system(const char *command)
 EXPORT FILE *popen(const char *command, const char *mode)
 {
     FILE *stream = REAL(popen)(command, mode);
-    if (!stream && (errno == ENOMEM || errno == EAGAIN)) {
+    if (stream == NULL && (errno == ENOMEM || errno == EAGAIN)) {
         attach_client_hold();
         stream = REAL(popen)(command, mode);
         attach_client_release();
@@ -151,8 +151,8 @@ SPAWN_LIST(X)
 EXPORT int getaddrinfo(const char *restrict host, const char *restrict service,
                        const struct addrinfo *restrict hints, struct addrinfo **restrict found)
 {
-    WAIT(resolve, hints ? hints->ai_family : AF_UNSPEC);
-    wait.text = host ? host : service;
+    WAIT(resolve, hints != NULL ? hints->ai_family : AF_UNSPEC);
+    wait.text = host != NULL ? host : service;
     int error = REAL(getaddrinfo)(host, service, hints, found);
     wait.result = -error; /* EAI_..., which is below 0: no error number of the system */
     return error;
@@ -162,10 +162,10 @@ EXPORT int getnameinfo(const struct sockaddr *restrict address, socklen_t bytes,
                        char *restrict host, socklen_t host_room, char *restrict service,
                        socklen_t service_room, int flags)
 {
-    WAIT(resolve, address ? address->sa_family : AF_UNSPEC);
+    WAIT(resolve, address != NULL ? address->sa_family : AF_UNSPEC);
     int error = REAL(getnameinfo)(address, bytes, host, host_room, service, service_room, flags);
     wait.result = -error;
-    if (error == 0 && host && host_room)
+    if (error == 0 && host != NULL && host_room)
         wait.text = host;
     return error;
 }
@@ -175,6 +175,6 @@ EXPORT struct hostent *gethostbyname(const char *name)
     WAIT(resolve, AF_INET);
     wait.text = name;
     struct hostent *found = REAL(gethostbyname)(name);
-    wait.result = found ? 0 : h_errno;
+    wait.result = found != NULL ? 0 : h_errno;
     return found;
 }

@@ -59,9 +59,10 @@ static const void *at(const struct link_map *library, ElfW(Addr) value)
 
 static bool exports_of(const struct link_map *library, struct exports *out)
 {
-    memset(out, 0, sizeof(*out));
+    memset(out, 0, sizeof *out);
     out->base = library->l_addr;
-    for (const ElfW(Dyn) *entry = library->l_ld; entry && entry->d_tag != DT_NULL; entry++) {
+    for (const ElfW(Dyn) *entry = library->l_ld; entry != NULL && entry->d_tag != DT_NULL;
+         entry++) {
         if (entry->d_tag == DT_GNU_HASH)
             out->hash = at(library, entry->d_un.d_ptr);
         else if (entry->d_tag == DT_SYMTAB)
@@ -71,13 +72,14 @@ static bool exports_of(const struct link_map *library, struct exports *out)
         else if (entry->d_tag == DT_VERSYM)
             out->versions = at(library, entry->d_un.d_ptr);
     }
-    return out->hash && out->symbols && out->texts;
+    return out->hash != NULL && out->symbols != NULL && out->texts != NULL;
 }
 
 static bool is_wanted(const struct exports *e, uint32_t i, const char *name)
 {
     const ElfW(Sym) *symbol = &e->symbols[i];
-    return symbol->st_shndx != SHN_UNDEF && !(e->versions && e->versions[i] & VERSION_HIDDEN) &&
+    return symbol->st_shndx != SHN_UNDEF &&
+           !(e->versions != NULL && e->versions[i] & VERSION_HIDDEN) &&
            strcmp(e->texts + symbol->st_name, name) == 0;
 }
 
@@ -88,7 +90,7 @@ static uint32_t symbol_find(const struct exports *e, const char *name, uint32_t 
     const uint32_t *head = e->hash;
     const ElfW(Addr) *filter = (const void *)(head + 4);
     const uint32_t *buckets = (const void *)(filter + head[2]), *chains = buckets + head[0];
-    const unsigned bits = 8 * sizeof(*filter);
+    const unsigned bits = 8 * sizeof *filter;
     if (head[0] == 0 || head[2] == 0)
         return 0;
     ElfW(Addr) word = filter[hash / bits % head[2]];
@@ -115,13 +117,13 @@ static uint32_t hash_of(const char *name)
 }
 
 /* Among those that stay. NULL: none has it, or in a form that only the dynamic linker can judge. */
-static void *walk(const char *name)
+static void *real_walk(const char *name)
 {
     const struct link_map *library = _r_debug.r_map;
     uint32_t hash = hash_of(name);
-    while (library && library->l_ld != _DYNAMIC)
+    while (library != NULL && library->l_ld != _DYNAMIC)
         library = library->l_next;
-    while (library && library != last_of_start && (library = library->l_next)) {
+    while (library != NULL && library != last_of_start && (library = library->l_next) != NULL) {
         struct exports e;
         if (!exports_of(library, &e))
             return NULL; /* without this hash: it may have the function all the same */
@@ -138,7 +140,7 @@ static void *walk(const char *name)
 void real_libraries_are_here(void)
 {
     const struct link_map *library = _r_debug.r_map;
-    while (library && library->l_next)
+    while (library != NULL && library->l_next != NULL)
         library = library->l_next;
     last_of_start = library;
 }
@@ -150,7 +152,7 @@ struct search {
 };
 
 /* Called while no library can be unloaded. */
-static int search_in(struct dl_phdr_info *about, size_t bytes, void *context)
+static int object_search_in(struct dl_phdr_info *about, size_t bytes, void *context)
 {
     (void)bytes;
     struct search *search = context;
@@ -167,24 +169,24 @@ static int search_in(struct dl_phdr_info *about, size_t bytes, void *context)
     return search->found != NULL;
 }
 
-static void *search_loaded(const char *name)
+static void *loaded_search(const char *name)
 {
     struct search search = {name, NULL};
-    dl_iterate_phdr(search_in, &search);
+    dl_iterate_phdr(object_search_in, &search);
     return search.found;
 }
 
 /* Set while this thread is inside dlsym(), which may lock or allocate through our wrappers. */
 static __thread bool resolving;
 
-static void *ask_linker(const char *name)
+static void *linker_ask(const char *name)
 {
     if (resolving)
         return (void *)missing;
     int saved = errno;
     resolving = true;
     void *address = dlsym(RTLD_NEXT, name);
-    if (!address)
+    if (address == NULL)
         dlerror(); /* what this libc lacks must not show up in the program's own dlerror() */
     resolving = false;
     errno = saved;
@@ -193,16 +195,17 @@ static void *ask_linker(const char *name)
 
 void *real_find(enum real_index index)
 {
-    void *address = walk(names[index]);
+    void *address = real_walk(names[index]);
     /* The one that is of no library that all programs have: not remembered. */
-    if (!address && index == REAL_io_getevents && (address = search_loaded(names[index])))
+    if (address == NULL && index == REAL_io_getevents &&
+        (address = loaded_search(names[index])) != NULL)
         return address;
-    if (!address) {
-        address = ask_linker(names[index]);
+    if (address == NULL) {
+        address = linker_ask(names[index]);
         if (resolving)
             return address; /* not remembered: it only answers who asks from within dlsym() */
     }
-    if (!address)
+    if (address == NULL)
         address = (void *)missing;
     __atomic_store_n(&real_table[index], address, __ATOMIC_RELAXED);
     return address;
@@ -211,10 +214,10 @@ void *real_find(enum real_index index)
 void real_find_all(void)
 {
     for (int i = 0; i < REAL_COUNT; i++) {
-        if (__atomic_load_n(&real_table[i], __ATOMIC_RELAXED))
+        if (__atomic_load_n(&real_table[i], __ATOMIC_RELAXED) != NULL)
             continue;
-        void *address = walk(names[i]);
-        if (address)
+        void *address = real_walk(names[i]);
+        if (address != NULL)
             __atomic_store_n(&real_table[i], address, __ATOMIC_RELAXED);
     }
 }

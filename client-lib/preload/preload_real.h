@@ -109,7 +109,7 @@ static inline void *real_address(enum real_index index)
 {
     /* Relaxed: every thread that looks a function up stores the same address. */
     void *address = __atomic_load_n(&real_table[index], __ATOMIC_RELAXED);
-    return address ? address : real_find(index);
+    return address != NULL ? address : real_find(index);
 }
 
 #define REAL(name) ((__typeof__(&name))real_address(REAL_##name))

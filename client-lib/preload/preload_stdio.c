@@ -27,7 +27,7 @@ static size_t readable(const FILE *stream, const char **at)
     const char *base = __atomic_load_n(&stream->_IO_buf_base, __ATOMIC_RELAXED);
     const char *end = __atomic_load_n(&stream->_IO_buf_end, __ATOMIC_RELAXED);
     *at = from;
-    return base && base <= from && from < to && to <= end ? (size_t)(to - from) : 0;
+    return base != NULL && base <= from && from < to && to <= end ? (size_t)(to - from) : 0;
 }
 
 static bool holds(const FILE *stream, size_t size, size_t count)
@@ -42,7 +42,7 @@ static bool holds_line(const FILE *stream, int end, size_t most)
 {
     const char *at;
     size_t bytes = readable(stream, &at);
-    return bytes >= most || (bytes && memchr(at, end, bytes));
+    return bytes >= most || (bytes && memchr(at, end, bytes) != NULL);
 }
 
 static bool takes(const FILE *stream, size_t size, size_t count)
@@ -56,13 +56,13 @@ static bool takes(const FILE *stream, size_t size, size_t count)
 
 static bool is_flushed(const FILE *stream)
 {
-    return stream && stream->_IO_write_ptr == stream->_IO_write_base;
+    return stream != NULL && stream->_IO_write_ptr == stream->_IO_write_base;
 }
 
 /* -1: all streams. */
 static int flushed_fd(const FILE *stream)
 {
-    return stream ? stream->_fileno : -1;
+    return stream != NULL ? stream->_fileno : -1;
 }
 
 #define LINE(length) ((length) > 0 ? (size_t)(length)-1 : 0)

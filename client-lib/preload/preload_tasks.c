@@ -27,7 +27,7 @@ static bool ends_with(const char *path, size_t bytes, const char *tail)
 
 bool tasks_leave(const char *path)
 {
-    size_t bytes = path ? strlen(path) : 0; /* NULL: with AT_EMPTY_PATH */
+    size_t bytes = path != NULL ? strlen(path) : 0; /* NULL: with AT_EMPTY_PATH */
     if (bytes && path[bytes - 1] == '/')
         bytes--;
     if (!ends_with(path, bytes, "/task") && !ends_with(path, bytes, "/self/stat") &&
@@ -70,7 +70,7 @@ STAT_LIST(X)
 EXPORT DIR *opendir(const char *path)
 {
     DIR *folder = REAL(opendir)(path);
-    if (folder)
+    if (folder != NULL)
         (void)tasks_leave(path);
     return folder;
 }

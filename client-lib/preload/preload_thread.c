@@ -49,7 +49,7 @@ static struct skein_site site_thread_start = {
 };
 
 /* Also runs where the thread is cancelled or calls pthread_exit(). */
-static void end_thread(const char *unused)
+static void thread_end(const char *unused)
 {
     (void)unused;
     loop_end();
@@ -68,20 +68,20 @@ static void thread_begin(const struct birth *birth, uintptr_t function)
 }
 
 /* First function of every thread. `argument` is a struct birth, given back here. */
-static void *begin_thread(void *argument)
+static void *thread_start(void *argument)
 {
     struct birth birth = *(struct birth *)argument;
     birth_release(argument);
-    const char scope __attribute__((cleanup(end_thread), unused)) = 0;
+    const char scope __attribute__((cleanup(thread_end), unused)) = 0;
     thread_begin(&birth, (uintptr_t)birth.run);
     return birth.run(birth.argument);
 }
 
-static int begin_thread_c11(void *argument)
+static int thread_c11_start(void *argument)
 {
     struct birth birth = *(struct birth *)argument;
     birth_release(argument);
-    const char scope __attribute__((cleanup(end_thread), unused)) = 0;
+    const char scope __attribute__((cleanup(thread_end), unused)) = 0;
     thread_begin(&birth, (uintptr_t)birth.run_c11);
     return birth.run_c11(birth.argument);
 }
@@ -90,15 +90,15 @@ EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *rest
                           void *(*run)(void *), void *restrict argument)
 {
     struct birth *birth = birth_claim();
-    if (!birth) /* hundreds at once: its start is not recorded, its waits are */
+    if (birth == NULL) /* hundreds at once: its start is not recorded, its waits are */
         return REAL(pthread_create)(thread, attributes, run, argument);
     birth->ignored = caller_is_own(CALLER);
     birth->run = run;
     birth->argument = argument;
-    int error = REAL(pthread_create)(thread, attributes, begin_thread, birth);
+    int error = REAL(pthread_create)(thread, attributes, thread_start, birth);
     if (error == EAGAIN) { /* as many as there may be, and the visitor is one of them */
         attach_client_hold();
-        error = REAL(pthread_create)(thread, attributes, begin_thread, birth);
+        error = REAL(pthread_create)(thread, attributes, thread_start, birth);
         attach_client_release();
     }
     if (error)
@@ -109,15 +109,15 @@ EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *rest
 EXPORT int thrd_create(thrd_t *thread, thrd_start_t run, void *argument)
 {
     struct birth *birth = birth_claim();
-    if (!birth)
+    if (birth == NULL)
         return REAL(thrd_create)(thread, run, argument);
     birth->ignored = false;
     birth->run_c11 = run;
     birth->argument = argument;
-    int status = REAL(thrd_create)(thread, begin_thread_c11, birth);
+    int status = REAL(thrd_create)(thread, thread_c11_start, birth);
     if (status == thrd_error) {
         attach_client_hold();
-        status = REAL(thrd_create)(thread, begin_thread_c11, birth);
+        status = REAL(thrd_create)(thread, thread_c11_start, birth);
         attach_client_release();
     }
     if (status != thrd_success)

@@ -25,9 +25,9 @@ personality_function __gcc_personality_v0;
 static void *unwinder_find(void **known, const char *name)
 {
     void *address = __atomic_load_n(known, __ATOMIC_RELAXED);
-    if (!address) {
+    if (address == NULL) {
         void *library = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
-        address = library ? dlsym(library, name) : NULL;
+        address = library != NULL ? dlsym(library, name) : NULL;
         __atomic_store_n(known, address, __ATOMIC_RELAXED);
     }
     return address;
@@ -41,7 +41,7 @@ _Unwind_Reason_Code __gcc_personality_v0(int version, _Unwind_Action actions,
     static void *known;
     personality_function *real =
         (personality_function *)unwinder_find(&known, "__gcc_personality_v0");
-    return real ? real(version, actions, class, exception, context) : _URC_CONTINUE_UNWIND;
+    return real != NULL ? real(version, actions, class, exception, context) : _URC_CONTINUE_UNWIND;
 }
 
 /* Called at the end of a cleanup, to which only the personality above leads. */

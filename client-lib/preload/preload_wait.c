@@ -78,8 +78,8 @@ static void name_refresh(uint64_t changes)
     char name[KERNEL_NAME_BYTES] = "";
     self.names_seen = changes;
     if (!attach_client_is_barred() && prctl(PR_GET_NAME, name) == 0 &&
-        memcmp(name, self.name, sizeof(name)) != 0) {
-        memcpy(self.name, name, sizeof(name));
+        memcmp(name, self.name, sizeof name) != 0) {
+        memcpy(self.name, name, sizeof name);
         skein_thread_name(name);
     }
 }

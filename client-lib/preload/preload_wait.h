@@ -138,7 +138,7 @@ static inline int64_t duration_ns(const struct timespec *time)
 static inline int64_t asked_ns(const struct timespec *time)
 {
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    if (!time)
+    if (time == NULL)
         return -1;
     return (uintptr_t)time - here < NEAR_BYTES ? duration_ns(time) : 0;
 }

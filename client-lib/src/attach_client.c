@@ -56,12 +56,12 @@ static struct {
 static __thread bool fork_held __attribute__((tls_model("initial-exec")));
 static __thread uint32_t skips __attribute__((tls_model("initial-exec")));
 
-static uint32_t load(const uint32_t *word)
+static uint32_t slot_load(const uint32_t *word)
 {
     return __atomic_load_n(word, __ATOMIC_SEQ_CST);
 }
 
-static void store(uint32_t *word, uint32_t value)
+static void slot_store(uint32_t *word, uint32_t value)
 {
     __atomic_store_n(word, value, __ATOMIC_SEQ_CST);
 }
@@ -89,18 +89,18 @@ static uint64_t coarse_ns(void)
 
 /* ---- coming ---- */
 
-static void want_in(uint64_t ns)
+static void slot_want_in(uint64_t ns)
 {
     skein_store64(&desk.due_ns, coarse_ns() + ns);
     session_lure();
-    if (!load(&attach_client_wanted))
-        store(&attach_client_wanted, 1);
+    if (!slot_load(&attach_client_wanted))
+        slot_store(&attach_client_wanted, 1);
 }
 
 static bool may_come(void)
 {
-    return load(&desk.asked) && !load(&desk.holds) && !attach_client_is_barred() &&
-           !load(&desk.visit.tid) && !load(&desk.visit.impossible) &&
+    return slot_load(&desk.asked) && !slot_load(&desk.holds) && !attach_client_is_barred() &&
+           !slot_load(&desk.visit.tid) && !slot_load(&desk.visit.impossible) &&
            session_control_init() == SKEIN_OK;
 }
 
@@ -118,23 +118,23 @@ static bool visitor_start(uint64_t come_ns)
     if (__atomic_compare_exchange_n(&desk.starting, &none, 1, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_SEQ_CST)) {
         if (may_come()) {
-            store(&attach_client_wanted, 0);
+            slot_store(&attach_client_wanted, 0);
             if (session_missed_ns()) /* else it is to be seen what comes before the ring */
                 session_unlure();
-            store(&desk.visit.order, VISIT_STAY);
+            slot_store(&desk.visit.order, VISIT_STAY);
             desk.visit.requests = requests;
             skein_store64(&desk.visit.come_ns, come_ns);
-            if (desk.prepare)
+            if (desk.prepare != NULL)
                 desk.prepare();
             desk.prepare = NULL;
             made = raw_thread(CLONE_FLAGS, stack + sizeof stack, &desk.visit.tid, visitor_run,
                               &desk.visit);
             if (made < 0) {
-                store(&desk.visit.tid, 0);
-                want_in(ATTACH_AWAY_MS * (uint64_t)MS);
+                slot_store(&desk.visit.tid, 0);
+                slot_want_in(ATTACH_AWAY_MS * (uint64_t)MS);
             }
         }
-        store(&desk.starting, 0);
+        slot_store(&desk.starting, 0);
     }
     (void)RAW4(SYS_rt_sigprocmask, SIG_SETMASK, RAW_POINTER(&before), 0, 8);
     return made > 0;
@@ -161,21 +161,21 @@ void attach_client_event(void)
 void attach_client_block(int64_t ns)
 {
     int64_t due = attach_client_due_ns();
-    if (due >= 0 && ns > due && !session_current())
+    if (due >= 0 && ns > due && session_current() == NULL)
         (void)visitor_start(0);
 }
 
 void attach_client_ahead(int64_t ns)
 {
     int64_t due = attach_client_due_ns();
-    if (due > 0 && ns > due && !session_current())
+    if (due > 0 && ns > due && session_current() == NULL)
         (void)visitor_start(now_ns(CLOCK_MONOTONIC_COARSE) + (uint64_t)due);
 }
 
 /* One that sleeps still. */
 static void visitor_hurry(void)
 {
-    if (!load(&desk.visit.tid) || !skein_load64(&desk.visit.come_ns))
+    if (!slot_load(&desk.visit.tid) || !skein_load64(&desk.visit.come_ns))
         return;
     skein_store64(&desk.visit.come_ns, 0);
     visitor_ring(&desk.visit);
@@ -204,7 +204,7 @@ static void settings_set(struct visit_settings *to, const struct start_settings 
 int attach_client_start(const struct start_settings *settings)
 {
     const unsigned young_ms = settings->young_ms;
-    if (load(&desk.asked))
+    if (slot_load(&desk.asked))
         return SKEIN_OK;
     desk.own_pid = raw_getpid();
     settings_set(&desk.visit.settings, settings);
@@ -212,9 +212,9 @@ int attach_client_start(const struct start_settings *settings)
     desk.prepare = settings->prepare;
     if (!young_ms && session_control_init() < 0)
         return SKEIN_NO_MEMORY;
-    store(&desk.asked, 1);
-    want_in((uint64_t)young_ms * (uint64_t)MS);
-    if (young_ms || attach_client_is_barred() || visitor_start(0) || load(&desk.visit.tid))
+    slot_store(&desk.asked, 1);
+    slot_want_in((uint64_t)young_ms * (uint64_t)MS);
+    if (young_ms || attach_client_is_barred() || visitor_start(0) || slot_load(&desk.visit.tid))
         return SKEIN_OK;
     return SKEIN_AGAIN;
 }
@@ -227,17 +227,17 @@ bool attach_client_asked(void)
 static int attached_await(unsigned timeout_ms, bool one_try)
 {
     uint64_t until = now_ns(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * (uint64_t)MS, now;
-    uint32_t before = load(&desk.visit.tried);
+    uint32_t before = slot_load(&desk.visit.tried);
     if (!skein_attached()) {
         (void)visitor_start(0);
         visitor_hurry();
     }
     for (;;) {
-        uint32_t tried = load(&desk.visit.tried);
+        uint32_t tried = slot_load(&desk.visit.tried);
         if (skein_attached())
             return SKEIN_OK;
-        if ((now = now_ns(CLOCK_MONOTONIC)) >= until || load(&desk.visit.impossible) ||
-            (one_try && (tried != before || !load(&desk.visit.tid))))
+        if ((now = now_ns(CLOCK_MONOTONIC)) >= until || slot_load(&desk.visit.impossible) ||
+            (one_try && (tried != before || !slot_load(&desk.visit.tid))))
             return SKEIN_TIMEOUT;
         (void)raw_futex_wait(&desk.visit.tried, tried, until - now, 0);
     }
@@ -259,7 +259,7 @@ int attach_client_now(void)
 static void gone_wait(uint32_t tid)
 {
     uint64_t until = now_ns(CLOCK_MONOTONIC) + (uint64_t)GONE_WAIT_NS;
-    while (load(&desk.visit.tid) == tid && now_ns(CLOCK_MONOTONIC) < until)
+    while (slot_load(&desk.visit.tid) == tid && now_ns(CLOCK_MONOTONIC) < until)
         (void)raw_futex_wait(&desk.visit.tid, tid, (uint64_t)LOOK_NS, 1);
     /* The word is cleared before the kernel takes the thread out of its lists. */
     unsigned steps = 0;
@@ -272,11 +272,11 @@ static void gone_wait(uint32_t tid)
 static uint32_t visitor_here(void)
 {
     unsigned steps = 0;
-    if ((!load(&desk.starting) && !load(&desk.visit.tid)) || raw_getpid() != desk.own_pid)
+    if ((!slot_load(&desk.starting) && !slot_load(&desk.visit.tid)) || raw_getpid() != desk.own_pid)
         return 0;
-    while (load(&desk.starting))
+    while (slot_load(&desk.starting))
         raw_step_aside(&steps);
-    return load(&desk.visit.tid);
+    return slot_load(&desk.visit.tid);
 }
 
 void attach_client_hold(void)
@@ -288,8 +288,8 @@ void attach_client_hold(void)
     visitor_order(&desk.visit, VISIT_LEAVE);
     gone_wait(tid);
     skein_store64(&desk.health_told, 0);
-    if (load(&desk.asked) && !attach_client_is_barred())
-        want_in((session_current() ? ATTACH_AWAY_MS : desk.young) * (uint64_t)MS);
+    if (slot_load(&desk.asked) && !attach_client_is_barred())
+        slot_want_in((session_current() != NULL ? ATTACH_AWAY_MS : desk.young) * (uint64_t)MS);
 }
 
 void attach_client_release(void)
@@ -305,7 +305,7 @@ void attach_client_leave(void)
 
 void attach_client_stop(void)
 {
-    if (attach_client_is_barred() || (raw_getpid() == desk.own_pid && load(&desk.asked)))
+    if (attach_client_is_barred() || (raw_getpid() == desk.own_pid && slot_load(&desk.asked)))
         session_detach();
     attach_client_end();
 }
@@ -314,10 +314,10 @@ void attach_client_end(void)
 {
     if (attach_client_is_barred()) /* the visitor is gone, and system calls may be deadly */
         return;
-    if (raw_getpid() != desk.own_pid || !load(&desk.asked))
+    if (raw_getpid() != desk.own_pid || !slot_load(&desk.asked))
         return;
-    store(&desk.asked, 0);
-    store(&attach_client_wanted, 0);
+    slot_store(&desk.asked, 0);
+    slot_store(&attach_client_wanted, 0);
     session_unlure();
     uint32_t tid = visitor_here();
     if (!tid)
@@ -332,14 +332,14 @@ static bool is_borrower(void)
 {
     const void *word = NULL;
     return raw_getpid() != desk.own_pid &&
-           RAW2(SYS_prctl, PR_GET_TID_ADDRESS, RAW_POINTER(&word)) == 0 && !word;
+           RAW2(SYS_prctl, PR_GET_TID_ADDRESS, RAW_POINTER(&word)) == 0 && word == NULL;
 }
 
 /* The kernel clears the word when the child leaves the memory to its parent, by exec or its end. */
 static void child_bar(uint32_t barred)
 {
     (void)RAW1(SYS_set_tid_address, barred ? RAW_POINTER(&attach_client_child_barred) : 0);
-    store(&attach_client_child_barred, barred);
+    slot_store(&attach_client_child_barred, barred);
 }
 
 bool attach_client_bar(void)
@@ -347,7 +347,8 @@ bool attach_client_bar(void)
     if (attach_client_is_barred())
         return false; /* who asks the kernel for its pid may be killed for it */
     bool child = is_borrower();
-    if (!child && load(&desk.asked) && !session_current() && !load(&desk.visit.impossible)) {
+    if (!child && slot_load(&desk.asked) && session_current() == NULL &&
+        !slot_load(&desk.visit.impossible)) {
         attach_client_release();
         (void)attach_client_now();
         attach_client_hold();
@@ -356,8 +357,8 @@ bool attach_client_bar(void)
     if (child) {
         child_bar(1);
     } else {
-        store(&attach_client_barred, 1);
-        store(&attach_client_wanted, 0);
+        slot_store(&attach_client_barred, 1);
+        slot_store(&attach_client_wanted, 0);
         session_unlure();
     }
     if (!session_clock_is_tsc())
@@ -367,13 +368,13 @@ bool attach_client_bar(void)
 
 void attach_client_unbar(void)
 {
-    if (load(&attach_client_child_barred)) {
+    if (slot_load(&attach_client_child_barred)) {
         child_bar(0);
         return;
     }
-    store(&attach_client_barred, 0);
-    if (load(&desk.asked))
-        want_in(ATTACH_AWAY_MS * (uint64_t)MS);
+    slot_store(&attach_client_barred, 0);
+    if (slot_load(&desk.asked))
+        slot_want_in(ATTACH_AWAY_MS * (uint64_t)MS);
 }
 
 /* ---- fork ---- */
@@ -382,7 +383,7 @@ void attach_client_unbar(void)
  * process that only forks nothing is written here: a page that is not written is not copied. */
 void attach_client_fork_before(void)
 {
-    if (!load(&desk.visit.tid))
+    if (!slot_load(&desk.visit.tid))
         return;
     fork_held = true;
     attach_client_hold();
@@ -398,35 +399,35 @@ void attach_client_fork_parent(void)
     attach_client_release();
 }
 
-static void reset(uint32_t *word)
+static void slot_reset(uint32_t *word)
 {
-    if (load(word))
-        store(word, 0);
+    if (slot_load(word))
+        slot_store(word, 0);
 }
 
 void attach_client_fork_child(void)
 {
-    reset(&desk.visit.tid);
-    reset(&desk.visit.connected);
-    reset(&desk.starting);
-    reset(&desk.holds);
+    slot_reset(&desk.visit.tid);
+    slot_reset(&desk.visit.connected);
+    slot_reset(&desk.starting);
+    slot_reset(&desk.holds);
     for (int i = 0; desk.visit.tickets && i < VISIT_REQUESTS; i++)
-        reset(&requests[i].state);
+        slot_reset(&requests[i].state);
     if (desk.health_told)
         desk.health_told = 0;
     if (skips)
         skips = 0;
     if (fork_held)
         fork_held = false;
-    reset(&desk.looks);
+    slot_reset(&desk.looks);
     if (session_missed_ns())
         session_missed_set(0);
-    if (!load(&desk.asked) || attach_client_is_barred()) {
-        reset(&attach_client_wanted);
+    if (!slot_load(&desk.asked) || attach_client_is_barred()) {
+        slot_reset(&attach_client_wanted);
         return;
     }
     desk.own_pid = raw_getpid();
-    want_in(ATTACH_YOUNG_MS * (uint64_t)MS);
+    slot_want_in(ATTACH_YOUNG_MS * (uint64_t)MS);
 }
 
 /* ---- requests ---- */
@@ -434,8 +435,9 @@ void attach_client_fork_child(void)
 /* Whether somebody takes requests, or would come for one. */
 static bool agent_is_near(void)
 {
-    return load(&desk.visit.connected) ||
-           (session_current() && skein_load32(&attach_client_wanted) && !load(&desk.visit.tid));
+    return slot_load(&desk.visit.connected) ||
+           (session_current() != NULL && skein_load32(&attach_client_wanted) &&
+            !slot_load(&desk.visit.tid));
 }
 
 static struct visit_request *request_take(void)
@@ -454,7 +456,7 @@ static int request_await(struct visit_request *r)
     uint64_t until = now_ns(CLOCK_MONOTONIC) + (uint64_t)HAND_WAIT_NS, now;
     uint32_t state;
     unsigned steps = 0;
-    while ((state = load(&r->state)) != REQUEST_DONE) {
+    while ((state = slot_load(&r->state)) != REQUEST_DONE) {
         uint32_t ready = REQUEST_READY;
         if ((now = now_ns(CLOCK_MONOTONIC)) < until)
             (void)raw_futex_wait(&r->state, state, until - now, 0);
@@ -474,14 +476,14 @@ static int request_hand(const void *packet, size_t bytes, bool awaited)
     if (raw_getpid() != desk.own_pid || !agent_is_near())
         return SKEIN_CLOSED;
     struct visit_request *r = request_take();
-    if (!r)
+    if (r == NULL)
         return SKEIN_AGAIN;
     memcpy(&r->packet, packet, bytes);
     r->bytes = (uint32_t)bytes;
     r->awaited = awaited;
     r->ticket = skein_add32(&desk.visit.tickets, 1);
-    store(&r->state, REQUEST_READY);
-    if (!load(&desk.visit.tid))
+    slot_store(&r->state, REQUEST_READY);
+    if (!slot_load(&desk.visit.tid))
         (void)visitor_start(0);
     visitor_ring(&desk.visit);
     return awaited ? request_await(r) : SKEIN_OK;
@@ -491,7 +493,7 @@ int attach_client_snapshot(const char *reason)
 {
     int saved = errno;
     struct attach_snapshot request = {.head = {ATTACH_MAGIC, ATTACH_VERSION, ATTACH_SNAPSHOT}};
-    if (reason)
+    if (reason != NULL)
         memcpy(request.reason, reason, strnlen(reason, sizeof request.reason - 1));
     int status = request_hand(&request, sizeof request, true);
     errno = saved;
@@ -510,7 +512,7 @@ static uint32_t health_hash(const struct attach_health *health)
 int attach_client_health(bool ok, const char *why)
 {
     struct attach_health health = {.head = {ATTACH_MAGIC, ATTACH_VERSION, ATTACH_HEALTH}, .ok = ok};
-    if (why)
+    if (why != NULL)
         memcpy(health.why, why, strnlen(why, sizeof health.why - 1));
     uint32_t now_ms = (uint32_t)(now_ns(CLOCK_MONOTONIC) / 1000000u);
     uint64_t told = skein_load64(&desk.health_told),

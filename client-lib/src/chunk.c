@@ -136,7 +136,7 @@ static void pool_look(const struct session *session, const struct pool *pool, ui
         next.index = (uint32_t)((best->at + n) % pool->count);
         next.passed = n + 1;
         if (!chunk_look(session, pool_chunk(session, pool, next.index), &next) ||
-            (best->chunk && next.end >= best->end))
+            (best->chunk != NULL && next.end >= best->end))
             continue;
         *best = next;
         if (next.end <= old)
@@ -168,9 +168,9 @@ static bool pools_look(const struct wish *wish, const struct pool *pools, unsign
         if (!pools[i].count || wish->room > pools[i].bytes - sizeof(struct ring_chunk))
             continue;
         pool_look(wish->session, &pools[i], old, &next);
-        if (!next.chunk)
+        if (next.chunk == NULL)
             cursor_move(wish->session, &next);
-        else if (!best->chunk || next.end < best->end)
+        else if (best->chunk == NULL || next.end < best->end)
             *best = next;
     }
     return best->chunk != NULL;
@@ -180,7 +180,7 @@ static bool pools_look(const struct wish *wish, const struct pool *pools, unsign
 static void lane_settle(struct lane_cold *lane_cold)
 {
     lane_cold->claimed = NULL;
-    if (lane_cold->place)
+    if (lane_cold->place != NULL)
         skein_share_put(lane_cold->place, 0);
     skein_signal_fence();
     lane_cold->place = NULL;
@@ -217,7 +217,7 @@ static bool pools_claim(const struct wish *wish, const struct pool *pools, unsig
 }
 
 /* Oneshot: cursors pass only chunks that are taken, so past both ends none is left. */
-static void note_exhausted(struct session *session)
+static void exhausted_note(struct session *session)
 {
     struct pool small = pool_of(session, false), big = pool_of(session, true);
     if (session->geometry.mode == SKEIN_MODE_ONESHOT && skein_load64(small.cursor) >= small.count &&
@@ -231,7 +231,7 @@ static void note_exhausted(struct session *session)
 static void lane_close(struct skein_lane *lane, const struct lane_cold *lane_cold)
 {
     struct ring_chunk *chunk = lane_cold->chunk;
-    if (chunk && lane->write > (uint8_t *)(lane_cold->segment + 1)) {
+    if (chunk != NULL && lane->write > (uint8_t *)(lane_cold->segment + 1)) {
         skein_store64(&chunk->end_ticks, lane->last);
         SKEIN_TEST_POINT("end_written");
     }
@@ -256,7 +256,7 @@ static void chunk_fill(struct ring_chunk *chunk, uint32_t epoch)
 static void chunk_retire(struct skein_lane *lane, struct lane_cold *lane_cold)
 {
     lane_close(lane, lane_cold);
-    if (lane_cold->chunk)
+    if (lane_cold->chunk != NULL)
         chunk_fill(lane_cold->chunk, lane_cold->epoch);
     lane_cold->chunk = NULL;
 }
@@ -386,7 +386,9 @@ static void shelf_thin(const struct wish *wish)
 
 void chunk_leave(struct session *session, struct skein_lane *lane, struct lane_cold *lane_cold)
 {
-    uint64_t word = lane_cold->chunk && lane->committed ? shared_word(session, lane, lane_cold) : 0;
+    uint64_t word = lane_cold->chunk != NULL && lane->committed != NULL
+                        ? shared_word(session, lane, lane_cold)
+                        : 0;
     lane_close(lane, lane_cold);
     if (word && shared_of(session, word).room >= SEGMENT_ROOM &&
         shelf_give(session, lane_cold, word))
@@ -398,13 +400,13 @@ void chunk_recover(const struct session *session, struct skein_lane *lane,
                    struct lane_cold *lane_cold)
 {
     struct ring_chunk *chunk = lane_cold->claimed;
-    if (lane_cold->place && skein_share_load(lane_cold->place) != place_mark(lane_cold))
+    if (lane_cold->place != NULL && skein_share_load(lane_cold->place) != place_mark(lane_cold))
         lane_cold->place = NULL;
-    if (lane_cold->place)
+    if (lane_cold->place != NULL)
         chunk = shared_of(session, lane_cold->word).chunk;
-    else if (chunk && skein_load32(&chunk->ticket) != lane_cold->ticket)
+    else if (chunk != NULL && skein_load32(&chunk->ticket) != lane_cold->ticket)
         chunk = NULL;
-    if (chunk && !lane_cold->chunk)
+    if (chunk != NULL && lane_cold->chunk == NULL)
         lane_hold(lane_cold, chunk);
     else
         lane_settle(lane_cold);
@@ -414,7 +416,7 @@ void chunk_recover(const struct session *session, struct skein_lane *lane,
 /* ---- beginning ---- */
 
 /* the ranges open now, so that the chunk decodes without those before it. */
-static uint8_t *put_open_ranges(const struct skein_lane *lane, uint8_t *p, uint64_t base)
+static uint8_t *open_ranges_put(const struct skein_lane *lane, uint8_t *p, uint64_t base)
 {
     uint32_t open = lane->depth < SKEIN_OPEN_MAX ? lane->depth : SKEIN_OPEN_MAX;
     for (uint32_t i = 0; i < open; i++) {
@@ -430,8 +432,8 @@ static uint8_t *put_open_ranges(const struct skein_lane *lane, uint8_t *p, uint6
 /* later than all that the chunk holds, so that segments are in the order of their times. */
 static uint64_t segment_base(struct ring_chunk *chunk, const struct shared *shared, uint64_t now)
 {
-    uint64_t end = shared ? skein_load64(&chunk->end_ticks) : 0;
-    if (!shared)
+    uint64_t end = shared != NULL ? skein_load64(&chunk->end_ticks) : 0;
+    if (shared == NULL)
         skein_store64(&chunk->end_ticks, 0);
     return now > end ? now : end + 1;
 }
@@ -457,13 +459,13 @@ static void segment_start(const struct wish *wish, const struct shared *shared)
     segment->base_ticks = lane->last;
     segment->lost_before = lost;
     skein_store32(&segment->string_epoch, (uint32_t)string_epoch);
-    segment->slot = named && cold->slot ? cold->slot_index : RING_SLOT_NONE;
+    segment->slot = named && cold->slot != NULL ? cold->slot_index : RING_SLOT_NONE;
     segment->incarnation = named ? cold->incarnation : 0;
     segment->tid = cold->tid;
     memcpy(segment->name, cold->name, sizeof segment->name);
-    uint8_t *p = put_open_ranges(lane, (uint8_t *)(segment + 1), lane->last);
+    uint8_t *p = open_ranges_put(lane, (uint8_t *)(segment + 1), lane->last);
     SKEIN_TEST_POINT("chunk_filled");
-    if (shared) {
+    if (shared != NULL) {
         skein_store32(&shared->last->end, (uint32_t)(shared->end - (uint8_t *)chunk));
         SKEIN_TEST_POINT("segment_ended");
     }
@@ -517,7 +519,7 @@ static bool wish_fulfil(const struct wish *wish)
         return true;
     if (wish_share(wish) || wish_claim(wish, pools, 2))
         return true;
-    note_exhausted(session);
+    exhausted_note(session);
     return false;
 }
 
@@ -543,7 +545,7 @@ bool chunk_next(struct session *session, struct thread_cold *cold, struct skein_
                         .view = view,
                         .now = ticks_now(view),
                         .room = need + (size_t)open * OPEN_NEED};
-    if (lane_cold->chunk && lane->committed) {
+    if (lane_cold->chunk != NULL && lane->committed != NULL) {
         lane_cold->filled = lane_is_fast(lane, lane_cold, view, wish.now);
         lane_cold->settled = lane_cold->segment == &lane_cold->chunk->first;
     }

@@ -33,7 +33,7 @@ static struct skein_field field_of(uint8_t type, const union skein_value *value)
     case SKEIN_T_STR:
         return skein_field_str(value->str);
     case SKEIN_T_SEQ:
-        seq = value->seq ? value->seq : seq;
+        seq = value->seq != NULL ? value->seq : seq;
         return skein_field_of(seq->resource, seq->number);
     case SKEIN_T_BOOL:
         return skein_field_of(value->u64 != 0, 0);
@@ -112,7 +112,7 @@ struct skein_scope skein_slow_emit(struct skein_site *site, const struct skein_f
     struct skein_scope scope = {0};
     uint8_t end = site_nargs(site);
     struct skein_record record = slow_record(site, fields_need(site, 0, end, fields));
-    if (!record.p)
+    if (record.p == NULL)
         return scope;
     fields_put(&record, site, 0, end, fields);
     return record_finish(&record, site);
@@ -128,7 +128,7 @@ struct skein_scope skein_region_open(struct skein_site *site, const union skein_
     uint8_t end = site_nargs(site);
     fields_capture(site, 0, end, values, fields);
     struct skein_record record = record_of(entry, site, fields_need(site, 0, end, fields));
-    if (!record.p)
+    if (record.p == NULL)
         return scope;
     fields_put(&record, site, 0, end, fields);
     return record_finish(&record, site);
@@ -157,7 +157,7 @@ static uint64_t ticks_of_ns(const struct skein_view *view, uint64_t ns)
 uint64_t skein_threshold_ns(enum skein_group group, uint64_t fallback_ns)
 {
     const struct skein_view *view = session_view();
-    uint64_t set = view ? skein_load64(&view->threshold_ns[(unsigned)group & 63]) : 0;
+    uint64_t set = view != NULL ? skein_load64(&view->threshold_ns[(unsigned)group & 63]) : 0;
     return set ? set : fallback_ns;
 }
 
@@ -167,15 +167,15 @@ static bool op_show(struct skein_op *op, uint64_t frame)
 {
     struct skein_lane *main = &skein_lane_tls;
     struct session *session = session_current();
-    if (!session || lane_busy(main))
+    if (session == NULL || lane_busy(main))
         return false;
     lane_take(main, frame);
     struct thread_cold *cold = thread_cold_get();
     bool shown = false;
-    if (cold && (!cold->op_frame || frame > cold->op_frame)) {
+    if (cold != NULL && (!cold->op_frame || frame > cold->op_frame)) {
         thread_slot_join(cold, session);
         struct ring_slot *slot = cold->slot;
-        if (slot) {
+        if (slot != NULL) {
             uint64_t id = table_site_id(session, main, op->site);
             cold->op_frame = frame;
             cold->op_session = session;
@@ -205,7 +205,7 @@ static uint64_t monotonic_ns(void)
 /* An operation that begins before the ring may end in it, as the one that lets the visitor come. */
 static void op_begin_early(struct skein_op *op)
 {
-    if (!session_current() && attach_client_asked())
+    if (session_current() == NULL && attach_client_asked())
         op->start = OP_EARLY | monotonic_ns();
 }
 
@@ -246,10 +246,11 @@ struct skein_op skein_op_enter(struct skein_site *site, int64_t detail)
 static void op_hide(void)
 {
     struct thread_cold *cold = skein_lane_tls.cold;
-    if (!cold || !cold->op_frame)
+    if (cold == NULL || !cold->op_frame)
         return;
     cold->op_frame = 0;
-    if (cold->op_slot && cold->op_session == session_current() && cold->op_slot == cold->slot) {
+    if (cold->op_slot != NULL && cold->op_session == session_current() &&
+        cold->op_slot == cold->slot) {
         skein_slot_store64(&cold->op_slot->op_start, 0);
         SKEIN_TEST_POINT("op_hidden");
     }
@@ -263,7 +264,7 @@ void skein_op_leave(struct skein_op *op, uint64_t threshold_ns, const union skei
         op_hide();
     const struct skein_entry entry = skein_enter();
     const struct skein_view *view = entry.view;
-    if (!view || !session_current()) {
+    if (view == NULL || session_current() == NULL) {
         op->start = 0;
         return;
     }
@@ -278,7 +279,7 @@ void skein_op_leave(struct skein_op *op, uint64_t threshold_ns, const union skei
     fields_capture(site, 1, end, values, fields);
     struct skein_record record =
         record_of(entry, site, fields_need(site, 1, end, fields) + 2 * SKEIN_NUMBER_NEED);
-    if (!record.p)
+    if (record.p == NULL)
         return;
     record.p = skein_put_leb(record.p, record.now > start ? record.now - start : 0);
     if (end > 0)

@@ -12,17 +12,17 @@
 /* Who starts a setuid program chooses no agent for it. */
 static const char *text_or(const char *value, const char *variable, const char *fallback)
 {
-    if (!value)
+    if (value == NULL)
         value = secure_getenv(variable);
-    return value && *value ? value : fallback;
+    return value != NULL && *value ? value : fallback;
 }
 
 int start_when_old(const struct skein_options *options, unsigned young_ms)
 {
     struct skein_options o = {0};
-    if (secure_getenv("SKEIN_CHECK"))
+    if (secure_getenv("SKEIN_CHECK") != NULL)
         return SKEIN_REFUSED;
-    if (options && options->size)
+    if (options != NULL && options->size)
         memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
     const struct start_settings settings = {
         .service = text_or(o.service, "SKEIN_SERVICE", program_invocation_short_name),

@@ -49,7 +49,7 @@ int session_control_init(void)
 {
     if (skein_control_page != &control_none)
         return SKEIN_OK;
-    if (control_wiped) {
+    if (control_wiped != NULL) {
         control_move(control_wiped);
         return SKEIN_OK;
     }
@@ -106,7 +106,7 @@ void session_detach(void)
 
 bool skein_attached(void)
 {
-    return session_current() && session_view();
+    return session_current() != NULL && session_view() != NULL;
 }
 
 /* ---- in a fork child ---- */
@@ -126,9 +126,10 @@ static void ring_part(const struct session *session)
 void session_child_reset(bool torn)
 {
     if (torn && !attach_client_is_barred())
-        for (const struct session *session = session_newest; session; session = session->before)
+        for (const struct session *session = session_newest; session != NULL;
+             session = session->before)
             ring_part(session);
-    if (session_newest) /* else its page would be copied */
+    if (session_newest != NULL) /* else its page would be copied */
         session_newest = NULL;
     if (skein_control_page == &control_none)
         return;
@@ -146,7 +147,7 @@ bool session_is_lure(const struct skein_view *view)
 
 void session_lure(void)
 {
-    if (session_current())
+    if (session_current() != NULL)
         return;
     gate_open(&lure);
 }
@@ -178,7 +179,7 @@ void session_miss(void)
      * looks here. So one of the two tells. */
     session_missed_set(ns);
     const struct session *session = session_current();
-    if (session)
+    if (session != NULL)
         skein_store64(&session_record(session)->missed_ns, ns);
 }
 
@@ -187,8 +188,9 @@ void session_exit_say(int status)
     if (attach_client_is_barred())
         return; /* no system call that the program has not asked for, not even for its id */
     const struct session *session = session_current();
-    struct ring_process_record *record = session ? session_record(session) : NULL;
-    if (!record || record->pid != raw_getpid()) /* a vfork child ends in its parent's memory */
+    struct ring_process_record *record = session != NULL ? session_record(session) : NULL;
+    if (record == NULL ||
+        record->pid != raw_getpid()) /* a vfork child ends in its parent's memory */
         return;
     record->exit_status = status;
     __atomic_store_n(&record->exit_said, RING_EXIT_SAID, __ATOMIC_RELEASE);
@@ -197,5 +199,5 @@ void session_exit_say(int status)
 bool session_clock_is_tsc(void)
 {
     const struct skein_view *view = session_view();
-    return !view || view->clock == RING_CLOCK_TSC;
+    return view == NULL || view->clock == RING_CLOCK_TSC;
 }

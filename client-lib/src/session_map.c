@@ -45,13 +45,13 @@ static const struct skein_view *view_map(int process_fd, int host_fd)
     size_t span = SKEIN_VIEW_HOST_OFFSET + page;
     uint8_t *base =
         raw_mmap(NULL, span, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-    if (!base)
+    if (base == NULL)
         return NULL;
     void *process = raw_mmap(base, page, PROT_READ, MAP_SHARED | MAP_FIXED, process_fd);
     void *host =
         raw_mmap(base + SKEIN_VIEW_HOST_OFFSET, page, PROT_READ, MAP_SHARED | MAP_FIXED, host_fd);
     const struct skein_view *view = (const struct skein_view *)(const void *)base;
-    if (process && host && view->process_magic == PROCESS_PAGE_MAGIC &&
+    if (process != NULL && host != NULL && view->process_magic == PROCESS_PAGE_MAGIC &&
         view->process_version == RING_VERSION && view->host_magic == HOST_PAGE_MAGIC &&
         view->host_version == RING_VERSION &&
         (view->clock == RING_CLOCK_TSC || view->clock == RING_CLOCK_MONOTONIC))
@@ -80,7 +80,7 @@ static int ring_map(int fd, struct session *session)
     if (!fd_sealed(fd, &bytes, &st) || bytes < RING_BYTES_MIN || bytes > RING_BYTES_MAX)
         return SKEIN_INVALID;
     void *base = raw_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
-    if (!base)
+    if (base == NULL)
         return SKEIN_NO_MEMORY;
     session->base = base;
     session->header = base;
@@ -132,7 +132,7 @@ static bool same_ring(const struct session *session, int fd)
 {
     struct stat st;
     raw_zero(&st, sizeof st);
-    return session && !RAW2(SYS_fstat, fd, RAW_POINTER(&st)) &&
+    return session != NULL && !RAW2(SYS_fstat, fd, RAW_POINTER(&st)) &&
            (uint64_t)st.st_dev == session->device && (uint64_t)st.st_ino == session->inode;
 }
 
@@ -169,10 +169,10 @@ static int session_new(int ring_fd, const struct skein_view *view, const char *s
                        struct session **out)
 {
     struct session *session = pages_new(sizeof *session);
-    if (!session)
+    if (session == NULL)
         return SKEIN_NO_MEMORY;
     int status = ring_map(ring_fd, session);
-    if (status == SKEIN_OK && !(session->slot_taken = pages_new(session->geometry.slots))) {
+    if (status == SKEIN_OK && (session->slot_taken = pages_new(session->geometry.slots)) == NULL) {
         raw_munmap(session->base, session->geometry.total);
         status = SKEIN_NO_MEMORY;
     }
@@ -196,7 +196,7 @@ uint64_t session_missed BESIDE_DATA;
 static void record_begin(const struct session *session, const struct session *before)
 {
     uint64_t missed_ns = session_missed_ns();
-    if (before && !missed_ns)
+    if (before != NULL && !missed_ns)
         missed_ns = session_record(before)->began_ns;
     struct ring_process_record *record = session_record(session);
     skein_store64(&record->missed_ns, missed_ns);
@@ -206,7 +206,7 @@ static void record_begin(const struct session *session, const struct session *be
 int session_map(int ring_fd, int host_fd, int process_fd, const char *service)
 {
     const struct skein_view *view = view_map(process_fd, host_fd);
-    if (!view)
+    if (view == NULL)
         return SKEIN_INVALID;
     struct session *session = skein_session_load(&skein_control_page->session), *before = session;
     bool fresh = !same_ring(session, ring_fd);

@@ -69,14 +69,14 @@ static bool text_fits(const char *text, size_t bytes)
 }
 
 /* NAME=VALUE,NAME=VALUE; a value may be empty, a name not. */
-static bool labels_valid(const char *labels)
+static bool settings_labels_valid(const char *labels)
 {
     while (*labels) {
         const char *end = labels, *equals = NULL;
         for (; *end && *end != ','; end++)
-            if (*end == '=' && !equals)
+            if (*end == '=' && equals == NULL)
                 equals = end;
-        if (!equals || equals == labels)
+        if (equals == NULL || equals == labels)
             return false;
         labels = *end ? end + 1 : end;
     }
@@ -90,7 +90,7 @@ int start_recording(const struct start_settings *settings)
         !text_fits(settings->service, sizeof room->service) ||
         !text_fits(settings->labels, sizeof room->labels) ||
         !text_fits(settings->socket_path, sizeof room->socket_path) ||
-        !labels_valid(settings->labels))
+        !settings_labels_valid(settings->labels))
         return SKEIN_INVALID;
     int status = process_init_once();
     return status < 0 ? status : attach_client_start(settings);

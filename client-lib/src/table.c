@@ -40,7 +40,7 @@ static void lock_drop(struct session *session)
 void table_recover(const struct skein_lane *lane)
 {
     struct session *session = lock_held;
-    if (!session || (lane != &skein_lane_tls && lane != lock_lane))
+    if (session == NULL || (lane != &skein_lane_tls && lane != lock_lane))
         return; /* the main lane's record, below this handler, goes on with it */
     /* What was published counts; ids that may have been used are not used again. */
     session->table_used =
@@ -78,40 +78,40 @@ _Static_assert(TABLE_RECORD_MAX >= 2 * (TEXT_MAX + 3) + SKEIN_NAME_MAX + 64 +
                                        SKEIN_ARGS_MAX * (2 * SKEIN_NAME_MAX + 8),
                "a site fits");
 
-static void encode_byte(struct encoder *e, uint8_t value)
+static void byte_encode(struct encoder *e, uint8_t value)
 {
     e->bytes[e->used++] = value;
 }
 
-static void encode_leb(struct encoder *e, uint64_t value)
+static void leb_encode(struct encoder *e, uint64_t value)
 {
     e->used += leb_put(e->bytes + e->used, value);
 }
 
-static void encode_text(struct encoder *e, const char *text, size_t max)
+static void text_encode(struct encoder *e, const char *text, size_t max)
 {
-    size_t bytes = text ? strnlen(text, max) : 0;
-    encode_leb(e, bytes);
+    size_t bytes = text != NULL ? strnlen(text, max) : 0;
+    leb_encode(e, bytes);
     if (bytes)
         memcpy(e->bytes + e->used, text, bytes);
     e->used += bytes;
 }
 
-static void encode_site(struct encoder *e, const struct skein_site *site, uint32_t id)
+static void site_encode(struct encoder *e, const struct skein_site *site, uint32_t id)
 {
     uint8_t nargs = site->nargs < SKEIN_ARGS_MAX ? site->nargs : SKEIN_ARGS_MAX;
-    encode_leb(e, id);
-    encode_byte(e, site->klass);
-    encode_byte(e, site->group);
-    encode_byte(e, nargs);
-    encode_text(e, site->name, SKEIN_NAME_MAX);
-    encode_text(e, site->text, TEXT_MAX);
-    encode_text(e, site->file, TEXT_MAX);
-    encode_leb(e, site->line);
+    leb_encode(e, id);
+    byte_encode(e, site->klass);
+    byte_encode(e, site->group);
+    byte_encode(e, nargs);
+    text_encode(e, site->name, SKEIN_NAME_MAX);
+    text_encode(e, site->text, TEXT_MAX);
+    text_encode(e, site->file, TEXT_MAX);
+    leb_encode(e, site->line);
     for (uint8_t i = 0; i < nargs; i++) {
-        encode_byte(e, site->args[i].type);
-        encode_text(e, site->args[i].name, SKEIN_NAME_MAX);
-        encode_text(e, site->args[i].unit, SKEIN_NAME_MAX);
+        byte_encode(e, site->args[i].type);
+        text_encode(e, site->args[i].name, SKEIN_NAME_MAX);
+        text_encode(e, site->args[i].unit, SKEIN_NAME_MAX);
     }
 }
 
@@ -145,16 +145,16 @@ struct entry {
     };
 };
 
-static void encode_entry(struct encoder *e, const struct session *session,
+static void entry_encode(struct encoder *e, const struct session *session,
                          const struct entry *entry)
 {
     e->used = 0;
     if (entry->kind == RING_TABLE_EVENT_TYPE) {
-        encode_site(e, entry->site, session->next_event);
+        site_encode(e, entry->site, session->next_event);
         return;
     }
     size_t bytes = strnlen(entry->string->text, SKEIN_STR_MAX);
-    encode_leb(e, session->next_string);
+    leb_encode(e, session->next_string);
     memcpy(e->bytes + e->used, entry->string->text, bytes);
     e->used += bytes;
 }
@@ -165,14 +165,14 @@ _Static_assert(TABLE_RECORD_MAX >= SKEIN_STR_MAX + 16, "a string fits");
 static bool entry_append(struct session *session, const struct entry *entry)
 {
     struct encoder e = {.bytes = session->record};
-    encode_entry(&e, session, entry);
+    entry_encode(&e, session, entry);
     if (table_append(session, entry->kind, &e))
         return true;
     if (e.used + 16 > session->geometry.table_bytes - sizeof(struct ring_table))
         return false; /* larger than an empty half: a switch would only cost the others theirs */
     if (!epoch_switch(session))
         return false;
-    encode_entry(&e, session, entry);
+    entry_encode(&e, session, entry);
     return table_append(session, entry->kind, &e);
 }
 
@@ -215,7 +215,7 @@ uint64_t table_string_id(struct session *session, const struct skein_lane *lane,
                          struct skein_string *string)
 {
     struct entry entry = {.id = &string->id, .kind = RING_TABLE_STRING, .string = string};
-    return string->text ? entry_id(session, lane, &entry) : 0;
+    return string->text != NULL ? entry_id(session, lane, &entry) : 0;
 }
 
 bool table_knows_site(const struct session *session, const struct skein_site *site)

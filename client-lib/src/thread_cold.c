@@ -59,9 +59,9 @@ static struct thread_cold *cold_claim(void)
 {
     struct slab *slab = &first_slab, *next;
     struct thread_cold *cold;
-    while (!(cold = slab_claim(slab)) && (next = skein_pool_next(&slab->next)))
+    while ((cold = slab_claim(slab)) == NULL && (next = skein_pool_next(&slab->next)) != NULL)
         slab = next;
-    if (cold) {
+    if (cold != NULL) {
         memset(cold, 0, sizeof *cold);
         return cold;
     }
@@ -83,7 +83,7 @@ static struct thread_cold *cold_claim(void)
 static struct slab *slab_of(const struct thread_cold *cold)
 {
     struct slab *slab = &first_slab;
-    while (slab && (cold < slab->colds || cold >= slab->colds + SLAB_COLDS))
+    while (slab != NULL && (cold < slab->colds || cold >= slab->colds + SLAB_COLDS))
         slab = skein_pool_next(&slab->next);
     return slab;
 }
@@ -97,7 +97,7 @@ static void cold_release(struct thread_cold *cold)
 /* In a fork child: the parent's other threads are not here. */
 static void cold_release_others(const struct thread_cold *own)
 {
-    for (struct slab *slab = &first_slab; slab; slab = skein_pool_next(&slab->next)) {
+    for (struct slab *slab = &first_slab; slab != NULL; slab = skein_pool_next(&slab->next)) {
         bool has = own >= slab->colds && own < slab->colds + SLAB_COLDS;
         uint64_t taken = has ? UINT64_C(1) << (own - slab->colds) : 0;
         if (skein_load64(&slab->taken) != taken) /* else its page would be copied */
@@ -117,7 +117,7 @@ static void slot_name(struct ring_slot *slot, const char name[32])
 static void slot_leave(struct thread_cold *cold, struct session *session)
 {
     struct ring_slot *slot = cold->slot;
-    if (!slot || cold->slot_session != session)
+    if (slot == NULL || cold->slot_session != session)
         return;
     skein_slot_store64(&slot->op_start, 0);
     skein_slot_store32(&slot->state, SLOT_RETIRED);
@@ -132,7 +132,7 @@ static void lane_leave(struct session *session, struct skein_lane *lane,
 {
     if (torn)
         lane_recover(lane, lane_cold);
-    else if (session && lane_cold->session == session) /* else not ours to touch */
+    else if (session != NULL && lane_cold->session == session) /* else not ours to touch */
         chunk_leave(session, lane, lane_cold);
 }
 
@@ -146,7 +146,7 @@ static void cold_leave(struct thread_cold *cold)
     struct session *session = session_current();
     lane_leave(session, main, &cold->lanes[LANE_MAIN], torn);
     lane_leave(session, &cold->signal_lane, &cold->lanes[LANE_SIGNAL], signal_torn);
-    if (session)
+    if (session != NULL)
         slot_leave(cold, session);
     main->cold = NULL; /* from here on handlers count in the ring's header */
     skein_signal_fence();
@@ -165,11 +165,11 @@ static void thread_leave(void *context)
     thread_is_over = true;
     skein_signal_fence();
     struct thread_cold *cold = skein_lane_tls.cold;
-    if (cold)
+    if (cold != NULL)
         cold_leave(cold);
     else if (context != &exit_key)
         cold_release(context); /* a handler jumped away before it was the thread's */
-    if (cold && ++end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS &&
+    if (cold != NULL && ++end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS &&
         !pthread_setspecific(exit_key, &exit_key))
         thread_is_over = false;
 }
@@ -187,10 +187,10 @@ int thread_cold_init(void)
 struct thread_cold *thread_cold_get(void)
 {
     struct skein_lane *main = &skein_lane_tls;
-    if (main->cold)
+    if (main->cold != NULL)
         return main->cold;
     struct thread_cold *cold = thread_is_over ? NULL : cold_claim();
-    if (!cold)
+    if (cold == NULL)
         return NULL;
     if (!attach_client_is_barred()) {
         cold->tid = (uint32_t)RAW0(SYS_gettid);
@@ -227,7 +227,7 @@ static uint32_t slot_find(struct session *session)
 void thread_slot_join(struct thread_cold *cold, struct session *session)
 {
     bool first = cold->slot_session != session;
-    if (!first && cold->slot)
+    if (!first && cold->slot != NULL)
         return;
     uint32_t i = slot_find(session);
     if (i == RING_SLOT_NONE && !first)
@@ -272,10 +272,10 @@ bool thread_child_reset(void)
     struct skein_lane *main = &skein_lane_tls;
     struct thread_cold *cold = main->cold;
     bool torn = lane_busy(main);
-    if (torn && !cold)
+    if (torn && cold == NULL)
         return true; /* it is just getting one, or giving it back */
     cold_release_others(cold);
-    if (!cold)
+    if (cold == NULL)
         return false;
     lane_child_reset(main, &cold->lanes[LANE_MAIN]);
     lane_child_reset(&cold->signal_lane, &cold->lanes[LANE_SIGNAL]);
@@ -293,15 +293,15 @@ bool thread_child_reset(void)
 void skein_thread_name(const char *name)
 {
     struct skein_lane *main = &skein_lane_tls;
-    if (!name || lane_busy(main))
+    if (name == NULL || lane_busy(main))
         return;
     lane_take(main, (uint64_t)(uintptr_t)__builtin_frame_address(0));
     struct thread_cold *cold = thread_cold_get();
-    if (cold) {
+    if (cold != NULL) {
         char padded[32] = {0};
         memcpy(padded, name, strnlen(name, sizeof padded - 1));
         memcpy(cold->name, padded, sizeof padded);
-        if (cold->slot && cold->slot_session == session_current())
+        if (cold->slot != NULL && cold->slot_session == session_current())
             slot_name(cold->slot, padded);
     }
     lane_drop(main);
@@ -313,11 +313,11 @@ void thread_cold_prepare(void)
 {
     struct skein_lane *main = &skein_lane_tls;
     struct session *session = session_current();
-    if (!session || lane_busy(main))
+    if (session == NULL || lane_busy(main))
         return;
     lane_take(main, (uint64_t)(uintptr_t)__builtin_frame_address(0));
     struct thread_cold *cold = main->cold;
-    if (cold || (cold = thread_cold_get()))
+    if (cold != NULL || (cold = thread_cold_get()) != NULL)
         thread_slot_join(cold, session);
     lane_drop(main);
 }

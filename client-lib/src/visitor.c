@@ -116,7 +116,7 @@ static struct visit_request *request_next(struct visit *visit)
     for (int i = 0; i < VISIT_REQUESTS; i++) {
         struct visit_request *r = &visit->requests[i];
         if (__atomic_load_n(&r->state, __ATOMIC_ACQUIRE) == REQUEST_READY &&
-            (!next || (int32_t)(r->ticket - next->ticket) < 0))
+            (next == NULL || (int32_t)(r->ticket - next->ticket) < 0))
             next = r;
     }
     return next;
@@ -155,7 +155,7 @@ static int agent_connect(const struct visit_settings *settings)
     return fd;
 }
 
-static void head_put(struct attach_head *head, enum attach_type type)
+static void packet_head_put(struct attach_head *head, enum attach_type type)
 {
     head->magic = ATTACH_MAGIC;
     head->version = ATTACH_VERSION;
@@ -185,7 +185,7 @@ static bool hello_send(const struct visitor *v)
     const struct visit_settings *settings = &v->visit->settings;
     struct attach_hello hello;
     raw_zero(&hello, sizeof hello);
-    head_put(&hello.head, ATTACH_HELLO);
+    packet_head_put(&hello.head, ATTACH_HELLO);
     hello.ring_bytes = settings->ring_bytes;
     hello.mode = settings->mode;
     hello.has_ring = v->ring_fd >= 0;
@@ -242,7 +242,7 @@ struct answer {
 static size_t fds_take(struct msghdr *message, int fds[3])
 {
     struct cmsghdr *c = CMSG_FIRSTHDR(message); /* the kernel sends one of a kind */
-    if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+    if (c == NULL || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
         return 0;
     size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     for (size_t i = 0; i < count; i++) {
@@ -292,7 +292,7 @@ static bool welcome_receive(const struct visitor *v, struct answer *answer)
 }
 
 /* Maps and publishes; keeps the ring's descriptor for the next agent. */
-static bool adopt(struct visitor *v, struct answer *answer)
+static bool visitor_adopt(struct visitor *v, struct answer *answer)
 {
     int status =
         session_map(answer->fds[0], answer->fds[1], answer->fds[2], v->visit->settings.service);
@@ -312,7 +312,7 @@ static void farewell(const struct visitor *v)
 {
     struct attach_bye packet;
     bool bye = __atomic_load_n(&v->visit->order, __ATOMIC_SEQ_CST) == VISIT_BYE;
-    head_put(&packet.head, bye ? ATTACH_BYE : ATTACH_LEAVE);
+    packet_head_put(&packet.head, bye ? ATTACH_BYE : ATTACH_LEAVE);
     if (v->socket_fd >= 0 && (bye || (skein_load32(&v->visit->takes) & ATTACH_TAKES_LEAVE)))
         (void)packet_send(v, &packet, sizeof packet);
 }
@@ -326,7 +326,7 @@ static bool attach_once(struct visitor *v)
     if (v->socket_fd < 0)
         return false;
     bool said = hello_send(v);
-    if (!said || !welcome_receive(v, &answer) || !adopt(v, &answer)) {
+    if (!said || !welcome_receive(v, &answer) || !visitor_adopt(v, &answer)) {
         if (said && ordered_out(visit)) /* to the agent it may be back */
             farewell(v);
         fd_close(&v->socket_fd);
@@ -379,7 +379,8 @@ static bool left_alone(uint32_t *status)
     void *list = NULL;
     size_t bytes;
     char text[1024];
-    if (RAW3(SYS_get_robust_list, raw_getpid(), RAW_POINTER(&list), RAW_POINTER(&bytes)) || list)
+    if (RAW3(SYS_get_robust_list, raw_getpid(), RAW_POINTER(&list), RAW_POINTER(&bytes)) ||
+        list != NULL)
         return false;
     int fd = (int)raw_call(SYS_openat, AT_FDCWD, RAW_POINTER("/proc/self/stat"),
                            O_RDONLY | O_CLOEXEC, 0, 0, 0);
@@ -398,7 +399,7 @@ static bool is_to_leave(struct visitor *v)
 }
 
 /* Returns when the agent is gone or the visitor is to leave. */
-static void stay(struct visitor *v)
+static void visitor_stay(struct visitor *v)
 {
     struct visit *visit = v->visit;
     for (;;) {
@@ -413,7 +414,7 @@ static void stay(struct visitor *v)
 }
 
 /* Waits before the next attempt; those who ask meanwhile hear that there is no agent. */
-static void pause_for(const struct visitor *v, uint64_t ns)
+static void visitor_pause_for(const struct visitor *v, uint64_t ns)
 {
     uint32_t bell = __atomic_load_n(&v->visit->bell, __ATOMIC_SEQ_CST);
     requests_send(v);
@@ -422,7 +423,7 @@ static void pause_for(const struct visitor *v, uint64_t ns)
 }
 
 /* The process is young: it may be over before it is worth a ring. */
-static void await_age(struct visitor *v)
+static void age_await(struct visitor *v)
 {
     struct visit *visit = v->visit;
     for (;;) {
@@ -450,16 +451,16 @@ uint32_t visitor_run(void *context)
         return 0;
     }
     powers_drop();
-    await_age(&v);
+    age_await(&v);
     uint64_t backoff = BACKOFF_FIRST;
     while (!is_to_leave(&v)) {
         if (v.socket_fd < 0 && !attach_try(&v)) {
-            pause_for(&v, backoff);
+            visitor_pause_for(&v, backoff);
             backoff = backoff * 2 < BACKOFF_MAX ? backoff * 2 : BACKOFF_MAX;
             continue;
         }
         backoff = BACKOFF_FIRST;
-        stay(&v);
+        visitor_stay(&v);
         __atomic_store_n(&v.visit->connected, 0, __ATOMIC_RELEASE);
         if (!ordered_out(v.visit))
             fd_close(&v.socket_fd);

@@ -108,7 +108,7 @@ static void loss_count(struct session *session, enum ring_loss kind)
 {
     const struct ring_geometry *g = &session->geometry;
     const struct skein_view *view = session_view();
-    uint64_t now = view ? ticks_now(view) : 0, time = now >> g->loss_shift;
+    uint64_t now = view != NULL ? ticks_now(view) : 0, time = now >> g->loss_shift;
     struct ring_bucket *bucket = (struct ring_bucket *)(void *)(session->base + g->loss_off[kind]) +
                                  (time & (g->loss_buckets - 1));
     skein_bucket_add(&bucket->count, time, RING_LOSS_COUNT_BITS);
@@ -124,14 +124,14 @@ static void loss_count(struct session *session, enum ring_loss kind)
 static void lane_lose(struct session *session, struct lane_cold *lane_cold)
 {
     skein_add64(&lane_cold->lost, 1);
-    if (session)
+    if (session != NULL)
         loss_count(session,
                    lane_cold->flags & RING_SEGMENT_SIGNAL ? RING_LOSS_SIGNAL : RING_LOSS_FULL);
 }
 
 /* ---- what precedes an event in its chunk ---- */
 
-static uint8_t *put_prefix(struct skein_lane *lane, uint8_t *p, enum ring_record type, uint64_t now,
+static uint8_t *prefix_put(struct skein_lane *lane, uint8_t *p, enum ring_record type, uint64_t now,
                            uint64_t value)
 {
     p = skein_put_leb(p, type);
@@ -158,11 +158,11 @@ static void lane_sync(struct skein_lane *lane, struct lane_cold *lane_cold,
     uint64_t now = now_after(lane, view);
     uint8_t *p = lane->write;
     if (lost)
-        p = put_prefix(lane, p, RING_RECORD_LOST, now, lost);
+        p = prefix_put(lane, p, RING_RECORD_LOST, now, lost);
     if (generation != lane->generation)
-        p = put_prefix(lane, p, RING_RECORD_GENERATION, now, generation);
+        p = prefix_put(lane, p, RING_RECORD_GENERATION, now, generation);
     if (epoch != lane->string_epoch)
-        p = put_prefix(lane, p, RING_RECORD_EPOCH, now, epoch >> 32);
+        p = prefix_put(lane, p, RING_RECORD_EPOCH, now, epoch >> 32);
     lane->generation = generation;
     lane->string_epoch = epoch;
     lane->write = p;
@@ -175,7 +175,7 @@ static void lane_sync(struct skein_lane *lane, struct lane_cold *lane_cold,
 
 static size_t text_bytes(const char *text)
 {
-    return text ? strnlen(text, SKEIN_NAME_MAX) : 0;
+    return text != NULL ? strnlen(text, SKEIN_NAME_MAX) : 0;
 }
 
 static uint8_t site_nargs(const struct skein_site *site)
@@ -191,7 +191,7 @@ static size_t inline_need(const struct skein_site *site)
     return need;
 }
 
-static uint8_t *put_text(uint8_t *p, const char *text)
+static uint8_t *text_put(uint8_t *p, const char *text)
 {
     size_t bytes = text_bytes(text);
     p = skein_put_leb(p, bytes);
@@ -200,15 +200,15 @@ static uint8_t *put_text(uint8_t *p, const char *text)
     return p + bytes;
 }
 
-static uint8_t *put_inline(uint8_t *p, const struct skein_site *site)
+static uint8_t *inline_put(uint8_t *p, const struct skein_site *site)
 {
     *p++ = site->klass;
     *p++ = site->group;
     *p++ = site_nargs(site);
-    p = put_text(p, site->name);
+    p = text_put(p, site->name);
     for (uint8_t i = 0; i < site_nargs(site); i++) {
         *p++ = site->args[i].type;
-        p = put_text(p, site->args[i].name);
+        p = text_put(p, site->args[i].name);
     }
     return p;
 }
@@ -217,7 +217,7 @@ static uint8_t *put_inline(uint8_t *p, const struct skein_site *site)
 
 static bool lane_room(const struct skein_lane *lane, size_t need)
 {
-    return lane->committed && need <= (size_t)(lane->limit - lane->write);
+    return lane->committed != NULL && need <= (size_t)(lane->limit - lane->write);
 }
 
 /* The lane is held. On failure the record is counted and the lane still held. */
@@ -235,11 +235,11 @@ static struct skein_record lane_open(struct session *session, const struct skein
     uint64_t id = SKEIN_ID_END;
     /* Whether the event will have an id is known only once there is a chunk (EPOCH): one that has
      * none yet asks for the room to describe itself, too, or the segment is begun for nothing. */
-    size_t more = site && !table_knows_site(session, site) ? inline_need(site) : 0;
+    size_t more = site != NULL && !table_knows_site(session, site) ? inline_need(site) : 0;
     bool ready = lane_room(lane, need) ||
                  chunk_next(session, cold, lane, lane_cold, view, need + more) ||
                  (more && chunk_next(session, cold, lane, lane_cold, view, need));
-    if (ready && site) {
+    if (ready && site != NULL) {
         id = table_site_id(session, lane, site);
         if (!id) {
             need += inline_need(site);
@@ -250,13 +250,14 @@ static struct skein_record lane_open(struct session *session, const struct skein
         lane_lose(session, lane_cold);
         return no_record;
     }
-    lane_sync(lane, lane_cold, view, site && id ? id & ~(uint64_t)UINT32_MAX : lane->string_epoch);
+    lane_sync(lane, lane_cold, view,
+              site != NULL && id ? id & ~(uint64_t)UINT32_MAX : lane->string_epoch);
     struct skein_record record = {
         .lane = lane, .id = (uint32_t)id, .now = now_after(lane, view), .gate = gate_of(view)};
     record.p = skein_put_leb(lane->write, id ? (uint32_t)id : RING_RECORD_INLINE);
     record.p = skein_put_leb(record.p, record.now - lane->last);
     if (!id)
-        record.p = put_inline(record.p, site);
+        record.p = inline_put(record.p, site);
     return record;
 }
 
@@ -266,7 +267,7 @@ static struct session *session_and_view(const struct skein_view **view)
     for (;;) {
         *view = session_view();
         struct session *session = session_current();
-        if (!*view || !session)
+        if (*view == NULL || session == NULL)
             return NULL;
         if (*view == session_view())
             return session;
@@ -288,9 +289,9 @@ void lane_recover(struct skein_lane *lane, struct lane_cold *lane_cold)
 {
     const struct session *session = session_current();
     table_recover(lane);
-    if (!lane_cold)
+    if (lane_cold == NULL)
         return;
-    if (session && lane_cold->session == session)
+    if (session != NULL && lane_cold->session == session)
         chunk_recover(session, lane, lane_cold);
     else
         lane_forget(lane, lane_cold);
@@ -305,10 +306,10 @@ static struct skein_lane *lane_choose(uint64_t frame)
     if (!busy || busy_is_stale(busy, frame)) {
         lane_take(main, frame);
         if (busy)
-            lane_recover(main, cold ? &cold->lanes[LANE_MAIN] : NULL);
+            lane_recover(main, cold != NULL ? &cold->lanes[LANE_MAIN] : NULL);
         return main;
     }
-    if (!cold)
+    if (cold == NULL)
         return NULL;
     struct skein_lane *lane = &cold->signal_lane;
     busy = lane_busy(lane);
@@ -328,17 +329,17 @@ static struct skein_record lane_record(struct skein_lane *lane, struct skein_sit
     struct skein_record record = no_record;
     const struct skein_view *view;
     struct session *session = session_and_view(&view);
-    if (session) {
+    if (session != NULL) {
         struct thread_cold *cold = lane == main ? thread_cold_get() : main->cold;
-        if (cold && lane == main)
+        if (cold != NULL && lane == main)
             thread_slot_join(cold, session);
-        if (cold)
+        if (cold != NULL)
             record = lane_open(session, view, cold, lane,
                                &cold->lanes[lane == main ? LANE_MAIN : LANE_SIGNAL], site, need);
         else
             loss_count(session, RING_LOSS_FULL);
     }
-    if (!record.p)
+    if (record.p == NULL)
         lane_drop(lane);
     return record;
 }
@@ -350,15 +351,15 @@ struct skein_record slow_record(struct skein_site *site, size_t need)
     struct session *session = session_current();
     struct skein_lane *lane = lane_choose((uint64_t)(uintptr_t)__builtin_frame_address(0));
     struct thread_cold *cold = skein_lane_tls.cold;
-    if (lane)
+    if (lane != NULL)
         record = lane_record(lane, site, need);
-    else if (cold)
+    else if (cold != NULL)
         lane_lose(session, &cold->lanes[LANE_SIGNAL]);
-    else if (session)
+    else if (session != NULL)
         loss_count(session, RING_LOSS_SIGNAL);
     if (SKEIN_UNLIKELY(skein_load32(&attach_client_wanted)))
         attach_client_event();
-    if (SKEIN_UNLIKELY(!session && !record.p))
+    if (SKEIN_UNLIKELY(session == NULL && record.p == NULL))
         session_miss();
     errno = saved;
     return record;
@@ -373,7 +374,7 @@ static struct skein_lane *lane_peek(void)
     if (!lane_busy(lane))
         return lane;
     lane = lane_choose((uint64_t)(uintptr_t)__builtin_frame_address(0));
-    if (lane)
+    if (lane != NULL)
         lane_drop(lane);
     return lane;
 }
@@ -382,13 +383,13 @@ void skein_slow_end(uint32_t depth)
 {
     int saved = errno;
     struct skein_lane *lane = lane_peek();
-    while (lane && depth && lane->depth >= depth) {
+    while (lane != NULL && depth && lane->depth >= depth) {
         const struct skein_view *view = session_view();
         struct skein_record record = no_record;
-        if (view && session_current())
+        if (view != NULL && session_current() != NULL)
             record = slow_record(NULL, SKEIN_RECORD_NEED);
         lane->depth--;
-        if (record.p)
+        if (record.p != NULL)
             skein_record_close(&record);
     }
     errno = saved;
@@ -404,7 +405,7 @@ void skein_end(void)
     }
     int saved = errno;
     struct skein_lane *lane = lane_peek();
-    if (lane)
+    if (lane != NULL)
         skein_slow_end(lane->depth);
     errno = saved;
 }
@@ -412,10 +413,10 @@ void skein_end(void)
 uint8_t *skein_put_sym_slow(const struct skein_lane *lane, uint8_t *p, struct skein_string *string)
 {
     struct session *session = session_current();
-    uint64_t id = session ? table_string_id(session, lane, string) : 0;
+    uint64_t id = session != NULL ? table_string_id(session, lane, string) : 0;
     if (id && (id ^ lane->string_epoch) <= UINT32_MAX)
         return skein_put_leb(p, (uint64_t)(uint32_t)id << 1);
-    size_t bytes = string->text ? strnlen(string->text, SKEIN_NAME_MAX + 1) : 0;
+    size_t bytes = string->text != NULL ? strnlen(string->text, SKEIN_NAME_MAX + 1) : 0;
     bool cut = bytes > SKEIN_NAME_MAX;
     if (cut)
         bytes = SKEIN_NAME_MAX;
