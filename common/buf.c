@@ -31,7 +31,7 @@ void buf_clear(struct buf *b)
 }
 
 /* Doubles until n more bytes fit; false leaves the buf as it was, but failed. */
-static bool grow(struct buf *b, size_t n)
+static bool buf_grow(struct buf *b, size_t n)
 {
     if (n > SIZE_MAX / 2 - b->len) {
         b->status = SKEIN_NO_MEMORY;
@@ -41,7 +41,7 @@ static bool grow(struct buf *b, size_t n)
     while (cap - b->len < n)
         cap *= 2;
     uint8_t *data = realloc(b->data, cap);
-    if (!data) {
+    if (data == NULL) {
         b->status = SKEIN_NO_MEMORY;
         return false;
     }
@@ -55,7 +55,7 @@ uint8_t *buf_reserve(struct buf *b, size_t n)
     if (b->status != SKEIN_OK)
         return NULL;
     /* An empty buf grows also for n == 0: NULL means failure alone. */
-    if ((!b->data || n > b->cap - b->len) && !grow(b, n))
+    if ((b->data == NULL || n > b->cap - b->len) && !buf_grow(b, n))
         return NULL;
     return b->data + b->len;
 }
@@ -63,19 +63,19 @@ uint8_t *buf_reserve(struct buf *b, size_t n)
 void buf_put(struct buf *b, const void *bytes, size_t n)
 {
     uint8_t *to = buf_reserve(b, n);
-    if (!to || n == 0)
+    if (to == NULL || n == 0)
         return;
     memcpy(to, bytes, n);
     b->len += n;
 }
 
-static void store_le(uint8_t *to, uint64_t v, unsigned bytes)
+static void le_store(uint8_t *to, uint64_t v, unsigned bytes)
 {
     for (unsigned i = 0; i < bytes; i++)
         to[i] = (uint8_t)(v >> (8 * i));
 }
 
-static uint64_t load_le(const uint8_t *from, unsigned bytes)
+static uint64_t le_load(const uint8_t *from, unsigned bytes)
 {
     uint64_t v = 0;
     for (unsigned i = 0; i < bytes; i++)
@@ -83,46 +83,46 @@ static uint64_t load_le(const uint8_t *from, unsigned bytes)
     return v;
 }
 
-static void put_le(struct buf *b, uint64_t v, unsigned bytes)
+static void le_put(struct buf *b, uint64_t v, unsigned bytes)
 {
     uint8_t *to = buf_reserve(b, bytes);
-    if (!to)
+    if (to == NULL)
         return;
-    store_le(to, v, bytes);
+    le_store(to, v, bytes);
     b->len += bytes;
 }
 
 void buf_put_u8(struct buf *b, uint8_t v)
 {
-    put_le(b, v, 1);
+    le_put(b, v, 1);
 }
 
 void buf_put_u16(struct buf *b, uint16_t v)
 {
-    put_le(b, v, 2);
+    le_put(b, v, 2);
 }
 
 void buf_put_u32(struct buf *b, uint32_t v)
 {
-    put_le(b, v, 4);
+    le_put(b, v, 4);
 }
 
 void buf_put_u64(struct buf *b, uint64_t v)
 {
-    put_le(b, v, 8);
+    le_put(b, v, 8);
 }
 
 void buf_put_f64(struct buf *b, double v)
 {
     uint64_t bits;
     memcpy(&bits, &v, sizeof bits);
-    put_le(b, bits, 8);
+    le_put(b, bits, 8);
 }
 
 void buf_put_uleb(struct buf *b, uint64_t v)
 {
     uint8_t *to = buf_reserve(b, ULEB_MAX_BYTES);
-    if (!to)
+    if (to == NULL)
         return;
     size_t n = 0;
     while (v >= 0x80) {
@@ -148,13 +148,13 @@ void buf_put_text(struct buf *b, const char *text, size_t n)
 void buf_set_u32(struct buf *b, size_t at, uint32_t v)
 {
     if (b->status == SKEIN_OK && at <= b->len && b->len - at >= 4)
-        store_le(b->data + at, v, 4);
+        le_store(b->data + at, v, 4);
 }
 
 void buf_set_u64(struct buf *b, size_t at, uint64_t v)
 {
     if (b->status == SKEIN_OK && at <= b->len && b->len - at >= 8)
-        store_le(b->data + at, v, 8);
+        le_store(b->data + at, v, 8);
 }
 
 void buf_printf(struct buf *b, const char *format, ...)
@@ -170,7 +170,7 @@ void buf_printf(struct buf *b, const char *format, ...)
     }
     /* One more for the NUL that vsnprintf writes and len does not count. */
     char *to = (char *)buf_reserve(b, (size_t)n + 1);
-    if (!to)
+    if (to == NULL)
         return;
     va_start(args, format);
     vsnprintf(to, (size_t)n + 1, format, args);
@@ -182,8 +182,8 @@ void cursor_init(struct cursor *c, const void *bytes, size_t n)
 {
     /* A pointer that is not NULL, so that an empty cursor still hands out empty ranges. */
     static const uint8_t nothing[1];
-    c->pos = bytes ? bytes : nothing;
-    c->end = c->pos + (bytes ? n : 0);
+    c->pos = bytes != NULL ? bytes : nothing;
+    c->end = c->pos + (bytes != NULL ? n : 0);
     c->status = SKEIN_OK;
 }
 
@@ -212,35 +212,35 @@ const uint8_t *cursor_bytes(struct cursor *c, uint64_t n)
     return at;
 }
 
-static uint64_t take_le(struct cursor *c, unsigned bytes)
+static uint64_t le_take(struct cursor *c, unsigned bytes)
 {
     const uint8_t *at = cursor_bytes(c, bytes);
-    return at ? load_le(at, bytes) : 0;
+    return at != NULL ? le_load(at, bytes) : 0;
 }
 
 uint8_t cursor_u8(struct cursor *c)
 {
-    return (uint8_t)take_le(c, 1);
+    return (uint8_t)le_take(c, 1);
 }
 
 uint16_t cursor_u16(struct cursor *c)
 {
-    return (uint16_t)take_le(c, 2);
+    return (uint16_t)le_take(c, 2);
 }
 
 uint32_t cursor_u32(struct cursor *c)
 {
-    return (uint32_t)take_le(c, 4);
+    return (uint32_t)le_take(c, 4);
 }
 
 uint64_t cursor_u64(struct cursor *c)
 {
-    return take_le(c, 8);
+    return le_take(c, 8);
 }
 
 double cursor_f64(struct cursor *c)
 {
-    uint64_t bits = take_le(c, 8);
+    uint64_t bits = le_take(c, 8);
     double v;
     memcpy(&v, &bits, sizeof v);
     return v;
@@ -284,7 +284,7 @@ const char *cursor_text(struct cursor *c, size_t max, size_t *n)
     if (c->status == SKEIN_OK && length > max)
         cursor_fail(c, SKEIN_CORRUPT);
     const uint8_t *at = cursor_bytes(c, length);
-    if (!at)
+    if (at == NULL)
         return NULL;
     *n = (size_t)length;
     return (const char *)at;

@@ -17,7 +17,7 @@
 #define NS_PER_S UINT64_C(1000000000)
 enum { S_PER_DAY = 86400 };
 
-static uint64_t read_clock(clockid_t id)
+static uint64_t clock_read(clockid_t id)
 {
     struct timespec now = {0, 0};
     clock_gettime(id, &now);
@@ -26,12 +26,12 @@ static uint64_t read_clock(clockid_t id)
 
 uint64_t clock_realtime_ns(void)
 {
-    return read_clock(CLOCK_REALTIME);
+    return clock_read(CLOCK_REALTIME);
 }
 
 uint64_t clock_monotonic_ns(void)
 {
-    return read_clock(CLOCK_MONOTONIC);
+    return clock_read(CLOCK_MONOTONIC);
 }
 
 uint64_t clock_shift_ns(uint64_t ns, int64_t offset_ns)
@@ -44,12 +44,12 @@ uint64_t clock_shift_ns(uint64_t ns, int64_t offset_ns)
 
 uint64_t clock_boottime_ns(void)
 {
-    return read_clock(CLOCK_BOOTTIME);
+    return clock_read(CLOCK_BOOTTIME);
 }
 
 uint64_t clock_cpu_ns(void)
 {
-    return read_clock(CLOCK_PROCESS_CPUTIME_ID);
+    return clock_read(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static bool is_leap(unsigned year)
@@ -80,7 +80,7 @@ void clock_text(uint64_t realtime_ns, char out[CLOCK_TEXT_BYTES])
 }
 
 /* Takes exactly `digits` digits and then `after` (0: nothing); false and unmoved otherwise. */
-static bool take_number(const char **at, unsigned digits, char after, unsigned *out)
+static bool number_take(const char **at, unsigned digits, char after, unsigned *out)
 {
     unsigned v = 0;
     const char *p = *at;
@@ -97,7 +97,7 @@ static bool take_number(const char **at, unsigned digits, char after, unsigned *
 }
 
 /* ".123456789": nanoseconds; digits beyond the ninth are cut off. No dot: 0. */
-static bool take_fraction(const char **at, uint64_t *ns)
+static bool fraction_take(const char **at, uint64_t *ns)
 {
     *ns = 0;
     if (**at != '.')
@@ -113,7 +113,7 @@ static bool take_fraction(const char **at, uint64_t *ns)
 }
 
 /* "Z" or "+hh:mm": seconds east of UTC. */
-static bool take_zone(const char **at, int64_t *east_s)
+static bool zone_take(const char **at, int64_t *east_s)
 {
     char sign = *(*at)++;
     *east_s = 0;
@@ -122,7 +122,7 @@ static bool take_zone(const char **at, int64_t *east_s)
     unsigned hours, minutes;
     if (sign != '+' && sign != '-')
         return false;
-    if (!take_number(at, 2, ':', &hours) || !take_number(at, 2, 0, &minutes))
+    if (!number_take(at, 2, ':', &hours) || !number_take(at, 2, 0, &minutes))
         return false;
     if (hours > 23 || minutes > 59)
         return false;
@@ -146,16 +146,16 @@ int clock_parse(const char *text, uint64_t *realtime_ns)
 {
     unsigned year, month, day, hour, minute, second;
     const char *p = text;
-    if (!take_number(&p, 4, '-', &year) || !take_number(&p, 2, '-', &month) ||
-        !take_number(&p, 2, 0, &day))
+    if (!number_take(&p, 4, '-', &year) || !number_take(&p, 2, '-', &month) ||
+        !number_take(&p, 2, 0, &day))
         return SKEIN_INVALID;
     if (*p != 'T' && *p != 't' && *p != ' ')
         return SKEIN_INVALID;
     p++;
     uint64_t ns;
     int64_t east_s;
-    if (!take_number(&p, 2, ':', &hour) || !take_number(&p, 2, ':', &minute) ||
-        !take_number(&p, 2, 0, &second) || !take_fraction(&p, &ns) || !take_zone(&p, &east_s) || *p)
+    if (!number_take(&p, 2, ':', &hour) || !number_take(&p, 2, ':', &minute) ||
+        !number_take(&p, 2, 0, &second) || !fraction_take(&p, &ns) || !zone_take(&p, &east_s) || *p)
         return SKEIN_INVALID;
     /* 60 is a leap second. */
     if (year < 1970 || month < 1 || month > 12 || day < 1 || day > days_in_month(year, month) ||

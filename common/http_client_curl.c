@@ -8,6 +8,7 @@
 #include "http_client.h"
 
 #include <curl/curl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -40,12 +41,12 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *context)
     curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &r->status);
     /* An error's body is words about the error: it never goes to the caller's sink. */
     bool good = r->status >= 200 && r->status < 300;
-    if (t->request->sink && good) {
+    if (t->request->sink != NULL && good) {
         t->failure = t->request->sink(t->request->context, bytes, n);
     } else if (n > t->body_max - r->body.len) {
         t->failure = SKEIN_TOO_LARGE;
-        snprintf(t->reason, sizeof t->reason, "the answer is larger than %llu bytes",
-                 (unsigned long long)t->body_max);
+        snprintf(t->reason, sizeof t->reason, "the answer is larger than %" PRIu64 " bytes",
+                 t->body_max);
     } else {
         buf_put(&r->body, bytes, n);
         t->failure = r->body.status;
@@ -57,7 +58,7 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *context)
 }
 
 /* Copies a header's value, without the blanks around it; a value that does not fit is left out. */
-static void take_header(const char *line, size_t n, const char *name, char *out, size_t out_bytes)
+static void header_take(const char *line, size_t n, const char *name, char *out, size_t out_bytes)
 {
     size_t name_len = strlen(name);
     if (n <= name_len || line[name_len] != ':' || strncasecmp(line, name, name_len) != 0)
@@ -79,9 +80,9 @@ static size_t on_header(char *line, size_t size, size_t count, void *context)
     struct transfer *t = context;
     struct http_response *r = t->response;
     size_t n = size * count;
-    take_header(line, n, "content-type", r->content_type, sizeof r->content_type);
-    take_header(line, n, "location", r->location, sizeof r->location);
-    take_header(line, n, "etag", r->etag, sizeof r->etag);
+    header_take(line, n, "content-type", r->content_type, sizeof r->content_type);
+    header_take(line, n, "location", r->location, sizeof r->location);
+    header_take(line, n, "etag", r->etag, sizeof r->etag);
     return n;
 }
 
@@ -92,40 +93,40 @@ static int on_progress(void *context, curl_off_t total, curl_off_t now, curl_off
     (void)up_total;
     (void)up_now;
     const struct http_request *q = t->request;
-    if (q->progress)
+    if (q->progress != NULL)
         q->progress(q->context, (uint64_t)now, (uint64_t)total);
-    if (!q->cancel || !__atomic_load_n(q->cancel, __ATOMIC_RELAXED))
+    if (q->cancel == NULL || !__atomic_load_n(q->cancel, __ATOMIC_RELAXED))
         return 0;
     t->failure = SKEIN_CLOSED;
     snprintf(t->reason, sizeof t->reason, "given up by the caller");
     return 1;
 }
 
-static int set_headers(struct transfer *t)
+static int headers_set(struct transfer *t)
 {
     const char *const *h = t->request->headers;
-    for (; h && *h; h++) {
+    for (; h != NULL && *h != NULL; h++) {
         struct curl_slist *more = curl_slist_append(t->headers, *h);
-        if (!more)
+        if (more == NULL)
             return SKEIN_NO_MEMORY;
         t->headers = more;
     }
     /* libcurl would wait a second for "100 Continue" before it sends a large body. */
     struct curl_slist *more = curl_slist_append(t->headers, "Expect:");
-    if (!more)
+    if (more == NULL)
         return SKEIN_NO_MEMORY;
     t->headers = more;
     return curl_easy_setopt(t->curl, CURLOPT_HTTPHEADER, t->headers) == CURLE_OK ? SKEIN_OK
                                                                                  : SKEIN_NO_MEMORY;
 }
 
-static void set_method(struct transfer *t)
+static void method_set(struct transfer *t)
 {
     const struct http_request *q = t->request;
-    const char *method = q->method ? q->method : "GET";
-    bool has_body = q->body || strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0;
+    const char *method = q->method != NULL ? q->method : "GET";
+    bool has_body = q->body != NULL || strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0;
     if (has_body) {
-        curl_easy_setopt(t->curl, CURLOPT_POSTFIELDS, q->body ? q->body : "");
+        curl_easy_setopt(t->curl, CURLOPT_POSTFIELDS, q->body != NULL ? q->body : "");
         curl_easy_setopt(t->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)q->body_bytes);
     } else if (strcmp(method, "HEAD") == 0) {
         curl_easy_setopt(t->curl, CURLOPT_NOBODY, 1L);
@@ -133,13 +134,13 @@ static void set_method(struct transfer *t)
     curl_easy_setopt(t->curl, CURLOPT_CUSTOMREQUEST, method);
 }
 
-static int set_options(struct transfer *t)
+static int options_set(struct transfer *t)
 {
     const struct http_request *q = t->request;
     CURL *c = t->curl;
     if (curl_easy_setopt(c, CURLOPT_URL, q->url) != CURLE_OK)
         return SKEIN_NO_MEMORY;
-    set_method(t);
+    method_set(t);
     long timeout = q->timeout_ms > INT32_MAX ? INT32_MAX : (long)q->timeout_ms;
     curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, timeout);
     curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS,
@@ -152,8 +153,8 @@ static int set_options(struct transfer *t)
     curl_easy_setopt(c, CURLOPT_PROXY, "");
     curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(c, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2); /* at least */
-    if (q->ca_file && (curl_easy_setopt(c, CURLOPT_CAINFO, q->ca_file) != CURLE_OK ||
-                       curl_easy_setopt(c, CURLOPT_CAPATH, NULL) != CURLE_OK))
+    if (q->ca_file != NULL && (curl_easy_setopt(c, CURLOPT_CAINFO, q->ca_file) != CURLE_OK ||
+                               curl_easy_setopt(c, CURLOPT_CAPATH, NULL) != CURLE_OK))
         return SKEIN_NO_MEMORY;
     curl_easy_setopt(c, CURLOPT_USERAGENT, "skein/" SKEIN_VERSION_TEXT);
     curl_easy_setopt(c, CURLOPT_ERRORBUFFER, t->response->error);
@@ -161,12 +162,12 @@ static int set_options(struct transfer *t)
     curl_easy_setopt(c, CURLOPT_WRITEDATA, t);
     curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(c, CURLOPT_HEADERDATA, t);
-    if (q->progress || q->cancel) {
+    if (q->progress != NULL || q->cancel != NULL) {
         curl_easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
         curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, on_progress);
         curl_easy_setopt(c, CURLOPT_XFERINFODATA, t);
     }
-    return set_headers(t);
+    return headers_set(t);
 }
 
 static int status_of(CURLcode code)
@@ -196,9 +197,9 @@ int http_request(const struct http_request *request, struct http_response *out)
     buf_init(&out->body);
     struct transfer t = {.request = request, .response = out, .curl = curl_easy_init()};
     t.body_max = request->max_body_bytes ? request->max_body_bytes : BODY_MAX_DEFAULT;
-    if (!t.curl)
+    if (t.curl == NULL)
         return SKEIN_NO_MEMORY;
-    int status = set_options(&t);
+    int status = options_set(&t);
     if (status == SKEIN_OK) {
         CURLcode code = curl_easy_perform(t.curl);
         curl_easy_getinfo(t.curl, CURLINFO_RESPONSE_CODE, &out->status);

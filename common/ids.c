@@ -15,7 +15,7 @@
 #include "checksum.h"
 #include "clock.h"
 
-static void store_be(uint8_t *to, uint64_t v, unsigned bytes)
+static void be_store(uint8_t *to, uint64_t v, unsigned bytes)
 {
     for (unsigned i = 0; i < bytes; i++)
         to[i] = (uint8_t)(v >> (8 * (bytes - 1 - i)));
@@ -27,12 +27,12 @@ struct process_uid process_uid_make(uint64_t agent, const char *boot_id, uint32_
     /* The agent's bytes in a fixed order, then the boot's text: the same on every host. */
     uint8_t seed[8 + 64] = {0};
     size_t n = strnlen(boot_id, 64);
-    store_be(seed, agent, 8);
+    be_store(seed, agent, 8);
     memcpy(seed + 8, boot_id, n);
     struct process_uid uid;
-    store_be(uid.bytes, checksum64(seed, 8 + n), 8);
-    store_be(uid.bytes + 8, pid, 4);
-    store_be(uid.bytes + 12, start_clock_ticks & UINT32_MAX, 4);
+    be_store(uid.bytes, checksum64(seed, 8 + n), 8);
+    be_store(uid.bytes + 8, pid, 4);
+    be_store(uid.bytes + 12, start_clock_ticks & UINT32_MAX, 4);
     return uid;
 }
 
@@ -58,7 +58,7 @@ static void random_bytes(uint8_t *to, size_t n)
 struct capture_id capture_id_new(void)
 {
     struct capture_id id;
-    store_be(id.bytes, clock_realtime_ns() / 1000000, 6);
+    be_store(id.bytes, clock_realtime_ns() / 1000000, 6);
     random_bytes(id.bytes + 6, 10);
     return id;
 }
@@ -85,7 +85,7 @@ static int hex_value(char c)
 }
 
 /* The 32 digits alone; what follows is the caller's. */
-static bool parse_hex(const char *text, uint8_t bytes[16])
+static bool hex_parse(const char *text, uint8_t bytes[16])
 {
     uint8_t out[16];
     for (unsigned i = 0; i < 16; i++) {
@@ -102,7 +102,7 @@ static bool parse_hex(const char *text, uint8_t bytes[16])
 int id_parse(const char *text, uint8_t bytes[16])
 {
     uint8_t out[16];
-    if (!parse_hex(text, out) || text[32])
+    if (!hex_parse(text, out) || text[32])
         return SKEIN_INVALID;
     memcpy(bytes, out, 16);
     return SKEIN_OK;
@@ -138,7 +138,7 @@ void partition_key_text(const struct partition_key *key, char out[PARTITION_KEY_
 }
 
 /* Decimal digits up to `end`, without leading zeros, so that a key has one text form. */
-static const char *take_u64(const char *p, uint64_t *out)
+static const char *u64_take(const char *p, uint64_t *out)
 {
     uint64_t v = 0;
     const char *start = p;
@@ -157,13 +157,13 @@ static const char *take_u64(const char *p, uint64_t *out)
 int partition_key_parse(const char *text, struct partition_key *key)
 {
     struct partition_key out;
-    if (!parse_hex(text, out.process.bytes) || text[32] != '-')
+    if (!hex_parse(text, out.process.bytes) || text[32] != '-')
         return SKEIN_INVALID;
-    const char *p = take_u64(text + 33, &out.epoch);
-    if (!p || *p++ != '-')
+    const char *p = u64_take(text + 33, &out.epoch);
+    if (p == NULL || *p++ != '-')
         return SKEIN_INVALID;
-    p = take_u64(p, &out.sequence);
-    if (!p || *p)
+    p = u64_take(p, &out.sequence);
+    if (p == NULL || *p)
         return SKEIN_INVALID;
     *key = out;
     return SKEIN_OK;

@@ -78,7 +78,7 @@ static const char *scan_string(struct scan *s)
     return NULL;
 }
 
-static void skip_digits(struct scan *s)
+static void digits_skip(struct scan *s)
 {
     while (s->at < s->end && *s->at >= '0' && *s->at <= '9')
         s->at++;
@@ -99,19 +99,19 @@ static const char *scan_number(struct scan *s)
     if (*s->at == '0')
         s->at++; /* and no digit behind it */
     else
-        skip_digits(s);
+        digits_skip(s);
     if (at_one_of(s, ".")) {
         s->at++;
         if (!at_one_of(s, "0123456789"))
             return wrong;
-        skip_digits(s);
+        digits_skip(s);
     }
     if (at_one_of(s, "eE")) {
         s->at++;
         s->at += at_one_of(s, "+-");
         if (!at_one_of(s, "0123456789"))
             return wrong;
-        skip_digits(s);
+        digits_skip(s);
     }
     return at_one_of(s, "0123456789.eE+-") ? wrong : NULL;
 }
@@ -123,7 +123,7 @@ static const char *scan_levels(struct scan *s)
         uint8_t c = *s->at;
         if (c == '"' || c == '-' || (c >= '0' && c <= '9')) {
             const char *wrong = c == '"' ? scan_string(s) : scan_number(s);
-            if (wrong)
+            if (wrong != NULL)
                 return wrong;
             continue;
         }
@@ -140,7 +140,7 @@ static const char *scan_levels(struct scan *s)
     return NULL;
 }
 
-static int compare_names(const void *a, const void *b)
+static int names_compare(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -151,15 +151,15 @@ static bool twice_in(const cJSON *object, const char **twice)
     const char *few[16], **names = few;
     size_t count = 0, at = 0;
     *twice = NULL;
-    for (const cJSON *item = object->child; item; item = item->next)
+    for (const cJSON *item = object->child; item != NULL; item = item->next)
         count++;
-    if (count > sizeof few / sizeof *few && !(names = malloc(count * sizeof *names)))
+    if (count > sizeof few / sizeof *few && (names = malloc(count * sizeof *names)) == NULL)
         return false;
-    for (const cJSON *item = object->child; item; item = item->next)
+    for (const cJSON *item = object->child; item != NULL; item = item->next)
         names[at++] = item->string;
     if (count > 1)
-        qsort(names, count, sizeof *names, compare_names);
-    for (at = 1; at < count && !*twice; at++)
+        qsort(names, count, sizeof *names, names_compare);
+    for (at = 1; at < count && *twice == NULL; at++)
         if (strcmp(names[at - 1], names[at]) == 0)
             *twice = names[at];
     if (names != few)
@@ -171,15 +171,15 @@ static bool twice_in(const cJSON *object, const char **twice)
 static bool twice_below(const cJSON *json, const char **twice)
 {
     *twice = NULL;
-    if (cJSON_IsObject(json) && (!twice_in(json, twice) || *twice))
+    if (cJSON_IsObject(json) && (!twice_in(json, twice) || *twice != NULL))
         return *twice != NULL;
-    for (const cJSON *item = json->child; item; item = item->next)
-        if (!twice_below(item, twice) || *twice)
+    for (const cJSON *item = json->child; item != NULL; item = item->next)
+        if (!twice_below(item, twice) || *twice != NULL)
             return *twice != NULL;
     return true;
 }
 
-static void say_where(const char *text, const uint8_t *at, const char *wrong, char *error,
+static void place_say(const char *text, const uint8_t *at, const char *wrong, char *error,
                       size_t error_bytes)
 {
     size_t line = 1, column = 1;
@@ -204,27 +204,28 @@ cJSON *json_parse(const char *text, size_t n, char *error, size_t error_bytes)
         return NULL;
     }
     const char *wrong = scan_levels(&s);
-    if (wrong) {
-        say_where(text, s.at, wrong, error, error_bytes);
+    if (wrong != NULL) {
+        place_say(text, s.at, wrong, error, error_bytes);
         return NULL;
     }
     const char *end = NULL;
     cJSON *json = cJSON_ParseWithLengthOpts(text, n, &end, 0);
-    if (!json) {
-        say_where(text, (const uint8_t *)(end ? end : text), "not JSON", error, error_bytes);
+    if (json == NULL) {
+        place_say(text, (const uint8_t *)(end != NULL ? end : text), "not JSON", error,
+                  error_bytes);
         return NULL;
     }
     while (end < text + n && is_space(*end))
         end++;
     if (end < text + n) {
-        say_where(text, (const uint8_t *)end, "something follows the JSON", error, error_bytes);
+        place_say(text, (const uint8_t *)end, "something follows the JSON", error, error_bytes);
         cJSON_Delete(json);
         return NULL;
     }
     const char *twice;
-    if (twice_below(json, &twice) && !twice)
+    if (twice_below(json, &twice) && twice == NULL)
         return json;
-    if (twice)
+    if (twice != NULL)
         snprintf(error, error_bytes, "%.64s: is given twice", twice);
     else
         snprintf(error, error_bytes, "no memory");
@@ -233,8 +234,8 @@ cJSON *json_parse(const char *text, size_t n, char *error, size_t error_bytes)
 }
 
 /* Keeps the first failure only: later ones often follow from it. */
-__attribute__((format(printf, 4, 5))) static void fail(struct json_reader *r, const char *path,
-                                                       const char *key, const char *format, ...)
+__attribute__((format(printf, 4, 5))) static void
+json_fail(struct json_reader *r, const char *path, const char *key, const char *format, ...)
 {
     if (r->error[0])
         return;
@@ -248,8 +249,8 @@ __attribute__((format(printf, 4, 5))) static void fail(struct json_reader *r, co
 }
 
 /* The member, or NULL where it is absent (a failure if required) or r has failed before. */
-static const cJSON *find(struct json_reader *r, const cJSON *object, const char *path,
-                         const char *key, bool required)
+static const cJSON *json_find(struct json_reader *r, const cJSON *object, const char *path,
+                              const char *key, bool required)
 {
     if (r->error[0])
         return NULL;
@@ -260,23 +261,23 @@ static const cJSON *find(struct json_reader *r, const cJSON *object, const char 
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
     if (cJSON_IsNull(item))
         item = NULL; /* null is a way to say "not given" */
-    if (!item && required)
-        fail(r, path, key, "is missing");
+    if (item == NULL && required)
+        json_fail(r, path, key, "is missing");
     return item;
 }
 
 const char *json_str(struct json_reader *r, const cJSON *object, const char *path, const char *key,
                      bool required, const char *otherwise, size_t max_bytes)
 {
-    const cJSON *item = find(r, object, path, key, required);
-    if (!item)
+    const cJSON *item = json_find(r, object, path, key, required);
+    if (item == NULL)
         return otherwise;
     if (!cJSON_IsString(item)) {
-        fail(r, path, key, "must be text");
+        json_fail(r, path, key, "must be text");
         return otherwise;
     }
     if (strlen(item->valuestring) > max_bytes) {
-        fail(r, path, key, "must be text of at most %zu bytes", max_bytes);
+        json_fail(r, path, key, "must be text of at most %zu bytes", max_bytes);
         return otherwise;
     }
     return item->valuestring;
@@ -318,33 +319,34 @@ static bool item_value(const cJSON *item, enum unit unit, uint64_t max, uint64_t
 uint64_t json_u64(struct json_reader *r, const cJSON *object, const char *path, const char *key,
                   bool required, uint64_t otherwise, uint64_t min, uint64_t max)
 {
-    const cJSON *item = find(r, object, path, key, required);
-    if (!item)
+    const cJSON *item = json_find(r, object, path, key, required);
+    if (item == NULL)
         return otherwise;
     uint64_t v;
     enum unit unit = unit_of_name(key);
     if (item_value(item, unit, max, &v) && v >= min && v <= max)
         return v;
     if (cJSON_IsNumber(item) && item->valuedouble > (double)EXACT_MAX && max > EXACT_MAX)
-        fail(r, path, key, "a number above 2^53 must be written as a string of digits");
+        json_fail(r, path, key, "a number above 2^53 must be written as a string of digits");
     else if (unit == UNIT_NONE)
-        fail(r, path, key, "must be a whole number from %" PRIu64 " to %" PRIu64, min, max);
+        json_fail(r, path, key, "must be a whole number from %" PRIu64 " to %" PRIu64, min, max);
     else if (cJSON_IsString(item) && unit_parse(item->valuestring, unit, &v) == SKEIN_TRUNCATED)
-        fail(r, path, key, "\"%.20s\" has no unit: write the number alone for %s, or \"%.20s%s\"",
-             item->valuestring, unit_words(unit), item->valuestring, unit_likely(unit));
+        json_fail(r, path, key,
+                  "\"%.20s\" has no unit: write the number alone for %s, or \"%.20s%s\"",
+                  item->valuestring, unit_words(unit), item->valuestring, unit_likely(unit));
     else
-        fail(r, path, key,
-             "must be a whole number from %" PRIu64 " to %" PRIu64
-             " (%s), or text with a unit such as \"%s\"",
-             min, max, unit_words(unit), unit_example(unit));
+        json_fail(r, path, key,
+                  "must be a whole number from %" PRIu64 " to %" PRIu64
+                  " (%s), or text with a unit such as \"%s\"",
+                  min, max, unit_words(unit), unit_example(unit));
     return otherwise;
 }
 
 int64_t json_i64(struct json_reader *r, const cJSON *object, const char *path, const char *key,
                  bool required, int64_t otherwise)
 {
-    const cJSON *item = find(r, object, path, key, required);
-    if (!item)
+    const cJSON *item = json_find(r, object, path, key, required);
+    if (item == NULL)
         return otherwise;
     bool negative = cJSON_IsString(item) ? item->valuestring[0] == '-' : item->valuedouble < 0;
     cJSON size = *item;
@@ -354,18 +356,18 @@ int64_t json_i64(struct json_reader *r, const cJSON *object, const char *path, c
     uint64_t v;
     if (item_value(&size, UNIT_NONE, INT64_MAX, &v) && v <= INT64_MAX)
         return negative ? -(int64_t)v : (int64_t)v;
-    fail(r, path, key, "must be a whole number of at most 63 bits, above 2^53 as a string");
+    json_fail(r, path, key, "must be a whole number of at most 63 bits, above 2^53 as a string");
     return otherwise;
 }
 
 bool json_bool(struct json_reader *r, const cJSON *object, const char *path, const char *key,
                bool otherwise)
 {
-    const cJSON *item = find(r, object, path, key, JSON_OPTIONAL);
-    if (!item)
+    const cJSON *item = json_find(r, object, path, key, JSON_OPTIONAL);
+    if (item == NULL)
         return otherwise;
     if (!cJSON_IsBool(item)) {
-        fail(r, path, key, "must be true or false");
+        json_fail(r, path, key, "must be true or false");
         return otherwise;
     }
     return cJSON_IsTrue(item);
@@ -374,9 +376,9 @@ bool json_bool(struct json_reader *r, const cJSON *object, const char *path, con
 const cJSON *json_object(struct json_reader *r, const cJSON *object, const char *path,
                          const char *key, bool required)
 {
-    const cJSON *item = find(r, object, path, key, required);
-    if (item && !cJSON_IsObject(item)) {
-        fail(r, path, key, "must be an object");
+    const cJSON *item = json_find(r, object, path, key, required);
+    if (item != NULL && !cJSON_IsObject(item)) {
+        json_fail(r, path, key, "must be an object");
         return NULL;
     }
     return item;
@@ -385,9 +387,9 @@ const cJSON *json_object(struct json_reader *r, const cJSON *object, const char 
 const cJSON *json_array(struct json_reader *r, const cJSON *object, const char *path,
                         const char *key, bool required)
 {
-    const cJSON *item = find(r, object, path, key, required);
-    if (item && !cJSON_IsArray(item)) {
-        fail(r, path, key, "must be a list");
+    const cJSON *item = json_find(r, object, path, key, required);
+    if (item != NULL && !cJSON_IsArray(item)) {
+        json_fail(r, path, key, "must be a list");
         return NULL;
     }
     return item;
@@ -395,7 +397,7 @@ const cJSON *json_array(struct json_reader *r, const cJSON *object, const char *
 
 static bool is_listed(const char *key, const char *const *keys)
 {
-    for (; *keys; keys++)
+    for (; *keys != NULL; keys++)
         if (strcmp(key, *keys) == 0)
             return true;
     return false;
@@ -406,15 +408,15 @@ void json_known(struct json_reader *r, const cJSON *object, const char *path,
 {
     if (r->error[0] || !cJSON_IsObject(object))
         return;
-    for (const cJSON *item = object->child; item; item = item->next) {
+    for (const cJSON *item = object->child; item != NULL; item = item->next) {
         if (is_listed(item->string, keys))
             continue;
         struct buf known;
         buf_init(&known);
-        for (size_t i = 0; keys[i]; i++)
+        for (size_t i = 0; keys[i] != NULL; i++)
             buf_printf(&known, "%s%s", i ? ", " : "", keys[i]);
         const char *list = known.len > 0 ? (const char *)known.data : "none";
-        fail(r, path, item->string, "unknown key; known are: %s", list);
+        json_fail(r, path, item->string, "unknown key; known are: %s", list);
         buf_fini(&known);
         return;
     }
@@ -451,7 +453,7 @@ void json_add_time(cJSON *object, const char *key, uint64_t realtime_ns)
     cJSON_AddStringToObject(object, key, text);
 }
 
-static void put_escaped(struct buf *b, uint8_t c)
+static void escaped_put(struct buf *b, uint8_t c)
 {
     static const char names[] = "\"\"\\\\\bb\ff\nn\rr\tt";
     for (size_t i = 0; i + 1 < sizeof names; i += 2) {
@@ -480,14 +482,14 @@ void json_put_text(struct buf *b, const char *text, size_t n)
         if (length == 0)
             buf_put(b, "\xef\xbf\xbd", 3); /* U+FFFD */
         else
-            put_escaped(b, *p);
+            escaped_put(b, *p);
         run = ++p;
     }
     buf_put(b, run, (size_t)(p - run));
     buf_put_u8(b, '"');
 }
 
-static void put_number(struct buf *b, double d)
+static void number_put(struct buf *b, double d)
 {
     if (!isfinite(d))
         buf_put(b, "null", 4); /* JSON has no word for it */
@@ -497,26 +499,26 @@ static void put_number(struct buf *b, double d)
         buf_printf(b, "%.17g", d);
 }
 
-static void print_item(const cJSON *item, struct buf *b, unsigned level);
+static void item_print(const cJSON *item, struct buf *b, unsigned level);
 
-static void print_members(const cJSON *item, struct buf *b, unsigned level)
+static void members_print(const cJSON *item, struct buf *b, unsigned level)
 {
     bool object = cJSON_IsObject(item);
     buf_put_u8(b, object ? '{' : '[');
-    for (const cJSON *child = item->child; child; child = child->next) {
+    for (const cJSON *child = item->child; child != NULL; child = child->next) {
         if (child != item->child)
             buf_put_u8(b, ',');
         if (object) {
             json_put_text(b, child->string, strlen(child->string));
             buf_put_u8(b, ':');
         }
-        print_item(child, b, level + 1);
+        item_print(child, b, level + 1);
     }
     buf_put_u8(b, object ? '}' : ']');
 }
 
 /* Recurses at most LEVELS_MAX deep. */
-static void print_item(const cJSON *item, struct buf *b, unsigned level)
+static void item_print(const cJSON *item, struct buf *b, unsigned level)
 {
     if (level > LEVELS_MAX) {
         if (b->status == SKEIN_OK)
@@ -524,11 +526,11 @@ static void print_item(const cJSON *item, struct buf *b, unsigned level)
         return;
     }
     if (cJSON_IsObject(item) || cJSON_IsArray(item))
-        print_members(item, b, level);
+        members_print(item, b, level);
     else if (cJSON_IsString(item))
         json_put_text(b, item->valuestring, strlen(item->valuestring));
     else if (cJSON_IsNumber(item))
-        put_number(b, item->valuedouble);
+        number_put(b, item->valuedouble);
     else if (cJSON_IsRaw(item))
         buf_put(b, item->valuestring, strlen(item->valuestring));
     else if (cJSON_IsBool(item))
@@ -539,5 +541,5 @@ static void print_item(const cJSON *item, struct buf *b, unsigned level)
 
 void json_print(const cJSON *json, struct buf *b)
 {
-    print_item(json, b, 0);
+    item_print(json, b, 0);
 }

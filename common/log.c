@@ -51,7 +51,7 @@ int log_level_parse(const char *text, enum log_level *level)
 }
 
 /* A value of a text line: bare where a reader cannot mistake it, else quoted as in JSON. */
-static void put_value(struct buf *line, const char *value)
+static void value_put(struct buf *line, const char *value)
 {
     size_t n = strlen(value);
     bool bare = n > 0;
@@ -66,7 +66,7 @@ static void put_value(struct buf *line, const char *value)
 }
 
 /* A message in a text line: control characters would forge lines. */
-static void put_plain(struct buf *line, const char *text)
+static void plain_put(struct buf *line, const char *text)
 {
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
@@ -74,7 +74,7 @@ static void put_plain(struct buf *line, const char *text)
     }
 }
 
-static void put_json_member(struct buf *line, const char *key, const char *value)
+static void json_member_put(struct buf *line, const char *key, const char *value)
 {
     buf_put_u8(line, ',');
     json_put_text(line, key, strlen(key));
@@ -82,48 +82,48 @@ static void put_json_member(struct buf *line, const char *key, const char *value
     json_put_text(line, value, strlen(value));
 }
 
-static void build_json(struct buf *line, enum log_level level, const char *time,
+static void json_build(struct buf *line, enum log_level level, const char *time,
                        const char *component, const char *message, va_list pairs)
 {
     buf_printf(line, "{\"time\":\"%s\",\"level\":\"%s\"", time, level_names[level]);
-    put_json_member(line, "component", component);
-    put_json_member(line, "message", message);
+    json_member_put(line, "component", component);
+    json_member_put(line, "message", message);
     const char *key;
-    while ((key = va_arg(pairs, const char *))) {
+    while ((key = va_arg(pairs, const char *)) != NULL) {
         const char *value = va_arg(pairs, const char *);
-        put_json_member(line, key, value ? value : "");
+        json_member_put(line, key, value != NULL ? value : "");
     }
     if (request != NULL)
-        put_json_member(line, "request_id", request);
+        json_member_put(line, "request_id", request);
     buf_put_u8(line, '}');
 }
 
-static void put_text_pair(struct buf *line, const char *key, const char *value)
+static void text_pair_put(struct buf *line, const char *key, const char *value)
 {
     buf_put_u8(line, ' ');
-    put_plain(line, key);
+    plain_put(line, key);
     buf_put_u8(line, '=');
-    put_value(line, value);
+    value_put(line, value);
 }
 
-static void build_text(struct buf *line, enum log_level level, const char *time,
+static void text_build(struct buf *line, enum log_level level, const char *time,
                        const char *component, const char *message, va_list pairs)
 {
     buf_printf(line, "%s %-5s ", time, level_names[level]);
-    put_plain(line, component);
+    plain_put(line, component);
     buf_put(line, ": ", 2);
-    put_plain(line, message);
+    plain_put(line, message);
     const char *key;
-    while ((key = va_arg(pairs, const char *))) {
+    while ((key = va_arg(pairs, const char *)) != NULL) {
         const char *value = va_arg(pairs, const char *);
-        put_text_pair(line, key, value ? value : "");
+        text_pair_put(line, key, value != NULL ? value : "");
     }
     if (request != NULL)
-        put_text_pair(line, "request_id", request);
+        text_pair_put(line, "request_id", request);
 }
 
 /* Standard error may be a pipe whose reader is slow: goes on after a part, gives up on an error. */
-static void write_line(const uint8_t *bytes, size_t n)
+static void line_write(const uint8_t *bytes, size_t n)
 {
     while (n > 0) {
         ssize_t put = write(STDERR_FILENO, bytes, n);
@@ -148,16 +148,16 @@ void log_write(enum log_level level, const char *component, const char *message,
     va_list pairs;
     va_start(pairs, message);
     if (atomic_load_explicit(&as_json, memory_order_relaxed))
-        build_json(&line, level, time, component, message, pairs);
+        json_build(&line, level, time, component, message, pairs);
     else
-        build_text(&line, level, time, component, message, pairs);
+        text_build(&line, level, time, component, message, pairs);
     va_end(pairs);
     buf_put_u8(&line, '\n');
     if (line.status == SKEIN_OK) {
-        write_line(line.data, line.len);
+        line_write(line.data, line.len);
     } else {
         static const char lost[] = "log: a line was lost: out of memory\n";
-        write_line((const uint8_t *)lost, sizeof lost - 1);
+        line_write((const uint8_t *)lost, sizeof lost - 1);
     }
     buf_fini(&line);
     errno = saved_errno;

@@ -53,17 +53,17 @@ static size_t word_length(const char *p)
     return n;
 }
 
-static void skip_blanks(struct parse *p)
+static void blanks_skip(struct parse *p)
 {
     while (*p->at == ' ' || *p->at == '\t')
         p->at++;
 }
 
 /* Consumes `token` after blanks; false and only the blanks consumed where it is not there. */
-static bool take(struct parse *p, const char *token)
+static bool text_take(struct parse *p, const char *token)
 {
     size_t n = strlen(token);
-    skip_blanks(p);
+    blanks_skip(p);
     if (strncmp(p->at, token, n) != 0)
         return false;
     p->at += n;
@@ -71,9 +71,9 @@ static bool take(struct parse *p, const char *token)
 }
 
 /* The same for a word, which must end there: "in" is not the beginning of "inner". */
-static bool take_word(struct parse *p, const char *word)
+static bool word_take(struct parse *p, const char *word)
 {
-    skip_blanks(p);
+    blanks_skip(p);
     size_t n = word_length(p->at);
     if (n != strlen(word) || strncmp(p->at, word, n) != 0)
         return false;
@@ -82,9 +82,9 @@ static bool take_word(struct parse *p, const char *word)
 }
 
 /* A key or value, copied to the selector's words; may be empty. */
-static const char *take_text(struct parse *p)
+static const char *selector_text_take(struct parse *p)
 {
-    skip_blanks(p);
+    blanks_skip(p);
     size_t n = word_length(p->at);
     char *to = p->selector->words + p->words_len;
     memcpy(to, p->at, n);
@@ -94,63 +94,63 @@ static const char *take_text(struct parse *p)
     return to;
 }
 
-static void take_value(struct parse *p, struct term *term)
+static void value_take(struct parse *p, struct term *term)
 {
-    p->selector->values[p->values_len++] = take_text(p);
+    p->selector->values[p->values_len++] = selector_text_take(p);
     term->count++;
 }
 
-static void take_list(struct parse *p, struct term *term)
+static void list_take(struct parse *p, struct term *term)
 {
-    if (!take(p, "(")) {
+    if (!text_take(p, "(")) {
         p->wrong = "expected (";
         return;
     }
     do {
-        take_value(p, term);
-    } while (take(p, ","));
-    if (!take(p, ")"))
+        value_take(p, term);
+    } while (text_take(p, ","));
+    if (!text_take(p, ")"))
         p->wrong = "expected , or )";
 }
 
-static void take_term(struct parse *p, struct term *term)
+static void term_take(struct parse *p, struct term *term)
 {
-    bool absent = take(p, "!");
-    skip_blanks(p);
+    bool absent = text_take(p, "!");
+    blanks_skip(p);
     if (!is_word(*p->at)) {
         p->wrong = "expected a label's name";
         return;
     }
-    term->key = take_text(p);
+    term->key = selector_text_take(p);
     term->values = p->selector->values + p->values_len;
     term->kind = absent ? TERM_ABSENT : TERM_PRESENT;
     if (absent)
         return;
-    if (take(p, "==") || take(p, "=")) {
+    if (text_take(p, "==") || text_take(p, "=")) {
         term->kind = TERM_IN;
-        take_value(p, term);
-    } else if (take(p, "!=")) {
+        value_take(p, term);
+    } else if (text_take(p, "!=")) {
         term->kind = TERM_NOT_IN;
-        take_value(p, term);
-    } else if (take_word(p, "in")) {
+        value_take(p, term);
+    } else if (word_take(p, "in")) {
         term->kind = TERM_IN;
-        take_list(p, term);
-    } else if (take_word(p, "notin")) {
+        list_take(p, term);
+    } else if (word_take(p, "notin")) {
         term->kind = TERM_NOT_IN;
-        take_list(p, term);
+        list_take(p, term);
     }
 }
 
-static void take_selector(struct parse *p)
+static void selector_take(struct parse *p)
 {
-    skip_blanks(p);
+    blanks_skip(p);
     if (!*p->at)
         return;
     do {
-        take_term(p, &p->selector->terms[p->selector->count++]);
-    } while (!p->wrong && take(p, ","));
-    skip_blanks(p);
-    if (!p->wrong && *p->at)
+        term_take(p, &p->selector->terms[p->selector->count++]);
+    } while (p->wrong == NULL && text_take(p, ","));
+    blanks_skip(p);
+    if (p->wrong == NULL && *p->at)
         p->wrong = "expected , or the end";
 }
 
@@ -163,12 +163,12 @@ static struct selector *selector_alloc(const char *text, size_t n)
     for (const char *c = text; *c; c++)
         marks += *c == ',' || *c == '=' || *c == '(';
     struct selector *s = calloc(1, sizeof *s);
-    if (!s)
+    if (s == NULL)
         return NULL;
     s->terms = calloc(marks, sizeof *s->terms);
     s->values = calloc(marks, sizeof *s->values);
     s->words = malloc(n + marks + 1);
-    if (!s->terms || !s->values || !s->words)
+    if (s->terms == NULL || s->values == NULL || s->words == NULL)
         selector_free(&s);
     return s;
 }
@@ -182,12 +182,12 @@ int selector_new(const char *text, struct selector **out, char *error, size_t er
         return SKEIN_INVALID;
     }
     struct parse p = {.text = text, .at = text, .selector = selector_alloc(text, n)};
-    if (!p.selector) {
+    if (p.selector == NULL) {
         snprintf(error, error_bytes, "selector: out of memory");
         return SKEIN_NO_MEMORY;
     }
-    take_selector(&p);
-    if (p.wrong) {
+    selector_take(&p);
+    if (p.wrong != NULL) {
         snprintf(error, error_bytes, "selector: column %zu: %s", (size_t)(p.at - text) + 1,
                  p.wrong);
         selector_free(&p.selector);
@@ -200,7 +200,7 @@ int selector_new(const char *text, struct selector **out, char *error, size_t er
 void selector_free(struct selector **selector)
 {
     struct selector *s = *selector;
-    if (!s)
+    if (s == NULL)
         return;
     free(s->terms);
     free(s->values);
@@ -225,9 +225,9 @@ static bool term_match(const struct term *term, const char *value)
     case TERM_ABSENT:
         return value == NULL;
     case TERM_IN:
-        return value && is_among(term, value);
+        return value != NULL && is_among(term, value);
     case TERM_NOT_IN:
-        return !value || !is_among(term, value);
+        return value == NULL || !is_among(term, value);
     }
     return false;
 }
@@ -262,7 +262,7 @@ bool labels_next(const char **at, const char **key, size_t *key_bytes, const cha
         size_t n = strcspn(pair, ",");
         const char *mark = memchr(pair, '=', n);
         *at += n + (pair[n] == ',');
-        if (!mark)
+        if (mark == NULL)
             continue;
         *key = pair;
         *key_bytes = (size_t)(mark - pair);

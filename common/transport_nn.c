@@ -97,20 +97,20 @@ static unsigned random_below(unsigned limit)
     return v % limit;
 }
 
-static int set_option(int socket, int level, int option, int value)
+static int option_set(int socket, int level, int option, int value)
 {
     return nn_setsockopt(socket, level, option, &value, sizeof value) < 0 ? status_of(nn_errno())
                                                                           : SKEIN_OK;
 }
 
-static int get_fd(int socket, int option, int *fd)
+static int fd_get(int socket, int option, int *fd)
 {
     size_t n = sizeof *fd;
     return nn_getsockopt(socket, NN_SOL_SOCKET, option, fd, &n) < 0 ? status_of(nn_errno())
                                                                     : SKEIN_OK;
 }
 
-static int configure(struct transport *t, size_t max_message_bytes)
+static int socket_configure(struct transport *t, size_t max_message_bytes)
 {
     int max = (int)max_message_bytes + REQUEST_HEADER_BYTES;
     /* nanomsg fixes the kernel's buffers, which ends autotuning: give them a whole message. */
@@ -118,7 +118,7 @@ static int configure(struct transport *t, size_t max_message_bytes)
     /* nanomsg has no jitter of its own: a fleet would come back in step. */
     int first = REDIAL_MIN_MS + (int)random_below(REDIAL_SPREAD_MS);
     int ceiling = REDIAL_CEILING_MS + (int)random_below(REDIAL_CEILING_SPREAD_MS);
-    int ipv4_only = strchr(t->address, '[') ? 0 : 1;
+    int ipv4_only = strchr(t->address, '[') != NULL ? 0 : 1;
     /* Without NODELAY the second of two small messages waits for the peer's delayed
      * acknowledgement of the first: 40 ms. */
     const struct {
@@ -131,15 +131,15 @@ static int configure(struct transport *t, size_t max_message_bytes)
                    {NN_SOL_SOCKET, NN_IPV4ONLY, ipv4_only},
                    {NN_TCP, NN_TCP_NODELAY, 1}};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        int status = set_option(t->socket, options[i].level, options[i].option, options[i].value);
+        int status = option_set(t->socket, options[i].level, options[i].option, options[i].value);
         if (status != SKEIN_OK)
             return status;
     }
-    int status = get_fd(t->socket, NN_RCVFD, &t->receive_fd);
-    return status == SKEIN_OK ? get_fd(t->socket, NN_SNDFD, &t->send_fd) : status;
+    int status = fd_get(t->socket, NN_RCVFD, &t->receive_fd);
+    return status == SKEIN_OK ? fd_get(t->socket, NN_SNDFD, &t->send_fd) : status;
 }
 
-static int attach(struct transport *t)
+static int socket_attach(struct transport *t)
 {
     int endpoint = t->dials ? nn_connect(t->socket, t->address) : nn_bind(t->socket, t->address);
     if (endpoint < 0)
@@ -152,7 +152,7 @@ static int attach(struct transport *t)
 static bool address_is_tcp(const char *address)
 {
     return strncmp(address, "tcp://", 6) == 0 && strlen(address) < ADDRESS_MAX &&
-           strrchr(address + 6, ':');
+           strrchr(address + 6, ':') != NULL;
 }
 
 static int transport_open(const char *address, size_t max_message_bytes, bool dials,
@@ -163,7 +163,7 @@ static int transport_open(const char *address, size_t max_message_bytes, bool di
         max_message_bytes > INT32_MAX - REQUEST_HEADER_BYTES)
         return SKEIN_INVALID;
     struct transport *t = calloc(1, sizeof *t);
-    if (!t)
+    if (t == NULL)
         return SKEIN_NO_MEMORY;
     t->socket = t->endpoint = -1;
     t->dials = dials;
@@ -171,9 +171,9 @@ static int transport_open(const char *address, size_t max_message_bytes, bool di
     strcpy(t->address, address); /* its length was checked above */
     pthread_mutex_init(&t->redial_lock, NULL);
     t->socket = nn_socket(AF_SP_RAW, dials ? NN_REQ : NN_REP);
-    int status = t->socket < 0 ? status_of(nn_errno()) : configure(t, max_message_bytes);
+    int status = t->socket < 0 ? status_of(nn_errno()) : socket_configure(t, max_message_bytes);
     if (status == SKEIN_OK)
-        status = attach(t);
+        status = socket_attach(t);
     if (status != SKEIN_OK)
         transport_free(&t);
     *out = t;
@@ -219,7 +219,7 @@ int transport_dial(const char *address, size_t max_message_bytes, struct transpo
 void transport_free(struct transport **transport)
 {
     struct transport *t = *transport;
-    if (!t)
+    if (t == NULL)
         return;
     /* nn_close may be interrupted by a signal; it then must be called again. */
     while (t->socket >= 0 && nn_close(t->socket) < 0 && nn_errno() == EINTR)
@@ -254,14 +254,14 @@ int transport_redial(struct transport *transport)
     if (transport->endpoint >= 0)
         nn_shutdown(transport->socket, transport->endpoint);
     transport->endpoint = -1;
-    int status = attach(transport);
+    int status = socket_attach(transport);
     pthread_mutex_unlock(&transport->redial_lock);
     return status;
 }
 
 /* Waits on nanomsg's descriptor until the deadline; false when it has passed. A signal is a wakeup
  * like any other: the caller tries again. timeout_ms < 0 waits for ever. */
-static bool wait_for(int fd, int timeout_ms, uint64_t start_ns)
+static bool socket_wait_for(int fd, int timeout_ms, uint64_t start_ns)
 {
     int left = timeout_ms;
     if (timeout_ms > 0) {
@@ -276,7 +276,7 @@ static bool wait_for(int fd, int timeout_ms, uint64_t start_ns)
 }
 
 /* Copies the return path out of the control data; false where there is none that we can keep. */
-static bool take_peer(union control *control, struct transport_peer *peer)
+static bool peer_take(union control *control, struct transport_peer *peer)
 {
     size_t n;
     if (control->header.cmsg_level != PROTO_SP || control->header.cmsg_type != SP_HDR)
@@ -291,7 +291,7 @@ static bool take_peer(union control *control, struct transport_peer *peer)
 }
 
 /* One message without waiting. A message whose return path cannot be kept is skipped. */
-static int receive_now(struct transport *t, struct transport_message *out)
+static int message_receive(struct transport *t, struct transport_message *out)
 {
     for (;;) {
         union control control;
@@ -306,7 +306,7 @@ static int receive_now(struct transport *t, struct transport_message *out)
         if (n < 0)
             return status_of(nn_errno());
         struct transport_message got = {.data = body, .len = (size_t)n};
-        if (t->dials || take_peer(&control, &got.peer)) {
+        if (t->dials || peer_take(&control, &got.peer)) {
             *out = got;
             return SKEIN_OK;
         }
@@ -318,15 +318,15 @@ int transport_receive(struct transport *transport, int timeout_ms, struct transp
 {
     uint64_t start = clock_monotonic_ns();
     for (;;) {
-        int status = receive_now(transport, out);
-        if (status != SKEIN_AGAIN || !wait_for(transport->receive_fd, timeout_ms, start))
+        int status = message_receive(transport, out);
+        if (status != SKEIN_AGAIN || !socket_wait_for(transport->receive_fd, timeout_ms, start))
             return status;
     }
 }
 
 void transport_message_free(struct transport_message *message)
 {
-    if (message->data)
+    if (message->data != NULL)
         nn_freemsg(message->data);
     memset(message, 0, sizeof *message);
 }
@@ -338,12 +338,12 @@ void *transport_alloc(size_t len)
 
 void transport_alloc_free(void *message)
 {
-    if (message)
+    if (message != NULL)
         nn_freemsg(message);
 }
 
 /* A request of our own: its id, network order, with the bit that ends the path. */
-static void make_request(struct transport *t, struct transport_peer *path)
+static void request_make(struct transport *t, struct transport_peer *path)
 {
     uint32_t id = atomic_fetch_add_explicit(&t->next_request, 1, memory_order_relaxed);
     path->bytes[0] = (uint8_t)(id >> 24 | 0x80);
@@ -355,7 +355,7 @@ static void make_request(struct transport *t, struct transport_peer *path)
 
 /* nanomsg takes the body on success only; the control is ours on the stack, because nanomsg frees
  * one of its own also when it fails. */
-static int send_now(struct transport *t, void *body, const struct transport_peer *path)
+static int message_send(struct transport *t, void *body, const struct transport_peer *path)
 {
     union control control;
     memset(&control, 0, sizeof control);
@@ -377,18 +377,18 @@ int transport_send(struct transport *transport, void *message, const struct tran
                    int timeout_ms)
 {
     struct transport_peer path;
-    if (!message || transport->dials != !peer)
+    if (message == NULL || transport->dials != (peer == NULL))
         return SKEIN_INVALID;
     if (transport->dials)
-        make_request(transport, &path);
+        request_make(transport, &path);
     else
         path = *peer;
     if (path.len < REQUEST_HEADER_BYTES || path.len > TRANSPORT_PEER_MAX)
         return SKEIN_INVALID;
     uint64_t start = clock_monotonic_ns();
     for (;;) {
-        int status = send_now(transport, message, &path);
-        if (status != SKEIN_AGAIN || !wait_for(transport->send_fd, timeout_ms, start))
+        int status = message_send(transport, message, &path);
+        if (status != SKEIN_AGAIN || !socket_wait_for(transport->send_fd, timeout_ms, start))
             return status;
     }
 }

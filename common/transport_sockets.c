@@ -26,7 +26,7 @@ int listen(int fd, int backlog)
 }
 
 /* Failures do not matter: the descriptor may be a Unix socket, which needs none of this. */
-static void keep_alive(int fd)
+static void socket_keep_alive(int fd)
 {
     const int on = 1, idle = KEEPALIVE_IDLE_S, interval = KEEPALIVE_INTERVAL_S,
               probes = KEEPALIVE_PROBES;
@@ -57,6 +57,6 @@ int accept4(int fd, struct sockaddr *address, socklen_t *address_bytes, int flag
         return -1;
     }
     if (accepted >= 0)
-        keep_alive(accepted);
+        socket_keep_alive(accepted);
     return accepted;
 }

@@ -78,7 +78,7 @@ enum unit unit_of_name(const char *name)
 }
 
 /* "12.5" and what is behind it. False: no such number, or one of more than 64 bits. */
-static bool read_number(const char **at, uint64_t *whole, uint64_t *fraction, uint64_t *parts)
+static bool number_read(const char **at, uint64_t *whole, uint64_t *fraction, uint64_t *parts)
 {
     const char *p = *at;
     uint64_t v = 0;
@@ -111,7 +111,7 @@ int unit_parse(const char *text, enum unit unit, uint64_t *value)
     __extension__ typedef unsigned __int128 wide;
     uint64_t whole, fraction, parts;
     const struct scale *scale = kinds[unit].scales;
-    if (scale == NULL || !read_number(&text, &whole, &fraction, &parts))
+    if (scale == NULL || !number_read(&text, &whole, &fraction, &parts))
         return SKEIN_INVALID;
     if (*text == '\0' && whole == 0 && fraction == 0) {
         *value = 0;
