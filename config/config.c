@@ -34,10 +34,10 @@ struct load {
 
 /* ---- failures ---- */
 
-__attribute__((format(printf, 3, 4))) static int fail(struct load *l, int status,
-                                                      const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int config_fail(struct load *l, int status,
+                                                             const char *format, ...)
 {
-    int n = snprintf(l->error, l->error_bytes, "%s: ", l->file ? l->file : "defaults");
+    int n = snprintf(l->error, l->error_bytes, "%s: ", l->file != NULL ? l->file : "defaults");
     if (n < 0 || (size_t)n >= l->error_bytes)
         return status;
     va_list args;
@@ -74,18 +74,19 @@ static size_t edit_distance(const char *a, const char *b)
 
 /* The parameter with the nearest path, or whose last part is what was written; NULL: none is
  * near. */
-static const struct config_param *find_near(const struct config_param *params, const char *path)
+static const struct config_param *param_find_near(const struct config_param *params,
+                                                  const char *path)
 {
     const struct config_param *best = NULL;
     size_t best_distance = strlen(path) / 3 + 1;
     const char *leaf = strrchr(path, '.');
-    leaf = leaf ? leaf + 1 : path;
+    leaf = leaf != NULL ? leaf + 1 : path;
     for (const struct config_param *p = params; p->type != CONFIG_TYPE_NONE; p++) {
         const char *own = strrchr(p->path, '.');
         size_t distance = edit_distance(path, p->path);
-        if (distance > 1 && strcmp(own ? own + 1 : p->path, leaf) == 0)
+        if (distance > 1 && strcmp(own != NULL ? own + 1 : p->path, leaf) == 0)
             distance = 1; /* the right key in the wrong object */
-        if (distance < best_distance || (distance == best_distance && !best)) {
+        if (distance < best_distance || (distance == best_distance && best == NULL)) {
             best = p;
             best_distance = distance;
         }
@@ -93,17 +94,17 @@ static const struct config_param *find_near(const struct config_param *params, c
     return best;
 }
 
-static int fail_unknown(struct load *l, const char *path)
+static int unknown_fail(struct load *l, const char *path)
 {
-    const struct config_param *near = find_near(l->params, path);
-    if (near)
-        return fail(l, SKEIN_INVALID, "%s: unknown key; did you mean %s?", path, near->path);
-    return fail(l, SKEIN_INVALID, "%s: unknown key; --help lists all", path);
+    const struct config_param *near = param_find_near(l->params, path);
+    if (near != NULL)
+        return config_fail(l, SKEIN_INVALID, "%s: unknown key; did you mean %s?", path, near->path);
+    return config_fail(l, SKEIN_INVALID, "%s: unknown key; --help lists all", path);
 }
 
 /* ---- values ---- */
 
-static const struct config_param *find_param(const struct config_param *params, const char *path)
+static const struct config_param *param_find(const struct config_param *params, const char *path)
 {
     for (const struct config_param *p = params; p->type != CONFIG_TYPE_NONE; p++)
         if (strcmp(p->path, path) == 0)
@@ -130,34 +131,34 @@ static void strs_free(struct config_strs *strs)
     strs->count = 0;
 }
 
-static int set_text(struct load *l, const struct config_param *p, const char *text)
+static int text_set(struct load *l, const struct config_param *p, const char *text)
 {
     char **field = (char **)(void *)(l->config + p->offset);
     char *copy = strdup(text);
-    if (!copy)
-        return fail(l, SKEIN_NO_MEMORY, "%s: out of memory", p->path);
+    if (copy == NULL)
+        return config_fail(l, SKEIN_NO_MEMORY, "%s: out of memory", p->path);
     free(*field);
     *field = copy;
     return SKEIN_OK;
 }
 
-static int set_texts(struct load *l, const struct config_param *p, const cJSON *list)
+static int texts_set(struct load *l, const struct config_param *p, const cJSON *list)
 {
     struct config_strs strs = {NULL, 0};
     size_t n = (size_t)cJSON_GetArraySize(list);
     strs.items = calloc(n + 1, sizeof *strs.items);
-    if (!strs.items)
-        return fail(l, SKEIN_NO_MEMORY, "%s: out of memory", p->path);
-    for (const cJSON *item = list->child; item; item = item->next) {
+    if (strs.items == NULL)
+        return config_fail(l, SKEIN_NO_MEMORY, "%s: out of memory", p->path);
+    for (const cJSON *item = list->child; item != NULL; item = item->next) {
         if (!cJSON_IsString(item)) {
             size_t at = strs.count;
             strs_free(&strs);
-            return fail(l, SKEIN_INVALID, "%s[%zu]: must be text", p->path, at);
+            return config_fail(l, SKEIN_INVALID, "%s[%zu]: must be text", p->path, at);
         }
         strs.items[strs.count] = strdup(item->valuestring);
-        if (!strs.items[strs.count++]) {
+        if (strs.items[strs.count++] == NULL) {
             strs_free(&strs);
-            return fail(l, SKEIN_NO_MEMORY, "%s: out of memory", p->path);
+            return config_fail(l, SKEIN_NO_MEMORY, "%s: out of memory", p->path);
         }
     }
     struct config_strs *field = (struct config_strs *)(void *)(l->config + p->offset);
@@ -171,11 +172,11 @@ const char *config_leaf(const struct config_param *p)
     const char *dot = strrchr(p->path, '.');
     if (p->type == CONFIG_TYPE_MAP)
         return "bytes"; /* the operator chooses the keys, so they name no unit */
-    return dot ? dot + 1 : p->path;
+    return dot != NULL ? dot + 1 : p->path;
 }
 
 /* Reads a number; `path` is where the item stands in the file. */
-static int read_number(struct load *l, const struct config_param *p, const char *path,
+static int number_read(struct load *l, const struct config_param *p, const char *path,
                        const cJSON *item, uint64_t *number)
 {
     /* The reader of numbers looks them up in an object by name, which also says their unit. */
@@ -190,7 +191,7 @@ static int read_number(struct load *l, const struct config_param *p, const char 
     struct json_reader r = {""};
     uint64_t v = json_u64(&r, &holder, "", name, JSON_REQUIRED, 0, p->min, p->max);
     if (r.error[0])
-        return fail(l, SKEIN_INVALID, "%s%s", path, r.error + strlen(name));
+        return config_fail(l, SKEIN_INVALID, "%s%s", path, r.error + strlen(name));
     *number = v;
     return SKEIN_OK;
 }
@@ -204,60 +205,61 @@ static void map_free(struct config_map *map)
     map->count = 0;
 }
 
-static int set_map(struct load *l, const struct config_param *p, const cJSON *object)
+static int map_set(struct load *l, const struct config_param *p, const cJSON *object)
 {
     struct config_map *map = (struct config_map *)(void *)(l->config + p->offset);
     map_free(map);
     map->items = calloc((size_t)cJSON_GetArraySize(object) + 1, sizeof *map->items);
-    if (!map->items)
-        return fail(l, SKEIN_NO_MEMORY, "%s: out of memory", p->path);
-    for (const cJSON *item = object->child; item; item = item->next) {
+    if (map->items == NULL)
+        return config_fail(l, SKEIN_NO_MEMORY, "%s: out of memory", p->path);
+    for (const cJSON *item = object->child; item != NULL; item = item->next) {
         struct config_entry *entry = &map->items[map->count];
         char path[PATH_MAX_BYTES];
         snprintf(path, sizeof path, "%s.%s", p->path, item->string);
-        int status = read_number(l, p, path, item, &entry->number);
+        int status = number_read(l, p, path, item, &entry->number);
         if (status != SKEIN_OK)
             return status;
         entry->name = strdup(item->string);
-        if (!entry->name)
-            return fail(l, SKEIN_NO_MEMORY, "%s: out of memory", p->path);
+        if (entry->name == NULL)
+            return config_fail(l, SKEIN_NO_MEMORY, "%s: out of memory", p->path);
         map->count++;
     }
     return SKEIN_OK;
 }
 
-static int set_value(struct load *l, const struct config_param *p, const cJSON *item)
+static int value_set(struct load *l, const struct config_param *p, const cJSON *item)
 {
     switch (p->type) {
     case CONFIG_TYPE_STR:
         if (!cJSON_IsString(item))
-            return fail(l, SKEIN_INVALID, "%s: must be text", p->path);
-        return set_text(l, p, item->valuestring);
+            return config_fail(l, SKEIN_INVALID, "%s: must be text", p->path);
+        return text_set(l, p, item->valuestring);
     case CONFIG_TYPE_U64:
-        return read_number(l, p, p->path, item, (uint64_t *)(void *)(l->config + p->offset));
+        return number_read(l, p, p->path, item, (uint64_t *)(void *)(l->config + p->offset));
     case CONFIG_TYPE_BOOL:
         if (!cJSON_IsBool(item))
-            return fail(l, SKEIN_INVALID, "%s: must be true or false", p->path);
+            return config_fail(l, SKEIN_INVALID, "%s: must be true or false", p->path);
         *(bool *)(l->config + p->offset) = cJSON_IsTrue(item);
         return SKEIN_OK;
     case CONFIG_TYPE_STRS:
         if (!cJSON_IsArray(item))
-            return fail(l, SKEIN_INVALID, "%s: must be a list of texts", p->path);
-        return set_texts(l, p, item);
+            return config_fail(l, SKEIN_INVALID, "%s: must be a list of texts", p->path);
+        return texts_set(l, p, item);
     case CONFIG_TYPE_MAP:
         if (!cJSON_IsObject(item))
-            return fail(l, SKEIN_INVALID, "%s: must be an object of names and sizes", p->path);
-        return set_map(l, p, item);
+            return config_fail(l, SKEIN_INVALID, "%s: must be an object of names and sizes",
+                               p->path);
+        return map_set(l, p, item);
     case CONFIG_TYPE_NONE:
         break;
     }
     return SKEIN_OK;
 }
 
-static int set_default(struct load *l, const struct config_param *p)
+static int default_set(struct load *l, const struct config_param *p)
 {
     if (p->type == CONFIG_TYPE_STR)
-        return set_text(l, p, p->otherwise ? p->otherwise : "");
+        return text_set(l, p, p->otherwise != NULL ? p->otherwise : "");
     if (p->type == CONFIG_TYPE_U64)
         *(uint64_t *)(void *)(l->config + p->offset) = p->number;
     else if (p->type == CONFIG_TYPE_BOOL)
@@ -268,76 +270,76 @@ static int set_default(struct load *l, const struct config_param *p)
 /* ---- the file ---- */
 
 /* Recurses into sections only, hence as deep as the table's paths. */
-static int read_object(struct load *l, const cJSON *object, const char *prefix)
+static int object_read(struct load *l, const cJSON *object, const char *prefix)
 {
-    for (const cJSON *item = object->child; item; item = item->next) {
+    for (const cJSON *item = object->child; item != NULL; item = item->next) {
         char path[PATH_MAX_BYTES];
         int n = snprintf(path, sizeof path, "%s%s%s", prefix, prefix[0] ? "." : "", item->string);
         if (n < 0 || (size_t)n >= sizeof path)
-            return fail(l, SKEIN_INVALID, "%.40s...: unknown key", item->string);
+            return config_fail(l, SKEIN_INVALID, "%.40s...: unknown key", item->string);
         if (strcmp(path, "$schema") == 0)
             continue; /* only the editor needs it */
         const struct config_param *param =
-            strchr(item->string, '.') ? NULL : find_param(l->params, path);
+            strchr(item->string, '.') != NULL ? NULL : param_find(l->params, path);
         int status;
-        if (param)
-            status = set_value(l, param, item);
-        else if (strchr(item->string, '.') || !is_section(l->params, path))
-            status = fail_unknown(l, path);
+        if (param != NULL)
+            status = value_set(l, param, item);
+        else if (strchr(item->string, '.') != NULL || !is_section(l->params, path))
+            status = unknown_fail(l, path);
         else if (!cJSON_IsObject(item))
-            status = fail(l, SKEIN_INVALID, "%s: must be an object", path);
+            status = config_fail(l, SKEIN_INVALID, "%s: must be an object", path);
         else
-            status = read_object(l, item, path);
+            status = object_read(l, item, path);
         if (status != SKEIN_OK)
             return status;
     }
     return SKEIN_OK;
 }
 
-static int read_bytes(struct load *l, int fd, struct buf *text)
+static int bytes_read(struct load *l, int fd, struct buf *text)
 {
     struct stat st;
     if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
-        return fail(l, SKEIN_IO, "is a folder");
+        return config_fail(l, SKEIN_IO, "is a folder");
     for (;;) {
         uint8_t *to = buf_reserve(text, 4096);
-        if (!to)
-            return fail(l, SKEIN_NO_MEMORY, "out of memory");
+        if (to == NULL)
+            return config_fail(l, SKEIN_NO_MEMORY, "out of memory");
         ssize_t got = read(fd, to, 4096);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return fail(l, SKEIN_IO, "%s", strerror(errno));
+            return config_fail(l, SKEIN_IO, "%s", strerror(errno));
         if (got == 0)
             return SKEIN_OK;
         text->len += (size_t)got;
         if (text->len > FILE_MAX)
-            return fail(l, SKEIN_INVALID, "larger than %d bytes", FILE_MAX);
+            return config_fail(l, SKEIN_INVALID, "larger than %d bytes", FILE_MAX);
     }
 }
 
-static int read_text(struct load *l, const struct buf *text)
+static int text_read(struct load *l, const struct buf *text)
 {
     char reason[160];
     cJSON *root = json_parse((const char *)text->data, text->len, reason, sizeof reason);
-    if (!root)
-        return fail(l, SKEIN_INVALID, "%s", reason);
-    int status = cJSON_IsObject(root) ? read_object(l, root, "")
-                                      : fail(l, SKEIN_INVALID, "must be a JSON object");
+    if (root == NULL)
+        return config_fail(l, SKEIN_INVALID, "%s", reason);
+    int status = cJSON_IsObject(root) ? object_read(l, root, "")
+                                      : config_fail(l, SKEIN_INVALID, "must be a JSON object");
     cJSON_Delete(root);
     return status;
 }
 
-static int read_file(struct load *l)
+static int config_file_read(struct load *l)
 {
     int fd = open(l->file, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return fail(l, SKEIN_IO, "%s", strerror(errno));
+        return config_fail(l, SKEIN_IO, "%s", strerror(errno));
     struct buf text;
     buf_init(&text);
-    int status = read_bytes(l, fd, &text);
+    int status = bytes_read(l, fd, &text);
     if (status == SKEIN_OK)
-        status = read_text(l, &text);
+        status = text_read(l, &text);
     buf_fini(&text);
     close(fd);
     return status;
@@ -359,7 +361,7 @@ static cJSON *list_of_text(const char *text)
     while (*text) {
         size_t n = strcspn(text, ",");
         char *item = strndup(text, n);
-        if (item && n > 0)
+        if (item != NULL && n > 0)
             cJSON_AddItemToArray(list, cJSON_CreateString(item));
         free(item);
         text += n + (text[n] == ',');
@@ -388,16 +390,16 @@ static int set_from_text(struct load *l, const struct config_param *p, const cha
 {
     l->file = source;
     cJSON *item = value_of_text(p, text);
-    if (!item)
-        return fail(l, SKEIN_INVALID, "%s: must be JSON, as in the file", p->path);
-    int status = set_value(l, p, item);
+    if (item == NULL)
+        return config_fail(l, SKEIN_INVALID, "%s: must be JSON, as in the file", p->path);
+    int status = value_set(l, p, item);
     cJSON_Delete(item);
     return status;
 }
 
 /* Refuses a variable with a slip of one or two letters. Other programs' variables may begin
  * alike. */
-static int refuse_near(struct load *l, const char *daemon, const char *variable)
+static int param_refuse_near(struct load *l, const char *daemon, const char *variable)
 {
     char name[CONFIG_VARIABLE_BYTES], near[CONFIG_VARIABLE_BYTES] = "";
     for (const struct config_param *p = l->params; p->type != CONFIG_TYPE_NONE; p++) {
@@ -409,10 +411,11 @@ static int refuse_near(struct load *l, const char *daemon, const char *variable)
             memcpy(near, name, sizeof near);
     }
     l->file = variable;
-    return near[0] ? fail(l, SKEIN_INVALID, "is no setting; did you mean %s?", near) : SKEIN_OK;
+    return near[0] ? config_fail(l, SKEIN_INVALID, "is no setting; did you mean %s?", near)
+                   : SKEIN_OK;
 }
 
-static int read_environment(struct load *l, const char *daemon)
+static int config_environment_read(struct load *l, const char *daemon)
 {
     char name[CONFIG_VARIABLE_BYTES];
     const struct config_param prefix = {.path = ""};
@@ -420,40 +423,40 @@ static int read_environment(struct load *l, const char *daemon)
     for (const struct config_param *p = l->params; p->type != CONFIG_TYPE_NONE; p++) {
         config_variable(daemon, p, name);
         const char *text = getenv(name);
-        if (text && status == SKEIN_OK)
+        if (text != NULL && status == SKEIN_OK)
             status = set_from_text(l, p, name, text);
     }
     config_variable(daemon, &prefix, name);
-    for (char **variable = environ; status == SKEIN_OK && *variable; variable++) {
+    for (char **variable = environ; status == SKEIN_OK && *variable != NULL; variable++) {
         char own[CONFIG_VARIABLE_BYTES];
         snprintf(own, sizeof own, "%.*s", (int)strcspn(*variable, "="), *variable);
         if (strncmp(own, name, strlen(name)) == 0)
-            status = refuse_near(l, daemon, own);
+            status = param_refuse_near(l, daemon, own);
     }
     return status;
 }
 
-static int read_set(struct load *l, const char *set)
+static int set_read(struct load *l, const char *set)
 {
     char path[PATH_MAX_BYTES];
     size_t n = strcspn(set, "=");
     l->file = "--set";
     if (!set[n] || n >= sizeof path)
-        return fail(l, SKEIN_INVALID, "%s: must be KEY=VALUE", set);
+        return config_fail(l, SKEIN_INVALID, "%s: must be KEY=VALUE", set);
     snprintf(path, sizeof path, "%.*s", (int)n, set);
-    const struct config_param *p = find_param(l->params, path);
-    return p ? set_from_text(l, p, "--set", set + n + 1) : fail_unknown(l, path);
+    const struct config_param *p = param_find(l->params, path);
+    return p != NULL ? set_from_text(l, p, "--set", set + n + 1) : unknown_fail(l, path);
 }
 
-static int set_defaults(struct load *l, const struct config_default *defaults)
+static int defaults_set(struct load *l, const struct config_default *defaults)
 {
     int status = SKEIN_OK;
     for (const struct config_param *p = l->params; p->type != CONFIG_TYPE_NONE; p++)
         if (status == SKEIN_OK)
-            status = set_default(l, p);
-    for (; status == SKEIN_OK && defaults && defaults->path; defaults++)
-        if (defaults->value)
-            status = set_text(l, find_param(l->params, defaults->path), defaults->value);
+            status = default_set(l, p);
+    for (; status == SKEIN_OK && defaults != NULL && defaults->path != NULL; defaults++)
+        if (defaults->value != NULL)
+            status = text_set(l, param_find(l->params, defaults->path), defaults->value);
     return status;
 }
 
@@ -463,14 +466,14 @@ int config_load_from(const struct config_param *params, void *config,
     struct load l = {params, config, NULL, error, error_bytes};
     if (error_bytes > 0)
         error[0] = '\0';
-    int status = set_defaults(&l, sources->defaults);
+    int status = defaults_set(&l, sources->defaults);
     l.file = sources->file;
-    if (status == SKEIN_OK && l.file)
-        status = read_file(&l);
-    if (status == SKEIN_OK && sources->daemon)
-        status = read_environment(&l, sources->daemon);
+    if (status == SKEIN_OK && l.file != NULL)
+        status = config_file_read(&l);
+    if (status == SKEIN_OK && sources->daemon != NULL)
+        status = config_environment_read(&l, sources->daemon);
     for (size_t i = 0; i < sources->set_count && status == SKEIN_OK; i++)
-        status = read_set(&l, sources->sets[i]);
+        status = set_read(&l, sources->sets[i]);
     if (status != SKEIN_OK)
         config_free(params, config);
     return status;

@@ -18,8 +18,8 @@
 #include "config_place.h"
 #include "skein/status.h"
 
-static int refuse(const char *key, const char *value, const char *why, char *error,
-                  size_t error_bytes)
+static int param_refuse(const char *key, const char *value, const char *why, char *error,
+                        size_t error_bytes)
 {
     snprintf(error, error_bytes, "%s %s: %s", key, value, why);
     return SKEIN_INVALID;
@@ -37,7 +37,7 @@ bool config_is_address(const char *text, const char *scheme)
 }
 
 /* Whether `folder` can be made below `there`, which exists: makes and removes its first part. */
-static int try_make(const char *folder, const char *there)
+static int folder_try(const char *folder, const char *there)
 {
     char first[CONFIG_PLACE_BYTES];
     size_t n = strcmp(there, ".") == 0 ? 0 : strlen(there);
@@ -59,32 +59,32 @@ int config_check_folder(const char *key, const char *folder, char *error, size_t
     while (stat(there, &st) != 0) {
         char *slash = strrchr(there, '/');
         if (errno != ENOENT)
-            return refuse(key, folder, strerror(errno), error, error_bytes);
+            return param_refuse(key, folder, strerror(errno), error, error_bytes);
         if (slash == NULL)
             snprintf(there, sizeof there, ".");
         else
             slash[slash == there] = '\0';
     }
     if (!S_ISDIR(st.st_mode))
-        return refuse(key, there, "is no folder", error, error_bytes);
+        return param_refuse(key, there, "is no folder", error, error_bytes);
     if (access(there, W_OK | X_OK) != 0)
         failed = errno;
     else if (strcmp(there, folder) != 0)
-        failed = try_make(folder, there);
-    return failed == 0 ? SKEIN_OK : refuse(key, folder, strerror(failed), error, error_bytes);
+        failed = folder_try(folder, there);
+    return failed == 0 ? SKEIN_OK : param_refuse(key, folder, strerror(failed), error, error_bytes);
 }
 
 int config_check_readable(const char *key, const char *file, char *error, size_t error_bytes)
 {
     struct stat st;
     if (access(file, R_OK) != 0)
-        return refuse(key, file, strerror(errno), error, error_bytes);
+        return param_refuse(key, file, strerror(errno), error, error_bytes);
     if (stat(file, &st) == 0 && S_ISDIR(st.st_mode))
-        return refuse(key, file, "is a folder", error, error_bytes);
+        return param_refuse(key, file, "is a folder", error, error_bytes);
     return SKEIN_OK;
 }
 
-static int try_bind(const struct addrinfo *at)
+static int port_try(const struct addrinfo *at)
 {
     int one = 1;
     int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -105,17 +105,18 @@ int config_check_listen(const char *key, const char *address, char *error, size_
     const char *colon = strrchr(from, ':');
     size_t n = colon != NULL ? (size_t)(colon - from) : 0;
     if (n == 0 || n >= sizeof host)
-        return refuse(key, address, "is no HOST:PORT", error, error_bytes);
+        return param_refuse(key, address, "is no HOST:PORT", error, error_bytes);
     bool brackets = from[0] == '[' && from[n - 1] == ']';
     snprintf(host, sizeof host, "%.*s", (int)(n - (brackets ? 2 : 0)), from + brackets);
     int failed = getaddrinfo(strcmp(host, "*") == 0 ? NULL : host, colon + 1, &hints, &found);
     if (failed != 0 && if_nametoindex(host) != 0)
         return SKEIN_OK; /* of an interface */
     if (failed != 0)
-        return refuse(key, address, gai_strerror(failed), error, error_bytes);
-    failed = try_bind(found);
+        return param_refuse(key, address, gai_strerror(failed), error, error_bytes);
+    failed = port_try(found);
     freeaddrinfo(found);
-    return failed == 0 ? SKEIN_OK : refuse(key, address, strerror(failed), error, error_bytes);
+    return failed == 0 ? SKEIN_OK
+                       : param_refuse(key, address, strerror(failed), error, error_bytes);
 }
 
 /* Where the host begins, and its length; what follows is ":PORT". */
@@ -144,5 +145,5 @@ int config_check_apart(const char *key, const char *address, const char *other, 
     bool same_host = (n == m && memcmp(a, b, n) == 0) || is_any(a, n) || is_any(b, m);
     if (!same_host || strcmp(a + n, b + m) != 0 || strcmp(a + n, ":0") == 0)
         return SKEIN_OK;
-    return refuse(key, address, "is the port of another setting, too", error, error_bytes);
+    return param_refuse(key, address, "is the port of another setting, too", error, error_bytes);
 }

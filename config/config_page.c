@@ -11,7 +11,7 @@
 /* ---- --help ---- */
 
 /* Writes each line of `lines` behind `indent`. */
-static void put_lines(const char *lines, const char *indent, FILE *out)
+static void lines_put(const char *lines, const char *indent, FILE *out)
 {
     while (*lines != '\0') {
         size_t n = strcspn(lines, "\n");
@@ -31,12 +31,12 @@ void config_page_help(const struct config_page *page, FILE *out)
             page->synopsis);
     const char *second = strchr(page->synopsis, '\n');
     if (second != NULL)
-        put_lines(second + 1, indent, out);
+        lines_put(second + 1, indent, out);
     fprintf(out, "\n%s\n", page->about);
     for (const struct config_option *o = page->options; o->words != NULL; o++)
         fprintf(out, "  %-*s  %s\n", width, o->words, o->help);
     fprintf(out, "\nExamples:\n");
-    put_lines(page->examples, "  ", out);
+    lines_put(page->examples, "  ", out);
     fprintf(out, "\n%s\nSettings:\n", page->more);
     config_print_sources(page->name, out);
     fputc('\n', out);
@@ -46,7 +46,7 @@ void config_page_help(const struct config_page *page, FILE *out)
 /* ---- the man page ---- */
 
 /* Writes text for roff: no line becomes a request, and no '-' a hyphen. */
-static void put_roff(const char *text, FILE *out)
+static void roff_put(const char *text, FILE *out)
 {
     bool begins = true;
     for (; *text != '\0'; begins = *text++ == '\n') {
@@ -61,30 +61,30 @@ static void put_roff(const char *text, FILE *out)
     }
 }
 
-static void put_verbatim(const char *lines, FILE *out)
+static void verbatim_put(const char *lines, FILE *out)
 {
     fputs(".EX\n", out);
-    put_roff(lines, out);
+    roff_put(lines, out);
     fputs(".EE\n", out);
 }
 
-static void put_head(const struct config_page *page, FILE *out)
+static void config_page_head_put(const struct config_page *page, FILE *out)
 {
     fputs(".TH ", out);
     for (const char *c = page->name; *c != '\0'; c++)
-        put_roff((char[]){(char)toupper((unsigned char)*c), '\0'}, out);
+        roff_put((char[]){(char)toupper((unsigned char)*c), '\0'}, out);
     fputs(" 8 " SKEIN_DATE " \"Skein " SKEIN_VERSION_TEXT "\" \"Skein\"\n.SH NAME\n", out);
-    put_roff(page->name, out);
+    roff_put(page->name, out);
     fputs(" \\- ", out);
-    put_roff(page->summary, out);
+    roff_put(page->summary, out);
     fputs("\n.SH SYNOPSIS\n", out);
     for (const char *form = page->synopsis; *form != '\0';) {
         size_t n = strcspn(form, "\n");
         fprintf(out, "%s.B ", form == page->synopsis ? "" : ".br\n");
-        put_roff(page->name, out);
+        roff_put(page->name, out);
         fputc('\n', out);
         for (size_t i = 0; i < n; i++)
-            put_roff((char[]){form[i], '\0'}, out);
+            roff_put((char[]){form[i], '\0'}, out);
         fputc('\n', out);
         form += n + (form[n] == '\n');
     }
@@ -92,31 +92,31 @@ static void put_head(const struct config_page *page, FILE *out)
 
 void config_page_man(const struct config_page *page, FILE *out)
 {
-    put_head(page, out);
+    config_page_head_put(page, out);
     fputs(".SH DESCRIPTION\n", out);
-    put_roff(page->about, out);
+    roff_put(page->about, out);
     fputs(".SH OPTIONS\n", out);
     for (const struct config_option *o = page->options; o->words != NULL; o++) {
         fputs(".TP\n\\fB", out);
-        put_roff(o->words, out);
+        roff_put(o->words, out);
         fputs("\\fR\n", out);
-        put_roff(o->help, out);
+        roff_put(o->help, out);
         fputc('\n', out);
     }
     fputs(".SH SETTINGS\n", out);
     config_print_sources(page->name, out);
     for (const struct config_param *p = page->params; p->type != CONFIG_TYPE_NONE; p++) {
         fputs(".TP\n\\fB", out);
-        put_roff(p->path, out);
+        roff_put(p->path, out);
         fputs("\\fR\n", out);
-        put_roff(p->help, out);
+        roff_put(p->help, out);
         fputs("\n.br\n", out);
         config_print_facts(p, out);
         fputc('\n', out);
     }
     fputs(".SH NOTES\n", out);
-    put_roff(page->more, out);
+    roff_put(page->more, out);
     fputs(".SH EXAMPLES\n", out);
-    put_verbatim(page->examples, out);
+    verbatim_put(page->examples, out);
     fprintf(out, ".SH SEE ALSO\n%s\n", page->see);
 }

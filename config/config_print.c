@@ -52,7 +52,7 @@ static void default_text(const struct config_param *p, char out[VALUE_BYTES])
 {
     switch (p->type) {
     case CONFIG_TYPE_STR:
-        snprintf(out, VALUE_BYTES, "\"%s\"", p->otherwise ? p->otherwise : "");
+        snprintf(out, VALUE_BYTES, "\"%s\"", p->otherwise != NULL ? p->otherwise : "");
         break;
     case CONFIG_TYPE_U64:
         snprintf(out, VALUE_BYTES, "%" PRIu64, p->number);
@@ -113,7 +113,7 @@ void config_print_help(const struct config_param *params, FILE *out)
 }
 
 /* A bar ends a cell of the table, also inside backticks. */
-static void put_cell(const char *text, FILE *out)
+static void cell_put(const char *text, FILE *out)
 {
     for (; *text; text++)
         fprintf(out, *text == '|' ? "\\%c" : "%c", *text);
@@ -128,9 +128,9 @@ void config_print_markdown(const struct config_param *params, FILE *out)
         default_text(p, value);
         range_text(p, range);
         fprintf(out, "| `%s` | %s | `", p->path, type_name(p));
-        put_cell(value, out);
+        cell_put(value, out);
         fprintf(out, "` | %s | %s | ", range, p->live ? "read again" : "restart");
-        put_cell(p->help, out);
+        cell_put(p->help, out);
         fprintf(out, " |\n");
     }
 }

@@ -18,22 +18,22 @@ enum { SECTION_BYTES = 64 };
 static cJSON *child_object(cJSON *object, const char *name)
 {
     cJSON *child = cJSON_GetObjectItemCaseSensitive(object, name);
-    return child ? child : cJSON_AddObjectToObject(object, name);
+    return child != NULL ? child : cJSON_AddObjectToObject(object, name);
 }
 
 /* Makes `schema` an object's, and returns its properties. */
 static cJSON *object_properties(cJSON *schema)
 {
     if (!cJSON_HasObjectItem(schema, "type") &&
-        (!cJSON_AddStringToObject(schema, "type", "object") ||
-         !cJSON_AddFalseToObject(schema, "additionalProperties")))
+        (cJSON_AddStringToObject(schema, "type", "object") == NULL ||
+         cJSON_AddFalseToObject(schema, "additionalProperties") == NULL))
         return NULL;
     return child_object(schema, "properties");
 }
 
 /* A number may also be text: with a unit where its name says one; or as digits, which numbers above
  * 2^53 must be. */
-static bool add_number(cJSON *schema, const struct config_param *p)
+static bool number_add(cJSON *schema, const struct config_param *p)
 {
     static const char *const patterns[] = {
         [UNIT_NONE] = "^[0-9]+$",
@@ -44,7 +44,8 @@ static bool add_number(cJSON *schema, const struct config_param *p)
     const char *pattern = patterns[unit_of_name(config_leaf(p))];
     cJSON *forms = cJSON_AddArrayToObject(schema, "anyOf");
     cJSON *number = cJSON_CreateObject(), *digits = cJSON_CreateObject();
-    if (!forms || !cJSON_AddItemToArray(forms, number) || !cJSON_AddItemToArray(forms, digits))
+    if (forms == NULL || !cJSON_AddItemToArray(forms, number) ||
+        !cJSON_AddItemToArray(forms, digits))
         return false;
     cJSON_AddStringToObject(number, "type", "integer");
     json_add_u64(number, "minimum", p->min);
@@ -55,30 +56,32 @@ static bool add_number(cJSON *schema, const struct config_param *p)
     return true;
 }
 
-static bool add_value(cJSON *schema, const struct config_param *p)
+static bool value_add(cJSON *schema, const struct config_param *p)
 {
     cJSON *items;
-    if (!cJSON_AddStringToObject(schema, "description", p->help))
+    if (cJSON_AddStringToObject(schema, "description", p->help) == NULL)
         return false;
     switch (p->type) {
     case CONFIG_TYPE_STR:
-        return cJSON_AddStringToObject(schema, "type", "string") &&
-               cJSON_AddStringToObject(schema, "default", p->otherwise ? p->otherwise : "");
+        return cJSON_AddStringToObject(schema, "type", "string") != NULL &&
+               cJSON_AddStringToObject(schema, "default",
+                                       p->otherwise != NULL ? p->otherwise : "") != NULL;
     case CONFIG_TYPE_U64:
-        if (!add_number(schema, p))
+        if (!number_add(schema, p))
             return false;
         json_add_u64(schema, "default", p->number);
         return true;
     case CONFIG_TYPE_BOOL:
-        return cJSON_AddStringToObject(schema, "type", "boolean") &&
-               cJSON_AddBoolToObject(schema, "default", p->number != 0);
+        return cJSON_AddStringToObject(schema, "type", "boolean") != NULL &&
+               cJSON_AddBoolToObject(schema, "default", p->number != 0) != NULL;
     case CONFIG_TYPE_STRS:
         items = cJSON_AddObjectToObject(schema, "items");
-        return items && cJSON_AddStringToObject(items, "type", "string") &&
-               cJSON_AddStringToObject(schema, "type", "array");
+        return items != NULL && cJSON_AddStringToObject(items, "type", "string") != NULL &&
+               cJSON_AddStringToObject(schema, "type", "array") != NULL;
     case CONFIG_TYPE_MAP:
         items = cJSON_AddObjectToObject(schema, "additionalProperties");
-        return items && add_number(items, p) && cJSON_AddStringToObject(schema, "type", "object");
+        return items != NULL && number_add(items, p) &&
+               cJSON_AddStringToObject(schema, "type", "object") != NULL;
     case CONFIG_TYPE_NONE:
         break;
     }
@@ -86,7 +89,7 @@ static bool add_value(cJSON *schema, const struct config_param *p)
 }
 
 /* Walks the sections of the path, makes what is missing, and describes the key at its end. */
-static bool add_param(cJSON *root, const struct config_param *p)
+static bool param_add(cJSON *root, const struct config_param *p)
 {
     cJSON *schema = root;
     const char *at = p->path;
@@ -94,15 +97,15 @@ static bool add_param(cJSON *root, const struct config_param *p)
         char name[SECTION_BYTES];
         size_t n = strcspn(at, ".");
         cJSON *properties = object_properties(schema);
-        if (!properties || n >= sizeof name)
+        if (properties == NULL || n >= sizeof name)
             return false;
         memcpy(name, at, n);
         name[n] = '\0';
         schema = child_object(properties, name);
-        if (!schema)
+        if (schema == NULL)
             return false;
         if (!at[n])
-            return add_value(schema, p);
+            return value_add(schema, p);
         at += n + 1;
     }
 }
@@ -110,16 +113,17 @@ static bool add_param(cJSON *root, const struct config_param *p)
 int config_print_schema(const struct config_param *params, const char *title, FILE *out)
 {
     cJSON *root = cJSON_CreateObject();
-    bool whole =
-        root &&
-        cJSON_AddStringToObject(root, "$schema", "https://json-schema.org/draft/2020-12/schema") &&
-        cJSON_AddStringToObject(root, "title", title) && object_properties(root);
+    bool whole = root != NULL &&
+                 cJSON_AddStringToObject(root, "$schema",
+                                         "https://json-schema.org/draft/2020-12/schema") != NULL &&
+                 cJSON_AddStringToObject(root, "title", title) != NULL &&
+                 object_properties(root) != NULL;
     cJSON *editor = whole ? cJSON_AddObjectToObject(object_properties(root), "$schema") : NULL;
-    whole = editor && cJSON_AddStringToObject(editor, "type", "string");
+    whole = editor != NULL && cJSON_AddStringToObject(editor, "type", "string") != NULL;
     for (const struct config_param *p = params; whole && p->type != CONFIG_TYPE_NONE; p++)
-        whole = add_param(root, p);
+        whole = param_add(root, p);
     char *text = whole ? cJSON_Print(root) : NULL;
-    if (text)
+    if (text != NULL)
         fprintf(out, "%s\n", text);
     bool printed = text != NULL;
     cJSON_free(text);
