@@ -4,6 +4,7 @@
  * before anything relies on it, and walks the records of one thread. Every byte is hostile. Owns
  * the unpacked blocks and what a lane holds of its current batch.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,9 +13,9 @@
 #include "partition_reader_int.h"
 
 /* Where a batch is, for messages. */
-static unsigned long long batch_byte(const struct partition_reader *r, uint32_t block)
+static uint64_t batch_byte(const struct partition_reader *r, uint32_t block)
 {
-    return (unsigned long long)r->blocks[block].section.offset;
+    return r->blocks[block].section.offset;
 }
 
 /* ---- unpacking and listing ---- */
@@ -115,21 +116,22 @@ static int batch_note(struct partition_reader *r, const struct reader_batch *bat
 static int block_unpack(struct partition_reader *r, struct reader_block *block)
 {
     const struct section *section = &block->section;
-    unsigned long long at = (unsigned long long)section->offset;
+    uint64_t at = section->offset;
     if (!section_sound(section, r->bytes + section->offset))
-        return reader_fail(r, SKEIN_CORRUPT, "the block at byte %llu fails its checksum", at);
+        return reader_fail(r, SKEIN_CORRUPT, "the block at byte %" PRIu64 " fails its checksum",
+                           at);
     if (section->raw_bytes > RAW_BYTES_MAX - r->raw_bytes)
         return reader_fail(r, SKEIN_CORRUPT,
-                           "the block at byte %llu makes it more than %llu unpacked", at,
-                           (unsigned long long)RAW_BYTES_MAX);
+                           "the block at byte %" PRIu64 " makes it more than %" PRIu64 " unpacked",
+                           at, (uint64_t)RAW_BYTES_MAX);
     r->raw_bytes += section->raw_bytes;
     block->raw = malloc((size_t)section->raw_bytes + 1);
     if (block->raw == NULL)
-        return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for the block at byte %llu", at);
+        return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for the block at byte %" PRIu64, at);
     int status =
         lz4_unpack(section->payload, (size_t)section->length, block->raw, section->raw_bytes);
     if (status != SKEIN_OK)
-        return reader_fail(r, status, "the block at byte %llu cannot be unpacked: %s", at,
+        return reader_fail(r, status, "the block at byte %" PRIu64 " cannot be unpacked: %s", at,
                            skein_status_text(status));
     return SKEIN_OK;
 }
@@ -147,7 +149,8 @@ int blocks_open(struct partition_reader *r)
             size_t at = r->blocks[i].section.raw_bytes - cursor_left(&c);
             if (batch_get(r, &c, &batch) != SKEIN_OK)
                 return reader_fail(r, SKEIN_CORRUPT,
-                                   "the batch at byte %zu of the block at byte %llu is malformed",
+                                   "the batch at byte %zu of the block at byte %" PRIu64
+                                   " is malformed",
                                    at, batch_byte(r, (uint32_t)i));
             status = batch_note(r, &batch);
             if (status != SKEIN_OK)
@@ -321,17 +324,18 @@ static int batch_leave(struct partition_reader *r, const struct lane *lane)
     }
     if (!bad)
         return SKEIN_OK;
-    return reader_fail(
-        r, SKEIN_CORRUPT,
-        "a batch of thread %u in the block at byte %llu has columns of other lengths "
-        "than its records",
-        lane->batch->thread, batch_byte(r, lane->batch->block));
+    return reader_fail(r, SKEIN_CORRUPT,
+                       "a batch of thread %u in the block at byte %" PRIu64
+                       " has columns of other lengths "
+                       "than its records",
+                       lane->batch->thread, batch_byte(r, lane->batch->block));
 }
 
 static int record_bad(struct partition_reader *r, const struct lane *lane)
 {
     return reader_fail(r, SKEIN_CORRUPT,
-                       "record %u of a batch of thread %u in the block at byte %llu is malformed",
+                       "record %u of a batch of thread %u in the block at byte %" PRIu64
+                       " is malformed",
                        lane->batch->events - lane->events_left, lane->batch->thread,
                        batch_byte(r, lane->batch->block));
 }

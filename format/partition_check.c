@@ -4,6 +4,7 @@
  * figures against what was found (docs/format.md F-34). One thread; allocates what a reader does
  * and a counter for each event type.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,8 +53,8 @@ static int block_compare(struct partition_reader *r, size_t i, size_t *at)
     if (batches == block->threads && events == block->events && from == block->from_ticks &&
         to == block->to_ticks && reaches)
         return SKEIN_OK;
-    return reader_fail(r, SKEIN_CORRUPT, "the footer is wrong about the block at byte %llu",
-                       (unsigned long long)block->offset);
+    return reader_fail(r, SKEIN_CORRUPT, "the footer is wrong about the block at byte %" PRIu64,
+                       block->offset);
 }
 
 /* F-40: a slice names the types of the whole, with at least the records that are here. */
@@ -130,9 +131,9 @@ static int losses_compare(struct partition_reader *r)
         told += r->footer.losses[i].events;
     if (r->footer.loss_count != r->loss_count || lost != told || lost != r->footer.lost)
         return reader_fail(r, SKEIN_CORRUPT,
-                           "the footer says %llu records lost in %zu places, there are %llu in %zu",
-                           (unsigned long long)r->footer.lost, r->footer.loss_count,
-                           (unsigned long long)lost, r->loss_count);
+                           "the footer says %" PRIu64
+                           " records lost in %zu places, there are %" PRIu64 " in %zu",
+                           r->footer.lost, r->footer.loss_count, lost, r->loss_count);
     return SKEIN_OK;
 }
 
@@ -144,8 +145,9 @@ static int sums_compare(struct partition_reader *r, const struct sums *sums)
     uint64_t from = any ? tick_scale_ns(&r->host_scale, sums->from_ticks) : window_to;
     uint64_t to = any ? tick_scale_ns(&r->host_scale, sums->to_ticks) : window_to;
     if (footer->events != sums->events)
-        return reader_fail(r, SKEIN_CORRUPT, "the footer says %llu records, there are %llu",
-                           (unsigned long long)footer->events, (unsigned long long)sums->events);
+        return reader_fail(r, SKEIN_CORRUPT,
+                           "the footer says %" PRIu64 " records, there are %" PRIu64,
+                           footer->events, sums->events);
     if (footer->from_ns != from || footer->to_ns != to || footer->window_to_ns != window_to ||
         footer->window_from_ns != tick_scale_ns(&r->host_scale, r->info.window_from_ticks))
         return reader_fail(r, SKEIN_CORRUPT, "the footer's times are not those of the records");

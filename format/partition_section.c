@@ -17,7 +17,7 @@ static const uint8_t tail_magic[7] = {0x6e, 0x69, 0x65, 0x6b, 0x73, 0x0a, 0x0d};
 
 _Static_assert(TRACE_HEAD_BYTES == HEAD_BYTES, "F-8");
 
-static uint64_t load_u64(const uint8_t *p)
+static uint64_t u64_load(const uint8_t *p)
 {
     uint64_t v = 0;
     for (unsigned i = 0; i < 8; i++)
@@ -25,7 +25,7 @@ static uint64_t load_u64(const uint8_t *p)
     return v;
 }
 
-static void store_u64(uint8_t *p, uint64_t v)
+static void u64_store(uint8_t *p, uint64_t v)
 {
     for (unsigned i = 0; i < 8; i++)
         p[i] = (uint8_t)(v >> (8 * i));
@@ -36,7 +36,7 @@ static uint64_t framed_checksum(const uint8_t fields[16], const void *bytes, siz
 {
     uint8_t both[24];
     memcpy(both, fields, 16);
-    store_u64(both + 16, checksum64(bytes, n));
+    u64_store(both + 16, checksum64(bytes, n));
     return checksum64(both, sizeof both);
 }
 
@@ -47,8 +47,8 @@ void head_put(struct buf *b, uint8_t kind, uint64_t length)
     head[8] = FORMAT_MAJOR;
     head[9] = FORMAT_MINOR;
     head[10] = kind;
-    store_u64(head + 16, length);
-    store_u64(head + 24, checksum64(head, 24));
+    u64_store(head + 16, length);
+    u64_store(head + 24, checksum64(head, 24));
     buf_put(b, head, sizeof head);
 }
 
@@ -60,12 +60,12 @@ int trace_head_get(const uint8_t *bytes, size_t n, uint64_t *length, bool *is_ta
         return SKEIN_CORRUPT;
     if (n < HEAD_BYTES)
         return SKEIN_TRUNCATED;
-    if (load_u64(bytes + 24) != checksum64(bytes, 24))
+    if (u64_load(bytes + 24) != checksum64(bytes, 24))
         return SKEIN_CORRUPT;
     if (bytes[8] != FORMAT_MAJOR || (bytes[10] != HEAD_PARTITION && bytes[10] != HEAD_TABLE) ||
         (bytes[11] & 0xf0) != 0)
         return SKEIN_VERSION;
-    uint64_t len = load_u64(bytes + 16);
+    uint64_t len = u64_load(bytes + 16);
     if (len < HEAD_BYTES + TAIL_BYTES || len > PARTITION_BYTES_MAX)
         return SKEIN_CORRUPT;
     *length = len;
@@ -82,8 +82,8 @@ static void section_seal(struct buf *b, size_t at, uint8_t packing, uint32_t raw
     head[2] = packing;
     for (unsigned i = 0; i < 4; i++)
         head[4 + i] = (uint8_t)(raw_bytes >> (8 * i));
-    store_u64(head + 8, length);
-    store_u64(head + 16, framed_checksum(head, head + SECTION_HEAD_BYTES, length));
+    u64_store(head + 8, length);
+    u64_store(head + 16, framed_checksum(head, head + SECTION_HEAD_BYTES, length));
 }
 
 size_t section_begin(struct buf *b, uint16_t kind)
@@ -121,9 +121,9 @@ void tail_put_length(struct buf *b, size_t last, uint64_t length, uint8_t kind)
     if (b->status != SKEIN_OK)
         return;
     uint8_t tail[TAIL_BYTES];
-    store_u64(tail, b->len - last + TAIL_BYTES);
-    store_u64(tail + 8, length);
-    store_u64(tail + 16, framed_checksum(tail, b->data + last, b->len - last));
+    u64_store(tail, b->len - last + TAIL_BYTES);
+    u64_store(tail + 8, length);
+    u64_store(tail + 16, framed_checksum(tail, b->data + last, b->len - last));
     memcpy(tail + 24, tail_magic, sizeof tail_magic);
     tail[31] = kind == HEAD_TABLE ? TAIL_MAGIC_TABLE : TAIL_MAGIC_PARTITION;
     buf_put(b, tail, sizeof tail);
@@ -172,7 +172,7 @@ int tail_get(const uint8_t *bytes, size_t n, struct tail *tail, const uint8_t **
     if (memcmp(t + 24, tail_magic, sizeof tail_magic) != 0 ||
         (t[31] != TAIL_MAGIC_PARTITION && t[31] != TAIL_MAGIC_TABLE))
         return SKEIN_CORRUPT;
-    struct tail got = {load_u64(t), load_u64(t + 8),
+    struct tail got = {u64_load(t), u64_load(t + 8),
                        t[31] == TAIL_MAGIC_TABLE ? HEAD_TABLE : HEAD_PARTITION};
     if (got.length > PARTITION_BYTES_MAX || got.length < HEAD_BYTES + TAIL_BYTES ||
         got.last_bytes < SECTION_HEAD_BYTES + TAIL_BYTES ||
@@ -183,7 +183,7 @@ int tail_get(const uint8_t *bytes, size_t n, struct tail *tail, const uint8_t **
         return SKEIN_TRUNCATED;
     }
     const uint8_t *section = bytes + (n - (size_t)got.last_bytes);
-    if (load_u64(t + 16) != framed_checksum(t, section, (size_t)got.last_bytes - TAIL_BYTES))
+    if (u64_load(t + 16) != framed_checksum(t, section, (size_t)got.last_bytes - TAIL_BYTES))
         return SKEIN_CORRUPT;
     *tail = got;
     *last = section;

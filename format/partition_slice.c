@@ -187,7 +187,7 @@ static int back_walk(struct plan *p, uint64_t at)
 
 /* ---- what is kept ---- */
 
-static bool overlaps(const struct plan *p, uint64_t from_ticks, uint64_t to_ticks)
+static bool slice_overlaps(const struct plan *p, uint64_t from_ticks, uint64_t to_ticks)
 {
     return tick_scale_ns(&p->aligned, from_ticks) <= p->to_ns &&
            tick_scale_ns(&p->aligned, to_ticks) >= p->from_ns;
@@ -196,7 +196,7 @@ static bool overlaps(const struct plan *p, uint64_t from_ticks, uint64_t to_tick
 /* F-39 */
 static bool block_needed(const struct plan *p, const struct partition_block *block)
 {
-    return overlaps(p, block->since_ticks, block->until_ticks);
+    return slice_overlaps(p, block->since_ticks, block->until_ticks);
 }
 
 /* Whether the partition has a say about the window at all: where it set out to hold it, silence
@@ -217,7 +217,7 @@ static void losses_keep(struct plan *p)
     size_t kept = 0;
     f->lost = 0;
     for (size_t i = 0; i < f->loss_count; i++) {
-        if (!overlaps(p, f->losses[i].from_ticks, f->losses[i].to_ticks))
+        if (!slice_overlaps(p, f->losses[i].from_ticks, f->losses[i].to_ticks))
             continue;
         f->losses[kept++] = f->losses[i];
         f->lost += f->losses[i].events;
@@ -232,7 +232,7 @@ static bool whole_fits(const struct plan *p)
     for (size_t i = 0; i < f->block_count && all; i++)
         all = block_needed(p, &f->blocks[i]);
     for (size_t i = 0; i < f->loss_count && all; i++)
-        all = overlaps(p, f->losses[i].from_ticks, f->losses[i].to_ticks);
+        all = slice_overlaps(p, f->losses[i].from_ticks, f->losses[i].to_ticks);
     return all;
 }
 

@@ -4,6 +4,7 @@
  * Entered through partition_reader_new. Every byte is hostile; counts are held against F-4 and
  * against the bytes that are left before anything is allocated.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,9 +45,9 @@ char *reader_text(struct partition_reader *r, const char *text, size_t n)
 }
 
 /* Where a cursor over a section's stored payload stands, in the partition. */
-static unsigned long long byte_of(const struct partition_reader *r, const uint8_t *pos)
+static uint64_t byte_of(const struct partition_reader *r, const uint8_t *pos)
 {
-    return pos >= r->bytes && pos <= r->bytes + r->n ? (unsigned long long)(pos - r->bytes) : 0;
+    return pos >= r->bytes && pos <= r->bytes + r->n ? (uint64_t)(pos - r->bytes) : 0;
 }
 
 /* A NUL-terminated copy of the text at c. */
@@ -66,7 +67,7 @@ static int table_fail(struct partition_reader *r, const struct cursor *c, const 
 {
     if (c->status == SKEIN_NO_MEMORY)
         return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for the %s", table);
-    return reader_fail(r, SKEIN_CORRUPT, "the %s are malformed at byte %llu", table,
+    return reader_fail(r, SKEIN_CORRUPT, "the %s are malformed at byte %" PRIu64, table,
                        byte_of(r, c->pos));
 }
 
@@ -260,16 +261,16 @@ static int payload_open(struct partition_reader *r, const struct section *sectio
     if (section->packing == PACKING_RAW)
         return SKEIN_OK;
     if (section->raw_bytes > RAW_BYTES_MAX - r->raw_bytes)
-        return reader_fail(r, SKEIN_CORRUPT, "more than %llu bytes unpacked",
-                           (unsigned long long)RAW_BYTES_MAX);
+        return reader_fail(r, SKEIN_CORRUPT, "more than %" PRIu64 " bytes unpacked",
+                           (uint64_t)RAW_BYTES_MAX);
     r->raw_bytes += section->raw_bytes;
     uint8_t *raw = reader_alloc(r, section->raw_bytes);
     int status = raw == NULL ? SKEIN_NO_MEMORY
                              : lz4_unpack(section->payload, (size_t)section->length, raw,
                                           section->raw_bytes);
     if (status != SKEIN_OK)
-        return reader_fail(r, status, "the section at byte %llu cannot be unpacked: %s",
-                           (unsigned long long)section->offset, skein_status_text(status));
+        return reader_fail(r, status, "the section at byte %" PRIu64 " cannot be unpacked: %s",
+                           section->offset, skein_status_text(status));
     cursor_init(c, raw, section->raw_bytes);
     return SKEIN_OK;
 }
@@ -277,8 +278,7 @@ static int payload_open(struct partition_reader *r, const struct section *sectio
 static int block_note(struct partition_reader *r, const struct section *section)
 {
     if (section->packing != PACKING_LZ4 || r->block_count == BLOCKS_MAX)
-        return reader_fail(r, SKEIN_CORRUPT, "the block at byte %llu is %s",
-                           (unsigned long long)section->offset,
+        return reader_fail(r, SKEIN_CORRUPT, "the block at byte %" PRIu64 " is %s", section->offset,
                            r->block_count == BLOCKS_MAX ? "one too many" : "not packed");
     if (!array_grow(r->blocks, r->block_count + 1, &r->block_cap))
         return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for the list of blocks");
@@ -294,8 +294,8 @@ static int section_open(struct partition_reader *r, const struct section *sectio
     bool may_pack = section->kind == SECTION_STRINGS || section->kind == SECTION_STACKS ||
                     section->kind == SECTION_MAPPINGS || section->kind > SECTION_FOOTER;
     if (section->packing != PACKING_RAW && !may_pack)
-        return reader_fail(r, SKEIN_CORRUPT, "the section at byte %llu must not be packed",
-                           (unsigned long long)section->offset);
+        return reader_fail(r, SKEIN_CORRUPT, "the section at byte %" PRIu64 " must not be packed",
+                           section->offset);
     int status;
     switch (section->kind) {
     case SECTION_INFO:
@@ -316,8 +316,9 @@ static int section_open(struct partition_reader *r, const struct section *sectio
     }
     bool known = section->kind >= SECTION_STACKS && section->kind <= SECTION_FOOTER;
     if (!known && (section->flags & SECTION_NEEDED) != 0)
-        return reader_fail(r, SKEIN_VERSION, "section kind %u at byte %llu needs a newer reader",
-                           section->kind, (unsigned long long)section->offset);
+        return reader_fail(r, SKEIN_VERSION,
+                           "section kind %u at byte %" PRIu64 " needs a newer reader",
+                           section->kind, section->offset);
     return SKEIN_OK;
 }
 
@@ -333,8 +334,8 @@ static int section_place(struct partition_reader *r, const struct section *secti
                          ? ((UINT32_C(2) << SECTION_FOOTER) - 1) & ~((bit << 1) - 1)
                          : 0;
     if (first_wrong || (!many && (*seen & bit) != 0) || (*seen & above) != 0)
-        return reader_fail(r, SKEIN_CORRUPT, "section kind %u at byte %llu is out of place",
-                           section->kind, (unsigned long long)section->offset);
+        return reader_fail(r, SKEIN_CORRUPT, "section kind %u at byte %" PRIu64 " is out of place",
+                           section->kind, section->offset);
     *seen |= bit | 1;
     return SKEIN_OK;
 }
@@ -349,14 +350,13 @@ static int sections_open(struct partition_reader *r, const uint8_t *footer)
         uint64_t offset = (uint64_t)(head - r->bytes);
         struct section section;
         if (section_get(&c, offset, &section) != SKEIN_OK)
-            return reader_fail(r, SKEIN_CORRUPT, "the section at byte %llu has impossible lengths",
-                               (unsigned long long)offset);
+            return reader_fail(r, SKEIN_CORRUPT,
+                               "the section at byte %" PRIu64 " has impossible lengths", offset);
         if (section.kind != SECTION_BLOCK && !section_sound(&section, head))
-            return reader_fail(r, SKEIN_CORRUPT, "the section at byte %llu fails its checksum",
-                               (unsigned long long)offset);
+            return reader_fail(r, SKEIN_CORRUPT,
+                               "the section at byte %" PRIu64 " fails its checksum", offset);
         if (section.kind == SECTION_FOOTER || section_place(r, &section, &seen) != SKEIN_OK)
-            return reader_fail(r, SKEIN_CORRUPT, "a footer in the middle at byte %llu",
-                               (unsigned long long)offset);
+            return reader_fail(r, SKEIN_CORRUPT, "a footer in the middle at byte %" PRIu64, offset);
         int status = section_open(r, &section);
         if (status != SKEIN_OK)
             return status;
@@ -381,8 +381,8 @@ static int footer_compare(struct partition_reader *r)
         if (block->offset != section->offset || block->raw_bytes != section->raw_bytes ||
             block->stored_bytes != section->length + SECTION_HEAD_BYTES)
             return reader_fail(r, SKEIN_CORRUPT,
-                               "the footer's block %zu is not the one at byte %llu", i,
-                               (unsigned long long)section->offset);
+                               "the footer's block %zu is not the one at byte %" PRIu64, i,
+                               section->offset);
     }
     if (memcmp(r->footer.key.process.bytes, r->info.key.process.bytes, 16) != 0 ||
         r->footer.key.epoch != r->info.key.epoch || r->footer.key.sequence != r->info.key.sequence)
@@ -403,7 +403,7 @@ int tables_open(struct partition_reader *r)
         return reader_fail(r, SKEIN_CORRUPT, "a table of partitions, not a partition, at byte 0");
     if (r->n != length)
         return reader_fail(r, r->n < length ? SKEIN_TRUNCATED : SKEIN_CORRUPT,
-                           "%zu bytes, but the head says %llu", r->n, (unsigned long long)length);
+                           "%zu bytes, but the head says %" PRIu64, r->n, length);
     struct tail tail;
     const uint8_t *last;
     size_t need;
@@ -412,7 +412,8 @@ int tables_open(struct partition_reader *r)
                            r->n - TAIL_BYTES);
     status = partition_footer_get(r->bytes, r->n, &r->footer, &need);
     if (status != SKEIN_OK)
-        return reader_fail(r, status, "the footer at byte %llu is malformed", byte_of(r, last));
+        return reader_fail(r, status, "the footer at byte %" PRIu64 " is malformed",
+                           byte_of(r, last));
     status = sections_open(r, last);
     return status != SKEIN_OK ? status : footer_compare(r);
 }

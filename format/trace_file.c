@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,7 +206,7 @@ static void entries_clear(struct trace_file *file)
 }
 
 /* A file that is exactly what its closing table says; SKEIN_NOT_FOUND for any other. */
-static int table_open(struct trace_file *file)
+static int partition_table_open(struct trace_file *file)
 {
     struct buf bytes = {0};
     uint64_t *lengths = NULL, sum = 0, length = 0;
@@ -330,7 +331,7 @@ static int file_list(struct trace_file *file, const char *path, char *error, siz
         return SKEIN_IO;
     }
     file->size = (uint64_t)facts.st_size;
-    int status = table_open(file);
+    int status = partition_table_open(file);
     file->closed = status == SKEIN_OK;
     if (status == SKEIN_NOT_FOUND)
         status = file_walk(file);
@@ -346,9 +347,9 @@ static int file_list(struct trace_file *file, const char *path, char *error, siz
     else if (file->first_failure == SKEIN_OK)
         snprintf(error, error_bytes, "%s: there is no partition in it", path);
     else
-        snprintf(error, error_bytes, "%s: no whole partition in %llu bytes; at byte %llu: %s", path,
-                 (unsigned long long)file->size, (unsigned long long)file->failed_at,
-                 skein_status_text(file->first_failure));
+        snprintf(error, error_bytes,
+                 "%s: no whole partition in %" PRIu64 " bytes; at byte %" PRIu64 ": %s", path,
+                 file->size, file->failed_at, skein_status_text(file->first_failure));
     return status;
 }
 

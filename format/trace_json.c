@@ -36,7 +36,7 @@ const char *trace_kind_text(uint8_t kind)
     }
 }
 
-static void put(struct buf *b, const char *text)
+static void json_put(struct buf *b, const char *text)
 {
     buf_put(b, text, strlen(text));
 }
@@ -77,9 +77,9 @@ static void escape_put(struct buf *b, uint8_t c)
     if (c == '"' || c == '\\')
         buf_printf(b, "\\%c", c);
     else if (c == '\n')
-        put(b, "\\n");
+        json_put(b, "\\n");
     else if (c == '\t')
-        put(b, "\\t");
+        json_put(b, "\\t");
     else
         buf_printf(b, "\\u%04x", c);
 }
@@ -98,7 +98,7 @@ void trace_json_string(struct buf *b, const char *text, size_t n)
         }
         buf_put(b, s + plain, i - plain);
         if (len == 0)
-            put(b, "\xef\xbf\xbd");
+            json_put(b, "\xef\xbf\xbd");
         else
             escape_put(b, s[i]);
         i += len == 0 ? 1 : len;
@@ -111,9 +111,9 @@ void trace_json_string(struct buf *b, const char *text, size_t n)
 static void f64_put(struct buf *b, double v)
 {
     if (isnan(v))
-        put(b, "\"NaN\"");
+        json_put(b, "\"NaN\"");
     else if (isinf(v))
-        put(b, v > 0 ? "\"Infinity\"" : "\"-Infinity\"");
+        json_put(b, v > 0 ? "\"Infinity\"" : "\"-Infinity\"");
     else
         buf_printf(b, "%.17g", v);
 }
@@ -131,7 +131,7 @@ static void value_put(struct buf *b, uint8_t type, const struct partition_value 
         f64_put(b, value->f64);
         break;
     case SKEIN_T_BOOL:
-        put(b, value->u64 ? "true" : "false");
+        json_put(b, value->u64 ? "true" : "false");
         break;
     case SKEIN_T_PTR:
         buf_printf(b, "\"0x%" PRIx64 "\"", value->u64);
@@ -140,14 +140,14 @@ static void value_put(struct buf *b, uint8_t type, const struct partition_value 
         trace_json_string(b, value->str.text, value->str.len);
         break;
     case SKEIN_T_SEQ:
-        put(b, "{\"resource\":");
+        json_put(b, "{\"resource\":");
         u64_put(b, value->seq.resource);
-        put(b, ",\"number\":");
+        json_put(b, ",\"number\":");
         u64_put(b, value->seq.number);
-        put(b, "}");
+        json_put(b, "}");
         break;
     default:
-        put(b, "null");
+        json_put(b, "null");
     }
 }
 
@@ -159,11 +159,11 @@ static void name_put(struct buf *b, const char *name)
 
 static void loss_put(struct buf *b, const struct trace_event *event)
 {
-    put(b, "\"reason\":\"");
-    put(b, partition_loss_text(event->loss->reason));
-    put(b, "\",\"events\":");
+    json_put(b, "\"reason\":\"");
+    json_put(b, partition_loss_text(event->loss->reason));
+    json_put(b, "\",\"events\":");
     u64_put(b, event->loss->events);
-    put(b, ",\"to_ts_ns\":");
+    json_put(b, ",\"to_ts_ns\":");
     u64_put(b, event->time_ns + event->dur_ns);
 }
 
@@ -211,13 +211,13 @@ static void flags_put(struct buf *b, const struct trace_event *event, bool cut)
     if (event->depth > 0)
         buf_printf(b, ",\"depth\":%" PRIu32, event->depth);
     if (event->fixed_up)
-        put(b, ",\"fixed_up\":true");
+        json_put(b, ",\"fixed_up\":true");
     if (event->begin_clipped)
-        put(b, ",\"begin_clipped\":true");
+        json_put(b, ",\"begin_clipped\":true");
     if (event->end_clipped)
-        put(b, ",\"end_clipped\":true");
+        json_put(b, ",\"end_clipped\":true");
     if (cut)
-        put(b, ",\"cut\":true");
+        json_put(b, ",\"cut\":true");
 }
 
 void trace_json_put(struct buf *b, const struct partition_info *info,
@@ -225,43 +225,43 @@ void trace_json_put(struct buf *b, const struct partition_info *info,
 {
     char process[ID_TEXT_BYTES];
     id_text(info->key.process.bytes, process);
-    put(b, "{\"ts_ns\":");
+    json_put(b, "{\"ts_ns\":");
     u64_put(b, event->time_ns);
     if (event->kind == TRACE_REGION || event->kind == TRACE_OPEN) {
-        put(b, event->kind == TRACE_REGION ? ",\"dur_ns\":" : ",\"open_ns\":");
+        json_put(b, event->kind == TRACE_REGION ? ",\"dur_ns\":" : ",\"open_ns\":");
         u64_put(b, event->dur_ns);
     }
-    put(b, ",\"process\":\"");
-    put(b, process);
-    put(b, "\",\"service\":");
+    json_put(b, ",\"process\":\"");
+    json_put(b, process);
+    json_put(b, "\",\"service\":");
     trace_json_string(b, info->service, strlen(info->service));
-    put(b, ",\"pid\":");
+    json_put(b, ",\"pid\":");
     u64_put(b, info->pid);
     if (event->thread != NULL) {
-        put(b, ",\"thread\":");
+        json_put(b, ",\"thread\":");
         trace_json_string(b, event->thread->name, strlen(event->thread->name));
-        put(b, ",\"tid\":");
+        json_put(b, ",\"tid\":");
         u64_put(b, event->thread->tid);
     } else {
-        put(b, ",\"thread\":null,\"tid\":null");
+        json_put(b, ",\"thread\":null,\"tid\":null");
     }
-    put(b, ",\"type\":\"");
-    put(b, trace_kind_text(event->kind));
-    put(b, "\",\"name\":");
+    json_put(b, ",\"type\":\"");
+    json_put(b, trace_kind_text(event->kind));
+    json_put(b, "\",\"name\":");
     const char *name = event->kind == TRACE_LOSS ? "records lost"
                        : event->type != NULL     ? event->type->name
                                                  : "unknown";
     trace_json_string(b, name, strlen(name));
-    put(b, ",\"args\":{");
+    json_put(b, ",\"args\":{");
     bool cut = args_put(b, event);
-    put(b, "}");
+    json_put(b, "}");
     if (event->type != NULL && event->type->file[0] != '\0') {
-        put(b, ",\"file\":");
+        json_put(b, ",\"file\":");
         trace_json_string(b, event->type->file, strlen(event->type->file));
-        put(b, ",\"line\":");
+        json_put(b, ",\"line\":");
         u64_put(b, event->type->line);
     }
     error_put(b, event);
     flags_put(b, event, cut);
-    put(b, "}\n");
+    json_put(b, "}\n");
 }
