@@ -18,7 +18,7 @@ const char *command_kind_text(enum command_kind kind)
 
 /* ---- put ---- */
 
-static void put_capture(const struct command *command, cJSON *root)
+static void capture_put(const struct command *command, cJSON *root)
 {
     char id[ID_TEXT_BYTES];
     json_add_u64(root, "clock", command->clock);
@@ -51,7 +51,7 @@ void command_put(const struct command *command, struct buf *out)
         cJSON_AddItemReferenceToObject(root, kinds[command->kind], command->set);
     }
     if (command->kind == COMMAND_CAPTURE)
-        put_capture(command, root);
+        capture_put(command, root);
     if (command->command != NULL)
         cJSON_AddStringToObject(root, "command", command->command);
     body_print(root, out);
@@ -59,7 +59,7 @@ void command_put(const struct command *command, struct buf *out)
 
 /* ---- get ---- */
 
-static void get_processes(struct json_reader *r, const cJSON *json, struct command *command)
+static void processes_get(struct json_reader *r, const cJSON *json, struct command *command)
 {
     const cJSON *array = json_array(r, json, "", "processes", JSON_REQUIRED), *item;
     int count = cJSON_GetArraySize(array);
@@ -79,7 +79,7 @@ static void get_processes(struct json_reader *r, const cJSON *json, struct comma
     }
 }
 
-static void get_capture(struct json_reader *r, const cJSON *json, struct command *command)
+static void command_capture_get(struct json_reader *r, const cJSON *json, struct command *command)
 {
     command->at_ns = json_u64(r, json, "", "at_ns", JSON_REQUIRED, 0, 0, INT64_MAX);
     command->pre_ms = body_up_to(r, json, "pre_ms", 24 * HOUR_MS);
@@ -92,10 +92,10 @@ static void get_capture(struct json_reader *r, const cJSON *json, struct command
     command->upload_after_ms = body_up_to(r, json, "upload_after_ms", COMMAND_UPLOAD_AFTER_MS_MAX);
     command->clock = body_up_to(r, json, "clock", INT64_MAX);
     command->sent_ns = body_up_to(r, json, "sent_ns", INT64_MAX);
-    get_processes(r, json, command);
+    processes_get(r, json, command);
 }
 
-static void get_kind(struct json_reader *r, const cJSON *json, struct command *command)
+static void kind_get(struct json_reader *r, const cJSON *json, struct command *command)
 {
     const char *kind = json_str(r, json, "", "kind", JSON_REQUIRED, "", 32);
     for (int i = COMMAND_CAPTURE; i <= COMMAND_PROCESSES; i++)
@@ -111,7 +111,7 @@ int command_get(const cJSON *json, struct command *out, char *error, size_t erro
     memset(out, 0, sizeof *out);
     const char *text = json_str(&r, json, "", "command", JSON_REQUIRED, "", 63);
     out->command = r.error[0] == '\0' ? text : NULL;
-    get_kind(&r, json, out);
+    kind_get(&r, json, out);
     if (r.error[0] != '\0')
         return body_status(&r, error, error_bytes);
     if (out->kind == COMMAND_CAPTURE || out->kind == COMMAND_STOP) {
@@ -122,7 +122,7 @@ int command_get(const cJSON *json, struct command *out, char *error, size_t erro
         out->set = cJSON_GetObjectItemCaseSensitive(json, kinds[out->kind]);
     }
     if (out->kind == COMMAND_CAPTURE)
-        get_capture(&r, json, out);
+        command_capture_get(&r, json, out);
     int status = body_status(&r, error, error_bytes);
     if (status != SKEIN_OK)
         command_fini(out);

@@ -38,7 +38,7 @@ struct report_clock report_read_clock(struct json_reader *r, const cJSON *json)
                                  body_number(r, json, "", "clock")};
 }
 
-static enum report_kind get_kind(struct json_reader *r, const cJSON *json)
+static enum report_kind kind_get(struct json_reader *r, const cJSON *json)
 {
     static const char *const kinds[] = {"processes", "fired", "target", "rule", "policy"};
     const char *kind = json_str(r, json, "", "kind", JSON_REQUIRED, "", 15);
@@ -54,7 +54,7 @@ int report_get(const cJSON *json, struct report *out, char *error, size_t error_
     struct json_reader r = {.error = ""};
     memset(out, 0, sizeof *out);
     out->agent = body_agent(&r, json);
-    out->kind = get_kind(&r, json);
+    out->kind = kind_get(&r, json);
     int status = body_status(&r, error, error_bytes);
     if (status != SKEIN_OK)
         return status;

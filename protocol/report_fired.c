@@ -8,7 +8,7 @@
 
 #include "report_int.h"
 
-static void add_with(cJSON *root, const struct report_fired *report)
+static void report_fired_add_with(cJSON *root, const struct report_fired *report)
 {
     char id[ID_TEXT_BYTES];
     cJSON *with = report->with_count > 0 ? cJSON_AddArrayToObject(root, "with") : NULL;
@@ -28,7 +28,7 @@ void report_fired_put(const struct report_fired *report, struct buf *out)
     if (report->policy[0] != '\0')
         cJSON_AddStringToObject(root, "policy", report->policy);
     body_add_id(root, "process", report->process.bytes);
-    add_with(root, report);
+    report_fired_add_with(root, report);
     json_add_u64(root, "pid", report->pid);
     cJSON_AddStringToObject(root, "service", report->service);
     cJSON_AddStringToObject(root, "labels", report->labels);
@@ -41,7 +41,8 @@ void report_fired_put(const struct report_fired *report, struct buf *out)
     body_print(root, out);
 }
 
-static void get_with(struct json_reader *r, const cJSON *json, struct report_fired *out)
+static void report_fired_get_with(struct json_reader *r, const cJSON *json,
+                                  struct report_fired *out)
 {
     const cJSON *array = json_array(r, json, "", "with", JSON_OPTIONAL), *item;
     if (array == NULL || r->error[0] != '\0')
@@ -61,7 +62,7 @@ static void get_with(struct json_reader *r, const cJSON *json, struct report_fir
 }
 
 /* The condition of a rule that agents look at, or policy with its name. */
-static void get_trigger(struct json_reader *r, const cJSON *json, struct report_fired *out)
+static void trigger_get(struct json_reader *r, const cJSON *json, struct report_fired *out)
 {
     out->trigger = trigger_find(json_str(r, json, "", "trigger", JSON_REQUIRED, "", 15));
     out->rule = body_text(r, json, "", "rule", 63);
@@ -78,7 +79,7 @@ int report_fired_get(const cJSON *json, struct report_fired *out, char *error, s
     *out = (struct report_fired){.agent = body_agent(&r, json)};
     body_id(&r, json, "", "capture", out->capture.bytes);
     body_id(&r, json, "", "process", out->process.bytes);
-    get_trigger(&r, json, out);
+    trigger_get(&r, json, out);
     out->reason = body_text(&r, json, "", "reason", CONTROL_WORDS_MAX);
     out->pid = (uint32_t)body_up_to(&r, json, "pid", UINT32_MAX);
     out->service = body_text(&r, json, "", "service", 127);
@@ -90,7 +91,7 @@ int report_fired_get(const cJSON *json, struct report_fired *out, char *error, s
     out->post_ms = body_up_to(&r, json, "post_ms", UINT32_MAX);
     if (capture_id_is_zero(&out->capture))
         body_fail(&r, "", "capture", "must not be zero");
-    get_with(&r, json, out);
+    report_fired_get_with(&r, json, out);
     int status = body_status(&r, error, error_bytes);
     if (status != SKEIN_OK)
         report_fired_fini(out);

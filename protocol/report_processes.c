@@ -17,7 +17,7 @@
 
 /* ---- put ---- */
 
-static void add_ring(cJSON *item, const struct report_process *p)
+static void ring_add(cJSON *item, const struct report_process *p)
 {
     cJSON_AddStringToObject(item, "mode", p->mode);
     json_add_u64(item, "ring_bytes", p->ring_bytes);
@@ -43,7 +43,7 @@ static cJSON *process_json(const struct report_process *p)
     if (p->ended_ns != 0)
         json_add_u64(item, "ended_ns", p->ended_ns);
     if (p->not_recorded[0] == '\0') {
-        add_ring(item, p);
+        ring_add(item, p);
     } else {
         json_add_u64(item, "attached_ns", p->attached_ns);
         cJSON_AddStringToObject(item, "not_recorded", p->not_recorded);
@@ -93,7 +93,7 @@ size_t report_processes_fit(const struct report_process *items, size_t count)
 
 /* ---- get ---- */
 
-static void get_process(struct json_reader *r, const cJSON *o, struct report_process *p)
+static void process_get(struct json_reader *r, const cJSON *o, struct report_process *p)
 {
     const char *path = "processes[]";
     body_id(r, o, path, "process", p->uid.bytes);
@@ -116,14 +116,14 @@ static void get_process(struct json_reader *r, const cJSON *o, struct report_pro
     p->title = body_text(r, o, path, "title", CONTROL_NAME_MAX);
 }
 
-static void get_items(struct json_reader *r, const cJSON *json, struct report_processes *out)
+static void items_get(struct json_reader *r, const cJSON *json, struct report_processes *out)
 {
     const cJSON *array = json_array(r, json, "", "processes", JSON_REQUIRED), *item;
     out->items = body_array(r, array, sizeof *out->items, &out->count);
     size_t i = 0;
     cJSON_ArrayForEach(item, array) {
         if (r->error[0] == '\0' && cJSON_IsObject(item))
-            get_process(r, item, &out->items[i++]);
+            process_get(r, item, &out->items[i++]);
         else
             body_fail(r, "", "processes", "must hold objects");
     }
@@ -142,7 +142,7 @@ int report_processes_get(const cJSON *json, struct report_processes *out, char *
     out->known_from_ns = body_time(&r, json, "", "known_from_ns");
     if (out->page >= out->pages)
         body_fail(&r, "", "page", "must be below pages");
-    get_items(&r, json, out);
+    items_get(&r, json, out);
     int status = body_status(&r, error, error_bytes);
     if (status != SKEIN_OK)
         report_processes_fini(out);

@@ -18,13 +18,13 @@ const char *report_state_text(enum report_state state)
 
 /* ---- put ---- */
 
-static void add_window(cJSON *object, uint64_t from_ns, uint64_t to_ns)
+static void window_add(cJSON *object, uint64_t from_ns, uint64_t to_ns)
 {
     json_add_u64(object, "from_ns", from_ns);
     json_add_u64(object, "to_ns", to_ns);
 }
 
-static void add_lists(cJSON *root, const struct report_target *report)
+static void lists_add(cJSON *root, const struct report_target *report)
 {
     cJSON *list = cJSON_AddArrayToObject(root, "partitions");
     for (size_t i = 0; i < report->partition_count; i++) {
@@ -40,13 +40,13 @@ static void add_lists(cJSON *root, const struct report_target *report)
     list = cJSON_AddArrayToObject(root, "gaps");
     for (size_t i = 0; i < report->gap_count; i++) {
         cJSON *item = cJSON_CreateObject();
-        add_window(item, report->gaps[i].from_ns, report->gaps[i].to_ns);
+        window_add(item, report->gaps[i].from_ns, report->gaps[i].to_ns);
         cJSON_AddStringToObject(item, "reason", report->gaps[i].reason);
         cJSON_AddItemToArray(list, item);
     }
 }
 
-static void add_ledger(cJSON *root, const struct report_target *report)
+static void ledger_add(cJSON *root, const struct report_target *report)
 {
     cJSON *ledger = cJSON_AddObjectToObject(root, "ledger");
     json_add_u64(ledger, "events", report->events);
@@ -66,10 +66,10 @@ void report_target_put(const struct report_target *report, struct buf *out)
     if (report->reason[0] != '\0')
         cJSON_AddStringToObject(root, "reason", report->reason);
     if (report->has_window)
-        add_window(cJSON_AddObjectToObject(root, "window"), report->from_ns, report->to_ns);
+        window_add(cJSON_AddObjectToObject(root, "window"), report->from_ns, report->to_ns);
     report_add_clock(root, &report->clock);
-    add_lists(root, report);
-    add_ledger(root, report);
+    lists_add(root, report);
+    ledger_add(root, report);
     if (report->has_death) {
         cJSON *death = cJSON_AddObjectToObject(root, "death");
         cJSON_AddNumberToObject(death, "signal", (double)report->signal);
@@ -81,7 +81,7 @@ void report_target_put(const struct report_target *report, struct buf *out)
 /* ---- get ---- */
 
 /* A range, added to the totals; that of a capture's target ends far below these bounds. */
-static void get_range(struct json_reader *r, const cJSON *item, struct report_target *out,
+static void range_get(struct json_reader *r, const cJSON *item, struct report_target *out,
                       struct report_range *to)
 {
     const char *path = "partitions[]";
@@ -102,7 +102,7 @@ static void get_range(struct json_reader *r, const cJSON *item, struct report_ta
     out->listed_events += to->events;
 }
 
-static void get_lists(struct json_reader *r, const cJSON *json, struct report_target *out)
+static void lists_get(struct json_reader *r, const cJSON *json, struct report_target *out)
 {
     const cJSON *item, *array = json_array(r, json, "", "partitions", JSON_OPTIONAL);
     out->partitions = body_array(r, array, sizeof *out->partitions, &out->partition_count);
@@ -110,7 +110,7 @@ static void get_lists(struct json_reader *r, const cJSON *json, struct report_ta
     cJSON_ArrayForEach(item, array) {
         if (r->error[0] != '\0')
             return;
-        get_range(r, item, out, &out->partitions[i++]);
+        range_get(r, item, out, &out->partitions[i++]);
     }
     const cJSON *gaps = json_array(r, json, "", "gaps", JSON_OPTIONAL);
     out->gaps = body_array(r, gaps, sizeof *out->gaps, &out->gap_count);
@@ -124,7 +124,7 @@ static void get_lists(struct json_reader *r, const cJSON *json, struct report_ta
     }
 }
 
-static void get_ledger(struct json_reader *r, const cJSON *json, struct report_target *out)
+static void ledger_get(struct json_reader *r, const cJSON *json, struct report_target *out)
 {
     const cJSON *ledger = json_object(r, json, "", "ledger", JSON_OPTIONAL), *item;
     const cJSON *lost =
@@ -141,7 +141,7 @@ static void get_ledger(struct json_reader *r, const cJSON *json, struct report_t
     }
 }
 
-static void get_state(struct json_reader *r, const cJSON *json, struct report_target *out)
+static void state_get(struct json_reader *r, const cJSON *json, struct report_target *out)
 {
     const char *state = json_str(r, json, "", "state", JSON_REQUIRED, "", 15);
     enum trigger_type trigger = trigger_find(body_text(r, json, "", "trigger", 32));
@@ -155,7 +155,7 @@ static void get_state(struct json_reader *r, const cJSON *json, struct report_ta
     body_fail(r, "", "state", "must be capturing, uploading, nothing or failed");
 }
 
-static void get_window(struct json_reader *r, const cJSON *json, struct report_target *out)
+static void window_get(struct json_reader *r, const cJSON *json, struct report_target *out)
 {
     const cJSON *window = json_object(r, json, "", "window", JSON_OPTIONAL);
     if (window != NULL) {
@@ -178,12 +178,12 @@ int report_target_get(const cJSON *json, struct report_target *out, char *error,
     *out = (struct report_target){.agent = body_agent(&r, json)};
     body_id(&r, json, "", "capture", out->capture.bytes);
     body_id(&r, json, "", "process", out->process.bytes);
-    get_state(&r, json, out);
+    state_get(&r, json, out);
     out->reason = body_text(&r, json, "", "reason", CONTROL_WORDS_MAX);
     out->clock = report_read_clock(&r, json);
-    get_window(&r, json, out);
-    get_lists(&r, json, out);
-    get_ledger(&r, json, out);
+    window_get(&r, json, out);
+    lists_get(&r, json, out);
+    ledger_get(&r, json, out);
     if (capture_id_is_zero(&out->capture))
         body_fail(&r, "", "capture", "must not be zero");
     int status = body_status(&r, error, error_bytes);

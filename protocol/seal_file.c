@@ -18,13 +18,14 @@
 #define FILE_HEAD  "skein-key-1 "
 #define FILE_BYTES (sizeof FILE_HEAD - 1 + SEAL_TEXT_BYTES - 1 + 1)
 
-static int fail(char *error, size_t error_bytes, const char *path, const char *why, int status)
+static int key_file_fail(char *error, size_t error_bytes, const char *path, const char *why,
+                         int status)
 {
     snprintf(error, error_bytes, "%s: %s", path, why);
     return status;
 }
 
-static int sync_folder(const char *path)
+static int folder_sync(const char *path)
 {
     char copy[4096];
     if (snprintf(copy, sizeof copy, "%s", path) >= (int)sizeof copy)
@@ -37,7 +38,7 @@ static int sync_folder(const char *path)
     return result;
 }
 
-static bool write_whole(int fd, const char *text, size_t n)
+static bool whole_write(int fd, const char *text, size_t n)
 {
     while (n > 0) {
         ssize_t done = write(fd, text, n);
@@ -55,28 +56,29 @@ int seal_file_write(const char *path, const struct seal_pair *pair, char *error,
 {
     char beside[4096], secret[SEAL_TEXT_BYTES], line[FILE_BYTES + 1];
     if (snprintf(beside, sizeof beside, "%s.XXXXXX", path) >= (int)sizeof beside)
-        return fail(error, error_bytes, path, strerror(ENAMETOOLONG), SKEIN_IO);
+        return key_file_fail(error, error_bytes, path, strerror(ENAMETOOLONG), SKEIN_IO);
     int fd = mkostemp(beside, O_CLOEXEC); /* 0600 */
     if (fd < 0)
-        return fail(error, error_bytes, path, strerror(errno), SKEIN_IO);
+        return key_file_fail(error, error_bytes, path, strerror(errno), SKEIN_IO);
     seal_key_text(pair->secret, secret);
     snprintf(line, sizeof line, FILE_HEAD "%s\n", secret);
     errno = EIO;
-    bool ok = write_whole(fd, line, FILE_BYTES);
+    bool ok = whole_write(fd, line, FILE_BYTES);
     seal_wipe(line, sizeof line);
     seal_wipe(secret, sizeof secret);
     close(fd);
     ok = ok && link(beside, path) == 0;
     int why = errno;
     unlink(beside);
-    if (ok && sync_folder(path) != 0)
-        return fail(error, error_bytes, path, strerror(errno), SKEIN_IO);
+    if (ok && folder_sync(path) != 0)
+        return key_file_fail(error, error_bytes, path, strerror(errno), SKEIN_IO);
     if (ok)
         return SKEIN_OK;
-    return fail(error, error_bytes, path, strerror(why), why == EEXIST ? SKEIN_EXISTS : SKEIN_IO);
+    return key_file_fail(error, error_bytes, path, strerror(why),
+                         why == EEXIST ? SKEIN_EXISTS : SKEIN_IO);
 }
 
-static int read_line(int fd, const char *path, struct seal_pair *out, char *error,
+static int line_read(int fd, const char *path, struct seal_pair *out, char *error,
                      size_t error_bytes)
 {
     char line[FILE_BYTES + 2];
@@ -88,7 +90,7 @@ static int read_line(int fd, const char *path, struct seal_pair *out, char *erro
         if (got < 0 && errno == EINTR)
             got = 1;
         else if (got < 0)
-            return fail(error, error_bytes, path, strerror(errno), SKEIN_IO);
+            return key_file_fail(error, error_bytes, path, strerror(errno), SKEIN_IO);
         else
             have += (size_t)got;
     }
@@ -102,8 +104,9 @@ static int read_line(int fd, const char *path, struct seal_pair *out, char *erro
         status = seal_pair_from_secret(secret, out);
     seal_wipe(secret, sizeof secret);
     seal_wipe(line, sizeof line);
-    return status == SKEIN_OK ? SKEIN_OK
-                              : fail(error, error_bytes, path, "is no key file", SKEIN_INVALID);
+    return status == SKEIN_OK
+               ? SKEIN_OK
+               : key_file_fail(error, error_bytes, path, "is no key file", SKEIN_INVALID);
 }
 
 int seal_file_read(const char *path, struct seal_pair *out, char *error, size_t error_bytes)
@@ -111,17 +114,17 @@ int seal_file_read(const char *path, struct seal_pair *out, char *error, size_t 
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
-        return fail(error, error_bytes, path, strerror(errno),
-                    errno == ENOENT ? SKEIN_NOT_FOUND : SKEIN_IO);
+        return key_file_fail(error, error_bytes, path, strerror(errno),
+                             errno == ENOENT ? SKEIN_NOT_FOUND : SKEIN_IO);
     int status;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-        status = fail(error, error_bytes, path, "is no plain file", SKEIN_IO);
+        status = key_file_fail(error, error_bytes, path, "is no plain file", SKEIN_IO);
     else if ((st.st_mode & 077) != 0)
-        status = fail(error, error_bytes, path,
-                      "holds a secret key and may be read or changed by others: chmod 600 it",
-                      SKEIN_DENIED);
+        status = key_file_fail(
+            error, error_bytes, path,
+            "holds a secret key and may be read or changed by others: chmod 600 it", SKEIN_DENIED);
     else
-        status = read_line(fd, path, out, error, error_bytes);
+        status = line_read(fd, path, out, error, error_bytes);
     close(fd);
     return status;
 }

@@ -72,13 +72,13 @@ void seal_hash(const void *bytes, size_t n, uint8_t out[32])
     crypto_generichash(out, 32, bytes, n, NULL, 0);
 }
 
-static void store_le(uint8_t *to, uint64_t v, unsigned bytes)
+static void le_store(uint8_t *to, uint64_t v, unsigned bytes)
 {
     for (unsigned i = 0; i < bytes; i++)
         to[i] = (uint8_t)(v >> (8 * i));
 }
 
-static uint64_t load_le(const uint8_t *from, unsigned bytes)
+static uint64_t le_load(const uint8_t *from, unsigned bytes)
 {
     uint64_t v = 0;
     for (unsigned i = 0; i < bytes; i++)
@@ -108,7 +108,7 @@ uint64_t seal_public_id(const struct seal_public *key)
 {
     uint8_t hash[32];
     crypto_generichash(hash, sizeof hash, key->bytes, SEAL_KEY_BYTES, NULL, 0);
-    return load_le(hash, 8);
+    return le_load(hash, 8);
 }
 
 void seal_key_text(const uint8_t key[SEAL_KEY_BYTES], char out[SEAL_TEXT_BYTES])
@@ -145,7 +145,7 @@ struct piece {
 };
 
 /* 32 bytes out of a label and pieces; where a piece's length varies it stands last. */
-static void mix(uint8_t out[32], const char *label, const struct piece *pieces, size_t count)
+static void hash_mix(uint8_t out[32], const char *label, const struct piece *pieces, size_t count)
 {
     crypto_generichash_state state;
     crypto_generichash_init(&state, NULL, 0, 32);
@@ -159,7 +159,7 @@ static void mix(uint8_t out[32], const char *label, const struct piece *pieces, 
 static void key_of_box1(uint8_t out[32], const uint8_t up[32], const uint8_t *head)
 {
     const struct piece pieces[] = {{up, 32}, {head, OPEN_HEAD_BYTES}};
-    mix(out, "skein seal 1 open 1", pieces, 2);
+    hash_mix(out, "skein seal 1 open 1", pieces, 2);
 }
 
 static void key_of_box2(uint8_t out[32], const char *label, const uint8_t down[32],
@@ -167,7 +167,7 @@ static void key_of_box2(uint8_t out[32], const char *label, const uint8_t down[3
 {
     const struct piece pieces[] = {
         {down, 32}, {statics, 32}, {head, OPEN_HEAD_BYTES + OPEN_BOX1_BYTES}};
-    mix(out, label, pieces, 3);
+    hash_mix(out, label, pieces, 3);
 }
 
 /* Appends text sealed with XChaCha20-Poly1305; `ad` may lie in the same buf. */
@@ -226,8 +226,8 @@ int seal_open_make(const struct seal_pair *agent, const struct seal_public *coll
     box_put(body, key, no_nonce, agent->open.bytes, SEAL_KEY_BYTES, at, OPEN_HEAD_BYTES);
     if (body->status != SKEIN_OK)
         return body->status;
-    store_le(text, hello->agent, 8);
-    store_le(text + 8, hello->time_ns, 8);
+    le_store(text, hello->agent, 8);
+    le_store(text + 8, hello->time_ns, 8);
     memcpy(text + 16, hello->token, token);
     key_of_box2(key, "skein seal 1 open 2", o->down, o->statics, body->data + at);
     key_of_box2(o->refuse_key, "skein seal 1 refuse", o->down, o->statics, body->data + at);
@@ -242,7 +242,7 @@ int seal_open_make(const struct seal_pair *agent, const struct seal_public *coll
 /* Which of the keys is asked for; `count` where none is. */
 static size_t key_asked(const struct seal_pair *keys, size_t count, const uint8_t *body)
 {
-    uint64_t id = load_le(body + 4, 8);
+    uint64_t id = le_load(body + 4, 8);
     size_t i = 0;
     while (i < count && seal_public_id(&keys[i].open) != id)
         i++;
@@ -262,7 +262,7 @@ int seal_open_look(const struct seal_pair *keys, size_t key_count, const uint8_t
 }
 
 /* Does the work of the first box. */
-static int open_box1(const struct seal_pair *keys, size_t count, const uint8_t *body,
+static int box1_open(const struct seal_pair *keys, size_t count, const uint8_t *body,
                      struct seal_request *r)
 {
     uint8_t key[32];
@@ -280,7 +280,7 @@ static int open_box1(const struct seal_pair *keys, size_t count, const uint8_t *
     return SKEIN_OK;
 }
 
-static int open_box2(const uint8_t *body, size_t n, struct seal_request *r)
+static int box2_open(const uint8_t *body, size_t n, struct seal_request *r)
 {
     const size_t ad = OPEN_HEAD_BYTES + OPEN_BOX1_BYTES;
     uint8_t key[32], text[16 + SEAL_TOKEN_MAX];
@@ -290,8 +290,8 @@ static int open_box2(const uint8_t *body, size_t n, struct seal_request *r)
     bool ok = box_get(text, key, no_nonce, body + ad, n - ad, body, ad) &&
               memchr(text + 16, 0, token) == NULL;
     if (ok) {
-        r->hello.agent = load_le(text, 8);
-        r->hello.time_ns = load_le(text + 8, 8);
+        r->hello.agent = le_load(text, 8);
+        r->hello.time_ns = le_load(text + 8, 8);
         memcpy(r->hello.token, text + 16, token);
     }
     sodium_memzero(key, sizeof key);
@@ -308,9 +308,9 @@ int seal_open_read(const struct seal_pair *keys, size_t key_count, const uint8_t
         return status;
     r.aeads = body[1];
     memcpy(r.ephemeral.bytes, body + 12, SEAL_KEY_BYTES);
-    status = open_box1(keys, key_count, body, &r);
+    status = box1_open(keys, key_count, body, &r);
     if (status == SKEIN_OK)
-        status = open_box2(body, n, &r);
+        status = box2_open(body, n, &r);
     if (status == SKEIN_OK) {
         crypto_generichash(r.transcript, 32, body, n, NULL, 0);
         *out = r;
@@ -341,9 +341,9 @@ static struct seal_session *session_new(const struct secrets *s, bool collector,
                                    {s->accept_head, ACCEPT_HEAD_BYTES}};
     if (session == NULL)
         return NULL;
-    mix(master, "skein seal 1 session", pieces, 7);
+    hash_mix(master, "skein seal 1 session", pieces, 7);
     session->aead = s->accept_head[0];
-    session->id = load_le(s->accept_head + 4, 8);
+    session->id = le_load(s->accept_head + 4, 8);
     struct channel *control = &session->channels[SEAL_CONTROL],
                    *data = &session->channels[SEAL_DATA];
     crypto_kdf_derive_from_key(accept_key, 32, KEY_ACCEPT, KDF_CONTEXT, master);
@@ -385,8 +385,8 @@ int seal_accept_make(const struct seal_request *r, const struct seal_grant *gran
     if (session == NULL)
         return SKEIN_NO_MEMORY;
     memcpy(text, grant->current.bytes, SEAL_KEY_BYTES);
-    store_le(text + SEAL_KEY_BYTES, grant->time_ns, 8);
-    store_le(text + SEAL_KEY_BYTES + 8, grant->renew_ms, 4);
+    le_store(text + SEAL_KEY_BYTES, grant->time_ns, 8);
+    le_store(text + SEAL_KEY_BYTES + 8, grant->renew_ms, 4);
     box_put(body, accept_key, no_nonce, text, sizeof text, at, ACCEPT_HEAD_BYTES);
     sodium_memzero(accept_key, sizeof accept_key);
     if (body->status != SKEIN_OK)
@@ -426,8 +426,8 @@ int seal_accept_read(const struct seal_opening *o, const struct seal_pair *agent
     }
     grant->session = session->id;
     memcpy(grant->current.bytes, text, SEAL_KEY_BYTES);
-    grant->time_ns = load_le(text + SEAL_KEY_BYTES, 8);
-    grant->renew_ms = (uint32_t)load_le(text + SEAL_KEY_BYTES + 8, 4);
+    grant->time_ns = le_load(text + SEAL_KEY_BYTES, 8);
+    grant->renew_ms = (uint32_t)le_load(text + SEAL_KEY_BYTES + 8, 4);
     *out = session;
     return SKEIN_OK;
 }
@@ -495,7 +495,7 @@ bool seal_session_worn(const struct seal_session *session)
 static void nonce_of(uint8_t nonce[NONCE_BYTES], uint8_t aead, uint64_t counter)
 {
     memset(nonce, 0, NONCE_BYTES);
-    store_le(nonce + (aead == AEAD_AES ? crypto_aead_aes256gcm_NPUBBYTES : NONCE_BYTES) - 8,
+    le_store(nonce + (aead == AEAD_AES ? crypto_aead_aes256gcm_NPUBBYTES : NONCE_BYTES) - 8,
              counter, 8);
 }
 
@@ -508,8 +508,8 @@ int seal_frame_close(struct seal_session *session, enum seal_channel channel, ui
         return SKEIN_FULL;
     uint64_t counter = ++c->sent;
     wire_header_sealed(message, type, id, n + SEAL_MORE_BYTES);
-    store_le(message + WIRE_HEADER_BYTES, session->id, 8);
-    store_le(message + WIRE_HEADER_BYTES + 8, counter, 8);
+    le_store(message + WIRE_HEADER_BYTES, session->id, 8);
+    le_store(message + WIRE_HEADER_BYTES + 8, counter, 8);
     nonce_of(nonce, session->aead, counter);
     if (session->aead == AEAD_AES)
         crypto_aead_aes256gcm_encrypt_detached(text, tag, NULL, text, n, message, SEAL_HEAD_BYTES,
@@ -525,7 +525,7 @@ int seal_frame_session(const uint8_t *message, size_t n, uint64_t *session)
     struct wire_frame frame;
     if (wire_sealed_get(message, n, &frame) != SKEIN_OK || frame.body_bytes < SEAL_MORE_BYTES)
         return SKEIN_NOT_FOUND;
-    *session = load_le(frame.body, 8);
+    *session = le_load(frame.body, 8);
     return SKEIN_OK;
 }
 
@@ -539,7 +539,7 @@ static bool was_seen(const struct channel *c, uint64_t counter)
     return behind >= 64 || (c->window >> behind & 1) != 0;
 }
 
-static void mark_seen(struct channel *c, uint64_t counter)
+static void seen_mark(struct channel *c, uint64_t counter)
 {
     if (counter > c->newest) {
         uint64_t ahead = counter - c->newest;
@@ -560,9 +560,9 @@ int seal_frame_open(struct seal_session *session, enum seal_channel channel, uin
         return status;
     if (f.body_bytes < SEAL_MORE_BYTES)
         return SKEIN_TRUNCATED;
-    if (load_le(f.body, 8) != session->id)
+    if (le_load(f.body, 8) != session->id)
         return SKEIN_CORRUPT;
-    uint64_t counter = load_le(f.body + 8, 8);
+    uint64_t counter = le_load(f.body + 8, 8);
     if (was_seen(c, counter))
         return SKEIN_EXISTS;
     uint8_t *text = message + SEAL_HEAD_BYTES;
@@ -576,7 +576,7 @@ int seal_frame_open(struct seal_session *session, enum seal_channel channel, uin
                         text, NULL, text, len, tag, message, SEAL_HEAD_BYTES, nonce, c->in_key);
     if (bad != 0)
         return SKEIN_CORRUPT;
-    mark_seen(c, counter);
+    seen_mark(c, counter);
     f.body = text;
     f.body_bytes = (uint32_t)len;
     *frame = f;

@@ -10,7 +10,7 @@
 #include "checksum.h"
 #include "skein_check.h"
 
-static void store_le(uint8_t *to, uint64_t v, unsigned bytes)
+static void le_store(uint8_t *to, uint64_t v, unsigned bytes)
 {
     for (unsigned i = 0; i < bytes; i++)
         to[i] = (uint8_t)(v >> (8 * i));
@@ -18,25 +18,25 @@ static void store_le(uint8_t *to, uint64_t v, unsigned bytes)
 
 #define FLAG_SEALED 1u /* P-2 */
 
-static void store_header(uint8_t *to, uint8_t type, unsigned flags, uint64_t id, size_t bytes,
+static void header_store(uint8_t *to, uint8_t type, unsigned flags, uint64_t id, size_t bytes,
                          uint32_t checksum)
 {
-    store_le(to, WIRE_MAGIC, 4);
+    le_store(to, WIRE_MAGIC, 4);
     to[4] = WIRE_VERSION;
     to[5] = type;
-    store_le(to + 6, flags, 2);
-    store_le(to + 8, id, 8);
-    store_le(to + 16, bytes, 4);
-    store_le(to + 20, checksum, 4);
+    le_store(to + 6, flags, 2);
+    le_store(to + 8, id, 8);
+    le_store(to + 16, bytes, 4);
+    le_store(to + 20, checksum, 4);
 }
 
 void wire_frame_put(struct buf *b, uint8_t type, uint64_t id, const void *body, size_t body_bytes)
 {
     skein_check(body_bytes <= WIRE_DATA_MAX);
     uint8_t *to = buf_reserve(b, WIRE_HEADER_BYTES + body_bytes);
-    if (!to)
+    if (to == NULL)
         return;
-    store_header(to, type, 0, id, body_bytes, checksum32(body, body_bytes)); /* P-3 */
+    header_store(to, type, 0, id, body_bytes, checksum32(body, body_bytes)); /* P-3 */
     b->len += WIRE_HEADER_BYTES;
     buf_put(b, body, body_bytes);
 }
@@ -44,14 +44,14 @@ void wire_frame_put(struct buf *b, uint8_t type, uint64_t id, const void *body, 
 void wire_frame_seal(uint8_t *message, uint8_t type, uint64_t id, size_t body_bytes)
 {
     skein_check(body_bytes <= WIRE_DATA_MAX);
-    store_header(message, type, 0, id, body_bytes,
+    header_store(message, type, 0, id, body_bytes,
                  checksum32(message + WIRE_HEADER_BYTES, body_bytes));
 }
 
 void wire_header_sealed(uint8_t *message, uint8_t type, uint64_t id, size_t body_bytes)
 {
     skein_check(body_bytes <= WIRE_DATA_MAX);
-    store_header(message, type, FLAG_SEALED, id, body_bytes, 0); /* P-3 */
+    header_store(message, type, FLAG_SEALED, id, body_bytes, 0); /* P-3 */
 }
 
 static int frame_get(const uint8_t *message, size_t n, unsigned want, struct wire_frame *frame)
@@ -95,20 +95,20 @@ int wire_sealed_get(const uint8_t *message, size_t n, struct wire_frame *frame)
 void wire_chunk_put(uint8_t out[WIRE_CHUNK_HEADER_BYTES], const struct wire_chunk *chunk)
 {
     memcpy(out, chunk->key.process.bytes, 16);
-    store_le(out + 16, chunk->key.epoch, 8);
-    store_le(out + 24, chunk->key.sequence, 8);
+    le_store(out + 16, chunk->key.epoch, 8);
+    le_store(out + 24, chunk->key.sequence, 8);
     memcpy(out + 32, chunk->capture.bytes, 16);
-    store_le(out + 48, chunk->index, 4);
-    store_le(out + 52, chunk->count, 4);
-    store_le(out + 56, chunk->partition_bytes, 8);
-    store_le(out + 64, chunk->partition_checksum, 8);
-    store_le(out + 72, chunk->bytes_len, 4);
+    le_store(out + 48, chunk->index, 4);
+    le_store(out + 52, chunk->count, 4);
+    le_store(out + 56, chunk->partition_bytes, 8);
+    le_store(out + 64, chunk->partition_checksum, 8);
+    le_store(out + 72, chunk->bytes_len, 4);
 }
 
-static void take_key(struct cursor *c, struct partition_key *key)
+static void key_take(struct cursor *c, struct partition_key *key)
 {
     const uint8_t *process = cursor_bytes(c, 16);
-    if (process)
+    if (process != NULL)
         memcpy(key->process.bytes, process, 16);
     key->epoch = cursor_u64(c);
     key->sequence = cursor_u64(c);
@@ -132,9 +132,9 @@ int wire_chunk_get(const uint8_t *body, size_t n, struct wire_chunk *chunk)
     struct cursor c;
     cursor_init(&c, body, n);
     struct wire_chunk out = {0};
-    take_key(&c, &out.key);
+    key_take(&c, &out.key);
     const uint8_t *capture = cursor_bytes(&c, 16);
-    if (capture)
+    if (capture != NULL)
         memcpy(out.capture.bytes, capture, 16);
     out.index = cursor_u32(&c);
     out.count = cursor_u32(&c);
@@ -165,7 +165,7 @@ int wire_ack_get(const uint8_t *body, size_t n, struct wire_ack *ack)
     struct cursor c;
     cursor_init(&c, body, n);
     struct wire_ack out = {0};
-    take_key(&c, &out.key);
+    key_take(&c, &out.key);
     out.status = cursor_u8(&c);
     out.retry_ms = cursor_u32(&c);
     out.have = cursor_u32(&c);
