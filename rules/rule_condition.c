@@ -17,7 +17,7 @@
 
 /* ---- patterns ---- */
 
-static void read_match(struct json_reader *r, const cJSON *object, const char *path,
+static void match_read(struct json_reader *r, const cJSON *object, const char *path,
                        struct rule_spec *spec)
 {
     char words[128], why[256];
@@ -38,7 +38,7 @@ bool rule_spec_matches(const struct rule_spec *spec, const char *text)
 
 /* ---- what the events of a process show ---- */
 
-static void read_name(struct json_reader *r, const cJSON *object, const char *path, const char *key,
+static void name_read(struct json_reader *r, const cJSON *object, const char *path, const char *key,
                       struct rule_spec *spec)
 {
     char why[128];
@@ -49,7 +49,7 @@ static void read_name(struct json_reader *r, const cJSON *object, const char *pa
     rule_spec_fail(r, why);
 }
 
-static void read_count(struct json_reader *r, const cJSON *object, const char *path,
+static void count_read(struct json_reader *r, const cJSON *object, const char *path,
                        struct rule_spec *spec)
 {
     spec->event.count = json_u64(r, object, path, "count", JSON_OPTIONAL, 1, 1, COUNT_MAX);
@@ -57,17 +57,17 @@ static void read_count(struct json_reader *r, const cJSON *object, const char *p
         json_u64(r, object, path, "window_ms", JSON_OPTIONAL, 60000, 1, RULE_DAY_MS);
 }
 
-static void read_latency(struct json_reader *r, const cJSON *object, const char *path,
+static void latency_read(struct json_reader *r, const cJSON *object, const char *path,
                          struct rule_spec *spec)
 {
-    read_name(r, object, path, "region", spec);
+    name_read(r, object, path, "region", spec);
     spec->event.over_us =
         json_u64(r, object, path, "over_us", JSON_REQUIRED, 1, 1, RULE_DAY_MS * 1000);
-    read_count(r, object, path, spec);
+    count_read(r, object, path, spec);
 }
 
 /* Which of a NULL-terminated list of words; `otherwise` where it is absent. */
-static unsigned read_word(struct json_reader *r, const cJSON *object, const char *path,
+static unsigned word_read(struct json_reader *r, const cJSON *object, const char *path,
                           const char *key, const char *const *words, const char *otherwise)
 {
     char why[128];
@@ -81,19 +81,19 @@ static unsigned read_word(struct json_reader *r, const cJSON *object, const char
     return 0;
 }
 
-static void read_log(struct json_reader *r, const cJSON *object, const char *path,
+static void log_read(struct json_reader *r, const cJSON *object, const char *path,
                      struct rule_spec *spec)
 {
     static const char *const levels[] = {"debug", "info", "warn", "error", NULL};
-    spec->event.level = read_word(r, object, path, "level", levels, "warn");
-    read_match(r, object, path, spec);
-    read_count(r, object, path, spec);
+    spec->event.level = word_read(r, object, path, "level", levels, "warn");
+    match_read(r, object, path, spec);
+    count_read(r, object, path, spec);
 }
 
-static void read_counter(struct json_reader *r, const cJSON *object, const char *path,
+static void counter_read(struct json_reader *r, const cJSON *object, const char *path,
                          struct rule_spec *spec)
 {
-    read_name(r, object, path, "name", spec);
+    name_read(r, object, path, "name", spec);
     const cJSON *above = cJSON_GetObjectItemCaseSensitive(object, "above");
     const cJSON *below = cJSON_GetObjectItemCaseSensitive(object, "below");
     const cJSON *bound = above != NULL ? above : below;
@@ -104,10 +104,10 @@ static void read_counter(struct json_reader *r, const cJSON *object, const char 
     }
     spec->event.below = below != NULL;
     spec->event.bound = bound->valuedouble;
-    read_count(r, object, path, spec);
+    count_read(r, object, path, spec);
 }
 
-static void read_crash(struct json_reader *r, const cJSON *object, const char *path,
+static void crash_read(struct json_reader *r, const cJSON *object, const char *path,
                        struct rule_spec *spec)
 {
     spec->exits = json_bool(r, object, path, "exit", true);
@@ -115,25 +115,25 @@ static void read_crash(struct json_reader *r, const cJSON *object, const char *p
 
 /* ---- what the system shows ---- */
 
-static void read_of(struct json_reader *r, const cJSON *object, const char *path,
+static void of_read(struct json_reader *r, const cJSON *object, const char *path,
                     const char *otherwise, struct rule_spec *spec)
 {
     static const char *const words[] = {"process", "host", NULL};
-    spec->system.host = read_word(r, object, path, "of", words, otherwise) == 1;
+    spec->system.host = word_read(r, object, path, "of", words, otherwise) == 1;
     spec->system.for_ms = json_u64(r, object, path, "for_ms", JSON_OPTIONAL, 10000, 0, RULE_DAY_MS);
 }
 
-static void read_cpu(struct json_reader *r, const cJSON *object, const char *path,
+static void cpu_read(struct json_reader *r, const cJSON *object, const char *path,
                      struct rule_spec *spec)
 {
-    read_of(r, object, path, "process", spec);
+    of_read(r, object, path, "process", spec);
     spec->system.above = json_u64(r, object, path, "above_percent", JSON_REQUIRED, 1, 1, 1000000);
 }
 
-static void read_memory(struct json_reader *r, const cJSON *object, const char *path,
+static void memory_read(struct json_reader *r, const cJSON *object, const char *path,
                         struct rule_spec *spec)
 {
-    read_of(r, object, path, "process", spec);
+    of_read(r, object, path, "process", spec);
     bool bytes = cJSON_HasObjectItem(object, "above_bytes");
     if (bytes == (bool)cJSON_HasObjectItem(object, "above_percent")) {
         rule_spec_fail(r, "when.memory: must hold one of above_bytes, above_percent");
@@ -145,14 +145,14 @@ static void read_memory(struct json_reader *r, const cJSON *object, const char *
               : json_u64(r, object, path, "above_percent", JSON_REQUIRED, 1, 1, 100);
 }
 
-static void read_pressure(struct json_reader *r, const cJSON *object, const char *path,
+static void pressure_read(struct json_reader *r, const cJSON *object, const char *path,
                           struct rule_spec *spec)
 {
     static const char *const resources[] = {"cpu", "memory", "io", NULL};
     static const char *const kinds[] = {"some", "full", NULL};
-    read_of(r, object, path, "host", spec);
-    spec->system.resource = resources[read_word(r, object, path, "resource", resources, NULL)];
-    spec->system.full = read_word(r, object, path, "kind", kinds, "some") == 1;
+    of_read(r, object, path, "host", spec);
+    spec->system.resource = resources[word_read(r, object, path, "resource", resources, NULL)];
+    spec->system.full = word_read(r, object, path, "kind", kinds, "some") == 1;
     spec->system.above = json_u64(r, object, path, "above_percent", JSON_REQUIRED, 1, 1, 100);
 }
 
@@ -161,14 +161,14 @@ void rule_condition_read(struct json_reader *r, const cJSON *object, struct rule
     static const struct {
         const char *path;
         void (*read)(struct json_reader *, const cJSON *, const char *, struct rule_spec *);
-    } rows[] = {[RULE_LATENCY] = {"when.latency", read_latency},
-                [RULE_LOG] = {"when.log", read_log},
-                [RULE_COUNTER] = {"when.counter", read_counter},
-                [RULE_CPU] = {"when.cpu", read_cpu},
-                [RULE_MEMORY] = {"when.memory", read_memory},
-                [RULE_PRESSURE] = {"when.pressure", read_pressure},
-                [RULE_CRASH] = {"when.crash", read_crash},
-                [RULE_APPLICATION] = {"when.application", read_match}};
+    } rows[] = {[RULE_LATENCY] = {"when.latency", latency_read},
+                [RULE_LOG] = {"when.log", log_read},
+                [RULE_COUNTER] = {"when.counter", counter_read},
+                [RULE_CPU] = {"when.cpu", cpu_read},
+                [RULE_MEMORY] = {"when.memory", memory_read},
+                [RULE_PRESSURE] = {"when.pressure", pressure_read},
+                [RULE_CRASH] = {"when.crash", crash_read},
+                [RULE_APPLICATION] = {"when.application", match_read}};
     if ((size_t)spec->when < sizeof rows / sizeof rows[0] && rows[spec->when].read != NULL)
         rows[spec->when].read(r, object, rows[spec->when].path, spec);
 }

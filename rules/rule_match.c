@@ -5,6 +5,7 @@
  */
 #include "rule_match.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ void scan_window_fini(struct scan_window *window)
 
 /* The oldest of the last `count`: the place that is used next. Events of different looks may be a
  * little out of order, which is no reason to count them apart. */
-static bool close_together(const struct scan_window *window, uint64_t until_ns, uint64_t window_ns)
+static bool spans_are_close(const struct scan_window *window, uint64_t until_ns, uint64_t window_ns)
 {
     uint64_t oldest = window->times_ns[window->next];
     return window->held == window->count && (oldest >= until_ns || until_ns - oldest <= window_ns);
@@ -39,7 +40,7 @@ bool scan_window_add(struct scan_window *window, uint64_t at_ns, uint64_t window
     window->next = (window->next + 1) % window->count;
     window->held += window->held < window->count;
     window->fresh += window->fresh < window->count;
-    if (window->fresh < window->count || !close_together(window, at_ns, window_ns))
+    if (window->fresh < window->count || !spans_are_close(window, at_ns, window_ns))
         return false;
     window->fresh = 0;
     return true;
@@ -47,7 +48,7 @@ bool scan_window_add(struct scan_window *window, uint64_t at_ns, uint64_t window
 
 bool scan_window_holds(const struct scan_window *window, uint64_t now_ns, uint64_t window_ns)
 {
-    return close_together(window, now_ns, window_ns);
+    return spans_are_close(window, now_ns, window_ns);
 }
 
 int scan_hit_compare(const void *left, const void *right)
@@ -135,8 +136,8 @@ void scan_reason(const struct rule_spec *spec, const struct scan_hit *hit, char 
                  size_t out_bytes)
 {
     if (spec->event.count > 1)
-        snprintf(out, out_bytes, "%s, %llu times in %llu ms", hit->reason,
-                 (unsigned long long)spec->event.count, (unsigned long long)spec->event.window_ms);
+        snprintf(out, out_bytes, "%s, %" PRIu64 " times in %" PRIu64 " ms", hit->reason,
+                 spec->event.count, spec->event.window_ms);
     else
         snprintf(out, out_bytes, "%s", hit->reason);
 }

@@ -35,7 +35,7 @@ char *rule_spec_copy(struct json_reader *r, const char *text)
     return out;
 }
 
-static void read_exec(struct json_reader *r, const cJSON *exec, struct rule_spec *spec)
+static void exec_read(struct json_reader *r, const cJSON *exec, struct rule_spec *spec)
 {
     static const char path[] = "when.health.exec";
     spec->kind = CHECK_EXEC;
@@ -69,7 +69,7 @@ static void read_exec(struct json_reader *r, const cJSON *exec, struct rule_spec
 }
 
 /* One row for each kind that is an object with one text. */
-static void read_target(struct json_reader *r, const cJSON *object, enum check_kind kind,
+static void target_read(struct json_reader *r, const cJSON *object, enum check_kind kind,
                         struct rule_spec *spec)
 {
     static const struct {
@@ -87,7 +87,7 @@ static void read_target(struct json_reader *r, const cJSON *object, enum check_k
         rule_spec_fail(r, "when.health.http.url: must begin with http:// or https://");
 }
 
-static void read_heartbeat(struct json_reader *r, const cJSON *object, struct rule_spec *spec)
+static void heartbeat_read(struct json_reader *r, const cJSON *object, struct rule_spec *spec)
 {
     spec->kind = CHECK_HEARTBEAT;
     spec->silent_ms =
@@ -95,7 +95,7 @@ static void read_heartbeat(struct json_reader *r, const cJSON *object, struct ru
 }
 
 /* A heartbeat is a process's own word. */
-static void read_per(struct json_reader *r, const cJSON *health, struct rule_spec *spec)
+static void per_field_read(struct json_reader *r, const cJSON *health, struct rule_spec *spec)
 {
     const char *process = "process", *service = "service";
     const char *otherwise = spec->kind == CHECK_HEARTBEAT ? process : service;
@@ -107,7 +107,7 @@ static void read_per(struct json_reader *r, const cJSON *health, struct rule_spe
         rule_spec_fail(r, "when.health.per: a heartbeat is a process's own");
 }
 
-static void read_health(struct json_reader *r, const cJSON *health, struct rule_spec *spec)
+static void health_read(struct json_reader *r, const cJSON *health, struct rule_spec *spec)
 {
     static const char path[] = "when.health";
     static const char *const names[] = {[CHECK_EXEC] = "exec",
@@ -126,18 +126,18 @@ static void read_health(struct json_reader *r, const cJSON *health, struct rule_
         if (found++ > 0)
             break;
         if (kind == CHECK_EXEC)
-            read_exec(r, object, spec);
+            exec_read(r, object, spec);
         else if (kind == CHECK_HEARTBEAT)
-            read_heartbeat(r, object, spec);
+            heartbeat_read(r, object, spec);
         else
-            read_target(r, object, kind, spec);
+            target_read(r, object, kind, spec);
     }
     if (found != 1)
         rule_spec_fail(r, "when.health: must hold one of exec, http, tcp, unix, heartbeat");
-    read_per(r, health, spec);
+    per_field_read(r, health, spec);
 }
 
-static void read_when(struct json_reader *r, const cJSON *when, struct rule_spec *spec)
+static void when_read(struct json_reader *r, const cJSON *when, struct rule_spec *spec)
 {
     unsigned found = 0;
     for (unsigned i = RULE_HEALTH; i <= RULE_WEBHOOK; i++) {
@@ -146,7 +146,7 @@ static void read_when(struct json_reader *r, const cJSON *when, struct rule_spec
             continue;
         spec->when = i;
         if (i == RULE_HEALTH)
-            read_health(r, object, spec);
+            health_read(r, object, spec);
         else if (i < RULE_SCHEDULE)
             rule_condition_read(r, object, spec);
     }
@@ -156,7 +156,7 @@ static void read_when(struct json_reader *r, const cJSON *when, struct rule_spec
         rule_spec_fail(r, "when: must hold exactly one condition");
 }
 
-static void read_rule(struct json_reader *r, const cJSON *rule, struct rule_spec *spec)
+static void rule_read(struct json_reader *r, const cJSON *rule, struct rule_spec *spec)
 {
     spec->name =
         rule_spec_copy(r, json_str(r, rule, "", "name", JSON_REQUIRED, NULL, RULE_NAME_MAX));
@@ -165,7 +165,7 @@ static void read_rule(struct json_reader *r, const cJSON *rule, struct rule_spec
     spec->enabled = json_bool(r, rule, "", "enabled", true);
     const cJSON *when = json_object(r, rule, "", "when", JSON_REQUIRED);
     if (when != NULL)
-        read_when(r, when, spec);
+        when_read(r, when, spec);
     const cJSON *capture = json_object(r, rule, "", "capture", JSON_OPTIONAL);
     spec->pre_ms = capture == NULL
                        ? 10000
@@ -191,7 +191,7 @@ int rule_spec_new(const cJSON *rule, struct rule_spec **out, char *error, size_t
     }
     struct json_reader r = {.error = ""};
     if (cJSON_IsObject(rule))
-        read_rule(&r, rule, spec);
+        rule_read(&r, rule, spec);
     else
         rule_spec_fail(&r, "a rule must be an object");
     char why[160] = "";
