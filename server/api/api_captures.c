@@ -504,7 +504,7 @@ static int groups_take(void *context, const struct catalog_capture *row)
 }
 
 /* What an export shows: the groups that are asked for, else those that the capture names. */
-static bool query_groups(struct api_services *api, struct http_exchange *x,
+static bool groups_query(struct api_services *api, struct http_exchange *x,
                          const struct api_captures *of, struct trace_stream_query *query)
 {
     const char *text = http_query(x, "groups");
@@ -556,7 +556,7 @@ void api_captures_trace(void *context, struct http_exchange *x)
     if (!api_captures_of(api, x, &of))
         return;
     query.process = one_process ? &process : NULL;
-    if (query_groups(api, x, &of, &query))
+    if (groups_query(api, x, &of, &query))
         reply_trace(api, x, &of, &query);
     api_captures_fini(&of);
 }

@@ -104,7 +104,7 @@ static void damage_take(struct capture_engine *e, const struct damage *damage) C
     log_error("store", "a stored partition is damaged and is not served", "partition", key,
               "segment", log_fmt("%" PRIu64, damage->place.segment), "offset",
               log_fmt("%" PRIu64, damage->place.offset), NULL);
-    save_mark(&e->damages.items[e->damages.count - 1].save);
+    saving_mark(&e->damages.items[e->damages.count - 1].save);
     control_mark_dirty(e->control);
     if (capture_owners(e, &damage->key, &captures) != SKEIN_OK)
         log_warn("store", "captures that have a damaged partition are not known", NULL);
@@ -137,7 +137,7 @@ int capture_save_damages(struct capture_engine *e)
         status = catalog_drop_damage(e->catalog, &e->mended.items[i].key);
     for (size_t i = 0; status == SKEIN_OK && i < e->damages.count; i++) {
         struct damage *damage = &e->damages.items[i];
-        if (save_take(&damage->save))
+        if (saving_take(&damage->save))
             status = catalog_add_damage(e->catalog, &damage->key, damage->from_ns, damage->to_ns);
     }
     return status;
@@ -147,7 +147,7 @@ void capture_saved_damages(struct capture_engine *e, bool ok)
 {
     control_assert_locked(e->control);
     for (size_t i = 0; i < e->damages.count; i++)
-        save_end(&e->damages.items[i].save, ok);
+        saving_end(&e->damages.items[i].save, ok);
     if (ok)
         e->mended.count = 0; /* nothing is added after the start */
 }

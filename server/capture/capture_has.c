@@ -100,7 +100,7 @@ static int sent_take(struct capture_engine *e, struct capture *c, const struct i
     bool takes = t != NULL && !capture_is_leaving(e, &entry->key);
     int added = takes ? target_take_sent(t, &entry->key, entry->to_ns) : 0;
     if (added == 1 && !partition_ranges_have(saved, &entry->key)) {
-        save_mark(&t->list_save);
+        saving_mark(&t->list_save);
         target_touch(e, c, t);
     }
     return added < 0 ? added : SKEIN_OK;

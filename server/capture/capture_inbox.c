@@ -99,7 +99,7 @@ static void sent_note(struct capture_engine *e, struct capture *c, struct captur
         inbox_look_again(e, "out of memory");
     if (added != 1)
         return;
-    save_mark(&t->list_save);
+    saving_mark(&t->list_save);
     target_touch(e, c, t);
 }
 

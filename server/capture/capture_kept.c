@@ -284,7 +284,7 @@ int capture_save_deletions(struct capture_engine *e)
     int status = SKEIN_OK;
     size_t at = 0;
     for (struct deletion *d = e->deletions; d != NULL && status == SKEIN_OK; d = d->next) {
-        if (!save_take(&d->save))
+        if (!saving_take(&d->save))
             continue;
         if (d->evicted)
             status = catalog_keep_ledgers(e->catalog, &d->id, d->at_ns);
@@ -292,13 +292,13 @@ int capture_save_deletions(struct capture_engine *e)
             status = catalog_delete_capture(e->catalog, &d->id, d->at_ns);
     }
     for (struct purge *p; status == SKEIN_OK && (p = idmap_next(&e->purge, &at)) != NULL;)
-        if (save_take(&p->save))
+        if (saving_take(&p->save))
             status = catalog_set_purged(e->catalog, &p->id);
     return status;
 }
 
 /* Whose partitions are gone, and this is saved. */
-static struct purge *next_purged(struct capture_engine *e)
+static struct purge *purged_next(struct capture_engine *e)
 {
     size_t at = 0;
     struct purge *p;
@@ -310,8 +310,8 @@ static struct purge *next_purged(struct capture_engine *e)
 void capture_saved_deletions(struct capture_engine *e, bool ok)
 {
     control_assert_locked(e->control);
-    for (struct purge *p; (p = next_purged(e)) != NULL;) {
-        save_end(&p->save, ok);
+    for (struct purge *p; (p = purged_next(e)) != NULL;) {
+        saving_end(&p->save, ok);
         if (ok && !p->again)
             free(idmap_remove(&e->purge, p->id.bytes));
     }
@@ -320,7 +320,7 @@ void capture_saved_deletions(struct capture_engine *e, bool ok)
             d->done = true;
             capture_purge_soon(e, &d->id);
         }
-        save_end(&d->save, ok);
+        saving_end(&d->save, ok);
         if (d->done && !d->awaited) {
             *at = d->next;
             free(d);
@@ -334,7 +334,7 @@ static void deletion_begin(struct capture_engine *e, struct deletion *d) CONTROL
 {
     d->next = e->deletions;
     e->deletions = d;
-    save_mark(&d->save);
+    saving_mark(&d->save);
     control_mark_dirty(e->control);
 }
 
@@ -373,7 +373,7 @@ static int kept_purge(struct capture_engine *e, const struct capture_id *id)
     control_lock(e->control);
     struct purge *p = idmap_get(&e->purge, id->bytes);
     if (p != NULL) { /* or another thread has done it */
-        save_mark(&p->save);
+        saving_mark(&p->save);
         control_mark_dirty(e->control);
         status = control_save(e->control);
     }

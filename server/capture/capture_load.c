@@ -364,7 +364,7 @@ static int target_save(struct capture_engine *e, struct capture *c, struct captu
         status = catalog_put_target(e->catalog, &row);
     if (status == SKEIN_OK)
         status = ledger_save(e, c, t);
-    if (status == SKEIN_OK && save_take(&t->list_save))
+    if (status == SKEIN_OK && saving_take(&t->list_save))
         status = ranges_save(e, c, t);
     buf_fini(&report);
     buf_fini(&times);
@@ -430,7 +430,7 @@ static int loaded_capture_save(struct capture_engine *e, struct capture *c)
     }
     for (struct capture_target *t = c->dirty_targets; t != NULL && status == SKEIN_OK;
          t = t->next_dirty) {
-        (void)save_take(&t->save);
+        (void)saving_take(&t->save);
         status = target_save(e, c, t);
     }
     return status;
@@ -442,7 +442,7 @@ int capture_save(struct capture_engine *e)
     size_t at = 0;
     int status = SKEIN_OK;
     for (struct capture *c; status == SKEIN_OK && (c = idmap_next(&e->loaded, &at)) != NULL;)
-        if (!capture_is_going(e, &c->id, true) && save_take(&c->save))
+        if (!capture_is_going(e, &c->id, true) && saving_take(&c->save))
             status = loaded_capture_save(e, c);
     for (const struct once *once = e->onces; status == SKEIN_OK && once != NULL; once = once->next)
         status = catalog_put_once(e->catalog, once->row, once->row->at_ns - CAPTURE_ONCE_NS);
@@ -458,13 +458,13 @@ static void capture_save_end(struct capture *c, bool ok)
         c->behind -= c->behind_taken;
         c->listed_ns = clock_monotonic_ns();
     }
-    save_end(&c->row_save, ok);
-    save_end(&c->save, ok);
+    saving_end(&c->row_save, ok);
+    saving_end(&c->save, ok);
     for (struct capture_target **at = &c->dirty_targets, *t; (t = *at) != NULL;) {
         if (ok && (t->save & SAVE_TAKEN) != 0)
             t->rows_saved = t->rows_put;
-        save_end(&t->list_save, ok);
-        save_end(&t->save, ok);
+        saving_end(&t->list_save, ok);
+        saving_end(&t->save, ok);
         if (t->save == SAVE_NOTHING)
             *at = t->next_dirty;
         else

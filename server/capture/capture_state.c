@@ -114,7 +114,7 @@ void capture_assert(const struct capture *c)
 
 static void rows_touch(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
 {
-    save_mark(&c->save);
+    saving_mark(&c->save);
     c->touched_ns = clock_monotonic_ns();
     control_mark_dirty(e->control);
 }
@@ -122,7 +122,7 @@ static void rows_touch(struct capture_engine *e, struct capture *c) CONTROL_LOCK
 void capture_touch(struct capture_engine *e, struct capture *c)
 {
     control_assert_locked(e->control);
-    save_mark(&c->row_save);
+    saving_mark(&c->row_save);
     rows_touch(e, c);
 }
 
@@ -134,7 +134,7 @@ void target_touch(struct capture_engine *e, struct capture *c, struct capture_ta
         c->dirty_targets = t;
     }
     c->behind += (t->save & SAVE_CHANGED) == 0;
-    save_mark(&t->save);
+    saving_mark(&t->save);
     rows_touch(e, c);
 }
 
@@ -480,7 +480,7 @@ int target_take_facts(struct capture_engine *e, struct capture *c, struct captur
     if (!facts_grow(&t->facts, &facts))
         stored_uncount(t);
     if (!lists_same(&t->facts, &facts))
-        save_mark(&t->list_save);
+        saving_mark(&t->list_save);
     cJSON_Delete(t->report);
     report_target_fini(&t->facts);
     t->report = json;
@@ -519,7 +519,7 @@ void target_check_stored(struct capture_engine *e, struct capture *c, struct cap
         return;
     unlisted_describe(e, t);
     if (t->sent.count > 0)
-        save_mark(&t->list_save); /* its agent has said what it has */
+        saving_mark(&t->list_save); /* its agent has said what it has */
     stored_set_fini(&t->sent);
     target_set(e, c, t, TARGET_COMPLETE, "");
     capture_settle(e, c);

@@ -111,7 +111,7 @@ bool control_has_saved(const struct control *c, uint64_t number)
     return number <= c->committed;
 }
 
-static void wait_for_save(struct control *c) CONTROL_LOCKED
+static void save_await(struct control *c) CONTROL_LOCKED
 {
     while (c->saving) {
         held_note(c, false);
@@ -127,7 +127,7 @@ void control_catch_up(struct control *c)
 }
 
 /* What is dirty, by the hooks. NULL and a status where it cannot be collected. */
-static struct db_batch *collect(struct control *c, int *status) CONTROL_LOCKED
+static struct db_batch *batch_collect(struct control *c, int *status) CONTROL_LOCKED
 {
     *status = catalog_begin(c->catalog);
     if (*status != SKEIN_OK)
@@ -140,7 +140,7 @@ static struct db_batch *collect(struct control *c, int *status) CONTROL_LOCKED
 }
 
 /* Without the lock, which the caller has before and after. */
-static int commit(struct control *c, struct db_batch *batch) CONTROL_LOCKED
+static int batch_commit(struct control *c, struct db_batch *batch) CONTROL_LOCKED
 {
     c->saving = true;
     pthread_mutex_lock(&c->committing);
@@ -157,7 +157,7 @@ int control_save(struct control *c)
 {
     control_assert_locked(c);
     const uint64_t mine = control_next_save(c);
-    wait_for_save(c);
+    save_await(c);
     if (control_has_saved(c, mine))
         return SKEIN_OK;
     const uint64_t number = ++c->begun;
@@ -167,9 +167,9 @@ int control_save(struct control *c)
     }
     int status;
     c->dirty = false;
-    struct db_batch *batch = collect(c, &status);
+    struct db_batch *batch = batch_collect(c, &status);
     if (batch != NULL)
-        status = commit(c, batch);
+        status = batch_commit(c, batch);
     db_batch_free(&batch);
     atomic_store_explicit(&c->last_save, status, memory_order_relaxed);
     c->hooks.saved(c->hooks.context, status == SKEIN_OK);

@@ -57,18 +57,18 @@ struct control_hooks {
 /* What is to be saved of a thing. It may change again while a commit has it; and what a commit has
  * is memory's alone until then: no row of it is looked at, and it is not dropped. */
 enum save_state { SAVE_NOTHING = 0, SAVE_CHANGED = 1, SAVE_TAKEN = 2, SAVE_CHANGED_AGAIN = 3 };
-static inline void save_mark(enum save_state *state)
+static inline void saving_mark(enum save_state *state)
 {
     *state = (enum save_state)(*state | SAVE_CHANGED);
 }
 /* For `save`: whether it is to be written. */
-static inline bool save_take(enum save_state *state)
+static inline bool saving_take(enum save_state *state)
 {
     *state = *state != SAVE_NOTHING ? SAVE_TAKEN : SAVE_NOTHING;
     return *state == SAVE_TAKEN;
 }
 /* For `saved`. */
-static inline void save_end(enum save_state *state, bool ok)
+static inline void saving_end(enum save_state *state, bool ok)
 {
     if (!ok && *state != SAVE_NOTHING)
         *state = SAVE_CHANGED;

@@ -15,8 +15,8 @@
 void fleet_process_changed(struct fleet *f, struct fleet_process *p)
 {
     control_assert_locked(f->control);
-    save_mark(&p->row_save);
-    save_mark(&f->rows_save);
+    saving_mark(&p->row_save);
+    saving_mark(&f->rows_save);
 }
 
 /* Out of memory, the row stays, and is forgotten by a later run. */
@@ -29,7 +29,7 @@ void fleet_process_forgotten(struct fleet *f, const struct fleet_process *p)
         return;
     f->forgotten = more;
     f->forgotten[f->forgotten_count++] = p->uid;
-    save_mark(&f->rows_save);
+    saving_mark(&f->rows_save);
 }
 
 static int kept_save(struct fleet *f, const struct fleet_process *p)
@@ -52,13 +52,13 @@ int fleet_save_processes(struct fleet *f)
     control_assert_locked(f->control);
     int status = SKEIN_OK;
     size_t at = 0;
-    if (!save_take(&f->rows_save))
+    if (!saving_take(&f->rows_save))
         return SKEIN_OK;
     f->forgotten_taken = f->forgotten_count;
     for (size_t i = 0; i < f->forgotten_count && status == SKEIN_OK; i++)
         status = catalog_delete_process(f->catalog, &f->forgotten[i]);
     for (struct fleet_process *p; status == SKEIN_OK && (p = fleet_process_next(f, &at)) != NULL;)
-        status = save_take(&p->row_save) ? kept_save(f, p) : SKEIN_OK;
+        status = saving_take(&p->row_save) ? kept_save(f, p) : SKEIN_OK;
     return status;
 }
 
@@ -69,8 +69,8 @@ void fleet_saved_processes(struct fleet *f, bool ok)
     if (f->rows_save == SAVE_NOTHING)
         return;
     for (struct fleet_process *p; (p = fleet_process_next(f, &at)) != NULL;)
-        save_end(&p->row_save, ok);
-    save_end(&f->rows_save, ok);
+        saving_end(&p->row_save, ok);
+    saving_end(&f->rows_save, ok);
     if (ok && f->forgotten_taken > 0) {
         f->forgotten_count -= f->forgotten_taken;
         memmove(f->forgotten, f->forgotten + f->forgotten_taken,

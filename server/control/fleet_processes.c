@@ -108,11 +108,11 @@ int fleet_save_losses(struct fleet *f)
                                           .service = p->service,
                                           .labels = p->labels,
                                           .exe = p->exe};
-        if (save_take(&p->loss_save))
+        if (saving_take(&p->loss_save))
             status =
                 catalog_put_ring_lost(f->catalog, &account, p->events_lost, clock_realtime_ns());
     }
-    (void)save_take(&f->losses_save);
+    (void)saving_take(&f->losses_save);
     return status;
 }
 
@@ -123,8 +123,8 @@ void fleet_saved_losses(struct fleet *f, bool ok)
     if (f->losses_save == SAVE_NOTHING)
         return;
     for (struct fleet_process *p; (p = fleet_process_next(f, &at)) != NULL;)
-        save_end(&p->loss_save, ok);
-    save_end(&f->losses_save, ok);
+        saving_end(&p->loss_save, ok);
+    saving_end(&f->losses_save, ok);
 }
 
 /* ---- lists ---- */
@@ -217,8 +217,8 @@ static void lost_take(struct fleet *f, struct fleet_process *p,
         return;
     }
     if (in->events_lost > p->events_lost) {
-        save_mark(&p->loss_save);
-        save_mark(&f->losses_save);
+        saving_mark(&p->loss_save);
+        saving_mark(&f->losses_save);
         control_mark_dirty(f->control);
     }
     p->events_lost = in->events_lost;

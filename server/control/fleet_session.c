@@ -92,7 +92,7 @@ int fleet_save_agents(struct fleet *f)
     if (saved != SKEIN_OK)
         return saved;
     for (struct fleet_agent *a = f->dirty_agents; a != NULL; a = a->next_dirty) {
-        (void)save_take(&a->save);
+        (void)saving_take(&a->save);
         struct catalog_agent row = {a->id,   a->epoch,   a->last_seen_ns, a->clock_offset_ns,
                                     a->host, a->version, a->labels};
         int status = catalog_put_agent(f->catalog, &row);
@@ -118,7 +118,7 @@ void fleet_saved_agents(struct fleet *f, bool ok)
     for (struct fleet_agent **at = &f->dirty_agents, *a; (a = *at) != NULL;) {
         if (ok && (a->save & SAVE_TAKEN) != 0)
             a->saved_ns = clock_monotonic_ns();
-        save_end(&a->save, ok);
+        saving_end(&a->save, ok);
         if (a->save == SAVE_NOTHING)
             *at = a->next_dirty;
         else
@@ -157,7 +157,7 @@ static void session_save_soon(struct fleet *f, struct fleet_agent *agent) CONTRO
         agent->next_dirty = f->dirty_agents;
         f->dirty_agents = agent;
     }
-    save_mark(&agent->save);
+    saving_mark(&agent->save);
     control_mark_dirty(f->control);
 }
 

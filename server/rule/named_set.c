@@ -126,7 +126,7 @@ struct named_item *named_set_load(struct named_set *set, const char *name, const
 void named_set_mark(struct named_set *set, struct named_item *item)
 {
     control_assert_locked(set->control);
-    save_mark(&item->save);
+    saving_mark(&item->save);
     control_mark_dirty(set->control);
 }
 
@@ -148,7 +148,7 @@ int named_set_save(struct named_set *set)
     control_assert_locked(set->control);
     int status = SKEIN_OK;
     for (struct named_item *item = set->list; status == SKEIN_OK && item != NULL; item = item->next)
-        if (save_take(&item->save))
+        if (saving_take(&item->save))
             status = item_save(set, item);
     if (set->put == NULL && set->deleted == NULL)
         return status;
@@ -165,7 +165,7 @@ void named_set_saved(struct named_set *set, bool ok)
 {
     control_assert_locked(set->control);
     for (struct named_item *item = set->list; item != NULL; item = item->next)
-        save_end(&item->save, ok);
+        saving_end(&item->save, ok);
 }
 
 /* Saves the change with its generation; the set is still as it was. */

@@ -198,7 +198,7 @@ bool notify_add(struct notify *n, const char *rule, const char *event, const cha
         if (r->pending == NOTIFY_PENDING_MAX)
             notice_drop_first(n, r);
         notice->turn = n->turn++;
-        save_mark(&notice->save);
+        saving_mark(&notice->save);
         notify_append(r, notice);
     }
     pthread_mutex_unlock(&n->lock);
@@ -214,7 +214,7 @@ int notify_save(struct notify *n)
     for (struct receiver *r = n->receivers; r != NULL; r = r->next)
         for (struct notice *p = r->first; status == SKEIN_OK && p != NULL; p = p->next) {
             struct catalog_notice row = {p->turn, p->created_ns, p->id, r->rule, p->body};
-            if (save_take(&p->save))
+            if (saving_take(&p->save))
                 status = catalog_put_notice(n->catalog, &row);
         }
     pthread_mutex_unlock(&n->lock);
@@ -226,7 +226,7 @@ void notify_saved(struct notify *n, bool ok)
     pthread_mutex_lock(&n->lock);
     for (struct receiver *r = n->receivers; r != NULL; r = r->next)
         for (struct notice *p = r->first; p != NULL; p = p->next)
-            save_end(&p->save, ok);
+            saving_end(&p->save, ok);
     pthread_cond_signal(&n->changed);
     pthread_mutex_unlock(&n->lock);
 }

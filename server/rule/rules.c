@@ -163,7 +163,7 @@ static int rule_save(void *context, struct named_item *item, const char *json)
     for (struct rule_process *p;
          status == SKEIN_OK && (p = idmap_next(&rule->processes, &at)) != NULL;) {
         struct catalog_firing firing = {item->name, p->process, p->granted_ns};
-        if (save_take(&p->save))
+        if (saving_take(&p->save))
             status = catalog_put_firing(r->catalog, &firing);
     }
     return status;
@@ -270,7 +270,7 @@ void rules_free(struct rules **rules)
 int rules_save(struct rules *r)
 {
     control_assert_locked(r->control);
-    (void)save_take(&r->sweep);
+    (void)saving_take(&r->sweep);
     int status = named_set_save(&r->set);
     if (status == SKEIN_OK)
         status = rules_history_save(r);
@@ -284,7 +284,7 @@ int rules_save(struct rules *r)
 void rules_saved(struct rules *r, bool ok)
 {
     control_assert_locked(r->control);
-    save_end(&r->sweep, ok);
+    saving_end(&r->sweep, ok);
     rules_history_saved(r, ok);
     if (r->notify != NULL)
         notify_saved(r->notify, ok);
@@ -293,7 +293,7 @@ void rules_saved(struct rules *r, bool ok)
         if (rule->item.save == SAVE_NOTHING)
             continue;
         for (struct rule_process *p; (p = idmap_next(&rule->processes, &at)) != NULL;)
-            save_end(&p->save, ok);
+            saving_end(&p->save, ok);
     }
     named_set_saved(&r->set, ok);
 }

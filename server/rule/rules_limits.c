@@ -31,7 +31,7 @@ void rule_note_held(struct rules *r, struct rule *rule, const struct process_uid
     rule->last_held_ns = at_ns;
     snprintf(rule->last_held_why, sizeof rule->last_held_why, "%s", why);
     rules_note(r, rule->item.name, "suppressed", why, at_ns, process, NULL);
-    save_mark(&rule->item.save);
+    saving_mark(&rule->item.save);
     control_mark_dirty(r->control);
 }
 
@@ -259,8 +259,8 @@ int rule_note_fired(struct rules *r, struct rule *rule, struct rule_process *p, 
         rule_recount(rule, &capture->incident);
     p->granted_ns = at_ns;
     p->capture = capture->id;
-    save_mark(&p->save);
-    save_mark(&rule->item.save);
+    saving_mark(&p->save);
+    saving_mark(&rule->item.save);
     control_mark_dirty(r->control);
     rule->fired++;
     if (begins) {
@@ -309,7 +309,7 @@ void rules_tick(struct rules *r, uint64_t now_ns)
     for (struct rule *rule = rules_first(r); rule != NULL; rule = rule_next(rule))
         rule_sweep(r, rule, now_ns);
     if (hourly) {
-        save_mark(&r->sweep);
+        saving_mark(&r->sweep);
         control_mark_dirty(r->control);
     }
 }
