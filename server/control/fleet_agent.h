@@ -50,7 +50,7 @@ struct fleet_agent {
     /* fleet.c's own */
     uint64_t heard_ns, saved_ns; /* monotonic */
     enum save_state save;        /* in the fleet's list of those to save */
-    bool forgetting;             /* its rows go with the next save */
+    unsigned forgetting;         /* who wants its rows to go with the next save */
     struct fleet_agent *next_dirty;
     struct transport_peer peer;
     int64_t offsets[FLEET_OFFSET_SAMPLES];

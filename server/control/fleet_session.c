@@ -101,8 +101,8 @@ int fleet_save_agents(struct fleet *f)
     }
     size_t at = 0;
     for (const struct fleet_agent *a; (a = fleet_agent_next(f, &at)) != NULL;) {
-        saved = a->forgetting ? catalog_delete_agent(f->catalog, a->id) : SKEIN_OK;
-        if (a->forgetting && saved == SKEIN_OK)
+        saved = a->forgetting > 0 ? catalog_delete_agent(f->catalog, a->id) : SKEIN_OK;
+        if (a->forgetting > 0 && saved == SKEIN_OK)
             saved = catalog_delete_processes_of(f->catalog, a->id);
         if (saved != SKEIN_OK)
             return saved;
@@ -427,13 +427,13 @@ int fleet_agent_forget(struct fleet *f, struct fleet_agent *agent)
     control_assert_locked(f->control);
     uint8_t key[16];
     const uint64_t id = agent->id;
-    agent->forgetting = true;
+    agent->forgetting++;
     control_mark_dirty(f->control);
     int status = control_save(f->control);
     agent = fleet_agent_find(f, id);
-    if (agent == NULL || !agent->forgetting)
+    if (agent == NULL || agent->forgetting == 0)
         return SKEIN_OK; /* somebody else was faster */
-    agent->forgetting = false;
+    agent->forgetting--;
     if (status != SKEIN_OK)
         return status;
     fleet_agent_end(f, agent);

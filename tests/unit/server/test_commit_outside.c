@@ -3,6 +3,7 @@
  * out that rests on what is not committed. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -19,7 +20,7 @@ int __wrap_catalog_commit(struct catalog *c, struct db_batch *batch);
 static pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed_ = PTHREAD_COND_INITIALIZER;
 static bool hangs_, fails_;
-static unsigned waiting_;
+static unsigned waiting_, failures_; /* the next so many fail, too */
 
 int __wrap_catalog_commit(struct catalog *c, struct db_batch *batch)
 {
@@ -29,7 +30,8 @@ int __wrap_catalog_commit(struct catalog *c, struct db_batch *batch)
     while (hangs_)
         pthread_cond_wait(&changed_, &lock_);
     waiting_--;
-    bool fails = fails_;
+    bool fails = fails_ || failures_ > 0;
+    failures_ -= failures_ > 0;
     pthread_mutex_unlock(&lock_);
     return fails ? SKEIN_IO : __real_catalog_commit(c, batch);
 }
@@ -39,6 +41,16 @@ static void disk_set(bool hangs, bool fails)
     pthread_mutex_lock(&lock_);
     hangs_ = hangs;
     fails_ = fails;
+    pthread_cond_broadcast(&changed_);
+    pthread_mutex_unlock(&lock_);
+}
+
+/* Lets the commit that hangs fail, and no later one. */
+static void disk_fail_once(void)
+{
+    pthread_mutex_lock(&lock_);
+    failures_ = 1;
+    hangs_ = false;
     pthread_cond_broadcast(&changed_);
     pthread_mutex_unlock(&lock_);
 }
@@ -90,15 +102,20 @@ static void save_all(const struct fixture *f)
     control_unlock(control);
 }
 
-static void ask_while_it_hangs(struct asker *a)
+static void ask_too(struct asker *a)
 {
     const struct timespec while_ = {.tv_nsec = 300000000};
-    save_all(a->f);
-    disk_set(true, false);
     ck_assert_int_eq(pthread_create(&a->thread, NULL, ask, a), 0);
     disk_await();
     nanosleep(&while_, NULL);
     ck_assert(!atomic_load(&a->answered));
+}
+
+static void ask_while_it_hangs(struct asker *a)
+{
+    save_all(a->f);
+    disk_set(true, false);
+    ask_too(a);
 }
 
 static void let_go(struct asker *a)
@@ -216,6 +233,27 @@ START_TEST(what_cannot_be_committed_did_not_happen)
 }
 END_TEST
 
+/* ---- two at once ---- */
+
+START_TEST(who_asks_again_to_forget_an_agent_is_not_told_so_before)
+{
+    struct fixture f;
+    static const char path[] = "/api/v1/agents/0000000000000007";
+    struct asker first = {.f = &f, .method = "DELETE", .path = path};
+    struct asker second = {.f = &f, .method = "DELETE", .path = path};
+    fixture_start(&f);
+    ask_while_it_hangs(&first);
+    ask_too(&second);
+    disk_fail_once();
+    pthread_join(first.thread, NULL);
+    pthread_join(second.thread, NULL);
+    ck_assert_int_ge(first.status, 500);
+    ck_assert_int_eq(second.status, 204);
+    expect_problem(&f, "GET", path, NULL, 404, NULL);
+    fixture_stop(&f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("commit_outside");
@@ -226,6 +264,7 @@ int main(void)
     tcase_add_test(tests, a_capture_is_deleted_when_it_is_committed);
     tcase_add_test(tests, a_rule_is_there_when_it_is_committed);
     tcase_add_test(tests, what_cannot_be_committed_did_not_happen);
+    tcase_add_test(tests, who_asks_again_to_forget_an_agent_is_not_told_so_before);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }
