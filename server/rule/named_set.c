@@ -142,6 +142,15 @@ static int item_save(struct named_set *set, struct named_item *item)
     return status;
 }
 
+/* With what the thing that it replaces has counted by now: that may be saved with it. */
+static int put_save(struct named_set *set)
+{
+    const struct named_item *old = named_set_find(set, set->put->name);
+    if (old != NULL)
+        set->kind->inherit(set->put, old);
+    return item_save(set, set->put);
+}
+
 /* The change comes last: it replaces what is saved of the thing as it was. */
 int named_set_save(struct named_set *set)
 {
@@ -153,8 +162,7 @@ int named_set_save(struct named_set *set)
     if (set->put == NULL && set->deleted == NULL)
         return status;
     if (status == SKEIN_OK)
-        status = set->put != NULL ? item_save(set, set->put)
-                                  : set->kind->drop(set->catalog, set->deleted);
+        status = set->put != NULL ? put_save(set) : set->kind->drop(set->catalog, set->deleted);
     if (status == SKEIN_OK)
         status = catalog_put_generation(set->catalog, fleet_set_text(set->kind->set),
                                         set->pushed.generation + 1);

@@ -235,6 +235,35 @@ END_TEST
 
 /* ---- two at once ---- */
 
+#define RULE                                                                                       \
+    "{\"selector\":\"service=shop\",\"when\":{\"webhook\":{}},"                                    \
+    "\"capture\":{\"pre_ms\":1000,\"post_ms\":0}}"
+
+START_TEST(a_replaced_rule_keeps_what_it_counts_meanwhile)
+{
+    struct fixture f;
+    struct asker post = {.f = &f, .method = "POST", .path = "/api/v1/captures", .body = CAPTURE};
+    struct asker put = {.f = &f, .method = "PUT", .path = "/api/v1/rules/slow", .body = RULE};
+    struct asker fire = {.f = &f, .method = "POST", .path = "/api/v1/triggers/slow", .body = "{}"};
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    cJSON_Delete(call_json(&f, "PUT", "/api/v1/rules/slow", RULE, 201));
+    ask_while_it_hangs(&post);
+    ask_too(&put);
+    ask_too(&fire);
+    let_go(&post);
+    pthread_join(put.thread, NULL);
+    pthread_join(fire.thread, NULL);
+    ck_assert_int_eq(put.status, 200);
+    ck_assert_int_eq(fire.status, 202);
+    fixture_restart(&f);
+    cJSON *json = call_json(&f, "GET", "/api/v1/rules/slow", NULL, 200);
+    ck_assert_double_eq(number_at(json, "state.fired"), 1);
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(who_asks_again_to_forget_an_agent_is_not_told_so_before)
 {
     struct fixture f;
@@ -264,6 +293,7 @@ int main(void)
     tcase_add_test(tests, a_capture_is_deleted_when_it_is_committed);
     tcase_add_test(tests, a_rule_is_there_when_it_is_committed);
     tcase_add_test(tests, what_cannot_be_committed_did_not_happen);
+    tcase_add_test(tests, a_replaced_rule_keeps_what_it_counts_meanwhile);
     tcase_add_test(tests, who_asks_again_to_forget_an_agent_is_not_told_so_before);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
