@@ -189,6 +189,8 @@ int capture_stop(struct capture_engine *e, const struct capture_id *id,
         capture_touch(e, c);
         capture_stop_targets(e, c);
         capture_settle(e, c);
+    }
+    if (status == SKEIN_OK && c->stopped) { /* also who asks again: it may not be saved yet */
         status = control_save(e->control);
         c = status == SKEIN_OK ? capture_find(e, id) : NULL; /* others may have deleted it */
         status = status == SKEIN_OK && c == NULL ? SKEIN_NOT_FOUND : status;

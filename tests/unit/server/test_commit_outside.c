@@ -283,6 +283,26 @@ START_TEST(who_asks_again_to_forget_an_agent_is_not_told_so_before)
 }
 END_TEST
 
+START_TEST(who_asks_again_to_stop_waits_as_well)
+{
+    char path[96], stop[112];
+    struct fixture f;
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    begin(&f, path);
+    snprintf(stop, sizeof stop, "%s:stop", path);
+    struct asker first = {.f = &f, .method = "POST", .path = stop};
+    struct asker second = {.f = &f, .method = "POST", .path = stop};
+    ask_while_it_hangs(&first);
+    ask_too(&second);
+    let_go(&first);
+    pthread_join(second.thread, NULL);
+    ck_assert_int_eq(first.status, 202);
+    ck_assert_int_eq(second.status, 200);
+    fixture_stop(&f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("commit_outside");
@@ -295,6 +315,7 @@ int main(void)
     tcase_add_test(tests, what_cannot_be_committed_did_not_happen);
     tcase_add_test(tests, a_replaced_rule_keeps_what_it_counts_meanwhile);
     tcase_add_test(tests, who_asks_again_to_forget_an_agent_is_not_told_so_before);
+    tcase_add_test(tests, who_asks_again_to_stop_waits_as_well);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }
