@@ -266,18 +266,29 @@ static bool once_is_awaited(const struct capture_engine *e, const struct catalog
     return once != NULL;
 }
 
+/* 1: there is a row that still counts; 0; a status. Where the first request could not be saved, and
+ * another that waited for it has taken its place, waits for that one. */
+static int once_look_up(struct capture_engine *e, struct catalog_once *once) CONTROL_LOCKED
+{
+    int found;
+    bool awaited;
+    do {
+        awaited = once_is_awaited(e, once);
+        int saved = awaited ? control_save(e->control) : SKEIN_OK;
+        found = saved == SKEIN_OK ? catalog_find_once(e->catalog, once) : saved;
+    } while (found == 0 && awaited && once_is_awaited(e, once));
+    return found > 0 && clock_realtime_ns() - once->at_ns > CAPTURE_ONCE_NS ? 0 : found;
+}
+
 int capture_find_once(struct capture_engine *e, const struct capture_once *request,
                       struct capture_id *id)
 {
     control_assert_locked(e->control);
     struct catalog_once once = {.principal = request->principal, .key = request->key};
-    int saved = once_is_awaited(e, &once) ? control_save(e->control) : SKEIN_OK;
-    if (saved != SKEIN_OK)
-        return saved;
-    int found = catalog_find_once(e->catalog, &once);
+    int found = once_look_up(e, &once);
     if (found < 0)
         return found;
-    if (found == 0 || clock_realtime_ns() - once.at_ns > CAPTURE_ONCE_NS)
+    if (found == 0)
         return SKEIN_NOT_FOUND;
     if (once.checksum != request->checksum)
         return SKEIN_EXISTS;

@@ -352,15 +352,26 @@ static int trigger_locked(struct rules *r, struct rule *rule, const struct rules
     return status == SKEIN_REFUSED ? SKEIN_OK : status;
 }
 
-/* Also saves what it leaves behind; with its key, if it has fired. */
-static int trigger_once(struct rules *r, struct rule *rule, const struct rules_trigger *t,
+static struct rule *webhook_rule(struct rules *r, const char *name)
+{
+    struct rule *rule = rules_find(r, name);
+    return rule != NULL && rule->webhook != NULL ? rule : NULL;
+}
+
+/* Also saves what it leaves behind; with its key, if it has fired. The rule is looked up again
+ * where that of a key may have waited: somebody may have replaced it. */
+static int trigger_once(struct rules *r, const char *name, const struct rules_trigger *t,
                         enum rules_trigger_result *result, struct capture_id *capture,
                         char why[RULE_WHY_BYTES]) CONTROL_LOCKED
 {
-    int status =
-        t->once != NULL ? capture_find_once(r->captures, t->once, capture) : SKEIN_NOT_FOUND;
+    int status = SKEIN_NOT_FOUND;
+    struct rule *rule = webhook_rule(r, name);
     *result = RULES_FIRED;
-    if (status != SKEIN_NOT_FOUND)
+    if (rule != NULL && t->once != NULL) {
+        status = capture_find_once(r->captures, t->once, capture);
+        rule = webhook_rule(r, name);
+    }
+    if (status != SKEIN_NOT_FOUND || rule == NULL)
         return status;
     status = trigger_locked(r, rule, t, result, capture, why);
     bool fired = status == SKEIN_OK && *result == RULES_FIRED;
@@ -373,12 +384,8 @@ int rules_trigger(struct rules *r, const char *name, const struct rules_trigger 
                   size_t why_bytes)
 {
     char words[RULE_WHY_BYTES] = "";
-    int status = SKEIN_NOT_FOUND;
     control_lock(r->control);
-    struct rule *rule = rules_find(r, name);
-    if (rule != NULL && rule->webhook != NULL) {
-        status = trigger_once(r, rule, trigger, result, capture, words);
-    }
+    int status = trigger_once(r, name, trigger, result, capture, words);
     control_unlock(r->control);
     snprintf(why, why_bytes, "%s", words);
     return status;
