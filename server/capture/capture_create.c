@@ -333,6 +333,7 @@ int capture_create_locked(struct capture_engine *e, const struct capture_request
     if (status == SKEIN_OK && !request->unsaved)
         status = capture_save_once(e, request->once, id);
     if (status != SKEIN_OK) {
+        fleet_drop_commands(e->fleet, id); /* an agent that joined meanwhile has been sent to */
         if ((c = capture_find(e, id)) != NULL)
             capture_discard(e, c);
         return status;

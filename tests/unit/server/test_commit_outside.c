@@ -303,6 +303,40 @@ START_TEST(who_asks_again_to_stop_waits_as_well)
 }
 END_TEST
 
+/* Names one more process, which the capture that is being begun takes. */
+static void *list_more(void *context)
+{
+    struct fixture *f = context;
+    wire_agent_processes(&f->agent, 2, 2, "shop");
+    return NULL;
+}
+
+START_TEST(a_capture_that_was_not_begun_is_asked_of_nobody)
+{
+    static const char body[] = "{\"selector\":\"service=shop\",\"pre_ms\":1000,"
+                               "\"post_ms\":60000,\"reason\":\"a disk fails\"}";
+    const struct timespec while_ = {.tv_nsec = 300000000};
+    struct fixture f;
+    struct asker post = {.f = &f, .method = "POST", .path = "/api/v1/captures", .body = body};
+    pthread_t agent;
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    save_all(&f);
+    disk_set(true, false);
+    ck_assert_int_eq(pthread_create(&post.thread, NULL, ask, &post), 0);
+    disk_await(); /* the control thread takes messages until its round ends, and waits, too */
+    ck_assert_int_eq(pthread_create(&agent, NULL, list_more, &f), 0);
+    nanosleep(&while_, NULL);
+    disk_fail_once();
+    pthread_join(post.thread, NULL);
+    pthread_join(agent, NULL);
+    ck_assert_int_ge(post.status, 500);
+    ck_assert_ptr_null(wire_agent_command(&f.agent, "capture", 1500));
+    captures_are(&f, 0);
+    fixture_stop(&f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("commit_outside");
@@ -316,6 +350,7 @@ int main(void)
     tcase_add_test(tests, a_replaced_rule_keeps_what_it_counts_meanwhile);
     tcase_add_test(tests, who_asks_again_to_forget_an_agent_is_not_told_so_before);
     tcase_add_test(tests, who_asks_again_to_stop_waits_as_well);
+    tcase_add_test(tests, a_capture_that_was_not_begun_is_asked_of_nobody);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }
