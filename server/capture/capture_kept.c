@@ -421,7 +421,8 @@ static void deleted_forget(struct capture_engine *e, struct capture *c,
     metrics_add(captures_deleted_total, 1);
 }
 
-/* All of them or none. */
+/* All of them or none. Agents are told of what goes before it may be gone: what is sent to them
+ * while this waits is not to count on it. */
 static int deleted_mark(struct capture_engine *e, const struct capture_ids *ids,
                         bool evicted) CONTROL_LOCKED
 {
@@ -432,6 +433,8 @@ static int deleted_mark(struct capture_engine *e, const struct capture_ids *ids,
         all[i] = (struct deletion){
             .id = ids->items[i], .at_ns = clock_realtime_ns(), .evicted = evicted, .awaited = true};
         deletion_begin(e, &all[i]);
+        const struct capture *c = idmap_get(&e->loaded, ids->items[i].bytes);
+        deleted_note(e, c != NULL && c->finished_ns != 0 ? c->finished_ns : all[i].at_ns);
     }
     int status = control_save(e->control);
     for (size_t i = 0; i < ids->count; i++)
