@@ -208,8 +208,9 @@ int rules_history(struct rules *r, const char *name, struct rules_history_query 
     bool first = query->before == UINT64_MAX;
     struct catalog_history_query q = {name, query->before, query->from_ns, query->to_ns,
                                       query->limit};
-    control_catch_up(r->control); /* a row that an event told of */
     control_lock(r->control);
+    if (r->row_count > 0) /* an event may have told of them */
+        (void)control_save(r->control);
     bool known = rules_find(r, name) != NULL;
     int64_t rows = catalog_history(r->catalog, &q, row_take, &list);
     control_unlock(r->control);
