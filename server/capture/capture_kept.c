@@ -167,11 +167,15 @@ static int members_change(struct capture_engine *e, struct capture_set *set,
         member_change(e, set->items[i], change);
     if (status == SKEIN_OK)
         status = control_save(e->control);
+    size_t left = 0;
     for (size_t i = 0; status == SKEIN_OK && i < set->count; i++)
-        if ((set->items[i] = capture_find(e, &ids.items[i])) == NULL)
-            status = SKEIN_NOT_FOUND;
+        if ((set->items[left] = capture_find(e, &ids.items[i])) != NULL)
+            left++;
     free(ids.items);
-    return status;
+    if (status != SKEIN_OK)
+        return status;
+    set->count = left;
+    return left > 0 ? SKEIN_OK : SKEIN_NOT_FOUND;
 }
 
 int capture_change(struct capture_engine *e, const struct capture_id *id,
@@ -426,7 +430,7 @@ static void deleted_forget(struct capture_engine *e, struct capture *c,
 static int deleted_mark(struct capture_engine *e, const struct capture_ids *ids,
                         bool evicted) CONTROL_LOCKED
 {
-    struct deletion *all = calloc(ids->count, sizeof *all);
+    struct deletion *all = calloc(ids->count + 1, sizeof *all);
     if (all == NULL)
         return SKEIN_NO_MEMORY;
     for (size_t i = 0; i < ids->count; i++) {
