@@ -90,7 +90,8 @@ void control_assert_locked_at(const struct control *c, const char *file, int lin
 /* Something must be saved before the next answer goes out. */
 void control_mark_dirty(struct control *c) CONTROL_LOCKED;
 /* Saves what is dirty; gives the lock up while it waits. SKEIN_OK: what the caller has changed is
- * committed. Else nothing of it is, and it will be tried again. */
+ * committed. Else nothing of it is, and it will be tried again. When it returns, no commit is under
+ * way: it waits for that of others also where nothing is dirty. */
 int control_save(struct control *c) CONTROL_LOCKED;
 /* For who reads rows next: waits for the commit that is under way, so that they say what memory has
  * shown. Not locked, and waits for no lock. */
