@@ -61,10 +61,9 @@ def fill(path, leave):
     """Takes all room of the disk but `leave` bytes."""
     room = os.statvfs(os.path.dirname(path))
     left = room.f_bavail * room.f_frsize - leave
-    with open(path, "wb") as f:
+    with open(path, "wb", buffering=0) as f:  # what is left in a buffer would be tried again by its close
         try:
             while left > 0:
                 left -= f.write(b"\0" * min(left, 1 << 16))
-            f.flush()
         except OSError:
             pass
