@@ -57,6 +57,7 @@ struct fleet {
     struct process_uid *forgotten; /* their rows must go; the first so many are being saved */
     size_t forgotten_count, forgotten_taken;
     struct fleet_agent *dirty_agents; /* to be saved, by next_dirty */
+    unsigned forgetting;              /* the sum of its agents': 0: a save need not look for one */
     /* guards `owners` alone: ingest asks while the control lock waits for a disk */
     pthread_mutex_t owners_lock;
     struct idmap owners;     /* process to agent id, as the pointer's value */

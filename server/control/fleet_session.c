@@ -100,7 +100,8 @@ int fleet_save_agents(struct fleet *f)
             return status;
     }
     size_t at = 0;
-    for (const struct fleet_agent *a; (a = fleet_agent_next(f, &at)) != NULL;) {
+    for (const struct fleet_agent *a;
+         f->forgetting > 0 && (a = fleet_agent_next(f, &at)) != NULL;) {
         saved = a->forgetting > 0 ? catalog_delete_agent(f->catalog, a->id) : SKEIN_OK;
         if (a->forgetting > 0 && saved == SKEIN_OK)
             saved = catalog_delete_processes_of(f->catalog, a->id);
@@ -428,8 +429,10 @@ int fleet_agent_forget(struct fleet *f, struct fleet_agent *agent)
     uint8_t key[16];
     const uint64_t id = agent->id;
     agent->forgetting++;
+    f->forgetting++;
     control_mark_dirty(f->control);
     int status = control_save(f->control);
+    f->forgetting--;
     agent = fleet_agent_find(f, id);
     if (agent == NULL || agent->forgetting == 0)
         return SKEIN_OK; /* somebody else was faster */
