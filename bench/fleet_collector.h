@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The collector that bench_fleet measures: a skeind of its own in a process of its own, and what is
- * sent to it. Failures end the bench. One thread, but for bench_call.
+ * sent to it. Failures end the bench. One thread, but for collector_call.
  */
 #ifndef FLEET_COLLECTOR_H
 #define FLEET_COLLECTOR_H

@@ -127,12 +127,6 @@ int incident_id_find(const struct api *api, const char *text, char out[CLI_ID_BY
     return status;
 }
 
-int process_id_find(const struct api *api, const char *text, char out[CLI_ID_BYTES])
-{
-    static const struct kind processes = {"process", "/processes", "skein ps", ID_DIGITS, true};
-    return id_find(api, &processes, text, out);
-}
-
 int agent_id_find(const struct api *api, const char *text, char out[CLI_ID_BYTES])
 {
     static const struct kind agents = {"agent", "/agents", "skein agents", AGENT_DIGITS, true};

@@ -18,7 +18,6 @@ int capture_id_find(const struct api *api, const char *text, char out[CLI_ID_BYT
 /* The incident of the capture that `text` is or begins; what no capture has is taken as an
  * incident's own. */
 int incident_id_find(const struct api *api, const char *text, char out[CLI_ID_BYTES]);
-int process_id_find(const struct api *api, const char *text, char out[CLI_ID_BYTES]);
 int agent_id_find(const struct api *api, const char *text, char out[CLI_ID_BYTES]);
 
 /* The same among the members `key` of an array of objects that is there. */

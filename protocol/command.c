@@ -11,11 +11,6 @@
 
 static const char *const kinds[] = {"", "capture", "stop", "rules", "policies", "processes"};
 
-const char *command_kind_text(enum command_kind kind)
-{
-    return kinds[kind];
-}
-
 /* ---- put ---- */
 
 static void capture_put(const struct command *command, cJSON *root)

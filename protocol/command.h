@@ -22,7 +22,6 @@ enum command_kind {
     COMMAND_POLICIES,
     COMMAND_PROCESSES /* tell of all that there are, now */
 };
-const char *command_kind_text(enum command_kind kind);
 
 struct command {
     enum command_kind kind;

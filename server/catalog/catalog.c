@@ -373,14 +373,6 @@ int catalog_commit(struct catalog *c, struct db_batch *batch)
     return status;
 }
 
-int catalog_end(struct catalog *c, bool commit)
-{
-    struct db_batch *batch = catalog_collected(c);
-    int status = commit ? catalog_commit(c, batch) : SKEIN_OK;
-    db_batch_free(&batch);
-    return status;
-}
-
 uint64_t catalog_collector(const struct catalog *c)
 {
     return c->collector;

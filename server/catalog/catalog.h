@@ -38,8 +38,6 @@ bool catalog_is_new(const struct catalog *c); /* there was none before */
 int catalog_begin(struct catalog *c);
 struct db_batch *catalog_collected(struct catalog *c);
 int catalog_commit(struct catalog *c, struct db_batch *batch);
-/* Both, for who holds no lock; commit false: all is forgotten. */
-int catalog_end(struct catalog *c, bool commit);
 void catalog_trim(struct catalog *c); /* db_trim */
 
 uint64_t catalog_collector(const struct catalog *c); /* random, made with the database */

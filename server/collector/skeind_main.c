@@ -63,7 +63,7 @@ static const struct config_page page = {
 static void log_apply(const struct collector_config *config)
 {
     enum log_level level = LOG_LEVEL_INFO;
-    (void)log_level_parse(config->log_level, &level); /* load_config has checked it */
+    (void)log_level_parse(config->log_level, &level); /* it was checked when it was loaded */
     log_configure(level, strcmp(config->log_form, "json") == 0);
 }
 

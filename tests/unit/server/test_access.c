@@ -336,7 +336,7 @@ static void expect_no_other(const struct tenants *t, const char *path,
 
 /* What a confined token is answered; every other route must refuse it. */
 static const struct {
-    const char *method, *pattern, *path; /* %s: the other tenant's, see route_path */
+    const char *method, *pattern, *path; /* %s: the other tenant's, see fill */
     long status;
 } confinable[] = {
     {"GET", "/healthz", "/healthz", 200},

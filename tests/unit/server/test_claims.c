@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "catalog_now.h"
 #include "support.h"
 
 static char *folder;

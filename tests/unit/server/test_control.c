@@ -7,6 +7,7 @@
 
 #include "capture_int.h"
 #include "capture_state.h"
+#include "catalog_now.h"
 #include "segment_io.h"
 #include "support.h"
 
