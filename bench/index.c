@@ -18,6 +18,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "array.h"
 #include "bench_host.h"
 #include "clock.h"
 #include "index.h"
@@ -170,7 +171,7 @@ static int range_order(const void *a, const void *b)
 }
 
 /* A capture's, in the order in which the collector has them. */
-static const struct partition_ranges *ranges_of_round(uint64_t round, uint64_t rows)
+static struct partition_ranges *ranges_of_round(uint64_t round, uint64_t rows)
 {
     static struct partition_ranges all[ROWS * 10 / PROCESSES / CAPTURED + 1];
     struct partition_ranges *r = &all[round / CAPTURED];
@@ -183,19 +184,28 @@ static const struct partition_ranges *ranges_of_round(uint64_t round, uint64_t r
         r->high_ns = time_of(i, rows);
     }
     r->low_ns = time_of(round * PROCESSES, rows);
-    if (r->count > 0)
-        qsort(r->items, r->count, sizeof *r->items, range_order);
+    r->references = 1; /* never the last */
+    partition_ranges_ready(r);
     return r;
 }
 
-/* As each request gets them: a copy of their list. */
-static void ranges_copy(const struct partition_ranges *from, struct partition_ranges *to)
+/* As a request gets them: the capture's list, which is kept, or a list of what is the process's. */
+static struct partition_ranges *ranges_get(struct partition_ranges *all,
+                                           const struct process_uid *process)
 {
-    for (size_t i = 0; i < from->count; i++)
-        bench_must(partition_ranges_add(to, &from->items[i]) == SKEIN_OK, "memory");
-    to->low_ns = from->low_ns;
-    to->high_ns = from->high_ns;
-    partition_ranges_ready(to);
+    size_t at;
+    if (process == NULL)
+        return partition_ranges_ref(all);
+    struct partition_ranges *own = partition_ranges_new();
+    bench_must(own != NULL, "memory");
+    const struct partition_range wanted = {.key.process = *process};
+    array_find(at, 0, all->count, range_order(&all->items[at], &wanted) < 0);
+    if (at < all->count && range_order(&all->items[at], &wanted) == 0) /* each process has one */
+        bench_must(partition_ranges_add(own, &all->items[at]) == SKEIN_OK, "memory");
+    own->low_ns = all->low_ns;
+    own->high_ns = all->high_ns;
+    partition_ranges_ready(own);
+    return own;
 }
 
 static void file_warm(const char *folder)
@@ -249,7 +259,6 @@ static void question_ask(struct index *index, const struct question *q, uint64_t
     char text[128], error[128];
     struct selector *selector;
     uint64_t round = random_next() % (rows / PROCESSES / CAPTURED + 1) * CAPTURED;
-    struct partition_ranges ranges = {0};
     struct partition_query query = {.limit = PAGE, .to_ns = UINT64_MAX};
     if (q->window_ns > 0) {
         query.from_ns = T0 + random_next() % (SPAN - q->window_ns);
@@ -260,8 +269,7 @@ static void question_ask(struct index *index, const struct question *q, uint64_t
     struct process_uid process = process_uid_of(n, at);
     query.process = q->kind == BY_PROCESS || q->kind == BY_BOTH ? &process : NULL;
     bool captured = q->kind == BY_CAPTURE || q->kind == BY_BOTH;
-    const struct partition_ranges *has = captured ? ranges_of_round(round, rows) : NULL;
-    query.ranges = captured ? &ranges : NULL;
+    struct partition_ranges *has = captured ? ranges_of_round(round, rows) : NULL, *ranges = NULL;
     query.after = q->kind == CURSOR;
     query.after_time = query.from_ns + q->window_ns / 2;
     query.after_key.process = process;
@@ -271,7 +279,7 @@ static void question_ask(struct index *index, const struct question *q, uint64_t
 #pragma GCC diagnostic pop
     times_begin(times, i);
     if (captured)
-        ranges_copy(has, &ranges);
+        query.ranges = ranges = ranges_get(has, query.process);
     bench_must(selector_new(text, &selector, error, sizeof error) == SKEIN_OK, "a selector");
     query.selector = selector;
     bench_must(index_query(index, &query, row_count, found) >= 0, "asking the index");
@@ -283,7 +291,7 @@ static void question_ask(struct index *index, const struct question *q, uint64_t
         buf_fini(&words);
     }
     selector_free(&selector);
-    partition_ranges_fini(&ranges);
+    partition_ranges_unref(&ranges);
 }
 
 static int by_size(const void *a, const void *b)

@@ -467,14 +467,15 @@ static void reply_trace(struct api_services *api, struct http_exchange *x,
                         const struct api_captures *of, struct trace_stream_query *query)
 {
     struct trace_stream *stream;
-    struct partition_ranges ranges = {0};
+    struct partition_ranges *ranges;
     bool export = query->format == TRACE_PERFETTO;
-    query->ranges = &ranges;
-    int status = capture_ranges(api->captures, of->all.items, of->all.count, &ranges);
+    int status =
+        capture_ranges(api->captures, of->all.items, of->all.count, query->process, &ranges);
+    query->ranges = ranges;
     if (status == SKEIN_OK)
         status = trace_stream_open(api->index, query, &stream);
     query->ranges = NULL;
-    partition_ranges_fini(&ranges);
+    partition_ranges_unref(&ranges);
     if (status == SKEIN_NOT_FOUND) {
         http_problem_of(x, PROBLEM_NOTHING_STORED, NULL,
                         "nothing of this %s%s%s is stored (yet); GET %s says why",

@@ -88,13 +88,13 @@ void api_captures_manifest(void *context, struct http_exchange *x)
     if (!http_query_known(x, http_part(x, 0)[0] != '\0' ? known : known_of_all) ||
         !api_captures_of(api, x, &of))
         return;
-    struct partition_ranges ranges = {0};
-    struct partition_query query = {
-        .ranges = &ranges, .selector = http_principal(x)->selector, .to_ns = UINT64_MAX};
-    int status = capture_ranges(api->captures, of.all.items, of.all.count, &ranges);
+    struct partition_ranges *ranges;
+    struct partition_query query = {.selector = http_principal(x)->selector, .to_ns = UINT64_MAX};
+    int status = capture_ranges(api->captures, of.all.items, of.all.count, NULL, &ranges);
+    query.ranges = ranges;
     if (status == SKEIN_OK)
         status = stored_list_query(&list, api->index, &query);
-    partition_ranges_fini(&ranges);
+    partition_ranges_unref(&ranges);
     if (status == SKEIN_OK)
         http_reply_json(x, 200, manifest_json(&list, &of));
     else

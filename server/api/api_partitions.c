@@ -81,7 +81,7 @@ void api_partitions_list(void *context, struct http_exchange *x)
                                         "process",  "cursor", "limit", NULL};
     struct api_services *api = context;
     struct partition_query q = {0};
-    struct partition_ranges ranges = {0};
+    struct partition_ranges *ranges = NULL;
     struct page page = {.count = 0};
     struct capture_id capture;
     struct process_uid process;
@@ -100,15 +100,17 @@ void api_partitions_list(void *context, struct http_exchange *x)
     }
     if (!api_selector(x, &selector, NULL))
         return;
-    q.ranges = has_capture ? &ranges : NULL;
     q.process = has_process ? &process : NULL;
     q.selector = selector;
     q.limit = page.limit + 1;
     page.items = cJSON_CreateArray();
-    int64_t rows = has_capture ? capture_ranges(api->captures, &capture, 1, &ranges) : SKEIN_OK;
+    int64_t rows = SKEIN_OK;
+    if (has_capture)
+        rows = capture_ranges(api->captures, &capture, 1, q.process, &ranges);
+    q.ranges = ranges;
     if (rows == SKEIN_OK)
         rows = index_query(api->index, &q, row_take, &page);
-    partition_ranges_fini(&ranges);
+    partition_ranges_unref(&ranges);
     selector_free(&selector);
     if (rows == SKEIN_NOT_FOUND) /* the capture is not there, so it has nothing */
         rows = 0;

@@ -128,11 +128,11 @@ int capture_delete(struct capture_engine *e, const struct capture_id *id,
 
 /* ---- what captures have; any thread ---- (capture_has.c) */
 
-/* Fills `ranges` with what the captures have, each partition once. `ranges` is all-zero before, and
- * ready after. SKEIN_OK; SKEIN_NOT_FOUND (none of the captures is there), SKEIN_NO_MEMORY:
- * empty. */
+/* What the captures have (of `process`, if it is not NULL), each partition once: ready, to be read
+ * only, and the caller's to unref. SKEIN_OK; SKEIN_NOT_FOUND (none of the captures is there) and
+ * SKEIN_NO_MEMORY: NULL. */
 int capture_ranges(struct capture_engine *e, const struct capture_id *ids, size_t count,
-                   struct partition_ranges *ranges);
+                   const struct process_uid *process, struct partition_ranges **out);
 /* Removes from `entries` those that a capture has, and those that were sent for a capture that
  * runs; the rest keep their order. Returns how many are left, or a status; SKEIN_IO also while
  * state.db is damaged. May wait for the control lock. A report that lists one of the rest from now

@@ -34,45 +34,88 @@ static void ranges_reach(struct partition_ranges *ranges, uint64_t low_ns, uint6
     ranges->high_ns = high_ns > ranges->high_ns ? high_ns : ranges->high_ns;
 }
 
-static int ranges_gather(struct capture_engine *e, const struct capture_id *id,
-                         struct partition_ranges *ranges) CONTROL_LOCKED
+static int ranges_gather_target(const struct capture_target *t, struct partition_ranges *ranges)
 {
-    const struct capture *c = capture_find(e, id);
-    int status = c != NULL ? SKEIN_OK : SKEIN_NOT_FOUND;
+    if (t->stored_count > 0)
+        ranges_reach(ranges, t->low_ns, t->high_ns);
+    if (t->sent.count > 0)
+        ranges_reach(ranges, t->sent_low_ns, t->sent_high_ns);
+    return target_add_ranges(t, ranges);
+}
+
+static int ranges_gather(struct capture *c, const struct process_uid *process,
+                         struct partition_ranges *ranges)
+{
+    int status = SKEIN_OK;
     if (ranges->count == 0) {
         ranges->low_ns = UINT64_MAX;
         ranges->high_ns = 0;
     }
-    for (size_t i = 0; c != NULL && i < c->target_count && status == SKEIN_OK; i++) {
-        const struct capture_target *t = c->targets[i];
-        status = target_add_ranges(t, ranges);
-        if (t->stored_count > 0)
-            ranges_reach(ranges, t->low_ns, t->high_ns);
-        if (t->sent.count > 0)
-            ranges_reach(ranges, t->sent_low_ns, t->sent_high_ns);
+    if (process != NULL) {
+        const struct capture_target *t = capture_target_find(c, process);
+        return t != NULL ? ranges_gather_target(t, ranges) : SKEIN_OK;
     }
+    for (size_t i = 0; i < c->target_count && status == SKEIN_OK; i++)
+        status = ranges_gather_target(c->targets[i], ranges);
     return status;
 }
 
+/* Those of one whole capture are kept: page after page of a listing asks for them. A change of a
+ * target drops them (target_touch). */
+static int ranges_of_one(struct capture_engine *e, const struct capture_id *id,
+                         struct partition_ranges **out) CONTROL_LOCKED
+{
+    struct capture *c = capture_find(e, id);
+    if (c == NULL)
+        return SKEIN_NOT_FOUND;
+    if (c->ranges == NULL) {
+        struct partition_ranges *ranges = partition_ranges_new();
+        int status = ranges != NULL ? ranges_gather(c, NULL, ranges) : SKEIN_NO_MEMORY;
+        if (status != SKEIN_OK) {
+            partition_ranges_unref(&ranges);
+            return status;
+        }
+        partition_ranges_ready(ranges);
+        c->ranges = ranges;
+    }
+    *out = partition_ranges_ref(c->ranges);
+    return SKEIN_OK;
+}
+
 /* Lets go of the lock between captures: loading one takes a while. */
-int capture_ranges(struct capture_engine *e, const struct capture_id *ids, size_t count,
-                   struct partition_ranges *ranges)
+static int ranges_of_many(struct capture_engine *e, const struct capture_id *ids, size_t count,
+                          const struct process_uid *process, struct partition_ranges *ranges)
 {
     int status = SKEIN_OK;
     bool found = false;
     for (size_t i = 0; i < count && status == SKEIN_OK; i++) {
         control_lock(e->control);
-        status = ranges_gather(e, &ids[i], ranges);
+        struct capture *c = capture_find(e, &ids[i]);
+        found |= c != NULL;
+        if (c != NULL)
+            status = ranges_gather(c, process, ranges);
         control_unlock(e->control);
-        found |= status == SKEIN_OK;
-        status = status == SKEIN_NOT_FOUND ? SKEIN_OK : status;
     }
-    if (status == SKEIN_OK && !found)
-        status = SKEIN_NOT_FOUND;
-    if (status == SKEIN_OK)
-        partition_ranges_ready(ranges);
-    else
-        partition_ranges_fini(ranges);
+    partition_ranges_ready(ranges);
+    return status != SKEIN_OK || found ? status : SKEIN_NOT_FOUND;
+}
+
+int capture_ranges(struct capture_engine *e, const struct capture_id *ids, size_t count,
+                   const struct process_uid *process, struct partition_ranges **out)
+{
+    int status = SKEIN_NO_MEMORY;
+    *out = NULL;
+    if (count == 1 && process == NULL) {
+        control_lock(e->control);
+        status = ranges_of_one(e, ids, out);
+        control_unlock(e->control);
+        return status;
+    }
+    *out = partition_ranges_new();
+    if (*out != NULL)
+        status = ranges_of_many(e, ids, count, process, *out);
+    if (status != SKEIN_OK)
+        partition_ranges_unref(out);
     return status;
 }
 

@@ -90,9 +90,10 @@ struct capture {
      * its own row, or once enough have changed. */
     enum save_state save, row_save;
     struct capture_target *dirty_targets;
-    uint64_t behind, listed_ns; /* target changes that the listing lacks; when it was made */
-    uint64_t behind_taken;      /* those that the listing which is being saved has */
-    uint64_t touched_ns;        /* monotonic; an ended capture leaves memory some time after */
+    uint64_t behind, listed_ns;      /* target changes that the listing lacks; when it was made */
+    uint64_t behind_taken;           /* those that the listing which is being saved has */
+    struct partition_ranges *ranges; /* what it has; NULL: to be gathered when asked for */
+    uint64_t touched_ns;             /* monotonic; an ended capture leaves memory some time after */
 };
 
 struct stored_note {

@@ -135,6 +135,7 @@ void target_touch(struct capture_engine *e, struct capture *c, struct capture_ta
     }
     c->behind += (t->save & SAVE_CHANGED) == 0;
     saving_mark(&t->save);
+    partition_ranges_unref(&c->ranges);
     rows_touch(e, c);
 }
 

@@ -184,6 +184,7 @@ void capture_free(struct capture *c)
     idmap_fini(&c->by_agent);
     free(c->targets);
     free(c->selector);
+    partition_ranges_unref(&c->ranges);
     free(c);
 }
 

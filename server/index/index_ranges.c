@@ -10,6 +10,30 @@
 #include "array.h"
 #include "skein/status.h"
 
+struct partition_ranges *partition_ranges_new(void)
+{
+    struct partition_ranges *ranges = calloc(1, sizeof *ranges);
+    if (ranges != NULL)
+        ranges->references = 1;
+    return ranges;
+}
+
+struct partition_ranges *partition_ranges_ref(struct partition_ranges *ranges)
+{
+    __atomic_add_fetch(&ranges->references, 1, __ATOMIC_RELAXED);
+    return ranges;
+}
+
+void partition_ranges_unref(struct partition_ranges **ranges)
+{
+    struct partition_ranges *last = *ranges;
+    *ranges = NULL;
+    if (last == NULL || __atomic_sub_fetch(&last->references, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    partition_ranges_fini(last);
+    free(last);
+}
+
 int partition_ranges_add(struct partition_ranges *ranges, const struct partition_range *range)
 {
     if (!array_grow(ranges->items, ranges->count + 1, &ranges->cap))
@@ -32,14 +56,24 @@ static int range_order(const void *left, const void *right)
                       : (a->key.sequence > b->key.sequence) - (a->key.sequence < b->key.sequence);
 }
 
-void partition_ranges_ready(struct partition_ranges *ranges)
+/* Whether they are sorted and apart already, as those of one capture are gathered. */
+static bool ranges_are_apart(const struct partition_ranges *ranges)
 {
-    size_t kept = 0, at = 1;
-    ranges->partitions = 0;
-    while (at < ranges->count && range_order(&ranges->items[at - 1], &ranges->items[at]) <= 0)
+    size_t at = 1;
+    while (at < ranges->count) {
+        const struct partition_range *last = &ranges->items[at - 1], *next = &ranges->items[at];
+        int order = row_order(&last->key, &next->key);
+        if (order > 0 || (order == 0 && last->last >= next->key.sequence))
+            return false;
         at++;
-    if (at < ranges->count) /* those of a capture come sorted */
-        qsort(ranges->items, ranges->count, sizeof *ranges->items, range_order);
+    }
+    return true;
+}
+
+static void ranges_join(struct partition_ranges *ranges)
+{
+    size_t kept = 0;
+    qsort(ranges->items, ranges->count, sizeof *ranges->items, range_order);
     for (size_t i = 0; i < ranges->count; i++) {
         const struct partition_range *next = &ranges->items[i];
         struct partition_range *last = kept > 0 ? &ranges->items[kept - 1] : NULL;
@@ -50,7 +84,14 @@ void partition_ranges_ready(struct partition_ranges *ranges)
             last->last = next->last;
     }
     ranges->count = kept;
-    for (size_t i = 0; i < kept; i++) {
+}
+
+void partition_ranges_ready(struct partition_ranges *ranges)
+{
+    if (!ranges_are_apart(ranges))
+        ranges_join(ranges);
+    ranges->partitions = 0;
+    for (size_t i = 0; i < ranges->count; i++) {
         uint64_t more = ranges->items[i].last - ranges->items[i].key.sequence;
         bool fits = more < UINT64_MAX - ranges->partitions;
         ranges->partitions = fits ? ranges->partitions + more + 1 : UINT64_MAX;

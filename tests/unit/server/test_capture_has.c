@@ -206,20 +206,20 @@ END_TEST
 
 static uint64_t rows_of(uint32_t n, uint64_t *low_ns, uint64_t *high_ns)
 {
-    struct partition_ranges ranges = {0};
+    struct partition_ranges *ranges;
     struct capture_id id = capture_of(n);
-    ck_assert_int_eq(capture_ranges(engine, &id, 1, &ranges), SKEIN_OK);
-    uint64_t named = ranges.partitions;
-    *low_ns = ranges.low_ns;
-    *high_ns = ranges.high_ns;
-    partition_ranges_fini(&ranges);
+    ck_assert_int_eq(capture_ranges(engine, &id, 1, NULL, &ranges), SKEIN_OK);
+    uint64_t named = ranges->partitions;
+    *low_ns = ranges->low_ns;
+    *high_ns = ranges->high_ns;
+    partition_ranges_unref(&ranges);
     return named;
 }
 
 START_TEST(ranges_say_between_which_times_the_stored_lie)
 {
     uint64_t low, high;
-    struct partition_ranges none = {0};
+    struct partition_ranges *none, *held, *both;
     const struct capture_id ids[] = {capture_of(1), capture_of(9), capture_of(2)};
     begin(1);
     ck_assert_uint_eq(rows_of(1, &low, &high), 0);
@@ -233,17 +233,32 @@ START_TEST(ranges_say_between_which_times_the_stored_lie)
     ck_assert_uint_eq(rows_of(1, &low, &high), 5);
     ck_assert_uint_eq(low, 3 * SECOND + 1);
     ck_assert_uint_eq(high, 5 * SECOND + 1);
-    ck_assert_int_eq(capture_ranges(engine, &ids[1], 1, &none), SKEIN_NOT_FOUND);
-    ck_assert_uint_eq(none.count, 0);
+    /* who asked before goes on with what was there; who asks next sees the change */
+    ck_assert_int_eq(capture_ranges(engine, ids, 1, NULL, &held), SKEIN_OK);
+    list(1, "capturing", 2, 7);
+    ck_assert_uint_eq(rows_of(1, &low, &high), 6);
+    ck_assert_uint_eq(high, 7 * SECOND + 1);
+    ck_assert_uint_eq(held->partitions, 5);
+    ck_assert_uint_eq(held->high_ns, 5 * SECOND + 1);
+    partition_ranges_unref(&held);
+    /* of one process alone, which may have nothing */
+    const struct process_uid own = key_of(1, 1, 0).process, other = key_of(2, 1, 0).process;
+    ck_assert_int_eq(capture_ranges(engine, ids, 1, &own, &held), SKEIN_OK);
+    ck_assert_uint_eq(held->partitions, 6);
+    partition_ranges_unref(&held);
+    ck_assert_int_eq(capture_ranges(engine, ids, 1, &other, &held), SKEIN_OK);
+    ck_assert_uint_eq(held->partitions, 0);
+    partition_ranges_unref(&held);
+    ck_assert_int_eq(capture_ranges(engine, &ids[1], 1, NULL, &none), SKEIN_NOT_FOUND);
+    ck_assert_ptr_null(none);
     /* of several captures together, each once, and nothing of one that is not there */
     begin(2);
     list(2, "capturing", 5, 8);
-    struct partition_ranges both = {0};
-    ck_assert_int_eq(capture_ranges(engine, ids, 3, &both), SKEIN_OK);
-    ck_assert_uint_eq(both.count, 1);
-    ck_assert_uint_eq(both.partitions, 7);
-    ck_assert_uint_eq(both.high_ns, 7 * SECOND + 1);
-    partition_ranges_fini(&both);
+    ck_assert_int_eq(capture_ranges(engine, ids, 3, NULL, &both), SKEIN_OK);
+    ck_assert_uint_eq(both->count, 1);
+    ck_assert_uint_eq(both->partitions, 7);
+    ck_assert_uint_eq(both->high_ns, 7 * SECOND + 1);
+    partition_ranges_unref(&both);
 }
 END_TEST
 
