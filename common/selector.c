@@ -240,6 +240,11 @@ bool selector_match(const struct selector *selector, selector_get_fn *get, void 
     return true;
 }
 
+bool selector_is_all(const struct selector *selector)
+{
+    return selector == NULL || selector->count == 0;
+}
+
 bool selector_equality(const struct selector *selector, size_t n, const char **key,
                        const char **value)
 {

@@ -26,6 +26,9 @@ void selector_free(struct selector **selector);
 typedef const char *selector_get_fn(void *context, const char *key);
 bool selector_match(const struct selector *selector, selector_get_fn *get, void *context);
 
+/* Whether it has no term, and matches everything; so does none (NULL). */
+bool selector_is_all(const struct selector *selector);
+
 /* The n-th term, from 0, that allows one value alone ("k=v", "k in (v)"): what matches has it.
  * False where there are not so many. */
 bool selector_equality(const struct selector *selector, size_t n, const char **key,

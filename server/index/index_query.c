@@ -33,8 +33,7 @@
 #include "index_int.h"
 #include "process_labels.h"
 
-#define PAGE_ROWS  128 /* rows in one turn on the connection; then others may use it */
-#define PAGE_LIMIT " LIMIT 128"
+#define PAGE_ROWS  128   /* rows in one turn on the connection; then others may use it */
 #define NAMED_FEW  1024  /* up to so many partitions are looked up one by one for a page */
 #define NAMED_MANY 65536 /* the same where at most RANGES_FEW ranges name them */
 #define RANGES_FEW 64
@@ -57,6 +56,7 @@ struct found {
 struct run {
     struct index *index;
     const struct partition_query *query;
+    size_t given;
     struct found *found; /* BY_RANGE: all rows, in the order of the answer */
     size_t found_count, found_cap, found_next;
     struct series_terms terms;
@@ -125,20 +125,20 @@ static int page_row(void *context, struct db_row *from)
 #define OVERLAPPING(table)                                                                         \
     " " table "to_ns >= ?1 AND " table "to_ns <= ?2 AND " table "from_ns <= ?3 AND (" table        \
     "to_ns, " table "key) > (?4, ?5)"
-#define IN_ORDER(table) " ORDER BY " table "to_ns, " table "key" PAGE_LIMIT
-#define SELECT_P        "SELECT " INDEX_COLUMNS_OF("p.") " FROM "
+#define IN_ORDER(table, limit) " ORDER BY " table "to_ns, " table "key LIMIT " limit
+#define SELECT_P               "SELECT " INDEX_COLUMNS_OF("p.") " FROM "
 
-/* Rows that end in [?1, ?2], begin by ?3 and lie behind the cursor (?4, ?5). */
+/* Rows that end in [?1, ?2], begin by ?3 and lie behind the cursor (?4, ?5); at most ?6. */
 static const char *const by_time =
-    SELECT_P "partitions p INDEXED BY by_time WHERE" OVERLAPPING("p.") IN_ORDER("p.");
-static const char *const by_long =
-    SELECT_P "partitions p INDEXED BY by_long WHERE long AND" OVERLAPPING("p.") IN_ORDER("p.");
-/* The same within one bucket, for the series that have two labels in it. */
+    SELECT_P "partitions p INDEXED BY by_time WHERE" OVERLAPPING("p.") IN_ORDER("p.", "?6");
+static const char *const by_long = SELECT_P
+    "partitions p INDEXED BY by_long WHERE long AND" OVERLAPPING("p.") IN_ORDER("p.", "?6");
+/* The same within one bucket, for the series that have two labels in it; at most ?11. */
 static const char *const by_series =
     SELECT_P "label l CROSS JOIN partitions p INDEXED BY by_series"
              " ON p.bucket = l.bucket AND p.series = l.series"
              " WHERE l.bucket = ?6 AND l.name = ?7 AND l.value = ?8" INDEX_SECOND_LABEL(
-                 "?9", "?10") " AND" OVERLAPPING("p.") IN_ORDER("p.");
+                 "?9", "?10") " AND" OVERLAPPING("p.") IN_ORDER("p.", "?11");
 /* The rows in a range of keys that overlap the window and lie behind the cursor, in no order. */
 static const char *const by_range =
     "SELECT id, to_ns, key FROM partitions INDEXED BY by_key WHERE key >= ?1 AND key <= ?2"
@@ -233,6 +233,15 @@ static int page_fetch(struct run *run)
 
 /* ---- by series and time ---- */
 
+/* How many rows to ask for: with a selector, some that are found are not in the answer. */
+static int64_t page_rows(const struct run *run)
+{
+    const struct partition_query *q = run->query;
+    size_t left = q->limit - run->given;
+    return q->limit != 0 && selector_is_all(q->selector) && left < PAGE_ROWS ? (int64_t)left
+                                                                             : PAGE_ROWS;
+}
+
 /* Fills the page with rows behind the cursor. 1: there may be more; 0: this step is done; a
  * status. */
 static int page_fill(struct run *run)
@@ -244,24 +253,24 @@ static int page_fill(struct run *run)
     struct label_bytes l[2];
     for (size_t i = 0; i < 2; i++)
         l[i] = label_bytes_of(&run->lead.terms[i]);
-    int64_t found;
+    int64_t found, rows = page_rows(run);
     if (run->way == BY_RANGE)
         return page_fetch(run);
     if (run->way == BY_SERIES)
-        found =
-            db_run(db, sql_run(run), page_row, run,
-                   DB(DB_I64(low), DB_I64(run->high), DB_I64(run->to), DB_I64(run->after_time),
-                      DB_BLOB(key, n), DB_I64(run->lead.bucket),
-                      DB_BLOB(l[0].name, l[0].name_bytes), DB_BLOB(l[0].value, l[0].value_bytes),
-                      DB_BLOB(l[1].name, l[1].name_bytes), DB_BLOB(l[1].value, l[1].value_bytes)));
+        found = db_run(
+            db, sql_run(run), page_row, run,
+            DB(DB_I64(low), DB_I64(run->high), DB_I64(run->to), DB_I64(run->after_time),
+               DB_BLOB(key, n), DB_I64(run->lead.bucket), DB_BLOB(l[0].name, l[0].name_bytes),
+               DB_BLOB(l[0].value, l[0].value_bytes), DB_BLOB(l[1].name, l[1].name_bytes),
+               DB_BLOB(l[1].value, l[1].value_bytes), DB_I64(rows)));
     else
         found = db_run(db, sql_run(run), page_row, run,
                        DB(DB_I64(low), DB_I64(run->high), DB_I64(run->to), DB_I64(run->after_time),
-                          DB_BLOB(key, n)));
+                          DB_BLOB(key, n), DB_I64(rows)));
     if (found < 0)
         return index_fail(run->index, found);
     run->empty = run->empty && found == 0;
-    return run->page.no_memory ? SKEIN_NO_MEMORY : found == PAGE_ROWS;
+    return run->page.no_memory ? SKEIN_NO_MEMORY : found == rows;
 }
 
 static void page_clear(struct page *page)
@@ -458,22 +467,22 @@ int64_t index_query(struct index *index, const struct partition_query *query, pa
     struct run *run = malloc(sizeof *run);
     if (run == NULL)
         return SKEIN_NO_MEMORY;
-    int64_t given = 0;
     int more = run_init(run, index, query);
     while (more > 0) {
         more = page_fill(run);
         for (size_t i = 0; more >= 0 && i < run->page.count; i++) {
-            given++;
-            if (fn(context, &run->page.rows[i]) != 0 ||
-                (query->limit && (size_t)given == query->limit)) {
+            run->given++;
+            if (fn(context, &run->page.rows[i]) != 0 || run->given == query->limit) {
+                const size_t given = run->given;
                 run_free(run);
-                return given;
+                return (int64_t)given;
             }
         }
         page_clear(&run->page);
         if (more == 0)
             more = step_next(run);
     }
+    const size_t given = run->given;
     run_free(run);
-    return more < 0 ? more : given;
+    return more < 0 ? more : (int64_t)given;
 }

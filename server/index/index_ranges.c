@@ -4,6 +4,7 @@
  */
 #include "index_ranges.h"
 
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,9 +43,25 @@ int partition_ranges_add(struct partition_ranges *ranges, const struct partition
     return SKEIN_OK;
 }
 
+/* memcmp of 16 bytes, as two numbers: a page of a listing asks this for each of its rows, a dozen
+ * times. */
+static int uid_order(const uint8_t a[16], const uint8_t b[16])
+{
+    uint64_t x, y;
+    memcpy(&x, a, 8);
+    memcpy(&y, b, 8);
+    if (x == y) {
+        memcpy(&x, a + 8, 8);
+        memcpy(&y, b + 8, 8);
+    }
+    x = be64toh(x);
+    y = be64toh(y);
+    return (x > y) - (x < y);
+}
+
 static int row_order(const struct partition_key *a, const struct partition_key *b)
 {
-    int order = memcmp(a->process.bytes, b->process.bytes, sizeof a->process.bytes);
+    int order = uid_order(a->process.bytes, b->process.bytes);
     return order != 0 ? order : (a->epoch > b->epoch) - (a->epoch < b->epoch);
 }
 

@@ -182,6 +182,23 @@ START_TEST(labels_are_walked_pair_by_pair)
     ck_assert_str_eq(text, "zone:a;tier:;x:y=z;");
 }
 END_TEST
+START_TEST(the_empty_selector_is_all)
+{
+    static const struct {
+        const char *text;
+        bool all;
+    } cases[] = {{"", true}, {"  ", true}, {"!canary", false}, {"zone", false}, {"k=v", false}};
+    ck_assert(selector_is_all(NULL));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char error[128];
+        struct selector *selector;
+        ck_assert_int_eq(selector_new(cases[i].text, &selector, error, sizeof error), SKEIN_OK);
+        ck_assert_int_eq(selector_is_all(selector), cases[i].all);
+        selector_free(&selector);
+    }
+}
+END_TEST
+
 START_TEST(terms_that_allow_one_value_are_told)
 {
     char error[128];
@@ -213,11 +230,11 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("selector", what_fits_is_matched, what_does_not_fit_is_not_matched,
-                              keywords_may_be_label_names, wrong_selectors_name_the_column,
-                              text_of_many_empty_words_fits_its_memory,
-                              too_long_a_selector_is_refused,
-                              out_of_memory_is_reported_and_leaks_nothing,
-                              labels_are_looked_up_whole, labels_are_walked_pair_by_pair,
-                              terms_that_allow_one_value_are_told, labels_are_checked, NULL));
+    return suite_run(
+        suite_of("selector", what_fits_is_matched, what_does_not_fit_is_not_matched,
+                 keywords_may_be_label_names, wrong_selectors_name_the_column,
+                 text_of_many_empty_words_fits_its_memory, too_long_a_selector_is_refused,
+                 out_of_memory_is_reported_and_leaks_nothing, labels_are_looked_up_whole,
+                 labels_are_walked_pair_by_pair, the_empty_selector_is_all,
+                 terms_that_allow_one_value_are_told, labels_are_checked, NULL));
 }
