@@ -25,7 +25,7 @@ fi
 for group in "$@"; do
     case $group in
     --bench) packages="$packages lttng-tools liblttng-ust-dev memcached nginx-light postgresql" ;;
-    --ci) packages="$packages git ccache clang clang-format clang-tidy clang-tools
+    --ci) packages="$packages git ccache golang-go clang clang-format clang-tidy clang-tools
         libclang-rt-14-dev shellcheck prometheus-alertmanager prometheus groff-base mandoc
         nginx-light postgresql mariadb-server memcached haproxy rsync strace default-jdk-headless netcat-openbsd
         socat sqlite3 tcl bc jq ed patch zstd xz-utils bsdutils curl openssh-client" ;;

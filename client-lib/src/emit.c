@@ -287,3 +287,39 @@ void skein_op_leave(struct skein_op *op, uint64_t threshold_ns, const union skei
     fields_put(&record, site, 1, end, fields);
     skein_record_close(&record);
 }
+
+/* ---- spans ---- */
+
+uint64_t skein_span_begin(const struct skein_site *site)
+{
+    const struct skein_entry entry = skein_enter();
+    if (!skein_wanted(entry, site->group))
+        return 0;
+    int saved = errno;
+    if (SKEIN_UNLIKELY(skein_load32(&attach_client_wanted)))
+        attach_client_event();
+    uint64_t now = 0;
+    if (session_is_lure(entry.view))
+        session_miss();
+    else
+        now = ticks_now(entry.view);
+    errno = saved;
+    return now;
+}
+
+void skein_span_end(struct skein_site *site, uint64_t begin, const union skein_value *values)
+{
+    const struct skein_entry entry = skein_enter();
+    if (begin == 0 || entry.view == NULL || session_current() == NULL)
+        return;
+    uint8_t end = site_nargs(site);
+    struct skein_field fields[SKEIN_ARGS_MAX];
+    fields_capture(site, 0, end, values, fields);
+    struct skein_record record =
+        record_of(entry, site, fields_need(site, 0, end, fields) + SKEIN_NUMBER_NEED);
+    if (record.p == NULL)
+        return;
+    record.p = skein_put_leb(record.p, record.now > begin ? record.now - begin : 0);
+    fields_put(&record, site, 0, end, fields);
+    skein_record_close(&record);
+}

@@ -225,6 +225,13 @@ struct skein_op {
 struct skein_op skein_op_enter(struct skein_site *site, int64_t detail);
 void skein_op_leave(struct skein_op *op, uint64_t threshold_ns, const union skein_value *values);
 
+/* A region that need not nest with others of its thread, nor end on the thread on which it began: a
+ * coroutine's, a goroutine's, a request's. begin() notes the time; end() writes one record, of a
+ * SKEIN_CLASS_SPAN site, on the calling thread, with `values[site->nargs]`. A snapshot does not show
+ * it while it lasts. 0, which end() takes and ignores: it is not recorded. */
+uint64_t skein_span_begin(const struct skein_site *site);
+void skein_span_end(struct skein_site *site, uint64_t begin, const union skein_value *values);
+
 /* The threshold that the agent has set for a group, or fallback_ns where it set none. */
 uint64_t skein_threshold_ns(enum skein_group group, uint64_t fallback_ns);
 

@@ -4,6 +4,7 @@
  * generations, loss in its place, and the ring's modes.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <time.h>
 
@@ -141,6 +142,51 @@ START_TEST(regions_close_however_the_block_is_left)
     decode();
     kinds(shape, sizeof shape);
     ck_assert_str_eq(shape, "(.)()((()))");
+}
+END_TEST
+
+static struct skein_site span_site = {.name = "span",
+                                      .text = "",
+                                      .file = "",
+                                      .klass = SKEIN_CLASS_SPAN,
+                                      .nargs = 2,
+                                      .args = {{SKEIN_T_U64, "n", ""}, {SKEIN_T_STR, "who", ""}}};
+
+static void *span_end_elsewhere(void *begin)
+{
+    skein_span_end(&span_site, *(uint64_t *)begin,
+                   (union skein_value[]){{.u64 = 3}, {.str = "another thread"}});
+    return NULL;
+}
+
+START_TEST(spans_end_in_any_order_on_any_thread)
+{
+    pthread_t thread;
+    ck_assert_uint_eq(skein_span_begin(&span_site), 0); /* there is no ring */
+    attach(SKEIN_MODE_CIRCULAR, 1 << 20);
+    uint64_t first = skein_span_begin(&span_site), second, third;
+    {
+        SKEIN_REGION("around");
+        second = skein_span_begin(&span_site);
+        skein_span_end(&span_site, first, (union skein_value[]){{.u64 = 1}, {.str = "first"}});
+        third = skein_span_begin(&span_site);
+    }
+    skein_span_end(&span_site, second, (union skein_value[]){{.u64 = 2}, {.str = "second"}});
+    ck_assert_int_eq(pthread_create(&thread, NULL, span_end_elsewhere, &third), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    skein_span_end(&span_site, 0, NULL);
+    decode();
+    ck_assert_uint_eq(decoded_count(&decoded, "span"), 3);
+    for (unsigned i = 0; i < 3; i++) {
+        const struct decoded_event *e = decoded_nth(&decoded, "span", i);
+        const uint64_t begins[] = {first, second, third};
+        uint64_t n = e->args[0].u64;
+        ck_assert_uint_ge(n, 1);
+        ck_assert_uint_le(n, 3);
+        ck_assert_uint_eq(e->ticks - e->duration, begins[n - 1]);
+    }
+    skein_store64(&ring.page->enabled, 0);
+    ck_assert_uint_eq(skein_span_begin(&span_site), 0);
 }
 END_TEST
 
@@ -371,6 +417,7 @@ int main(void)
     return suite_run(
         suite_of("writer_slow", every_argument_type_comes_back, long_texts_are_cut_and_marked,
                  counters_and_logs_have_their_classes, regions_close_however_the_block_is_left,
+                 spans_end_in_any_order_on_any_thread,
                  a_disabled_group_records_nothing_and_evaluates_nothing,
                  records_carry_the_generation_they_were_written_in,
                  circular_overwrite_keeps_the_newest, oneshot_stops_when_full_and_counts_the_rest,

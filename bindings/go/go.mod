@@ -1,0 +1,3 @@
+module skein.dev/skein
+
+go 1.19
