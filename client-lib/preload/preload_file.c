@@ -9,13 +9,12 @@
 #include <sys/file.h>
 #include <sys/sendfile.h>
 
-#include "preload_wait.h"
+#include "preload_words.h"
 
-/* A path is read after the call, and only where the kernel could read it too. */
 static int opened(struct wait *wait, const char *path, int fd)
 {
-    if (fd >= 0 || errno != EFAULT)
-        wait->text = path;
+    wait->more[0].str = path;
+    wait->words_of = words_of_path;
     if (fd >= 0)
         (void)tasks_leave(path);
     return wait_int(wait, fd);

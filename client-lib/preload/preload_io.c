@@ -7,7 +7,7 @@
  */
 #include <fcntl.h>
 
-#include "preload_wait.h"
+#include "preload_words.h"
 
 #define IO_LIST(X)                                                                                 \
     X(ssize_t, read, read, (int fd, void *buffer, size_t bytes), (fd, buffer, bytes))              \
@@ -62,13 +62,6 @@
       (fd, messages, count, flags, timeout))                                                       \
     X(int, sendmmsg, send, (int fd, struct mmsghdr *messages, unsigned count, int flags),          \
       (fd, messages, count, flags))                                                                \
-    X(int, accept, accept, (int fd, __SOCKADDR_ARG peer, socklen_t *restrict peer_bytes),          \
-      (fd, peer, peer_bytes))                                                                      \
-    X(int, accept4, accept,                                                                        \
-      (int fd, __SOCKADDR_ARG peer, socklen_t *restrict peer_bytes, int flags),                    \
-      (fd, peer, peer_bytes, flags))                                                               \
-    X(int, connect, connect, (int fd, __CONST_SOCKADDR_ARG peer, socklen_t peer_bytes),            \
-      (fd, peer, peer_bytes))                                                                      \
     X(int, fsync, fsync, (int fd), (fd))                                                           \
     X(int, fdatasync, fsync, (int fd), (fd))                                                       \
     X(int, syncfs, fsync, (int fd), (fd))                                                          \
@@ -96,3 +89,28 @@
     }
 IO_LIST(X)
 #undef X
+
+#define ACCEPT_LIST(X)                                                                             \
+    X(accept, (int fd, __SOCKADDR_ARG peer, socklen_t *restrict peer_bytes),                       \
+      (fd, peer, peer_bytes))                                                                      \
+    X(accept4, (int fd, __SOCKADDR_ARG peer, socklen_t *restrict peer_bytes, int flags),           \
+      (fd, peer, peer_bytes, flags))
+
+#define X(function, parameters, arguments)                                                         \
+    EXPORT int function parameters                                                                 \
+    {                                                                                              \
+        WAIT(accept, fd);                                                                          \
+        wait.words_of = words_of_accept;                                                           \
+        return wait_int(&wait, REAL(function) arguments);                                          \
+    }
+ACCEPT_LIST(X)
+#undef X
+
+EXPORT int connect(int fd, __CONST_SOCKADDR_ARG peer, socklen_t peer_bytes)
+{
+    WAIT(connect, fd);
+    wait.more[0].u64 = (uintptr_t)peer.__sockaddr__;
+    wait.more[1].u64 = peer_bytes;
+    wait.words_of = words_of_connect;
+    return wait_int(&wait, REAL(connect)(fd, peer, peer_bytes));
+}

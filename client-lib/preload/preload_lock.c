@@ -14,6 +14,25 @@ static inline bool is_ours_alone_pthread_mutex_lock(const pthread_mutex_t *objec
 {
     return __libc_single_threaded && __atomic_load_n(&object->__data.__lock, __ATOMIC_RELAXED) == 0;
 }
+/* Who has it, by the C library's own account; 0: nobody, readers, or it does not say. Read once,
+ * before the wait; who waits behind others may be handed the lock by another one. */
+static int64_t owner_pthread_mutex_t(const pthread_mutex_t *object)
+{
+    return __atomic_load_n(&object->__data.__owner, __ATOMIC_RELAXED);
+}
+
+static int64_t owner_pthread_rwlock_t(const pthread_rwlock_t *object)
+{
+    return __atomic_load_n(&object->__data.__cur_writer, __ATOMIC_RELAXED);
+}
+
+/* mtx_t is a pthread_mutex_t under another name. */
+static int64_t owner_mtx_t(const mtx_t *object)
+{
+    return owner_pthread_mutex_t((const pthread_mutex_t *)(const void *)object);
+}
+_Static_assert(sizeof(mtx_t) == sizeof(pthread_mutex_t), "the same to the C library");
+
 #define is_ours_alone_pthread_rwlock_rdlock(object) false
 #define is_ours_alone_pthread_rwlock_wrlock(object) false
 
@@ -28,6 +47,7 @@ static inline bool is_ours_alone_pthread_mutex_lock(const pthread_mutex_t *objec
     static __attribute__((noinline)) int lock##_taken(type *object, const void *caller)            \
     {                                                                                              \
         WAIT_FROM(event, ADDRESS(object), caller);                                                 \
+        wait.more[0].i64 = owner_##type(object);                                                   \
         return wait_error(&wait, REAL(lock)(object));                                              \
     }                                                                                              \
     EXPORT int lock(type *object)                                                                  \
@@ -43,36 +63,37 @@ LOCK_LIST(X)
 /* With a deadline: whether a bad deadline is an error depends on the lock being free, so that the
  * real function decides and nothing is tried before. */
 #define TIMED_LIST(X)                                                                              \
-    X(pthread_mutex_timedlock, mutex_lock, object,                                                 \
+    X(pthread_mutex_timedlock, mutex_lock, owner_pthread_mutex_t(object),                          \
       (pthread_mutex_t *restrict object, const struct timespec *restrict until), (object, until))  \
-    X(pthread_mutex_clocklock, mutex_lock, object,                                                 \
+    X(pthread_mutex_clocklock, mutex_lock, owner_pthread_mutex_t(object),                          \
       (pthread_mutex_t *restrict object, clockid_t clock, const struct timespec *restrict until),  \
       (object, clock, until))                                                                      \
-    X(pthread_rwlock_timedrdlock, rwlock_rdlock, object,                                           \
+    X(pthread_rwlock_timedrdlock, rwlock_rdlock, owner_pthread_rwlock_t(object),                   \
       (pthread_rwlock_t *restrict object, const struct timespec *restrict until), (object, until)) \
-    X(pthread_rwlock_clockrdlock, rwlock_rdlock, object,                                           \
+    X(pthread_rwlock_clockrdlock, rwlock_rdlock, owner_pthread_rwlock_t(object),                   \
       (pthread_rwlock_t *restrict object, clockid_t clock, const struct timespec *restrict until), \
       (object, clock, until))                                                                      \
-    X(pthread_rwlock_timedwrlock, rwlock_wrlock, object,                                           \
+    X(pthread_rwlock_timedwrlock, rwlock_wrlock, owner_pthread_rwlock_t(object),                   \
       (pthread_rwlock_t *restrict object, const struct timespec *restrict until), (object, until)) \
-    X(pthread_rwlock_clockwrlock, rwlock_wrlock, object,                                           \
+    X(pthread_rwlock_clockwrlock, rwlock_wrlock, owner_pthread_rwlock_t(object),                   \
       (pthread_rwlock_t *restrict object, clockid_t clock, const struct timespec *restrict until), \
       (object, clock, until))                                                                      \
-    X(pthread_cond_wait, cond_wait, object,                                                        \
+    X(pthread_cond_wait, cond_wait, ADDRESS(mutex),                                                \
       (pthread_cond_t *restrict object, pthread_mutex_t *restrict mutex), (object, mutex))         \
-    X(pthread_cond_timedwait, cond_wait, object,                                                   \
+    X(pthread_cond_timedwait, cond_wait, ADDRESS(mutex),                                           \
       (pthread_cond_t *restrict object, pthread_mutex_t *restrict mutex,                           \
        const struct timespec *restrict until),                                                     \
       (object, mutex, until))                                                                      \
-    X(pthread_cond_clockwait, cond_wait, object,                                                   \
+    X(pthread_cond_clockwait, cond_wait, ADDRESS(mutex),                                           \
       (pthread_cond_t *restrict object, pthread_mutex_t *restrict mutex, clockid_t clock,          \
        const struct timespec *restrict until),                                                     \
       (object, mutex, clock, until))
 
-#define X(function, event, detail, parameters, arguments)                                          \
+#define X(function, event, second, parameters, arguments)                                          \
     EXPORT int function parameters                                                                 \
     {                                                                                              \
-        WAIT(event, ADDRESS(detail));                                                              \
+        WAIT(event, ADDRESS(object));                                                              \
+        wait.more[0].i64 = second;                                                                 \
         return wait_error(&wait, REAL(function) arguments);                                        \
     }
 TIMED_LIST(X)
@@ -94,23 +115,25 @@ EXPORT int mtx_lock(mtx_t *object)
     if (status != thrd_busy)
         return status;
     WAIT(mutex_lock, ADDRESS(object));
+    wait.more[0].i64 = owner_mtx_t(object);
     status = REAL(mtx_lock)(object);
     wait.result = status;
     return status;
 }
 
 #define C11_LIST(X)                                                                                \
-    X(mtx_timedlock, mutex_lock, (mtx_t *restrict object, const struct timespec *restrict until),  \
-      (object, until))                                                                             \
-    X(cnd_wait, cond_wait, (cnd_t * object, mtx_t * mutex), (object, mutex))                       \
-    X(cnd_timedwait, cond_wait,                                                                    \
+    X(mtx_timedlock, mutex_lock, owner_mtx_t(object),                                              \
+      (mtx_t *restrict object, const struct timespec *restrict until), (object, until))            \
+    X(cnd_wait, cond_wait, ADDRESS(mutex), (cnd_t * object, mtx_t * mutex), (object, mutex))       \
+    X(cnd_timedwait, cond_wait, ADDRESS(mutex),                                                    \
       (cnd_t *restrict object, mtx_t *restrict mutex, const struct timespec *restrict until),      \
       (object, mutex, until))
 
-#define X(function, event, parameters, arguments)                                                  \
+#define X(function, event, second, parameters, arguments)                                          \
     EXPORT int function parameters                                                                 \
     {                                                                                              \
         WAIT(event, ADDRESS(object));                                                              \
+        wait.more[0].i64 = second;                                                                 \
         int status = REAL(function) arguments;                                                     \
         wait.result = status;                                                                      \
         return status;                                                                             \

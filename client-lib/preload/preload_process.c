@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Waits for a child to end, for a signal, for another process by a System V queue or semaphore, and
- * for a name to be looked up. Any thread.
+ * Waits for a child to end, for a signal, and for another process by a System V queue or semaphore.
+ * Any thread.
  */
 #include <mqueue.h>
-#include <netdb.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -19,15 +18,6 @@
 /* Result, function, event, argument 0, parameters, arguments. Signals: the time that was asked for,
  * -1 where it is for ever. */
 #define PROCESS_LIST(X)                                                                            \
-    X(pid_t, waitpid, wait_child, pid, (pid_t pid, int *status, int options),                      \
-      (pid, status, options))                                                                      \
-    X(pid_t, wait3, wait_child, -1, (int *status, int options, struct rusage *usage),              \
-      (status, options, usage))                                                                    \
-    X(pid_t, wait4, wait_child, pid, (pid_t pid, int *status, int options, struct rusage *usage),  \
-      (pid, status, options, usage))                                                               \
-    X(int, waitid, wait_child, id, (idtype_t kind, id_t id, siginfo_t * about, int options),       \
-      (kind, id, about, options))                                                                  \
-    X(int, pclose, wait_child, -1, (FILE * stream), (stream))                                      \
     X(int, sigwaitinfo, sigwait, -1,                                                               \
       (const sigset_t *restrict signals, siginfo_t *restrict about), (signals, about))             \
     X(int, sigtimedwait, sigwait, asked_ns(timeout),                                               \
@@ -59,8 +49,6 @@
        const struct timespec *until),                                                              \
       (queue, from, bytes, priority, until))
 
-#define RESULT_pid_t wait_int
-
 #define X(type, function, event, detail, parameters, arguments)                                    \
     EXPORT type function parameters                                                                \
     {                                                                                              \
@@ -70,13 +58,6 @@
 PROCESS_LIST(X)
 #undef X
 
-EXPORT pid_t wait(int *status)
-{
-    __typeof__(&wait) real = REAL(wait); /* the name is the region's from here on */
-    WAIT(wait_child, -1);
-    return wait_int(&wait, real(status));
-}
-
 EXPORT int sigwait(const sigset_t *restrict signals, int *restrict number)
 {
     WAIT(sigwait, -1);
@@ -84,6 +65,81 @@ EXPORT int sigwait(const sigset_t *restrict signals, int *restrict number)
 }
 
 /* ---- children ---- */
+
+/* How a child has ended, or was stopped, by what wait() says of it. */
+static void ended_by(struct wait *wait, int status)
+{
+    wait->more[0].i64 = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    wait->more[1].i64 = WIFSIGNALED(status)  ? WTERMSIG(status)
+                        : WIFSTOPPED(status) ? WSTOPSIG(status)
+                                             : 0;
+}
+
+/* more[0].u64: where the kernel has put the status, if a child was found; NULL: nowhere. */
+static void words_of_status(struct wait *wait, struct words *words)
+{
+    const int *status = (const int *)(uintptr_t)wait->more[0].u64;
+    (void)words;
+    wait->more[0].i64 = -1;
+    if (wait->result > 0 && status != NULL)
+        ended_by(wait, *status);
+}
+
+/* The same for waitid(). */
+static void words_of_about(struct wait *wait, struct words *words)
+{
+    const siginfo_t *about = (const siginfo_t *)(uintptr_t)wait->more[0].u64;
+    (void)words;
+    wait->more[0].i64 = -1;
+    if (wait->result != 0 || about == NULL || about->si_pid == 0)
+        return;
+    bool exited = about->si_code == CLD_EXITED;
+    wait->more[exited ? 0 : 1].i64 = about->si_status;
+}
+
+#define CHILD_LIST(X)                                                                              \
+    X(waitpid, pid, (pid_t pid, int *status, int options), (pid, status, options))                 \
+    X(wait3, -1, (int *status, int options, struct rusage *usage), (status, options, usage))       \
+    X(wait4, pid, (pid_t pid, int *status, int options, struct rusage *usage),                     \
+      (pid, status, options, usage))
+
+#define X(function, detail, parameters, arguments)                                                 \
+    EXPORT pid_t function parameters                                                               \
+    {                                                                                              \
+        WAIT(wait_child, detail);                                                                  \
+        wait.more[0].u64 = (uintptr_t)status;                                                      \
+        wait.words_of = words_of_status;                                                           \
+        return wait_int(&wait, REAL(function) arguments);                                          \
+    }
+CHILD_LIST(X)
+#undef X
+
+EXPORT pid_t wait(int *status)
+{
+    __typeof__(&wait) real = REAL(wait); /* the name is the region's from here on */
+    WAIT(wait_child, -1);
+    wait.more[0].u64 = (uintptr_t)status;
+    wait.words_of = words_of_status;
+    return wait_int(&wait, real(status));
+}
+
+EXPORT int waitid(idtype_t kind, id_t id, siginfo_t *about, int options)
+{
+    WAIT(wait_child, id);
+    wait.more[0].u64 = (uintptr_t)about;
+    wait.words_of = words_of_about;
+    return wait_int(&wait, REAL(waitid)(kind, id, about, options));
+}
+
+EXPORT int pclose(FILE *stream)
+{
+    WAIT(wait_child, -1);
+    wait.more[0].i64 = -1;
+    int status = wait_int(&wait, REAL(pclose)(stream));
+    if (status >= 0)
+        ended_by(&wait, status);
+    return status;
+}
 
 /* The visitor is a task. If no more tasks are allowed, a child is tried again without it. */
 
@@ -100,6 +156,7 @@ static long children_faults(void)
 EXPORT int system(const char *command)
 {
     WAIT(wait_child, -1);
+    wait.more[0].i64 = -1;
     if (attach_client_is_barred())
         return wait_int(&wait, REAL(system)(command));
     int saved = errno;
@@ -113,6 +170,8 @@ EXPORT int system(const char *command)
         attach_client_release();
     }
     errno = errno ? errno : saved;
+    if (status >= 0 && command != NULL)
+        ended_by(&wait, status);
     return wait_int(&wait, status);
 }
 
@@ -145,36 +204,3 @@ EXPORT FILE *popen(const char *command, const char *mode)
     }
 SPAWN_LIST(X)
 #undef X
-
-/* ---- names: the C library itself reads their arguments; a bad pointer ends the program ---- */
-
-EXPORT int getaddrinfo(const char *restrict host, const char *restrict service,
-                       const struct addrinfo *restrict hints, struct addrinfo **restrict found)
-{
-    WAIT(resolve, hints != NULL ? hints->ai_family : AF_UNSPEC);
-    wait.text = host != NULL ? host : service;
-    int error = REAL(getaddrinfo)(host, service, hints, found);
-    wait.result = -error; /* EAI_..., which is below 0: no error number of the system */
-    return error;
-}
-
-EXPORT int getnameinfo(const struct sockaddr *restrict address, socklen_t bytes,
-                       char *restrict host, socklen_t host_room, char *restrict service,
-                       socklen_t service_room, int flags)
-{
-    WAIT(resolve, address != NULL ? address->sa_family : AF_UNSPEC);
-    int error = REAL(getnameinfo)(address, bytes, host, host_room, service, service_room, flags);
-    wait.result = -error;
-    if (error == 0 && host != NULL && host_room)
-        wait.text = host;
-    return error;
-}
-
-EXPORT struct hostent *gethostbyname(const char *name)
-{
-    WAIT(resolve, AF_INET);
-    wait.text = name;
-    struct hostent *found = REAL(gethostbyname)(name);
-    wait.result = found != NULL ? 0 : h_errno;
-    return found;
-}

@@ -25,35 +25,40 @@
 /* clang-format off */
 #define REAL_LIST(X)                                                                               \
     X(read) X(write) X(readv) X(writev) X(pread) X(pwrite) X(pread64) X(pwrite64) X(preadv)        \
-    X(pwritev) X(recv) X(send) X(recvfrom) X(sendto) X(recvmsg) X(sendmsg) X(recvmmsg)             \
-    X(sendmmsg) X(accept) X(accept4) X(connect) X(fsync) X(fdatasync) X(__read_chk)                \
-    X(__pread_chk) X(__pread64_chk) X(__recv_chk) X(__recvfrom_chk) X(poll) X(ppoll) X(select)     \
-    X(pselect) X(epoll_wait) X(epoll_pwait) X(epoll_pwait2) X(__poll_chk) X(__ppoll_chk)           \
+    X(pwritev) X(recv) X(send) X(recvfrom) X(sendto) X(recvmsg) X(sendmsg) X(recvmmsg) X(sendmmsg) \
+    X(accept) X(accept4) X(connect) X(fsync) X(fdatasync) X(__read_chk) X(__pread_chk)             \
+    X(__pread64_chk) X(__recv_chk) X(__recvfrom_chk) X(poll) X(ppoll) X(select) X(pselect)         \
+    X(epoll_wait) X(epoll_pwait) X(epoll_pwait2) X(__poll_chk) X(__ppoll_chk)                      \
     X(pthread_mutex_lock) X(pthread_mutex_trylock) X(pthread_mutex_timedlock)                      \
     X(pthread_mutex_clocklock) X(pthread_rwlock_rdlock) X(pthread_rwlock_tryrdlock)                \
     X(pthread_rwlock_timedrdlock) X(pthread_rwlock_clockrdlock) X(pthread_rwlock_wrlock)           \
     X(pthread_rwlock_trywrlock) X(pthread_rwlock_timedwrlock) X(pthread_rwlock_clockwrlock)        \
     X(sem_wait) X(sem_trywait) X(sem_timedwait) X(sem_clockwait) X(pthread_cond_wait)              \
-    X(pthread_cond_timedwait) X(pthread_cond_clockwait) X(nanosleep) X(clock_nanosleep)            \
-    X(usleep) X(sleep) X(pthread_join) X(pthread_timedjoin_np) X(pthread_clockjoin_np)             \
-    X(pthread_create) X(pthread_setname_np) X(longjmp) X(_longjmp) X(siglongjmp)                   \
-    X(__longjmp_chk)                                                                               \
-    X(open) X(open64) X(openat) X(openat64) X(creat) X(creat64) X(__open_2) X(__open64_2)          \
-    X(__openat_2) X(__openat64_2) X(fopen) X(fopen64) X(sendfile) X(sendfile64) X(splice) X(tee)   \
-    X(vmsplice) X(copy_file_range) X(flock) X(lockf) X(lockf64) X(fcntl) X(fcntl64) X(preadv64)    \
-    X(pwritev64) X(preadv2) X(pwritev2) X(preadv64v2) X(pwritev64v2) X(syncfs) X(sync_file_range)  \
-    X(waitpid) X(wait) X(wait3) X(wait4) X(waitid) X(system) X(pclose) X(sigwait) X(sigwaitinfo)   \
+    X(pthread_cond_timedwait) X(pthread_cond_clockwait) X(nanosleep) X(clock_nanosleep) X(usleep)  \
+    X(sleep) X(pthread_join) X(pthread_timedjoin_np) X(pthread_clockjoin_np) X(pthread_create)     \
+    X(pthread_setname_np) X(longjmp) X(_longjmp) X(siglongjmp) X(__longjmp_chk) X(open) X(open64)  \
+    X(openat) X(openat64) X(creat) X(creat64) X(__open_2) X(__open64_2) X(__openat_2)              \
+    X(__openat64_2) X(fopen) X(fopen64) X(sendfile) X(sendfile64) X(splice) X(tee) X(vmsplice)     \
+    X(copy_file_range) X(flock) X(lockf) X(lockf64) X(fcntl) X(fcntl64) X(preadv64) X(pwritev64)   \
+    X(preadv2) X(pwritev2) X(preadv64v2) X(pwritev64v2) X(syncfs) X(sync_file_range) X(waitpid)    \
+    X(wait) X(wait3) X(wait4) X(waitid) X(system) X(pclose) X(sigwait) X(sigwaitinfo)              \
     X(sigtimedwait) X(sigsuspend) X(pause) X(semop) X(semtimedop) X(msgrcv) X(msgsnd)              \
     X(mq_receive) X(mq_timedreceive) X(mq_send) X(mq_timedsend) X(getaddrinfo) X(getnameinfo)      \
-    X(gethostbyname) X(io_getevents) X(syscall) X(pthread_barrier_wait) X(mtx_lock)                \
-    X(mtx_trylock) X(mtx_timedlock) X(cnd_wait) X(cnd_timedwait) X(thrd_create) X(thrd_join)       \
-    X(thrd_sleep) X(fread) X(fread_unlocked) X(__fread_chk) X(__fread_unlocked_chk) X(fgets)       \
-    X(fgets_unlocked) X(__fgets_chk) X(__fgets_unlocked_chk) X(getline) X(getdelim) X(__getdelim)  \
-    X(fwrite) X(fwrite_unlocked) X(fputs) X(fputs_unlocked) X(puts) X(vprintf) X(vfprintf)         \
-    X(__vprintf_chk) X(__vfprintf_chk) X(fflush) X(fflush_unlocked) X(fclose)                     \
-    X(unshare) X(setns) X(setuid) X(setgid) X(seteuid) X(setegid) X(setreuid) X(setregid)          \
-    X(setresuid) X(setresgid) X(setgroups) X(initgroups) X(setfsuid) X(setfsgid) X(capset)         \
-    X(_Fork) X(prctl) X(mq_notify) X(stat) X(stat64) X(fstatat) X(fstatat64) X(statx) X(__xstat) X(__xstat64) X(__fxstatat) X(__fxstatat64) X(opendir) X(popen) X(posix_spawn) X(posix_spawnp) X(_exit) X(_Exit) X(quick_exit)
+    X(gethostbyname) X(gethostbyname2) X(gethostbyname_r) X(gethostbyname2_r) X(gethostbyaddr)     \
+    X(gethostbyaddr_r) X(res_query) X(res_search) X(res_nquery) X(res_nsearch) X(io_getevents)     \
+    X(syscall) X(pthread_barrier_wait) X(mtx_lock) X(mtx_trylock) X(mtx_timedlock) X(cnd_wait)     \
+    X(cnd_timedwait) X(thrd_create) X(thrd_join) X(thrd_sleep) X(fread) X(fread_unlocked)          \
+    X(__fread_chk) X(__fread_unlocked_chk) X(fgets) X(fgets_unlocked) X(__fgets_chk)               \
+    X(__fgets_unlocked_chk) X(getline) X(getdelim) X(__getdelim) X(fwrite) X(fwrite_unlocked)      \
+    X(fputs) X(fputs_unlocked) X(puts) X(vprintf) X(vfprintf) X(__vprintf_chk) X(__vfprintf_chk)   \
+    X(fflush) X(fflush_unlocked) X(fclose) X(unshare) X(setns) X(setuid) X(setgid) X(seteuid)      \
+    X(setegid) X(setreuid) X(setregid) X(setresuid) X(setresgid) X(setgroups) X(initgroups)        \
+    X(setfsuid) X(setfsgid) X(capset) X(_Fork) X(prctl) X(mq_notify) X(stat) X(stat64) X(fstatat)  \
+    X(fstatat64) X(statx) X(__xstat) X(__xstat64) X(__fxstatat) X(__fxstatat64) X(__lxstat)        \
+    X(__lxstat64) X(__fxstat) X(__fxstat64) X(lstat) X(lstat64) X(fstat) X(fstat64) X(access)      \
+    X(faccessat) X(unlink) X(unlinkat) X(rmdir) X(remove) X(rename) X(renameat) X(renameat2)       \
+    X(opendir) X(popen) X(posix_spawn) X(posix_spawnp) X(_exit) X(_Exit) X(quick_exit) X(exit)     \
+    X(abort) X(__assert_fail)
 /* clang-format on */
 
 enum real_index {

@@ -7,25 +7,73 @@
 
 struct skein_site sites[SITE_COUNT];
 
+/* Arguments 1 to 3. Returns how many arguments the event has. */
+static uint8_t arguments_fill(struct skein_arg_desc *args, enum site_arguments arguments)
+{
+    uint8_t count = 1;
+    if (arguments == SITE_ARGUMENTS_ASSERTION) {
+        args[count++] = (struct skein_arg_desc){SKEIN_T_STR, "assertion", ""};
+        args[count++] = (struct skein_arg_desc){SKEIN_T_STR, "in", ""};
+    }
+    if (arguments <= SITE_ARGUMENTS_ASSERTION)
+        return count;
+    args[count++] = (struct skein_arg_desc){SKEIN_T_I64, "result", "errno"};
+    switch (arguments) {
+    case SITE_ARGUMENTS_NAME:
+    case SITE_ARGUMENTS_NAMES:
+    case SITE_ARGUMENTS_HOST:
+        args[count++] = (struct skein_arg_desc){SKEIN_T_STR, "name", ""};
+        if (arguments == SITE_ARGUMENTS_NAMES)
+            args[count++] = (struct skein_arg_desc){SKEIN_T_STR, "to", ""};
+        if (arguments == SITE_ARGUMENTS_HOST)
+            args[count++] = (struct skein_arg_desc){SKEIN_T_STR, "address", ""};
+        break;
+    case SITE_ARGUMENTS_PEER:
+        args[count++] = (struct skein_arg_desc){SKEIN_T_STR, "peer", ""};
+        break;
+    case SITE_ARGUMENTS_FD:
+        args[count++] = (struct skein_arg_desc){SKEIN_T_I64, "fd", ""};
+        break;
+    case SITE_ARGUMENTS_OWNER:
+        args[count++] = (struct skein_arg_desc){SKEIN_T_I64, "owner", "tid"};
+        break;
+    case SITE_ARGUMENTS_MUTEX:
+        args[count++] = (struct skein_arg_desc){SKEIN_T_I64, "mutex", "address"};
+        break;
+    case SITE_ARGUMENTS_TID:
+        args[count++] = (struct skein_arg_desc){SKEIN_T_I64, "joined", "tid"};
+        break;
+    case SITE_ARGUMENTS_ENDED:
+        args[count++] = (struct skein_arg_desc){SKEIN_T_I64, "status", ""};
+        args[count++] = (struct skein_arg_desc){SKEIN_T_I64, "signal", ""};
+        break;
+    default:
+        break;
+    }
+    return count;
+}
+
 static void site_fill(enum site site, const char *name, const char *text, uint8_t group,
-                      struct skein_arg_desc first, uint8_t arguments)
+                      struct skein_arg_desc first, enum site_arguments arguments)
 {
     sites[site] = (struct skein_site){
         .name = name,
         .text = text,
         .file = "",
-        .klass = SKEIN_CLASS_SPAN,
+        .klass = arguments == SITE_ARGUMENTS_INSTANT || arguments == SITE_ARGUMENTS_ASSERTION
+                     ? SKEIN_CLASS_INSTANT
+                     : SKEIN_CLASS_SPAN,
         .group = group,
-        .nargs = arguments,
-        .args = {first, {SKEIN_T_I64, "result", "errno"}, {SKEIN_T_STR, "name", ""}},
+        .args = {first},
     };
+    sites[site].nargs = arguments_fill(sites[site].args, arguments);
 }
 
 void sites_fill(void)
 {
-#define X(event, event_group, arg, arg_unit, count, words)                                         \
+#define X(event, event_group, arg, arg_unit, arguments, words)                                     \
     site_fill(SITE_##event, #event, words, SKEIN_GROUP_##event_group,                              \
-              (struct skein_arg_desc){SKEIN_T_I64, arg, arg_unit}, count);
+              (struct skein_arg_desc){SKEIN_T_I64, arg, arg_unit}, SITE_ARGUMENTS_##arguments);
     SITE_LIST(X)
 #undef X
 }
@@ -33,7 +81,7 @@ void sites_fill(void)
 uint8_t site_group(enum site site)
 {
     static const uint8_t groups[SITE_COUNT] = {
-#define X(event, group, arg, unit, count, words) [SITE_##event] = SKEIN_GROUP_##group,
+#define X(event, group, arg, unit, arguments, words) [SITE_##event] = SKEIN_GROUP_##group,
         SITE_LIST(X)
 #undef X
     };

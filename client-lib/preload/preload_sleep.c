@@ -63,29 +63,37 @@ EXPORT int thrd_sleep(const struct timespec *time, struct timespec *left)
     return result;
 }
 
+/* The kernel's number of a thread that can be joined; 0: it has ended. The C library says it in the
+ * name of the thread's clock: the number's complement, above three bits. */
+static int64_t tid_of(pthread_t thread)
+{
+    clockid_t clock;
+    return pthread_getcpuclockid(thread, &clock) == 0 ? (int64_t) ~(clock >> 3) : 0;
+}
+
+#define JOIN_LIST(X)                                                                               \
+    X(pthread_join, (pthread_t thread, void **value), (thread, value))                             \
+    X(pthread_timedjoin_np, (pthread_t thread, void **value, const struct timespec *until),        \
+      (thread, value, until))                                                                      \
+    X(pthread_clockjoin_np,                                                                        \
+      (pthread_t thread, void **value, clockid_t clock, const struct timespec *until),             \
+      (thread, value, clock, until))
+
+#define X(function, parameters, arguments)                                                         \
+    EXPORT int function parameters                                                                 \
+    {                                                                                              \
+        WAIT(thread_join, thread);                                                                 \
+        wait.more[0].i64 = tid_of(thread);                                                         \
+        return wait_error(&wait, REAL(function) arguments);                                        \
+    }
+JOIN_LIST(X)
+#undef X
+
 EXPORT int thrd_join(thrd_t thread, int *result)
 {
     WAIT(thread_join, thread);
+    wait.more[0].i64 = tid_of(thread);
     int status = REAL(thrd_join)(thread, result);
     wait.result = status;
     return status;
-}
-
-EXPORT int pthread_join(pthread_t thread, void **value)
-{
-    WAIT(thread_join, thread);
-    return wait_error(&wait, REAL(pthread_join)(thread, value));
-}
-
-EXPORT int pthread_timedjoin_np(pthread_t thread, void **value, const struct timespec *until)
-{
-    WAIT(thread_join, thread);
-    return wait_error(&wait, REAL(pthread_timedjoin_np)(thread, value, until));
-}
-
-EXPORT int pthread_clockjoin_np(pthread_t thread, void **value, clockid_t clock,
-                                const struct timespec *until)
-{
-    WAIT(thread_join, thread);
-    return wait_error(&wait, REAL(pthread_clockjoin_np)(thread, value, clock, until));
 }

@@ -69,16 +69,16 @@ static int flushed_fd(const FILE *stream)
 
 /* Result, function, event, whether the buffer will do, descriptor, parameters, arguments. */
 #define STREAM_LIST(X)                                                                             \
-    X(size_t, fread, read, holds(stream, size, count), stream->_fileno,                            \
+    X(items, fread, read, holds(stream, size, count), stream->_fileno,                             \
       (void *restrict to, size_t size, size_t count, FILE *restrict stream),                       \
       (to, size, count, stream))                                                                   \
-    X(size_t, fread_unlocked, read, holds(stream, size, count), stream->_fileno,                   \
+    X(items, fread_unlocked, read, holds(stream, size, count), stream->_fileno,                    \
       (void *restrict to, size_t size, size_t count, FILE *restrict stream),                       \
       (to, size, count, stream))                                                                   \
-    X(size_t, __fread_chk, read, holds(stream, size, count), stream->_fileno,                      \
+    X(items, __fread_chk, read, holds(stream, size, count), stream->_fileno,                       \
       (void *restrict to, size_t room, size_t size, size_t count, FILE *restrict stream),          \
       (to, room, size, count, stream))                                                             \
-    X(size_t, __fread_unlocked_chk, read, holds(stream, size, count), stream->_fileno,             \
+    X(items, __fread_unlocked_chk, read, holds(stream, size, count), stream->_fileno,              \
       (void *restrict to, size_t room, size_t size, size_t count, FILE *restrict stream),          \
       (to, room, size, count, stream))                                                             \
     X(line_text, fgets, read, holds_line(stream, '\n', LINE(length)), stream->_fileno,             \
@@ -99,15 +99,15 @@ static int flushed_fd(const FILE *stream)
     X(ssize_t, __getdelim, read, holds_line(stream, end, SIZE_MAX), stream->_fileno,               \
       (char **restrict to, size_t *restrict room, int end, FILE *restrict stream),                 \
       (to, room, end, stream))                                                                     \
-    X(size_t, fwrite, write, takes(stream, size, count), stream->_fileno,                          \
+    X(items, fwrite, write, takes(stream, size, count), stream->_fileno,                           \
       (const void *restrict from, size_t size, size_t count, FILE *restrict stream),               \
       (from, size, count, stream))                                                                 \
-    X(size_t, fwrite_unlocked, write, takes(stream, size, count), stream->_fileno,                 \
+    X(items, fwrite_unlocked, write, takes(stream, size, count), stream->_fileno,                  \
       (const void *restrict from, size_t size, size_t count, FILE *restrict stream),               \
       (from, size, count, stream))                                                                 \
-    X(int, fputs, write, takes(stream, 1, strlen(text)), stream->_fileno,                          \
+    X(text_put, fputs, write, takes(stream, 1, strlen(text)), stream->_fileno,                     \
       (const char *restrict text, FILE *restrict stream), (text, stream))                          \
-    X(int, fputs_unlocked, write, takes(stream, 1, strlen(text)), stream->_fileno,                 \
+    X(text_put, fputs_unlocked, write, takes(stream, 1, strlen(text)), stream->_fileno,            \
       (const char *restrict text, FILE *restrict stream), (text, stream))                          \
     X(int, puts, write, takes(stdout, 1, strlen(text) + 1), stdout->_fileno, (const char *text),   \
       (text))                                                                                      \
@@ -127,20 +127,32 @@ static int flushed_fd(const FILE *stream)
 
 typedef char *line_text;
 
-static size_t wait_size_t(struct wait *wait, size_t count)
+/* Results are told in bytes, as those of read() and write(). */
+typedef size_t items;
+typedef int text_put;
+
+static size_t wait_items(struct wait *wait, size_t count, size_t size)
 {
-    wait->result = (int64_t)count;
+    wait->result = (int64_t)(count * size);
     return count;
 }
 
-static char *wait_text(struct wait *wait, char *line)
+static char *wait_line(struct wait *wait, char *line)
 {
-    wait->result = line != NULL;
+    wait->result = line != NULL ? (int64_t)strlen(line) : 0;
     return line;
 }
 
-#define RESULT_size_t    wait_size_t
-#define RESULT_line_text wait_text
+static int wait_put(struct wait *wait, int result, const char *text)
+{
+    wait->result = result < 0 ? -errno : (int64_t)strlen(text);
+    return result;
+}
+
+/* `size` and `text` are the wrapper's parameters. */
+#define RESULT_items(wait, count)     wait_items(wait, count, size)
+#define RESULT_line_text(wait, line)  wait_line(wait, line)
+#define RESULT_text_put(wait, result) wait_put(wait, result, text)
 
 #define X(type, function, event, at_hand, fd, parameters, arguments)                               \
     EXPORT type function parameters                                                                \

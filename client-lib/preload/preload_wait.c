@@ -18,6 +18,8 @@
 
 #include "attach_client.h"
 #include "placement.h"
+#include "preload_words.h"
+#include "writer_int.h"
 
 #define THRESHOLD_NS      UINT64_C(20000)
 #define FOREIGN_POLLS_MAX 8  /* of another place before it is taken for the new loop */
@@ -132,7 +134,8 @@ void wait_begin(struct wait *wait, enum site site, int64_t detail, const void *c
 {
     wait->op.start = 0;
     wait->result = -ECANCELED; /* stays where the call never returned */
-    wait->text = NULL;
+    wait->more[0].u64 = wait->more[1].u64 = 0;
+    wait->words_of = NULL;
     if (!traced(caller))
         return;
     int saved = errno;
@@ -150,6 +153,25 @@ void wait_begin(struct wait *wait, enum site site, int64_t detail, const void *c
     errno = saved;
 }
 
+/* What an event says: op_leave_told asks for it when it is written. */
+struct telling {
+    struct wait *wait;
+    union skein_value values[4];
+    struct words words;
+};
+
+static const union skein_value *wait_tell(void *context)
+{
+    struct telling *telling = context;
+    struct wait *wait = telling->wait;
+    if (wait->words_of != NULL)
+        wait->words_of(wait, &telling->words);
+    telling->values[1].i64 = wait->result;
+    telling->values[2] = wait->more[0];
+    telling->values[3] = wait->more[1];
+    return telling->values;
+}
+
 /* Where a program switches stacks in a signal handler, waits end in any order. */
 void wait_end(struct wait *wait)
 {
@@ -158,9 +180,9 @@ void wait_end(struct wait *wait)
     int saved = errno;
     self.busy = true;
     if (open_remove(wait) || wait->jumps == self.jumps) { /* else a jump has ended it */
-        union skein_value values[3] = {
-            {.i64 = wait->op.detail}, {.i64 = wait->result}, {.str = wait->text}};
-        skein_op_leave(&wait->op, threshold_of(wait->op.site), values);
+        struct telling telling;                           /* set when it is asked for */
+        telling.wait = wait;
+        op_leave_told(&wait->op, threshold_of(wait->op.site), wait_tell, &telling);
     }
     wait->op.start = 0;
     self.busy = false;
@@ -174,8 +196,7 @@ void wait_abandon_all(void)
     while (self.open_count > 0) {
         struct open_wait *open = &self.open[--self.open_count];
         self.busy = true;
-        union skein_value values[3] = {
-            {.i64 = open->op.detail}, {.i64 = -ECANCELED}, {.str = NULL}};
+        const union skein_value values[4] = {[1] = {.i64 = -ECANCELED}};
         skein_op_leave(&open->op, threshold_of(open->op.site), values);
     }
     self.busy = false; /* the handler may have interrupted the client library */

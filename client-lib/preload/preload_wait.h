@@ -19,62 +19,22 @@
 #include <sys/types.h>
 
 #include "preload_real.h"
-#include "skein/skein.h"
+#include "preload_site.h"
 
 /* The one set of symbols that leave the library: the wrappers. */
 #define EXPORT __attribute__((visibility("default")))
 
-/* name of the event, group, name and unit of argument 0, number of arguments, text. Argument 1 is
- * the result, 2 a name. docs/what-is-recorded.md lists them; a test compares. */
-#define SITE_LIST(X)                                                                               \
-    X(read, IO, "fd", "", 2, "read from a file descriptor")                                        \
-    X(write, IO, "fd", "", 2, "write to a file descriptor")                                        \
-    X(fsync, IO, "fd", "", 2, "wait until a file is on disk")                                      \
-    X(open, IO, "folder", "fd", 3, "open a file")                                                  \
-    X(splice, IO, "fd", "", 2, "move bytes between file descriptors")                              \
-    X(message, IO, "queue", "", 2, "send to a message queue, or receive from it")                  \
-    X(io_getevents, IO, "context", "address", 2, "wait for asynchronous I/O")                      \
-    X(recv, NET, "fd", "", 2, "receive from a socket")                                             \
-    X(send, NET, "fd", "", 2, "send to a socket")                                                  \
-    X(sendfile, NET, "fd", "", 2, "send a file")                                                   \
-    X(accept, NET, "fd", "", 2, "accept a connection")                                             \
-    X(connect, NET, "fd", "", 2, "connect a socket")                                               \
-    X(resolve, NET, "family", "", 3, "look up a host's name or address")                           \
-    X(poll, NET, "fds", "", 2, "wait for events on file descriptors")                              \
-    X(select, NET, "fds", "", 2, "wait for events on file descriptors")                            \
-    X(epoll_wait, NET, "fd", "", 2, "wait for events of an epoll descriptor")                      \
-    X(mutex_lock, LOCK, "lock", "address", 2, "wait for a mutex that another thread holds")        \
-    X(rwlock_rdlock, LOCK, "lock", "address", 2, "wait to read under a contended lock")            \
-    X(rwlock_wrlock, LOCK, "lock", "address", 2, "wait to write under a contended lock")           \
-    X(sem_wait, LOCK, "lock", "address", 2, "wait for a semaphore")                                \
-    X(cond_wait, LOCK, "cond", "address", 2, "wait for a condition variable")                      \
-    X(barrier_wait, LOCK, "barrier", "address", 2, "wait for the others at a barrier")             \
-    X(futex_wait, LOCK, "futex", "address", 2, "wait for a word of memory to change")              \
-    X(file_lock, LOCK, "fd", "", 2, "wait for a lock on a file")                                   \
-    X(semop, LOCK, "set", "", 2, "wait for System V semaphores")                                   \
-    X(sleep, SLEEP, "asked", "ns", 2, "the thread asked to sleep")                                 \
-    X(sigwait, SLEEP, "timeout", "ns", 2, "wait for a signal")                                     \
-    X(thread_join, THREAD, "thread", "address", 2, "wait for a thread to end")                     \
-    X(wait_child, THREAD, "pid", "", 2, "wait for a child process")                                \
-    X(loop, APP, "ready", "", 1, "work of an event loop on one batch of ready file descriptors")
-
-#define X(name, group, arg, unit, count, text) SITE_##name,
-enum site { SITE_LIST(X) SITE_COUNT };
-#undef X
-
-/* Described by sites_fill(), before there is a ring: until then nobody may look into them. An
- * operation that begins without a ring is none (skein_op_enter), so that its end does not. */
-extern struct skein_site sites[SITE_COUNT];
-void sites_fill(void);
-
-/* An enum skein_group; also before. */
-uint8_t site_group(enum site site);
+struct wait;
+struct words;
+typedef void words_fn(struct wait *wait, struct words *words); /* see preload_words.h */
 
 struct wait {
     struct skein_op op; /* start == 0: not recorded */
     unsigned jumps;     /* of the thread, when it began */
     int64_t result;     /* what the call returned; -errno where it failed */
-    const char *text;   /* argument 2; read when the call has taken long enough */
+    /* Arguments 2 and 3 of the event, where it has them; or what words_of() makes them of. */
+    union skein_value more[2];
+    words_fn *words_of; /* NULL: they are as they are */
 };
 
 /* `caller` is the wrapper's return address: calls that this library makes itself are not traced. */

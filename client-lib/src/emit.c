@@ -256,7 +256,7 @@ static void op_hide(void)
     }
 }
 
-void skein_op_leave(struct skein_op *op, uint64_t threshold_ns, const union skein_value *values)
+void op_leave_told(struct skein_op *op, uint64_t threshold_ns, op_tell_fn *tell, void *context)
 {
     if (!op->start)
         return;
@@ -276,7 +276,7 @@ void skein_op_leave(struct skein_op *op, uint64_t threshold_ns, const union skei
     struct skein_site *site = op->site;
     uint8_t end = site_nargs(site);
     struct skein_field fields[SKEIN_ARGS_MAX];
-    fields_capture(site, 1, end, values, fields);
+    fields_capture(site, 1, end, tell(context), fields);
     struct skein_record record =
         record_of(entry, site, fields_need(site, 1, end, fields) + 2 * SKEIN_NUMBER_NEED);
     if (record.p == NULL)
@@ -286,6 +286,16 @@ void skein_op_leave(struct skein_op *op, uint64_t threshold_ns, const union skei
         record.p = skein_put_leb(record.p, skein_field_i64(op->detail).a);
     fields_put(&record, site, 1, end, fields);
     skein_record_close(&record);
+}
+
+static const union skein_value *values_given(void *values)
+{
+    return values;
+}
+
+void skein_op_leave(struct skein_op *op, uint64_t threshold_ns, const union skein_value *values)
+{
+    op_leave_told(op, threshold_ns, values_given, (void *)(uintptr_t)values);
 }
 
 /* ---- spans ---- */

@@ -42,6 +42,12 @@ struct thread_cold {
     struct ring_slot *op_slot;
 };
 
+/* ---- emit.c ---- */
+/* skein_op_leave() with values that are asked for when the operation has taken long enough. `tell`
+ * is called on this thread, and may not emit. */
+typedef const union skein_value *op_tell_fn(void *context);
+void op_leave_told(struct skein_op *op, uint64_t threshold_ns, op_tell_fn *tell, void *context);
+
 /* ---- start.c ---- */
 #define START_SOCKET "/run/skein/agent.sock"
 struct start_settings {

@@ -160,6 +160,14 @@ static bool take_back(struct fake_agent *agent, struct fake_peer *peer)
     return false;
 }
 
+static void page_set(const struct fake_agent *agent, struct process_page *page)
+{
+    page->privacy = agent->privacy.mode;
+    memcpy(page->privacy_key, agent->privacy.key, sizeof page->privacy_key);
+    for (unsigned i = 0; i < 64; i++)
+        page->threshold_ns[i] = agent->threshold_ns;
+}
+
 static void take_hello(struct fake_agent *agent, struct fake_peer *peer, int given_fd)
 {
     struct ucred who;
@@ -183,6 +191,7 @@ static void take_hello(struct fake_agent *agent, struct fake_peer *peer, int giv
             close(given_fd);
         fake_ring_init(&peer->ring, agent->mode, agent->ring_bytes);
     }
+    page_set(agent, peer->ring.page);
     send_welcome(agent, peer);
 }
 

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "attach_proto.h"
+#include "privacy.h"
 #include "ring_layout.h"
 
 #define FAKE_PEERS_MAX 16
@@ -40,8 +41,10 @@ struct fake_agent {
     /* the served socket */
     uint8_t mode;
     uint64_t ring_bytes;
-    bool refuse_adoption, old; /* old: takes nothing beyond the first version */
-    bool mute;                 /* hears, and does not answer */
+    bool refuse_adoption, old;   /* old: takes nothing beyond the first version */
+    bool mute;                   /* hears, and does not answer */
+    struct privacy_rule privacy; /* of the rings that it makes */
+    uint64_t threshold_ns;       /* the same, of all groups; 0: each one's own */
     int listener, wake;
     pthread_t thread;
     pthread_mutex_t mutex;

@@ -9,9 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define NOT_LOOKED_AT INT64_MIN
+
 struct expect {
     int64_t detail, result;
-    const char *text; /* NULL: none, or not looked at */
+    const char *text, *text_2; /* arguments 2 and 3; NULL: none, or not looked at */
+    int64_t number, number_2;  /* the same where they are numbers */
+    char room[2][128];         /* for texts that are made */
 };
 
 struct call {
@@ -23,5 +27,12 @@ extern const struct call calls[];
 extern const size_t call_count;
 
 void calls_prepare(void);
+
+/* preload_calls_words.c: those whose events have more to say. */
+extern const struct call calls_of_words[];
+extern const size_t call_of_words_count;
+/* The same functions in other ways. */
+extern const struct call calls_again[];
+extern const size_t call_again_count;
 
 #endif

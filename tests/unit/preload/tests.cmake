@@ -43,7 +43,8 @@ if(TARGET skein-preload AND NOT SKEIN_SANITIZE)
         OTHER_LIBC="$<TARGET_FILE:preload_other_libc>" OTHER_LINKER="${other_linker}")
 
     # The wrappers themselves are in this program, without the library's beginning.
-    add_library(preload_calls SHARED ${CMAKE_CURRENT_LIST_DIR}/preload_calls.c)
+    add_library(preload_calls SHARED ${CMAKE_CURRENT_LIST_DIR}/preload_calls.c
+        ${CMAKE_CURRENT_LIST_DIR}/preload_calls_words.c)
     target_compile_definitions(preload_calls PRIVATE _GNU_SOURCE)
     target_compile_options(preload_calls PRIVATE -Wall -U_FORTIFY_SOURCE
         -Wno-unused-result -Wno-nonnull
