@@ -130,4 +130,7 @@ CASES = [
       for name in ("numbers", "closer", "close_range", "twice", "daemon", "dropper", "no_new_privs", "new_user", "new_user_raw",
                    "forker", "raw_forker", "vforker", "tasks", "powerless", "tight", "tight_syscall", "tight_young", "strict", "strict_beside",
                    "no_tsc", "signals", "interrupted", "alarmed", "threads", "session", "last_call", "last_instruction", "last_thread", "tasks_limit", "system_once", "task_numbers", "small_stack", "spawn_limit", "stacks", "given_up", "queue_notice", "same_storage")],
+    # each call is an event, and says all that there is to say
+    *[Case("subject_" + name, f"ulimit -c 0; export SKEIN_IO_THRESHOLD_US=0; $SUBJECT {name}; echo $?", quick=True, racy=name.startswith("calls"), unlike=((r"line 1: +\d+ ", ""),))
+      for name in ("bad_pointers", "calls_in_handler", "calls_in_children", "calls_in_threads", "waits_of_all_kinds", "ends_exit", "ends_abort", "ends_assert")],
 ]

@@ -4,6 +4,8 @@
  * it finds and ends with a status of its own; transparency.py compares that with a run alone. One
  * thread, but where the case is threads.
  */
+#include "subject_calls.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -958,6 +960,14 @@ static const struct {
     {"given_up", given_up},
     {"queue_notice", queue_notice},
     {"same_storage", same_storage},
+    {"bad_pointers", bad_pointers},
+    {"calls_in_handler", calls_in_handler},
+    {"calls_in_children", calls_in_children},
+    {"calls_in_threads", calls_in_threads},
+    {"waits_of_all_kinds", waits_of_all_kinds},
+    {"ends_exit", ends_exit},
+    {"ends_abort", ends_abort},
+    {"ends_assert", ends_assert},
 };
 
 int main(int argc, char **argv)

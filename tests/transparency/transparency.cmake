@@ -2,7 +2,9 @@
 # Programs under the tracer against the same programs alone. Here those that are soon over;
 # `.ci/run transparency` runs all of them, the racy ones a hundred times.
 if(TARGET skein-preload AND NOT SKEIN_SANITIZE)
-    add_executable(transparency_subject ${CMAKE_CURRENT_LIST_DIR}/subject.c)
+    add_executable(transparency_subject ${CMAKE_CURRENT_LIST_DIR}/subject.c
+        ${CMAKE_CURRENT_LIST_DIR}/subject_calls.c)
+    target_compile_options(transparency_subject PRIVATE -Wno-nonnull)
     target_link_libraries(transparency_subject PRIVATE skein_flags)
     add_test(NAME transparency/quick COMMAND /usr/bin/python3 -B ${CMAKE_CURRENT_LIST_DIR}/transparency.py --quick
         --skein $<TARGET_FILE:skein_cli> --preload $<TARGET_FILE:skein-preload> --agent $<TARGET_FILE:skein-agent>

@@ -42,6 +42,13 @@ if(TARGET skein-preload AND NOT SKEIN_SANITIZE)
         ASAN="$<TARGET_FILE:preload_asan>"
         OTHER_LIBC="$<TARGET_FILE:preload_other_libc>" OTHER_LINKER="${other_linker}")
 
+    # Programs of Debian, which know what they do.
+    skein_test(unit/preload/test_preload_words.c LINK skein_ring_support skein_static)
+    add_dependencies(t_unit_preload_preload_words skein-preload transparency_subject)
+    target_include_directories(t_unit_preload_preload_words PRIVATE ${CMAKE_SOURCE_DIR}/client-lib/include)
+    target_compile_definitions(t_unit_preload_preload_words PRIVATE
+        PRELOAD="$<TARGET_FILE:skein-preload>" SUBJECT="$<TARGET_FILE:transparency_subject>")
+
     # The wrappers themselves are in this program, without the library's beginning.
     add_library(preload_calls SHARED ${CMAKE_CURRENT_LIST_DIR}/preload_calls.c
         ${CMAKE_CURRENT_LIST_DIR}/preload_calls_words.c)

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Subjects that call what the tracer stands before in ways that no program should. Each prints what
+ * came of it, which is the same in every run.
+ */
+#ifndef SUBJECT_CALLS_H
+#define SUBJECT_CALLS_H
+
+int bad_pointers(void); /* of paths and addresses, with good and bad flags, at the end of a page */
+int calls_in_handler(
+    void); /* connect(), accept(), open(), stat() in a handler that interrupts them */
+int calls_in_children(void);
+int calls_in_threads(void);
+int ends_exit(void); /* in a handler of exit(), and from a vfork child */
+int ends_abort(void);
+int ends_assert(void);
+int waits_of_all_kinds(void); /* for locks with owners, threads, children */
+
+#endif
