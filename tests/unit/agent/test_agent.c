@@ -434,11 +434,13 @@ END_TEST
 
 START_TEST(a_wrong_config_is_named_by_its_key)
 {
-    static const char *const bad[][2] = {{"{\"ring\":{\"bytes\":1}}", "ring.bytes"},
-                                         {"{\"log\":{\"level\":\"loud\"}}", "log.level"},
-                                         {"{\"labels\":\"a b\"}", "labels"},
-                                         {"{\"soket\":\"/x\"}", "soket"},
-                                         {"{\"state_dir\":\"relative\"}", "state_dir"}};
+    static const char *const bad[][2] = {
+        {"{\"ring\":{\"bytes\":1}}", "ring.bytes"},
+        {"{\"log\":{\"level\":\"loud\"}}", "log.level"},
+        {"{\"evidence\":{\"privacy\":\"on\"}}", "evidence.privacy"},
+        {"{\"labels\":\"a b\"}", "labels"},
+        {"{\"soket\":\"/x\"}", "soket"},
+        {"{\"state_dir\":\"relative\"}", "state_dir"}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct agent_config config;
         char error[512] = "";

@@ -38,6 +38,7 @@ target_link_libraries(skein_test_agent PRIVATE skein_flags PUBLIC skein_format s
 add_dependencies(skein_test_agent skein-agent agent_subject agent_forker)
 skein_test(unit/agent/test_agent.c LINK skein_agent_core skein_test_agent)
 skein_test(unit/agent/test_agent_scope.c LINK skein_test_agent)
+skein_test(unit/agent/test_agent_privacy.c LINK skein_test_agent skein_ring)
 skein_test(unit/agent/test_agent_rules.c LINK skein_test_agent)
 
 # Rings: attach, read, cut.
