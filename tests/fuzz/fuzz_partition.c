@@ -14,6 +14,7 @@
 #include "perfetto_export.h"
 #include "trace_file.h"
 #include "trace_json.h"
+#include "trace_stack.h"
 #include "trace_text.h"
 
 static void require(bool holds)
@@ -31,8 +32,9 @@ static void events_print(struct partition_reader *reader)
     const struct partition_info *info = partition_reader_info(reader);
     while ((status = partition_reader_next(reader, &event)) == 1) {
         buf_clear(&lines);
-        trace_json_put(&lines, info, &event);
+        trace_json_put(&lines, info, &event, reader);
         trace_text_put(&lines, info, &event);
+        trace_stack_text(&lines, reader, event.stack, 4);
         require(lines.status == SKEIN_OK && lines.len > 0);
         if (event.kind != TRACE_LOSS && event.kind != TRACE_OPEN) {
             require(event.ticks >= last); /* F-29 */

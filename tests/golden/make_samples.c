@@ -38,7 +38,7 @@ static int lines_put(const char *folder, const char *name, const struct buf *par
         return 1;
     }
     while (partition_reader_next(reader, &event) == 1)
-        trace_json_put(&lines, partition_reader_info(reader), &event);
+        trace_json_put(&lines, partition_reader_info(reader), &event, reader);
     int bad = file_put(folder, name, lines.data, lines.len);
     partition_reader_free(&reader);
     buf_fini(&lines);

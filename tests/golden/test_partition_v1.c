@@ -28,7 +28,7 @@ static void expect_given(const char *partition, const char *told)
     ck_assert_int_eq(partition_reader_new((uint8_t *)file, n, &reader, error, sizeof error),
                      SKEIN_OK);
     while (partition_reader_next(reader, &event) == 1)
-        trace_json_put(&lines, partition_reader_info(reader), &event);
+        trace_json_put(&lines, partition_reader_info(reader), &event, reader);
     buf_put_u8(&lines, 0);
     ck_assert_str_eq((char *)lines.data, want);
     partition_reader_free(&reader);
