@@ -25,6 +25,7 @@ bool trace_frames_next(struct trace_frames *f, struct trace_frame *frame)
     if (f->line == 0 && !partition_reader_symbol(f->reader, address, &f->symbol))
         f->symbol = (struct partition_symbol){0};
     *frame = (struct trace_frame){.address = f->stack.pcs[f->frame],
+                                  .looked_up = address,
                                   .function = "",
                                   .file = "",
                                   .mapping = partition_reader_mapping(f->reader, address)};

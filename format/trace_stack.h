@@ -11,12 +11,13 @@
 #include "partition_reader.h"
 
 struct trace_frame {
-    uint64_t address;           /* as it was found on the stack */
-    uint64_t offset;            /* in the mapping's file, of what was looked up */
-    const char *function;       /* "": unknown */
-    const char *file;           /* "": unknown */
-    uint32_t line;              /* 0: unknown */
-    bool inlined;               /* into the frame that comes next */
+    uint64_t address;                        /* as it was found on the stack */
+    uint64_t looked_up;                      /* F-48 */
+    uint64_t offset;                         /* in the mapping's file, of what was looked up */
+    const char *function;                    /* "": unknown */
+    const char *file;                        /* "": unknown */
+    uint32_t line;                           /* 0: unknown */
+    bool inlined;                            /* into the frame that comes next */
     const struct partition_mapping *mapping; /* NULL: none */
 };
 
