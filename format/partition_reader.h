@@ -73,7 +73,8 @@ const struct partition_mapping *partition_reader_mapping_at(const struct partiti
 const struct partition_mapping *partition_reader_mapping(const struct partition_reader *r,
                                                          uint64_t address);
 
-/* What lies at an address (partition_stack_address). false: it has no name here, or no memory. */
+/* What lies at an address (partition_stack_address). false: it has no name here, or no memory,
+ * and then partition_reader_next says so. */
 size_t partition_reader_symbol_count(const struct partition_reader *r);
 bool partition_reader_symbol(struct partition_reader *r, uint64_t address,
                              struct partition_symbol *symbol);

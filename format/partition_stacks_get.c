@@ -186,8 +186,10 @@ bool partition_reader_symbol(struct partition_reader *r, uint64_t address,
     struct reader_symbol *found = &r->symbols[at];
     if (found->lines == NULL)
         found->lines = lines_copy(r, found);
-    if (found->lines == NULL)
+    if (found->lines == NULL) {
+        reader_fail(r, SKEIN_NO_MEMORY, "out of memory for symbols");
         return false;
+    }
     *symbol = (struct partition_symbol){address, found->lines, found->line_count};
     return true;
 }

@@ -55,6 +55,6 @@ _Static_assert(sizeof(struct profile_row) == 24, "no padding");
 
 /* The row's fields; what follows them is at + its size. */
 #define profile_get(table, number, row)                                                            \
-    memcpy((row), intern_table_bytes(&(table), (number) - 1), sizeof *(row))
+    memcpy((row), intern_table_bytes(&(table), (number)-1), sizeof *(row))
 
 #endif

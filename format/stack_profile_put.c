@@ -51,8 +51,8 @@ enum {
 };
 
 /* Words of the profile itself; they stand in front of its other strings. */
-static const char *const words[] = {"",      "samples", "count", "cpu", "nanoseconds", "waits",
-                                    "wait",  "service", "pid",   "thread", "tid",      "event"};
+static const char *const words[] = {"",     "samples", "count", "cpu",    "nanoseconds", "waits",
+                                    "wait", "service", "pid",   "thread", "tid",         "event"};
 enum {
     WORD_NONE,
     WORD_SAMPLES,
@@ -349,9 +349,8 @@ int stack_profile_folded(const struct stack_profile *p, bool waits, struct buf *
             continue;
         buf_clear(&line);
         row_put(&line, p, &row);
-        int64_t at = line.status == SKEIN_OK
-                         ? intern_table_put(&lines, line.data, line.len, &fresh)
-                         : SKEIN_NO_MEMORY;
+        int64_t at = line.status == SKEIN_OK ? intern_table_put(&lines, line.data, line.len, &fresh)
+                                             : SKEIN_NO_MEMORY;
         if (at < 0)
             status = SKEIN_NO_MEMORY;
         else

@@ -21,19 +21,19 @@ static void must(bool fine, const char *what)
 
 static struct partition_writer *writer_make(uint64_t sequence, bool evidence)
 {
-    struct partition_info info = {.key = {.epoch = 1, .sequence = sequence},
-                                  .generation = sequence,
-                                  .pid = 77,
-                                  .clock = PARTITION_CLOCK_MONOTONIC,
-                                  .begin = {0, 1000, 1000, EPOCH_NS},
-                                  .end = {1000 * MS, 1000 + 1000 * MS, 1000 + 1000 * MS,
-                                          EPOCH_NS + 1000 * MS},
-                                  .window_to_ticks = 1000 * MS,
-                                  .host = "here",
-                                  .service = "shop",
-                                  .labels = "",
-                                  .exe = "/usr/bin/shop",
-                                  .evidence = evidence};
+    struct partition_info info = {
+        .key = {.epoch = 1, .sequence = sequence},
+        .generation = sequence,
+        .pid = 77,
+        .clock = PARTITION_CLOCK_MONOTONIC,
+        .begin = {0, 1000, 1000, EPOCH_NS},
+        .end = {1000 * MS, 1000 + 1000 * MS, 1000 + 1000 * MS, EPOCH_NS + 1000 * MS},
+        .window_to_ticks = 1000 * MS,
+        .host = "here",
+        .service = "shop",
+        .labels = "",
+        .exe = "/usr/bin/shop",
+        .evidence = evidence};
     struct partition_writer *w;
     must(partition_writer_new(&info, &w) == SKEIN_OK, "a writer");
     return w;
@@ -66,8 +66,9 @@ static void stacks_make(struct partition_writer *w, uint32_t ids[3], bool turned
     }
     partition_writer_mapping(
         w, &(struct partition_mapping){0x401000, 0x402000, 0x1000, "/usr/bin/shop", {0xab}, 1});
-    partition_writer_mapping(w, &(struct partition_mapping){0x7f0000000000, 0x7f0000010000, 0x2000,
-                                                            "/lib/libdb.so.5", {0xcd, 0xef}, 2});
+    partition_writer_mapping(
+        w, &(struct partition_mapping){
+               0x7f0000000000, 0x7f0000010000, 0x2000, "/lib/libdb.so.5", {0xcd, 0xef}, 2});
     partition_writer_symbol(w, &(struct partition_symbol){0x40100f, take, 2});
     partition_writer_symbol(w, &(struct partition_symbol){0x40110f, loop, 1});
     partition_writer_symbol(w, &(struct partition_symbol){0x40120f, start, 1});
