@@ -41,8 +41,10 @@ int stacks_open(struct partition_reader *r, struct cursor *c)
 {
     size_t n = (size_t)count_get(c, STACKS_MAX, 2);
     r->stacks = calloc(n + 1, sizeof *r->stacks);
-    if (r->stacks == NULL)
+    if (r->stacks == NULL) {
         cursor_fail(c, SKEIN_NO_MEMORY);
+        return reader_table_fail(r, c, "stacks");
+    }
     for (; r->stack_count < n && c->status == SKEIN_OK; r->stack_count++)
         stack_get(r, c, &r->stacks[r->stack_count]);
     return c->status == SKEIN_OK ? SKEIN_OK : reader_table_fail(r, c, "stacks");
@@ -89,8 +91,10 @@ int mappings_open(struct partition_reader *r, struct cursor *c)
 {
     size_t n = (size_t)count_get(c, MAPPINGS_MAX, 6);
     r->mappings = calloc(n + 1, sizeof *r->mappings);
-    if (r->mappings == NULL)
+    if (r->mappings == NULL) {
         cursor_fail(c, SKEIN_NO_MEMORY);
+        return reader_table_fail(r, c, "mappings");
+    }
     for (; r->mapping_count < n && c->status == SKEIN_OK; r->mapping_count++) {
         struct partition_mapping *mapping = &r->mappings[r->mapping_count];
         mapping_get(r, c, mapping);
