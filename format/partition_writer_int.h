@@ -10,6 +10,7 @@
 #include "intern_table.h"
 #include "partition_columns.h"
 #include "partition_int.h"
+#include "partition_stacks_int.h"
 #include "partition_writer.h"
 
 #define WRITER_BATCH_EVENTS 8192u
@@ -67,35 +68,6 @@ struct writer_thread {
     uint64_t last_sequence;
     bool has_sequence;
     uint32_t block; /* of its last batch */
-};
-
-struct writer_mapping {
-    struct partition_mapping row;
-    char *path; /* of the row */
-};
-
-/* An address that has a name. */
-struct writer_symbol {
-    uint64_t address;
-    size_t at; /* of its entry in symbol_bytes */
-    uint32_t len, lines;
-};
-
-/* What stacks need (section 8). */
-struct writer_stacks {
-    uint32_t type;              /* of their records, + 1; 0: there is none yet */
-    struct intern_table stacks; /* as stored; number n has the id n + 1 */
-    uint64_t frames;            /* of all */
-    uint64_t *pcs;              /* for partition_writer_stack_at */
-    size_t pc_cap;
-    struct intern_table mapping_entries; /* as stored */
-    struct writer_mapping *mappings;     /* the same */
-    size_t mapping_cap;
-    struct intern_table addresses; /* that have a name */
-    struct writer_symbol *symbols; /* of the same number */
-    size_t symbol_cap;
-    struct buf symbol_bytes;
-    uint64_t lines; /* of all */
 };
 
 struct partition_writer {

@@ -64,7 +64,7 @@ static int64_t text_number(struct stack_profile *p, const char *text)
     return *text == 0 ? 0 : bytes_number(&p->strings, text, strlen(text));
 }
 
-static int64_t build_id_number(struct stack_profile *p, const struct partition_mapping *mapping)
+static int64_t mapping_build_id(struct stack_profile *p, const struct partition_mapping *mapping)
 {
     static const char digits[] = "0123456789abcdef";
     char text[2 * PARTITION_BUILD_ID_MAX + 1] = "";
@@ -80,7 +80,7 @@ static int64_t mapping_number(struct stack_profile *p, uint32_t process,
 {
     if (mapping == NULL)
         return 0;
-    int64_t path = text_number(p, mapping->path), build_id = build_id_number(p, mapping);
+    int64_t path = text_number(p, mapping->path), build_id = mapping_build_id(p, mapping);
     if (path < 0 || build_id < 0)
         return SKEIN_NO_MEMORY;
     const struct profile_mapping row = {.start = mapping->start,
