@@ -234,7 +234,8 @@ static int span_take(struct findings *f, struct thread *t, const struct trace_ev
                                       .dur_ns = event->dur_ns,
                                       .open = open,
                                       .clipped = event->begin_clipped || event->end_clipped,
-                                      .at_work = event->depth > 0};
+                                      .at_work = event->depth > 0,
+                                      .stack = event->stack};
     if (!f->labels[label].wait && event->type->klass == SKEIN_CLASS_SPAN)
         waits_mark(t, &span);
     stat_take(stat, &span);

@@ -25,9 +25,10 @@ struct findings;
 struct finding_span {
     const char *name;
     uint64_t time_ns, dur_ns;
-    bool open;    /* it had no end yet at the cut */
-    bool clipped; /* it began earlier, or ended later, than is known */
-    bool at_work; /* inside of a region, or of a batch of an event loop */
+    bool open;      /* it had no end yet at the cut */
+    bool clipped;   /* it began earlier, or ended later, than is known */
+    bool at_work;   /* inside of a region, or of a batch of an event loop */
+    uint32_t stack; /* of the event as it was added: whoever adds may number stacks anew */
 };
 
 struct finding_thread {

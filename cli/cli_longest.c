@@ -13,13 +13,16 @@
 #include "cli_out.h"
 #include "json.h"
 #include "trace_json.h"
+#include "trace_stack.h"
 #include "trace_text.h"
 
 struct kept {
     uint64_t dur_ns, time_ns;
-    struct buf line; /* a line of JSON */
-    struct buf args; /* as text, for a table; ends in a NUL */
+    struct buf line;  /* a line of JSON */
+    struct buf args;  /* as text, for a table; ends in a NUL */
+    struct buf stack; /* lines below it; ends in a NUL */
 };
+#define STACK_INDENT 8
 
 struct longest {
     bool json;
@@ -42,6 +45,7 @@ static void kept_fini(struct kept *kept)
 {
     buf_fini(&kept->line);
     buf_fini(&kept->args);
+    buf_fini(&kept->stack);
 }
 
 void longest_free(struct longest **longest)
@@ -90,18 +94,22 @@ static void sift_down(struct kept *heap, size_t count)
     }
 }
 
-int longest_add(struct longest *longest, const struct partition_info *info,
+int longest_add(struct longest *longest, struct partition_reader *reader,
                 const struct trace_event *event)
 {
     struct kept kept = {.dur_ns = event->dur_ns, .time_ns = event->time_ns};
     bool full = longest->count == longest->wanted;
     if (longest->wanted == 0 || (full && !shorter(&longest->heap[0], &kept)))
         return SKEIN_OK;
-    trace_json_put(&kept.line, info, event);
-    if (!longest->json)
+    trace_json_put(&kept.line, partition_reader_info(reader), event, longest->json ? reader : NULL);
+    if (!longest->json) {
         trace_text_put_args(&kept.args, event);
+        trace_stack_text(&kept.stack, reader, event->stack, STACK_INDENT);
+    }
     buf_put_u8(&kept.args, 0);
+    buf_put_u8(&kept.stack, 0);
     if (kept.line.status != SKEIN_OK || kept.args.status != SKEIN_OK ||
+        kept.stack.status != SKEIN_OK ||
         (!full && !array_grow(longest->heap, longest->count + 1, &longest->room))) {
         kept_fini(&kept);
         say_error("out of memory");
@@ -138,6 +146,7 @@ static void row_add(cJSON *rows, const struct kept *kept)
     json_add_u64(row, "dur_ns", kept->dur_ns);
     cJSON_AddStringToObject(
         row, "text", (const char *)kept->args.data + strspn((const char *)kept->args.data, " "));
+    cJSON_AddStringToObject(row, TABLE_BELOW, (const char *)kept->stack.data);
     cJSON_AddItemToArray(rows, row);
 }
 

@@ -9,12 +9,13 @@
 
 struct longest;
 
-/* `json`: keep them as lines of JSON; else as rows of a table. SKEIN_OK, SKEIN_NO_MEMORY. */
+/* `json`: keep them as lines of JSON; else as rows of a table, with the stack below each, if it has
+ * one. SKEIN_OK, SKEIN_NO_MEMORY. */
 int longest_new(uint64_t wanted, bool json, struct longest **out);
 void longest_free(struct longest **longest);
 
 /* SKEIN_OK, SKEIN_NO_MEMORY. */
-int longest_add(struct longest *longest, const struct partition_info *info,
+int longest_add(struct longest *longest, struct partition_reader *reader,
                 const struct trace_event *event);
 
 /* Longest first. CLI_OK or CLI_FAILED. The heap is then no heap any more. */

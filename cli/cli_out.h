@@ -66,7 +66,9 @@ struct table_column {
 /* Prints an array of objects: the array itself as JSON, or the columns aligned (title NULL ends
  * them). `empty` is what a table without rows says. On a terminal the lines fit: ids are shortened
  * to what tells them apart, spare columns left out and named, long texts cut ("…"); elsewhere all
- * is whole. CLI_OK or CLI_FAILED. */
+ * is whole. An object's text TABLE_BELOW, whole lines, stands below its line as it is: it must be
+ * safe already. CLI_OK or CLI_FAILED. */
+#define TABLE_BELOW "_below"
 int table_print(const cJSON *items, bool json, const struct table_column *columns,
                 const char *empty);
 

@@ -227,6 +227,8 @@ static void each_line(const cJSON *items, const struct table_column *columns, st
         }
         if (out != NULL)
             line_put(out, cells, columns, layout, item == NULL);
+        if (out != NULL && item != NULL)
+            buf_printf(out, "%s", json_text_at(item, TABLE_BELOW));
         item = item != NULL ? item->next : items->child;
     } while (item != NULL);
     for (size_t c = 0; c < layout->count; c++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Owns an open trace file, the partition being read and the one before it; merged, those of each
- * process: a lane is a walk over one process in the same file. One thread.
+ * Owns an open trace file, the partition being read and the cut before it; merged, those of each
+ * process: a lane is a walk over the cuts of one process in the same file, or over one of its
+ * evidence partitions, which lie beside them in time. One thread.
  */
 #include "cli_trace.h"
 
@@ -41,13 +42,26 @@ struct lane {
     struct trace_step step;
     struct trace_event event; /* to be given next */
     uint64_t ns;              /* when its record was made; never goes back */
+    bool waits;               /* nothing is read yet; ns is that of its first record */
 };
 
+/* Of each process the evidence comes first, by number. */
 static int order_compare(const void *a, const void *b)
 {
     const struct trace_entry *x = *(const struct trace_entry *const *)a;
     const struct trace_entry *y = *(const struct trace_entry *const *)b;
-    int order = partition_trace_order(&x->footer.key, x->from_ns, &y->footer.key, y->from_ns);
+    const struct partition_footer *f = &x->footer, *g = &y->footer;
+    bool evidence = f->evidence && g->evidence;
+    int order = memcmp(f->key.process.bytes, g->key.process.bytes, sizeof f->key.process.bytes);
+    if (order != 0)
+        return order;
+    if (f->evidence != g->evidence)
+        return f->evidence ? -1 : 1;
+    if (evidence && f->key.epoch != g->key.epoch)
+        return f->key.epoch < g->key.epoch ? -1 : 1;
+    if (evidence && f->key.sequence != g->key.sequence)
+        return f->key.sequence < g->key.sequence ? -1 : 1;
+    order = partition_trace_order(&x->footer.key, x->from_ns, &y->footer.key, y->from_ns);
     return order ? order : (x->offset > y->offset) - (x->offset < y->offset);
 }
 
@@ -169,11 +183,33 @@ static bool same_process(const struct trace_entry *a, const struct trace_entry *
            process_uid_equal(&a->footer.key.process, &b->footer.key.process);
 }
 
-/* b was cut right after a. */
-static bool follows(const struct trace_entry *a, const struct trace_entry *b)
+/* How many numbers between two of a process are of evidence that is in the file. */
+static uint64_t evidence_between(const struct trace_walk *walk, const struct partition_key *a,
+                                 const struct partition_key *b)
 {
-    return same_process(a, b) && a->footer.key.epoch == b->footer.key.epoch &&
-           a->footer.key.sequence + 1 == b->footer.key.sequence;
+    uint64_t found = 0, last = a->sequence;
+    for (size_t i = 0; i < walk->count; i++) {
+        const struct partition_footer *f = &walk->order[i]->footer;
+        if (!f->evidence || f->key.epoch != a->epoch || f->key.sequence <= last ||
+            f->key.sequence >= b->sequence || !process_uid_equal(&f->key.process, &a->process))
+            continue;
+        last = f->key.sequence;
+        found++;
+    }
+    return found;
+}
+
+/* b was cut right after a (F-50). */
+static bool follows(const struct trace_walk *walk, const struct trace_entry *a,
+                    const struct trace_entry *b)
+{
+    if (!same_process(a, b) || a->footer.evidence || b->footer.evidence ||
+        a->footer.key.epoch != b->footer.key.epoch ||
+        a->footer.key.sequence >= b->footer.key.sequence)
+        return false;
+    uint64_t between = b->footer.key.sequence - a->footer.key.sequence - 1;
+    return between == 0 || (between <= walk->count &&
+                            evidence_between(walk, &a->footer.key, &b->footer.key) == between);
 }
 
 static bool same_key(const struct trace_entry *a, const struct trace_entry *b)
@@ -220,7 +256,7 @@ bool trace_walk_next(struct trace_walk *walk, struct trace_step *step)
             continue;
         if (!trace_load(walk, entry, &walk->now))
             continue;
-        if (follows(walk->before.entry, entry) && !walk->faulty_now)
+        if (follows(walk, walk->before.entry, entry) && !walk->faulty_now)
             partition_reader_continue(walk->now.reader, walk->before.reader);
         walk->faulty_now = false;
         step->entry = entry;
@@ -283,37 +319,41 @@ static bool lane_read(struct lane *lane)
     return true;
 }
 
-static size_t processes_of(const struct trace_walk *walk)
+/* Evidence may begin long after its process: it is read when its time has come. */
+static void lane_begin(struct trace_walk *walk, struct lane *lane)
 {
-    size_t processes = 0;
-    for (size_t i = 0; i < walk->count; i++)
-        processes += i == 0 || !same_process(walk->order[i - 1], walk->order[i]);
-    return processes;
+    lane->waits = lane->walk.order[lane->walk.next]->footer.evidence;
+    lane->ns = lane->waits ? lane->walk.order[lane->walk.next]->from_ns : 0;
+    if (lane->waits || lane_read(lane))
+        walk->heap[walk->heap_count++] = lane;
 }
 
 int trace_walk_merge(struct trace_walk *walk, trace_wanted *wanted, const void *context)
 {
-    size_t processes = processes_of(walk);
-    walk->lanes = calloc(processes + 1, sizeof *walk->lanes);
-    walk->heap = calloc(processes + 1, sizeof(struct lane *));
+    walk->lanes = calloc(walk->count + 1, sizeof *walk->lanes);
+    walk->heap = calloc(walk->count + 1, sizeof(struct lane *));
     if (walk->lanes == NULL || walk->heap == NULL) {
         say_error("out of memory");
         return CLI_FAILED;
     }
     for (size_t i = 0, end; i < walk->count; i = end) {
         end = i + 1;
-        while (end < walk->count && same_process(walk->order[i], walk->order[end]))
+        while (!walk->order[i]->footer.evidence && end < walk->count &&
+               same_process(walk->order[i], walk->order[end]))
             end++;
-        if (!wanted(context, &walk->order[i]->footer))
+        if (!wanted(context, &walk->order[i]->footer) ||
+            (walk->order[i]->footer.evidence && i > 0 &&
+             same_key(walk->order[i - 1], walk->order[i]))) /* `cat a a` */
             continue;
         struct lane *lane = &walk->lanes[walk->lane_count++];
+        /* of the file's order, so that a cut finds the evidence between its neighbours */
         lane->walk = (struct trace_walk){.path = walk->path,
                                          .file = walk->file,
-                                         .order = walk->order + i,
-                                         .count = end - i,
+                                         .order = walk->order,
+                                         .next = i,
+                                         .count = end,
                                          .sound = true};
-        if (lane_read(lane))
-            walk->heap[walk->heap_count++] = lane;
+        lane_begin(walk, lane);
     }
     for (size_t i = walk->heap_count; i-- > 0;)
         heap_sink(walk, i);
@@ -323,6 +363,12 @@ int trace_walk_merge(struct trace_walk *walk, trace_wanted *wanted, const void *
 const struct trace_event *trace_walk_merged(struct trace_walk *walk, struct trace_step *step)
 {
     if (walk->given && walk->heap_count > 0) {
+        if (!lane_read(walk->heap[0]))
+            walk->heap[0] = walk->heap[--walk->heap_count];
+        heap_sink(walk, 0);
+    }
+    while (walk->heap_count > 0 && walk->heap[0]->waits) {
+        walk->heap[0]->waits = false;
         if (!lane_read(walk->heap[0]))
             walk->heap[0] = walk->heap[--walk->heap_count];
         heap_sink(walk, 0);

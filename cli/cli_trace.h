@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A walk over the partitions of a trace file in the order of partition_trace_order(): process by
- * process, so that a region over a cut comes out whole. A partition that cannot be read is told of
+ * A walk over the partitions of a trace file: process by process, of each its evidence and then its
+ * cuts in the order of partition_trace_order(), so that a region over a cut comes out whole. A partition that cannot be read is told of
  * and left out. One thread; the memory of two partitions, but for a merged walk.
  */
 #ifndef CLI_TRACE_H
@@ -54,7 +54,8 @@ bool trace_walk_event(struct trace_walk *walk, struct trace_event *event);
 
 /* ---- merged: all processes at once, by the time at which records were made ----
  *
- * Instead of the two above. Takes the memory of two partitions of each process. */
+ * Instead of the two above. Takes the memory of two partitions of each process, and of the evidence
+ * whose time it is. */
 
 /* Begins; processes that are not wanted are left out. CLI_OK, or CLI_FAILED after telling why. */
 typedef bool trace_wanted(const void *context, const struct partition_footer *footer);

@@ -18,15 +18,17 @@
 #include "clock.h"
 #include "cmd.h"
 #include "trace_json.h"
+#include "trace_stack.h"
 #include "trace_text.h"
 
-#define FLUSH_BYTES (256u << 10)
-#define LONGEST_MAX 100000
+#define FLUSH_BYTES  (256u << 10)
+#define LONGEST_MAX  100000
+#define STACK_INDENT 8
 
 struct options {
     const char *from, *to, *thread, *name, *type, *process, *groups;
     struct cli_number min_dur, longest, limit;
-    bool json, begins;
+    bool json, begins, stacks, evidence;
 };
 
 /* trace_kind_text() of each. */
@@ -48,11 +50,17 @@ static const struct cli_option options[] = {
                "of that process alone"),
     CLI_OPTION(CLI_DURATION, 'd', "min-dur", "TIME", struct options, min_dur,
                "regions that took at least so long, and nothing else"),
-    {CLI_NUMBER, 0, "longest", "N", "the N longest regions, as a table (or as lines with --json)",
+    {CLI_NUMBER, 0, "longest", "N",
+     "the N longest regions with their stacks, as a table (or as lines with --json)",
      offsetof(struct options, longest), LONGEST_MAX, NULL},
+    CLI_OPTION(CLI_FLAG, 0, "evidence", NULL, struct options, evidence,
+               "with --longest: also of what the agent saw beside the record, such as scheduling"),
     CLI_OPTION(CLI_NUMBER, 0, "limit", "N", struct options, limit, "stop after N events"),
     CLI_OPTION(CLI_FLAG, 0, "begins", NULL, struct options, begins,
                "also a line where a region begins, not only where it ends"),
+    CLI_OPTION(CLI_FLAG, 0, "stacks", NULL, struct options, stacks,
+               "below each event that has one, its stack, innermost first (--longest and JSON have "
+               "them anyway)"),
     CLI_OPTION(CLI_FORMAT, 'o', "output", "FORM", struct options, json,
                "table or json: one object a line (default: table)"),
     CLI_OPTION(CLI_FLAG, 'j', "json", NULL, struct options, json, "short for -o json"),
@@ -68,9 +76,9 @@ struct filter {
 
 struct output {
     struct buf lines;
-    struct longest *longest; /* NULL: events are printed as they come */
-    uint64_t printed;
-    bool full, failed; /* --limit is reached; standard output is gone */
+    struct longest *longest;    /* NULL: events are printed as they come */
+    uint64_t printed, left_out; /* partitions of evidence, by --longest */
+    bool full, failed;          /* --limit is reached; standard output is gone */
 };
 
 /* ---- filters ---- */
@@ -176,12 +184,13 @@ static void cat_flush(struct output *out)
     buf_clear(&out->lines);
 }
 
-static void cat_emit(struct output *out, const struct filter *f, const struct partition_info *info,
+static void cat_emit(struct output *out, const struct filter *f, struct partition_reader *reader,
                      const struct trace_event *event)
 {
     const struct options *o = f->options;
+    const struct partition_info *info = partition_reader_info(reader);
     if (out->longest != NULL) {
-        if (longest_add(out->longest, info, event) != SKEIN_OK)
+        if (longest_add(out->longest, reader, event) != SKEIN_OK)
             out->failed = true;
         return;
     }
@@ -190,9 +199,11 @@ static void cat_emit(struct output *out, const struct filter *f, const struct pa
         return;
     }
     if (o->json)
-        trace_json_put(&out->lines, info, event);
+        trace_json_put(&out->lines, info, event, reader);
     else
         trace_text_put(&out->lines, info, event);
+    if (o->stacks && !o->json)
+        trace_stack_text(&out->lines, reader, event->stack, STACK_INDENT);
     out->printed++;
     if (out->lines.len >= FLUSH_BYTES)
         cat_flush(out);
@@ -205,13 +216,17 @@ static void longest_cat(struct trace_walk *walk, const struct filter *f, struct 
     struct trace_event event;
     while (!out->failed && trace_walk_next(walk, &step)) {
         bool shown = process_passes(f, &step.entry->footer);
+        if (shown && step.entry->footer.evidence && !f->options->evidence) {
+            out->left_out++;
+            continue;
+        }
         /* An unwanted one is read all the same: the next needs the ranges it leaves open. */
         while (!out->failed && trace_walk_event(walk, &event)) {
             /* What was open at an earlier cut comes again, with its end or in a later cut. */
             if (event.kind == TRACE_OPEN && !step.last_of_process)
                 continue;
             if (shown && event_passes(f, &event))
-                cat_emit(out, f, partition_reader_info(step.reader), &event);
+                cat_emit(out, f, step.reader, &event);
         }
     }
 }
@@ -224,7 +239,7 @@ static int merged_cat(struct trace_walk *walk, const struct filter *f, struct ou
     while (status == CLI_OK && !out->failed && !out->full &&
            (event = trace_walk_merged(walk, &step)) != NULL)
         if (event_passes(f, event))
-            cat_emit(out, f, partition_reader_info(step.reader), event);
+            cat_emit(out, f, step.reader, event);
     return status;
 }
 
@@ -261,6 +276,9 @@ static int cat_run(const void *values, int count, char **arguments)
     cat_flush(&out);
     if (out.full)
         say_warning("there are more events than --limit %" PRIu64, o->limit.value);
+    if (out.left_out > 0)
+        say_warning("%" PRIu64 " partitions of evidence are not looked at (--evidence)",
+                    out.left_out);
     int printed = out.longest != NULL ? longest_print(out.longest) : out_close();
     longest_free(&out.longest);
     buf_fini(&out.lines);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * skein export: a trace file in another tool's format. One thread; the memory of one partition.
+ * skein export: a trace file in another tool's format. One thread; the memory of two partitions,
+ * and of a profile's stacks.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,35 +14,56 @@
 #include "cli_trace.h"
 #include "cmd.h"
 #include "perfetto_export.h"
+#include "stack_profile.h"
 
 #define EXPORT_STEP_BYTES (1u << 20) /* of packets, which may be far more than the partition */
 
 struct options {
-    const char *to, *groups;
+    const char *to, *groups, *of;
     struct cli_result result;
 };
 
-static const char *const forms[] = {"perfetto", NULL};
+static const char *const forms[] = {"perfetto", "pprof", "folded", NULL};
+static const char *const values[] = {"samples", "waits", NULL};
 
 static const struct cli_option options[] = {
     CLI_CHOICE('t', "to", "FORM", struct options, to, forms,
-               "perfetto (the only one yet, and the default)"),
+               "perfetto (the default), pprof (samples of the CPU and waits by stack), or folded "
+               "(for flame graphs)"),
+    CLI_CHOICE(0, "of", "WHAT", struct options, of, values,
+               "of folded stacks: samples, or waits in us (default: samples where there are any)"),
     TRACE_GROUPS(struct options, "all"),
-    CLI_OUTPUT_FILE(struct options,
-                    "where to (default: the trace's name with .pftrace; - is standard output)"),
+    CLI_OUTPUT_FILE(struct options, "where to (default: the trace's name with .pftrace, .pb.gz or "
+                                    ".folded; - is standard output)"),
     CLI_OPTIONS_END};
 
-/* "redis.skein" to "redis.pftrace" */
-static char *name_for(const char *trace)
+/* What is asked for. */
+struct target {
+    const struct options *options;
+    const char *trace;
+    uint64_t groups;
+    const char *says; /* what the file is of; "": nothing to say */
+};
+
+static bool target_is(const struct target *t, const char *form)
 {
-    size_t n = strlen(trace);
-    char *name = malloc(n + sizeof ".pftrace");
+    return strcmp(t->options->to != NULL ? t->options->to : forms[0], form) == 0;
+}
+
+/* "redis.skein" to "redis.pftrace" */
+static char *name_for(const struct target *t)
+{
+    const char *ending = target_is(t, "pprof")    ? ".pb.gz"
+                         : target_is(t, "folded") ? ".folded"
+                                                  : ".pftrace";
+    size_t n = strlen(t->trace), m = strlen(ending) + 1;
+    char *name = malloc(n + m);
     if (name == NULL)
         return NULL;
-    if (n > 6 && strcmp(trace + n - 6, ".skein") == 0)
+    memcpy(name, t->trace, n);
+    if (n > 6 && strcmp(t->trace + n - 6, ".skein") == 0)
         n -= 6;
-    memcpy(name, trace, n);
-    strcpy(name + n, ".pftrace");
+    memcpy(name + n, ending, m);
     return name;
 }
 
@@ -53,17 +75,18 @@ static bool export_flush(struct buf *bytes, FILE *file)
     return good;
 }
 
-/* Returns CLI_OK, or CLI_FAILED after telling why; also where a part of the trace was unreadable,
- * but then all the rest is in the file. */
-static int export_convert(const char *trace, uint64_t groups, FILE *file, const char *name)
+/* Each of these returns CLI_OK, or CLI_FAILED after telling why; also where a part of the trace was
+ * unreadable, but then all the rest is in the file. */
+static int perfetto_convert(struct target *t, FILE *file, const char *name)
 {
+    const char *trace = t->trace;
     struct trace_walk *walk = NULL;
     struct perfetto_export *exporter = NULL;
     struct trace_step step;
     struct buf bytes = {0};
     if (trace_walk_new(trace, &walk) != CLI_OK)
         return CLI_FAILED;
-    int status = perfetto_export_new(groups, &exporter);
+    int status = perfetto_export_new(t->groups, &exporter);
     bool written = true;
     bool sound = true;
     while (status == SKEIN_OK && written && trace_walk_next(walk, &step)) {
@@ -95,10 +118,75 @@ static int export_convert(const char *trace, uint64_t groups, FILE *file, const 
     return status == SKEIN_OK && written && sound ? CLI_OK : CLI_FAILED;
 }
 
-static int export_said(const char *name, bool json)
+/* ---- profiles ---- */
+
+static int profile_read(struct trace_walk *walk, uint64_t groups, struct stack_profile *profile)
+{
+    struct trace_step step;
+    struct trace_event event;
+    int status = SKEIN_OK;
+    while (status == SKEIN_OK && trace_walk_next(walk, &step))
+        while (status == SKEIN_OK && trace_walk_event(walk, &event)) {
+            bool again = event.kind == TRACE_OPEN && !step.last_of_process;
+            if (!again && event_type_shown(event.type, groups))
+                status = stack_profile_add(profile, step.reader, &event);
+        }
+    return status;
+}
+
+static int profile_put(struct target *t, const struct stack_profile *profile, struct buf *bytes)
+{
+    const char *of = t->options->of;
+    if (target_is(t, "pprof"))
+        return stack_profile_pprof(profile, bytes);
+    bool waits = of != NULL ? strcmp(of, "waits") == 0 : stack_profile_samples(profile) == 0;
+    t->says = waits ? "microseconds of waits by stack" : "samples of the CPU by stack";
+    return stack_profile_folded(profile, waits, bytes);
+}
+
+static int profile_convert(struct target *t, FILE *file, const char *name)
+{
+    struct trace_walk *walk = NULL;
+    struct stack_profile *profile = NULL;
+    struct buf bytes = {0};
+    if (trace_walk_new(t->trace, &walk) != CLI_OK)
+        return CLI_FAILED;
+    int status = stack_profile_new(&profile);
+    if (status == SKEIN_OK)
+        status = profile_read(walk, t->groups, profile);
+    if (status == SKEIN_OK)
+        status = profile_put(t, profile, &bytes);
+    bool written = status == SKEIN_OK && export_flush(&bytes, file) && fflush(file) == 0;
+    if (status != SKEIN_OK)
+        say_error("%s: %s", t->trace, skein_status_text(status));
+    else if (!written)
+        say_error("%s: %s", name, strerror(errno));
+    else if (stack_profile_samples(profile) == 0 && stack_profile_waits(profile) == 0)
+        say_warning("%s: no event has a stack", t->trace);
+    bool sound = trace_walk_sound(walk);
+    buf_fini(&bytes);
+    stack_profile_free(&profile);
+    trace_walk_free(&walk);
+    return written && sound ? CLI_OK : CLI_FAILED;
+}
+
+static int export_convert(struct target *t, FILE *file, const char *name)
+{
+    return target_is(t, "perfetto") ? perfetto_convert(t, file, name)
+                                    : profile_convert(t, file, name);
+}
+
+/* ---- files ---- */
+
+static int export_said(const struct target *t, const char *name, bool json)
 {
     if (!json) {
-        printf("%s; open it at https://ui.perfetto.dev\n", name);
+        if (target_is(t, "perfetto"))
+            printf("%s; open it at https://ui.perfetto.dev\n", name);
+        else if (target_is(t, "pprof"))
+            printf("%s; open it with `pprof -http :` or `go tool pprof`\n", name);
+        else
+            printf("%s: %s\n", name, t->says);
         return out_close();
     }
     cJSON *said = cJSON_CreateObject();
@@ -108,7 +196,7 @@ static int export_said(const char *name, bool json)
     return status;
 }
 
-static int trace_convert_to_file(const char *trace, uint64_t groups, const char *name)
+static int trace_convert_to_file(struct target *t, const char *name)
 {
     size_t n = strlen(name);
     char *part = malloc(n + sizeof ".part");
@@ -122,7 +210,7 @@ static int trace_convert_to_file(const char *trace, uint64_t groups, const char 
     if (file == NULL) {
         say_error("%s: %s", name, strerror(errno));
     } else {
-        status = export_convert(trace, groups, file, name);
+        status = export_convert(t, file, name);
         bool closed = fclose(file) == 0;
         if (status == CLI_OK && (!closed || rename(part, name) < 0)) {
             say_error("%s: %s", name, strerror(errno));
@@ -135,23 +223,27 @@ static int trace_convert_to_file(const char *trace, uint64_t groups, const char 
     return status;
 }
 
-static int export_run(const void *values, int count, char **arguments)
+static int export_run(const void *values_given, int count, char **arguments)
 {
-    const struct options *o = values;
-    uint64_t groups = 0;
+    const struct options *o = values_given;
+    struct target t = {.options = o, .trace = arguments[0], .says = ""};
     (void)count;
-    if (trace_groups_parse(o->groups, &groups) != CLI_OK)
+    if (trace_groups_parse(o->groups, &t.groups) != CLI_OK)
         return CLI_USAGE;
+    if (o->of != NULL && !target_is(&t, "folded")) {
+        say_error("export: --of is for --to folded");
+        return CLI_USAGE;
+    }
     if (o->result.file != NULL && strcmp(o->result.file, "-") == 0)
-        return export_convert(arguments[0], groups, stdout, "standard output");
-    char *name = o->result.file != NULL ? strdup(o->result.file) : name_for(arguments[0]);
+        return export_convert(&t, stdout, "standard output");
+    char *name = o->result.file != NULL ? strdup(o->result.file) : name_for(&t);
     if (name == NULL) {
         say_error("out of memory");
         return CLI_FAILED;
     }
-    int status = trace_convert_to_file(arguments[0], groups, name);
+    int status = trace_convert_to_file(&t, name);
     if (status == CLI_OK)
-        status = export_said(name, o->result.json);
+        status = export_said(&t, name, o->result.json);
     free(name);
     return status;
 }
@@ -160,7 +252,12 @@ const struct cli_command cmd_export = {
     .name = "export",
     .arguments = "FILE",
     .summary = "Convert a trace file for another tool",
-    .examples = "  skein export redis.skein --to perfetto -o redis.pftrace\n",
+    .details =
+        "Profiles count what has a stack: samples of the CPU, and regions that waited, with\n"
+        "their time; what has none is in no profile.\n",
+    .examples = "  skein export redis.skein --to perfetto -o redis.pftrace\n"
+                "  skein export redis.skein --to pprof && pprof -http : redis.pb.gz\n"
+                "  skein export redis.skein --to folded -o - | flamegraph.pl > redis.svg\n",
     .options = options,
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,

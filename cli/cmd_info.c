@@ -21,7 +21,8 @@ static const struct cli_option options[] = {CLI_OUTPUT(struct options), CLI_OPTI
 static const char *class_text(uint8_t klass)
 {
     /* One word for what people see, however it was recorded (docs/format.md). */
-    static const char *const names[] = {"unknown", "instant", "region", "region", "counter", "log"};
+    static const char *const names[] = {"unknown", "instant", "region", "region",
+                                        "counter", "log",     "stack"};
     return klass < sizeof names / sizeof *names ? names[klass] : names[0];
 }
 
@@ -77,6 +78,8 @@ static cJSON *process_add(cJSON *processes, const struct trace_entry *entry)
     info_sum(row, "partitions", 1);
     info_sum(row, "events", footer->events);
     info_sum(row, "lost", footer->lost);
+    info_sum(row, "stacks", partition_footer_stacks(footer));
+    info_sum(row, "evidence", footer->evidence);
     if (footer->threads > json_u64_at(row, "threads"))
         u64_set(row, "threads", footer->threads);
     if (footer->events)
@@ -93,6 +96,8 @@ static void entry_add(cJSON *info, const struct trace_entry *entry)
     info_sum(info, "partitions", 1);
     info_sum(info, "events", footer->events);
     info_sum(info, "lost", footer->lost);
+    info_sum(info, "stacks", partition_footer_stacks(footer));
+    info_sum(info, "evidence", footer->evidence); /* partitions */
     if (footer->events)
         info_widen(info, entry->from_ns, entry->to_ns);
     for (size_t i = 0; i < footer->loss_count; i++) {
@@ -182,8 +187,13 @@ static void head_show(const cJSON *info)
     text_put_safe(&line, json_text_at(info, "file"), strlen(json_text_at(info, "file")));
     buf_printf(&line, ": ");
     text_put_bytes(&line, json_u64_at(info, "partition_bytes"));
-    buf_printf(&line, ", %" PRIu64 " partitions, %" PRIu64 " events, ",
-               json_u64_at(info, "partitions"), json_u64_at(info, "events"));
+    buf_printf(&line, ", %" PRIu64 " partitions", json_u64_at(info, "partitions"));
+    if (json_u64_at(info, "evidence") > 0)
+        buf_printf(&line, " (%" PRIu64 " of evidence)", json_u64_at(info, "evidence"));
+    buf_printf(&line, ", %" PRIu64 " events", json_u64_at(info, "events"));
+    if (json_u64_at(info, "stacks") > 0)
+        buf_printf(&line, " (%" PRIu64 " are stacks of others)", json_u64_at(info, "stacks"));
+    buf_printf(&line, ", ");
     if (json_u64_at(info, "uncounted") > 0 && json_u64_at(info, "lost") == 0)
         buf_printf(&line, "an ");
     lost_put(&line, info, "lost");

@@ -14,6 +14,7 @@
 #include "cli_download.h"
 #include "cli_id.h"
 #include "cli_out.h"
+#include "cli_stacks.h"
 #include "cli_trace.h"
 #include "clock.h"
 #include "cmd.h"
@@ -126,16 +127,24 @@ static int groups_find(struct subject *s, const struct options *o)
     return trace_groups_parse(o->groups, &s->groups);
 }
 
-static int trace_read(struct trace_walk *walk, struct findings *findings)
+/* What the threads did is in the cuts; evidence tells of the same times once more. */
+static int trace_read(struct trace_walk *walk, struct findings *findings, struct kept_stacks *kept)
 {
     struct trace_step step;
     struct trace_event event;
-    int status = SKEIN_OK;
-    while (status == SKEIN_OK && trace_walk_next(walk, &step))
-        while (status == SKEIN_OK && trace_walk_event(walk, &event))
+    int64_t status = SKEIN_OK;
+    while (status >= SKEIN_OK && trace_walk_next(walk, &step)) {
+        while (!step.entry->footer.evidence && status >= SKEIN_OK &&
+               trace_walk_event(walk, &event)) {
+            status = kept_stacks_put(kept, step.reader, event.stack);
+            if (status < 0)
+                break;
+            event.stack = (uint32_t)status;
             status = findings_add(findings, partition_reader_info(step.reader), &event,
                                   step.last_of_process);
-    return status;
+        }
+    }
+    return status < 0 ? (int)status : SKEIN_OK;
 }
 
 /* ---- as JSON; the text is made from it ---- */
@@ -151,7 +160,7 @@ static cJSON *thread_json(const struct finding_thread *thread)
     return json;
 }
 
-static void span_add(cJSON *to, const struct finding_span *span)
+static void span_add(cJSON *to, const struct finding_span *span, const struct kept_stacks *kept)
 {
     cJSON_AddStringToObject(to, "name", span->name);
     json_add_u64(to, "ts_ns", span->time_ns);
@@ -160,15 +169,17 @@ static void span_add(cJSON *to, const struct finding_span *span)
         cJSON_AddTrueToObject(to, "open");
     if (span->clipped)
         cJSON_AddTrueToObject(to, "clipped");
+    kept_stacks_add(kept, span->stack, to);
 }
 
-static cJSON *inside_json(const struct finding_inside *inside, uint64_t at_ns)
+static cJSON *inside_json(const struct finding_inside *inside, uint64_t at_ns,
+                          const struct kept_stacks *kept)
 {
     cJSON *json = thread_json(&inside->thread), *spans = cJSON_CreateArray();
     struct buf path = {0};
     for (size_t i = 0; i < inside->count; i++) {
         cJSON *span = cJSON_CreateObject();
-        span_add(span, &inside->spans[i]);
+        span_add(span, &inside->spans[i], kept);
         cJSON_AddItemToArray(spans, span);
         buf_printf(&path, "%s%s", i > 0 ? " > " : "", inside->spans[i].name);
     }
@@ -178,15 +189,16 @@ static cJSON *inside_json(const struct finding_inside *inside, uint64_t at_ns)
     json_add_u64(json, "dur_ns", last->dur_ns);
     if (last->open)
         cJSON_AddTrueToObject(json, "open");
+    kept_stacks_below(kept, last->stack, json);
     cJSON_AddItemToObject(json, "spans", spans);
     buf_fini(&path);
     return json;
 }
 
-static cJSON *unusual_json(const struct finding_unusual *unusual)
+static cJSON *unusual_json(const struct finding_unusual *unusual, const struct kept_stacks *kept)
 {
     cJSON *json = thread_json(&unusual->thread);
-    span_add(json, &unusual->span);
+    span_add(json, &unusual->span, kept);
     json_add_u64(json, "more", unusual->more);
     json_add_u64(json, "usual_count", unusual->usual_count);
     json_add_u64(json, "usual_ns", unusual->usual_ns);
@@ -210,7 +222,8 @@ static void deaths_add(cJSON *what, const struct findings_list *list)
     }
 }
 
-static cJSON *what_json(const struct subject *s, const struct findings_list *list)
+static cJSON *what_json(const struct subject *s, const struct findings_list *list,
+                        const struct kept_stacks *kept)
 {
     cJSON *what = cJSON_CreateObject(), *to;
     static const char *const members[] = {"capture", "reason", "verdict"};
@@ -232,7 +245,7 @@ static cJSON *what_json(const struct subject *s, const struct findings_list *lis
     deaths_add(what, list);
     to = cJSON_AddArrayToObject(what, "inside");
     for (size_t i = 0; i < list->inside_count; i++)
-        cJSON_AddItemToArray(to, inside_json(&list->inside[i], s->at_ns));
+        cJSON_AddItemToArray(to, inside_json(&list->inside[i], s->at_ns, kept));
     to = cJSON_AddArrayToObject(what, "idle");
     for (size_t i = 0; i < list->idle_count; i++) {
         cJSON *idle = cJSON_CreateObject();
@@ -243,12 +256,12 @@ static cJSON *what_json(const struct subject *s, const struct findings_list *lis
     to = cJSON_AddArrayToObject(what, "waits");
     for (size_t i = 0; i < list->wait_count; i++) {
         cJSON *wait = thread_json(&list->waits[i].thread);
-        span_add(wait, &list->waits[i].span);
+        span_add(wait, &list->waits[i].span, kept);
         cJSON_AddItemToArray(to, wait);
     }
     to = cJSON_AddArrayToObject(what, "unusual");
     for (size_t i = 0; i < list->unusual_count; i++)
-        cJSON_AddItemToArray(to, unusual_json(&list->unusual[i]));
+        cJSON_AddItemToArray(to, unusual_json(&list->unusual[i], kept));
     return what;
 }
 
@@ -389,13 +402,13 @@ static void unusual_print(const cJSON *what, uint64_t at_ns)
         if (more > 0)
             buf_printf(&out, "; %" PRIu64 " more like it", more);
         if (usual == 0) {
-            buf_printf(&out, "; there is no other\n");
-            continue;
+            buf_printf(&out, "; there is no other");
+        } else {
+            buf_printf(&out, "; %s%" PRIu64 " others took less than ",
+                       usual > 1 ? "nearly all " : "", usual);
+            text_put_duration(&out, json_u64_at(row, "usual_ns"));
         }
-        buf_printf(&out, "; %s%" PRIu64 " others took less than ", usual > 1 ? "nearly all " : "",
-                   usual);
-        text_put_duration(&out, json_u64_at(row, "usual_ns"));
-        buf_printf(&out, "\n");
+        buf_printf(&out, "\n%s", json_text_at(row, TABLE_BELOW));
     }
     printf("%s", out.len ? text_of(&out) : "nothing took far longer than it usually does\n");
     buf_fini(&out);
@@ -434,33 +447,40 @@ static int findings_show(const struct subject *s, const cJSON *what)
 
 /* ---- */
 
+/* Reads the trace and shows what was found. */
+static int trace_judge(struct subject *s, const struct options *o, struct trace_walk *walk,
+                       struct findings *findings, struct kept_stacks *kept)
+{
+    const struct findings_list *list = NULL;
+    int read =
+        findings != NULL && kept != NULL ? trace_read(walk, findings, kept) : SKEIN_NO_MEMORY;
+    if (read == SKEIN_OK)
+        read = findings_end(findings, MOST, &list);
+    if (read != SKEIN_OK) {
+        say_error("out of memory");
+        return CLI_FAILED;
+    }
+    s->at_ns = list->at_ns;
+    cJSON *json = what_json(s, list, kept);
+    int status = o->json ? json_show(json) : findings_show(s, json);
+    cJSON_Delete(json);
+    return status == CLI_OK && !trace_walk_sound(walk) ? CLI_FAILED : status;
+}
+
 static int findings_find(struct subject *s, const struct options *o)
 {
     struct trace_walk *walk = NULL;
     struct findings *findings = NULL;
-    const struct findings_list *list = NULL;
-    if (trace_walk_new(s->file, &walk) != CLI_OK)
-        return CLI_FAILED;
-    int status = moment_find(s, o, trace_walk_file(walk));
-    int read =
-        status == CLI_OK ? findings_new(s->groups, s->at_ns, s->at_end, &findings) : SKEIN_OK;
-    if (status == CLI_OK && read == SKEIN_OK)
-        read = trace_read(walk, findings);
-    if (status == CLI_OK && read == SKEIN_OK)
-        read = findings_end(findings, MOST, &list);
-    if (read != SKEIN_OK) {
-        say_error("out of memory");
-        status = CLI_FAILED;
-    }
-    if (status == CLI_OK) {
-        s->at_ns = list->at_ns;
-        cJSON *json = what_json(s, list);
-        status = o->json ? json_show(json) : findings_show(s, json);
-        cJSON_Delete(json);
-    }
-    if (status == CLI_OK && !trace_walk_sound(walk))
-        status = CLI_FAILED;
+    struct kept_stacks *kept = kept_stacks_new(!o->json);
+    int status = trace_walk_new(s->file, &walk);
+    if (status == CLI_OK)
+        status = moment_find(s, o, trace_walk_file(walk));
+    if (status == CLI_OK && findings_new(s->groups, s->at_ns, s->at_end, &findings) != SKEIN_OK)
+        findings = NULL;
+    if (status == CLI_OK)
+        status = trace_judge(s, o, walk, findings, kept);
     findings_free(&findings);
+    kept_stacks_free(&kept);
     trace_walk_free(&walk);
     return status;
 }

@@ -103,7 +103,6 @@ static void names_intern(struct perfetto_export *x, const struct partition_event
             interned_put(x, INTERNED_ANNOTATION_NAMES, name_iid(x, type, 2 + 2 * i),
                          type->args[i].name, ".number");
     }
-    pb_message(&x->packet, PACKET_INTERNED, &x->interned);
 }
 
 static void annotation_name(struct perfetto_export *x, const struct partition_event_type *type,
@@ -205,15 +204,24 @@ static void event_name(struct perfetto_export *x, const struct trace_event *even
 }
 
 /* One packet with a track event of this kind at this time; with names and arguments, unless it is
- * an end. */
+ * an end. A sample of the CPU is a packet of its own kind. */
 static void event_put(struct perfetto_export *x, const struct trace_event *event, unsigned kind,
-                      uint64_t time_ns)
+                      uint64_t time_ns, bool with_stack)
 {
     uint32_t track = track_of(x, event->thread);
     packet_begin(x, track, time_ns);
+    if (export_is_sample(x, event)) {
+        export_sample_put(x, event, track);
+        export_packet_end(x, x->out);
+        return;
+    }
     pb_varint(&x->event, EVENT_TYPE, kind);
     if (kind != EVENT_END)
         event_name(x, event, track);
+    uint64_t stack = with_stack ? export_stack_intern(x, track, event->stack) : 0;
+    if (stack != 0)
+        pb_varint(&x->event, EVENT_CALLSTACK, stack);
+    export_interned_flush(x);
     pb_message(&x->packet, PACKET_TRACK_EVENT, &x->event);
     export_packet_end(x, x->out);
 }
@@ -292,16 +300,16 @@ static void event_export(struct perfetto_export *x, const struct trace_event *ev
     bool range = event->type->klass == SKEIN_CLASS_RANGE_BEGIN;
     switch (event->kind) {
     case TRACE_BEGIN:
-        event_put(x, event, EVENT_BEGIN, event->time_ns);
+        event_put(x, event, EVENT_BEGIN, event->time_ns, true);
         break;
     case TRACE_REGION:
         if (!range)
-            event_put(x, event, EVENT_BEGIN, event->time_ns);
-        event_put(x, event, EVENT_END, event->time_ns + event->dur_ns);
+            event_put(x, event, EVENT_BEGIN, event->time_ns, true);
+        event_put(x, event, EVENT_END, event->time_ns + event->dur_ns, range);
         break;
     case TRACE_INSTANT:
     case TRACE_LOG:
-        event_put(x, event, EVENT_INSTANT, event->time_ns);
+        event_put(x, event, EVENT_INSTANT, event->time_ns, true);
         break;
     case TRACE_COUNTER:
         counter_put(x, event);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inside of the Perfetto exporter: perfetto_export.c (events) and perfetto_tracks.c (packets
- * and track descriptors). Included by these two alone.
+ * The inside of the Perfetto exporter: perfetto_export.c (events), perfetto_tracks.c (packets
+ * and track descriptors) and perfetto_stacks.c. Included by these alone.
  */
 #ifndef PERFETTO_EXPORT_INT_H
 #define PERFETTO_EXPORT_INT_H
@@ -47,14 +47,14 @@ struct perfetto_export {
     uint64_t last_boot_ns, last_monotonic_ns, last_utc_ns; /* of the last snapshot written */
 
     /* the partition at hand */
-    const struct partition_reader *reader; /* NULL: between two */
+    struct partition_reader *reader; /* NULL: between two */
     const struct partition_info *info;
     const struct partition_event_type *types;
     size_t type_count;
     const struct partition_thread *thread_table;
     uint32_t partition;       /* counts them */
     uint32_t *threads;        /* track number of each */
-    struct intern_table told; /* (track, restart, type) whose names are interned */
+    struct intern_table told; /* (track, restart) and what of it was interned */
     uint32_t process;         /* track number */
     bool foreign;             /* on another host than the first partition */
     uint64_t boot_less_utc;   /* modulo 2^64 */
@@ -92,5 +92,14 @@ void export_snapshot(struct perfetto_export *x);
 void export_process(struct perfetto_export *x);
 void export_thread_track(struct perfetto_export *x, size_t i);
 uint32_t export_counter_track(struct perfetto_export *x, const struct partition_event_type *type);
+
+/* The iid of a stack on the track's sequence, whose frames go to x->interned where it was not told
+ * yet; 0: none. */
+uint64_t export_stack_intern(struct perfetto_export *x, uint32_t track, uint32_t id);
+/* Puts what was interned into the packet, in front of what uses it. */
+void export_interned_flush(struct perfetto_export *x);
+/* Whether the event is a sample of the CPU that Perfetto can attribute; puts it into the packet. */
+bool export_is_sample(const struct perfetto_export *x, const struct trace_event *event);
+void export_sample_put(struct perfetto_export *x, const struct trace_event *event, uint32_t track);
 
 #endif

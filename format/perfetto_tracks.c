@@ -84,7 +84,7 @@ void export_snapshot(struct perfetto_export *x)
 
 /* ---- tracks ---- */
 
-enum track_kind { TRACK_OF_PROCESS, TRACK_OF_THREAD, TRACK_OF_COUNTER };
+enum track_kind { TRACK_OF_PROCESS, TRACK_OF_THREAD, TRACK_OF_COUNTER, TRACK_OF_EVIDENCE };
 
 static bool sequence_room(struct perfetto_export *x, size_t track)
 {
@@ -188,20 +188,21 @@ void export_thread_track(struct perfetto_export *x, size_t i)
 {
     const struct partition_thread *thread = &x->thread_table[i];
     uint32_t tid_key[2] = {x->process, thread->tid};
-    uint32_t track =
-        track_number(x, TRACK_OF_THREAD, thread->tid, thread->incarnation, thread->name);
+    bool evidence = x->info->evidence; /* its spans lie across those of the thread */
+    uint32_t track = track_number(x, evidence ? TRACK_OF_EVIDENCE : TRACK_OF_THREAD, thread->tid,
+                                  thread->incarnation, thread->name);
     x->threads[i] = track;
     if (!track_is_fresh(x, track))
         return;
     pb_varint(&x->part, TRACK_UUID, export_uuid(track));
-    if (!x->plain && export_is_fresh(x, &x->tids, tid_key, sizeof tid_key)) {
+    if (!evidence && !x->plain && export_is_fresh(x, &x->tids, tid_key, sizeof tid_key)) {
         pb_varint(&x->item, THREAD_PID, x->info->pid);
         pb_varint(&x->item, THREAD_TID, thread->tid);
         pb_text(&x->item, THREAD_NAME, thread->name);
         pb_message(&x->part, TRACK_THREAD, &x->item);
     } else {
         pb_varint(&x->part, TRACK_PARENT, export_uuid(x->process));
-        buf_printf(&x->item, "%s %u", thread->name, thread->tid);
+        buf_printf(&x->item, "%s%s %u", evidence ? "evidence: " : "", thread->name, thread->tid);
         pb_message(&x->part, TRACK_NAME, &x->item);
     }
     descriptor_end(x);

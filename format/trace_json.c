@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "trace_stack.h"
 #include "trace_text.h"
 #include "utf8_scan.h"
 
@@ -221,7 +222,7 @@ static void flags_put(struct buf *b, const struct trace_event *event, bool cut)
 }
 
 void trace_json_put(struct buf *b, const struct partition_info *info,
-                    const struct trace_event *event)
+                    const struct trace_event *event, struct partition_reader *reader)
 {
     char process[ID_TEXT_BYTES];
     id_text(info->key.process.bytes, process);
@@ -263,5 +264,9 @@ void trace_json_put(struct buf *b, const struct partition_info *info,
     }
     error_put(b, event);
     flags_put(b, event, cut);
+    if (event->stack != 0 && reader != NULL) {
+        json_put(b, ",");
+        trace_stack_json(b, reader, event->stack);
+    }
     json_put(b, "}\n");
 }

@@ -10,7 +10,7 @@
  * Members that are there only sometimes: `dur_ns` for a finished region; `open_ns`, the time so
  * far, for an open one; `depth` if ranges are open around it; "error", the name of an error number,
  * if an argument of unit "errno" is below 0; "fixed_up", "begin_clipped", "end_clipped", "cut" (a
- * string was longer) if true.
+ * string was longer) if true; "frames" and "stack_end" if it has a stack (trace_stack.h).
  */
 #ifndef TRACE_JSON_H
 #define TRACE_JSON_H
@@ -18,9 +18,10 @@
 #include "buf.h"
 #include "partition_reader.h"
 
-/* Appends the line and a newline. b->status tells of missing memory. */
+/* Appends the line and a newline. `reader`: of the event, for its stack; NULL: without. b->status
+ * tells of missing memory. */
 void trace_json_put(struct buf *b, const struct partition_info *info,
-                    const struct trace_event *event);
+                    const struct trace_event *event, struct partition_reader *reader);
 
 /* "region", "begin", "instant", "counter", "log", "open", "loss", "end"; "unknown" for none of
  * these. */

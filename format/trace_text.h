@@ -15,6 +15,9 @@
 void trace_text_put(struct buf *b, const struct partition_info *info,
                     const struct trace_event *event);
 
+/* Appends n bytes of hostile text: what a terminal would obey, and what is no UTF-8, as \xNN. */
+void trace_text_safe(struct buf *b, const char *text, size_t n);
+
 /* The event's arguments and its place, in the form of that line:
  * ` sql="select 1" rows=3  (db.c:17)`. */
 void trace_text_put_args(struct buf *b, const struct trace_event *event);

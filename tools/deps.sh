@@ -10,9 +10,9 @@ set -eu
 cd "$(dirname "$0")/.."
 
 packages="gcc make cmake ninja-build pkg-config libc6-dev
-    libmicrohttpd-dev libgnutls28-dev libnanomsg-dev liblz4-dev libcjson-dev libsqlite3-dev libcurl4-openssl-dev
+    libmicrohttpd-dev libgnutls28-dev libnanomsg-dev liblz4-dev zlib1g-dev libcjson-dev libsqlite3-dev libcurl4-openssl-dev
     libxxhash-dev libsodium-dev"
-tests="g++ check openssl redis-server redis-tools protobuf-compiler python3 python3-protobuf python3-lz4"
+tests="g++ check openssl redis-server redis-tools protobuf-compiler python3 python3-protobuf python3-lz4 golang-go"
 npm=yes
 
 if [ "${1:-}" = --build ] && [ $# -eq 1 ]; then

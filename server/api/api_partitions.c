@@ -227,7 +227,8 @@ void api_partitions_get(void *context, struct http_exchange *x)
 
 static void types_add(cJSON *json, const struct partition_footer *f)
 {
-    static const char *const classes[] = {"unknown", "instant", "range", "span", "counter", "log"};
+    static const char *const classes[] = {"unknown", "instant", "range", "span",
+                                          "counter", "log",     "stack"};
     cJSON *list = cJSON_AddArrayToObject(json, "types");
     for (size_t i = 0; i < f->type_count; i++) {
         cJSON *type = cJSON_CreateObject();

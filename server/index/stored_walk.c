@@ -104,9 +104,14 @@ static void before_free(struct stored_pair *pair)
 
 int stored_pair_room(struct stored_pair *pair, uint64_t bytes, uint8_t **room)
 {
-    before_free(pair);
-    pair->before = pair->reader;
-    pair->before_bytes = pair->bytes;
+    if (pair->reader != NULL && partition_reader_info(pair->reader)->evidence) {
+        partition_reader_free(&pair->reader); /* F-50: the cut before it stays the one before */
+        free(pair->bytes);
+    } else {
+        before_free(pair);
+        pair->before = pair->reader;
+        pair->before_bytes = pair->bytes;
+    }
     pair->reader = NULL;
     pair->bytes = NULL;
     if (bytes > PARTITION_BYTES_MAX)
@@ -118,11 +123,12 @@ int stored_pair_room(struct stored_pair *pair, uint64_t bytes, uint8_t **room)
 int stored_pair_open(struct stored_pair *pair, const struct partition_key *key, uint64_t bytes)
 {
     char error[256];
-    bool same = process_uid_equal(&pair->process, &key->process);
-    pair->process = key->process;
+    const struct partition_info *before =
+        pair->before != NULL ? partition_reader_info(pair->before) : NULL;
+    bool same = before != NULL && process_uid_equal(&before->key.process, &key->process);
     int status =
         partition_reader_new(pair->bytes, (size_t)bytes, &pair->reader, error, sizeof error);
-    if (status == SKEIN_OK && same && pair->before != NULL)
+    if (status == SKEIN_OK && same)
         partition_reader_continue(pair->reader, pair->before);
     return status;
 }

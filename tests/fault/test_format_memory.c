@@ -8,6 +8,7 @@
 #include "../unit/format/sample.h"
 #include "alloc_fail.h"
 #include "perfetto_export.h"
+#include "stack_profile.h"
 #include "support.h"
 #include "trace_file.h"
 #include "trace_json.h"
@@ -45,6 +46,7 @@ static int write_much(void)
     if (status != SKEIN_OK)
         return status;
     sample_fill(w);
+    sample_stacks_fill(w);
     char text[64];
     uint32_t log = (uint32_t)partition_writer_type(w, &sample_log);
     partition_writer_batch(w, 0, 8, 900, false);
@@ -52,6 +54,13 @@ static int write_much(void)
         snprintf(text, sizeof text, "%u of many different lines of a log, long enough", i);
         struct partition_value args[2] = {sample_u64(i % 4), sample_str(text)};
         partition_writer_event(w, log, 10000 + i, 0, args);
+    }
+    for (uint64_t i = 0; i < 140; i++) {
+        const struct partition_line line = {text, text, 1};
+        const uint64_t pcs[] = {i, i + 1};
+        partition_writer_stack(w, &(struct partition_stack){pcs, 2, 0});
+        partition_writer_mapping(w, &(struct partition_mapping){i, i + 1, 0, text, {0}, 0});
+        partition_writer_symbol(w, &(struct partition_symbol){i, &line, 1});
     }
     for (unsigned i = 0; i < 40; i++)
         partition_writer_loss(w, &(struct partition_loss){0, PARTITION_LOSS_NAME, 1, i, i});
@@ -107,6 +116,28 @@ static int export_all(void)
     return status;
 }
 
+static int profile_all(void)
+{
+    struct partition_reader *reader = NULL;
+    struct stack_profile *profile;
+    struct trace_event event;
+    struct buf out = {0};
+    char error[256];
+    int status = stack_profile_new(&profile);
+    if (status == SKEIN_OK)
+        status = partition_reader_new(sample.data, sample.len, &reader, error, sizeof error);
+    while (status == SKEIN_OK && (status = partition_reader_next(reader, &event)) == 1)
+        status = stack_profile_add(profile, reader, &event);
+    if (status == SKEIN_OK)
+        status = stack_profile_pprof(profile, &out);
+    if (status == SKEIN_OK)
+        status = stack_profile_folded(profile, true, &out);
+    partition_reader_free(&reader);
+    stack_profile_free(&profile);
+    buf_fini(&out);
+    return status;
+}
+
 static char *path;
 
 static int list_all(void)
@@ -124,10 +155,11 @@ static int list_all(void)
 
 START_TEST(reader_survives_each_failed_allocation)
 {
-    ck_assert_int_eq(sample_partition(&sample), SKEIN_OK);
+    ck_assert_int_eq(sample_stacks_partition(&sample), SKEIN_OK);
     fail_each(read_all);
     fail_each(check_all);
     fail_each(export_all);
+    fail_each(profile_all);
     buf_fini(&sample);
 }
 END_TEST

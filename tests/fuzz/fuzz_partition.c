@@ -12,14 +12,26 @@
 #include "fuzz_target.h"
 #include "partition_int.h"
 #include "perfetto_export.h"
+#include "stack_profile.h"
 #include "trace_file.h"
 #include "trace_json.h"
+#include "trace_stack.h"
 #include "trace_text.h"
 
 static void require(bool holds)
 {
     if (!holds)
         abort();
+}
+
+/* The profile of all events, in both of its forms. */
+static void profile_print(struct stack_profile *profile)
+{
+    struct buf out = {0};
+    require(stack_profile_pprof(profile, &out) == SKEIN_OK && out.len > 0);
+    require(stack_profile_folded(profile, false, &out) == SKEIN_OK);
+    require(stack_profile_folded(profile, true, &out) == SKEIN_OK);
+    buf_fini(&out);
 }
 
 static void events_print(struct partition_reader *reader)
@@ -29,10 +41,14 @@ static void events_print(struct partition_reader *reader)
     uint64_t last = 0;
     int status;
     const struct partition_info *info = partition_reader_info(reader);
+    struct stack_profile *profile;
+    require(stack_profile_new(&profile) == SKEIN_OK);
     while ((status = partition_reader_next(reader, &event)) == 1) {
         buf_clear(&lines);
-        trace_json_put(&lines, info, &event);
+        trace_json_put(&lines, info, &event, reader);
         trace_text_put(&lines, info, &event);
+        trace_stack_text(&lines, reader, event.stack, 4);
+        require(stack_profile_add(profile, reader, &event) == SKEIN_OK);
         require(lines.status == SKEIN_OK && lines.len > 0);
         if (event.kind != TRACE_LOSS && event.kind != TRACE_OPEN) {
             require(event.ticks >= last); /* F-29 */
@@ -40,8 +56,13 @@ static void events_print(struct partition_reader *reader)
         }
         if (event.kind != TRACE_LOSS && event.kind != TRACE_END_ONLY)
             require(event.type != NULL);
+        struct partition_stack stack;
+        require(event.stack == 0 || partition_reader_stack(reader, event.stack, &stack));
+        require(event.type == NULL || event.type->klass != SKEIN_CLASS_STACK);
     }
     require(status == 0 || partition_reader_error(reader)[0] != 0);
+    profile_print(profile);
+    stack_profile_free(&profile);
     buf_fini(&lines);
 }
 

@@ -66,6 +66,8 @@ static struct clock_snapshot snapshot(uint64_t ticks)
 static uint8_t process_byte = 0x5a;
 static int64_t clock_offset_ns = 0;
 
+static bool evidence = false; /* what the next writer makes */
+
 static struct partition_writer *writer(uint64_t sequence, uint64_t from, uint64_t to)
 {
     struct partition_info info = {.key = {.epoch = 1, .sequence = sequence},
@@ -82,7 +84,8 @@ static struct partition_writer *writer(uint64_t sequence, uint64_t from, uint64_
                                   .host = "here",
                                   .service = "shop",
                                   .labels = "zone=a",
-                                  .exe = "/bin/shop"};
+                                  .exe = "/bin/shop",
+                                  .evidence = evidence};
     struct partition_writer *w = NULL;
     memset(info.key.process.bytes, process_byte, sizeof(info.key.process.bytes));
     ck_assert_int_eq(partition_writer_new(&info, &w), SKEIN_OK);
@@ -107,6 +110,28 @@ static void span(struct partition_writer *w, uint64_t end, uint64_t length)
     struct partition_value values[2] = {{.i64 = (int64_t)length}, {.i64 = 0}};
     partition_writer_event(w, (uint32_t)partition_writer_type(w, &nap), end, length, values);
 }
+
+static const uint64_t pcs[] = {0x401010, 0x402020, 0x9990};
+
+/* The event before gets a stack: an inlined function and its caller, a file without names, nothing. */
+static void stack_put(struct partition_writer *w, uint8_t end)
+{
+    static const struct partition_line lines[] = {{"take(lock*)", "/build/src/lock.h", 12},
+                                                  {"pay\033[2J(order&)", "/build/src/pay.cc", 7}};
+    int64_t id = partition_writer_stack(w, &(struct partition_stack){pcs, 3, end});
+    ck_assert_int_gt(id, 0);
+    partition_writer_mapping(
+        w, &(struct partition_mapping){0x401000, 0x402000, 0, "/usr/bin/shop", {0}, 0});
+    partition_writer_mapping(
+        w, &(struct partition_mapping){0x402000, 0x403000, 0x5000, "/lib/libshop.so", {9, 8}, 2});
+    partition_writer_symbol(w, &(struct partition_symbol){0x40100f, lines, 2});
+    partition_writer_event_stack(w, (uint32_t)id);
+}
+#define STACK_LINES                                                                                \
+    "        at take(lock*)  (lock.h:12)  inlined\n"                                               \
+    "        at pay\\x1b[2J(order&)  (pay.cc:7)  shop\n"                                           \
+    "        at libshop.so+0x501f\n"                                                               \
+    "        at 0x9990\n"
 
 /* First partition: seconds 0 to 10, a "work" that stays open; second: 10 to 20, where it ends. */
 static void trace_make(struct buf *file)
@@ -323,6 +348,137 @@ START_TEST(cat_filters_by_thread_time_and_count)
     free(text);
     ck_assert_int_eq(SKEIN(&text, "cat", "--type", "regoin", trace), 2);
     free(text);
+}
+END_TEST
+
+START_TEST(stacks_are_shown_where_they_are_asked_for)
+{
+    char *text;
+    struct buf file = {0};
+    struct partition_value n = {.u64 = 42};
+    struct partition_writer *w = writer(0, 0, 10 * S);
+    partition_writer_batch(w, thread_of(w, 77, "main"), 1, 0, false);
+    partition_writer_event(w, (uint32_t)partition_writer_type(w, &work), 900 * MS, 0, &n);
+    span(w, 1 * S, 30 * MS);
+    stack_put(w, PARTITION_STACK_CUT);
+    span(w, 2 * S, 10 * MS);
+    span(w, 3 * S, 20 * MS);
+    stack_put(w, PARTITION_STACK_BROKEN);
+    partition_writer_end(w, 4 * S);
+    finish(&w, &file);
+    file_write(trace, file.data, file.len);
+    buf_fini(&file);
+    ck_assert_int_eq(SKEIN(&text, "cat", "-n", "sleep", trace), 0);
+    ck_assert_uint_eq(lines_of(text), 3);
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "cat", "-n", "sleep", "--stacks", trace), 0);
+    ck_assert_uint_eq(lines_of(text), 3 + 5 + 5);
+    const char *first = strstr(text, STACK_LINES "        ... more frames than are recorded\n");
+    ck_assert_ptr_nonnull(first);
+    ck_assert_ptr_nonnull(strstr(first, STACK_LINES "        ... what called it is unknown\n"));
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "cat", "-n", "sleep", "--longest", "2", trace), 0);
+    ck_assert_uint_eq(lines_of(text), 1 + 2 + 5 + 5);
+    ck_assert_ptr_nonnull(strstr(text, "\n" STACK_LINES));
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "cat", "-j", "-n", "sleep", "--longest", "1", trace), 0);
+    ck_assert_ptr_nonnull(strstr(
+        text,
+        "\"frames\":[{\"function\":\"take(lock*)\",\"file\":\"/build/src/lock.h\",\"line\":12,"
+        "\"inlined\":true,\"module\":\"/usr/bin/shop\",\"offset\":\"0xf\","
+        "\"address\":\"0x401010\"},{\"function\":\"pay\\u001b[2J(order&)\","));
+    ck_assert_ptr_nonnull(strstr(text, "\"module\":\"/lib/libshop.so\",\"offset\":\"0x501f\","
+                                       "\"build_id\":\"0908\",\"address\":\"0x402020\"},"
+                                       "{\"address\":\"0x9990\"}],\"stack_end\":\"cut\"}"));
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "info", trace), 0);
+    ck_assert_ptr_nonnull(strstr(text, "7 events (2 are stacks of others)"));
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "check", trace), 0);
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "what", "--at", "-1s", trace), 0);
+    ck_assert_ptr_nonnull(strstr(text, "\n" STACK_LINES));
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "what", "--at", "-1s", "-o", "json", trace), 0);
+    cJSON *what = cJSON_Parse(text);
+    const cJSON *inside = cJSON_GetArrayItem(cJSON_GetObjectItem(what, "inside"), 0);
+    const cJSON *wait = cJSON_GetArrayItem(cJSON_GetObjectItem(inside, "spans"), 1);
+    ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(wait, "frames")), 4);
+    ck_assert_str_eq(string_at(wait, "stack_end"), "broken");
+    ck_assert_ptr_null(strstr(text, "_below"));
+    cJSON_Delete(what);
+    free(text);
+}
+END_TEST
+
+/* A cut, evidence that reaches over both cuts, and the next cut; in any order in the file. */
+static void evidence_make(struct buf *file, bool first)
+{
+    static const struct partition_event_type sample = {
+        .name = "cpu.sample", .klass = SKEIN_CLASS_INSTANT, .group = SKEIN_GROUP_THREAD};
+    struct partition_value n = {.u64 = 42};
+    struct partition_writer *w;
+    for (unsigned i = 0; i < 3; i++) {
+        unsigned part = first ? (i + 1) % 3 : i;
+        if (part == 0) {
+            w = writer(4, 0, 10 * S);
+            partition_writer_batch(w, thread_of(w, 77, "main"), 1, 0, false);
+            span(w, 1 * S, 30 * MS);
+            partition_writer_event(w, (uint32_t)partition_writer_type(w, &work), 9 * S, 0, &n);
+        } else if (part == 1) {
+            evidence = true;
+            w = writer(5, 0, 20 * S);
+            evidence = false;
+            partition_writer_batch(w, thread_of(w, 77, "main"), 1, 0, false);
+            for (uint64_t s = 0; s < 4; s++) {
+                partition_writer_event(w, (uint32_t)partition_writer_type(w, &sample),
+                                       s * 5 * S + 200 * MS, 0, NULL);
+                stack_put(w, PARTITION_STACK_WHOLE | PARTITION_STACK_EXACT);
+            }
+            span(w, 19 * S, 18 * S);
+        } else {
+            w = writer(6, 10 * S, 20 * S);
+            partition_writer_batch(w, thread_of(w, 77, "main"), 2, 1, false);
+            partition_writer_open_range(w, partition_writer_type(w, &work), 9 * S);
+            partition_writer_end(w, 14 * S);
+            span(w, 15 * S, 10 * MS);
+        }
+        finish(&w, file);
+    }
+}
+
+START_TEST(evidence_lies_beside_the_cuts_and_ends_nothing)
+{
+    char *text;
+    for (int first = 0; first < 2; first++) {
+        static const uint64_t times[] = {2, 9, 52, 90, 102, 90, 149, 152, 10};
+        struct buf file = {0};
+        evidence_make(&file, first != 0);
+        file_write(trace, file.data, file.len);
+        buf_fini(&file);
+        ck_assert_int_eq(SKEIN(&text, "cat", "--json", "--name", "work", "--type", "region", trace),
+                         0);
+        ck_assert_uint_eq(lines_of(text), 1);
+        cJSON *line = line_json(text, 0);
+        ck_assert_double_eq(cJSON_GetNumberValue(cJSON_GetObjectItem(line, "dur_ns")), 5e9);
+        ck_assert_ptr_null(cJSON_GetObjectItem(line, "begin_clipped"));
+        cJSON_Delete(line);
+        free(text);
+        /* by the time of the records, although one partition reaches over the others */
+        ck_assert_int_eq(SKEIN(&text, "cat", "-j", trace), 0);
+        check_times(text, times, 9);
+        free(text);
+        ck_assert_int_eq(SKEIN(&text, "cat", "-j", "--longest", "1", trace), 0);
+        ck_assert_ptr_nonnull(strstr(text, "\"work\""));
+        ck_assert_ptr_nonnull(strstr(text, "1 partitions of evidence are not looked at"));
+        free(text);
+        ck_assert_int_eq(SKEIN(&text, "cat", "-j", "--longest", "1", "--evidence", trace), 0);
+        ck_assert_ptr_nonnull(strstr(text, "\"sleep\""));
+        free(text);
+        ck_assert_int_eq(SKEIN(&text, "info", trace), 0);
+        ck_assert_ptr_nonnull(strstr(text, "3 partitions (1 of evidence)"));
+        free(text);
+    }
 }
 END_TEST
 
@@ -566,6 +722,8 @@ static void add(TCase *all)
     tcase_add_test(all, cat_merges_processes_by_the_collectors_clock);
     tcase_add_test(all, spans_are_by_the_collectors_clock);
     tcase_add_test(all, a_region_over_a_cut_comes_out_whole);
+    tcase_add_test(all, stacks_are_shown_where_they_are_asked_for);
+    tcase_add_test(all, evidence_lies_beside_the_cuts_and_ends_nothing);
     tcase_add_test(all, cat_filters_by_thread_time_and_count);
     tcase_add_test(all, groups_that_are_not_asked_for_are_not_shown_and_losses_are);
     tcase_add_test(all, what_tells_of_the_moment_and_of_the_longest_waits);

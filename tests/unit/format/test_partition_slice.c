@@ -456,6 +456,53 @@ START_TEST(changed_bytes_are_refused_or_give_bytes_that_a_reader_can_judge)
 }
 END_TEST
 
+/* Each event has the stack of its number, here and in the slice, whose tables are the whole's. */
+START_TEST(a_slice_keeps_each_records_stack)
+{
+    static const struct partition_event_type tick = {
+        .name = "tick", .klass = SKEIN_CLASS_INSTANT, .nargs = 1, .args = {{SKEIN_T_U64, "n", ""}}};
+    enum { EVENTS = 200000, STACKS = 50 };
+    struct partition_writer *w = writer();
+    struct buf whole = {0}, cut = {0};
+    uint32_t type = (uint32_t)partition_writer_type(w, &tick);
+    uint64_t state = 1, seen = 0;
+    for (uint64_t i = 0; i < STACKS; i++)
+        ck_assert_int_eq(partition_writer_stack(w, &(struct partition_stack){&i, 1, 0}),
+                         (int64_t)i + 1);
+    const struct partition_line line = {"f", "", 0};
+    partition_writer_symbol(w, &(struct partition_symbol){6, &line, 1});
+    partition_writer_batch(w, add_thread(w, 1), 7, 1, false);
+    for (uint32_t i = 0; i < EVENTS; i++) {
+        struct partition_value args[1] = {
+            sample_u64((noise(&state) >> 8) / STACKS * STACKS + i % STACKS)};
+        partition_writer_event(w, type, 10 + i, 0, args);
+        partition_writer_event_stack(w, i % STACKS);
+    }
+    ck_assert_int_eq(partition_writer_finish(w, &whole, NULL), SKEIN_OK);
+    partition_writer_free(&w);
+    ck_assert(slice_make(&whole, SAMPLE_NS(100000), SAMPLE_NS(100100), 4096, &cut));
+    ck_assert_uint_lt(cut.len, whole.len / 2);
+    expect_sound(&cut);
+    char error[256];
+    struct partition_reader *reader;
+    struct trace_event event;
+    struct partition_symbol symbol;
+    ck_assert_int_eq(partition_reader_new(cut.data, cut.len, &reader, error, sizeof error),
+                     SKEIN_OK);
+    ck_assert_uint_eq(partition_reader_stack_count(reader), STACKS);
+    ck_assert(partition_reader_symbol(reader, 6, &symbol));
+    while (partition_reader_next(reader, &event) == 1) {
+        must_hold(event.stack == (event.args[0].u64 % STACKS), "%u", event.stack);
+        seen++;
+    }
+    ck_assert_uint_gt(seen, 100);
+    ck_assert_uint_lt(seen, EVENTS);
+    partition_reader_free(&reader);
+    buf_fini(&whole);
+    buf_fini(&cut);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of(
@@ -467,5 +514,6 @@ int main(void)
         range_around_the_window_comes_with_its_begin_and_its_end_and_without_what_is_between,
         slice_says_of_all_that_lasts_into_its_window_what_the_whole_says,
         slice_of_a_slice_says_what_both_left_out,
-        changed_bytes_are_refused_or_give_bytes_that_a_reader_can_judge, NULL));
+        changed_bytes_are_refused_or_give_bytes_that_a_reader_can_judge,
+        a_slice_keeps_each_records_stack, NULL));
 }

@@ -11,7 +11,7 @@ static void expect_json(const struct partition_info *info, const struct trace_ev
 {
     struct buf line = {0};
     char error[256] = "";
-    trace_json_put(&line, info, event);
+    trace_json_put(&line, info, event, NULL);
     cJSON *parsed = json_parse((char *)line.data, line.len, error, sizeof error);
     ck_assert_msg(parsed != NULL, "%s in %.*s", error, (int)line.len, line.data);
     cJSON_Delete(parsed);

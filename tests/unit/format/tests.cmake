@@ -2,6 +2,7 @@
 skein_test(unit/format/test_partition_damage.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_partition_reader.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_partition_slice.c LINK skein_format skein_test_support)
+skein_test(unit/format/test_partition_stacks.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_partition_writer.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_perfetto_export.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_trace_file.c LINK skein_format skein_test_support)
@@ -17,4 +18,16 @@ if(PROTOC AND SYSTEM_PYTHON)
         ${CMAKE_SOURCE_DIR}/tests/unit/format/perfetto_rules.py $<TARGET_FILE:skein_cli>
         $<TARGET_FILE:make_perfetto_trace> ${PROTOC} ${CMAKE_SOURCE_DIR}/tests/unit/format)
     set_tests_properties(unit/format/perfetto_rules PROPERTIES LABELS unit TIMEOUT 120)
+    # Stacks in all exports; pprof's own reader comes with Go.
+    find_program(GO_PROGRAM go)
+    skein_program(make_stack_trace FILES unit/format/make_stack_trace.c LINK skein_format)
+    set(stack_go)
+    if(GO_PROGRAM)
+        set(stack_go ${GO_PROGRAM})
+    endif()
+    add_test(NAME unit/format/stack_rules COMMAND ${SYSTEM_PYTHON}
+        ${CMAKE_SOURCE_DIR}/tests/unit/format/stack_rules.py $<TARGET_FILE:skein_cli>
+        $<TARGET_FILE:make_stack_trace> ${PROTOC} ${CMAKE_SOURCE_DIR}/tests/unit/format
+        ${stack_go})
+    set_tests_properties(unit/format/stack_rules PROPERTIES LABELS unit TIMEOUT 120)
 endif()

@@ -29,6 +29,7 @@ static const struct partition_event_type line = {
 
 /* The collector's time less the host's, in what is made. */
 static int64_t clock_offset_ns = 0;
+static bool evidence = false; /* what is made */
 
 /* One that is being written: 100 s of a process from from_ns on. */
 struct made {
@@ -54,11 +55,13 @@ static struct made made_new(uint32_t process, uint64_t sequence, uint64_t from_n
                                   .service = service,
                                   .labels = "",
                                   .exe = "/usr/bin/shop",
-                                  .death = {.signal = signal, .known = signal != 0}};
+                                  .death = {.signal = signal, .known = signal != 0},
+                                  .evidence = evidence};
     struct partition_thread thread = {.tid = 1, .name = "main", .incarnation = 1};
     ck_assert_int_eq(partition_writer_new(&info, &m.w), SKEIN_OK);
     m.span = (uint32_t)partition_writer_type(m.w, &span);
-    m.range = (uint32_t)partition_writer_type(m.w, &range);
+    if (!evidence)
+        m.range = (uint32_t)partition_writer_type(m.w, &range);
     m.line = (uint32_t)partition_writer_type(m.w, &line);
     partition_writer_batch(m.w, (uint32_t)partition_writer_thread(m.w, &thread), 1, 1, false);
     return m;
@@ -186,13 +189,18 @@ START_TEST(region_over_two_partitions_is_one)
     struct made m = made_new(1, 0, from, "shop", 0);
     partition_writer_event(m.w, m.range, TICK(99 * S), 0, NULL);
     store(&f, &m);
-    m = made_new(1, 1, from + 100 * S, "shop", 0);
+    evidence = true; /* beside the two: it lies between them, and no rule is about it */
+    m = made_new(1, 1, from + 50 * S, "shop", 0);
+    evidence = false;
+    add_span(&m, 60 * S, 20 * S);
+    store(&f, &m);
+    m = made_new(1, 2, from + 100 * S, "shop", 0);
     partition_writer_open_range(m.w, m.range, 1000);
     partition_writer_end(m.w, TICK(3 * S));
     store(&f, &m);
     cJSON *json = test_rule(&f, TEST, from, RULE(LATENCY));
     ck_assert_double_eq(number_at(json, "met"), 1);
-    ck_assert_double_eq(number_at(json, "covered.partitions_read"), 2);
+    ck_assert_double_eq(number_at(json, "covered.partitions_read"), 3);
     cJSON_Delete(json);
     fixture_stop(&f);
 }

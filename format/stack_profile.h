@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where time went, by stack: what ran (samples of the CPU, which evidence holds) and what waited
+ * (regions with a stack). Takes events, and gives a pprof profile or folded stacks. Its memory is
+ * that of the different stacks, threads and names. One owner, one thread.
+ */
+#ifndef STACK_PROFILE_H
+#define STACK_PROFILE_H
+
+#include "buf.h"
+#include "partition_reader.h"
+
+#define STACK_PROFILE_SAMPLE "cpu.sample" /* the events; their argument `weight`, in ns */
+
+struct stack_profile;
+
+/* SKEIN_OK, SKEIN_NO_MEMORY. */
+int stack_profile_new(struct stack_profile **out);
+void stack_profile_free(struct stack_profile **profile);
+
+/* An event of the partition that `reader` reads; a reader's come together, before the next one's.
+ * One that is still open counts with its time so far: leave it out where a later partition tells of
+ * it again. SKEIN_OK, SKEIN_NO_MEMORY. */
+int stack_profile_add(struct stack_profile *profile, struct partition_reader *reader,
+                      const struct trace_event *event);
+
+/* How many there are so far: samples; regions that waited. */
+uint64_t stack_profile_samples(const struct stack_profile *profile);
+uint64_t stack_profile_waits(const struct stack_profile *profile);
+
+/* Appends a profile.proto, gzipped. Values: samples (count), cpu (ns), waits (count), wait (ns);
+ * labels: service, pid, thread, tid, event. SKEIN_OK, SKEIN_NO_MEMORY, SKEIN_TOO_LARGE. */
+int stack_profile_pprof(const struct stack_profile *profile, struct buf *out);
+
+/* Appends a line for each stack: "service[pid];thread;outermost;...;innermost N". N: samples, or of
+ * waits the microseconds. What ends the walk too early stands as "[...]" in front of the outermost.
+ * SKEIN_OK, SKEIN_NO_MEMORY. */
+int stack_profile_folded(const struct stack_profile *profile, bool waits, struct buf *out);
+
+#endif
