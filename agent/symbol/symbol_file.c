@@ -19,6 +19,7 @@
 
 #include "errno_status.h"
 #include "proc_info.h"
+#include "symbol_open.h"
 
 #define DEBUG_FOLDER "/usr/lib/debug"
 
@@ -48,6 +49,18 @@ int symbol_path_open(int root, const char *path, uint64_t resolve)
     struct open_how how = {.flags = O_PATH | O_CLOEXEC,
                            .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve};
     return regular_reopen((int)syscall(SYS_openat2, root, path, &how, sizeof how));
+}
+
+int symbol_regular_open(const char *path)
+{
+    return symbol_path_open(-1, path, 0);
+}
+
+bool symbol_build_id_is(int fd, const uint8_t *id, size_t bytes)
+{
+    uint8_t found[BUILD_ID_MAX], found_bytes;
+    return build_id_read(fd, found, &found_bytes) == SKEIN_OK && found_bytes == bytes &&
+           memcmp(found, id, bytes) == 0;
 }
 
 static int link_open(pid_t pid, const char *name)
@@ -190,8 +203,7 @@ int symbol_debug_open(int root, const char *folder, const uint8_t *id, uint8_t b
     file.fd = symbol_path_open(root, path, 0);
     if (file.fd < 0)
         return -1;
-    if (symbol_file_know(&file) == SKEIN_OK && file.build_id_bytes == bytes &&
-        memcmp(file.build_id, id, bytes) == 0) {
+    if (symbol_build_id_is(file.fd, id, bytes) && symbol_file_know(&file) == SKEIN_OK) {
         *identity = file.identity;
         return file.fd;
     }
