@@ -136,8 +136,8 @@ static int partition_symbolize(struct work *work, struct partition_reader *reade
     if (status == SKEIN_OK)
         status = names_keep(reader, &list, true, w, &before);
     if (status == SKEIN_OK)
-        status = symbol_partition_name(work->symbolizer, 0, 0, clock_monotonic_ns() + PATIENCE_NS,
-                                       w);
+        status =
+            symbol_partition_name(work->symbolizer, 0, 0, clock_monotonic_ns() + PATIENCE_NS, w);
     if (status == SKEIN_OK)
         status = names_keep(reader, &list, false, w, &before);
     if (status == SKEIN_OK)

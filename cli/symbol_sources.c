@@ -58,14 +58,13 @@ static int program_find(const struct symbol_sources *sources,
             fd = path_try(folder, slash + 1, mapping);
     }
     if (fd < 0 && sources->server != NULL)
-        fd = file_check(debuginfod_program_open(sources->server, mapping->build_id,
-                                                mapping->build_id_bytes),
-                        mapping);
+        fd = file_check(
+            debuginfod_program_open(sources->server, mapping->build_id, mapping->build_id_bytes),
+            mapping);
     return fd;
 }
 
-static int debug_find(const struct symbol_sources *sources,
-                      const struct partition_mapping *mapping)
+static int debug_find(const struct symbol_sources *sources, const struct partition_mapping *mapping)
 {
     int fd = build_id_try(HOST_DEBUG, ".debug", mapping);
     for (size_t i = 0; fd < 0 && i < sources->folders->count; i++)

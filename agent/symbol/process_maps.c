@@ -79,9 +79,10 @@ static int text_take(char *text, struct process_maps *out)
         bool last = *next == '\0';
         *next = '\0';
         struct process_map map;
-        if (line_read(line, &map) && out->count == PROCESS_MAPS_MAX) {
+        bool wanted = line_read(line, &map);
+        if (wanted && out->count == PROCESS_MAPS_MAX) {
             out->left_out++;
-        } else if (map.mapping.path != NULL) {
+        } else if (wanted) {
             if (!array_grow(out->items, out->count + 1, &out->cap)) {
                 process_maps_free(out);
                 return SKEIN_NO_MEMORY;

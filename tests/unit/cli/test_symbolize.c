@@ -203,8 +203,8 @@ START_TEST(a_server_is_asked_only_if_it_is_named)
                "objcopy --only-keep-debug %s debuginfo",
                folder, id, folder, id, SYMBOL_PLUGIN, SYMBOL_PLUGIN));
     snprintf(port_text, sizeof port_text, "%u", port);
-    const char *argv[] = {"python3", "-m", "http.server", port_text, "--bind", "127.0.0.1",
-                          "--directory", folder, NULL};
+    const char *argv[] = {"python3",   "-m",          "http.server", port_text, "--bind",
+                          "127.0.0.1", "--directory", folder,        NULL};
     char *log = path_join(folder, "server.log");
     pid_t server = spawn(argv, &(struct spawn_options){.out_file = log});
     ck_assert(wait_until(is_up, &port, 0));
