@@ -73,11 +73,8 @@ static void walk_ask(struct symbol_server *server, size_t n)
     uint8_t stack[2048];
     for (size_t i = 0; i < sizeof stack; i += 8) /* pointers into the file's mapping */
         memcpy(stack + i, &(uint64_t){0x10000000 + n * i / sizeof stack}, 8);
-    struct symbol_unwind unwind = {.process = 1,
-                                   .most = 64,
-                                   .address = 0x7000,
-                                   .stack = stack,
-                                   .stack_bytes = sizeof stack};
+    struct symbol_unwind unwind = {
+        .process = 1, .most = 64, .address = 0x7000, .stack = stack, .stack_bytes = sizeof stack};
     symbol_begin(&b);
     buf_put_u32(&b, 1);
     buf_put_uleb(&b, 1);

@@ -53,8 +53,9 @@ END_TEST
 
 START_TEST(other_names_stay_as_they_are)
 {
-    static const char *const names[] = {"main", "_start", "__libc_start_main", "_Znotamangledname$",
-                                        "_R", "_Z", "", "foo.cold", "epoll_wait"};
+    static const char *const names[] = {
+        "main", "_start", "__libc_start_main", "_Znotamangledname$", "_R",
+        "_Z",   "",       "foo.cold",          "epoll_wait"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         expect(names[i], names[i]);
 }
