@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -247,24 +248,21 @@ static bool status_read(pid_t pid, int *inner_pid, uid_t *uid)
         return false;
     const char *ids = strstr(text, "\nUid:\t");
     const char *pids = strstr(text, "\nNSpid:\t");
-    unsigned effective;
-    if (ids == NULL || pids == NULL || sscanf(ids, "\nUid:\t%*u\t%u", &effective) != 1)
+    const char *effective = ids != NULL ? strchr(ids + 6, '\t') : NULL; /* real, effective, … */
+    if (effective == NULL || pids == NULL)
         return false;
-    *uid = effective;
-    int n = 0, number;
-    for (pids += 8; sscanf(pids, "%d%n", &number, &n) == 1; pids += n) {
-        *inner_pid = number;
-        if (pids[n] != '\t')
-            break;
-    }
-    return n > 0;
+    *uid = (uid_t)strtoul(effective, NULL, 10);
+    pids += 8;
+    const char *last = memrchr(pids, '\t', strcspn(pids, "\n"));
+    *inner_pid = (int)strtol(last != NULL ? last + 1 : pids, NULL, 10);
+    return *inner_pid > 0;
 }
 
 int symbol_file_open_jit(const struct symbol_place *place, struct symbol_file *file)
 {
     char path[64];
-    int pid;
-    uid_t uid;
+    int pid = 0;
+    uid_t uid = 0;
     struct stat about;
     *file = (struct symbol_file){.fd = -1, .debug_fd = -1};
     if (place->pid <= 0 || place->root < 0 || !status_read(place->pid, &pid, &uid))

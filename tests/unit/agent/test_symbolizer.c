@@ -81,10 +81,11 @@ static size_t library_places(const struct library *library, const char *options,
     size_t count = 0;
     char *text = shell("nm -S --defined-only %s %s", options, library->path);
     for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
-        uint64_t at, bytes;
-        char type, name[512];
-        if (sscanf(line, "%" SCNx64 " %" SCNx64 " %c %511s", &at, &bytes, &type, name) != 4 ||
-            strchr("tTwW", type) == NULL || strncmp(name, begins, strlen(begins)) != 0)
+        /* "address size type name", but for those without a size */
+        char *rest;
+        uint64_t at = strtoull(line, &rest, 16), bytes = strtoull(rest, &rest, 16);
+        if (rest[0] != ' ' || rest[1] == '\0' || rest[2] != ' ' ||
+            strchr("tTwW", rest[1]) == NULL || strncmp(rest + 3, begins, strlen(begins)) != 0)
             continue;
         for (uint64_t i = 0; i < bytes && count < max; i++)
             out[count++] = library->base + at + i;

@@ -43,9 +43,8 @@ static void id_read(void)
 {
     char *text = shell("readelf -n %s | sed -n 's/.*Build ID: //p'", SYMBOL_PLUGIN);
     for (size_t i = 0; i < sizeof build_id; i++) {
-        unsigned byte;
-        ck_assert_int_eq(sscanf(text + 2 * i, "%2x", &byte), 1);
-        build_id[i] = (uint8_t)byte;
+        const char digits[] = {text[2 * i], text[2 * i + 1], '\0'};
+        build_id[i] = (uint8_t)strtoul(digits, NULL, 16);
     }
     free(text);
     text = shell("nm %s | sed -n 's/ T plugin_outer$//p'", SYMBOL_PLUGIN);
