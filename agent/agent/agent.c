@@ -86,6 +86,21 @@ static int uplink_make(struct agent *agent, char *error, size_t error_bytes)
     return uplink_new(&settings, &hooks, &agent->uplink);
 }
 
+/* Without its program the agent goes on: stacks stay raw. */
+static int symbolizer_start(struct agent *agent)
+{
+    const struct symbolizer_settings settings = {.memory_bytes =
+                                                     agent->config->symbols_memory_bytes,
+                                                 .names_bytes = agent->config->symbols_names_bytes};
+    if (!agent->config->symbols_enabled)
+        return SKEIN_OK;
+    int status = symbolizer_new(&settings, &agent->symbolizer);
+    if (status != SKEIN_NOT_FOUND)
+        return status;
+    log_warn("symbols", "no skein-symbolizer beside this program: stacks have no names", NULL);
+    return SKEIN_OK;
+}
+
 static int captures_start(struct agent *agent)
 {
     struct captures_settings settings = {.loop = agent->loop,
@@ -98,7 +113,9 @@ static int captures_start(struct agent *agent)
                                          .epoch = agent->state.epoch,
                                          .partition_bytes = agent->config->partition_bytes,
                                          .max_targets =
-                                             (uint32_t)agent->config->capture_targets_max};
+                                             (uint32_t)agent->config->capture_targets_max,
+                                         .symbolizer = agent->symbolizer,
+                                         .names_ns = agent->config->symbols_budget_ms * 1000000};
     return captures_new(&settings, &agent->captures);
 }
 
@@ -178,6 +195,8 @@ static int parts_start(struct agent *agent, char *error, size_t error_bytes)
         status = worker_new(&agent->worker);
     if (status == SKEIN_OK)
         status = uplink_make(agent, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = symbolizer_start(agent);
     if (status == SKEIN_OK)
         status = captures_start(agent);
     if (status == SKEIN_OK)
@@ -339,6 +358,7 @@ size_t agent_free(struct agent **agent_p)
     if (agent->loop != NULL)
         posts_flush(agent);
     captures_free(&agent->captures);
+    (void)symbolizer_free(&agent->symbolizer);
     spool_close(&agent->spool);
     if (agent->host_page != NULL)
         host_page_free(&agent->host_page);
