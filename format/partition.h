@@ -16,6 +16,9 @@
 #define PARTITION_BYTES_MAX     (UINT64_C(64) << 20)
 #define PARTITION_BLOCK_RAW_MAX (256u << 10)
 #define PARTITION_NAME_MAX      1024 /* bytes of any name or string in a table */
+#define PARTITION_FRAMES_MAX    1024 /* of a stack */
+#define PARTITION_LINES_MAX     64 /* functions at one address: inlined, and the one around them */
+#define PARTITION_BUILD_ID_MAX  32 /* bytes */
 
 enum partition_clock { PARTITION_CLOCK_MONOTONIC = 1, PARTITION_CLOCK_TSC = 2 };
 
@@ -41,6 +44,9 @@ struct partition_info {
         int32_t signal, status;
         bool known;
     } death; /* of a process that has ended; zero otherwise */
+    /* Not cut from the ring: made by the agent of what it saw itself (F-50). No ranges; nothing is
+     * carried into it or out of it. */
+    bool evidence;
 };
 
 struct partition_arg {
@@ -119,6 +125,57 @@ struct partition_open {
     int64_t detail;
 };
 
+/* ---- stacks ---- */
+
+/* How the walk over a stack ended, in the low bits of `end`. One row: its name in JSON. */
+#define PARTITION_STACK_END_LIST(X)                                                                \
+    X(WHOLE, 0, "whole")   /* at the outermost frame */                                            \
+    X(CUT, 1, "cut")       /* at the limit of frames: there are more */                            \
+    X(BROKEN, 2, "broken") /* it could not go on: what is outside of it is unknown */
+enum partition_stack_end {
+#define X(name, value, text) PARTITION_STACK_##name = value,
+    PARTITION_STACK_END_LIST(X)
+#undef X
+};
+#define PARTITION_STACK_EXACT 0x80                 /* flag of `end`: pcs[0] is no return address */
+const char *partition_stack_end_text(uint8_t end); /* "unknown" for one from the future */
+
+/* Innermost first, as found: return addresses, pcs[0] perhaps excepted. */
+struct partition_stack {
+    const uint64_t *pcs;
+    uint32_t count;
+    uint8_t end; /* enum partition_stack_end, perhaps with PARTITION_STACK_EXACT */
+};
+
+/* Where to look for frame i: a call lies in front of its return address. */
+static inline uint64_t partition_stack_address(const struct partition_stack *stack, uint32_t i)
+{
+    bool exact = i == 0 && (stack->end & PARTITION_STACK_EXACT) != 0;
+    return stack->pcs[i] - (exact ? 0 : 1);
+}
+
+/* A file in the process's memory: start <= address < end. */
+struct partition_mapping {
+    uint64_t start, end, offset; /* offset: of `start` in the file */
+    const char *path;            /* may be "" */
+    uint8_t build_id[PARTITION_BUILD_ID_MAX];
+    uint8_t build_id_bytes; /* 0: unknown */
+};
+
+/* A function at an address. Texts may be ""; line 0: unknown. */
+struct partition_line {
+    const char *function, *file;
+    uint32_t line;
+};
+
+/* What lies at an address, as looked up: the innermost inlined function first, the one that holds
+ * the code last. */
+struct partition_symbol {
+    uint64_t address;
+    const struct partition_line *lines;
+    uint32_t line_count;
+};
+
 /* ---- footer: what can be known without reading the partition ---- */
 
 struct partition_block {
@@ -140,7 +197,7 @@ struct partition_footer {
     struct partition_key key;
     uint64_t from_ns, to_ns; /* realtime of the first and last record, host clock */
     uint64_t window_from_ns, window_to_ns;
-    uint64_t events, lost, threads, fixed_up;
+    uint64_t events, lost, threads, fixed_up; /* events: records, those of stacks included */
     uint32_t pid;
     char *host, *service, *labels, *exe;
     struct partition_block *blocks;
@@ -160,6 +217,7 @@ struct partition_footer {
     bool reaches;
     struct partition_open *open_ranges;
     size_t open_range_count;
+    bool evidence; /* as in INFO */
 };
 
 /* Finds and decodes the footer at the end of `bytes` (at least the partition's tail; the whole
@@ -169,6 +227,9 @@ struct partition_footer {
 int partition_footer_get(const uint8_t *bytes, size_t n, struct partition_footer *footer,
                          size_t *need);
 void partition_footer_free(struct partition_footer *footer);
+
+/* Of `events`, the records that are the stacks of others. */
+uint64_t partition_footer_stacks(const struct partition_footer *footer);
 
 /* Whether the OpenTelemetry trace id may occur (false: it does not). */
 bool partition_footer_has_trace_id(const struct partition_footer *footer, const uint8_t id[16]);

@@ -45,6 +45,7 @@ static void info_put(struct buf *b, const struct partition_info *info)
     buf_put_u8(b, info->death.known);
     buf_put_sleb(b, info->death.known ? info->death.signal : 0);
     buf_put_sleb(b, info->death.known ? info->death.status : 0);
+    buf_put_u8(b, info->evidence);
     section_end(b, at);
 }
 
@@ -183,7 +184,8 @@ static int footer_section(struct buf *b, struct partition_writer *w)
         .trace_id_filter_words = words,
         .reaches = true,
         .open_ranges = open,
-        .open_range_count = open_count};
+        .open_range_count = open_count,
+        .evidence = info->evidence};
     footer_put(b, &footer);
     free(types);
     free(open);
@@ -197,6 +199,7 @@ static void tables_put(struct buf *b, struct partition_writer *w)
     entries_put(b, SECTION_TYPES, &w->type_entries);
     strings_put(b, w);
     entries_put(b, SECTION_THREADS, &w->thread_entries);
+    stacks_put(b, w);
 }
 
 static int partition_put(struct partition_writer *w, struct buf *out, size_t start)

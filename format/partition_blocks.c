@@ -237,10 +237,12 @@ static void columns_enter(const struct partition_reader *r, struct lane *lane,
 {
     const uint8_t *at = batch->columns;
     uint32_t column = 0;
+    lane->has_stacks = false;
     for (uint32_t i = 0; i < batch->types; i++) {
         uint32_t type = (uint32_t)cursor_uleb(c), rows = (uint32_t)cursor_uleb(c);
         uint64_t count = cursor_uleb(c);
         lane->types[i] = (struct lane_type){type, rows, column};
+        lane->has_stacks = lane->has_stacks || r->type_facts[type].stack;
         for (uint64_t k = 0; k < count; k++) {
             uint8_t encoding = cursor_u8(c);
             uint64_t bytes = cursor_uleb(c);
@@ -352,6 +354,28 @@ static void head_ticks(struct lane *lane, uint64_t ticks)
     lane->ticks = ticks > lane->ticks ? ticks : lane->ticks;
 }
 
+/* F-45: takes the stack of the head, where that is the next record. */
+static int stack_next(struct partition_reader *r, struct lane *lane)
+{
+    struct column codes = lane->codes;
+    uint64_t code = lane->events_left > 0 ? column_uleb(&codes) : 0;
+    if (codes.failed || code == 0 || code > lane->batch->types ||
+        !r->type_facts[lane->types[code - 1].type].stack)
+        return SKEIN_OK;
+    struct lane_type *type = &lane->types[code - 1];
+    struct column *ids = &lane->columns[type->column];
+    lane->codes = codes;
+    lane->events_left--;
+    uint64_t delta = column_uleb(&lane->times), id = column_next(ids);
+    bool bad = lane->times.failed || delta != 0 || type->left == 0 || ids->failed ||
+               ids->encoding > COLUMN_RAW64 || id > r->stack_count;
+    if (bad)
+        return record_bad(r, lane);
+    type->left--;
+    lane->stack_id = (uint32_t)id;
+    return SKEIN_OK;
+}
+
 /* F-25 */
 static int record_next(struct partition_reader *r, struct lane *lane)
 {
@@ -365,15 +389,17 @@ static int record_next(struct partition_reader *r, struct lane *lane)
     lane->code = (uint32_t)code;
     lane->head = LANE_RECORD;
     lane->ready = true;
-    if (code == 0)
-        return SKEIN_OK;
-    struct lane_type *type = &lane->types[code - 1];
-    if (type->left == 0)
-        return record_bad(r, lane);
-    type->left--;
-    if (r->type_facts[type->type].sequences == 0)
-        return SKEIN_OK;
-    return lane_args(r, lane, &lane->dur, lane->args);
+    lane->stack_id = 0;
+    if (code != 0) {
+        struct lane_type *type = &lane->types[code - 1];
+        const struct reader_type *facts = &r->type_facts[type->type];
+        if (type->left == 0 || facts->stack)
+            return record_bad(r, lane);
+        type->left--;
+        if (facts->sequences > 0 && lane_args(r, lane, &lane->dur, lane->args) != SKEIN_OK)
+            return r->status;
+    }
+    return lane->has_stacks ? stack_next(r, lane) : SKEIN_OK;
 }
 
 static void listed_next(const struct partition_reader *r, struct lane *lane)

@@ -139,6 +139,7 @@ static void frame_carry(struct carrier *c, struct lane *lane, const struct reade
 {
     struct reader_frame frame = *from;
     frame.block = NO_BLOCK;
+    frame.stack = 0; /* its id means nothing there */
     frame.type = type_carry(c, from->type);
     for (unsigned i = 0; frame.type != NULL && i < frame.type->nargs; i++) {
         if (frame.type->args[i].type != SKEIN_T_STR)
@@ -181,7 +182,8 @@ void partition_reader_continue(struct partition_reader *to, const struct partiti
 {
     struct carrier c = {.to = to};
     struct known_thread *known = calloc(from->thread_count + 1, sizeof *known);
-    bool cut = from->footer.left_out_behind > 0 || /* F-41 */
+    bool cut = from->info.evidence || to->info.evidence || /* F-50 */
+               from->footer.left_out_behind > 0 ||         /* F-41 */
                (to->block_count > 0 && to->footer.blocks[0].left_out > 0);
     if (to->prepared || cut || known == NULL) {
         free(known);

@@ -162,6 +162,8 @@ static int sums_compare(struct partition_reader *r, const struct sums *sums)
     for (size_t i = 0; i < r->block_count; i++)
         if (block_compare(r, i, &at) != SKEIN_OK)
             return r->status;
+    if (r->info.evidence && (r->footer.open_range_count > 0 || r->open_count > 0)) /* F-50 */
+        return reader_fail(r, SKEIN_CORRUPT, "evidence leaves operations open");
     int status = types_compare(r, sums);
     return status == SKEIN_OK ? losses_compare(r) : status;
 }

@@ -22,6 +22,19 @@ const char *partition_loss_text(uint8_t reason)
     }
 }
 
+const char *partition_stack_end_text(uint8_t end)
+{
+    switch (end & ~PARTITION_STACK_EXACT) {
+#define X(name, value, text)                                                                       \
+    case PARTITION_STACK_##name:                                                                   \
+        return text;
+        PARTITION_STACK_END_LIST(X)
+#undef X
+    default:
+        return "unknown";
+    }
+}
+
 struct cursor entry_get(struct cursor *parent)
 {
     uint64_t n = cursor_uleb(parent);
@@ -201,8 +214,10 @@ void footer_put(struct buf *b, const struct partition_footer *footer)
     buf_put_u8(b, footer->slice);
     buf_put_uleb(b, footer->left_out_behind);
     buf_put_uleb(b, footer->left_out_events);
-    if (footer->reaches)
+    if (footer->reaches) {
         open_ranges_put(b, footer);
+        buf_put_u8(b, footer->evidence);
+    }
 }
 
 static void blocks_get(struct cursor *c, struct partition_footer *footer)
@@ -309,6 +324,8 @@ static void slice_get(struct cursor *c, struct partition_footer *footer)
         cursor_fail(c, SKEIN_CORRUPT);
     if (c->status == SKEIN_OK && cursor_left(c) > 0)
         open_ranges_get(c, footer);
+    if (c->status == SKEIN_OK && cursor_left(c) > 0) /* F-50 */
+        footer->evidence = cursor_u8(c) == 1;
 }
 
 static void footer_payload_get(struct cursor *c, struct partition_footer *footer)
@@ -387,6 +404,15 @@ void partition_footer_free(struct partition_footer *footer)
     free(footer->labels);
     free(footer->exe);
     *footer = (struct partition_footer){0};
+}
+
+uint64_t partition_footer_stacks(const struct partition_footer *footer)
+{
+    uint64_t stacks = 0;
+    for (size_t i = 0; i < footer->type_count; i++)
+        if (footer->types[i].klass == SKEIN_CLASS_STACK)
+            stacks += footer->types[i].events;
+    return stacks;
 }
 
 /* ---- F-35 ---- */

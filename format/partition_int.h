@@ -10,7 +10,7 @@
 #include "partition.h"
 
 #define FORMAT_MAJOR       1
-#define FORMAT_MINOR       2
+#define FORMAT_MINOR       3
 #define HEAD_BYTES         32
 #define TAIL_BYTES         32
 #define SECTION_HEAD_BYTES 24
@@ -28,6 +28,11 @@
 #define OPENS_MAX        65536u
 #define FILTER_WORDS_MAX 8192u
 #define ENTERED_MAX      4194304u
+#define STACKS_MAX       262144u
+#define FRAMES_MAX       4194304u /* of all stacks */
+#define MAPPINGS_MAX     65536u
+#define SYMBOLS_MAX      1048576u
+#define LINES_MAX        4194304u /* of all symbols */
 
 #define RANGES_FOLLOWED_MAX 8192u               /* F-42: of a thread */
 #define WRITER_LOSSES_MAX   4096u               /* F-32 */
@@ -49,7 +54,8 @@ enum section_kind {
     SECTION_OPEN = 8,
     SECTION_LOSS = 9,
     SECTION_FOOTER = 10,
-    SECTION_TABLE = 11
+    SECTION_TABLE = 11,
+    SECTION_SYMBOLS = 12
 };
 enum section_packing { PACKING_RAW = 0, PACKING_LZ4 = 1 };
 #define SECTION_NEEDED 1u

@@ -84,6 +84,7 @@ void partition_reader_free(struct partition_reader **reader)
         r->arena = next;
     }
     partition_footer_free(&r->footer);
+    stacks_close(r);
     free(r->types);
     free(r->type_facts);
     free(r->threads);
@@ -176,6 +177,7 @@ static void range_give(const struct partition_reader *r, const struct lane *lane
     event->depth = (uint32_t)(frame - lane->stack);
     event->time_ns = tick_scale_ns(&r->scale, frame->ticks);
     event->dur_ns = until > frame->ticks ? tick_scale_span_ns(&r->scale, until - frame->ticks) : 0;
+    event->stack = event->stack != 0 ? event->stack : frame->stack;
     memcpy(event->args, frame->args, sizeof event->args);
 }
 
@@ -223,6 +225,7 @@ static int begin_give(struct partition_reader *r, struct lane *lane,
 
 static int record_give(struct partition_reader *r, struct lane *lane, struct trace_event *event)
 {
+    event->stack = lane->stack_id;
     if (lane->code == 0) {
         end_give(r, lane, lane->raw_ticks, event);
         return SKEIN_OK;
@@ -241,6 +244,7 @@ static int record_give(struct partition_reader *r, struct lane *lane, struct tra
         struct reader_frame frame = {.type = type,
                                      .recorded = lane->raw_ticks,
                                      .ticks = r->now,
+                                     .stack = lane->stack_id,
                                      .block = lane->batch->block};
         memcpy(frame.args, event->args, sizeof frame.args);
         return begin_give(r, lane, &frame, event);

@@ -41,6 +41,7 @@ struct trace_event {
     const struct partition_loss *loss;
     int64_t detail; /* OPEN operations */
     bool has_detail;
+    uint32_t stack; /* 0: none; of REGION and OPEN that of the end, or else that of the begin */
 };
 
 /* Opens a whole partition at bytes, which must stay valid. Checks header, tables, footer, and
@@ -56,6 +57,26 @@ size_t partition_reader_types(const struct partition_reader *r,
                               const struct partition_event_type **types);
 size_t partition_reader_threads(const struct partition_reader *r,
                                 const struct partition_thread **threads);
+
+/* ---- stacks: ids from 1, as events have them; what is given lasts as long as the reader ---- */
+
+size_t partition_reader_stack_count(const struct partition_reader *r);
+/* false: there is none of this id. */
+bool partition_reader_stack(const struct partition_reader *r, uint32_t id,
+                            struct partition_stack *stack);
+
+/* By start. The mapping of an address is the last that starts at or in front of it, if it reaches
+ * so far; NULL: none. */
+size_t partition_reader_mapping_count(const struct partition_reader *r);
+const struct partition_mapping *partition_reader_mapping_at(const struct partition_reader *r,
+                                                            size_t i);
+const struct partition_mapping *partition_reader_mapping(const struct partition_reader *r,
+                                                         uint64_t address);
+
+/* What lies at an address (partition_stack_address). false: it has no name here, or no memory. */
+size_t partition_reader_symbol_count(const struct partition_reader *r);
+bool partition_reader_symbol(struct partition_reader *r, uint64_t address,
+                             struct partition_symbol *symbol);
 
 /* The next event. Returns 1; 0 at the end; a status below 0 with a sentence in
  * partition_reader_error. Pointers in *event are valid until the next call. */

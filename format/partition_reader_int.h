@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The inside of the partition reader: partition_tables.c (opening: sections and tables),
- * partition_blocks.c (blocks, batches, the records of one thread), partition_merge.c (order between
+ * partition_stacks_get.c (of these, stacks, mappings and symbols), partition_blocks.c (blocks, batches, the records of one thread), partition_merge.c (order between
  * threads), partition_reader.c (ranges, and what callers see), partition_check.c. Included by these
  * alone.
  */
@@ -31,6 +31,7 @@ struct reader_string {
 struct reader_type {
     uint8_t columns;   /* that its arguments and duration take (F-26) */
     uint8_t sequences; /* sequence arguments among the first six */
+    bool stack;        /* its records are the stacks of others (F-45) */
     uint64_t events;
 };
 
@@ -61,6 +62,7 @@ struct reader_frame {
     uint64_t ticks;    /* as given, perhaps raised */
     uint32_t block;    /* that tells of its begin, or NO_BLOCK */
     bool clipped;
+    uint32_t stack; /* of its begin */
     struct partition_value args[SKEIN_ARGS_MAX];
 };
 
@@ -91,6 +93,8 @@ struct lane {
     bool ready; /* there is a head */
     struct partition_value args[SKEIN_ARGS_MAX]; /* of a head with sequence arguments */
     uint64_t dur;
+    bool has_stacks;   /* a type of the batch is that of stacks */
+    uint32_t stack_id; /* of the head */
 
     struct cursor listed; /* open ranges still to be looked at on entering a batch */
     uint32_t listed_left, clip_to;
@@ -119,6 +123,21 @@ struct sequence_resource {
     size_t at, end; /* in the entries: the next to come, and behind the last */
 };
 
+/* Frames `at` to `at` + count of the reader's pcs. */
+struct reader_stack {
+    size_t at;
+    uint32_t count;
+    uint8_t end;
+};
+
+/* An address that has a name. */
+struct reader_symbol {
+    uint64_t address;
+    const uint8_t *bytes; /* its lines, which are known to be sound */
+    uint32_t len, line_count;
+    const struct partition_line *lines; /* NULL until they are asked for */
+};
+
 struct partition_reader {
     const uint8_t *bytes;
     size_t n;
@@ -140,6 +159,15 @@ struct partition_reader {
     size_t open_count;
     struct partition_loss *losses; /* by time */
     size_t loss_count;
+    struct reader_stack *stacks;
+    size_t stack_count;
+    uint64_t *pcs;
+    size_t pc_count, pc_cap;
+    struct partition_mapping *mappings;
+    size_t mapping_count;
+    struct reader_symbol *symbols; /* by address */
+    size_t symbol_count, symbol_cap;
+    uint64_t line_count; /* of all symbols */
     struct reader_block *blocks;
     size_t block_count, block_cap;
 
@@ -176,6 +204,16 @@ int frame_push(struct partition_reader *r, struct lane *lane, const struct reade
 
 /* partition_tables.c: head, tail, sections, tables, footer of r->bytes. */
 int tables_open(struct partition_reader *r);
+/* A NUL-terminated copy of the text at c; "" with a failed cursor. */
+const char *reader_name_get(struct partition_reader *r, struct cursor *c);
+/* A table of this name is malformed where c stands, or there was no memory. */
+int reader_table_fail(struct partition_reader *r, const struct cursor *c, const char *table);
+
+/* partition_stacks_get.c: a section's payload each (section 8). */
+int stacks_open(struct partition_reader *r, struct cursor *c);
+int mappings_open(struct partition_reader *r, struct cursor *c);
+int symbols_open(struct partition_reader *r, struct cursor *c);
+void stacks_close(struct partition_reader *r);
 
 /* partition_blocks.c */
 int blocks_open(

@@ -50,8 +50,7 @@ static uint64_t byte_of(const struct partition_reader *r, const uint8_t *pos)
     return pos >= r->bytes && pos <= r->bytes + r->n ? (uint64_t)(pos - r->bytes) : 0;
 }
 
-/* A NUL-terminated copy of the text at c. */
-static const char *name_get(struct partition_reader *r, struct cursor *c)
+const char *reader_name_get(struct partition_reader *r, struct cursor *c)
 {
     size_t n = 0;
     const char *text = cursor_text(c, PARTITION_NAME_MAX, &n);
@@ -63,7 +62,7 @@ static const char *name_get(struct partition_reader *r, struct cursor *c)
     return copy == NULL ? "" : copy;
 }
 
-static int table_fail(struct partition_reader *r, const struct cursor *c, const char *table)
+int reader_table_fail(struct partition_reader *r, const struct cursor *c, const char *table)
 {
     if (c->status == SKEIN_NO_MEMORY)
         return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for the %s", table);
@@ -102,15 +101,16 @@ static int info_get(struct partition_reader *r, struct cursor *c)
     info->clock_offset_ns = cursor_sleb(c);
     info->window_from_ticks = cursor_uleb(c);
     info->window_to_ticks = cursor_uleb(c);
-    info->host = name_get(r, c);
-    info->service = name_get(r, c);
-    info->labels = name_get(r, c);
-    info->exe = name_get(r, c);
+    info->host = reader_name_get(r, c);
+    info->service = reader_name_get(r, c);
+    info->labels = reader_name_get(r, c);
+    info->exe = reader_name_get(r, c);
     info->death.known = cursor_u8(c) == 1;
     info->death.signal = (int32_t)cursor_sleb(c);
     info->death.status = (int32_t)cursor_sleb(c);
+    info->evidence = cursor_left(c) > 0 && cursor_u8(c) == 1;
     if (c->status != SKEIN_OK || pid > UINT32_MAX)
-        return table_fail(r, c, "process's facts (INFO)");
+        return reader_table_fail(r, c, "process's facts (INFO)");
     if (tick_scale_init(&r->host_scale, info) != SKEIN_OK)
         return reader_fail(r, SKEIN_CORRUPT, "the clock snapshots contradict each other");
     r->scale = tick_scale_shift(&r->host_scale, info->clock_offset_ns);
@@ -126,23 +126,25 @@ static void type_get(struct partition_reader *r, struct cursor *c,
     type->group = cursor_u8(c);
     uint64_t line = cursor_uleb(c);
     type->line = line > UINT32_MAX ? UINT32_MAX : (uint32_t)line;
-    type->name = name_get(r, c);
-    type->text = name_get(r, c);
-    type->file = name_get(r, c);
+    type->name = reader_name_get(r, c);
+    type->text = reader_name_get(r, c);
+    type->file = reader_name_get(r, c);
     unsigned nargs = cursor_u8(c);
     facts->columns = type->klass == SKEIN_CLASS_SPAN;
     for (unsigned i = 0; i < nargs && i < SKEIN_ARGS_MAX; i++) {
         struct partition_arg *arg = &type->args[i];
         arg->type = cursor_u8(c);
-        arg->name = name_get(r, c);
-        arg->unit = name_get(r, c);
+        arg->name = reader_name_get(r, c);
+        arg->unit = reader_name_get(r, c);
         if (arg->type == 0)
             cursor_fail(c, SKEIN_CORRUPT);
         facts->columns = (uint8_t)(facts->columns + (arg->type == SKEIN_T_SEQ ? 2 : 1));
         facts->sequences = (uint8_t)(facts->sequences + (arg->type == SKEIN_T_SEQ));
     }
     type->nargs = (uint8_t)(nargs < SKEIN_ARGS_MAX ? nargs : SKEIN_ARGS_MAX);
-    if (type->klass == 0)
+    facts->stack = type->klass == SKEIN_CLASS_STACK;
+    bool numbered = nargs == 1 && type->args[0].type == SKEIN_T_U64; /* F-45 */
+    if (type->klass == 0 || (facts->stack && !numbered))
         cursor_fail(c, SKEIN_CORRUPT);
 }
 
@@ -154,7 +156,7 @@ static int types_open(struct partition_reader *r, struct cursor *c)
     r->type_facts = calloc(n + 1, sizeof *r->type_facts);
     if (r->types == NULL || r->type_facts == NULL) {
         cursor_fail(c, SKEIN_NO_MEMORY);
-        return table_fail(r, c, "event types");
+        return reader_table_fail(r, c, "event types");
     }
     for (; r->type_count < n && c->status == SKEIN_OK; r->type_count++) {
         struct cursor entry = entry_get(c);
@@ -162,7 +164,7 @@ static int types_open(struct partition_reader *r, struct cursor *c)
         if (entry.status != SKEIN_OK)
             cursor_fail(c, entry.status);
     }
-    return c->status == SKEIN_OK ? SKEIN_OK : table_fail(r, c, "event types");
+    return c->status == SKEIN_OK ? SKEIN_OK : reader_table_fail(r, c, "event types");
 }
 
 /* ---- STRINGS and THREADS ---- */
@@ -186,7 +188,7 @@ static int strings_open(struct partition_reader *r, struct cursor *c)
         if (text != NULL)
             r->strings[r->string_count++] = (struct reader_string){text, (uint32_t)len};
     }
-    return c->status == SKEIN_OK ? SKEIN_OK : table_fail(r, c, "strings");
+    return c->status == SKEIN_OK ? SKEIN_OK : reader_table_fail(r, c, "strings");
 }
 
 static int threads_open(struct partition_reader *r, struct cursor *c)
@@ -195,7 +197,7 @@ static int threads_open(struct partition_reader *r, struct cursor *c)
     r->threads = calloc(n + 1, sizeof *r->threads);
     if (r->threads == NULL) {
         cursor_fail(c, SKEIN_NO_MEMORY);
-        return table_fail(r, c, "threads");
+        return reader_table_fail(r, c, "threads");
     }
     for (; r->thread_count < n && c->status == SKEIN_OK; r->thread_count++) {
         struct partition_thread *thread = &r->threads[r->thread_count];
@@ -203,11 +205,11 @@ static int threads_open(struct partition_reader *r, struct cursor *c)
         uint64_t tid = cursor_uleb(&entry);
         thread->tid = (uint32_t)tid;
         thread->incarnation = cursor_uleb(&entry);
-        thread->name = name_get(r, &entry);
+        thread->name = reader_name_get(r, &entry);
         if (entry.status != SKEIN_OK || tid > UINT32_MAX)
             cursor_fail(c, entry.status == SKEIN_NO_MEMORY ? SKEIN_NO_MEMORY : SKEIN_CORRUPT);
     }
-    return c->status == SKEIN_OK ? SKEIN_OK : table_fail(r, c, "threads");
+    return c->status == SKEIN_OK ? SKEIN_OK : reader_table_fail(r, c, "threads");
 }
 
 /* ---- OPEN and LOSS: they refer to types and threads, so these come before them (F-11) ---- */
@@ -218,7 +220,7 @@ static int opens_open(struct partition_reader *r, struct cursor *c)
     r->opens = calloc(n + 1, sizeof *r->opens);
     if (r->opens == NULL) {
         cursor_fail(c, SKEIN_NO_MEMORY);
-        return table_fail(r, c, "open operations");
+        return reader_table_fail(r, c, "open operations");
     }
     for (; r->open_count < n && c->status == SKEIN_OK; r->open_count++) {
         struct partition_open *open = &r->opens[r->open_count];
@@ -231,7 +233,7 @@ static int opens_open(struct partition_reader *r, struct cursor *c)
         open->thread = (uint32_t)thread;
         open->type = (uint32_t)type;
     }
-    return c->status == SKEIN_OK ? SKEIN_OK : table_fail(r, c, "open operations");
+    return c->status == SKEIN_OK ? SKEIN_OK : reader_table_fail(r, c, "open operations");
 }
 
 static int loss_order(const void *a, const void *b)
@@ -243,7 +245,7 @@ static int loss_order(const void *a, const void *b)
 static int losses_open(struct partition_reader *r, struct cursor *c)
 {
     if (losses_get(c, &r->losses, &r->loss_count) != SKEIN_OK)
-        return table_fail(r, c, "losses");
+        return reader_table_fail(r, c, "losses");
     for (size_t i = 0; i < r->loss_count; i++)
         if (r->losses[i].thread != UINT32_MAX && r->losses[i].thread >= r->thread_count)
             return reader_fail(r, SKEIN_CORRUPT, "loss %zu names thread %u of %zu", i,
@@ -307,6 +309,12 @@ static int section_open(struct partition_reader *r, const struct section *sectio
         return status != SKEIN_OK ? status : strings_open(r, &c);
     case SECTION_THREADS:
         return payload_open(r, section, &c) != SKEIN_OK ? r->status : threads_open(r, &c);
+    case SECTION_STACKS:
+        return payload_open(r, section, &c) != SKEIN_OK ? r->status : stacks_open(r, &c);
+    case SECTION_MAPPINGS:
+        return payload_open(r, section, &c) != SKEIN_OK ? r->status : mappings_open(r, &c);
+    case SECTION_SYMBOLS:
+        return payload_open(r, section, &c) != SKEIN_OK ? r->status : symbols_open(r, &c);
     case SECTION_OPEN:
         return payload_open(r, section, &c) != SKEIN_OK ? r->status : opens_open(r, &c);
     case SECTION_LOSS:
@@ -314,25 +322,31 @@ static int section_open(struct partition_reader *r, const struct section *sectio
     default:
         break;
     }
-    bool known = section->kind >= SECTION_STACKS && section->kind <= SECTION_FOOTER;
-    if (!known && (section->flags & SECTION_NEEDED) != 0)
+    if (section->kind > SECTION_FOOTER && (section->flags & SECTION_NEEDED) != 0)
         return reader_fail(r, SKEIN_VERSION,
                            "section kind %u at byte %" PRIu64 " needs a newer reader",
                            section->kind, section->offset);
     return SKEIN_OK;
 }
 
-/* F-11: order and number; *seen has a bit for each kind below 32. */
+/* F-11: where a kind stands in file order; 0: anywhere behind INFO. */
+static unsigned section_rank(uint16_t kind)
+{
+    if (kind == SECTION_SYMBOLS)
+        return SECTION_MAPPINGS * 2 + 1;
+    return kind <= SECTION_FOOTER ? kind * 2u : 0;
+}
+
+/* F-11: order and number; *seen has a bit for each rank. */
 static int section_place(struct partition_reader *r, const struct section *section, uint32_t *seen)
 {
-    uint32_t bit = section->kind < 32 ? UINT32_C(1) << section->kind : 0;
+    unsigned rank = section_rank(section->kind);
+    uint32_t bit = rank > 0 ? UINT32_C(1) << rank : 0;
     bool many = section->kind == SECTION_STRINGS || section->kind == SECTION_BLOCK ||
                 section->kind > SECTION_FOOTER;
     bool first_wrong = (*seen == 0) != (section->kind == SECTION_INFO);
     /* known kinds come in rising order: nothing above this one may have been seen */
-    uint32_t above = section->kind <= SECTION_FOOTER
-                         ? ((UINT32_C(2) << SECTION_FOOTER) - 1) & ~((bit << 1) - 1)
-                         : 0;
+    uint32_t above = rank > 0 ? UINT32_MAX & ~((bit << 1) - 1) : 0;
     if (first_wrong || (!many && (*seen & bit) != 0) || (*seen & above) != 0)
         return reader_fail(r, SKEIN_CORRUPT, "section kind %u at byte %" PRIu64 " is out of place",
                            section->kind, section->offset);
@@ -361,7 +375,7 @@ static int sections_open(struct partition_reader *r, const uint8_t *footer)
         if (status != SKEIN_OK)
             return status;
     }
-    if ((seen & (1u << SECTION_INFO)) == 0)
+    if ((seen & (1u << section_rank(SECTION_INFO))) == 0)
         return reader_fail(r, SKEIN_CORRUPT, "there is no INFO section");
     return SKEIN_OK;
 }
@@ -387,6 +401,9 @@ static int footer_compare(struct partition_reader *r)
     if (memcmp(r->footer.key.process.bytes, r->info.key.process.bytes, 16) != 0 ||
         r->footer.key.epoch != r->info.key.epoch || r->footer.key.sequence != r->info.key.sequence)
         return reader_fail(r, SKEIN_CORRUPT, "the footer names another partition than INFO");
+    if (r->footer.evidence && !r->info.evidence)
+        return reader_fail(r, SKEIN_CORRUPT, "the footer tells of evidence, INFO does not");
+    r->footer.evidence = r->info.evidence; /* who slices by an older version leaves it out */
     return SKEIN_OK;
 }
 

@@ -72,6 +72,7 @@ void partition_writer_free(struct partition_writer **writer)
     free(w->losses);
     free(w->opens);
     ranges_free(w);
+    stacks_free(w);
     intern_table_fini(&w->type_entries);
     intern_table_fini(&w->thread_entries);
     intern_table_fini(&w->strings);
@@ -130,7 +131,7 @@ static int type_init(struct writer_type *t, const struct partition_event_type *t
     return t->name == NULL ? SKEIN_NO_MEMORY : SKEIN_OK;
 }
 
-int64_t partition_writer_type(struct partition_writer *w, const struct partition_event_type *type)
+int64_t writer_type_make(struct partition_writer *w, const struct partition_event_type *type)
 {
     struct buf entry = {0};
     struct writer_type made = {0};
@@ -158,6 +159,15 @@ out:
     if (id < 0)
         writer_fail(w, (int)id);
     return id;
+}
+
+int64_t partition_writer_type(struct partition_writer *w, const struct partition_event_type *type)
+{
+    bool ranges = w->info.evidence && type->klass == SKEIN_CLASS_RANGE_BEGIN; /* F-50 */
+    if (type->klass != SKEIN_CLASS_STACK && !ranges)
+        return writer_type_make(w, type);
+    writer_fail(w, SKEIN_INVALID);
+    return SKEIN_INVALID;
 }
 
 /* F-21 */
@@ -215,6 +225,7 @@ void partition_writer_batch(struct partition_writer *w, uint32_t thread, uint64_
         b->merged_sequence = b->last_sequence;
         b->last_sequence = sequence;
         b->fresh = true;
+        b->bare = false;
         return;
     }
     batch_flush(w);
@@ -225,7 +236,7 @@ void partition_writer_open_range(struct partition_writer *w, int64_t type_or_min
                                  uint64_t since_ticks)
 {
     struct writer_batch *b = &w->batch;
-    if (!b->active || !b->fresh || type_or_minus_1 < -1 ||
+    if (!b->active || !b->fresh || w->info.evidence || type_or_minus_1 < -1 ||
         type_or_minus_1 >= (int64_t)w->type_entries.count) {
         writer_fail(w, SKEIN_INVALID);
         return;
@@ -276,7 +287,7 @@ static bool event_room(struct partition_writer *w, struct writer_type *t, uint32
 {
     struct writer_batch *b = &w->batch;
     size_t need = t->event_bytes + (t->local == 0 ? t->header_bytes : 0);
-    if (b->events == WRITER_BATCH_EVENTS || need > PARTITION_BLOCK_RAW_MAX - b->bytes_max)
+    if (!batch_has_room(b, need))
         batch_continue(w);
     if (t->local == 0) {
         w->local_types[b->local_types++] = type;
@@ -305,6 +316,7 @@ static inline void record_put(struct partition_writer *w, uint32_t code, uint64_
     b->last = ticks;
     b->events++;
     b->fresh = false;
+    b->bare = true;
 }
 
 static void trace_id_note(struct partition_writer *w, const char *text, size_t n)
@@ -349,8 +361,7 @@ void partition_writer_event(struct partition_writer *w, uint32_t type, uint64_t 
         return;
     }
     struct writer_type *t = &w->types[type];
-    if ((t->local == 0 || t->rows == t->cap || b->events == WRITER_BATCH_EVENTS ||
-         t->event_bytes > PARTITION_BLOCK_RAW_MAX - b->bytes_max) &&
+    if ((t->local == 0 || t->rows == t->cap || !batch_has_room(b, t->event_bytes)) &&
         !event_room(w, t, type))
         return;
     b->bytes_max += t->event_bytes;
@@ -384,10 +395,51 @@ void partition_writer_end(struct partition_writer *w, uint64_t ticks)
         writer_fail(w, SKEIN_INVALID);
         return;
     }
-    if (b->events == WRITER_BATCH_EVENTS || 12 > PARTITION_BLOCK_RAW_MAX - b->bytes_max)
+    if (!batch_has_room(b, 12))
         batch_continue(w);
     b->bytes_max += 12;
     record_put(w, 0, ticks);
+}
+
+/* F-45: its type, which is made with the first. */
+static struct writer_type *stack_type(struct partition_writer *w)
+{
+    static const struct partition_event_type type = {
+        .name = "stack", .klass = SKEIN_CLASS_STACK, .nargs = 1, .args = {{SKEIN_T_U64, "id", ""}}};
+    if (w->names.type == 0) {
+        int64_t made = writer_type_make(w, &type);
+        if (made < 0)
+            return NULL;
+        w->names.type = (uint32_t)made + 1;
+    }
+    return &w->types[w->names.type - 1];
+}
+
+void partition_writer_event_stack(struct partition_writer *w, uint32_t id)
+{
+    struct writer_batch *b = &w->batch;
+    if (id == 0 || w->status != SKEIN_OK)
+        return;
+    if (!b->active || !b->bare || id > w->names.stacks.count) {
+        writer_fail(w, SKEIN_INVALID);
+        return;
+    }
+    struct writer_type *t = stack_type(w);
+    if (t == NULL)
+        return;
+    if (t->local == 0) { /* the batch has room: BATCH_BYTES_MAX */
+        w->local_types[b->local_types++] = w->names.type - 1;
+        t->local = b->local_types;
+        b->bytes_max += t->header_bytes;
+    }
+    if (t->rows == t->cap && !rows_grow(t)) {
+        writer_fail(w, SKEIN_NO_MEMORY);
+        return;
+    }
+    b->bytes_max += t->event_bytes;
+    record_put(w, t->local, b->last);
+    t->values[t->rows++] = id;
+    b->bare = false;
 }
 
 /* F-32: beyond the limit one row for each reason. */
@@ -445,5 +497,6 @@ uint64_t partition_writer_bytes(const struct partition_writer *w)
 {
     return HEAD_BYTES + TAIL_BYTES + w->packed.len + w->raw_len + w->batch.codes_len +
            w->batch.times_len + w->string_bytes + w->type_entries.bytes.len +
-           w->thread_entries.bytes.len + w->loss_count * 32 + w->open_count * 24 + 1024;
+           w->thread_entries.bytes.len + w->loss_count * 32 + w->open_count * 24 + stacks_bytes(w) +
+           1024;
 }

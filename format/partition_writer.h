@@ -17,7 +17,8 @@ int partition_writer_new(const struct partition_info *info, struct partition_wri
 void partition_writer_free(struct partition_writer **writer);
 
 /* Tables; each returns the index for later calls, equal content giving the same index, or a status
- * below 0. */
+ * below 0. A type of class SKEIN_CLASS_STACK is the writer's own, and one of ranges has no place in
+ * an evidence partition: SKEIN_INVALID. */
 int64_t partition_writer_type(struct partition_writer *w, const struct partition_event_type *type);
 int64_t partition_writer_thread(struct partition_writer *w, const struct partition_thread *thread);
 
@@ -42,6 +43,35 @@ void partition_writer_open_range(struct partition_writer *w, int64_t type_or_min
 
 void partition_writer_loss(struct partition_writer *w, const struct partition_loss *loss);
 void partition_writer_open(struct partition_writer *w, const struct partition_open *open);
+
+/* ---- stacks (section 8) ----
+ *
+ * Tables that are full (F-4) give SKEIN_TOO_LARGE and stay as they are; the writer goes on. */
+
+/* Copies a stack, or finds an equal one: its id, from 1. SKEIN_TOO_LARGE (also for more frames than
+ * PARTITION_FRAMES_MAX), SKEIN_NO_MEMORY. */
+int64_t partition_writer_stack(struct partition_writer *w, const struct partition_stack *stack);
+
+/* `id` is the stack of the event or end that was written just before; 0: none. Once for each. */
+void partition_writer_event_stack(struct partition_writer *w, uint32_t id);
+
+/* Copies; equal ones are kept once. SKEIN_OK; SKEIN_TOO_LARGE; SKEIN_INVALID (it ends before it
+ * starts, or has too long a path or build id: nothing is changed); SKEIN_NO_MEMORY. */
+int partition_writer_mapping(struct partition_writer *w, const struct partition_mapping *mapping);
+
+/* Names an address, as partition_stack_address gives it; the first to name it is believed. Longer
+ * texts than PARTITION_NAME_MAX are cut, and end in "...". SKEIN_OK; SKEIN_TOO_LARGE (also for more
+ * lines than PARTITION_LINES_MAX); SKEIN_NO_MEMORY. */
+int partition_writer_symbol(struct partition_writer *w, const struct partition_symbol *symbol);
+
+/* What is in it so far: stacks from 1 to the count, mappings from 0. What a stack points at is good
+ * until the next call of the writer, a mapping's path until it is freed. false: there is none. */
+size_t partition_writer_stack_count(const struct partition_writer *w);
+bool partition_writer_stack_at(struct partition_writer *w, uint32_t id,
+                               struct partition_stack *stack);
+size_t partition_writer_mapping_count(const struct partition_writer *w);
+bool partition_writer_mapping_at(const struct partition_writer *w, size_t i,
+                                 struct partition_mapping *mapping);
 
 /* Bytes it would take now, roughly; for the 16 MiB cut. */
 uint64_t partition_writer_bytes(const struct partition_writer *w);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The inside of the partition writer: partition_writer.c (calls), partition_batch.c (rows to
- * columns to blocks), partition_ranges.c (which ranges are open), partition_assemble.c (the whole).
- * Included by these alone.
+ * columns to blocks), partition_ranges.c (which ranges are open), partition_stacks_put.c (stacks,
+ * mappings, symbols), partition_assemble.c (the whole). Included by these alone.
  */
 #ifndef PARTITION_WRITER_INT_H
 #define PARTITION_WRITER_INT_H
@@ -18,6 +18,8 @@
 #define NO_STRING           UINT32_MAX
 #define BATCH_HEADER_BYTES  128 /* at most, with the length in front, without its lists */
 #define BATCH_OPEN_BYTES    14  /* of a range in its list */
+#define STACK_BYTES         32  /* of a stack's record, and of its type in the header, at most */
+#define BATCH_BYTES_MAX     (PARTITION_BLOCK_RAW_MAX - STACK_BYTES)
 
 /* An event type and its rows of the batch that is being filled. */
 struct writer_type {
@@ -39,6 +41,7 @@ struct writer_type {
 struct writer_batch {
     bool active; /* a batch was begun */
     bool fresh;  /* no record since partition_writer_batch */
+    bool bare;   /* the last record may still get a stack */
     bool late;
     uint32_t thread;
     uint64_t generation, sequence, last_sequence, merged_sequence;
@@ -66,6 +69,35 @@ struct writer_thread {
     uint32_t block; /* of its last batch */
 };
 
+struct writer_mapping {
+    struct partition_mapping row;
+    char *path; /* of the row */
+};
+
+/* An address that has a name. */
+struct writer_symbol {
+    uint64_t address;
+    size_t at; /* of its entry in symbol_bytes */
+    uint32_t len, lines;
+};
+
+/* What stacks need (section 8). */
+struct writer_stacks {
+    uint32_t type;              /* of their records, + 1; 0: there is none yet */
+    struct intern_table stacks; /* as stored; number n has the id n + 1 */
+    uint64_t frames;            /* of all */
+    uint64_t *pcs;              /* for partition_writer_stack_at */
+    size_t pc_cap;
+    struct intern_table mapping_entries; /* as stored */
+    struct writer_mapping *mappings;     /* the same */
+    size_t mapping_cap;
+    struct intern_table addresses; /* that have a name */
+    struct writer_symbol *symbols; /* of the same number */
+    size_t symbol_cap;
+    struct buf symbol_bytes;
+    uint64_t lines; /* of all */
+};
+
 struct partition_writer {
     int status;
     struct partition_info info;
@@ -79,11 +111,14 @@ struct partition_writer {
     struct writer_thread *threads;
     size_t thread_count, thread_cap;
 
+    struct writer_stacks names;
+
+    /* a full batch still takes the stack of its last record */
     struct writer_batch batch;
-    uint32_t local_types[WRITER_BATCH_EVENTS];
+    uint32_t local_types[WRITER_BATCH_EVENTS + 1];
     struct partition_open opens_listed[WRITER_BATCH_OPENS];
-    uint8_t codes[WRITER_BATCH_EVENTS * 2];
-    uint8_t times[WRITER_BATCH_EVENTS * 10];
+    uint8_t codes[(WRITER_BATCH_EVENTS + 1) * 2];
+    uint8_t times[(WRITER_BATCH_EVENTS + 1) * 10];
     uint8_t scratch[PARTITION_BLOCK_RAW_MAX];
 
     uint8_t raw[PARTITION_BLOCK_RAW_MAX]; /* the block that is being filled */
@@ -102,7 +137,13 @@ struct partition_writer {
     uint64_t events, fixed_up, from_ticks, to_ticks;
 };
 
-_Static_assert(WRITER_BATCH_EVENTS <= 1u << 14, "codes take two bytes");
+_Static_assert(WRITER_BATCH_EVENTS < 1u << 14, "codes take two bytes");
+
+static inline bool batch_has_room(const struct writer_batch *b, size_t need)
+{
+    return b->events < WRITER_BATCH_EVENTS && b->bytes_max <= BATCH_BYTES_MAX &&
+           need <= BATCH_BYTES_MAX - b->bytes_max;
+}
 
 /* Keeps the first failure. */
 static inline void writer_fail(struct partition_writer *w, int status)
@@ -110,6 +151,14 @@ static inline void writer_fail(struct partition_writer *w, int status)
     if (w->status == SKEIN_OK)
         w->status = status;
 }
+
+/* partition_writer.c: a type, also one that callers may not make. */
+int64_t writer_type_make(struct partition_writer *w, const struct partition_event_type *type);
+
+/* partition_stacks_put.c: the sections STACKS, MAPPINGS and SYMBOLS that are not empty. */
+void stacks_put(struct buf *b, struct partition_writer *w);
+uint64_t stacks_bytes(const struct partition_writer *w);
+void stacks_free(struct partition_writer *w);
 
 /* partition_batch.c: writes the batch's rows into the block, and the block into `packed`. */
 void batch_flush(struct partition_writer *w);

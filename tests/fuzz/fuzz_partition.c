@@ -40,6 +40,9 @@ static void events_print(struct partition_reader *reader)
         }
         if (event.kind != TRACE_LOSS && event.kind != TRACE_END_ONLY)
             require(event.type != NULL);
+        struct partition_stack stack;
+        require(event.stack == 0 || partition_reader_stack(reader, event.stack, &stack));
+        require(event.type == NULL || event.type->klass != SKEIN_CLASS_STACK);
     }
     require(status == 0 || partition_reader_error(reader)[0] != 0);
     buf_fini(&lines);

@@ -26,7 +26,7 @@ static int file_put(const char *folder, const char *name, const void *bytes, siz
     return fclose(out) != 0 || bad;
 }
 
-static int lines_put(const char *folder, const struct buf *partition)
+static int lines_put(const char *folder, const char *name, const struct buf *partition)
 {
     struct buf lines = {0};
     struct partition_reader *reader;
@@ -39,7 +39,7 @@ static int lines_put(const char *folder, const struct buf *partition)
     }
     while (partition_reader_next(reader, &event) == 1)
         trace_json_put(&lines, partition_reader_info(reader), &event);
-    int bad = file_put(folder, "partition-v1.jsonl", lines.data, lines.len);
+    int bad = file_put(folder, name, lines.data, lines.len);
     partition_reader_free(&reader);
     buf_fini(&lines);
     return bad;
@@ -122,18 +122,22 @@ static int tangle_partition(struct buf *out)
 
 int main(int argc, char **argv)
 {
-    struct buf sample = {0}, tangle = {0};
+    struct buf sample = {0}, stacks = {0}, tangle = {0};
     if (argc != 3) {
         fprintf(stderr, "usage: make_samples GOLDEN_FOLDER CORPUS_FOLDER\n");
         return 2;
     }
-    if (sample_partition(&sample) != SKEIN_OK || tangle_partition(&tangle) != SKEIN_OK)
+    if (sample_partition(&sample) != SKEIN_OK || sample_stacks_partition(&stacks) != SKEIN_OK ||
+        tangle_partition(&tangle) != SKEIN_OK)
         return 1;
-    int bad = file_put(argv[1], "partition-v1-2.skein", sample.data, sample.len);
-    bad |= lines_put(argv[1], &sample);
+    int bad = file_put(argv[1], "partition-v1-3.skein", stacks.data, stacks.len);
+    bad |= lines_put(argv[1], "partition-v1.jsonl", &sample);
+    bad |= lines_put(argv[1], "partition-v1-3.jsonl", &stacks);
     bad |= pieces_put(argv[2], &sample, "sample");
+    bad |= pieces_put(argv[2], &stacks, "stacks");
     bad |= pieces_put(argv[2], &tangle, "tangle");
     buf_fini(&sample);
+    buf_fini(&stacks);
     buf_fini(&tangle);
     return bad;
 }

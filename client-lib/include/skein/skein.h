@@ -70,7 +70,8 @@ enum skein_class {
     /* a finished region in one record: written at its end with its duration */
     SKEIN_CLASS_SPAN = 3,
     SKEIN_CLASS_COUNTER = 4, /* argument 0 is the value */
-    SKEIN_CLASS_LOG = 5      /* argument 0 is the level (u64), argument 1 the text (str) */
+    SKEIN_CLASS_LOG = 5,     /* argument 0 is the level (u64), argument 1 the text (str) */
+    SKEIN_CLASS_STACK = 6    /* of the record before it on its thread; made by Skein alone */
 };
 
 enum skein_type {

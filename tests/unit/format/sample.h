@@ -171,7 +171,60 @@ static inline void sample_fill(struct partition_writer *w)
     partition_writer_open(w, &(struct partition_open){t0, read, 5000, -9});
 }
 
-/* The sample as bytes; the caller frees with buf_fini. A status of the writer. */
+/* Stacks of every kind: named with an inlined function, in a file without names, nowhere; whole, cut,
+ * broken; with an exact first address. */
+static inline void sample_stacks_fill(struct partition_writer *w)
+{
+    static const uint64_t waits[] = {0x7f10000212a5, 0x55aa00001234, 0x55aa00002000};
+    static const uint64_t runs[] = {0x55aa00001100, 0x55aa00002000, 0x123, 0x7f10000312a5};
+    static const struct partition_line named[] = {{"wait_for(lock&)", "src/lock.h", 31},
+                                                  {"checkout::pay(order const&)", "src/pay.cc", 7}};
+    static const struct partition_line hostile[] = {{"a\x1b[31m\nb\xff\"", "", 0}};
+    static const struct partition_mapping libc = {0x7f1000020000,       0x7f1000030000,     0x20000,
+                                                  "/usr/lib/libc.so.6", {0xab, 0x01, 0xcd}, 3};
+    static const struct partition_mapping exe = {
+        0x55aa00001000, 0x55aa00009000, 0x1000, "/usr/bin/checkout", {0}, 0};
+    struct partition_thread thread = {4713, "payer", 3};
+    uint32_t t = (uint32_t)partition_writer_thread(w, &thread);
+    uint32_t read = (uint32_t)partition_writer_type(w, &sample_read);
+    uint32_t query = (uint32_t)partition_writer_type(w, &sample_query);
+    struct partition_value args[2] = {sample_u64(4), sample_u64(512)};
+    uint32_t waiting = (uint32_t)partition_writer_stack(
+        w, &(struct partition_stack){waits, 3, PARTITION_STACK_WHOLE});
+    uint32_t running = (uint32_t)partition_writer_stack(
+        w, &(struct partition_stack){runs, 4, PARTITION_STACK_BROKEN | PARTITION_STACK_EXACT});
+    uint32_t cut = (uint32_t)partition_writer_stack(
+        w, &(struct partition_stack){waits, 2, PARTITION_STACK_CUT});
+    partition_writer_mapping(w, &libc);
+    partition_writer_mapping(w, &exe);
+    partition_writer_symbol(w, &(struct partition_symbol){0x55aa00001233, named, 2});
+    partition_writer_symbol(w, &(struct partition_symbol){0x55aa00001100, hostile, 1});
+    partition_writer_batch(w, t, 7, 20, false);
+    partition_writer_event(w, read, 6000, 500, args);
+    partition_writer_event_stack(w, waiting);
+    args[0] = sample_str("select 3");
+    partition_writer_event(w, query, 6100, 0, args);
+    partition_writer_event_stack(w, running);
+    partition_writer_end(w, 6200);
+    partition_writer_event_stack(w, cut);
+}
+
+/* The sample as bytes, with its stacks; the caller frees with buf_fini. A status of the writer. */
+static inline int sample_stacks_partition(struct buf *out)
+{
+    struct partition_info info = sample_info();
+    struct partition_writer *w;
+    int status = partition_writer_new(&info, &w);
+    if (status != SKEIN_OK)
+        return status;
+    sample_fill(w);
+    sample_stacks_fill(w);
+    status = partition_writer_finish(w, out, NULL);
+    partition_writer_free(&w);
+    return status;
+}
+
+/* The sample as of before there were stacks. */
 static inline int sample_partition(struct buf *out)
 {
     struct partition_info info = sample_info();
