@@ -66,7 +66,8 @@ static uint64_t stamp_of(const uint8_t *id, size_t bytes)
 }
 
 /* Looks through one segment of notes. */
-static bool notes_build_id(const uint8_t *notes, size_t bytes, size_t align, struct code_object *out)
+static bool notes_build_id(const uint8_t *notes, size_t bytes, size_t align,
+                           struct code_object *out)
 {
     const size_t mask = align == 8 ? 7 : 3;
     ElfW(Nhdr) note;
@@ -106,7 +107,7 @@ static void build_id_find(const ElfW(Phdr) * headers, size_t count, uint64_t bia
             headers[i].p_memsz > segment->p_filesz - (from - (bias + segment->p_vaddr)))
             continue;
         if (notes_build_id((const uint8_t *)(uintptr_t)from, headers[i].p_memsz, headers[i].p_align,
-                        out))
+                           out))
             return;
     }
 }
