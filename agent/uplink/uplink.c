@@ -159,6 +159,7 @@ void uplink_set_attach(struct uplink *uplink, const struct agent_counters *count
     uplink->counters.attach_refused = counters->attach_refused;
     uplink->counters.attach_silent = counters->attach_silent;
     uplink->counters.attach_malformed = counters->attach_malformed;
+    uplink->counters.stacks_missed = counters->stacks_missed;
     pthread_mutex_unlock(&uplink->mutex);
 }
 
