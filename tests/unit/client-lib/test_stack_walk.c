@@ -37,15 +37,18 @@ static void prepare(void)
     stack_walk_prepare(&settings);
 }
 
-/* Both from the same place: the caller of this function is the first. */
+/* Both from the same place: the caller of this function is the first. backtrace() begins here, or in what a
+ * sanitizer puts before it. */
 static __attribute__((noinline)) void look(void)
 {
     void *addresses[TRUTH_MAX];
     found = stack_walk(__builtin_frame_address(0), &seen);
-    int count = backtrace(addresses, TRUTH_MAX);
-    truth_count = count > 0 ? (uint32_t)count - 1 : 0;
+    uint32_t count = (uint32_t)backtrace(addresses, TRUTH_MAX), first = 0;
+    while (first < count && addresses[first] != __builtin_return_address(0))
+        first++;
+    truth_count = count - first;
     for (uint32_t i = 0; i < truth_count; i++)
-        truth[i] = (uint64_t)(uintptr_t)addresses[i + 1];
+        truth[i] = (uint64_t)(uintptr_t)addresses[first + i];
 }
 
 static void whole_check(void)
@@ -265,8 +268,9 @@ START_TEST(an_alternate_stack_is_left_alone_and_a_handler_ends_the_walk)
     raise(SIGUSR1);
     ck_assert(found);
     ck_assert_uint_eq(seen.end, STACK_END_BROKEN);
-    ck_assert_uint_eq(seen.count, 1); /* where the handler returns to */
-    ck_assert_uint_eq(seen.pcs[0], truth[0]);
+    ck_assert_uint_lt(seen.count, truth_count); /* up to where the handler returns to */
+    for (uint32_t i = 0; i < seen.count; i++)
+        ck_assert_uint_eq(seen.pcs[i], truth[i]);
     stack_t alternate = {.ss_sp = malloc(64 << 10), .ss_size = 64 << 10};
     ck_assert_int_eq(sigaltstack(&alternate, NULL), 0);
     action.sa_flags = SA_ONSTACK;
