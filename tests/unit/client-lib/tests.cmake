@@ -26,7 +26,8 @@ target_sources(t_unit_client-lib_cpp PRIVATE ${CMAKE_CURRENT_LIST_DIR}/cpp_work.
 # What is walked is compiled as services are, also where the rest is not.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     add_library(skein_walk_subject OBJECT ${CMAKE_CURRENT_LIST_DIR}/walk_subject.c)
-    target_compile_options(skein_walk_subject PRIVATE -O2 -fomit-frame-pointer -fno-sanitize=all)
+    target_compile_options(skein_walk_subject PRIVATE -O2 -fomit-frame-pointer
+        -fno-optimize-sibling-calls -fno-sanitize=all)
     skein_test(unit/client-lib/test_stack_walk.c LINK skein_ring_support skein_static ${CMAKE_DL_LIBS})
     target_sources(t_unit_client-lib_stack_walk PRIVATE $<TARGET_OBJECTS:skein_walk_subject>)
     skein_test(unit/client-lib/test_stack_record.c

@@ -11,7 +11,7 @@
 static volatile unsigned kept;
 static walk_leaf *sorted_leaf;
 
-#define STAYS __attribute__((noinline, noclone, optimize("no-optimize-sibling-calls")))
+#define STAYS __attribute__((noinline))
 
 STAYS void walk_plain(walk_leaf *leaf)
 {
