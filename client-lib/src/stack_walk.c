@@ -99,7 +99,8 @@ word_load(uint64_t address)
 /* Whether a word at the address may be read. */
 static bool word_is_ours(const struct walk *w, uint64_t address)
 {
-    return address % 8 == 0 && address >= w->sp && address < w->top && w->top - address >= 8;
+    return address != 0 && address % 8 == 0 && address >= w->sp && address < w->top &&
+           w->top - address >= 8;
 }
 
 /* The address without its signature. */
