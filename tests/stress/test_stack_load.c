@@ -142,7 +142,7 @@ START_TEST(stacks_are_right_while_all_else_moves)
 {
     const struct stack_settings settings = {.finder = _dl_find_object};
     const char *asked = getenv("SKEIN_STRESS_STACKS");
-    operations = asked != NULL ? (unsigned)atoi(asked) : OPERATIONS;
+    operations = asked != NULL ? (unsigned)strtoul(asked, NULL, 10) : OPERATIONS;
     pthread_attr_t attributes;
     size_t bytes, guard;
     pthread_attr_init(&attributes);
