@@ -21,6 +21,7 @@ int main(int count, char **arguments)
     code_object_prepare(_dl_find_object);
     struct code_object object = {0};
     uint64_t address;
+    /* NOLINTNEXTLINE(cert-err34-c): what stack_rules.py writes */
     while (scanf("%" SCNx64, &address) == 1) {
         struct stack_rule rule = {0};
         if (code_object_find(map->l_addr + address, &object))

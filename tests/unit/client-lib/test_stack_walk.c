@@ -313,6 +313,7 @@ START_TEST(a_child_goes_on_with_the_stack_that_it_has)
     pthread_attr_destroy(&attributes);
     pid_t pid = vfork(); /* NOLINT: on its parent's stack, which is what is tried here */
     if (pid == 0) {
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Vfork): whether this does harm is what is tried */
         found = stack_walk(__builtin_frame_address(0), &seen);
         _exit(0);
     }
@@ -354,6 +355,7 @@ START_TEST(an_object_is_what_the_kernel_has_mapped)
         bool same = false;
         while (fgets(line, sizeof line, maps) != NULL) {
             unsigned long start, end, offset;
+            /* NOLINTNEXTLINE(cert-err34-c): the kernel's own numbers */
             ck_assert_int_eq(sscanf(line, "%lx-%lx %*s %lx", &start, &end, &offset), 3);
             if (address >= start && address < end)
                 same = mapping.start == start && mapping.end == end && mapping.offset == offset &&
