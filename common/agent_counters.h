@@ -16,6 +16,7 @@
     X(attach_refused, "processes refused, or without memory or descriptors to answer them")        \
     X(attach_silent, "connections without a word, ended by either side")                           \
     X(attach_malformed, "connections with bytes that are none of ours")                            \
+    X(stacks_missed, "stacks that processes left out: no room in a ring's tables")                 \
     X(welcomes, "sessions with the collector")                                                     \
     X(heartbeats, "heartbeats sent")                                                               \
     X(redials, "connections dialled anew because nobody answered")                                 \

@@ -83,6 +83,9 @@ const struct config_param agent_params[] = {
              "shorter I/O is not recorded; 0: each process's own default"),
     LIVE_U64(lock_threshold_ns, "thresholds.lock_ns", 0, 0, UINT64_C(3600000000000),
              "shorter waits for locks are not recorded; 0: each process's own default"),
+    LIVE_U64(
+        stack_ns, "thresholds.stack_ns", 1000000, 0, UINT64_C(3600000000000),
+        "operations and regions that last as long carry the stack of their thread; 0: none does"),
     CONFIG_U64(S, spool_bytes, "spool.max_bytes", UINT64_C(1) << 30, 1 << 20, UINT64_MAX,
                "disk for partitions that the collector has not stored yet"),
     LIVE_STRS(exec_allow, "checks.exec_allow",

@@ -16,7 +16,7 @@ struct agent_config {
     char *join_token_file;
     bool insecure_plaintext;
     bool same_uid_only;
-    uint64_t io_threshold_ns, lock_threshold_ns;
+    uint64_t io_threshold_ns, lock_threshold_ns, stack_ns;
     uint64_t spool_bytes;
     uint64_t heartbeat_ms, drain_ms;
     struct config_strs exec_allow;

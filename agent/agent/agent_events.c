@@ -73,6 +73,7 @@ void agent_set_page(const struct agent *agent, struct process *process)
     __atomic_store_n(&process->page->threshold_ns[SKEIN_GROUP_LOCK],
                      agent->config->lock_threshold_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&process->page->privacy, agent->privacy.mode, __ATOMIC_RELAXED);
+    __atomic_store_n(&process->page->stack_ns, agent->config->stack_ns, __ATOMIC_RELAXED);
 }
 
 /* ---- captures of processes that come back ---- */

@@ -124,6 +124,7 @@ static void member_remove(struct member *m, enum process_state state, bool runs_
     loop_timer_cancel(attach->loop, &m->grace);
     loop_fd_remove(attach->loop, p->pidfd);
     process_unlink(attach, m);
+    attach->counters.stacks_missed += process_stacks_missed(p);
     p->left = runs_on;
     if (runs_on)
         past_add(attach, m->past, p);
@@ -478,4 +479,8 @@ void attach_count(const struct attach *attach, struct agent_counters *out)
     out->attach_refused = attach->counters.attach_refused;
     out->attach_silent = attach->counters.attach_silent;
     out->attach_malformed = attach->counters.attach_malformed;
+    out->stacks_missed = attach->counters.stacks_missed;
+    if (attach->members != NULL)
+        for (const struct process *p = attach->members->process; p != NULL; p = p->next)
+            out->stacks_missed += process_stacks_missed(p);
 }

@@ -163,6 +163,7 @@ static int writer_open(struct cut_work *work, struct host_page_owner *host)
     struct clock_snapshot now;
     host_page_snapshot(host, &now);
     work->decoder.sink.writer = work->writer;
+    work->decoder.sink.exe = p->exe;
     work->decoder.newest_generation = work->generation;
     work->decoder.late_generation = work->marks != NULL ? work->marks->generation : 0;
     /* Cores' counters may differ a little; a second is far beyond that. */

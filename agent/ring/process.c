@@ -33,6 +33,8 @@ struct process *process_ref(struct process *p)
     return p;
 }
 
+#define STACKS_MISSED_MAX (UINT64_C(1) << 40) /* more is no honest count */
+
 static const struct ring_process_record *record_of(const struct process *p)
 {
     return (const struct ring_process_record *)(const void *)(p->ring + p->geometry.process_off);
@@ -150,6 +152,12 @@ static struct span lacks_span(const struct process *p, uint64_t last_ns)
     struct span own = {began_ns != 0 ? agent_clock_at(began_ns) : p->start_ns, last_ns};
     struct span before = span_over(replaced_span(p), missed_span(p));
     return span_within(ring_is_empty(p) ? before : span_over(before, own), p->start_ns, UINT64_MAX);
+}
+
+uint64_t process_stacks_missed(const struct process *p)
+{
+    uint64_t missed = p->ring != NULL ? skein_load64(&record_of(p)->stacks_missed) : 0;
+    return missed < STACKS_MISSED_MAX ? missed : 0;
 }
 
 uint64_t process_lacks_from(const struct process *p)

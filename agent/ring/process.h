@@ -110,6 +110,9 @@ bool process_unrecorded(const struct process *p, uint64_t from_ns, uint64_t to_n
 /* Since when a next ring of the process lacks what is, or should be, in this one. Realtime; 0: it
  * lacks nothing. */
 uint64_t process_lacks_from(const struct process *p);
+
+/* Stacks that the process says it has left out: R-32. */
+uint64_t process_stacks_missed(const struct process *p);
 /* Sets the time that is lacking (from_ns 0: none), also in the ring, for an agent that adopts it.
  * _recall reads what an earlier agent has set there. */
 void process_lacks_set(struct process *p, uint64_t from_ns, uint64_t to_ns);

@@ -31,6 +31,8 @@ struct row_state {
     uint64_t generation;
     bool batch;             /* the writer has a batch for what comes */
     bool writing;           /* past what was taken before, and inside the window */
+    bool eventful;          /* the record before is one that may have a stack */
+    bool written;           /* and the writer has it */
     bool began;             /* a record that may only follow ranges open at the start was seen */
     uint32_t depth, deeper; /* open ranges kept, and those beyond OPEN_DEPTH_MAX */
     struct open_range open[OPEN_DEPTH_MAX];
@@ -220,6 +222,7 @@ static inline bool event_get(struct row_state *s, const uint8_t **pos, uint64_t 
     if (UNLIKELY(!s->batch))
         batch_begin(s);
     record_written(s, ticks);
+    s->written = true;
     partition_writer_event(s->decoder->sink.writer, type->index, ticks, duration, values);
     return true;
 }
@@ -233,6 +236,7 @@ static void end_get(struct row_state *s, uint64_t ticks)
     if (!s->batch)
         batch_begin(s);
     record_written(s, ticks);
+    s->written = true;
     partition_writer_end(s->decoder->sink.writer, ticks);
 }
 
@@ -244,6 +248,22 @@ static bool inline_get(struct row_state *s, const uint8_t **pos, uint64_t ticks)
         return false;
     *pos = c.pos;
     return event_get(s, pos, 0, &s->inline_type, ticks);
+}
+
+/* of the record just before it. One that cannot be told is none, and counted. */
+static bool stack_get(struct row_state *s, const uint8_t **pos, uint64_t delta, bool follows)
+{
+    uint64_t id;
+    if (!leb_get(pos, s->end, &id) || delta != 0 || !follows)
+        return false;
+    if (!s->written)
+        return true;
+    uint32_t stack = ring_names_stack(s->names, &s->decoder->sink, id);
+    if (stack != 0)
+        partition_writer_event_stack(s->decoder->sink.writer, stack);
+    else
+        s->rows->unnamed++;
+    return true;
 }
 
 static void lost_note(struct ring_rows *rows, uint64_t count, uint64_t ticks, bool writing)
@@ -289,6 +309,37 @@ static bool control_get(struct row_state *s, const uint8_t **pos, uint64_t kind,
     }
 }
 
+/* One record behind its type and delta. */
+static inline enum ring_decode record_get(struct row_state *s, const uint8_t **pos, uint64_t id,
+                                          uint64_t delta, uint64_t now)
+{
+    const bool follows = s->eventful;
+    bool stop = false, sound;
+    if (UNLIKELY(id == RING_RECORD_STACK)) {
+        s->eventful = false;
+        return stack_get(s, pos, delta, follows) ? RING_DECODE_END : RING_DECODE_CORRUPT;
+    }
+    s->written = false;
+    s->eventful = true;
+    if (LIKELY(id >= RING_EVENT_FIRST)) {
+        const struct ring_type *type = ring_names_type(s->names, &s->decoder->sink, id);
+        if (UNLIKELY(type == NULL))
+            return RING_DECODE_NAMELESS;
+        sound = event_get(s, pos, id, type, now);
+    } else if (id == RING_RECORD_END) {
+        end_get(s, now);
+        sound = true;
+    } else if (id == RING_RECORD_INLINE) {
+        sound = inline_get(s, pos, now);
+    } else {
+        s->eventful = false;
+        sound = control_get(s, pos, id, delta, now, &stop);
+    }
+    if (UNLIKELY(!sound))
+        return RING_DECODE_CORRUPT;
+    return stop ? RING_DECODE_NEWER : RING_DECODE_END;
+}
+
 enum ring_decode ring_decode(struct ring_decoder *decoder, struct ring_rows *rows)
 {
     struct row_state s = {.decoder = decoder,
@@ -309,24 +360,9 @@ enum ring_decode ring_decode(struct ring_decoder *decoder, struct ring_rows *row
             return RING_DECODE_CORRUPT;
         if (UNLIKELY(!s.writing))
             s.writing = rows->taken >= rows->skip && now >= rows->from_ticks;
-        if (LIKELY(id >= RING_EVENT_FIRST)) {
-            const struct ring_type *type = ring_names_type(s.names, &decoder->sink, id);
-            if (UNLIKELY(type == NULL))
-                return RING_DECODE_NAMELESS;
-            if (UNLIKELY(!event_get(&s, &pos, id, type, now)))
-                return RING_DECODE_CORRUPT;
-        } else if (id == RING_RECORD_END) {
-            end_get(&s, now);
-        } else if (id == RING_RECORD_INLINE) {
-            if (!inline_get(&s, &pos, now))
-                return RING_DECODE_CORRUPT;
-        } else {
-            bool stop = false;
-            if (!control_get(&s, &pos, id, delta, now, &stop))
-                return RING_DECODE_CORRUPT;
-            if (stop)
-                return RING_DECODE_NEWER;
-        }
+        enum ring_decode state = record_get(&s, &pos, id, delta, now);
+        if (UNLIKELY(state != RING_DECODE_END))
+            return state;
         s.began = s.began || id != RING_RECORD_OPEN;
         ticks = now;
         rows->last_ticks = ticks;

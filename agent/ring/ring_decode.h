@@ -49,7 +49,8 @@ struct ring_rows {
     uint64_t events;                  /* written, ends included */
     uint32_t open;                    /* ranges open behind the last record, if none was written */
     uint64_t first_ticks, last_ticks; /* of the records written; last: of all that were decoded */
-    uint64_t unnamed;                 /* events written with "#id" in place of a string */
+    uint64_t unnamed;                 /* events written with "#id" in place of a string, or without
+                                         the stack that they have */
     uint64_t unplaced;                /* events dropped because the partition takes no more types */
     uint64_t lost;                    /* RING_RECORD_LOST: behind skip */
     uint64_t lost_from, lost_to;      /* where the first and last of them lie */

@@ -15,7 +15,7 @@
 
 struct record {
     uint8_t kind;
-    uint64_t id;
+    uint64_t id;              /* a mapping has none */
     struct ring_text payload; /* behind the id */
 };
 
@@ -30,7 +30,7 @@ static bool record_next(struct cursor *c, const uint8_t *records, struct record 
         return false;
     struct cursor inner;
     cursor_init(&inner, payload, (size_t)length);
-    record->id = cursor_uleb(&inner);
+    record->id = record->kind == RING_TABLE_MAPPING ? 0 : cursor_uleb(&inner);
     record->payload =
         (struct ring_text){(uint32_t)(inner.pos - records), (uint32_t)cursor_left(&inner)};
     return inner.status == SKEIN_OK;
@@ -42,33 +42,54 @@ static uint32_t id_count(uint32_t count, uint64_t place, uint32_t bytes)
     return place < bytes && place >= count ? (uint32_t)place + 1 : count;
 }
 
-int ring_names_init(struct ring_names *names, const struct ring_table_copy *table)
+/* How many ids of each kind there are. Returns that of stacks. */
+static uint32_t records_count(struct ring_names *names, const struct ring_table_copy *table)
 {
-    *names = (struct ring_names){.epoch = table->epoch, .records = table->records};
     struct cursor c;
     struct record r;
+    uint32_t stacks = 0;
     cursor_init(&c, table->records, table->bytes);
     while (record_next(&c, table->records, &r)) {
         if (r.kind == RING_TABLE_STRING)
             names->string_count = id_count(names->string_count, r.id, table->bytes);
+        else if (r.kind == RING_TABLE_STACK)
+            stacks = id_count(stacks, r.id, table->bytes);
         else if (r.kind == RING_TABLE_EVENT_TYPE && r.id >= RING_EVENT_FIRST)
             names->type_count = id_count(names->type_count, r.id - RING_EVENT_FIRST, table->bytes);
     }
+    return stacks;
+}
+
+static void record_index(struct ring_names *names, const struct record *r)
+{
+    if (r->kind == RING_TABLE_STRING && r->id < names->string_count)
+        names->strings[r->id] = r->payload;
+    else if (r->kind == RING_TABLE_STACK && r->id < names->stacks.count)
+        names->stacks.texts[r->id] = r->payload;
+    else if (r->kind == RING_TABLE_MAPPING)
+        ring_stacks_mapping(&names->stacks, r->payload);
+    else if (r->kind == RING_TABLE_EVENT_TYPE && r->id >= RING_EVENT_FIRST &&
+             r->id - RING_EVENT_FIRST < names->type_count)
+        names->type_texts[r->id - RING_EVENT_FIRST] = r->payload;
+}
+
+int ring_names_init(struct ring_names *names, const struct ring_table_copy *table)
+{
+    *names = (struct ring_names){.epoch = table->epoch, .records = table->records};
+    uint32_t stacks = records_count(names, table);
     names->strings = calloc(names->string_count + 1, sizeof *names->strings);
     names->type_texts = calloc(names->type_count + 1, sizeof *names->type_texts);
     names->types = calloc(names->type_count + 1, sizeof *names->types);
-    if (names->strings == NULL || names->type_texts == NULL || names->types == NULL) {
+    if (names->strings == NULL || names->type_texts == NULL || names->types == NULL ||
+        ring_stacks_init(&names->stacks, table->records, stacks) != SKEIN_OK) {
         ring_names_fini(names);
         return SKEIN_NO_MEMORY;
     }
+    struct cursor c;
+    struct record r;
     cursor_init(&c, table->records, table->bytes);
-    while (record_next(&c, table->records, &r)) {
-        if (r.kind == RING_TABLE_STRING && r.id < names->string_count)
-            names->strings[r.id] = r.payload;
-        else if (r.kind == RING_TABLE_EVENT_TYPE && r.id >= RING_EVENT_FIRST &&
-                 r.id - RING_EVENT_FIRST < names->type_count)
-            names->type_texts[r.id - RING_EVENT_FIRST] = r.payload;
-    }
+    while (record_next(&c, table->records, &r))
+        record_index(names, &r);
     return SKEIN_OK;
 }
 
@@ -77,6 +98,7 @@ void ring_names_fini(struct ring_names *names)
     free(names->strings);
     free(names->type_texts);
     free(names->types);
+    ring_stacks_fini(&names->stacks);
     *names = (struct ring_names){0};
 }
 
@@ -88,6 +110,11 @@ bool ring_names_string(const struct ring_names *names, uint64_t id, const char *
     *text = (const char *)names->records + names->strings[id].offset;
     *bytes = names->strings[id].bytes;
     return true;
+}
+
+uint32_t ring_names_stack(struct ring_names *names, const struct type_sink *sink, uint64_t id)
+{
+    return names != NULL ? ring_stacks_place(&names->stacks, sink->writer, sink->exe, id) : 0;
 }
 
 /* ---- descriptors ---- */

@@ -9,6 +9,7 @@
 #include "buf.h"
 #include "partition_writer.h"
 #include "ring_reader.h"
+#include "ring_stacks.h"
 
 #define RING_TYPE_UNPLACED UINT32_MAX
 /* Below the format's limit (F-4), so that a hostile ring runs into this and not into a failed
@@ -18,7 +19,8 @@
 /* Where types go. */
 struct type_sink {
     struct partition_writer *writer;
-    bool full; /* RING_TYPES_MAX reached: the writer is not asked again */
+    const char *exe; /* path of the program, for its own mappings; not NULL */
+    bool full;       /* RING_TYPES_MAX reached: the writer is not asked again */
 };
 
 enum ring_type_state { RING_TYPE_UNSEEN = 0, RING_TYPE_GOOD = 1, RING_TYPE_BAD = 2 };
@@ -31,16 +33,13 @@ struct ring_type {
     uint32_t index; /* in the writer; RING_TYPE_UNPLACED: it takes no more types */
 };
 
-struct ring_text {
-    uint32_t offset, bytes;
-};
-
 struct ring_names {
     uint32_t epoch;
     const uint8_t *records;                 /* the table copy's */
     struct ring_text *type_texts, *strings; /* by id; zero bytes: none */
     struct ring_type *types;                /* by id - RING_EVENT_FIRST */
     uint32_t type_count, string_count;
+    struct ring_stacks stacks;
 };
 
 /* Indexes a copy, which must outlive it; records that do not parse end the index. SKEIN_OK,
@@ -68,6 +67,9 @@ static inline const struct ring_type *ring_names_type(struct ring_names *names,
 /* An interned string; false: no such id. */
 bool ring_names_string(const struct ring_names *names, uint64_t id, const char **text,
                        uint32_t *bytes);
+
+/* The writer's id of a stack; 0: none (ring_stacks_place). */
+uint32_t ring_names_stack(struct ring_names *names, const struct type_sink *sink, uint64_t id);
 
 /* The self-description at the head of a RING_RECORD_INLINE's payload. SKEIN_OK, SKEIN_CORRUPT,
  * SKEIN_TRUNCATED. */

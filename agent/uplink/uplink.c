@@ -162,6 +162,7 @@ void uplink_set_local(struct uplink *uplink, const struct agent_counters *counte
     uplink->counters.symbols_asked = counters->symbols_asked;
     uplink->counters.symbols_named = counters->symbols_named;
     uplink->counters.symbolizer_failures = counters->symbolizer_failures;
+    uplink->counters.stacks_missed = counters->stacks_missed;
     pthread_mutex_unlock(&uplink->mutex);
 }
 

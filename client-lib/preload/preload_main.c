@@ -87,6 +87,12 @@ static void fork_begins(void)
     found = true;
 }
 
+static void recording_prepare(void)
+{
+    sites_fill();
+    wait_stacks_prepare();
+}
+
 static void preload_start(const char *path, const struct environment *environment)
 {
     uint64_t threshold_us =
@@ -100,7 +106,7 @@ static void preload_start(const char *path, const struct environment *environmen
         .labels = or_else(labels_of_program(environment->labels), ""),
         .socket_path = or_else(environment->socket, START_SOCKET),
         .young_ms = young_ms ? young_ms : ATTACH_YOUNG_MS,
-        .prepare = sites_fill};
+        .prepare = recording_prepare};
     pthread_atfork(fork_begins, NULL, wait_forked);
     if (start_recording(&settings) < 0)
         return;

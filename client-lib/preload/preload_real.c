@@ -116,8 +116,8 @@ static uint32_t hash_of(const char *name)
     return hash;
 }
 
-/* Among those that stay. NULL: none has it, or in a form that only the dynamic linker can judge. */
-static void *real_walk(const char *name)
+/* NULL also for one in a form that only the dynamic linker can judge. */
+void *real_look(const char *name)
 {
     const struct link_map *library = _r_debug.r_map;
     uint32_t hash = hash_of(name);
@@ -195,7 +195,7 @@ static void *linker_ask(const char *name)
 
 void *real_find(enum real_index index)
 {
-    void *address = real_walk(names[index]);
+    void *address = real_look(names[index]);
     /* The one that is of no library that all programs have: not remembered. */
     if (address == NULL && index == REAL_io_getevents &&
         (address = loaded_search(names[index])) != NULL)
@@ -216,7 +216,7 @@ void real_find_all(void)
     for (int i = 0; i < REAL_COUNT; i++) {
         if (__atomic_load_n(&real_table[i], __ATOMIC_RELAXED) != NULL)
             continue;
-        void *address = real_walk(names[i]);
+        void *address = real_look(names[i]);
         if (address != NULL)
             __atomic_store_n(&real_table[i], address, __ATOMIC_RELAXED);
     }

@@ -103,6 +103,9 @@ extern void *real_table[REAL_COUNT];
  * called by dlsym() itself, becomes one that fails with ENOSYS. Keeps errno. */
 void *real_find(enum real_index index);
 
+/* A function of the libraries that stay, without asking the dynamic linker; NULL: none has it. */
+void *real_look(const char *name);
+
 /* All libraries that the program was started with are loaded: what comes later may go again. */
 void real_libraries_are_here(void);
 

@@ -7,6 +7,7 @@
 
 #include "attach_client.h"
 #include "preload_wait.h"
+#include "stack_walk.h"
 
 /* A thread between its creation and its first instruction. From a fixed pool, not from malloc():
  * an allocator may create threads while it holds its own locks. */
@@ -18,6 +19,7 @@ struct birth {
     void *(*run)(void *);
     thrd_start_t run_c11; /* in place of run */
     void *argument;
+    uint64_t stack_bytes; /* that may be walked: stack_walk_tell */
 };
 static struct birth births[BIRTHS];
 
@@ -36,6 +38,22 @@ static struct birth *birth_claim(void)
 static void birth_release(struct birth *birth)
 {
     __atomic_store_n(&birth->taken, 0, __ATOMIC_RELEASE);
+}
+
+/* Of a thread that is made with these attributes, without the guard below it. The C library asks for
+ * the same when it makes the stack. */
+static uint64_t stack_bytes_of(const pthread_attr_t *attributes)
+{
+    pthread_attr_t ordinary;
+    size_t bytes = 0, guard = 0;
+    if (attributes == NULL && pthread_attr_init(&ordinary))
+        return 0;
+    const pthread_attr_t *asked = attributes != NULL ? attributes : &ordinary;
+    if (pthread_attr_getstacksize(asked, &bytes) || pthread_attr_getguardsize(asked, &guard))
+        bytes = 0;
+    if (attributes == NULL)
+        pthread_attr_destroy(&ordinary);
+    return stack_walk_usable(bytes, guard);
 }
 
 static struct skein_site site_thread_start = {
@@ -57,6 +75,7 @@ static void thread_end(const char *unused)
 
 static void thread_begin(const struct birth *birth, uintptr_t function)
 {
+    stack_walk_tell(birth->stack_bytes);
     if (birth->ignored) {
         wait_ignore_thread();
         return;
@@ -95,6 +114,7 @@ EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *rest
     birth->ignored = caller_is_own(CALLER);
     birth->run = run;
     birth->argument = argument;
+    birth->stack_bytes = stack_bytes_of(attributes);
     int error = REAL(pthread_create)(thread, attributes, thread_start, birth);
     if (error == EAGAIN) { /* as many as there may be, and the visitor is one of them */
         attach_client_hold();
@@ -114,6 +134,7 @@ EXPORT int thrd_create(thrd_t *thread, thrd_start_t run, void *argument)
     birth->ignored = false;
     birth->run_c11 = run;
     birth->argument = argument;
+    birth->stack_bytes = stack_bytes_of(NULL);
     int status = REAL(thrd_create)(thread, thread_c11_start, birth);
     if (status == thrd_error) {
         attach_client_hold();

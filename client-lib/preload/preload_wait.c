@@ -19,6 +19,7 @@
 #include "attach_client.h"
 #include "placement.h"
 #include "preload_words.h"
+#include "stack_walk.h"
 #include "writer_int.h"
 
 #define THRESHOLD_NS      UINT64_C(20000)
@@ -59,6 +60,15 @@ extern const char etext[] __attribute__((visibility("hidden")));
 bool caller_is_own(const void *caller)
 {
     return (uintptr_t)caller >= (uintptr_t)__ehdr_start && (uintptr_t)caller < (uintptr_t)etext;
+}
+
+void wait_stacks_prepare(void)
+{
+    const struct stack_settings settings = {.finder =
+                                                (code_object_finder *)real_look("_dl_find_object"),
+                                            .own_from = __ehdr_start,
+                                            .own_to = etext};
+    stack_walk_prepare(&settings);
 }
 
 static bool traced(const void *caller)

@@ -47,6 +47,9 @@ void wait_abandon_all(void);
 /* Whether `caller` lies in this library. */
 bool caller_is_own(const void *caller);
 
+/* The stack of a recorded process's waits: how to walk it. Any thread, also in a signal handler. */
+void wait_stacks_prepare(void);
+
 /* ---- event loops: the work between two polls (see preload_wait.c) ---- */
 void loop_before_poll(const void *caller);
 void loop_after_poll(const void *caller, int ready);

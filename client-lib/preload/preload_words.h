@@ -3,7 +3,7 @@
  * What an event says beside numbers: paths, names of hosts, addresses. Each words_fn makes them of
  * what its wrapper has left in wait->more, when the call is over and has taken long enough. They
  * read the program's memory only where the call has come back in a way that it cannot without the
- * kernel, or the C library, having read the same; and they follow the process page's privacy (R-33).
+ * kernel, or the C library, having read the same; and they follow the process page's privacy (R-34).
  * Any thread; signal-safe: no allocation, no lock, no locale. errno may change. Included by the
  * preload library's files only.
  */

@@ -146,7 +146,7 @@ void skein_begin(struct skein_site *site, const union skein_value *values)
 
 /* ---- operations ---- */
 
-static uint64_t ticks_of_ns(const struct skein_view *view, uint64_t ns)
+uint64_t ticks_of_ns(const struct skein_view *view, uint64_t ns)
 {
     if (ns > NS_MAX)
         ns = NS_MAX;
@@ -277,14 +277,17 @@ void op_leave_told(struct skein_op *op, uint64_t threshold_ns, op_tell_fn *tell,
     uint8_t end = site_nargs(site);
     struct skein_field fields[SKEIN_ARGS_MAX];
     fields_capture(site, 1, end, tell(context), fields);
-    struct skein_record record =
-        record_of(entry, site, fields_need(site, 1, end, fields) + 2 * SKEIN_NUMBER_NEED);
+    struct skein_record record = record_of(
+        entry, site, fields_need(site, 1, end, fields) + 2 * SKEIN_NUMBER_NEED + STACK_NEED);
     if (record.p == NULL)
         return;
-    record.p = skein_put_leb(record.p, record.now > start ? record.now - start : 0);
+    ticks = record.now > start ? record.now - start : 0;
+    record.p = skein_put_leb(record.p, ticks);
     if (end > 0)
         record.p = skein_put_leb(record.p, skein_field_i64(op->detail).a);
     fields_put(&record, site, 1, end, fields);
+    if (ticks >= record.lane->stack_ticks)
+        record.p = stack_record_put(record.lane, record.p, __builtin_frame_address(0));
     skein_record_close(&record);
 }
 

@@ -3,11 +3,20 @@
  * skein_start(): the program's options, and the environment's word where they are silent. Not
  * signal-safe.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "stack_walk.h"
 #include "writer_int.h"
+
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+#pragma weak _dl_find_object /* glibc before 2.35 has none */
+#define FINDER _dl_find_object
+#else
+#define FINDER NULL
+#endif
 
 /* Who starts a setuid program chooses no agent for it. */
 static const char *text_or(const char *value, const char *variable, const char *fallback)
@@ -24,6 +33,8 @@ int start_when_old(const struct skein_options *options, unsigned young_ms)
         return SKEIN_REFUSED;
     if (options != NULL && options->size)
         memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    const struct stack_settings stacks = {.finder = FINDER};
+    stack_walk_prepare(&stacks);
     const struct start_settings settings = {
         .service = text_or(o.service, "SKEIN_SERVICE", program_invocation_short_name),
         .labels = text_or(o.labels, "SKEIN_LABELS", ""),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is recorded of texts that name somebody's files, hosts and commands (R-33): all, a keyed
+ * What is recorded of texts that name somebody's files, hosts and commands (R-34): all, a keyed
  * hash, or nothing. The agent decides (evidence.privacy), by the process page for what the preload
  * tracer says, and for what it records itself. Included by client-lib and agent only. Any thread;
  * signal-safe.

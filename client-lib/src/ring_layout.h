@@ -57,10 +57,12 @@ struct host_page {
 struct process_page {
     uint64_t magic;
     uint32_t version;
-    uint32_t privacy;          /* atomic; enum privacy: R-33 */
+    uint32_t privacy;          /* atomic; enum privacy: R-34 */
     uint64_t enabled;          /* atomic; bit n = event group n */
     uint64_t threshold_ns[64]; /* atomic; per group; 0: the caller's own default */
     uint64_t privacy_key[2];   /* constant */
+    uint64_t stack_ns; /* atomic; what lasts as long carries a stack; 0: nothing does, as in pages
+                        * of agents that know of no stacks: R-30 */
 };
 
 /* ---- ring header: 128 bytes, Fuchsia's trace_buffer_header ---- */
@@ -107,7 +109,8 @@ struct ring_process_record {
     /* written at the end, the word last, by a release store: RING_EXIT_SAID */
     int32_t exit_status;
     uint32_t exit_said;
-    char reserved[80];
+    uint64_t stacks_missed; /* atomic; stacks that the tables had no room for: R-32 */
+    char reserved[72];
 };
 #define RING_EXIT_SAID 1u
 
@@ -150,9 +153,22 @@ struct ring_table {
  *   STRING      id, bytes
  *   EVENT_TYPE  id, class u8, group u8, nargs u8, name, text, file, LEB128 line,
  *               nargs x (type u8, name, unit)
- * Each text is a LEB128 length and its bytes. Ids are LEB128 and unique in their epoch: event ids
- * start at RING_EVENT_FIRST, string ids at 1. */
-enum ring_table_kind { RING_TABLE_STRING = 1, RING_TABLE_EVENT_TYPE = 2 };
+ *   STACK       id, end u8, LEB128 count, count x pc: LEB128, the others zigzag LEB128 of the
+ *               difference to the one before
+ *   MAPPING     start, end, offset LEB128, build id: length u8 and bytes, path
+ * Each text is a LEB128 length and its bytes; bytes and path end with the record. Ids are LEB128
+ * and unique in their epoch: event ids start at RING_EVENT_FIRST, those of strings and of stacks
+ * at 1. */
+enum ring_table_kind {
+    RING_TABLE_STRING = 1,
+    RING_TABLE_EVENT_TYPE = 2,
+    RING_TABLE_STACK = 3,
+    RING_TABLE_MAPPING = 4
+};
+#define RING_STACK_FRAMES_MAX 1024 /* a reader takes no more of one stack */
+#define RING_STACK_END_MAX    2    /* 0 whole, 1 cut, 2 broken; and bit 7: the first pc is exact */
+#define RING_STACK_EXACT      0x80
+#define RING_BUILD_ID_MAX     32
 
 /* ---- chunks ---- */
 
@@ -226,6 +242,7 @@ enum ring_record {
     RING_RECORD_EPOCH = 5,  /* LEB128 string epoch that the following ids belong to */
     RING_RECORD_OPEN = 6,   /* only at a segment's start: a range open since base - delta: LEB128
                                event id (0: unknown) */
+    RING_RECORD_STACK = 7,  /* LEB128 stack id; of the event or END just before it; moves no time */
     RING_EVENT_FIRST = 16   /* first id of an event type; below 128 they take one byte */
 };
 

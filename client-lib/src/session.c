@@ -21,6 +21,8 @@ _Static_assert(offsetof(struct skein_view, privacy) == offsetof(struct process_p
 _Static_assert(offsetof(struct skein_view, privacy_key) ==
                    offsetof(struct process_page, privacy_key),
                "");
+_Static_assert(offsetof(struct skein_view, stack_ns) == offsetof(struct process_page, stack_ns),
+               "");
 _Static_assert(offsetof(struct skein_view, host_magic) == SKEIN_VIEW_HOST_OFFSET, "then a gap");
 _Static_assert(offsetof(struct skein_view, clock) ==
                    SKEIN_VIEW_HOST_OFFSET + offsetof(struct host_page, clock),

@@ -12,6 +12,28 @@
 #define SHELF_MAX        64
 #define TABLE_RECORD_MAX 2304 /* of the tables, encoded */
 
+/* Of the current string epoch, under the table's lock: which stacks its table holds, and which code
+ * has been described there. */
+#define STACK_PLACES   4096 /* a power of two */
+#define STACKS_MAX     3072 /* of an epoch */
+#define STACK_CODE_MAX 256
+struct stack_place {
+    uint32_t epoch; /* of another: free */
+    uint32_t hash, id;
+    uint32_t offset, bytes; /* of what follows the id, in the half's records */
+};
+struct stack_code {
+    uint64_t start, end, stamp;
+};
+struct stack_index {
+    uint32_t epoch; /* that the rest is about */
+    uint32_t count, code_count;
+    uint32_t next_id;
+    uint32_t table_bytes; /* of the half that stacks and mappings take */
+    struct stack_code code[STACK_CODE_MAX];
+    struct stack_place places[STACK_PLACES];
+};
+
 /* One attached ring. Never freed: a thread that was descheduled for a day may still hold it. */
 struct session {
     /* constant once published */
@@ -35,6 +57,7 @@ struct session {
     uint32_t next_event, next_string;
     uint64_t blocked_at; /* chunk claims when an epoch switch last failed, + 1; 0: none has */
     uint8_t record[TABLE_RECORD_MAX];
+    struct stack_index stacks; /* last: its pages are touched where there are stacks */
 };
 
 /* ---- session.c ---- */

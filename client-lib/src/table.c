@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "writer_int.h"
+#include "table_int.h"
 
 #define LOCK_SPINS 200
 #define TEXT_MAX   255 /* bytes of a text or file name in the table */
@@ -18,7 +18,7 @@
 static __thread struct session *lock_held __attribute__((tls_model("initial-exec")));
 static __thread const struct skein_lane *lock_lane __attribute__((tls_model("initial-exec")));
 
-static bool lock_take(struct session *session, const struct skein_lane *lane)
+bool table_lock(struct session *session, const struct skein_lane *lane)
 {
     for (int i = 0; i < LOCK_SPINS; i++) {
         if (skein_lock_try(&session->table_lock)) {
@@ -30,7 +30,7 @@ static bool lock_take(struct session *session, const struct skein_lane *lane)
     return false;
 }
 
-static void lock_drop(struct session *session)
+void table_unlock(struct session *session)
 {
     lock_held = NULL;
     skein_signal_fence();
@@ -47,12 +47,13 @@ void table_recover(const struct skein_lane *lane)
         (uint32_t)skein_table_load(&table_half(session, session->epoch)->committed);
     session->next_event++;
     session->next_string++;
+    session->stacks.next_id++;
     skein_epoch_store(&session->header->string_epoch, session->epoch); /* it may have begun */
-    lock_drop(session);
+    table_unlock(session);
 }
 
 /* the half of the epoch before may be overwritten only when no chunk refers to it. */
-static bool epoch_switch(struct session *session)
+bool table_epoch_switch(struct session *session)
 {
     uint64_t claims = skein_load64(&session->header->small_cursor) +
                       skein_load64(&session->header->big_cursor) + 1;
@@ -66,57 +67,38 @@ static bool epoch_switch(struct session *session)
     return true;
 }
 
-/* ---- a record, encoded beside the table and copied in ---- */
-
-/* In the session, under its lock: a handler's stack may be of a few KiB. */
-struct encoder {
-    uint8_t *bytes;
-    size_t used;
-};
-
 _Static_assert(TABLE_RECORD_MAX >= 2 * (TEXT_MAX + 3) + SKEIN_NAME_MAX + 64 +
                                        SKEIN_ARGS_MAX * (2 * SKEIN_NAME_MAX + 8),
                "a site fits");
 
-static void byte_encode(struct encoder *e, uint8_t value)
-{
-    e->bytes[e->used++] = value;
-}
-
-static void leb_encode(struct encoder *e, uint64_t value)
-{
-    e->used += leb_put(e->bytes + e->used, value);
-}
-
-static void text_encode(struct encoder *e, const char *text, size_t max)
+static void text_encode(struct table_record *e, const char *text, size_t max)
 {
     size_t bytes = text != NULL ? strnlen(text, max) : 0;
-    leb_encode(e, bytes);
+    table_leb(e, bytes);
     if (bytes)
         memcpy(e->bytes + e->used, text, bytes);
     e->used += bytes;
 }
 
-static void site_encode(struct encoder *e, const struct skein_site *site, uint32_t id)
+static void site_encode(struct table_record *e, const struct skein_site *site, uint32_t id)
 {
     uint8_t nargs = site->nargs < SKEIN_ARGS_MAX ? site->nargs : SKEIN_ARGS_MAX;
-    leb_encode(e, id);
-    byte_encode(e, site->klass);
-    byte_encode(e, site->group);
-    byte_encode(e, nargs);
+    table_leb(e, id);
+    table_byte(e, site->klass);
+    table_byte(e, site->group);
+    table_byte(e, nargs);
     text_encode(e, site->name, SKEIN_NAME_MAX);
     text_encode(e, site->text, TEXT_MAX);
     text_encode(e, site->file, TEXT_MAX);
-    leb_encode(e, site->line);
+    table_leb(e, site->line);
     for (uint8_t i = 0; i < nargs; i++) {
-        byte_encode(e, site->args[i].type);
+        table_byte(e, site->args[i].type);
         text_encode(e, site->args[i].name, SKEIN_NAME_MAX);
         text_encode(e, site->args[i].unit, SKEIN_NAME_MAX);
     }
 }
 
-/* Appends kind, length, payload to the current half, or to the next epoch's. False: no room. */
-static bool table_append(struct session *session, uint8_t kind, const struct encoder *e)
+bool table_append(struct session *session, uint8_t kind, const struct table_record *e)
 {
     uint8_t head[11] = {kind};
     size_t head_bytes = 1 + leb_put(head + 1, e->used);
@@ -145,7 +127,7 @@ struct entry {
     };
 };
 
-static void entry_encode(struct encoder *e, const struct session *session,
+static void entry_encode(struct table_record *e, const struct session *session,
                          const struct entry *entry)
 {
     e->used = 0;
@@ -154,7 +136,7 @@ static void entry_encode(struct encoder *e, const struct session *session,
         return;
     }
     size_t bytes = strnlen(entry->string->text, SKEIN_STR_MAX);
-    leb_encode(e, session->next_string);
+    table_leb(e, session->next_string);
     memcpy(e->bytes + e->used, entry->string->text, bytes);
     e->used += bytes;
 }
@@ -164,13 +146,13 @@ _Static_assert(TABLE_RECORD_MAX >= SKEIN_STR_MAX + 16, "a string fits");
 /* Appends to the current half or, where that is full, to the next epoch's. False: neither now. */
 static bool entry_append(struct session *session, const struct entry *entry)
 {
-    struct encoder e = {.bytes = session->record};
+    struct table_record e = {.bytes = session->record};
     entry_encode(&e, session, entry);
     if (table_append(session, entry->kind, &e))
         return true;
     if (e.used + 16 > session->geometry.table_bytes - sizeof(struct ring_table))
         return false; /* larger than an empty half: a switch would only cost the others theirs */
-    if (!epoch_switch(session))
+    if (!table_epoch_switch(session))
         return false;
     entry_encode(&e, session, entry);
     return table_append(session, entry->kind, &e);
@@ -187,7 +169,7 @@ static uint64_t entry_id(struct session *session, const struct skein_lane *lane,
     uint64_t id = skein_site_load(entry->id);
     if (id_holds(session, id))
         return id;
-    if (!lock_take(session, lane))
+    if (!table_lock(session, lane))
         return 0;
     id = skein_site_load(entry->id);
     if (!id_holds(session, id)) {
@@ -200,7 +182,7 @@ static uint64_t entry_id(struct session *session, const struct skein_lane *lane,
             SKEIN_TEST_POINT("id_published");
         }
     }
-    lock_drop(session);
+    table_unlock(session);
     return id;
 }
 

@@ -9,6 +9,7 @@
  *   LOCK      table lock release                     table lock try
  *   POOL      slab.taken bit off, slab.next          bit on, slab.next
  *   SLOT      a slot's byte off                      on
+ *   RULE      none: two words that prove each other  the same
  */
 #ifndef WRITER_ATOMIC_H
 #define WRITER_ATOMIC_H
@@ -75,6 +76,17 @@ static inline bool skein_slot_take8(uint8_t *taken)
 static inline void skein_slot_store8(uint8_t *taken, uint8_t value)
 {
     __atomic_store_n(taken, value, __ATOMIC_RELEASE);
+}
+
+/* RULE. A place of the cache of unwinding rules: key and rule of two writers do not fit together,
+ * so that no order is needed. */
+static inline uint64_t skein_rule_load(const uint64_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+static inline void skein_rule_store(uint64_t *word, uint64_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELAXED);
 }
 
 #endif

@@ -100,6 +100,10 @@ uint64_t table_site_id(struct session *session, const struct skein_lane *lane,
                        struct skein_site *site);
 uint64_t table_string_id(struct session *session, const struct skein_lane *lane,
                          struct skein_string *string);
+struct stack_frames;
+/* The same of a stack, with a description of the code that it leads through. */
+uint64_t table_stack_id(struct session *session, const struct skein_lane *lane,
+                        const struct stack_frames *frames);
 bool table_knows_site(const struct session *session, const struct skein_site *site);
 /* Lets go of the lock if a handler jumped out of a record of this lane while this thread held it
  * for the lane; of the main lane: for either, as the signal lane's records lie below. */
@@ -123,6 +127,16 @@ void lane_recover(struct skein_lane *lane, struct lane_cold *lane_cold);
 void lane_forget(struct skein_lane *lane, struct lane_cold *lane_cold);
 
 uint64_t ticks_now(const struct skein_view *view);
+uint64_t ticks_of_ns(const struct skein_view *view, uint64_t ns);
 size_t leb_put(uint8_t *to, uint64_t value); /* 1 to 10 bytes */
+
+/* ---- stack_record.c ---- */
+#define STACK_NEED 16 /* bytes that a STACK record takes at most */
+/* From which duration on a record carries a stack. */
+uint64_t stack_ticks_of(const struct skein_view *view);
+/* Puts a STACK record at p, behind the record that is being written in the lane, if there is a
+ * stack to be had. Frames begin with the caller of the function that `frame` is of. Returns the
+ * place behind. */
+uint8_t *stack_record_put(const struct skein_lane *lane, uint8_t *p, const void *frame);
 
 #endif

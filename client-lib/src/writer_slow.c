@@ -231,6 +231,7 @@ static struct skein_record lane_open(struct session *session, const struct skein
         lane_cold->session = session;
     }
     lane->view = view;
+    lane->stack_ticks = stack_ticks_of(view);
     need += PREFIX_NEED;
     uint64_t id = SKEIN_ID_END;
     /* Whether the event will have an id is known only once there is a chunk (EPOCH): one that has
@@ -387,7 +388,10 @@ void skein_slow_end(uint32_t depth)
         const struct skein_view *view = session_view();
         struct skein_record record = no_record;
         if (view != NULL && session_current() != NULL)
-            record = slow_record(NULL, SKEIN_RECORD_NEED);
+            record = slow_record(NULL, SKEIN_RECORD_NEED + STACK_NEED);
+        if (record.p != NULL && lane->depth <= SKEIN_OPEN_MAX &&
+            record.now - lane->open[lane->depth - 1].start >= lane->stack_ticks)
+            record.p = stack_record_put(lane, record.p, __builtin_frame_address(0));
         lane->depth--;
         if (record.p != NULL)
             skein_record_close(&record);

@@ -33,6 +33,7 @@ struct decoder {
     struct cursor in;
     uint64_t ticks, generation;
     uint32_t epoch, chunk;
+    bool eventful; /* the record before may have a stack */
 };
 
 static uint8_t take_byte(struct cursor *c)
@@ -83,7 +84,46 @@ static bool fail(struct decoded_ring *out, const char *what, uint64_t a, uint64_
 
 /* ---- tables ---- */
 
-static bool take_table_record(struct cursor *table, struct type_desc *d)
+static int64_t take_zigzag(struct cursor *c)
+{
+    uint64_t bits = take_leb(c);
+    return (int64_t)(bits >> 1) ^ -(int64_t)(bits & 1);
+}
+
+static bool take_stack(struct cursor *c, struct decoded_ring *out, uint32_t epoch)
+{
+    out->stacks = realloc(out->stacks, (out->stack_count + 1) * sizeof *out->stacks);
+    struct decoded_stack *stack = &out->stacks[out->stack_count++];
+    memset(stack, 0, sizeof *stack);
+    stack->epoch = epoch;
+    stack->id = take_leb(c);
+    stack->end = take_byte(c);
+    stack->count = (uint32_t)take_leb(c);
+    uint64_t pc = 0;
+    for (uint32_t i = 0; i < stack->count && i < 64; i++) {
+        pc = i == 0 ? take_leb(c) : pc + (uint64_t)take_zigzag(c);
+        stack->pcs[i] = pc;
+    }
+    return !c->bad && c->p == c->end && stack->count > 0 && stack->count <= 64 && stack->end <= 2;
+}
+
+static bool take_mapping(struct cursor *c, struct decoded_ring *out, uint32_t epoch)
+{
+    out->mappings = realloc(out->mappings, (out->mapping_count + 1) * sizeof *out->mappings);
+    struct decoded_mapping *mapping = &out->mappings[out->mapping_count++];
+    memset(mapping, 0, sizeof *mapping);
+    mapping->epoch = epoch;
+    mapping->start = take_leb(c);
+    mapping->end = take_leb(c);
+    mapping->offset = take_leb(c);
+    mapping->build_id_bytes = take_byte(c);
+    for (uint8_t i = 0; i < mapping->build_id_bytes && i < sizeof mapping->build_id; i++)
+        mapping->build_id[i] = take_byte(c);
+    take_bytes(c, mapping->path, sizeof mapping->path, (uint64_t)(c->end - c->p));
+    return !c->bad && mapping->start < mapping->end && mapping->build_id_bytes <= 32;
+}
+
+static bool take_table_record(struct cursor *table, struct type_desc *d, struct decoded_ring *out)
 {
     char skipped[SKEIN_STR_MAX + 1];
     d->kind = take_byte(table);
@@ -92,6 +132,10 @@ static bool take_table_record(struct cursor *table, struct type_desc *d)
         return false;
     struct cursor c = {table->p, table->p + n, false};
     table->p += n;
+    if (d->kind == RING_TABLE_STACK)
+        return take_stack(&c, out, d->epoch);
+    if (d->kind == RING_TABLE_MAPPING)
+        return take_mapping(&c, out, d->epoch);
     d->id = take_leb(&c);
     if (d->kind == RING_TABLE_STRING) {
         take_bytes(&c, d->text, sizeof d->text, (uint64_t)(c.end - c.p));
@@ -129,7 +173,7 @@ static bool read_tables(struct decoder *d, const uint8_t *ring, const struct rin
             struct type_desc *type = &d->types[d->type_count++];
             memset(type, 0, sizeof *type);
             type->epoch = (uint32_t)(committed >> 32);
-            if (!take_table_record(&c, type))
+            if (!take_table_record(&c, type, d->out))
                 return fail(d->out, "malformed table record", (uint64_t)half, d->type_count);
         }
     }
@@ -327,10 +371,27 @@ static bool take_event(struct decoder *d, uint64_t type)
     return !d->in.bad || fail(d->out, "malformed arguments", type, d->chunk);
 }
 
+/* It belongs to the event just before it, which must be one. */
+static bool take_stack_id(struct decoder *d, uint64_t delta, bool follows)
+{
+    uint64_t id = take_leb(&d->in);
+    if (d->in.bad || delta != 0 || !follows || d->out->event_count == 0)
+        return fail(d->out, "misplaced stack", id, d->chunk);
+    for (size_t i = 0; i < d->out->stack_count; i++)
+        if (d->out->stacks[i].epoch == d->epoch && d->out->stacks[i].id == id)
+            d->out->events[d->out->event_count - 1].stack = (uint32_t)i + 1;
+    return d->out->events[d->out->event_count - 1].stack != 0 ||
+           fail(d->out, "unknown stack", id, d->epoch);
+}
+
 static bool take_record(struct decoder *d, bool *started)
 {
     uint64_t type = take_leb(&d->in);
     uint64_t delta = take_leb(&d->in);
+    const bool follows = d->eventful;
+    d->eventful = type == RING_RECORD_END || type == RING_RECORD_INLINE || type >= RING_EVENT_FIRST;
+    if (type == RING_RECORD_STACK)
+        return take_stack_id(d, delta, follows);
     if (type == RING_RECORD_OPEN) {
         struct decoded_event *open = add_event(d, DECODED_OPEN, d->ticks - delta);
         uint64_t id = take_leb(&d->in);
@@ -370,6 +431,7 @@ static bool decode_chunk(struct decoder *d, uint32_t i)
     const struct decoded_chunk *c = &d->out->chunks[i];
     bool started = false;
     d->chunk = i;
+    d->eventful = false;
     d->in = (struct cursor){c->copy, c->copy + c->bytes, false};
     d->ticks = c->head.base_ticks;
     d->generation = c->head.generation;
@@ -410,6 +472,8 @@ void ring_decode_free(struct decoded_ring *decoded)
         free(decoded->chunks[i].copy);
     free(decoded->events);
     free(decoded->chunks);
+    free(decoded->stacks);
+    free(decoded->mappings);
     memset(decoded, 0, sizeof *decoded);
 }
 

@@ -26,6 +26,21 @@ struct decoded_arg {
     bool cut;
 };
 
+struct decoded_stack {
+    uint32_t epoch;
+    uint64_t id;
+    uint8_t end;
+    uint32_t count;
+    uint64_t pcs[64];
+};
+
+struct decoded_mapping {
+    uint32_t epoch;
+    uint64_t start, end, offset;
+    uint8_t build_id[32], build_id_bytes;
+    char path[SKEIN_STR_MAX + 1];
+};
+
 struct decoded_event {
     enum decoded_kind kind;
     uint8_t klass, group, nargs;
@@ -34,6 +49,7 @@ struct decoded_event {
     uint64_t ticks, duration, generation;
     uint64_t lost;            /* DECODED_LOST */
     uint32_t chunk;           /* index into chunks */
+    uint32_t stack;           /* 1 + index into stacks; 0: it has none */
     struct decoded_arg *args; /* nargs of them */
 };
 
@@ -49,6 +65,10 @@ struct decoded_ring {
     size_t event_count;
     struct decoded_chunk *chunks; /* by thread (slot, incarnation, tid, flags), then by sequence */
     size_t chunk_count;
+    struct decoded_stack *stacks;
+    size_t stack_count;
+    struct decoded_mapping *mappings;
+    size_t mapping_count;
     uint64_t payload_bytes;
     uint64_t lost; /* told in chunks: lost_before and LOST records */
     char error[160];

@@ -190,6 +190,7 @@ static void take_hello(struct fake_agent *agent, struct fake_peer *peer, int giv
         if (given_fd >= 0)
             close(given_fd);
         fake_ring_init(&peer->ring, agent->mode, agent->ring_bytes);
+        peer->ring.page->stack_ns = agent->stack_ns;
     }
     page_set(agent, peer->ring.page);
     send_welcome(agent, peer);

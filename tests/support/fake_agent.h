@@ -41,6 +41,7 @@ struct fake_agent {
     /* the served socket */
     uint8_t mode;
     uint64_t ring_bytes;
+    uint64_t stack_ns;           /* of each process page */
     bool refuse_adoption, old;   /* old: takes nothing beyond the first version */
     bool mute;                   /* hears, and does not answer */
     struct privacy_rule privacy; /* of the rings that it makes */

@@ -38,7 +38,8 @@ struct skein_view {
     uint64_t enabled;
     uint64_t threshold_ns[64];
     uint64_t privacy_key[2];
-    uint8_t gap[SKEIN_VIEW_HOST_OFFSET - 24 - 66 * 8];
+    uint64_t stack_ns;
+    uint8_t gap[SKEIN_VIEW_HOST_OFFSET - 24 - 67 * 8];
     uint64_t host_magic;
     uint32_t host_version, clock, shift, host_reserved;
     uint64_t ticks_per_s;
@@ -82,6 +83,7 @@ struct skein_lane {
     struct skein_open_range *open;
     uint32_t depth;
     struct thread_cold *cold;
+    uint64_t stack_ticks; /* what lasts as long carries a stack */
 };
 extern __thread struct skein_lane skein_lane_tls __attribute__((tls_model("initial-exec")));
 
@@ -110,6 +112,7 @@ struct skein_field {
 uint64_t skein_ticks_slow(const struct skein_view *view);
 struct skein_scope skein_slow_emit(struct skein_site *site, const struct skein_field *fields);
 void skein_slow_end(uint32_t depth);
+uint8_t *skein_slow_stack(struct skein_lane *lane, uint8_t *p);
 uint8_t *skein_put_leb_long(uint8_t *p, uint64_t value);
 uint8_t *skein_put_sym_slow(const struct skein_lane *lane, uint8_t *p, struct skein_string *string);
 
@@ -256,6 +259,9 @@ SKEIN_ALWAYS void skein_scope_leave(const struct skein_scope *scope)
     struct skein_record record;
     if (SKEIN_LIKELY(skein_lane_tls.depth == depth &&
                      skein_record_open(&record, entry, NULL, SKEIN_RECORD_NEED))) {
+        const struct skein_open_range *range = &record.lane->open[(depth - 1) % SKEIN_OPEN_MAX];
+        if (SKEIN_UNLIKELY(record.now - range->start >= record.lane->stack_ticks))
+            record.p = skein_slow_stack(record.lane, record.p);
         record.lane->depth = depth - 1;
         skein_record_close(&record);
         return;

@@ -196,6 +196,34 @@ START_TEST(garbage_is_dropped_and_the_agent_serves_on)
 }
 END_TEST
 
+/* Of a process that is here, and of one that has gone; what no honest count can be is none. */
+START_TEST(stacks_that_processes_left_out_are_counted)
+{
+    static const uint64_t told[] = {7, UINT64_MAX};
+    for (int i = 0; i < 4; i++) {
+        struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
+        fixture_agent_start(f);
+        int fd = peer_connect(f);
+        struct answer a = attach_as(fd, hello_of("leaver"), -1);
+        ck_assert_int_eq(a.welcome.status, SKEIN_OK);
+        answer_close(&a);
+        ck_assert(wait_until(fixture_has_attached, f, 0));
+        struct ring_process_record *record =
+            (void *)(f->last->ring + f->last->geometry.process_off);
+        __atomic_store_n(&record->stacks_missed, told[i % 2], __ATOMIC_RELAXED);
+        if (i >= 2) {
+            close(fd);
+            ck_assert(wait_until(fixture_has_gone, f, 0));
+        }
+        fixture_agent_stop(f);
+        ck_assert_uint_eq(f->counters.stacks_missed, i % 2 == 0 ? 7 : 0);
+        if (i < 2)
+            close(fd);
+        fixture_free(f);
+    }
+}
+END_TEST
+
 START_TEST(silent_connections_crowd_out_each_other_not_honest_peers)
 {
     struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
@@ -747,25 +775,25 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(
-        suite_of("attach", a_peer_gets_a_sealed_ring_and_pages_it_cannot_write,
-                 a_heartbeat_is_taken_cleaned_and_one_of_a_wrong_size_ends_the_connection,
-                 garbage_is_dropped_and_the_agent_serves_on,
-                 silent_connections_crowd_out_each_other_not_honest_peers,
-                 a_ring_that_is_none_is_refused_and_a_new_one_given,
-                 an_adopted_ring_loses_the_pins_of_the_agent_before,
-                 a_process_that_attaches_anew_never_repeats_a_sequence,
-                 a_ring_without_a_record_is_replaced_without_a_loss,
-                 behind_the_end_of_a_ring_that_was_replaced_nothing_is_lacked,
-                 an_adopted_ring_says_what_the_one_before_it_had,
-                 a_ring_that_nothing_goes_to_yet_lacks_all_until_now,
-                 a_process_that_leaves_keeps_its_ring_until_it_is_back,
-                 a_process_that_leaves_as_it_comes_back_keeps_its_ring,
-                 a_ring_that_nothing_went_to_lacks_no_more_than_its_process_lived,
-                 limits_are_refused_with_a_status_and_counted,
-                 a_process_that_ended_before_its_hello_was_read_is_named,
-                 a_crowd_that_has_spoken_is_answered_by_an_agent_that_was_late,
-                 a_second_agent_leaves_the_first_ones_socket_alone,
-                 a_process_that_asks_in_a_loop_is_made_to_wait,
-                 the_socket_of_an_agent_that_is_about_to_listen_is_not_taken_over, NULL));
+    return suite_run(suite_of(
+        "attach", a_peer_gets_a_sealed_ring_and_pages_it_cannot_write,
+        a_heartbeat_is_taken_cleaned_and_one_of_a_wrong_size_ends_the_connection,
+        garbage_is_dropped_and_the_agent_serves_on, stacks_that_processes_left_out_are_counted,
+        silent_connections_crowd_out_each_other_not_honest_peers,
+        a_ring_that_is_none_is_refused_and_a_new_one_given,
+        an_adopted_ring_loses_the_pins_of_the_agent_before,
+        a_process_that_attaches_anew_never_repeats_a_sequence,
+        a_ring_without_a_record_is_replaced_without_a_loss,
+        behind_the_end_of_a_ring_that_was_replaced_nothing_is_lacked,
+        an_adopted_ring_says_what_the_one_before_it_had,
+        a_ring_that_nothing_goes_to_yet_lacks_all_until_now,
+        a_process_that_leaves_keeps_its_ring_until_it_is_back,
+        a_process_that_leaves_as_it_comes_back_keeps_its_ring,
+        a_ring_that_nothing_went_to_lacks_no_more_than_its_process_lived,
+        limits_are_refused_with_a_status_and_counted,
+        a_process_that_ended_before_its_hello_was_read_is_named,
+        a_crowd_that_has_spoken_is_answered_by_an_agent_that_was_late,
+        a_second_agent_leaves_the_first_ones_socket_alone,
+        a_process_that_asks_in_a_loop_is_made_to_wait,
+        the_socket_of_an_agent_that_is_about_to_listen_is_not_taken_over, NULL));
 }

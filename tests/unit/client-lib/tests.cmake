@@ -24,6 +24,33 @@ target_compile_definitions(t_unit_client-lib_table PRIVATE PLUGIN="$<TARGET_FILE
 skein_test(unit/client-lib/test_cpp.c LINK skein_ring_support skein_static)
 target_sources(t_unit_client-lib_cpp PRIVATE ${CMAKE_CURRENT_LIST_DIR}/cpp_work.cpp)
 
+# What is walked is compiled as services are, also where the rest is not.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    add_library(skein_walk_subject OBJECT ${CMAKE_CURRENT_LIST_DIR}/walk_subject.c)
+    target_compile_options(skein_walk_subject PRIVATE -O2 -fomit-frame-pointer
+        -fno-optimize-sibling-calls -fno-sanitize=all)
+    skein_test(unit/client-lib/test_stack_walk.c LINK skein_ring_support skein_static ${CMAKE_DL_LIBS})
+    target_sources(t_unit_client-lib_stack_walk PRIVATE $<TARGET_OBJECTS:skein_walk_subject>)
+    skein_test(unit/client-lib/test_stack_record.c
+        LINK skein_ring_support skein_static ${CMAKE_DL_LIBS} LABELS tsan)
+    foreach(plugin IN ITEMS a b)
+        add_library(walk_plugin_${plugin} MODULE ${CMAKE_CURRENT_LIST_DIR}/walk_plugin.c)
+        target_compile_options(walk_plugin_${plugin} PRIVATE -O2 -fomit-frame-pointer -fno-sanitize=all)
+        string(TOUPPER ${plugin} upper)
+        target_compile_definitions(walk_plugin_${plugin} PRIVATE
+            WALK_PLUGIN="${plugin}" WALK_ROOM=$<IF:$<STREQUAL:${plugin},a>,256,768>)
+        target_compile_definitions(t_unit_client-lib_stack_record PRIVATE
+            WALK_PLUGIN_${upper}="$<TARGET_FILE:walk_plugin_${plugin}>")
+        add_dependencies(t_unit_client-lib_stack_record walk_plugin_${plugin})
+    endforeach()
+    add_executable(stack_rules_print ${CMAKE_CURRENT_LIST_DIR}/stack_rules_print.c)
+    target_link_libraries(stack_rules_print PRIVATE skein_flags skein_static ${CMAKE_DL_LIBS})
+    target_include_directories(stack_rules_print PRIVATE ${CMAKE_SOURCE_DIR}/client-lib/src)
+    add_test(NAME unit/client-lib/stack_rules COMMAND /usr/bin/python3
+        ${CMAKE_CURRENT_LIST_DIR}/stack_rules.py $<TARGET_FILE:stack_rules_print> readelf)
+    set_tests_properties(unit/client-lib/stack_rules PROPERTIES LABELS unit TIMEOUT 600)
+endif()
+
 add_test(NAME unit/client-lib/headers
     COMMAND ${CMAKE_CURRENT_LIST_DIR}/headers.sh ${CMAKE_SOURCE_DIR}/client-lib/include)
 set_tests_properties(unit/client-lib/headers PROPERTIES LABELS unit TIMEOUT 120)

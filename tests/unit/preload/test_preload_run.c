@@ -171,11 +171,14 @@ START_TEST(a_process_that_waits_for_a_signal_from_the_start_is_recorded)
 }
 END_TEST
 
+static uint64_t stack_ns; /* what the agent asks for */
+
 /* Runs a shell command to its end, with an agent. */
 static void run_with_agent(const char *command)
 {
     char *folder = temp_dir_new(), *path = path_join(folder, "agent.sock"), text[8192];
     fake_agent_init(&agent, 7);
+    agent.stack_ns = stack_ns;
     fake_agent_serve(&agent, path, SKEIN_MODE_CIRCULAR, 1 << 20);
     snprintf(text, sizeof text, "export SKEIN_SOCKET=%s; %s", path, command);
     run(text);
@@ -200,6 +203,70 @@ static void ck_has_all(unsigned n)
     ck_assert_uint_eq(record_of(ring)->missed_ns, 0);
     ring_decode_free(&decoded);
 }
+
+/* The stack of the sleep that was asked for so long; NULL: it has none. */
+static const struct decoded_stack *sleep_stack(const struct decoded_ring *decoded, int64_t ns)
+{
+    const struct decoded_event *found = NULL;
+    for (size_t i = 0; i < decoded_count(decoded, "sleep"); i++) {
+        const struct decoded_event *event = decoded_nth(decoded, "sleep", i);
+        found = event->args[0].i64 == ns ? event : found;
+    }
+    ck_assert_msg(found != NULL, "no sleep of %lld ns", (long long)ns);
+    return found->stack ? &decoded->stacks[found->stack - 1] : NULL;
+}
+
+/* A line of preload_waits.c: how long, and the addresses from the caller of who slept on. */
+static void ck_stack_is(const struct decoded_ring *decoded, char *line)
+{
+    char *rest;
+    int64_t ns = strtol(line, &rest, 10);
+    const struct decoded_stack *stack = sleep_stack(decoded, ns);
+    if (ns >= 3500000) { /* on stacks that are not the thread's */
+        ck_assert_msg(stack == NULL, "a stack of the sleep of %lld ns", (long long)ns);
+        return;
+    }
+    ck_assert_msg(stack != NULL, "no stack of the sleep of %lld ns", (long long)ns);
+    ck_assert_uint_eq(stack->end, 0);
+    uint32_t frame = 1; /* 0 lies in the function that slept */
+    for (char *word = strtok(rest, " \n"); word != NULL; word = strtok(NULL, " \n"), frame++) {
+        ck_assert_uint_lt(frame, stack->count);
+        ck_assert_msg(stack->pcs[frame] == strtoul(word, NULL, 16),
+                      "%lld ns, frame %u: %lx, not %s", (long long)ns, frame, stack->pcs[frame],
+                      word);
+    }
+    ck_assert_uint_eq(frame, stack->count);
+    bool of_program = false; /* whose code has no path; the tracer's own frames are left out */
+    for (size_t i = 0; i < decoded->mapping_count; i++)
+        of_program |= stack->pcs[0] >= decoded->mappings[i].start &&
+                      stack->pcs[0] < decoded->mappings[i].end &&
+                      decoded->mappings[i].path[0] == '\0';
+    ck_assert(of_program);
+}
+
+START_TEST(waits_carry_the_stacks_of_their_threads)
+{
+    static struct decoded_ring decoded;
+    stack_ns = 1000000;
+    run_with_agent(SKEIN " run -q --preload " PRELOAD " -- " WAITS " 2>&1");
+    ck_assert_int_eq(status, 0);
+    struct fake_ring *ring = &agent.peers[0].ring;
+    ck_assert_msg(ring_decode(ring->ring, &ring->geometry, &decoded), "%s", decoded.error);
+    unsigned lines = 0;
+    char *next = said;
+    while (*next != '\0') {
+        char *line = next, *end = strchr(next, '\n');
+        ck_assert_ptr_nonnull(end);
+        *end = '\0';
+        next = end + 1;
+        ck_stack_is(&decoded, line);
+        lines++;
+    }
+    ck_assert_uint_eq(lines, 7);
+    ck_assert_uint_eq(record_of(ring)->stacks_missed, 0);
+    ring_decode_free(&decoded);
+}
+END_TEST
 
 START_TEST(the_service_is_recorded_from_its_first_event_on)
 {
@@ -248,16 +315,16 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(
-        suite_of("run", a_static_program_runs_and_is_told, a_go_program_runs_and_is_told,
-                 a_script_is_judged_by_its_interpreter, a_program_under_a_sanitizer_starts,
-                 a_program_that_changes_its_user_is_told,
-                 a_program_with_another_c_library_runs_without_the_tracer,
-                 a_program_whose_warnings_nobody_reads_runs, captures_of_a_go_program_carry_a_label,
-                 a_process_that_waits_for_a_signal_from_the_start_is_recorded,
-                 the_service_is_recorded_from_its_first_event_on,
-                 a_service_that_is_started_by_another_program_is_recorded,
-                 what_the_service_starts_is_recorded_when_it_is_older,
-                 the_number_of_another_process_means_nothing,
-                 an_age_that_is_given_holds_for_the_service_too, NULL));
+    return suite_run(suite_of(
+        "run", a_static_program_runs_and_is_told, a_go_program_runs_and_is_told,
+        a_script_is_judged_by_its_interpreter, a_program_under_a_sanitizer_starts,
+        a_program_that_changes_its_user_is_told,
+        a_program_with_another_c_library_runs_without_the_tracer,
+        a_program_whose_warnings_nobody_reads_runs, captures_of_a_go_program_carry_a_label,
+        a_process_that_waits_for_a_signal_from_the_start_is_recorded,
+        waits_carry_the_stacks_of_their_threads, the_service_is_recorded_from_its_first_event_on,
+        a_service_that_is_started_by_another_program_is_recorded,
+        what_the_service_starts_is_recorded_when_it_is_older,
+        the_number_of_another_process_means_nothing, an_age_that_is_given_holds_for_the_service_too,
+        NULL));
 }

@@ -32,14 +32,18 @@ if(TARGET skein-preload AND NOT SKEIN_SANITIZE)
     target_compile_definitions(preload_other_libc PRIVATE NO_NOTE)
     set(other_linker ${CMAKE_CURRENT_BINARY_DIR}/other_linker.so) # the test puts it there
     target_link_options(preload_other_libc PRIVATE -Wl,--dynamic-linker=${other_linker})
+    add_executable(preload_waits ${CMAKE_CURRENT_LIST_DIR}/preload_waits.c)
+    target_compile_definitions(preload_waits PRIVATE _GNU_SOURCE)
+    target_compile_options(preload_waits PRIVATE -Wall -O2 -fomit-frame-pointer)
+    target_link_libraries(preload_waits PRIVATE Threads::Threads)
     skein_test(unit/preload/test_preload_run.c LINK skein_ring_support skein_static)
     add_dependencies(t_unit_preload_preload_run skein_cli skein-preload preload_static preload_go preload_asan
-        preload_other_libc)
+        preload_other_libc preload_waits)
     target_include_directories(t_unit_preload_preload_run PRIVATE ${CMAKE_SOURCE_DIR}/client-lib/include)
     target_compile_definitions(t_unit_preload_preload_run PRIVATE
         SKEIN="$<TARGET_FILE:skein_cli>" PRELOAD="$<TARGET_FILE:skein-preload>"
         STATIC="$<TARGET_FILE:preload_static>" GO="$<TARGET_FILE:preload_go>"
-        ASAN="$<TARGET_FILE:preload_asan>"
+        ASAN="$<TARGET_FILE:preload_asan>" WAITS="$<TARGET_FILE:preload_waits>"
         OTHER_LIBC="$<TARGET_FILE:preload_other_libc>" OTHER_LINKER="${other_linker}")
 
     # Programs of Debian, which know what they do.

@@ -104,8 +104,8 @@ START_TEST(an_agent_says_that_it_lives)
            "\"processes_version\":3,\"spool\":{\"bytes\":4,\"partitions\":5},\"lost\":"
            "{\"spool_partitions\":6,\"spool_events\":7},\"cpu_ms\":8,\"counters\":{"
            "\"attach_accepted\":9,\"attach_adopted\":0,\"attach_refused\":0,\"attach_silent\":0,"
-           "\"attach_malformed\":0,\"welcomes\":0,\"heartbeats\":0,\"redials\":0,"
-           "\"clock_steps\":0,\"malformed\":0,\"commands\":0,\"reports_acked\":0,"
+           "\"attach_malformed\":0,\"stacks_missed\":0,\"welcomes\":0,\"heartbeats\":0,"
+           "\"redials\":0,\"clock_steps\":0,\"malformed\":0,\"commands\":0,\"reports_acked\":0,"
            "\"reports_refused\":0,\"chunks_sent\":0,\"partitions_stored\":0,"
            "\"partitions_rejected\":0,\"partitions_resent\":10,\"symbols_asked\":0,"
            "\"symbols_named\":0,\"symbolizer_failures\":0}}");

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    skein_program(bench_walk FILES bench_walk.c LINK skein_ring_support skein_static ${CMAKE_DL_LIBS})
+    set_source_files_properties(bench_walk.c PROPERTIES COMPILE_OPTIONS -O2)
+    find_path(LIBUNWIND_INCLUDE libunwind.h)
+    find_library(LIBUNWIND_LIBRARY unwind)
+    if(LIBUNWIND_INCLUDE AND LIBUNWIND_LIBRARY)
+        target_include_directories(bench_walk PRIVATE ${LIBUNWIND_INCLUDE})
+        target_link_libraries(bench_walk PRIVATE ${LIBUNWIND_LIBRARY})
+        target_compile_definitions(bench_walk PRIVATE SKEIN_HAVE_LIBUNWIND)
+    endif()
+endif()
