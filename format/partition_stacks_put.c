@@ -202,8 +202,7 @@ static int symbol_add(struct writer_stacks *s, const struct partition_symbol *sy
         s->symbol_bytes.status = SKEIN_OK;
         goto out;
     }
-    int64_t at =
-        intern_table_put(&s->addresses, &symbol->address, sizeof symbol->address, &fresh);
+    int64_t at = intern_table_put(&s->addresses, &symbol->address, sizeof symbol->address, &fresh);
     status = at < 0 ? (int)at : SKEIN_OK;
     if (at < 0 || !fresh)
         goto out;

@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "durable.h"
 #include "http_client.h"
+#include "thread_dump.h"
 
 #define REFRESH_MS     10000 /* the list's counters, for listings */
 #define LOOK_MS        100   /* how exactly it is known when one that did not come back has ended */
@@ -86,6 +87,20 @@ static int uplink_make(struct agent *agent, char *error, size_t error_bytes)
     return uplink_new(&settings, &hooks, &agent->uplink);
 }
 
+/* The sources of evidence, lowest first: what is asked for first is there first. */
+static int evidence_start(struct agent *agent)
+{
+    const struct agent_config *config = agent->config;
+    if (!config->evidence_taken)
+        return SKEIN_OK;
+    const struct evidence_settings settings = {.deadline_ms = config->evidence_deadline_ms,
+                                               .out_bytes_max = (size_t)config->evidence_bytes};
+    int status = evidence_new(&settings, NULL, &agent->evidence);
+    if (status == SKEIN_OK)
+        status = evidence_add(agent->evidence, &thread_dump_source);
+    return status;
+}
+
 static int captures_start(struct agent *agent)
 {
     struct captures_settings settings = {.loop = agent->loop,
@@ -93,6 +108,8 @@ static int captures_start(struct agent *agent)
                                          .spool = agent->spool,
                                          .uplink = agent->uplink,
                                          .host_page = agent->host_page,
+                                         .evidence = agent->evidence,
+                                         .threads_barred = &agent->config->evidence_no_threads,
                                          .host = agent->host,
                                          .agent = agent->state.agent,
                                          .epoch = agent->state.epoch,
@@ -175,6 +192,8 @@ static int parts_start(struct agent *agent, char *error, size_t error_bytes)
         status = worker_new(&agent->worker);
     if (status == SKEIN_OK)
         status = uplink_make(agent, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = evidence_start(agent);
     if (status == SKEIN_OK)
         status = captures_start(agent);
     if (status == SKEIN_OK)
@@ -327,6 +346,7 @@ size_t agent_free(struct agent **agent_p)
     agent_rules_free(&agent->rules);
     agent_policies_free(&agent->policies);
     size_t hanging = checks_free(&agent->checks, CHECKS_WAIT_MS);
+    hanging += evidence_free(&agent->evidence); /* before the worker, to which it posts */
     worker_free(&agent->worker);
     roster_file_free(&agent->roster_file);
     roster_free(&agent->roster);

@@ -22,6 +22,8 @@ struct agent_config {
     uint64_t checks_max, startup_grace_ms;
     uint64_t capture_targets_max, partition_bytes;
     uint64_t snapshot_pre_ms, snapshot_post_ms, snapshot_cooldown_ms;
+    bool evidence_taken, evidence_no_threads;
+    uint64_t evidence_deadline_ms, evidence_bytes;
     bool crash_capture, crash_exit;
     uint64_t crash_pre_ms, crash_cooldown_ms;
     char *log_level, *log_form;

@@ -43,6 +43,7 @@ struct agent {
     struct roster *roster;           /* those that are not attached */
     struct roster_file *roster_file; /* those that are, for the next run */
     struct agent_log lines;
+    struct evidence *evidence; /* NULL: none is taken */
     struct captures *captures;
     struct checks *checks;
     struct agent_rules *rules;

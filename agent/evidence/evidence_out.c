@@ -15,7 +15,7 @@
 #include "intern_table.h"
 
 #define TYPES_MAX      256
-#define STACK_PCS_MAX  1024
+#define STACK_PCS_MAX  PARTITION_FRAMES_MAX
 #define INTERNED_BYTES 32 /* of an entry, with its slots */
 
 struct out_event {
@@ -37,7 +37,8 @@ struct evidence_out {
     struct partition_value *values; /* a text's is its number in `texts` */
     size_t value_count, value_cap;
     uint64_t left_out;
-    bool attachable; /* the last call of evidence_event found room */
+    uint32_t stacks_poured; /* of the stacks, into the partition */
+    bool attachable;        /* the last call of evidence_event found room */
 };
 
 int evidence_out_new(size_t bytes_max, struct evidence_out **out)
@@ -223,7 +224,8 @@ uint32_t evidence_stack(struct evidence_out *out, const struct partition_stack *
     size_t count = stack->count < STACK_PCS_MAX ? stack->count : STACK_PCS_MAX;
     buf_put(&key, stack->pcs, count * sizeof *stack->pcs);
     bool cut = count < stack->count;
-    buf_put_u8(&key, cut ? (uint8_t)((stack->end & PARTITION_STACK_EXACT) | 1u) : stack->end);
+    buf_put_u8(&key, cut ? (uint8_t)((stack->end & PARTITION_STACK_EXACT) | PARTITION_STACK_CUT)
+                         : stack->end);
     int64_t id = key.status == SKEIN_OK ? out_intern(out, &out->stacks, key.data, key.len)
                                         : out_fail(out, key.status);
     buf_fini(&key);
@@ -298,6 +300,32 @@ static void threads_pour(const struct evidence_out *out, struct partition_writer
     }
 }
 
+/* Stacks keep their numbers: all are different, and come in their order. A stack that has no room in
+ * the partition takes that of all behind it: their events go without. */
+static int stacks_pour(struct evidence_out *out, struct partition_writer *writer)
+{
+    uint64_t pcs[STACK_PCS_MAX];
+    for (size_t i = 0; i < out->stacks.count; i++) {
+        const uint8_t *key = intern_table_bytes(&out->stacks, i);
+        size_t bytes = out->stacks.entries[i].len - 1;
+        memcpy(pcs, key, bytes);
+        const struct partition_stack stack = {
+            .pcs = pcs, .count = (uint32_t)(bytes / sizeof *pcs), .end = key[bytes]};
+        int64_t id = partition_writer_stack(writer, &stack);
+        if (id == SKEIN_TOO_LARGE)
+            break;
+        if (id < 0)
+            return (int)id;
+        out->stacks_poured = (uint32_t)i + 1;
+    }
+    for (size_t i = 0; i < out->mapping_count; i++) {
+        int status = partition_writer_mapping(writer, &out->mappings[i]);
+        if (status == SKEIN_NO_MEMORY)
+            return status;
+    }
+    return SKEIN_OK;
+}
+
 static void tables_pour(struct evidence_out *out, struct partition_writer *writer)
 {
     for (size_t i = 0; i < out->type_count; i++) {
@@ -319,6 +347,8 @@ static void event_pour(struct evidence_out *out, struct partition_writer *writer
         values[i].str.text = (const char *)intern_table_bytes(&out->texts, text);
     }
     partition_writer_event(writer, event->type, event->ticks, event->dur_ns, values);
+    if (event->stack <= out->stacks_poured)
+        partition_writer_event_stack(writer, event->stack);
 }
 
 int evidence_out_pour(struct evidence_out *out, struct partition_info *info, uint64_t from_ns,
@@ -331,6 +361,7 @@ int evidence_out_pour(struct evidence_out *out, struct partition_info *info, uin
         return SKEIN_NOT_FOUND;
     info->clock = PARTITION_CLOCK_MONOTONIC;
     info->shift = 0;
+    info->evidence = true;
     info->begin = snapshot_at(from_ns);
     info->end = snapshot_at(from_ns + 1000000000u);
     info->window_from_ticks = from_ns;
@@ -339,6 +370,11 @@ int evidence_out_pour(struct evidence_out *out, struct partition_info *info, uin
     if (status != SKEIN_OK)
         return status;
     tables_pour(out, *writer);
+    status = stacks_pour(out, *writer);
+    if (status != SKEIN_OK) {
+        partition_writer_free(writer);
+        return status;
+    }
     qsort(out->events, out->event_count, sizeof *out->events, event_compare);
     uint32_t thread = UINT32_MAX;
     for (size_t i = 0; i < out->event_count; i++) {

@@ -382,8 +382,7 @@ START_TEST(malformed_tables_are_corrupt)
     ck_assert_int_eq(SECTION_READ(SECTION_MAPPINGS, "\1\6\1\2\3\0\0!"), 0); /* F-6 */
     ck_assert_int_eq(SECTION_READ(SECTION_MAPPINGS, "\1\5\2\2\3\0\0"), SKEIN_CORRUPT);
     ck_assert_int_eq(SECTION_READ(SECTION_MAPPINGS, "\1\5\1\2\3\0\1"), SKEIN_CORRUPT);
-    ck_assert_int_eq(SECTION_READ(SECTION_MAPPINGS, "\2\5\4\5\3\0\0\5\3\5\3\0\0"),
-                     SKEIN_CORRUPT);
+    ck_assert_int_eq(SECTION_READ(SECTION_MAPPINGS, "\2\5\4\5\3\0\0\5\3\5\3\0\0"), SKEIN_CORRUPT);
     ck_assert_int_eq(SECTION_READ(SECTION_MAPPINGS, "\1\4\1\2\3\0\0"), SKEIN_CORRUPT);
     ck_assert_int_eq(SECTION_READ(SECTION_SYMBOLS, "\1\6\1\1\1f\0\0"), 0);
     ck_assert_int_eq(SECTION_READ(SECTION_SYMBOLS, "\2\2\1\0\2\2\0"), 0);
@@ -527,6 +526,6 @@ int main(void)
         mappings_are_sorted_and_found, many_symbols_are_found_by_address,
         a_long_name_is_cut_between_letters_and_says_so, a_full_table_leaves_the_writer_as_it_was,
         a_stack_without_its_record_is_misuse, malformed_tables_are_corrupt,
-        symbols_have_their_place_among_the_sections, a_stack_in_the_wrong_place_is_corrupt, evidence_says_so_and_has_no_ranges,
-        nothing_is_carried_into_evidence_or_out_of_it, NULL));
+        symbols_have_their_place_among_the_sections, a_stack_in_the_wrong_place_is_corrupt,
+        evidence_says_so_and_has_no_ranges, nothing_is_carried_into_evidence_or_out_of_it, NULL));
 }
