@@ -27,7 +27,10 @@
     X(chunks_sent, "chunks of partitions sent, repeats included")                                  \
     X(partitions_stored, "partitions acknowledged as stored")                                      \
     X(partitions_rejected, "partitions that did not decode at the collector")                      \
-    X(partitions_resent, "partitions sent again for want of an acknowledgement")
+    X(partitions_resent, "partitions sent again for want of an acknowledgement")                   \
+    X(symbols_asked, "addresses whose names were asked for")                                       \
+    X(symbols_named, "of these: names given in time")                                              \
+    X(symbolizer_failures, "skein-symbolizers that died, or were ended as they hung")
 
 struct agent_counters {
 #define X(name, help) uint64_t name;

@@ -87,6 +87,21 @@ static int uplink_make(struct agent *agent, char *error, size_t error_bytes)
     return uplink_new(&settings, &hooks, &agent->uplink);
 }
 
+/* Without its program the agent goes on: stacks stay raw. */
+static int symbolizer_start(struct agent *agent)
+{
+    const struct symbolizer_settings settings = {.memory_bytes =
+                                                     agent->config->symbols_memory_bytes,
+                                                 .names_bytes = agent->config->symbols_names_bytes};
+    if (!agent->config->symbols_enabled)
+        return SKEIN_OK;
+    int status = symbolizer_new(&settings, &agent->symbolizer);
+    if (status != SKEIN_NOT_FOUND)
+        return status;
+    log_warn("symbols", "no skein-symbolizer beside this program: stacks have no names", NULL);
+    return SKEIN_OK;
+}
+
 /* The sources of evidence, lowest first: what is asked for first is there first. */
 static int evidence_start(struct agent *agent)
 {
@@ -95,7 +110,7 @@ static int evidence_start(struct agent *agent)
         return SKEIN_OK;
     const struct evidence_settings settings = {.deadline_ms = config->evidence_deadline_ms,
                                                .out_bytes_max = (size_t)config->evidence_bytes};
-    int status = evidence_new(&settings, NULL, &agent->evidence);
+    int status = evidence_new(&settings, agent->symbolizer, &agent->evidence);
     if (status == SKEIN_OK)
         status = evidence_add(agent->evidence, &thread_dump_source);
     return status;
@@ -115,7 +130,9 @@ static int captures_start(struct agent *agent)
                                          .epoch = agent->state.epoch,
                                          .partition_bytes = agent->config->partition_bytes,
                                          .max_targets =
-                                             (uint32_t)agent->config->capture_targets_max};
+                                             (uint32_t)agent->config->capture_targets_max,
+                                         .symbolizer = agent->symbolizer,
+                                         .names_ns = agent->config->symbols_budget_ms * 1000000};
     return captures_new(&settings, &agent->captures);
 }
 
@@ -192,6 +209,8 @@ static int parts_start(struct agent *agent, char *error, size_t error_bytes)
         status = worker_new(&agent->worker);
     if (status == SKEIN_OK)
         status = uplink_make(agent, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = symbolizer_start(agent);
     if (status == SKEIN_OK)
         status = evidence_start(agent);
     if (status == SKEIN_OK)
@@ -346,7 +365,8 @@ size_t agent_free(struct agent **agent_p)
     agent_rules_free(&agent->rules);
     agent_policies_free(&agent->policies);
     size_t hanging = checks_free(&agent->checks, CHECKS_WAIT_MS);
-    hanging += evidence_free(&agent->evidence); /* before the worker, to which it posts */
+    size_t sources_hang = evidence_free(&agent->evidence); /* before the worker: it posts there */
+    hanging += sources_hang;
     worker_free(&agent->worker);
     roster_file_free(&agent->roster_file);
     roster_free(&agent->roster);
@@ -355,6 +375,8 @@ size_t agent_free(struct agent **agent_p)
     if (agent->loop != NULL)
         posts_flush(agent);
     captures_free(&agent->captures);
+    if (sources_hang == 0) /* else they may be asking */
+        (void)symbolizer_free(&agent->symbolizer);
     spool_close(&agent->spool);
     if (agent->host_page != NULL)
         host_page_free(&agent->host_page);

@@ -95,6 +95,18 @@ const struct config_param agent_params[] = {
         "processes that are captured at once; of further ones the verdict says that the agent was busy"),
     CONFIG_U64(S, partition_bytes, "capture.partition_bytes", 16 << 20, 64 << 10, 16 << 20,
                "ring bytes in a partition"),
+    CONFIG_BOOL(
+        S, symbols_enabled, "symbols.enabled", true,
+        "name the functions of captured stacks: skein-symbolizer, a child of the agent, reads "
+        "the programs' files"),
+    CONFIG_U64(S, symbols_budget_ms, "symbols.budget_ms", 250, 0, 60000,
+               "how long a partition waits for names; addresses whose names come later stay raw"),
+    CONFIG_U64(S, symbols_memory_bytes, "symbols.memory_bytes", UINT64_C(1) << 30, 128 << 20,
+               UINT64_C(64) << 30,
+               "address space of skein-symbolizer; it has open files of half as much, and a larger "
+               "one is not read"),
+    CONFIG_U64(S, symbols_names_bytes, "symbols.names_bytes", 16 << 20, 64 << 10, UINT64_C(4) << 30,
+               "memory of the agent for names that were found before"),
     LIVE_U64(snapshot_pre_ms, "snapshot.pre_ms", 10000, 0, DAY,
              "skein_snapshot: time before the call"),
     LIVE_U64(snapshot_post_ms, "snapshot.post_ms", 0, 0, DAY,

@@ -21,6 +21,8 @@ struct agent_config {
     struct config_strs exec_allow;
     uint64_t checks_max, startup_grace_ms;
     uint64_t capture_targets_max, partition_bytes;
+    bool symbols_enabled;
+    uint64_t symbols_budget_ms, symbols_memory_bytes, symbols_names_bytes;
     uint64_t snapshot_pre_ms, snapshot_post_ms, snapshot_cooldown_ms;
     bool evidence_taken, evidence_no_threads;
     uint64_t evidence_deadline_ms, evidence_bytes;

@@ -15,6 +15,17 @@
 
 #define LIST_DELAY_MS 20 /* many processes that start together make one list */
 
+static void symbols_count(const struct agent *agent, struct agent_counters *out)
+{
+    struct symbolizer_counters counters;
+    if (agent->symbolizer == NULL)
+        return;
+    symbolizer_count(agent->symbolizer, &counters);
+    out->symbols_asked = counters.asked;
+    out->symbols_named = counters.named;
+    out->symbolizer_failures = counters.crashed + counters.hung;
+}
+
 void agent_send_list(void *context)
 {
     struct agent *agent = context;
@@ -26,7 +37,8 @@ void agent_send_list(void *context)
     struct clock_snapshot now;
     struct agent_counters counters = {0};
     attach_count(agent->attach, &counters);
-    uplink_set_attach(agent->uplink, &counters);
+    symbols_count(agent, &counters);
+    uplink_set_local(agent->uplink, &counters);
     host_page_snapshot(agent->host_page, &now);
     if (process_report_send(agent->uplink, agent->state.agent, ++agent->list_version,
                             attach_processes(agent->attach), agent->roster, &now) != SKEIN_OK)

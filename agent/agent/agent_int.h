@@ -16,6 +16,7 @@
 #include "attach.h"
 #include "roster.h"
 #include "roster_file.h"
+#include "symbolizer.h"
 
 #define ROSTER_SHARE 4 /* rings of processes that have ended get a quarter of the room for rings */
 
@@ -43,7 +44,8 @@ struct agent {
     struct roster *roster;           /* those that are not attached */
     struct roster_file *roster_file; /* those that are, for the next run */
     struct agent_log lines;
-    struct evidence *evidence; /* NULL: none is taken */
+    struct symbolizer *symbolizer; /* NULL: none is wanted, or its program is absent */
+    struct evidence *evidence;     /* NULL: none is taken */
     struct captures *captures;
     struct checks *checks;
     struct agent_rules *rules;

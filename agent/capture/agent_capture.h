@@ -51,6 +51,8 @@ struct captures_settings {
     uint64_t agent, epoch;
     uint64_t partition_bytes; /* ring bytes that close a partition; 0: the cutter's default */
     uint32_t max_targets;     /* under way at once; beyond, a target fails with the reason "busy" */
+    struct symbolizer *symbolizer; /* NULL: stacks stay raw */
+    uint64_t names_ns;             /* for the names of a partition */
 };
 
 int captures_new(const struct captures_settings *settings, struct captures **out);

@@ -246,7 +246,9 @@ static bool cut_once(struct target *target, struct capture_job *job)
                                   .epoch = settings->epoch,
                                   .clock_offset_ns = target->result.map.offset_ns,
                                   .host = settings->host,
-                                  .max_bytes = settings->partition_bytes};
+                                  .max_bytes = settings->partition_bytes,
+                                  .symbolizer = settings->symbolizer,
+                                  .names_ns = settings->names_ns};
     struct cut_result cut = {0};
     int status = cut_chain_cut(&target->member, settings->host_page, &request, &cut);
     bool more = status == SKEIN_OK && cut.more;

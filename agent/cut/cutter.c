@@ -15,7 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "cut_int.h"
+#include "symbol_partition.h"
 
 /* ---- beginning and end ---- */
 
@@ -378,6 +380,17 @@ static int partition_account(struct cut_work *work, int status)
     return status;
 }
 
+/* Once all stacks are in it: what is not known in time stays raw, and a later cut may know it. */
+static int partition_name(struct cut_work *work)
+{
+    const struct cut_request *request = work->request;
+    const struct process *p = work->process;
+    if (request->symbolizer == NULL || request->look)
+        return SKEIN_OK;
+    return symbol_partition_name(request->symbolizer, (pid_t)p->pid, p->start_clock_ticks,
+                                 clock_monotonic_ns() + request->names_ns, work->writer);
+}
+
 int partition_cut(struct host_page_owner *host, const struct cut_request *request,
                   struct cut_result *result)
 {
@@ -396,6 +409,8 @@ int partition_cut(struct host_page_owner *host, const struct cut_request *reques
         cut_gaps_merge(result);
         status = work.status;
     }
+    if (status == SKEIN_OK)
+        status = partition_name(&work);
     if (status == SKEIN_OK)
         status = partition_finish(&work);
     if (status == SKEIN_OK || status == SKEIN_NOT_FOUND)

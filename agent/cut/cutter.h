@@ -10,6 +10,7 @@
 #include "buf.h"
 #include "host_page.h"
 #include "process.h"
+#include "symbolizer.h"
 
 /* How much of each chunk was taken already, so that the next cut brings only what came since. */
 struct cut_marks;
@@ -37,6 +38,9 @@ struct cut_request {
     /* Repeats the ranges that idle threads are in, although an earlier cut by the marks took their
      * records: for a capture that does not list that cut. */
     bool restate;
+    /* Names the addresses of its stacks, for names_ns at most; NULL: they stay raw. */
+    struct symbolizer *symbolizer;
+    uint64_t names_ns;
 };
 
 struct cut_gap {

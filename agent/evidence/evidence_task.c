@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "log.h"
 #include "skein_check.h"
+#include "symbol_partition.h"
 #include "worker.h"
 
 #define MS UINT64_C(1000000)
@@ -227,6 +228,9 @@ static int partition_make(struct evidence_task *task)
     int status = evidence_out_pour(task->out, &info, task->order.from_ns, task->to_ns, &writer);
     if (status != SKEIN_OK)
         return status;
+    if (task->evidence->symbolizer != NULL) /* what has no name by then stays raw */
+        (void)symbol_partition_name(task->evidence->symbolizer, (pid_t)p->pid, p->start_clock_ticks,
+                                    task->deadline_ns, writer);
     status = partition_writer_finish(writer, &partition->bytes, &footer);
     partition_writer_free(&writer);
     if (status != SKEIN_OK)

@@ -151,7 +151,7 @@ int64_t uplink_clock_offset(struct uplink *uplink)
     return uplink_clock_map(uplink).offset_ns;
 }
 
-void uplink_set_attach(struct uplink *uplink, const struct agent_counters *counters)
+void uplink_set_local(struct uplink *uplink, const struct agent_counters *counters)
 {
     pthread_mutex_lock(&uplink->mutex);
     uplink->counters.attach_accepted = counters->attach_accepted;
@@ -159,6 +159,9 @@ void uplink_set_attach(struct uplink *uplink, const struct agent_counters *count
     uplink->counters.attach_refused = counters->attach_refused;
     uplink->counters.attach_silent = counters->attach_silent;
     uplink->counters.attach_malformed = counters->attach_malformed;
+    uplink->counters.symbols_asked = counters->symbols_asked;
+    uplink->counters.symbols_named = counters->symbols_named;
+    uplink->counters.symbolizer_failures = counters->symbolizer_failures;
     pthread_mutex_unlock(&uplink->mutex);
 }
 

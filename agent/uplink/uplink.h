@@ -80,8 +80,9 @@ void uplink_set_processes_version(struct uplink *uplink, uint64_t version);
 struct clock_map uplink_clock_map(struct uplink *uplink);
 int64_t uplink_clock_offset(struct uplink *uplink); /* the map's; 0 while it is not known */
 
-/* What the next heartbeats say of attaching: the attach_… members. */
-void uplink_set_attach(struct uplink *uplink, const struct agent_counters *counters);
+/* What the next heartbeats say of what is no affair of the uplink's: the members attach_… and
+ * symbol…. */
+void uplink_set_local(struct uplink *uplink, const struct agent_counters *counters);
 void uplink_count(struct uplink *uplink, struct agent_counters *out);
 
 #endif

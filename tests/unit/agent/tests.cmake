@@ -24,6 +24,28 @@ skein_test(unit/agent/test_thread_dump.c LINK skein_agent_core skein_test_suppor
 skein_test(unit/agent/test_proc_load.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_checks.c LINK skein_agent_core skein_test_support LABELS tsan)
 skein_test(unit/agent/test_check_place.c LINK skein_agent_core skein_test_support)
+
+# Names and walks. The libraries are as a service's would be: optimised, with debug information.
+foreach(plugin symbol_plugin.c symbol_plugin_cpp.cpp)
+    get_filename_component(name ${plugin} NAME_WE)
+    add_library(${name} SHARED ${CMAKE_CURRENT_LIST_DIR}/${plugin})
+    target_compile_options(${name} PRIVATE -O2 -g -fno-sanitize=all)
+    target_link_options(${name} PRIVATE LINKER:--build-id=sha1)
+endforeach()
+foreach(test symbolizer symbol_child symbol_unwind)
+    skein_test(unit/agent/test_${test}.c LINK skein_agent_core skein_test_support ${CMAKE_DL_LIBS})
+    target_compile_definitions(t_unit_agent_${test} PRIVATE
+        SKEIN_SYMBOLIZER="$<TARGET_FILE:skein-symbolizer>"
+        SYMBOL_PLUGIN="$<TARGET_FILE:symbol_plugin>"
+        SYMBOL_PLUGIN_CPP="$<TARGET_FILE:symbol_plugin_cpp>")
+    add_dependencies(t_unit_agent_${test} skein-symbolizer symbol_plugin symbol_plugin_cpp)
+endforeach()
+set_tests_properties(unit/agent/symbol_child PROPERTIES LABELS "unit;tsan")
+# Walks must not depend on frame pointers.
+target_sources(t_unit_agent_symbol_unwind PRIVATE ${CMAKE_CURRENT_LIST_DIR}/symbol_chain.c)
+set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/symbol_chain.c PROPERTIES
+    COMPILE_OPTIONS "-O1;-fomit-frame-pointer;-fno-optimize-sibling-calls;-fno-sanitize=all")
+
 # The agent as a process, with a service of its own.
 foreach(service agent_subject agent_forker)
     add_executable(${service} ${CMAKE_CURRENT_LIST_DIR}/${service}.c)

@@ -107,7 +107,8 @@ START_TEST(an_agent_says_that_it_lives)
            "\"attach_malformed\":0,\"welcomes\":0,\"heartbeats\":0,\"redials\":0,"
            "\"clock_steps\":0,\"malformed\":0,\"commands\":0,\"reports_acked\":0,"
            "\"reports_refused\":0,\"chunks_sent\":0,\"partitions_stored\":0,"
-           "\"partitions_rejected\":0,\"partitions_resent\":10}}");
+           "\"partitions_rejected\":0,\"partitions_resent\":10,\"symbols_asked\":0,"
+           "\"symbols_named\":0,\"symbolizer_failures\":0}}");
     struct heartbeat_ack ack = {
         .received_ns = UINT64_C(1790000000000000000), .clock = 2, .rules_generation = 4};
     GOLDEN(heartbeat_ack, ack,

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Lines of /proc/PID/maps; see process_maps.h.
+ */
+#include "process_maps.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "array.h"
+#include "buf.h"
+#include "errno_status.h"
+
+#define TEXT_MAX (64u << 20)
+#define DELETED  " (deleted)"
+
+/* The kernel writes a line's end in a path as \012, and nothing else otherwise. */
+static void path_unescape(char *path)
+{
+    char *to = path;
+    for (const char *from = path; *from != '\0';) {
+        if (strncmp(from, "\\012", 4) == 0) {
+            *to++ = '\n';
+            from += 4;
+        } else {
+            *to++ = *from++;
+        }
+    }
+    *to = '\0';
+}
+
+static bool path_undelete(char *path)
+{
+    size_t n = strlen(path), tail = sizeof DELETED - 1;
+    if (n <= tail || strcmp(path + n - tail, DELETED) != 0)
+        return false;
+    path[n - tail] = '\0';
+    return true;
+}
+
+/* False: no mapping, or not executable. */
+static bool line_read(char *line, struct process_map *map)
+{
+    uint64_t start, end, offset, inode;
+    unsigned major_number, minor_number;
+    char rights[5];
+    int at = 0;
+    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &start, &end,
+               rights, &offset, &major_number, &minor_number, &inode, &at) != 7 ||
+        at == 0 || start >= end || strchr(rights, 'x') == NULL)
+        return false;
+    char *path = line + at;
+    *map = (struct process_map){.mapping = {.start = start, .end = end, .offset = offset},
+                                .device = makedev(major_number, minor_number),
+                                .inode = inode};
+    map->deleted = inode != 0 && path_undelete(path);
+    path_unescape(path);
+    map->mapping.path = path;
+    return true;
+}
+
+static int maps_compare(const void *a, const void *b)
+{
+    const struct process_map *x = a, *y = b;
+    return x->mapping.start < y->mapping.start ? -1 : x->mapping.start > y->mapping.start;
+}
+
+static int text_take(char *text, struct process_maps *out)
+{
+    *out = (struct process_maps){.text = text};
+    for (char *line = text; *line != '\0';) {
+        char *next = line + strcspn(line, "\n");
+        bool last = *next == '\0';
+        *next = '\0';
+        struct process_map map;
+        if (line_read(line, &map) && out->count == PROCESS_MAPS_MAX) {
+            out->left_out++;
+        } else if (map.mapping.path != NULL) {
+            if (!array_grow(out->items, out->count + 1, &out->cap)) {
+                process_maps_free(out);
+                return SKEIN_NO_MEMORY;
+            }
+            out->items[out->count++] = map;
+        }
+        line = last ? next : next + 1;
+    }
+    if (out->count > 0)
+        qsort(out->items, out->count, sizeof *out->items, maps_compare);
+    return SKEIN_OK;
+}
+
+int process_maps_parse(const char *text, size_t n, struct process_maps *out)
+{
+    *out = (struct process_maps){0};
+    char *copy = malloc(n + 1);
+    if (copy == NULL)
+        return SKEIN_NO_MEMORY;
+    memcpy(copy, text, n);
+    copy[n] = '\0';
+    return text_take(copy, out);
+}
+
+static int text_read(int fd, struct buf *text)
+{
+    for (;;) {
+        uint8_t *to = buf_reserve(text, 65536);
+        if (to == NULL)
+            return SKEIN_NO_MEMORY;
+        ssize_t n = read(fd, to, 65536);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return status_of_errno(errno);
+        if (n == 0 || text->len > TEXT_MAX)
+            break;
+        text->len += (size_t)n;
+    }
+    buf_put_u8(text, 0);
+    return text->status;
+}
+
+int process_maps_read(pid_t pid, struct process_maps *out)
+{
+    *out = (struct process_maps){0};
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/maps", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT || errno == ESRCH ? SKEIN_NOT_FOUND : status_of_errno(errno);
+    struct buf text = {0};
+    int status = text_read(fd, &text);
+    close(fd);
+    if (status == SKEIN_OK)
+        return text_take((char *)text.data, out);
+    buf_fini(&text);
+    return status;
+}
+
+void process_maps_free(struct process_maps *maps)
+{
+    free(maps->items);
+    free(maps->text);
+    *maps = (struct process_maps){0};
+}
+
+struct process_map *process_maps_find(const struct process_maps *maps, uint64_t address)
+{
+    size_t i = 0;
+    array_find(i, 0, maps->count, maps->items[i].mapping.start <= address);
+    return i > 0 && address < maps->items[i - 1].mapping.end ? &maps->items[i - 1] : NULL;
+}

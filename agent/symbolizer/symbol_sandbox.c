@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Limits and the filter of system calls; see symbol_sandbox.h.
+ */
+#include "symbol_sandbox.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define CPU_S       20   /* of one request; the agent's patience ends sooner */
+#define DESCRIPTORS 4096 /* two for each file that is loaded, one for each in a process's map */
+#define NICE        10
+
+#if defined(__x86_64__)
+#define AUDIT_ARCH_HERE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define AUDIT_ARCH_HERE AUDIT_ARCH_AARCH64
+#else
+#error "skein-symbolizer: unknown architecture"
+#endif
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+
+#define ALLOW(name)                                                                                \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##name, 0, 1),                                        \
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+/* Allowed where the low half of the third argument has no PROT_EXEC. */
+#define ALLOW_DATA(name)                                                                           \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##name, 0, 4),                                        \
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),                \
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1),                                     \
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),                                     \
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+static struct sock_filter filter[] = {
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_HERE, 1, 0),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+    ALLOW_DATA(mmap),
+    ALLOW_DATA(mprotect),
+    ALLOW(read),
+    ALLOW(write),
+    ALLOW(pread64),
+    ALLOW(lseek),
+    ALLOW(sendto),
+    ALLOW(sendmsg),
+    ALLOW(recvmsg),
+    ALLOW(close),
+    ALLOW(fcntl),
+    ALLOW(dup),
+    ALLOW(fstat),
+#ifdef __NR_newfstatat
+    ALLOW(newfstatat), /* of a descriptor; of a path it tells that there is one */
+#endif
+    ALLOW(munmap),
+    ALLOW(mremap),
+    ALLOW(madvise),
+    ALLOW(brk),
+    ALLOW(futex),
+    ALLOW(getrandom),
+    ALLOW(getrusage),
+    ALLOW(prlimit64),
+    ALLOW(clock_gettime),
+    ALLOW(restart_syscall),
+    ALLOW(rt_sigreturn),
+    ALLOW(rt_sigprocmask),
+    ALLOW(getpid),
+    ALLOW(gettid),
+    ALLOW(tgkill), /* abort() */
+    ALLOW(exit),
+    ALLOW(exit_group),
+#ifdef SANITIZED
+    ALLOW(sigaltstack),
+    ALLOW(rt_sigaction),
+    ALLOW(sched_yield),
+    ALLOW(readlink),
+#endif
+    /* Libraries that look for files hear that they may not. */
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+};
+
+static bool limit_set(int what, uint64_t most)
+{
+    struct rlimit limit = {.rlim_cur = most, .rlim_max = most};
+    return setrlimit(what, &limit) == 0;
+}
+
+bool symbol_sandbox_enter(uint64_t memory_bytes)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[2] = {0};
+    struct sock_fprog program = {.len = sizeof filter / sizeof *filter, .filter = filter};
+#ifndef SANITIZED /* whose shadow memory takes terabytes of addresses */
+    if (!limit_set(RLIMIT_AS, memory_bytes))
+        return false;
+#else
+    (void)memory_bytes;
+#endif
+    if (!limit_set(RLIMIT_CORE, 0) || !limit_set(RLIMIT_FSIZE, 0))
+        return false;
+    (void)limit_set(RLIMIT_NOFILE, DESCRIPTORS); /* or as few as the agent may have */
+    (void)setpriority(PRIO_PROCESS, 0, NICE);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)prctl(PR_SET_DUMPABLE, 0);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return false;
+    /* Where a filter of the agent's own refuses this, ours refuses all that they would be for. */
+    (void)syscall(SYS_capset, &head, none);
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+void symbol_sandbox_allow(void)
+{
+    struct rusage used;
+    struct rlimit limit;
+    if (getrusage(RUSAGE_SELF, &used) != 0 || getrlimit(RLIMIT_CPU, &limit) != 0)
+        return;
+    limit.rlim_cur = (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + CPU_S;
+    (void)setrlimit(RLIMIT_CPU, &limit);
+}
