@@ -45,7 +45,7 @@ static void mutex_find(const struct dump *dump, struct dump_thread *thread, cons
     bool waited_for = in_word ? (mutex[0] & FUTEX_WAITERS) != 0
                               : mutex[0] == LOCK_CONTENDED && value == LOCK_CONTENDED;
     if (waited_for && mutex[3] == 1 && mutex[4] <= KIND_MAX && owner == mutex[2] &&
-        owner != thread->tid && is_thread(dump, owner))
+        is_thread(dump, owner))
         waits_set(thread, "mutex", owner);
 }
 
@@ -58,7 +58,7 @@ static void futex_look(const struct dump *dump, struct dump_thread *thread)
         return;
     if (op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2) {
         uint32_t owner = words[0] & FUTEX_TID_MASK;
-        if (owner != thread->tid && is_thread(dump, owner))
+        if (is_thread(dump, owner))
             waits_set(thread, "mutex", owner);
         return;
     }

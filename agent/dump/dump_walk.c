@@ -7,8 +7,9 @@
  * Of a thread that sleeps, stack pointer and pc are known alone. That is enough where each function
  * finds its frame by the stack pointer, or some callee has saved the frame pointer. Where the walk
  * stops at a function that needs it, the places on the stack that may be that function's frame are
- * tried, from the inside: a return address above the callee's, with a call in front of it. One is
- * believed if with it the walk reaches the outermost frame, over all that was known before.
+ * tried, from the inside: a return address above the callee's, with a call in front of it. The one
+ * is believed that leads furthest, over all that was known before: a wrong one leaves frames out, or
+ * ends at once.
  *
  *   sp ▶ | … callee's frame … | return address of the last known frame | … | fp ▶ saved fp | return
  *                                                                    tried from here on: ▲
@@ -27,6 +28,7 @@ struct walk {
     uint64_t *pcs; /* malloc */
     uint32_t count;
     uint8_t end;
+    uint32_t sure;  /* frames of the first walk */
     uint64_t guess; /* the place that is tried; 0: none yet */
 };
 
@@ -88,7 +90,7 @@ static bool is_return_address(const struct walks *walks, uint64_t address)
 static uint64_t frames_end(const struct walk *walk)
 {
     uint64_t at = walk->thread->registers[DUMP_SP], word;
-    for (uint32_t i = 1; i < walk->count; i++) {
+    for (uint32_t i = 1; i < walk->sure; i++) {
         while (stack_word(walk->thread, at, &word) && word != walk->pcs[i])
             at += sizeof word;
         at += sizeof word;
@@ -111,21 +113,18 @@ static bool guess_next(const struct walks *walks, struct walk *walk)
 
 /* ---- walking ---- */
 
-/* A walk that goes on where the one before ended, to the outermost frame. */
+/* A walk that goes on where the first one ended, and further than all. */
 static bool is_better(const struct walk *walk, const struct partition_stack *stack)
 {
-    if (walk->count == 0)
-        return true;
-    return (stack->end & ~(unsigned)PARTITION_STACK_EXACT) == PARTITION_STACK_WHOLE &&
-           stack->count > walk->count &&
-           memcmp(stack->pcs, walk->pcs, walk->count * sizeof *walk->pcs) == 0;
+    return stack->count > walk->count &&
+           memcmp(stack->pcs, walk->pcs, walk->sure * sizeof *walk->pcs) == 0;
 }
 
 static void stack_take(void *context, size_t sample, const struct partition_stack *stack)
 {
     struct walks *walks = context;
     struct walk *walk = walks->asked[sample];
-    if (stack->count == 0 || !is_better(walk, stack))
+    if (walk->count > 0 && !is_better(walk, stack))
         return;
     uint64_t *pcs = malloc(stack->count * sizeof *pcs);
     if (pcs == NULL)
@@ -134,6 +133,8 @@ static void stack_take(void *context, size_t sample, const struct partition_stac
     free(walk->pcs);
     walk->pcs = pcs;
     walk->count = stack->count;
+    if (walk->guess == 0)
+        walk->sure = stack->count;
     walk->end = stack->end;
 }
 

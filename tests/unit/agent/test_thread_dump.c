@@ -29,6 +29,7 @@
 
 #include "dump_int.h"
 #include "support.h"
+#include "symbolizer.h"
 
 /* ---- children ---- */
 
@@ -702,6 +703,86 @@ START_TEST(a_deadlock_names_who_holds_what)
 }
 END_TEST
 
+/* ---- stacks ---- */
+
+/* Compiled with frame pointers, as all of this program: of a thread that sleeps, the frame pointer
+ * has to be found. */
+static __attribute__((noinline, section("hold_text"))) long hold_here(int depth)
+{
+    long result = depth > 0 ? hold_here(depth - 1) : call_epoll_wait();
+    __asm__ volatile("" : "+r"(result)); /* the call is not the last thing, nor made a loop */
+    return result;
+}
+extern const char __start_hold_text[], __stop_hold_text[];
+
+#define DEPTH 5
+
+static void hold(int out, const void *context)
+{
+    (void)context;
+    say(out, (int)hold_here(DEPTH));
+}
+
+/* Frames of a stack that lie in the section. */
+static unsigned frames_within(const struct partition_stack *stack, const char *from, const char *to)
+{
+    unsigned within = 0;
+    for (uint32_t i = 0; i < stack->count; i++) {
+        uint64_t address = partition_stack_address(stack, i);
+        within += address >= (uintptr_t)from && address < (uintptr_t)to;
+    }
+    return within;
+}
+
+static uint64_t minute_ahead(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return ((uint64_t)now.tv_sec + 60) * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Asks the source, as an agent does, and gives the stack of the child's one thread. */
+static void stack_check(const struct child *child, struct symbolizer *symbolizer, const char *from,
+                        const char *to, unsigned frames)
+{
+    struct process *process;
+    struct evidence_out *out;
+    struct evidence_note note = {.state = EVIDENCE_NONE};
+    struct partition_info info = {.host = "", .service = "", .labels = "", .exe = ""};
+    struct partition_writer *writer;
+    struct partition_stack stack = {.count = 0};
+    ck_assert_int_eq(process_new(&process), SKEIN_OK);
+    process->pid = (uint32_t)child->pid;
+    const struct evidence_ask ask = {
+        .process = process, .deadline_ns = minute_ahead(), .symbolizer = symbolizer};
+    ck_assert_int_eq(evidence_out_new(0, &out), SKEIN_OK);
+    thread_dump_source.collect(NULL, &ask, out, &note);
+    ck_assert_msg(note.state == EVIDENCE_TAKEN, "%s", note.why);
+    ck_assert_int_eq(evidence_out_pour(out, &info, 1, 2, &writer), SKEIN_OK);
+    ck_assert(partition_writer_stack_at(writer, 1, &stack));
+    ck_assert_uint_eq(frames_within(&stack, from, to), frames);
+    ck_assert((stack.end & PARTITION_STACK_EXACT) != 0);
+    partition_writer_free(&writer);
+    evidence_out_free(&out);
+    process_unref(&process);
+}
+
+START_TEST(a_stack_leads_through_all_callers)
+{
+    struct symbolizer *symbolizer;
+    const struct symbolizer_settings settings = {.program = SKEIN_SYMBOLIZER, .hang_ms = 60000};
+    ck_assert_int_eq(symbolizer_new(&settings, &symbolizer), SKEIN_OK);
+    struct child holding = child_start(hold, NULL);
+    struct awaited_call call = {holding.pid, SYS_epoll_wait};
+    int value;
+    ck_assert(wait_until(sleeps_in, &call, 0));
+    stack_check(&holding, symbolizer, __start_hold_text, __stop_hold_text, DEPTH + 1);
+    ck_assert(!child_says(&holding, &value, 0));
+    child_end(&holding);
+    ck_assert(symbolizer_free(&symbolizer));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("thread dump");
@@ -720,6 +801,7 @@ int main(void)
     tcase_add_test(t, a_zombie_has_no_stack);
     tcase_add_test(t, of_many_threads_some_have_no_stack_and_are_counted);
     tcase_add_loop_test(t, a_deadlock_names_who_holds_what, 0, 3);
+    tcase_add_test(t, a_stack_leads_through_all_callers);
     suite_add_tcase(suite, t);
     return suite_run(suite);
 }
