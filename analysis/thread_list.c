@@ -83,7 +83,7 @@ static const char *value_text(struct thread_list *list, const struct trace_event
 static uint64_t value_number(const struct trace_event *event, unsigned i)
 {
     return i < event->type->nargs && event->type->args[i].type != SKEIN_T_STR ? event->args[i].u64
-                                                                             : 0;
+                                                                              : 0;
 }
 
 static bool key_equal(const struct partition_key *a, const struct partition_key *b)
@@ -93,8 +93,7 @@ static bool key_equal(const struct partition_key *a, const struct partition_key 
 }
 
 /* The dump of the reader's partition; made, where it is the first event of one. */
-static struct thread_dump_view *dump_of(struct thread_list *list,
-                                        const struct partition_info *info)
+static struct thread_dump_view *dump_of(struct thread_list *list, const struct partition_info *info)
 {
     for (size_t i = list->count; i > 0; i--)
         if (key_equal(&list->memory[i - 1].key, &info->key))
@@ -106,11 +105,11 @@ static struct thread_dump_view *dump_of(struct thread_list *list,
     }
     list->memory[list->count] = (struct dump_memory){.key = info->key};
     struct thread_dump_view *dump = &list->dumps[list->count];
-    *dump = (struct thread_dump_view){
-        .process = info->key.process,
-        .pid = info->pid,
-        .service = text_keep(list, info->service, strlen(info->service)),
-        .host = text_keep(list, info->host, strlen(info->host))};
+    *dump =
+        (struct thread_dump_view){.process = info->key.process,
+                                  .pid = info->pid,
+                                  .service = text_keep(list, info->service, strlen(info->service)),
+                                  .host = text_keep(list, info->host, strlen(info->host))};
     list->count++;
     return dump;
 }

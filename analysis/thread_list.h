@@ -67,7 +67,6 @@ int thread_list_add(struct thread_list *list, struct partition_reader *reader,
                     const struct trace_event *event);
 
 /* After the last event: the dumps, in the order in which they came. SKEIN_OK, SKEIN_NO_MEMORY. */
-int thread_list_end(struct thread_list *list, const struct thread_dump_view **dumps,
-                    size_t *count);
+int thread_list_end(struct thread_list *list, const struct thread_dump_view **dumps, size_t *count);
 
 #endif

@@ -337,8 +337,9 @@ const struct cli_command cmd_threads = {
     .name = "threads",
     .arguments = "FILE|CAPTURE",
     .summary = "What all threads did at that moment: stacks, waits, who holds what",
-    .details = "Threads with equal stacks are shown as one; first those that wait for another, then\n"
-               "those that ran, then all others. Threads that wait in a circle are a deadlock.\n",
+    .details =
+        "Threads with equal stacks are shown as one; first those that wait for another, then\n"
+        "those that ran, then all others. Threads that wait in a circle are a deadlock.\n",
     .examples = "  skein snapshot -l service=redis --threads -o redis.skein\n"
                 "  skein threads redis.skein\n"
                 "  skein threads 0193a5c0 --process 4242 -o json | jq '.[0].deadlocks'\n",

@@ -55,7 +55,7 @@ static void ledger_add(cJSON *root, const struct report_target *report)
         json_add_u64(lost, report->losses[i].reason, report->losses[i].events);
 }
 
-static void evidence_add(cJSON *root, const struct report_target *report)
+static void evidence_list_add(cJSON *root, const struct report_target *report)
 {
     if (report->evidence_count == 0)
         return;
@@ -93,7 +93,7 @@ void report_target_put(const struct report_target *report, struct buf *out)
     report_add_clock(root, &report->clock);
     lists_add(root, report);
     ledger_add(root, report);
-    evidence_add(root, report);
+    evidence_list_add(root, report);
     if (report->has_death) {
         cJSON *death = cJSON_AddObjectToObject(root, "death");
         cJSON_AddNumberToObject(death, "signal", (double)report->signal);

@@ -5,6 +5,7 @@
  */
 #include "capture_evidence.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,8 @@
 #include "clock.h"
 #include "log.h"
 
-/* One target that waits. References: the list's, until the wait is over; the evidence's, until it
- * is done or dropped; the timer's. */
+/* One target that waits; in the list as long as it does. References: the evidence's, until it is
+ * done or dropped, and the timer's. */
 struct evidence_wait {
     TAILQ_ENTRY(evidence_wait) link;
     struct captures *captures;
@@ -30,9 +31,10 @@ static uint64_t monotonic_of(uint64_t line_ns)
     return line_ns > base_ns ? line_ns - base_ns : 0;
 }
 
-static void wait_unref(struct evidence_wait *wait)
+/* Gives `count` references back. */
+static void wait_unref(struct evidence_wait *wait, uint32_t count)
 {
-    if (__atomic_fetch_sub(&wait->references, 1, __ATOMIC_ACQ_REL) != 1)
+    if (__atomic_fetch_sub(&wait->references, count, __ATOMIC_ACQ_REL) != count)
         return;
     evidence_unref(&wait->task);
     free(wait);
@@ -134,7 +136,7 @@ static void result_take(struct target *target)
 }
 
 /* Takes the target out of the wait; NULL: it has ended. */
-static struct target *wait_end(struct evidence_wait *wait)
+static struct target *wait_leave(struct evidence_wait *wait)
 {
     struct target *target = wait->target;
     struct captures *captures = wait->captures;
@@ -144,19 +146,18 @@ static struct target *wait_end(struct evidence_wait *wait)
     pthread_mutex_lock(&captures->waits_mutex);
     TAILQ_REMOVE(&captures->waits, wait, link);
     pthread_mutex_unlock(&captures->waits_mutex);
-    wait_unref(wait); /* the list's; the caller has one */
     return target;
 }
 
 static void wait_done(void *context)
 {
     struct evidence_wait *wait = context;
-    struct target *target = wait_end(wait);
+    struct target *target = wait_leave(wait);
     if (target != NULL) {
         result_take(target);
         capture_target_end(target);
     }
-    wait_unref(wait);
+    wait_unref(wait, 1);
 }
 
 static bool is_draining(struct captures *captures)
@@ -170,18 +171,19 @@ static bool is_draining(struct captures *captures)
 static void wait_late(void *context)
 {
     struct evidence_wait *wait = context;
+    uint32_t ours = 1;
     /* What is done stands in the worker's queue already. */
     struct target *target =
-        wait->target != NULL && evidence_drop(wait->task) ? wait_end(wait) : NULL;
+        wait->target != NULL && evidence_drop(wait->task) ? wait_leave(wait) : NULL;
     if (target != NULL) {
-        wait_unref(wait); /* the evidence's: it calls nobody now */
+        ours = 2; /* the evidence's, too: it calls nobody now */
         char why[96];
-        snprintf(why, sizeof why, "not had within %llu ms",
-                 (unsigned long long)evidence_deadline_ms(target->captures->settings.evidence));
+        snprintf(why, sizeof why, "not had within %" PRIu64 " ms",
+                 evidence_deadline_ms(target->captures->settings.evidence));
         notes_none(target, is_draining(target->captures) ? "the agent ended" : why);
         capture_target_end(target);
     }
-    wait_unref(wait);
+    wait_unref(wait, ours);
 }
 
 /* ---- the wait ---- */
@@ -198,7 +200,7 @@ static void timer_late(void *context)
     struct evidence_wait *wait = context;
     wait->timer = NULL;
     if (worker_post(wait->captures->settings.worker, wait_late, wait) != SKEIN_OK)
-        wait_unref(wait);
+        wait_unref(wait, 1);
 }
 
 static void timer_start(void *context)
@@ -210,10 +212,10 @@ static void timer_start(void *context)
             loop_timer_add(captures->settings.loop,
                            evidence_deadline_ms(captures->settings.evidence), 0, timer_late, wait);
     if (wait->timer == NULL)
-        wait_unref(wait);
+        wait_unref(wait, 1);
 }
 
-/* Made with its three references. NULL: no memory, or, *draining, no time to wait. */
+/* Made with its two references. NULL: no memory, or, *draining, no time to wait. */
 static struct evidence_wait *wait_new(struct target *target, bool *draining)
 {
     struct captures *captures = target->captures;
@@ -222,7 +224,7 @@ static struct evidence_wait *wait_new(struct target *target, bool *draining)
         *wait = (struct evidence_wait){.captures = captures,
                                        .target = target,
                                        .task = evidence_ref(target->evidence),
-                                       .references = 3};
+                                       .references = 2};
     pthread_mutex_lock(&captures->waits_mutex);
     *draining = captures->draining;
     if (wait != NULL && !*draining)
@@ -259,15 +261,14 @@ void capture_evidence_wait(struct target *target)
     /* wait_done comes on this thread, so not before this returns. */
     if (evidence_finish(wait->task, monotonic_of(target->result.to_ns),
                         target->result.map.offset_ns, on_done, wait) != SKEIN_OK) {
-        (void)wait_end(wait);
-        wait_unref(wait);
-        wait_unref(wait);
+        (void)wait_leave(wait);
+        wait_unref(wait, 2);
         target_end_now(target, "out of memory");
         return;
     }
     /* Without memory for a timer the sources' own deadline has to do. */
     if (loop_post(captures->settings.loop, timer_start, wait) != SKEIN_OK)
-        wait_unref(wait);
+        wait_unref(wait, 1);
 }
 
 void capture_evidence_drain(struct captures *captures)
@@ -277,7 +278,7 @@ void capture_evidence_drain(struct captures *captures)
     captures->draining = true;
     TAILQ_FOREACH(wait, &captures->waits, link) {
         if (worker_post(captures->settings.worker, wait_late, wait_ref(wait)) != SKEIN_OK)
-            wait_unref(wait);
+            wait_unref(wait, 1);
     }
     pthread_mutex_unlock(&captures->waits_mutex);
 }

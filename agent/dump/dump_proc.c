@@ -84,6 +84,16 @@ static void name_take(struct dump_thread *thread, const char *name, size_t n)
     thread->name[n] = '\0';
 }
 
+/* The number at *at, behind spaces; *at is then behind it. */
+static bool number_take(const char **at, int base, uint64_t *number)
+{
+    char *end;
+    *number = strtoull(*at, &end, base);
+    bool found = end != *at;
+    *at = end;
+    return found;
+}
+
 /* "TID (name) S ppid …": a name may hold brackets and spaces. Field 14 and 15 are CPU time. */
 static bool stat_take(struct dump_thread *thread, const char *text)
 {
@@ -93,8 +103,10 @@ static bool stat_take(struct dump_thread *thread, const char *text)
     name_take(thread, open + 1, (size_t)(close - open - 1));
     thread->state = close[2];
     uint64_t user, system, tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
-    if (sscanf(close + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64, &user,
-               &system) != 2)
+    const char *at = close + 3; /* behind field 3 */
+    for (int field = 4; field < 14; field++)
+        at += strcspn(at + 1, " ") + 1;
+    if (!number_take(&at, 10, &user) || !number_take(&at, 10, &system))
         return false;
     thread->cpu_ns = (user + system) * tick_ns;
     return true;
@@ -120,20 +132,15 @@ static bool switches_read(const struct dump *dump, uint32_t tid, struct dump_thr
 /* "running", "-1 sp pc", or "number six arguments sp pc". */
 static void call_take(struct dump_thread *thread, const char *text)
 {
-    uint64_t *a = thread->args, sp, pc;
-    int64_t call;
+    uint64_t call, sp, pc;
+    bool sound = number_take(&text, 10, &call); /* -1: the highest */
     thread->call = -1;
     thread->blocked = false;
-    if (sscanf(text, "%" SCNd64, &call) != 1)
+    for (int i = 0; i < 6 && sound && (int64_t)call >= 0; i++)
+        sound = number_take(&text, 16, &thread->args[i]);
+    if (!sound || !number_take(&text, 16, &sp) || !number_take(&text, 16, &pc))
         return;
-    if (call >= 0 && sscanf(text,
-                            "%*d %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
-                            " %" SCNx64 " %" SCNx64 " %" SCNx64,
-                            &a[0], &a[1], &a[2], &a[3], &a[4], &a[5], &sp, &pc) != 8)
-        return;
-    if (call < 0 && sscanf(text, "%*d %" SCNx64 " %" SCNx64, &sp, &pc) != 2)
-        return;
-    thread->call = call;
+    thread->call = (int64_t)call;
     thread->blocked = true;
     thread->registers[DUMP_SP] = sp;
     thread->registers[DUMP_PC] = pc;
@@ -183,12 +190,14 @@ bool dump_same(const struct dump *dump, const struct dump_thread *thread)
 #define CALL_LIST(X)                                                                               \
     X(read, 3)                                                                                     \
     X(write, 3)                                                                                    \
-    X(readv, 3) X(writev, 3) X(pread64, 4) X(pwrite64, 4) X(close, 1) X(ioctl, 3) X(fsync, 1)      \
-        X(fdatasync, 1) X(sync_file_range, 4) X(ftruncate, 2) X(flock, 2) X(fcntl, 3) X(openat, 4) \
-            X(fallocate, 4) X(ppoll, 4) X(pselect6, 6) X(epoll_pwait, 5) X(futex, 6)               \
-                X(nanosleep, 2) X(clock_nanosleep, 4) X(restart_syscall, 0) X(accept, 3)           \
-                    X(accept4, 4) X(connect, 3) X(recvfrom, 6) X(recvmsg, 3) X(recvmmsg, 5)        \
-                        X(sendto, 6) X(sendmsg, 3) X(sendmmsg, 4) X(wait4, 4) X(waitid, 5)         \
+    X(readv, 3)                                                                                    \
+    X(writev, 3)                                                                                   \
+    X(pread64, 4) X(pwrite64, 4) X(close, 1) X(ioctl, 3) X(fsync, 1) X(fdatasync, 1)               \
+        X(sync_file_range, 4) X(ftruncate, 2) X(flock, 2) X(fcntl, 3) X(openat, 4) X(fallocate, 4) \
+            X(ppoll, 4) X(pselect6, 6) X(epoll_pwait, 5) X(futex, 6) X(nanosleep, 2)               \
+                X(clock_nanosleep, 4) X(restart_syscall, 0) X(accept, 3) X(accept4, 4)             \
+                    X(connect, 3) X(recvfrom, 6) X(recvmsg, 3) X(recvmmsg, 5) X(sendto, 6)         \
+                        X(sendmsg, 3) X(sendmmsg, 4) X(wait4, 4) X(waitid, 5)                      \
                             X(rt_sigtimedwait, 4) X(rt_sigsuspend, 2) X(io_getevents, 5)           \
                                 X(io_uring_enter, 6) X(semtimedop, 4) X(semop, 3) X(msgrcv, 5)     \
                                     X(msgsnd, 4) X(mq_timedreceive, 5) X(mq_timedsend, 5)          \
@@ -200,8 +209,8 @@ bool dump_same(const struct dump *dump, const struct dump_thread *thread)
 #define CALL_LIST_X86(X)                                                                           \
     X(open, 3)                                                                                     \
     X(poll, 3)                                                                                     \
-    X(select, 5) X(epoll_wait, 4) X(pause, 0) X(vfork, 0) X(fork, 0) X(stat, 2) X(unlink, 1)       \
-        X(rename, 2)
+    X(select, 5)                                                                                   \
+    X(epoll_wait, 4) X(pause, 0) X(vfork, 0) X(fork, 0) X(stat, 2) X(unlink, 1) X(rename, 2)
 
 struct call_name {
     long number;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Stops the threads that run, all at once, and lets them go on: PTRACE_SEIZE, PTRACE_INTERRUPT, and
- * PTRACE_DETACH. A thread of its own does it and ends: the kernel then lets go what could not be let
- * go before, as it had not stopped in time (it fell asleep in the kernel, or gets no processor).
+ * PTRACE_DETACH. A thread of its own does it, and stays with those that did not stop in time (they
+ * fell asleep in the kernel, or get no processor): they stop when they next leave the kernel, and
+ * are let go at once. After a minute it ends, and the kernel lets go what is left.
  *
- *   seized ──interrupt──▶ asked ──wait──▶ stopped ──detach──▶ free
- *                           └──── in time it did not stop ────▲ end of our thread
+ *   seized ──interrupt──▶ asked ──in time──▶ stopped: registers, copy ──detach──▶ free
+ *                           └──────late────▶ stopped ───────────────────detach────▲
  *
  * - A thread that had entered a system call before it was interrupted, and would be told EINTR by
  *   us, makes the call again. Where a signal waits for it, the EINTR is that one's, and stays.
@@ -14,6 +15,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +28,10 @@
 #include "clock.h"
 #include "dump_int.h"
 
-#define CODE_64  0x33  /* the code segment of 64-bit programs */
-#define PAUSE_NS 20000 /* between two looks whether a thread has stopped */
+#define CODE_64       0x33 /* the code segment of 64-bit programs */
+#define LATE_NS       UINT64_C(60000000000)
+#define LATE_PAUSE_NS 500000
+#define PAUSE_NS      20000 /* between two looks whether a thread has stopped */
 
 #ifdef __x86_64__
 
@@ -102,7 +106,7 @@ static void stopped_take(const struct dump *dump, struct dump_thread *thread, in
 }
 
 /* Whether the thread is ours no more. */
-static bool stop_poll(const struct dump *dump, struct dump_thread *thread)
+static bool thread_poll(const struct dump *dump, struct dump_thread *thread)
 {
     int status;
     pid_t got = waitpid((pid_t)thread->tid, &status, __WALL | WNOHANG);
@@ -135,9 +139,42 @@ static bool is_wanted(const struct dump_thread *thread)
            (thread->fate == DUMP_STACK_NONE || thread->fate == DUMP_STACK_MOVED);
 }
 
-static void *threads_stop(void *context)
+/* Phase two: of those that were late nothing is taken, but their system call is made again. */
+static bool late_poll(pid_t tid)
 {
-    struct dump *dump = context;
+    int status;
+    struct user_regs_struct regs;
+    struct iovec all = {.iov_base = &regs, .iov_len = sizeof regs};
+    pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
+    if (got == 0 || (got < 0 && errno == EINTR))
+        return false;
+    if (got < 0 || !WIFSTOPPED(status))
+        return true;
+    if (is_interrupt(status) && ptrace(PTRACE_GETREGSET, tid, 1 /* NT_PRSTATUS */, &all) == 0 &&
+        all.iov_len == sizeof regs)
+        call_remake((uint32_t)tid, &regs);
+    (void)ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)signal_held(status));
+    return true;
+}
+
+static void pause_for(long ns)
+{
+    const struct timespec pause = {.tv_nsec = ns};
+    nanosleep(&pause, NULL);
+}
+
+struct stop_work {
+    struct dump *dump; /* until `told` */
+    sem_t told;
+    bool left; /* atomic: nobody waits for `told` any more, or we do not use it any more */
+    size_t late_count;
+    pid_t late[DUMP_STACKS_MAX];
+};
+
+/* Phase one. Those that are left are late. */
+static void threads_stop(struct stop_work *work)
+{
+    struct dump *dump = work->dump;
     size_t asked = 0, count = dump->count < DUMP_STACKS_MAX ? dump->count : DUMP_STACKS_MAX;
     struct dump_thread *waiting[DUMP_STACKS_MAX];
     uint64_t began_ns = clock_monotonic_ns(), until_ns = began_ns + DUMP_STOP_NS;
@@ -154,14 +191,45 @@ static void *threads_stop(void *context)
     while (asked > 0 && clock_monotonic_ns() < until_ns) {
         size_t left = 0;
         for (size_t i = 0; i < asked; i++)
-            if (!stop_poll(dump, waiting[i]))
+            if (!thread_poll(dump, waiting[i]))
                 waiting[left++] = waiting[i];
         asked = left;
-        const struct timespec pause = {.tv_nsec = PAUSE_NS};
         if (asked > 0)
-            nanosleep(&pause, NULL);
+            pause_for(PAUSE_NS);
     }
     dump->stop_ns = clock_monotonic_ns() - began_ns;
+    for (size_t i = 0; i < asked; i++)
+        work->late[work->late_count++] = (pid_t)waiting[i]->tid;
+}
+
+/* The last of both frees it. */
+static void work_leave(struct stop_work *work)
+{
+    if (!__atomic_exchange_n(&work->left, true, __ATOMIC_ACQ_REL))
+        return;
+    sem_destroy(&work->told);
+    free(work);
+}
+
+static void *work_run(void *context)
+{
+    struct stop_work *work = context;
+    threads_stop(work);
+    size_t late_count = work->late_count;
+    pid_t late[DUMP_STACKS_MAX];
+    memcpy(late, work->late, late_count * sizeof *late);
+    sem_post(&work->told); /* the dump is its owner's from here on */
+    work_leave(work);
+    uint64_t until_ns = clock_monotonic_ns() + LATE_NS;
+    while (late_count > 0 && clock_monotonic_ns() < until_ns) {
+        size_t left = 0;
+        for (size_t i = 0; i < late_count; i++)
+            if (!late_poll(late[i]))
+                late[left++] = late[i];
+        late_count = left;
+        if (late_count > 0)
+            pause_for(LATE_PAUSE_NS);
+    }
     return NULL;
 }
 
@@ -171,8 +239,20 @@ void dump_copy_running(struct dump *dump)
     pthread_t thread;
     for (size_t i = 0; i < dump->count && i < DUMP_STACKS_MAX; i++)
         wanted = wanted || is_wanted(&dump->threads[i]);
-    if (wanted && pthread_create(&thread, NULL, threads_stop, dump) == 0)
-        pthread_join(thread, NULL);
+    struct stop_work *work = wanted ? calloc(1, sizeof *work) : NULL;
+    if (work == NULL)
+        return;
+    work->dump = dump;
+    sem_init(&work->told, 0, 0);
+    if (pthread_create(&thread, NULL, work_run, work) != 0) {
+        sem_destroy(&work->told);
+        free(work);
+        return;
+    }
+    pthread_detach(thread);
+    while (sem_wait(&work->told) != 0)
+        continue; /* EINTR */
+    work_leave(work);
 }
 
 #else

@@ -5,6 +5,7 @@
  */
 #include "evidence_task.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,8 +172,8 @@ static void source_ask(struct evidence_task *task, size_t i, const struct eviden
         return;
     char why[EVIDENCE_WHY_BYTES];
     memcpy(why, note->why, sizeof why);
-    evidence_say(note, EVIDENCE_PARTIAL, "%llu events had no room%s%.100s",
-                 (unsigned long long)left_out, why[0] != '\0' ? "; " : "", why);
+    evidence_say(note, EVIDENCE_PARTIAL, "%" PRIu64 " events had no room%s%.100s", left_out,
+                 why[0] != '\0' ? "; " : "", why);
 }
 
 static void sources_ask(struct evidence_task *task, enum evidence_when when, uint64_t to_ns,

@@ -27,7 +27,7 @@ static void id_add(cJSON *to, const char *key, const uint8_t id[16])
 }
 
 /* Docs/evidence.md. Whether its partition is stored is told as of any other. */
-static void evidence_add(cJSON *json, const struct report_target *facts)
+static void target_evidence_add(cJSON *json, const struct report_target *facts)
 {
     if (facts->evidence_count == 0)
         return;
@@ -77,7 +77,7 @@ static cJSON *target_json(const struct capture *c, const struct capture_target *
         cJSON_AddNumberToObject(death, "signal", (double)t->facts.signal);
         cJSON_AddNumberToObject(death, "status", (double)t->facts.status);
     }
-    evidence_add(json, &t->facts);
+    target_evidence_add(json, &t->facts);
     json_add_time(json, "updated", t->updated_ns);
     cJSON *times = cJSON_AddObjectToObject(json, "times");
     for (int s = 0; s < TARGET_STATUS_COUNT; s++)

@@ -53,8 +53,8 @@ static cJSON *threads_shown(const char *id)
     char collector[64];
     char *file = whole_path(&w, "threads.json");
     snprintf(collector, sizeof collector, "http://127.0.0.1:%u", w.http);
-    const char *const argv[] = {SKEIN_PROGRAM, "threads", id, "-o", "json", "--collector",
-                                collector,     NULL};
+    const char *const argv[] = {SKEIN_PROGRAM, "threads",     id,        "-o",
+                                "json",        "--collector", collector, NULL};
     pid_t pid = spawn(argv, &(struct spawn_options){.out_file = file});
     ck_assert_int_eq(spawn_wait(pid, 0), 0);
     size_t n;

@@ -9,11 +9,11 @@
 #include "partition_reader.h"
 #include "support.h"
 
-static const struct partition_event_type instant = {.name = "test.instant",
-                                                    .klass = SKEIN_CLASS_INSTANT,
-                                                    .nargs = 2,
-                                                    .args = {{SKEIN_T_U64, "n", ""},
-                                                             {SKEIN_T_STR, "text", ""}}};
+static const struct partition_event_type instant = {
+    .name = "test.instant",
+    .klass = SKEIN_CLASS_INSTANT,
+    .nargs = 2,
+    .args = {{SKEIN_T_U64, "n", ""}, {SKEIN_T_STR, "text", ""}}};
 static const struct partition_event_type span = {.name = "test.span", .klass = SKEIN_CLASS_SPAN};
 
 static bool write_instant(struct evidence_out *out, uint32_t tid, uint64_t at_ns, uint64_t n,
@@ -55,7 +55,8 @@ START_TEST(events_come_in_order_whatever_the_order_of_their_writing)
     evidence_event_stack(out, evidence_stack(out, &stack)); /* of the one at 3000 */
     ck_assert_uint_eq(evidence_stack(out, &stack), evidence_stack(out, &stack));
     evidence_event(out, evidence_thread(out, 7, "t"), evidence_type(out, &span), 2500, 700, NULL);
-    evidence_mapping(out, &(struct partition_mapping){.start = 0x1000, .end = 0x2000, .path = "/x"});
+    evidence_mapping(out,
+                     &(struct partition_mapping){.start = 0x1000, .end = 0x2000, .path = "/x"});
     ck_assert_uint_eq(evidence_out_events(out), 6);
     struct partition_reader *reader = poured(out, &bytes);
     ck_assert(partition_reader_info(reader)->evidence);
