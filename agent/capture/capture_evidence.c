@@ -69,11 +69,13 @@ static bool is_of_a_stall(enum trigger_type trigger)
 void capture_evidence_begin(struct target *target, bool threads)
 {
     const struct captures_settings *settings = &target->captures->settings;
-    if (settings->evidence == NULL || target->trigger == TRIGGER_POLICY)
+    threads = threads || is_of_a_stall(target->trigger);
+    if (settings->evidence == NULL || target->trigger == TRIGGER_POLICY ||
+        !evidence_asks(settings->evidence, threads))
         return;
     const struct evidence_order order = {.process = target->process,
                                          .from_ns = monotonic_of(target->result.from_ns),
-                                         .threads = threads || is_of_a_stall(target->trigger),
+                                         .threads = threads,
                                          .threads_barred = settings->threads_barred != NULL &&
                                                            *settings->threads_barred,
                                          .epoch = settings->epoch,
@@ -192,14 +194,14 @@ static void wait_late(void *context)
 static bool on_done(void *context)
 {
     struct evidence_wait *wait = context;
-    return worker_post(wait->captures->settings.worker, wait_done, wait) == SKEIN_OK;
+    return worker_post_first(wait->captures->settings.worker, wait_done, wait) == SKEIN_OK;
 }
 
 static void timer_late(void *context)
 {
     struct evidence_wait *wait = context;
     wait->timer = NULL;
-    if (worker_post(wait->captures->settings.worker, wait_late, wait) != SKEIN_OK)
+    if (worker_post_first(wait->captures->settings.worker, wait_late, wait) != SKEIN_OK)
         wait_unref(wait, 1);
 }
 

@@ -111,6 +111,14 @@ int evidence_add(struct evidence *evidence, const struct evidence_source *source
     return SKEIN_OK;
 }
 
+bool evidence_asks(const struct evidence *evidence, bool threads)
+{
+    for (size_t i = 0; i < evidence->source_count; i++)
+        if (threads || evidence->sources[i].when == EVIDENCE_AT_END)
+            return true;
+    return false;
+}
+
 uint64_t evidence_deadline_ms(const struct evidence *evidence)
 {
     return evidence->settings.deadline_ms;

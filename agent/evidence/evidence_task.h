@@ -31,6 +31,8 @@ int evidence_new(const struct evidence_settings *settings, struct symbolizer *sy
 size_t evidence_free(struct evidence **evidence);
 /* SKEIN_OK; SKEIN_FULL: there are EVIDENCE_KINDS_MAX. */
 int evidence_add(struct evidence *evidence, const struct evidence_source *source);
+/* Whether there is a source to ask. */
+bool evidence_asks(const struct evidence *evidence, bool threads);
 uint64_t evidence_deadline_ms(const struct evidence *evidence);
 
 struct evidence_order {

@@ -20,16 +20,15 @@ static struct partition_value text_value(const char *text)
     return (struct partition_value){.str = {.text = text, .len = (uint32_t)strlen(text)}};
 }
 
-static const struct partition_event_type type_state = {
-    .name = "thread.state",
-    .klass = SKEIN_CLASS_INSTANT,
-    .nargs = 6,
-    .args = {{SKEIN_T_STR, "state", ""},
-             {SKEIN_T_STR, "wchan", ""},
-             {SKEIN_T_STR, "syscall", ""},
-             {SKEIN_T_U64, "cpu", "ns"},
-             {SKEIN_T_U64, "voluntary", ""},
-             {SKEIN_T_U64, "involuntary", ""}}};
+static const struct partition_event_type type_state = {.name = "thread.state",
+                                                       .klass = SKEIN_CLASS_INSTANT,
+                                                       .nargs = 6,
+                                                       .args = {{SKEIN_T_STR, "state", ""},
+                                                                {SKEIN_T_STR, "wchan", ""},
+                                                                {SKEIN_T_STR, "syscall", ""},
+                                                                {SKEIN_T_U64, "cpu", "ns"},
+                                                                {SKEIN_T_U64, "voluntary", ""},
+                                                                {SKEIN_T_U64, "involuntary", ""}}};
 static const struct partition_event_type type_wait = {
     .name = "thread.wait",
     .klass = SKEIN_CLASS_INSTANT,
@@ -39,9 +38,12 @@ static const struct partition_event_type type_wait = {
 static void thread_put(struct partition_writer *w, const struct hand_thread *thread)
 {
     const struct partition_thread who = {.tid = thread->tid, .name = "worker"};
-    const struct partition_value state[] = {text_value(thread->state), text_value("futex_wait"),
-                                            text_value("futex(0x10)"), {.u64 = 7},
-                                            {.u64 = 8},                {.u64 = 9}};
+    const struct partition_value state[] = {text_value(thread->state),
+                                            text_value("futex_wait"),
+                                            text_value("futex(0x10)"),
+                                            {.u64 = 7},
+                                            {.u64 = 8},
+                                            {.u64 = 9}};
     partition_writer_batch(w, (uint32_t)partition_writer_thread(w, &who), 0, 0, false);
     partition_writer_event(w, (uint32_t)partition_writer_type(w, &type_state), 1500, 0, state);
     partition_writer_event_stack(w, thread->stack);
@@ -57,17 +59,16 @@ static void partition_put(const struct hand_thread *threads, size_t count, bool 
 {
     const uint64_t pcs[2][2] = {{0x1004, 0x2005}, {0x1104, 0x2005}};
     const struct partition_line lines[] = {{"inner", "a.c", 3}, {"outer", "a.c", 9}};
-    const struct partition_info info = {
-        .key = {.process = {{1}}, .epoch = 1, .sequence = sequence},
-        .pid = 42,
-        .clock = PARTITION_CLOCK_MONOTONIC,
-        .begin = {1000, 1000, 1000, 1000},
-        .end = {2000, 2000, 2000, 2000},
-        .host = "h",
-        .service = "s",
-        .labels = "",
-        .exe = "",
-        .evidence = evidence};
+    const struct partition_info info = {.key = {.process = {{1}}, .epoch = 1, .sequence = sequence},
+                                        .pid = 42,
+                                        .clock = PARTITION_CLOCK_MONOTONIC,
+                                        .begin = {1000, 1000, 1000, 1000},
+                                        .end = {2000, 2000, 2000, 2000},
+                                        .host = "h",
+                                        .service = "s",
+                                        .labels = "",
+                                        .exe = "",
+                                        .evidence = evidence};
     struct partition_writer *w;
     struct partition_footer footer;
     ck_assert_int_eq(partition_writer_new(&info, &w), SKEIN_OK);
@@ -114,9 +115,11 @@ static const struct thread_dump_view *dump_of(struct thread_list *list,
 
 START_TEST(equal_stacks_are_one_group_and_waiters_come_first)
 {
-    static const struct hand_thread threads[] = {
-        {10, "sleeping", 1, 0}, {11, "sleeping", 1, 0}, {12, "running", 2, 0},
-        {13, "sleeping", 0, 12}, {14, "sleeping", 1, 0}};
+    static const struct hand_thread threads[] = {{10, "sleeping", 1, 0},
+                                                 {11, "sleeping", 1, 0},
+                                                 {12, "running", 2, 0},
+                                                 {13, "sleeping", 0, 12},
+                                                 {14, "sleeping", 1, 0}};
     struct thread_list *list;
     ck_assert_int_eq(thread_list_new(&list), SKEIN_OK);
     const struct thread_dump_view *dump = dump_of(list, threads, 5);
