@@ -9,6 +9,8 @@
 
 #include "array.h"
 
+#define THREADS_MAX 8192 /* of a dump; agents look at half as many */
+
 struct dump_memory {
     size_t thread_cap, group_cap, circle_cap;
     struct partition_key key;
@@ -114,18 +116,14 @@ static struct thread_dump_view *dump_of(struct thread_list *list, const struct p
     return dump;
 }
 
-static struct thread_item *thread_of(struct thread_dump_view *dump, uint32_t tid)
-{
-    for (size_t i = 0; i < dump->thread_count; i++)
-        if (dump->threads[i].tid == tid)
-            return &dump->threads[i];
-    return NULL;
-}
-
 static void state_take(struct thread_list *list, struct thread_dump_view *dump,
                        const struct trace_event *event)
 {
     size_t *cap = &list->memory[dump - list->dumps].thread_cap;
+    if (dump->thread_count == THREADS_MAX) {
+        dump->left_out++;
+        return;
+    }
     if (!array_grow(dump->threads, dump->thread_count + 1, cap)) {
         list->status = SKEIN_NO_MEMORY;
         return;
@@ -144,12 +142,13 @@ static void state_take(struct thread_list *list, struct thread_dump_view *dump,
         .stack = event->stack};
 }
 
-/* Comes behind the thread's state. */
+/* Comes right behind the thread's state. */
 static void wait_take(struct thread_list *list, struct thread_dump_view *dump,
                       const struct trace_event *event)
 {
-    struct thread_item *thread = thread_of(dump, event->thread->tid);
-    if (thread == NULL)
+    size_t count = dump->thread_count;
+    struct thread_item *thread = count > 0 ? &dump->threads[count - 1] : NULL;
+    if (thread == NULL || thread->tid != event->thread->tid)
         return;
     thread->waits_for = value_text(list, event, 0);
     thread->object = value_number(event, 1);
@@ -224,15 +223,17 @@ int thread_list_add(struct thread_list *list, struct partition_reader *reader,
     if (dump == NULL)
         return list->status;
     if (strcmp(event->type->name, "thread.state") == 0) {
+        size_t before = dump->thread_count;
         state_take(list, dump, event);
-        group_take(list, reader, dump, event->stack);
+        if (dump->thread_count > before)
+            group_take(list, reader, dump, event->stack);
     } else if (strcmp(event->type->name, "thread.wait") == 0) {
         wait_take(list, dump, event);
     } else if (strcmp(event->type->name, "thread.dump") == 0) {
         dump->at_ns = event->time_ns;
         dump->stopped = value_number(event, 2);
         dump->stop_ns = value_number(event, 3);
-        dump->left_out = value_number(event, 4);
+        dump->left_out += value_number(event, 4);
     }
     return list->status;
 }
@@ -312,19 +313,43 @@ static int groups_sort(struct thread_dump_view *dump)
 
 /* ---- deadlocks ---- */
 
-static int circle_add(struct thread_list *list, struct thread_dump_view *dump, uint32_t from)
+/* Who waits for whom, by tid. */
+struct wait_edge {
+    uint32_t tid, holder;
+};
+
+static int edge_compare(const void *a, const void *b)
 {
-    size_t *cap = &list->memory[dump - list->dumps].circle_cap, count = 0;
+    const struct wait_edge *x = a, *y = b;
+    if (x->tid != y->tid)
+        return x->tid < y->tid ? -1 : 1;
+    return x->holder < y->holder ? -1 : x->holder > y->holder;
+}
+
+/* 0: it waits for none, or is none. */
+static uint32_t holder_of(const struct wait_edge *edges, size_t count, uint32_t tid)
+{
+    size_t at;
+    array_find(at, 0, count, edges[at].tid < tid);
+    return at < count && edges[at].tid == tid ? edges[at].holder : 0;
+}
+
+/* The circle that `from` is in. */
+static int circle_add(struct thread_list *list, struct thread_dump_view *dump,
+                      const struct wait_edge *edges, uint32_t from)
+{
+    size_t *cap = &list->memory[dump - list->dumps].circle_cap, count = 0, n = dump->thread_count;
     uint32_t tid = from;
-    do
-        tid = thread_of(dump, tid)->holder;
-    while (++count < dump->thread_count && tid != from);
+    do {
+        tid = holder_of(edges, n, tid);
+        count++;
+    } while (tid != from);
     uint32_t *tids = calloc(count, sizeof *tids);
     if (tids == NULL || !array_grow(dump->circles, dump->circle_count + 1, cap)) {
         free(tids);
         return SKEIN_NO_MEMORY;
     }
-    for (size_t i = 0; i < count; i++, tid = thread_of(dump, tid)->holder)
+    for (size_t i = 0; i < count; i++, tid = holder_of(edges, n, tid))
         tids[i] = tid;
     dump->circles[dump->circle_count++] = (struct thread_circle){tids, count};
     return SKEIN_OK;
@@ -334,17 +359,24 @@ static int circle_add(struct thread_list *list, struct thread_dump_view *dump, u
  * of the lowest number. */
 static int circles_find(struct thread_list *list, struct thread_dump_view *dump)
 {
-    for (size_t i = 0; i < dump->thread_count; i++) {
-        uint32_t from = dump->threads[i].tid;
-        const struct thread_item *at = &dump->threads[i];
-        size_t steps = 0;
-        do
-            at = at->holder != 0 ? thread_of(dump, at->holder) : NULL;
-        while (at != NULL && at->tid > from && ++steps < dump->thread_count);
-        if (at != NULL && at->tid == from && circle_add(list, dump, from) != SKEIN_OK)
-            return SKEIN_NO_MEMORY;
+    size_t n = dump->thread_count;
+    struct wait_edge *edges = calloc(n + 1, sizeof *edges);
+    if (edges == NULL)
+        return SKEIN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        edges[i] = (struct wait_edge){dump->threads[i].tid, dump->threads[i].holder};
+    qsort(edges, n, sizeof *edges, edge_compare);
+    int status = SKEIN_OK;
+    for (size_t i = 0; i < n && status == SKEIN_OK; i++) {
+        uint32_t from = edges[i].tid, at = holder_of(edges, n, from);
+        bool again = i > 0 && edges[i - 1].tid == from;
+        for (size_t steps = 0; at > from && steps < n; steps++)
+            at = holder_of(edges, n, at);
+        if (!again && from != 0 && at == from)
+            status = circle_add(list, dump, edges, from);
     }
-    return SKEIN_OK;
+    free(edges);
+    return status;
 }
 
 int thread_list_end(struct thread_list *list, const struct thread_dump_view **dumps, size_t *count)

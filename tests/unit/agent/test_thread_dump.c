@@ -112,7 +112,7 @@ static bool sleeps_in(void *context)
     if (fd >= 0)
         close(fd);
     text[n < 0 ? 0 : n] = '\0';
-    return strncmp(text, "running", 7) != 0 && n > 0 && atol(text) == call->number;
+    return strncmp(text, "running", 7) != 0 && n > 0 && strtol(text, NULL, 10) == call->number;
 }
 
 /* ---- system calls ---- */
