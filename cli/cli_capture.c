@@ -95,6 +95,35 @@ static void summary_put(struct buf *out, const cJSON *capture, bool all_gaps)
     field_put(out, "verdict", json_text_at(capture, "verdict.text"));
 }
 
+/* "evidence   redis (pid 7): threads taken, 30 threads; samples refused, …": a line for each target.
+ */
+static void evidence_put(struct buf *out, const cJSON *capture)
+{
+    const cJSON *target, *evidence;
+    cJSON_ArrayForEach(target, json_at(capture, "targets")) {
+        const char *before = "";
+        if (json_at(target, "evidence") == NULL)
+            continue;
+        buf_printf(out, "%-10s ", "evidence");
+        text_put_safe(out, json_text_at(target, "service"),
+                      strlen(json_text_at(target, "service")));
+        buf_printf(out, " (pid %" PRIu64 "): ", json_u64_at(target, "pid"));
+        cJSON_ArrayForEach(evidence, json_at(target, "evidence")) {
+            const char *kind = json_text_at(evidence, "kind");
+            const char *state = json_text_at(evidence, "state");
+            const char *reason = json_text_at(evidence, "reason");
+            buf_printf(out, "%s", before);
+            text_put_safe(out, kind, strlen(kind));
+            buf_printf(out, " ");
+            text_put_safe(out, state, strlen(state));
+            buf_printf(out, "%s", reason[0] != '\0' ? ", " : "");
+            text_put_safe(out, reason, strlen(reason));
+            before = "; ";
+        }
+        buf_printf(out, "\n");
+    }
+}
+
 int capture_show(const cJSON *capture, bool all_gaps)
 {
     static const struct table_column columns[] = {{"SERVICE", "service", TABLE_TEXT},
@@ -108,6 +137,7 @@ int capture_show(const cJSON *capture, bool all_gaps)
                                                   {NULL, NULL, TABLE_TEXT}};
     struct buf out = {0};
     summary_put(&out, capture, all_gaps);
+    evidence_put(&out, capture);
     const cJSON *targets = json_at(capture, "targets");
     if (cJSON_IsArray(targets) && targets->child != NULL)
         buf_printf(&out, "\n");

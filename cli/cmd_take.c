@@ -21,7 +21,7 @@ struct options {
     const char *selector, *reason;
     struct cli_number pre, post, at, from, to, length, deadline, ttl, min_targets, max_targets;
     struct cli_result result;
-    bool no_wait, pin;
+    bool no_wait, pin, threads;
 };
 
 /* What all kinds take. */
@@ -38,6 +38,8 @@ struct options {
                    "delete it that long after its end: 7d"),                                       \
         CLI_OPTION(CLI_FLAG, 0, "pin", NULL, struct options, pin,                                  \
                    "keep it, whatever its ttl and the quotas"),                                    \
+        CLI_OPTION(CLI_FLAG, 0, "threads", NULL, struct options, threads,                          \
+                   "dump all threads of each process as it begins (skein threads shows them)"),    \
         CLI_OUTPUT_FILE(struct options, "download the trace to FILE"),                             \
         CLI_OPTION(CLI_FLAG, 0, "no-wait", NULL, struct options, no_wait,                          \
                    "print the capture's id and return at once"),                                   \
@@ -106,6 +108,8 @@ static cJSON *body_new(const struct options *o, const char *kind)
         json_add_u64(body, "ttl_ms", o->ttl.value / NS_PER_MS);
     if (o->pin)
         cJSON_AddBoolToObject(body, "pin", true);
+    if (o->threads)
+        cJSON_AddBoolToObject(body, "threads", true);
     return body;
 }
 

@@ -35,6 +35,7 @@ struct command {
     uint64_t stream_ms;       /* 0: a window, else how often its past is cut and uploaded */
     uint64_t upload_after_ms; /* the next upload waits so long, where nothing is under way */
     bool unshared;            /* no partitions of earlier captures are listed (P-9) */
+    bool threads;             /* the threads of each process are dumped, too */
     struct process_uid *processes;
     size_t process_count;
     /* rules and policies */

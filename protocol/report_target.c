@@ -55,6 +55,29 @@ static void ledger_add(cJSON *root, const struct report_target *report)
         json_add_u64(lost, report->losses[i].reason, report->losses[i].events);
 }
 
+static void evidence_list_add(cJSON *root, const struct report_target *report)
+{
+    if (report->evidence_count == 0)
+        return;
+    cJSON *list = cJSON_AddArrayToObject(root, "evidence");
+    for (size_t i = 0; i < report->evidence_count; i++) {
+        const struct report_evidence *evidence = &report->evidence[i];
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddStringToObject(item, "kind", evidence->kind);
+        cJSON_AddStringToObject(item, "state", evidence->state);
+        if (evidence->reason[0] != '\0')
+            cJSON_AddStringToObject(item, "reason", evidence->reason);
+        json_add_u64(item, "events", evidence->events);
+        json_add_u64(item, "took_us", evidence->took_us);
+        cJSON_AddItemToArray(list, item);
+    }
+    if (!report->has_evidence_at)
+        return;
+    cJSON *at = cJSON_AddObjectToObject(root, "evidence_at");
+    json_add_u64(at, "epoch", report->evidence_epoch);
+    json_add_u64(at, "sequence", report->evidence_sequence);
+}
+
 void report_target_put(const struct report_target *report, struct buf *out)
 {
     cJSON *root = report_begin(report->agent, "target");
@@ -70,6 +93,7 @@ void report_target_put(const struct report_target *report, struct buf *out)
     report_add_clock(root, &report->clock);
     lists_add(root, report);
     ledger_add(root, report);
+    evidence_list_add(root, report);
     if (report->has_death) {
         cJSON *death = cJSON_AddObjectToObject(root, "death");
         cJSON_AddNumberToObject(death, "signal", (double)report->signal);
@@ -141,6 +165,34 @@ static void ledger_get(struct json_reader *r, const cJSON *json, struct report_t
     }
 }
 
+static void evidence_get(struct json_reader *r, const cJSON *json, struct report_target *out)
+{
+    const cJSON *item, *array = json_array(r, json, "", "evidence", JSON_OPTIONAL);
+    if (cJSON_GetArraySize(array) > REPORT_EVIDENCE_MAX) {
+        body_fail(r, "", "evidence", "too many kinds");
+        return;
+    }
+    out->evidence = body_array(r, array, sizeof *out->evidence, &out->evidence_count);
+    size_t i = 0;
+    cJSON_ArrayForEach(item, array) {
+        if (r->error[0] != '\0')
+            return;
+        out->evidence[i++] = (struct report_evidence){
+            json_str(r, item, "evidence[]", "kind", JSON_REQUIRED, "", 31),
+            json_str(r, item, "evidence[]", "state", JSON_REQUIRED, "", 15),
+            json_str(r, item, "evidence[]", "reason", JSON_OPTIONAL, "", 159),
+            body_number(r, item, "evidence[]", "events"),
+            body_number(r, item, "evidence[]", "took_us")};
+    }
+    const cJSON *at = json_object(r, json, "", "evidence_at", JSON_OPTIONAL);
+    if (at == NULL)
+        return;
+    out->has_evidence_at = true;
+    out->evidence_epoch = json_u64(r, at, "evidence_at", "epoch", JSON_REQUIRED, 0, 0, UINT64_MAX);
+    out->evidence_sequence =
+        json_u64(r, at, "evidence_at", "sequence", JSON_REQUIRED, 0, 0, UINT64_MAX);
+}
+
 static void state_get(struct json_reader *r, const cJSON *json, struct report_target *out)
 {
     const char *state = json_str(r, json, "", "state", JSON_REQUIRED, "", 15);
@@ -184,6 +236,7 @@ int report_target_get(const cJSON *json, struct report_target *out, char *error,
     window_get(&r, json, out);
     lists_get(&r, json, out);
     ledger_get(&r, json, out);
+    evidence_get(&r, json, out);
     if (capture_id_is_zero(&out->capture))
         body_fail(&r, "", "capture", "must not be zero");
     int status = body_status(&r, error, error_bytes);
@@ -197,6 +250,7 @@ void report_target_fini(struct report_target *report)
     free(report->partitions);
     free(report->losses);
     free(report->gaps);
+    free(report->evidence);
     *report = (struct report_target){.partitions = NULL};
 }
 

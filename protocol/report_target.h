@@ -30,6 +30,15 @@ struct report_gap {
     const char *reason; /* as above */
 };
 
+/* What became of one kind of evidence (docs/evidence.md). */
+#define REPORT_EVIDENCE_MAX 16
+struct report_evidence {
+    const char *kind;   /* threads, samples, …, or a newer agent's */
+    const char *state;  /* taken, partial, refused, none */
+    const char *reason; /* "" where there is none; 159 bytes at most */
+    uint64_t events, took_us;
+};
+
 struct report_target {
     uint64_t agent;
     struct capture_id capture;
@@ -46,6 +55,10 @@ struct report_target {
     struct report_loss *losses;
     struct report_gap *gaps;
     size_t partition_count, loss_count, gap_count;
+    struct report_evidence *evidence;
+    size_t evidence_count;
+    bool has_evidence_at; /* the partition of the evidence, one of those listed */
+    uint64_t evidence_epoch, evidence_sequence;
     uint64_t listed, listed_events; /* by all ranges; report_target_get's sums */
 };
 void report_target_put(const struct report_target *report, struct buf *out);

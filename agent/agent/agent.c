@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "durable.h"
 #include "http_client.h"
+#include "thread_dump.h"
 
 #define REFRESH_MS     10000 /* the list's counters, for listings */
 #define LOOK_MS        100   /* how exactly it is known when one that did not come back has ended */
@@ -101,6 +102,20 @@ static int symbolizer_start(struct agent *agent)
     return SKEIN_OK;
 }
 
+/* The sources of evidence, lowest first: what is asked for first is there first. */
+static int evidence_start(struct agent *agent)
+{
+    const struct agent_config *config = agent->config;
+    if (!config->evidence_taken)
+        return SKEIN_OK;
+    const struct evidence_settings settings = {.deadline_ms = config->evidence_deadline_ms,
+                                               .out_bytes_max = (size_t)config->evidence_bytes};
+    int status = evidence_new(&settings, agent->symbolizer, &agent->evidence);
+    if (status == SKEIN_OK)
+        status = evidence_add(agent->evidence, &thread_dump_source);
+    return status;
+}
+
 static int captures_start(struct agent *agent)
 {
     struct captures_settings settings = {.loop = agent->loop,
@@ -108,6 +123,8 @@ static int captures_start(struct agent *agent)
                                          .spool = agent->spool,
                                          .uplink = agent->uplink,
                                          .host_page = agent->host_page,
+                                         .evidence = agent->evidence,
+                                         .threads_barred = &agent->config->evidence_no_threads,
                                          .host = agent->host,
                                          .agent = agent->state.agent,
                                          .epoch = agent->state.epoch,
@@ -197,6 +214,8 @@ static int parts_start(struct agent *agent, char *error, size_t error_bytes)
         status = uplink_make(agent, error, error_bytes);
     if (status == SKEIN_OK)
         status = symbolizer_start(agent);
+    if (status == SKEIN_OK)
+        status = evidence_start(agent);
     if (status == SKEIN_OK)
         status = captures_start(agent);
     if (status == SKEIN_OK)
@@ -350,6 +369,8 @@ size_t agent_free(struct agent **agent_p)
     agent_rules_free(&agent->rules);
     agent_policies_free(&agent->policies);
     size_t hanging = checks_free(&agent->checks, CHECKS_WAIT_MS);
+    size_t sources_hang = evidence_free(&agent->evidence); /* before the worker: it posts there */
+    hanging += sources_hang;
     worker_free(&agent->worker);
     roster_file_free(&agent->roster_file);
     roster_free(&agent->roster);
@@ -358,7 +379,8 @@ size_t agent_free(struct agent **agent_p)
     if (agent->loop != NULL)
         posts_flush(agent);
     captures_free(&agent->captures);
-    (void)symbolizer_free(&agent->symbolizer);
+    if (sources_hang == 0) /* else they may be asking */
+        (void)symbolizer_free(&agent->symbolizer);
     spool_close(&agent->spool);
     if (agent->host_page != NULL)
         host_page_free(&agent->host_page);

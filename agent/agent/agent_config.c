@@ -116,6 +116,16 @@ const struct config_param agent_params[] = {
              "skein_snapshot: time after the call"),
     LIVE_U64(snapshot_cooldown_ms, "snapshot.cooldown_ms", 10000, 0, DAY,
              "skein_snapshot: pause of a process between two"),
+    CONFIG_BOOL(S, evidence_taken, "evidence.enabled", true,
+                "take what explains a capture beside the ring: thread dumps, samples, vitals"),
+    LIVE_BOOL(evidence_no_threads, "evidence.no_threads", false,
+              "never dump the threads of a process; else it is done when a health, heartbeat or "
+              "latency rule fires, or a request asks for it"),
+    CONFIG_U64(S, evidence_deadline_ms, "evidence.deadline_ms", 2000, 100, 60000,
+               "how long a capture's report waits for its evidence"),
+    CONFIG_U64(S, evidence_bytes, "evidence.max_bytes", 8 << 20, 64 << 10, 16 << 20,
+               "memory of the evidence of a process in a capture; what is beyond is left out and "
+               "counted"),
     LIVE_BOOL(crash_capture, "crash.capture", true, "capture processes that crash"),
     LIVE_BOOL(crash_exit, "crash.exit", true,
               "also those that end by themselves with another exit status than 0"),

@@ -25,6 +25,8 @@ struct agent_config {
     bool symbols_enabled;
     uint64_t symbols_budget_ms, symbols_memory_bytes, symbols_names_bytes;
     uint64_t snapshot_pre_ms, snapshot_post_ms, snapshot_cooldown_ms;
+    bool evidence_taken, evidence_no_threads;
+    uint64_t evidence_deadline_ms, evidence_bytes;
     bool crash_capture, crash_exit;
     uint64_t crash_pre_ms, crash_cooldown_ms;
     char *privacy;

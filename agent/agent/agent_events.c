@@ -366,6 +366,7 @@ static void command_capture(struct agent *agent, const struct agent_command *com
                                   .post_ms = command->says.post_ms,
                                   .stream_ms = command->says.stream_ms,
                                   .unshared = command->says.unshared,
+                                  .threads = command->says.threads,
                                   .map = command->map};
     if (command->says.deadline_ns != 0)
         order.deadline_ns = line_time(command, command->says.deadline_ns);

@@ -46,6 +46,7 @@ struct agent {
     struct roster_file *roster_file; /* those that are, for the next run */
     struct agent_log lines;
     struct symbolizer *symbolizer; /* NULL: none is wanted, or its program is absent */
+    struct evidence *evidence;     /* NULL: none is taken */
     struct captures *captures;
     struct checks *checks;
     struct agent_rules *rules;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "agent_clock.h"
-#include "capture_job.h"
+#include "capture_evidence.h"
 #include "clock.h"
 #include "log.h"
 #include "proc_info.h"
@@ -49,8 +49,11 @@ int captures_new(const struct captures_settings *settings, struct captures **out
         return SKEIN_NO_MEMORY;
     captures->settings = *settings;
     TAILQ_INIT(&captures->targets);
+    TAILQ_INIT(&captures->waits);
+    pthread_mutex_init(&captures->waits_mutex, NULL);
     int status = journal_remember(captures);
     if (status != SKEIN_OK) {
+        pthread_mutex_destroy(&captures->waits_mutex);
         free(captures);
         return status;
     }
@@ -60,6 +63,7 @@ int captures_new(const struct captures_settings *settings, struct captures **out
 
 static void target_free(struct target *target)
 {
+    capture_evidence_leave(target);
     cut_chain_leave(&target->member); /* where the worker has ended before the capture */
     if (target->process != NULL)
         process_unref(&target->process);
@@ -297,6 +301,7 @@ int captures_begin(struct captures *captures, const struct capture_order *order,
     log_info("capture", "begun", "capture", capture, "trigger", trigger_text(order->trigger),
              "service", process->service, "pid", log_fmt("%u", process->pid), "reason",
              target->reason, NULL);
+    capture_evidence_begin(target, order->threads);
     uint64_t now_ns = agent_clock_ns();
     if (order->at_ns > now_ns && process_state(process) == PROCESS_LIVE)
         target->timer = loop_timer_add(
@@ -396,7 +401,7 @@ size_t captures_running(const struct captures *captures)
 void captures_drain(struct captures *captures)
 {
     struct target *target;
-    captures->draining = true;
+    capture_evidence_drain(captures);
     TAILQ_FOREACH(target, &captures->targets, link)
         target_finish(target);
 }
@@ -416,5 +421,6 @@ void captures_free(struct captures **captures_p)
             loop_timer_cancel(captures->settings.loop, &target->follow_timer);
         target_free(target);
     }
+    pthread_mutex_destroy(&captures->waits_mutex);
     free(captures);
 }

@@ -20,6 +20,8 @@
  *
  * The worker cuts one partition of each target in turn, so that a large one holds nobody up.
  *
+ * Behind its last cut a target waits for its evidence, if any is taken, until a deadline.
+ *
  * A final report is in the spool's journal before it is sent, and before the target's partitions
  * are released for upload.
  */
@@ -27,6 +29,7 @@
 #define AGENT_CAPTURE_H
 
 #include "cutter.h"
+#include "evidence_task.h"
 #include "loop.h"
 #include "process.h"
 #include "spool.h"
@@ -42,7 +45,9 @@ struct captures_settings {
     struct spool *spool;
     struct uplink *uplink;
     struct host_page_owner *host_page;
-    const char *host; /* all of these must outlive the captures */
+    struct evidence *evidence;  /* NULL: none is taken */
+    const bool *threads_barred; /* no thread dumps; NULL: they may be. Loop thread */
+    const char *host;           /* all of these must outlive the captures */
     uint64_t agent, epoch;
     uint64_t partition_bytes; /* ring bytes that close a partition; 0: the cutter's default */
     uint32_t max_targets;     /* under way at once; beyond, a target fails with the reason "busy" */
@@ -67,6 +72,7 @@ struct capture_order {
     uint64_t stream_ms;    /* 0: a window */
     uint64_t deadline_ns;  /* of a stream, 0: none but the window's end */
     bool unshared;         /* shares no partitions of earlier captures */
+    bool threads;          /* all threads are dumped, too, as always for health and latency */
     struct clock_map map;  /* that its times were placed by; not known: the newest is taken */
     struct process **with; /* others that the same firing captures, each by a call of its own */
     size_t with_count;

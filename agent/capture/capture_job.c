@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture_job.h"
+#include "capture_evidence.h"
 #include "json.h"
 #include "log.h"
 #include "partition.h"
@@ -393,9 +393,18 @@ static void journal_shared(struct cut_member *member)
         progress_announce(target);
 }
 
-static void job_finish(struct target *target, const struct capture_job *job)
+void capture_target_end(struct target *target)
 {
     const struct captures_settings *settings = &target->captures->settings;
+    spool_losses_take(target); /* while it waited, too */
+    state_settle(target);
+    capture_finish(settings->spool, settings->uplink, settings->agent, &target->result);
+    if (loop_post(settings->loop, capture_done, target) != SKEIN_OK)
+        log_error("capture", "out of memory: a finished target stays in the table", NULL);
+}
+
+static void job_finish(struct target *target, const struct capture_job *job)
+{
     target->result.death.signal = job->death.signal;
     target->result.death.status = job->death.status;
     target->result.death.known = job->death.known;
@@ -412,10 +421,7 @@ static void job_finish(struct target *target, const struct capture_job *job)
         gap_add(target, last_ns, job->lacks_to_ns, loss_text(job->lacks_reason));
     if (is_full(target) && target->result.to_ns < target->end_ns)
         gap_add(target, target->result.to_ns, target->end_ns, loss_text(LOSS_REPORT_FULL));
-    state_settle(target);
-    capture_finish(settings->spool, settings->uplink, settings->agent, &target->result);
-    if (loop_post(settings->loop, capture_done, target) != SKEIN_OK)
-        log_error("capture", "out of memory: a finished target stays in the table", NULL);
+    capture_evidence_wait(target);
 }
 
 static void run_add(void *context, const struct process_loss_run *run)

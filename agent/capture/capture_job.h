@@ -5,6 +5,7 @@
 #ifndef CAPTURE_JOB_H
 #define CAPTURE_JOB_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <sys/queue.h>
 
@@ -25,7 +26,8 @@
  *   TURN     the rest of `turn` is in the worker's queue   waiting: NULL
  *   WAITING  as TURN, and the last job waits for it        waiting->last
  *
- * job_end of the last job: finish, after which the target is the loop's (capture_done).
+ * job_end of the last job: finish, a wait for evidence (capture_evidence.h) and capture_target_end,
+ * after which the target is the loop's (capture_done).
  */
 
 /* One process in one capture. Fields are constant after captures_begin, but for those under the
@@ -40,8 +42,9 @@ struct target {
     struct process_uid *with; /* others of the same firing */
     size_t with_count;
     uint64_t at_ns, pre_ms, post_ms, end_ns;
-    uint64_t stream_ms; /* 0: a window */
-    bool unshared;      /* shares nothing that was cut before it */
+    uint64_t stream_ms;             /* 0: a window */
+    bool unshared;                  /* shares nothing that was cut before it */
+    struct evidence_task *evidence; /* NULL: none is taken */
     /* loop thread */
     struct loop_timer *timer, *follow_timer;
     struct process_cursors cut_at; /* when the last cut was posted */
@@ -63,10 +66,10 @@ struct target {
 };
 TAILQ_HEAD(target_list, target);
 
-/* Ranges of a report: those of earlier cuts by others, and 128 for its own cuts, whose row of
- * sequences is broken where captures of other chains cut. With the gaps they fill most of
- * SPOOL_REPORT_MAX. */
-#define CAPTURE_RANGES_MAX (CUT_CHAIN_ENTRIES_MAX + 128)
+/* Ranges of a report: those of earlier cuts by others, and 104 for its own cuts, whose row of
+ * sequences is broken where captures of other chains cut. With the gaps and the evidence, whose
+ * partition may be one more, they fill most of SPOOL_REPORT_MAX. */
+#define CAPTURE_RANGES_MAX (CUT_CHAIN_ENTRIES_MAX + 104)
 
 /* What was captured lately, so that a repeated command begins nothing (P-7). */
 #define CAPTURES_REMEMBERED 1024
@@ -79,7 +82,9 @@ struct captures {
     struct captures_settings settings; /* constant */
     struct target_list targets;
     size_t running;
-    bool draining; /* the agent ends */
+    pthread_mutex_t waits_mutex;
+    TAILQ_HEAD(, evidence_wait) waits; /* targets that wait for their evidence */
+    bool draining; /* the agent ends; written by the loop with the mutex, read there without */
     struct done_target done[CAPTURES_REMEMBERED];
     size_t done_count;
 };
@@ -103,6 +108,11 @@ struct capture_job {
 
 void capture_job_run(void *job); /* worker_fn; frees the job; the last one posts capture_done */
 void capture_done(void *target); /* loop_fn */
+/* Worker: makes the final report; the target is the loop's then. */
+void capture_target_end(struct target *target);
+
+/* What a report says of evidence before it is taken. */
+#define TARGET_EVIDENCE_YET "not taken yet"
 
 /* Gives a target without a clock map the newest; until the collector is known there is none. The
  * target keeps it, to report the window that was asked for even if a clock is set meanwhile. */

@@ -114,6 +114,16 @@ static int reports_take(struct spool *spool, struct leftovers *left)
     return status == SKEIN_NOT_FOUND ? left->status : status;
 }
 
+/* What the earlier run had still to ask for. */
+static void evidence_end(struct target_result *result)
+{
+    for (size_t i = 0; i < result->evidence_count; i++) {
+        struct target_evidence *evidence = &result->evidence[i];
+        if (strcmp(evidence->reason, TARGET_EVIDENCE_YET) == 0)
+            snprintf(evidence->reason, sizeof evidence->reason, "the agent was restarted");
+    }
+}
+
 static void target_end(struct spool *spool, uint64_t agent, struct leftover *item)
 {
     struct target_result *result = &item->result;
@@ -131,6 +141,7 @@ static void target_end(struct spool *spool, uint64_t agent, struct leftover *ite
     if (result->range_count > 0)
         result->state = REPORT_UPLOADING;
     snprintf(result->reason, sizeof result->reason, "the agent was restarted during the capture");
+    evidence_end(result);
     capture_finish(spool, NULL, agent, result);
 }
 

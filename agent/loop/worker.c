@@ -78,15 +78,28 @@ void worker_free(struct worker **worker_p)
     free(worker);
 }
 
-int worker_post(struct worker *worker, worker_fn *fn, void *context)
+static int job_post(struct worker *worker, worker_fn *fn, void *context, bool first)
 {
     struct job *job = malloc(sizeof *job);
     if (job == NULL)
         return SKEIN_NO_MEMORY;
     *job = (struct job){.fn = fn, .context = context};
     pthread_mutex_lock(&worker->mutex);
-    STAILQ_INSERT_TAIL(&worker->jobs, job, link);
+    if (first)
+        STAILQ_INSERT_HEAD(&worker->jobs, job, link);
+    else
+        STAILQ_INSERT_TAIL(&worker->jobs, job, link);
     pthread_cond_signal(&worker->changed);
     pthread_mutex_unlock(&worker->mutex);
     return SKEIN_OK;
+}
+
+int worker_post(struct worker *worker, worker_fn *fn, void *context)
+{
+    return job_post(worker, fn, context, false);
+}
+
+int worker_post_first(struct worker *worker, worker_fn *fn, void *context)
+{
+    return job_post(worker, fn, context, true);
 }

@@ -20,5 +20,7 @@ void worker_free(struct worker **worker);
 
 int worker_post(struct worker *worker, worker_fn *fn,
                 void *context); /* SKEIN_OK, SKEIN_NO_MEMORY */
+/* The same, in front of all that wait: for the end of what has waited its turn already. */
+int worker_post_first(struct worker *worker, worker_fn *fn, void *context);
 
 #endif

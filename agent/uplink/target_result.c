@@ -117,6 +117,25 @@ static void range_split(const struct report_range *range, const struct spool_hea
     out[1].bytes = bytes - out[0].bytes;
 }
 
+/* The lost partition holds evidence: the record of the ring is none the worse for it. */
+static bool evidence_lost(struct target_result *result, const struct spool_head *lost,
+                          const char *reason)
+{
+    if (!result->evidence_at.known || result->evidence_at.epoch != lost->key.epoch ||
+        result->evidence_at.sequence != lost->key.sequence)
+        return false;
+    result->evidence_at.known = false;
+    for (size_t i = 0; i < result->evidence_count; i++) {
+        struct target_evidence *evidence = &result->evidence[i];
+        if (evidence->events == 0)
+            continue;
+        evidence->events = 0;
+        snprintf(evidence->state, sizeof evidence->state, "none");
+        snprintf(evidence->reason, sizeof evidence->reason, "lost: %s", reason);
+    }
+    return true;
+}
+
 int target_result_drop(struct target_result *result, const struct spool_head *lost,
                        const char *reason)
 {
@@ -130,9 +149,12 @@ int target_result_drop(struct target_result *result, const struct spool_head *lo
         memmove(result->ranges + i, result->ranges + i + 1,
                 (result->range_count - i) * sizeof *result->ranges);
         result->events -= lost->events < result->events ? lost->events : result->events;
-        result->lost[loss_parse(reason)] += lost->events;
-        struct report_gap gap = {lost->from_ns, lost->to_ns, reason};
-        int status = target_result_add_gap(result, &gap);
+        int status = SKEIN_OK;
+        if (!evidence_lost(result, lost, reason)) {
+            struct report_gap gap = {lost->from_ns, lost->to_ns, reason};
+            result->lost[loss_parse(reason)] += lost->events;
+            status = target_result_add_gap(result, &gap);
+        }
         if (status == SKEIN_OK && range.first < lost->key.sequence)
             status = target_result_add_range(result, &parts[0]);
         if (status == SKEIN_OK && range.last > lost->key.sequence)
@@ -144,9 +166,23 @@ int target_result_drop(struct target_result *result, const struct spool_head *lo
 
 /* ---- reports ---- */
 
+void target_result_add_evidence(struct target_result *result,
+                                const struct report_evidence *evidence)
+{
+    if (result->evidence_count == REPORT_EVIDENCE_MAX)
+        return;
+    struct target_evidence *to = &result->evidence[result->evidence_count++];
+    snprintf(to->kind, sizeof to->kind, "%s", evidence->kind);
+    snprintf(to->state, sizeof to->state, "%s", evidence->state);
+    snprintf(to->reason, sizeof to->reason, "%s", evidence->reason);
+    to->events = evidence->events;
+    to->took_us = evidence->took_us;
+}
+
 void target_result_put(uint64_t agent, const struct target_result *result, struct buf *out)
 {
     struct report_loss losses[LOSS_REASONS];
+    struct report_evidence evidence[REPORT_EVIDENCE_MAX];
     struct report_target report = {.agent = agent,
                                    .capture = result->capture,
                                    .process = result->process,
@@ -163,6 +199,11 @@ void target_result_put(uint64_t agent, const struct target_result *result, struc
                                    .losses = losses,
                                    .gaps = result->gaps,
                                    .gap_count = result->gap_count,
+                                   .evidence = evidence,
+                                   .evidence_count = result->evidence_count,
+                                   .has_evidence_at = result->evidence_at.known,
+                                   .evidence_epoch = result->evidence_at.epoch,
+                                   .evidence_sequence = result->evidence_at.sequence,
                                    .has_death = result->death.known,
                                    .signal = result->death.signal,
                                    .status = result->death.status};
@@ -170,6 +211,11 @@ void target_result_put(uint64_t agent, const struct target_result *result, struc
         if (result->lost[reason] != 0)
             losses[report.loss_count++] =
                 (struct report_loss){loss_text((enum loss_reason)reason), result->lost[reason]};
+    for (size_t i = 0; i < result->evidence_count; i++) {
+        const struct target_evidence *of = &result->evidence[i];
+        evidence[i] =
+            (struct report_evidence){of->kind, of->state, of->reason, of->events, of->took_us};
+    }
     report_target_put(&report, out);
 }
 
@@ -195,6 +241,13 @@ static int report_add(struct target_result *result, const struct report_target *
     }
     for (size_t i = 0; i < report->loss_count; i++)
         result->lost[loss_parse(report->losses[i].reason)] += report->losses[i].events;
+    for (size_t i = 0; i < report->evidence_count; i++)
+        target_result_add_evidence(result, &report->evidence[i]);
+    if (report->has_evidence_at) {
+        result->evidence_at.epoch = report->evidence_epoch;
+        result->evidence_at.sequence = report->evidence_sequence;
+        result->evidence_at.known = true;
+    }
     result->events += report->events;
     return status;
 }

@@ -13,6 +13,10 @@
 #include "uplink_clock.h"
 
 /* Owned by whoever collects it; target_result_fini frees. */
+struct target_evidence {
+    char kind[32], state[16], reason[160];
+    uint64_t events, took_us;
+};
 struct target_result {
     struct capture_id capture;
     struct process_uid process;
@@ -26,6 +30,12 @@ struct target_result {
     uint64_t events, lost[LOSS_REASONS];
     struct report_gap *gaps; /* their reasons are static text */
     size_t gap_count;
+    struct target_evidence evidence[REPORT_EVIDENCE_MAX];
+    size_t evidence_count;
+    struct {
+        uint64_t epoch, sequence;
+        bool known;
+    } evidence_at; /* its partition; its loss is none of the ring's */
     struct {
         int32_t signal, status;
         bool known;
@@ -41,6 +51,10 @@ int target_result_drop(struct target_result *result, const struct spool_head *lo
                        const char *reason);
 /* Gaps of one reason that touch become one; beyond 256 gaps, all of one reason do. */
 int target_result_add_gap(struct target_result *result, const struct report_gap *gap);
+
+/* Adds what became of a kind of evidence. Beyond REPORT_EVIDENCE_MAX kinds nothing is added. */
+void target_result_add_evidence(struct target_result *result,
+                                const struct report_evidence *evidence);
 
 /* Appends the report; failures are sticky in `out`. */
 void target_result_put(uint64_t agent, const struct target_result *result, struct buf *out);

@@ -80,6 +80,7 @@ struct capture_request {
     uint64_t min_targets, max_targets;
     uint64_t ttl_ms; /* how long it is kept after its end; 0: as the settings say */
     bool pin;
+    bool threads; /* agents dump the threads of each process as it begins */
     bool unsaved; /* the caller saves it (control_save), together with what else belongs to it */
     uint64_t *matched; /* out: how many processes match; may be NULL */
 };

@@ -77,6 +77,7 @@ struct capture {
     uint64_t groups;        /* event groups that it is read for; 0: all. All are stored */
     uint64_t known_from_ns; /* processes that ended before may be unknown, so no targets; 0: none */
     bool stopped, pin, own; /* own: an agent began it */
+    bool threads;           /* agents are asked for thread dumps; its listing keeps it */
     enum capture_kind kind;
     enum capture_status status;
     char trigger[16], rule[64] /* a sample's policy */, reason[CONTROL_WORDS_MAX + 1],

@@ -52,6 +52,17 @@ static enum target_status target_status_parse(const char *text)
     return TARGET_FAILED;
 }
 
+/* Only the listing has it: an agent that has not answered yet is asked again. */
+static bool threads_load(const char *listing)
+{
+    char error[64];
+    cJSON *json =
+        listing[0] != '\0' ? json_parse(listing, strlen(listing), error, sizeof error) : NULL;
+    bool threads = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "threads"));
+    cJSON_Delete(json);
+    return threads;
+}
+
 static int row_load(void *context, const struct catalog_capture *row)
 {
     struct load *load = context;
@@ -88,6 +99,7 @@ static int row_load(void *context, const struct catalog_capture *row)
     snprintf(c->rule, sizeof c->rule, "%s", row->rule);
     snprintf(c->trigger_process, sizeof c->trigger_process, "%s", row->process);
     snprintf(c->reason, sizeof c->reason, "%s", row->reason);
+    c->threads = threads_load(row->listing);
     load->capture = c;
     load->unlisted = row->listing[0] == '\0';
     return 0;

@@ -110,10 +110,54 @@ START_TEST(very_many_ranges_and_gaps_still_fit_one_message)
                                      64 << 20};
         ck_assert_int_eq(target_result_add_range(&result, &range), SKEIN_OK);
     }
+    /* Its evidence, with the longest words, and a partition of its own. */
+    struct report_range beside = {123456, UINT64_C(1) << 48, UINT64_C(1) << 48, 1234567890,
+                                  64 << 20};
+    ck_assert_int_eq(target_result_add_range(&result, &beside), SKEIN_OK);
+    char why[EVIDENCE_WHY_BYTES];
+    memset(why, 'w', sizeof why - 1);
+    why[sizeof why - 1] = '\0';
+    for (int i = 0; i < EVIDENCE_KINDS_MAX; i++)
+        target_result_add_evidence(
+            &result, &(struct report_evidence){"samples", "partial", why, 1234567890, 1234567});
     struct buf out = {0};
     target_result_put(1, &result, &out);
     ck_assert_uint_lt(out.len, SPOOL_REPORT_MAX - 1024);
     buf_fini(&out);
+    target_result_fini(&result);
+}
+END_TEST
+
+/* No record of the ring is lost with it. */
+START_TEST(evidence_that_is_lost_is_no_gap)
+{
+    struct target_result result = {.capture = capture,
+                                   .process = process,
+                                   .state = REPORT_UPLOADING,
+                                   .events = 40,
+                                   .evidence_at = {1, 9, true}};
+    struct report_range cuts = {1, 0, 2, 30, 99}, beside = {1, 9, 9, 10, 99};
+    ck_assert_int_eq(target_result_add_range(&result, &cuts), SKEIN_OK);
+    ck_assert_int_eq(target_result_add_range(&result, &beside), SKEIN_OK);
+    target_result_add_evidence(&result,
+                               &(struct report_evidence){"threads", "taken", "2 threads", 10, 1});
+    target_result_add_evidence(&result,
+                               &(struct report_evidence){"samples", "refused", "no right", 0, 1});
+    struct buf whole = {0}, left = {0};
+    target_result_put(1, &result, &whole);
+    struct spool_head lost = {
+        .key = {process, 1, 9}, .events = 10, .payload_bytes = 99, .from_ns = 5, .to_ns = 6};
+    ck_assert_int_eq(target_result_amend((char *)whole.data, whole.len, &lost, "spool_full", &left),
+                     SKEIN_OK);
+    const char *text = text_of(&left);
+    ck_assert_ptr_nonnull(strstr(text, "\"gaps\":[]"));
+    ck_assert_ptr_nonnull(strstr(text, "\"ledger\":{\"events\":30,\"lost\":{}}"));
+    ck_assert_ptr_nonnull(strstr(text, "{\"kind\":\"threads\",\"state\":\"none\","
+                                       "\"reason\":\"lost: spool_full\",\"events\":0"));
+    ck_assert_ptr_nonnull(strstr(text, "\"state\":\"refused\",\"reason\":\"no right\""));
+    ck_assert_ptr_null(strstr(text, "evidence_at"));
+    buf_fini(&whole);
+    buf_fini(&left);
     target_result_fini(&result);
 }
 END_TEST
@@ -230,7 +274,7 @@ int main(void)
     return suite_run(suite_of(
         "target result", a_target_report_says_what_there_is, what_was_journalled_keeps_its_clock,
         very_many_ranges_and_gaps_still_fit_one_message, gaps_that_touch_are_told_as_one,
-        a_lost_partition_is_counted_once, a_report_that_is_read_again_says_the_same,
-        every_trigger_survives_an_agents_restart,
+        a_lost_partition_is_counted_once, evidence_that_is_lost_is_no_gap,
+        a_report_that_is_read_again_says_the_same, every_trigger_survives_an_agents_restart,
         neighbours_are_one_range_in_whatever_order_they_come, NULL));
 }

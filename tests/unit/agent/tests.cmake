@@ -20,6 +20,11 @@ skein_test(unit/agent/test_capture_job.c LINK skein_agent_core skein_test_suppor
 skein_test(unit/agent/test_policy_spec.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_rule_condition.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_proc_info.c LINK skein_agent_core skein_test_support)
+skein_test(unit/agent/test_evidence.c LINK skein_agent_core skein_test_support LABELS tsan)
+skein_test(unit/agent/test_thread_dump.c LINK skein_agent_core skein_test_support)
+target_compile_definitions(t_unit_agent_thread_dump PRIVATE
+    SKEIN_SYMBOLIZER="$<TARGET_FILE:skein-symbolizer>")
+add_dependencies(t_unit_agent_thread_dump skein-symbolizer)
 skein_test(unit/agent/test_proc_load.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_checks.c LINK skein_agent_core skein_test_support LABELS tsan)
 skein_test(unit/agent/test_check_place.c LINK skein_agent_core skein_test_support)

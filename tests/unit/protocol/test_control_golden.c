@@ -143,13 +143,15 @@ START_TEST(a_capture_is_commanded)
     command.stream_ms = 250;
     command.upload_after_ms = 70;
     command.unshared = true;
+    command.threads = true;
     command.process_count = 1;
-    GOLDEN_OWNER(command, command,
-                 "{\"kind\":\"capture\",\"capture\":" CAPTURE ",\"clock\":2,"
-                 "\"sent_ns\":\"1790000000000000002\",\"at_ns\":\"1790000000000000001\","
-                 "\"pre_ms\":10000,\"post_ms\":5000,\"stream_ms\":250,\"upload_after_ms\":70,"
-                 "\"share\":false,\"deadline_ns\":\"1790000060000000000\",\"processes\":[" PROCESS
-                 "],\"command\":\"0000000000000001\"}");
+    GOLDEN_OWNER(
+        command, command,
+        "{\"kind\":\"capture\",\"capture\":" CAPTURE ",\"clock\":2,"
+        "\"sent_ns\":\"1790000000000000002\",\"at_ns\":\"1790000000000000001\","
+        "\"pre_ms\":10000,\"post_ms\":5000,\"stream_ms\":250,\"upload_after_ms\":70,"
+        "\"share\":false,\"threads\":true,\"deadline_ns\":\"1790000060000000000\",\"processes\":[" PROCESS
+        "],\"command\":\"0000000000000001\"}");
     const struct command stop = {.kind = COMMAND_STOP, .command = "x", .capture = capture};
     GOLDEN_OWNER(command, stop, "{\"kind\":\"stop\",\"capture\":" CAPTURE ",\"command\":\"x\"}");
 }
@@ -331,6 +333,8 @@ START_TEST(a_target_is_reported)
     struct report_range ranges[] = {{1, 4, 9, 60, 600}, {2, UINT64_MAX, UINT64_MAX, 7, 99}};
     struct report_gap gaps[] = {{11, 12, "overwritten"}};
     struct report_loss losses[] = {{"ring_full", 5}, {"spool_full", 3}};
+    struct report_evidence evidence[] = {{"threads", "partial", "12 threads", 13, 900},
+                                         {"samples", "none", "", 0, 0}};
     struct report_target target = {.agent = AGENT_ID,
                                    .capture = capture,
                                    .process = process,
@@ -347,6 +351,11 @@ START_TEST(a_target_is_reported)
                                    .loss_count = 2,
                                    .gaps = gaps,
                                    .gap_count = 1,
+                                   .evidence = evidence,
+                                   .evidence_count = 2,
+                                   .has_evidence_at = true,
+                                   .evidence_epoch = 1,
+                                   .evidence_sequence = UINT64_MAX,
                                    .has_death = true,
                                    .signal = 11};
     GOLDEN_OWNER(report_target, target,
@@ -358,6 +367,10 @@ START_TEST(a_target_is_reported)
                  "\"last\":\"18446744073709551615\",\"events\":7,\"bytes\":99}],"
                  "\"gaps\":[{\"from_ns\":11,\"to_ns\":12,\"reason\":\"overwritten\"}],"
                  "\"ledger\":{\"events\":67,\"lost\":{\"ring_full\":5,\"spool_full\":3}},"
+                 "\"evidence\":[{\"kind\":\"threads\",\"state\":\"partial\","
+                 "\"reason\":\"12 threads\",\"events\":13,\"took_us\":900},"
+                 "{\"kind\":\"samples\",\"state\":\"none\",\"events\":0,\"took_us\":0}],"
+                 "\"evidence_at\":{\"epoch\":1,\"sequence\":\"18446744073709551615\"},"
                  "\"death\":{\"signal\":11,\"status\":0}}");
     const struct report_target begun = {.agent = AGENT_ID,
                                         .capture = capture,

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Waits for a target's evidence; see capture_evidence.h. `waits` and `draining` are under the
+ * captures' mutex, as worker and loop meet there; wait->target is the worker's.
+ */
+#include "capture_evidence.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent_clock.h"
+#include "clock.h"
+#include "log.h"
+
+/* One target that waits; in the list as long as it does. References: the evidence's, until it is
+ * done or dropped, and the timer's. */
+struct evidence_wait {
+    TAILQ_ENTRY(evidence_wait) link;
+    struct captures *captures;
+    struct target *target;      /* worker; NULL: it has ended */
+    struct evidence_task *task; /* a reference */
+    struct loop_timer *timer;   /* loop */
+    uint32_t references;        /* atomic */
+};
+
+static uint64_t monotonic_of(uint64_t line_ns)
+{
+    uint64_t base_ns = agent_clock_at(0);
+    return line_ns > base_ns ? line_ns - base_ns : 0;
+}
+
+/* Gives `count` references back. */
+static void wait_unref(struct evidence_wait *wait, uint32_t count)
+{
+    if (__atomic_fetch_sub(&wait->references, count, __ATOMIC_ACQ_REL) != count)
+        return;
+    evidence_unref(&wait->task);
+    free(wait);
+}
+
+static struct evidence_wait *wait_ref(struct evidence_wait *wait)
+{
+    __atomic_fetch_add(&wait->references, 1, __ATOMIC_RELAXED);
+    return wait;
+}
+
+static void notes_set(struct target *target, const struct report_evidence *notes, size_t count)
+{
+    target->result.evidence_count = 0;
+    for (size_t i = 0; i < count; i++)
+        target_result_add_evidence(&target->result, &notes[i]);
+}
+
+/* Nothing was had, and why. */
+static void notes_none(struct target *target, const char *why)
+{
+    struct report_evidence notes[EVIDENCE_KINDS_MAX];
+    notes_set(target, notes, evidence_notes_none(target->evidence, why, notes));
+}
+
+/* What everybody was doing then is half of the answer. */
+static bool is_of_a_stall(enum trigger_type trigger)
+{
+    return trigger == TRIGGER_HEALTH || trigger == TRIGGER_LATENCY;
+}
+
+void capture_evidence_begin(struct target *target, bool threads)
+{
+    const struct captures_settings *settings = &target->captures->settings;
+    threads = threads || is_of_a_stall(target->trigger);
+    if (settings->evidence == NULL || target->trigger == TRIGGER_POLICY ||
+        !evidence_asks(settings->evidence, threads))
+        return;
+    const struct evidence_order order = {.process = target->process,
+                                         .from_ns = monotonic_of(target->result.from_ns),
+                                         .threads = threads,
+                                         .threads_barred = settings->threads_barred != NULL &&
+                                                           *settings->threads_barred,
+                                         .epoch = settings->epoch,
+                                         .host = settings->host};
+    if (evidence_begin(settings->evidence, &order, &target->evidence) == SKEIN_OK)
+        notes_none(target, TARGET_EVIDENCE_YET);
+    else
+        log_error("capture", "out of memory: no evidence is taken", NULL);
+}
+
+/* ---- the end of a wait; worker ---- */
+
+/* What the spool did not take is not had: the record of the ring is none the worse for it. */
+static void partition_refused(struct target *target, int status)
+{
+    char why[128];
+    struct report_evidence notes[EVIDENCE_KINDS_MAX];
+    snprintf(why, sizeof why, "the agent's spool did not take it: %s", skein_status_text(status));
+    size_t count = evidence_notes(target->evidence, notes);
+    for (size_t i = 0; i < count; i++) {
+        if (notes[i].events == 0)
+            continue;
+        notes[i].events = 0;
+        notes[i].state = "none";
+        notes[i].reason = why;
+    }
+    notes_set(target, notes, count);
+}
+
+static int partition_store(struct target *target, const struct evidence_partition *partition)
+{
+    struct spool *spool = target->captures->settings.spool;
+    const struct partition_key *key = &partition->key;
+    const struct spool_head head = {.capture = target->capture,
+                                    .key = *key,
+                                    .events = partition->events,
+                                    .from_ns = partition->from_ns,
+                                    .to_ns = partition->to_ns};
+    const struct report_range range = {key->epoch, key->sequence, key->sequence, partition->events,
+                                       partition->bytes.len};
+    int status = spool_put(spool, &head, partition->bytes.data, partition->bytes.len);
+    if (status != SKEIN_OK)
+        return status;
+    status = target_result_add_range(&target->result, &range);
+    target->result.events += status == SKEIN_OK ? partition->events : 0;
+    target->result.evidence_at.epoch = key->epoch;
+    target->result.evidence_at.sequence = key->sequence;
+    target->result.evidence_at.known = true;
+    return status;
+}
+
+static void result_take(struct target *target)
+{
+    struct report_evidence notes[EVIDENCE_KINDS_MAX];
+    const struct evidence_partition *partition = evidence_result(target->evidence);
+    notes_set(target, notes, evidence_notes(target->evidence, notes));
+    int status = partition->bytes.len > 0 ? partition_store(target, partition) : SKEIN_OK;
+    if (status != SKEIN_OK)
+        partition_refused(target, status);
+}
+
+/* Takes the target out of the wait; NULL: it has ended. */
+static struct target *wait_leave(struct evidence_wait *wait)
+{
+    struct target *target = wait->target;
+    struct captures *captures = wait->captures;
+    wait->target = NULL;
+    if (target == NULL)
+        return NULL;
+    pthread_mutex_lock(&captures->waits_mutex);
+    TAILQ_REMOVE(&captures->waits, wait, link);
+    pthread_mutex_unlock(&captures->waits_mutex);
+    return target;
+}
+
+static void wait_done(void *context)
+{
+    struct evidence_wait *wait = context;
+    struct target *target = wait_leave(wait);
+    if (target != NULL) {
+        result_take(target);
+        capture_target_end(target);
+    }
+    wait_unref(wait, 1);
+}
+
+static bool is_draining(struct captures *captures)
+{
+    pthread_mutex_lock(&captures->waits_mutex);
+    bool draining = captures->draining;
+    pthread_mutex_unlock(&captures->waits_mutex);
+    return draining;
+}
+
+static void wait_late(void *context)
+{
+    struct evidence_wait *wait = context;
+    uint32_t ours = 1;
+    /* What is done stands in the worker's queue already. */
+    struct target *target =
+        wait->target != NULL && evidence_drop(wait->task) ? wait_leave(wait) : NULL;
+    if (target != NULL) {
+        ours = 2; /* the evidence's, too: it calls nobody now */
+        char why[96];
+        snprintf(why, sizeof why, "not had within %" PRIu64 " ms",
+                 evidence_deadline_ms(target->captures->settings.evidence));
+        notes_none(target, is_draining(target->captures) ? "the agent ended" : why);
+        capture_target_end(target);
+    }
+    wait_unref(wait, ours);
+}
+
+/* ---- the wait ---- */
+
+/* Evidence thread, with the task's mutex. */
+static bool on_done(void *context)
+{
+    struct evidence_wait *wait = context;
+    return worker_post_first(wait->captures->settings.worker, wait_done, wait) == SKEIN_OK;
+}
+
+static void timer_late(void *context)
+{
+    struct evidence_wait *wait = context;
+    wait->timer = NULL;
+    if (worker_post_first(wait->captures->settings.worker, wait_late, wait) != SKEIN_OK)
+        wait_unref(wait, 1);
+}
+
+static void timer_start(void *context)
+{
+    struct evidence_wait *wait = context;
+    struct captures *captures = wait->captures;
+    if (!is_draining(captures))
+        wait->timer =
+            loop_timer_add(captures->settings.loop,
+                           evidence_deadline_ms(captures->settings.evidence), 0, timer_late, wait);
+    if (wait->timer == NULL)
+        wait_unref(wait, 1);
+}
+
+/* Made with its two references. NULL: no memory, or, *draining, no time to wait. */
+static struct evidence_wait *wait_new(struct target *target, bool *draining)
+{
+    struct captures *captures = target->captures;
+    struct evidence_wait *wait = calloc(1, sizeof *wait);
+    if (wait != NULL)
+        *wait = (struct evidence_wait){.captures = captures,
+                                       .target = target,
+                                       .task = evidence_ref(target->evidence),
+                                       .references = 2};
+    pthread_mutex_lock(&captures->waits_mutex);
+    *draining = captures->draining;
+    if (wait != NULL && !*draining)
+        TAILQ_INSERT_TAIL(&captures->waits, wait, link);
+    pthread_mutex_unlock(&captures->waits_mutex);
+    if (wait == NULL || !*draining)
+        return wait;
+    evidence_unref(&wait->task);
+    free(wait);
+    return NULL;
+}
+
+/* Without a wait. */
+static void target_end_now(struct target *target, const char *why)
+{
+    (void)evidence_drop(target->evidence);
+    notes_none(target, why);
+    capture_target_end(target);
+}
+
+void capture_evidence_wait(struct target *target)
+{
+    struct captures *captures = target->captures;
+    if (target->evidence == NULL) {
+        capture_target_end(target);
+        return;
+    }
+    bool draining;
+    struct evidence_wait *wait = wait_new(target, &draining);
+    if (wait == NULL) {
+        target_end_now(target, draining ? "the agent ended" : "out of memory");
+        return;
+    }
+    /* wait_done comes on this thread, so not before this returns. */
+    if (evidence_finish(wait->task, monotonic_of(target->result.to_ns),
+                        target->result.map.offset_ns, on_done, wait) != SKEIN_OK) {
+        (void)wait_leave(wait);
+        wait_unref(wait, 2);
+        target_end_now(target, "out of memory");
+        return;
+    }
+    /* Without memory for a timer the sources' own deadline has to do. */
+    if (loop_post(captures->settings.loop, timer_start, wait) != SKEIN_OK)
+        wait_unref(wait, 1);
+}
+
+void capture_evidence_drain(struct captures *captures)
+{
+    struct evidence_wait *wait;
+    pthread_mutex_lock(&captures->waits_mutex);
+    captures->draining = true;
+    TAILQ_FOREACH(wait, &captures->waits, link) {
+        if (worker_post(captures->settings.worker, wait_late, wait_ref(wait)) != SKEIN_OK)
+            wait_unref(wait, 1);
+    }
+    pthread_mutex_unlock(&captures->waits_mutex);
+}
+
+void capture_evidence_leave(struct target *target)
+{
+    if (target->evidence != NULL)
+        (void)evidence_drop(target->evidence);
+    evidence_unref(&target->evidence);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The inside of the thread dump, shared by dump_*.c and thread_dump.c alone.
+ *
+ * A thread that sleeps in the kernel is not touched: PTRACE_INTERRUPT would end its system call with
+ * EINTR where the kernel does not restart it (epoll_wait, semtimedop, sigtimedwait, reads of inotify
+ * …), and a restarted one is seen by seccomp filters. What the kernel tells of it, /proc's syscall
+ * with stack pointer and pc, holds as long as it sleeps; so its stack is copied, and is good if
+ * /proc says the same afterwards, and that it was not switched in meanwhile.
+ *
+ *   sleeps   look ── copy ── look again: the same? ─┬─ yes: a stack
+ *                                                   └─ no: once more, then none
+ *   runs     seize ── interrupt ── registers, copy ── detach     all of them within DUMP_STOP_NS
+ */
+#ifndef DUMP_INT_H
+#define DUMP_INT_H
+
+#include "thread_dump.h"
+
+/* By DWARF's numbers, as the symbolizer has them. */
+#define DUMP_REGISTERS 17
+enum dump_register { DUMP_FP = 6, DUMP_SP = 7, DUMP_PC = 16 }; /* x86-64 */
+
+enum dump_stack_fate {
+    DUMP_STACK_NONE,    /* not tried yet */
+    DUMP_STACK_TAKEN,   /* sp and pc are exact; of a thread that was stopped, all registers */
+    DUMP_STACK_MOVED,   /* it ran each time we looked */
+    DUMP_STACK_REFUSED, /* the kernel said no */
+    DUMP_STACK_TRACED,  /* somebody else's */
+    DUMP_STACK_LATE,    /* no time left */
+    DUMP_STACK_ENDED,   /* it had, or it was a zombie */
+    DUMP_STACK_FATES
+};
+
+struct dump_thread {
+    uint32_t tid;
+    char name[16], wchan[48];
+    char state;     /* as in /proc/…/stat */
+    uint64_t at_ns; /* CLOCK_MONOTONIC, of this look */
+    uint64_t cpu_ns, voluntary, involuntary;
+    uint32_t tracer; /* 0: none */
+    /* The system call that it sleeps in: -1, none. `blocked`: sp and pc are known. */
+    int64_t call;
+    uint64_t args[6];
+    bool blocked;
+    uint64_t registers[DUMP_REGISTERS];
+    bool whole_registers; /* not sp and pc alone */
+    enum dump_stack_fate fate;
+    uint8_t *stack; /* from registers[DUMP_SP] on */
+    size_t stack_bytes;
+    uint32_t stack_id; /* in the evidence; 0: none */
+    /* What it waits for, if it is known (dump_lock.c) */
+    const char *waits_for; /* static: mutex, thread; NULL: not known */
+    uint64_t object;
+    uint32_t holder;
+};
+
+struct dump {
+    uint32_t pid;
+    int task; /* /proc/PID/task */
+    uint64_t deadline_ns;
+    struct dump_thread *threads;
+    size_t count, cap, left_out; /* left_out: threads beyond DUMP_THREADS_MAX */
+    size_t stopped;              /* threads that we stopped */
+    uint64_t stop_ns;            /* from the first stop asked for to the last one over */
+    size_t fates[DUMP_STACK_FATES];
+};
+
+/* thread_dump.c: looks at all that dump_list has found, and copies. */
+void dump_take(struct dump *dump);
+void dump_fini(struct dump *dump);
+
+/* dump_proc.c: what /proc says. Opens `task`, and lists the threads. SKEIN_OK, SKEIN_NOT_FOUND,
+ * SKEIN_NO_MEMORY, SKEIN_IO. */
+int dump_list(struct dump *dump);
+/* Fills in all but the stack. false: the thread is gone. */
+bool dump_look(const struct dump *dump, struct dump_thread *thread);
+/* The part of it that tells whether it has run: switches, system call, sp and pc. */
+bool dump_same(const struct dump *dump, const struct dump_thread *thread);
+/* "futex(0x7f…, 0x80, 0x2, …)"; "": in none. */
+void dump_call_text(const struct dump_thread *thread, char *out, size_t bytes);
+
+/* dump_copy.c: memory of the process. Returns how many bytes were read, from the first on. */
+size_t dump_read(uint32_t pid, uint64_t address, void *to, size_t bytes);
+/* Copies from registers[DUMP_SP] on. SKEIN_OK, SKEIN_DENIED, SKEIN_NO_MEMORY, SKEIN_IO. */
+int dump_stack_copy(uint32_t pid, struct dump_thread *thread);
+/* Those that sleep, each with a look behind. */
+void dump_copy_blocked(struct dump *dump);
+
+/* dump_stop.c: those that run. */
+void dump_copy_running(struct dump *dump);
+
+/* dump_lock.c: finds waits_for, object and holder of those that are blocked in a futex. */
+void dump_locks(struct dump *dump);
+
+/* dump_walk.c: unwinds all copies, as far as the deadline allows, and writes them and the mappings
+ * that they lead to; each thread then knows its stack's number in `out`. */
+void dump_walk(const struct evidence_ask *ask, struct evidence_out *out, struct dump *dump);
+
+#endif

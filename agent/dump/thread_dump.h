@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The thread dump: evidence of kind `threads` (docs/evidence.md). A source without state; it is
+ * asked when a capture begins.
+ */
+#ifndef THREAD_DUMP_H
+#define THREAD_DUMP_H
+
+#include "evidence.h"
+
+/* Threads that are looked at, and those of which a stack is taken. */
+#define DUMP_THREADS_MAX 4096
+#define DUMP_STACKS_MAX  512
+#define DUMP_STACK_BYTES (64u << 10)
+#define DUMP_STOP_NS     UINT64_C(50000000)
+
+extern const struct evidence_source thread_dump_source;
+
+#endif

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What sources write, and what becomes of a target whose source is slow, hangs or has nothing. */
+#include <semaphore.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "evidence_task.h"
+#include "partition_reader.h"
+#include "support.h"
+
+static const struct partition_event_type instant = {
+    .name = "test.instant",
+    .klass = SKEIN_CLASS_INSTANT,
+    .nargs = 2,
+    .args = {{SKEIN_T_U64, "n", ""}, {SKEIN_T_STR, "text", ""}}};
+static const struct partition_event_type span = {.name = "test.span", .klass = SKEIN_CLASS_SPAN};
+
+static bool write_instant(struct evidence_out *out, uint32_t tid, uint64_t at_ns, uint64_t n,
+                          const char *text)
+{
+    const struct partition_value values[] = {
+        {.u64 = n}, {.str = {.text = text, .len = (uint32_t)strlen(text)}}};
+    return evidence_event(out, evidence_thread(out, tid, "t"), evidence_type(out, &instant), at_ns,
+                          0, values);
+}
+
+static struct partition_reader *poured(struct evidence_out *out, struct buf *bytes)
+{
+    struct partition_info info = {.host = "h", .service = "s", .labels = "", .exe = ""};
+    struct partition_writer *writer;
+    struct partition_reader *reader;
+    struct partition_footer footer;
+    char error[256];
+    ck_assert_int_eq(evidence_out_pour(out, &info, 1000, 9000, &writer), SKEIN_OK);
+    ck_assert_int_eq(partition_writer_finish(writer, bytes, &footer), SKEIN_OK);
+    partition_writer_free(&writer);
+    partition_footer_free(&footer);
+    ck_assert_int_eq(partition_reader_new(bytes->data, bytes->len, &reader, error, sizeof error),
+                     SKEIN_OK);
+    return reader;
+}
+
+START_TEST(events_come_in_order_whatever_the_order_of_their_writing)
+{
+    struct evidence_out *out;
+    struct buf bytes = {0};
+    struct trace_event event;
+    ck_assert_int_eq(evidence_out_new(0, &out), SKEIN_OK);
+    const uint64_t times[] = {5000, 2000, 4000, 1500, 3000};
+    for (unsigned i = 0; i < 5; i++)
+        ck_assert(write_instant(out, 7 + i % 2, times[i], times[i], i % 2 ? "odd" : "even"));
+    const uint64_t pcs[] = {0x1234, 0x5678};
+    const struct partition_stack stack = {pcs, 2, PARTITION_STACK_EXACT};
+    evidence_event_stack(out, evidence_stack(out, &stack)); /* of the one at 3000 */
+    ck_assert_uint_eq(evidence_stack(out, &stack), evidence_stack(out, &stack));
+    evidence_event(out, evidence_thread(out, 7, "t"), evidence_type(out, &span), 2500, 700, NULL);
+    evidence_mapping(out,
+                     &(struct partition_mapping){.start = 0x1000, .end = 0x2000, .path = "/x"});
+    ck_assert_uint_eq(evidence_out_events(out), 6);
+    struct partition_reader *reader = poured(out, &bytes);
+    ck_assert(partition_reader_info(reader)->evidence);
+    ck_assert_str_eq(partition_reader_mapping(reader, 0x1234)->path, "/x");
+    uint64_t last[2] = {0, 0};
+    unsigned seen = 0, spans = 0;
+    while (partition_reader_next(reader, &event) == 1) {
+        uint64_t *before = &last[event.thread->tid - 7];
+        ck_assert_uint_ge(event.ticks, *before);
+        *before = event.ticks;
+        seen++;
+        if (event.kind == TRACE_REGION) {
+            ck_assert_uint_eq(event.ticks, 3200); /* its end */
+            ck_assert_uint_eq(event.dur_ns, 700);
+            spans++;
+            continue;
+        }
+        ck_assert_uint_eq(event.args[0].u64, event.ticks);
+        bool odd = event.args[1].str.len == 3;
+        ck_assert_uint_eq(event.thread->tid, odd ? 8 : 7);
+        struct partition_stack got;
+        ck_assert(partition_reader_stack(reader, event.stack, &got) == (event.ticks == 3000));
+    }
+    ck_assert_uint_eq(seen, 6);
+    ck_assert_uint_eq(spans, 1);
+    partition_reader_free(&reader);
+    buf_fini(&bytes);
+    evidence_out_free(&out);
+}
+END_TEST
+
+START_TEST(what_has_no_room_is_counted)
+{
+    struct evidence_out *out;
+    struct buf bytes = {0};
+    ck_assert_int_eq(evidence_out_new(4096, &out), SKEIN_OK);
+    uint64_t written = 0;
+    for (unsigned i = 0; i < 1000; i++)
+        written += write_instant(out, 7, 1000 + i, i, "a text");
+    ck_assert_uint_gt(written, 10);
+    ck_assert_uint_lt(written, 1000);
+    ck_assert_uint_eq(evidence_out_events(out), written);
+    ck_assert_uint_eq(evidence_out_left_out(out), 1000 - written);
+    struct partition_reader *reader = poured(out, &bytes);
+    ck_assert_uint_eq(partition_reader_footer(reader)->events, written);
+    partition_reader_free(&reader);
+    buf_fini(&bytes);
+    evidence_out_free(&out);
+}
+END_TEST
+
+START_TEST(nothing_makes_no_partition)
+{
+    struct evidence_out *out;
+    struct partition_writer *writer;
+    struct partition_info info = {.host = "", .service = "", .labels = "", .exe = ""};
+    ck_assert_int_eq(evidence_out_new(0, &out), SKEIN_OK);
+    ck_assert_int_eq(evidence_out_pour(out, &info, 1, 2, &writer), SKEIN_NOT_FOUND);
+    ck_assert_ptr_null(writer);
+    evidence_out_free(&out);
+}
+END_TEST
+
+/* ---- tasks ---- */
+
+static struct process *process;
+static struct evidence *evidence;
+static sem_t done, gate, entered;
+
+static void setup(void)
+{
+    ck_assert_int_eq(process_new(&process), SKEIN_OK);
+    sem_init(&done, 0, 0);
+    sem_init(&gate, 0, 0);
+    sem_init(&entered, 0, 0);
+}
+
+static void teardown(void)
+{
+    process_unref(&process);
+}
+
+static void evidence_make(uint64_t deadline_ms)
+{
+    const struct evidence_settings settings = {.deadline_ms = deadline_ms};
+    ck_assert_int_eq(evidence_new(&settings, NULL, &evidence), SKEIN_OK);
+}
+
+static void source_add(const char *kind, enum evidence_when when, evidence_collect_fn *collect)
+{
+    const struct evidence_source source = {.kind = kind, .when = when, .collect = collect};
+    ck_assert_int_eq(evidence_add(evidence, &source), SKEIN_OK);
+}
+
+static struct evidence_task *task_begin(bool threads, bool barred)
+{
+    const struct evidence_order order = {.process = process,
+                                         .from_ns = 1000,
+                                         .threads = threads,
+                                         .threads_barred = barred,
+                                         .epoch = 3,
+                                         .host = "h"};
+    struct evidence_task *task;
+    ck_assert_int_eq(evidence_begin(evidence, &order, &task), SKEIN_OK);
+    return task;
+}
+
+static bool on_done(void *context)
+{
+    (void)context;
+    sem_post(&done);
+    return true;
+}
+
+static void one_event(void *source, const struct evidence_ask *ask, struct evidence_out *out,
+                      struct evidence_note *note)
+{
+    (void)source;
+    (void)write_instant(out, 5, ask->to_ns, 1, "one");
+    evidence_say(note, EVIDENCE_TAKEN, "%s", "all of it");
+}
+
+static void nothing(void *source, const struct evidence_ask *ask, struct evidence_out *out,
+                    struct evidence_note *note)
+{
+    (void)source, (void)ask, (void)out;
+    evidence_say(note, EVIDENCE_REFUSED, "%s", "no right");
+}
+
+static void hang(void *source, const struct evidence_ask *ask, struct evidence_out *out,
+                 struct evidence_note *note)
+{
+    (void)source, (void)ask, (void)out, (void)note;
+    sem_post(&entered);
+    sem_wait(&gate);
+}
+
+static const struct report_evidence *note_of(const struct report_evidence *notes, size_t count,
+                                             const char *kind)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(notes[i].kind, kind) == 0)
+            return &notes[i];
+    return NULL;
+}
+
+START_TEST(each_source_says_what_became_of_it)
+{
+    struct report_evidence notes[EVIDENCE_KINDS_MAX];
+    evidence_make(60000);
+    source_add("threads", EVIDENCE_AT_BEGIN, one_event);
+    source_add("samples", EVIDENCE_AT_END, nothing);
+    source_add("vitals", EVIDENCE_AT_END, one_event);
+    for (int threads = 0; threads < 2; threads++) {
+        struct evidence_task *task = task_begin(threads != 0, false);
+        ck_assert_int_eq(evidence_finish(task, 2000, 0, on_done, NULL), SKEIN_OK);
+        sem_wait(&done);
+        size_t count = evidence_notes(task, notes);
+        ck_assert_uint_eq(count, threads ? 3 : 2);
+        ck_assert_ptr_eq(note_of(notes, count, "threads"), threads ? &notes[0] : NULL);
+        ck_assert_str_eq(note_of(notes, count, "samples")->state, "refused");
+        ck_assert_str_eq(note_of(notes, count, "samples")->reason, "no right");
+        ck_assert_str_eq(note_of(notes, count, "vitals")->state, "taken");
+        ck_assert_uint_eq(note_of(notes, count, "vitals")->events, 1);
+        const struct evidence_partition *partition = evidence_result(task);
+        ck_assert_uint_eq(partition->events, threads ? 2 : 1);
+        ck_assert_uint_eq(partition->key.epoch, 3);
+        ck_assert_uint_eq(partition->key.sequence, (UINT64_C(1) << 48) + (uint64_t)threads);
+        ck_assert(!evidence_drop(task)); /* done is done */
+        evidence_unref(&task);
+    }
+    ck_assert_uint_eq(evidence_free(&evidence), 0);
+}
+END_TEST
+
+START_TEST(a_dump_that_is_barred_is_named)
+{
+    struct report_evidence notes[EVIDENCE_KINDS_MAX];
+    evidence_make(60000);
+    source_add("threads", EVIDENCE_AT_BEGIN, one_event);
+    struct evidence_task *task = task_begin(true, true);
+    ck_assert_int_eq(evidence_finish(task, 2000, 0, on_done, NULL), SKEIN_OK);
+    sem_wait(&done);
+    ck_assert_uint_eq(evidence_notes(task, notes), 1);
+    ck_assert_str_eq(notes[0].state, "refused");
+    ck_assert_uint_eq(evidence_result(task)->bytes.len, 0);
+    evidence_unref(&task);
+    ck_assert_uint_eq(evidence_free(&evidence), 0);
+}
+END_TEST
+
+START_TEST(a_source_that_hangs_holds_nobody_up)
+{
+    struct report_evidence notes[EVIDENCE_KINDS_MAX];
+    evidence_make(100);
+    source_add("threads", EVIDENCE_AT_BEGIN, hang);
+    source_add("vitals", EVIDENCE_AT_END, one_event);
+    struct evidence_task *task = task_begin(true, false), *behind = task_begin(false, false);
+    ck_assert_int_eq(evidence_finish(task, 2000, 0, on_done, NULL), SKEIN_OK);
+    ck_assert_int_eq(evidence_finish(behind, 2000, 0, on_done, NULL), SKEIN_OK);
+    sem_wait(&entered);
+    ck_assert(evidence_drop(task));
+    ck_assert(evidence_drop(behind)); /* its turn has not come */
+    ck_assert_uint_eq(evidence_notes_none(task, "late", notes), 2);
+    ck_assert_str_eq(notes[0].state, "none");
+    ck_assert_str_eq(notes[1].reason, "late");
+    evidence_unref(&task);
+    evidence_unref(&behind);
+    struct evidence *left = evidence;
+    ck_assert_uint_eq(evidence_free(&evidence), 1); /* the thread is left behind */
+    ck_assert_ptr_null(evidence);
+    ck_assert_ptr_nonnull(left);
+    sem_post(&gate);
+    ck_assert_uint_eq(evidence_free(&left), 0); /* it ends once the source returns */
+    ck_assert_int_ne(sem_trywait(&done), 0);    /* nobody was called */
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("evidence");
+    TCase *t = tcase_create("out");
+    tcase_add_test(t, events_come_in_order_whatever_the_order_of_their_writing);
+    tcase_add_test(t, what_has_no_room_is_counted);
+    tcase_add_test(t, nothing_makes_no_partition);
+    suite_add_tcase(suite, t);
+    t = tcase_create("tasks");
+    tcase_set_timeout(t, 120);
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, each_source_says_what_became_of_it);
+    tcase_add_test(t, a_dump_that_is_barred_is_named);
+    tcase_add_test(t, a_source_that_hangs_holds_nobody_up);
+    suite_add_tcase(suite, t);
+    return suite_run(suite);
+}

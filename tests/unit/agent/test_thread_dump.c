@@ -1,0 +1,807 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Dumps of programs that know what each of their threads does. What they must not notice, they tell
+ * themselves, over a pipe; whether a thread has run, the kernel's counts of switches say. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/aio_abi.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/sem.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "dump_int.h"
+#include "support.h"
+#include "symbolizer.h"
+
+/* ---- children ---- */
+
+struct child {
+    pid_t pid;
+    int out; /* what it says */
+};
+
+typedef void child_fn(int out, const void *context);
+
+static struct child child_start(child_fn *fn, const void *context)
+{
+    int pipes[2];
+    ck_assert_int_eq(pipe2(pipes, O_CLOEXEC), 0);
+    pid_t parent = getpid(), pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+            _exit(1);
+        fn(pipes[1], context);
+        _exit(0);
+    }
+    close(pipes[1]);
+    return (struct child){pid, pipes[0]};
+}
+
+static void child_end(struct child *child)
+{
+    kill(child->pid, SIGKILL);
+    kill(child->pid, SIGCONT);
+    waitpid(child->pid, NULL, 0);
+    close(child->out);
+}
+
+/* What it says within the deadline; false: nothing, or it has ended. */
+static bool child_says(const struct child *child, int *value, int timeout_ms)
+{
+    struct pollfd ready = {.fd = child->out, .events = POLLIN};
+    return poll(&ready, 1, timeout_ms) == 1 &&
+           read(child->out, value, sizeof *value) == sizeof *value;
+}
+
+static void say(int out, int value)
+{
+    if (write(out, &value, sizeof value) != sizeof value)
+        _exit(2);
+}
+
+static struct dump dump_of(pid_t pid)
+{
+    struct dump dump = {.pid = (uint32_t)pid, .task = -1, .deadline_ns = UINT64_MAX};
+    ck_assert_int_eq(dump_list(&dump), SKEIN_OK);
+    dump_take(&dump);
+    return dump;
+}
+
+static const struct dump_thread *thread_of(const struct dump *dump, uint32_t tid)
+{
+    for (size_t i = 0; i < dump->count; i++)
+        if (dump->threads[i].tid == tid)
+            return &dump->threads[i];
+    ck_abort_msg("thread %" PRIu32 " is not in the dump", tid);
+    return NULL;
+}
+
+struct awaited_call {
+    pid_t pid;
+    long number;
+};
+
+/* From /proc, read here. */
+static bool sleeps_in(void *context)
+{
+    const struct awaited_call *call = context;
+    char path[64], text[256];
+    snprintf(path, sizeof path, "/proc/%d/syscall", (int)call->pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[n < 0 ? 0 : n] = '\0';
+    return strncmp(text, "running", 7) != 0 && n > 0 && strtol(text, NULL, 10) == call->number;
+}
+
+/* ---- system calls ---- */
+
+/* Makes the call of its number, and says with which errno it came back. */
+static int blocked_pair[2];
+
+static long call_epoll_wait(void)
+{
+    struct epoll_event event;
+    return syscall(SYS_epoll_wait, epoll_create1(0), &event, 1, -1);
+}
+static long call_epoll_timed(void)
+{
+    struct epoll_event event;
+    return syscall(SYS_epoll_pwait, epoll_create1(0), &event, 1, 60000, NULL, 8);
+}
+static long call_poll(void)
+{
+    struct pollfd wait = {.fd = blocked_pair[0], .events = POLLIN};
+    return syscall(SYS_poll, &wait, 1, 60000);
+}
+static long call_select(void)
+{
+    fd_set set;
+    FD_ZERO(&set);
+    FD_SET(blocked_pair[0], &set);
+    struct timeval minute = {.tv_sec = 60};
+    return syscall(SYS_select, blocked_pair[0] + 1, &set, NULL, NULL, &minute);
+}
+static long call_nanosleep(void)
+{
+    struct timespec minute = {.tv_sec = 60};
+    return syscall(SYS_nanosleep, &minute, NULL);
+}
+static long call_clock_nanosleep(void)
+{
+    struct timespec minute = {.tv_sec = 60};
+    return syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &minute, NULL);
+}
+static uint32_t futex_word;
+static long call_futex(void)
+{
+    return syscall(SYS_futex, &futex_word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+}
+static long call_futex_timed(void)
+{
+    struct timespec minute = {.tv_sec = 60};
+    return syscall(SYS_futex, &futex_word, FUTEX_WAIT_PRIVATE, 0, &minute, NULL, 0);
+}
+static long call_read_pipe(void)
+{
+    char c;
+    return syscall(SYS_read, blocked_pair[0], &c, 1);
+}
+static long call_read_inotify(void)
+{
+    char room[4096];
+    return syscall(SYS_read, inotify_init1(0), room, sizeof room);
+}
+static long call_read_eventfd(void)
+{
+    uint64_t value;
+    return syscall(SYS_read, eventfd(0, 0), &value, sizeof value);
+}
+static int listening(void)
+{
+    struct sockaddr_un any = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (bind(fd, (struct sockaddr *)&any, sizeof any.sun_family) != 0 || listen(fd, 1) != 0)
+        _exit(4);
+    return fd;
+}
+static long call_accept(void)
+{
+    return syscall(SYS_accept, listening(), NULL, NULL);
+}
+static long call_accept_timed(void)
+{
+    int fd = listening();
+    struct timeval minute = {.tv_sec = 60};
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &minute, sizeof minute) != 0)
+        _exit(4);
+    return syscall(SYS_accept, fd, NULL, NULL);
+}
+static int socket_one(void)
+{
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) != 0)
+        _exit(4);
+    return pair[0];
+}
+static long call_recvfrom(void)
+{
+    char c;
+    return syscall(SYS_recvfrom, socket_one(), &c, 1, 0, NULL, NULL);
+}
+static long call_recvmmsg(void)
+{
+    char c;
+    struct iovec room = {.iov_base = &c, .iov_len = 1};
+    struct mmsghdr message = {.msg_hdr = {.msg_iov = &room, .msg_iovlen = 1}};
+    struct timespec minute = {.tv_sec = 60};
+    return syscall(SYS_recvmmsg, socket_one(), &message, 1, 0, &minute);
+}
+static long call_semtimedop(void)
+{
+    int set = semget(IPC_PRIVATE, 1, 0600);
+    struct sembuf down = {.sem_op = -1};
+    struct timespec minute = {.tv_sec = 60};
+    if (fork() == 0) { /* removes it when this one is gone: the set outlives its makers */
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        sigset_t term;
+        sigemptyset(&term);
+        sigaddset(&term, SIGTERM);
+        sigprocmask(SIG_BLOCK, &term, NULL);
+        int got;
+        sigwait(&term, &got);
+        semctl(set, 0, IPC_RMID);
+        _exit(0);
+    }
+    return syscall(SYS_semtimedop, set, &down, 1, &minute);
+}
+static long call_msgrcv(void)
+{
+    struct {
+        long type;
+        char c;
+    } message;
+    int queue = msgget(IPC_PRIVATE, 0600);
+    if (fork() == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        sigset_t term;
+        sigemptyset(&term);
+        sigaddset(&term, SIGTERM);
+        sigprocmask(SIG_BLOCK, &term, NULL);
+        int got;
+        sigwait(&term, &got);
+        msgctl(queue, IPC_RMID, NULL);
+        _exit(0);
+    }
+    return syscall(SYS_msgrcv, queue, &message, 1, 0, 0);
+}
+static long call_sigtimedwait(void)
+{
+    uint64_t set = 1u << (SIGUSR1 - 1);
+    struct timespec minute = {.tv_sec = 60};
+    return syscall(SYS_rt_sigtimedwait, &set, NULL, &minute, sizeof set);
+}
+static long call_sigsuspend(void)
+{
+    uint64_t set = 0;
+    return syscall(SYS_rt_sigsuspend, &set, sizeof set);
+}
+static long call_io_getevents(void)
+{
+    aio_context_t context = 0;
+    struct io_event event;
+    if (syscall(SYS_io_setup, 1, &context) != 0)
+        _exit(5);
+    return syscall(SYS_io_getevents, context, 1, 1, &event, NULL);
+}
+static long call_wait4(void)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        pause();
+    }
+    return syscall(SYS_wait4, pid, NULL, 0, NULL);
+}
+static long call_flock(void)
+{
+    char path[] = "/tmp/skein-dump-XXXXXX";
+    int held = mkstemp(path), wanted = open(path, O_RDWR);
+    unlink(path);
+    if (flock(held, LOCK_EX) != 0)
+        _exit(4);
+    return syscall(SYS_flock, wanted, LOCK_EX);
+}
+static long call_pause(void)
+{
+    return syscall(SYS_pause);
+}
+static long call_ppoll(void)
+{
+    struct pollfd wait = {.fd = blocked_pair[0], .events = POLLIN};
+    struct timespec minute = {.tv_sec = 60};
+    return syscall(SYS_ppoll, &wait, 1, &minute, NULL, 8);
+}
+
+struct blocking {
+    const char *name;
+    long number;
+    long (*make)(void);
+};
+#define BLOCKING(call, number)                                                                     \
+    {                                                                                              \
+#call, SYS_##number, call_##call                                                           \
+    }
+static const struct blocking blockings[] = {BLOCKING(epoll_wait, epoll_wait),
+                                            BLOCKING(epoll_timed, epoll_pwait),
+                                            BLOCKING(poll, poll),
+                                            BLOCKING(ppoll, ppoll),
+                                            BLOCKING(select, select),
+                                            BLOCKING(nanosleep, nanosleep),
+                                            BLOCKING(clock_nanosleep, clock_nanosleep),
+                                            BLOCKING(futex, futex),
+                                            BLOCKING(futex_timed, futex),
+                                            BLOCKING(read_pipe, read),
+                                            BLOCKING(read_inotify, read),
+                                            BLOCKING(read_eventfd, read),
+                                            BLOCKING(accept, accept),
+                                            BLOCKING(accept_timed, accept),
+                                            BLOCKING(recvfrom, recvfrom),
+                                            BLOCKING(recvmmsg, recvmmsg),
+                                            BLOCKING(semtimedop, semtimedop),
+                                            BLOCKING(msgrcv, msgrcv),
+                                            BLOCKING(sigtimedwait, rt_sigtimedwait),
+                                            BLOCKING(sigsuspend, rt_sigsuspend),
+                                            BLOCKING(io_getevents, io_getevents),
+                                            BLOCKING(wait4, wait4),
+                                            BLOCKING(flock, flock),
+                                            BLOCKING(pause, pause)};
+
+static void make_call(int out, const void *context)
+{
+    const struct blocking *blocking = context;
+    if (pipe(blocked_pair) != 0)
+        _exit(3);
+    long result = blocking->make();
+    say(out, result < 0 ? errno : 0);
+}
+
+START_TEST(a_blocked_system_call_does_not_notice)
+{
+    const struct blocking *blocking = &blockings[_i];
+    struct child child = child_start(make_call, blocking);
+    struct awaited_call call = {child.pid, blocking->number};
+    if (!wait_until(sleeps_in, &call, 0)) {
+        int error = 0;
+        bool said = child_says(&child, &error, 0);
+        ck_abort_msg("%s: does not block (%s)", blocking->name, said ? strerror(error) : "?");
+    }
+    struct dump first = dump_of(child.pid), second = dump_of(child.pid);
+    const struct dump_thread *before = thread_of(&first, (uint32_t)child.pid);
+    const struct dump_thread *after = thread_of(&second, (uint32_t)child.pid);
+    ck_assert_int_eq(before->fate, DUMP_STACK_TAKEN);
+    ck_assert_int_eq(after->call, blocking->number);
+    ck_assert_uint_eq(first.stopped + second.stopped, 0);
+    /* It has not run: the first dump did not wake it. */
+    ck_assert_uint_eq(after->voluntary, before->voluntary);
+    ck_assert_uint_eq(after->involuntary, before->involuntary);
+    ck_assert_uint_ge(before->stack_bytes, 256);
+    int error;
+    ck_assert_msg(!child_says(&child, &error, 0), "%s came back: %s", blocking->name,
+                  strerror(error));
+    dump_fini(&first);
+    dump_fini(&second);
+    child_end(&child);
+}
+END_TEST
+
+/* ---- threads that run ---- */
+
+/* Goes to sleep and wakes all the time, so that a stop may meet it on its way into the call. */
+static void doze(int out, const void *context)
+{
+    (void)context;
+    int epoll = epoll_create1(0);
+    struct epoll_event event;
+    say(out, 1);
+    for (volatile unsigned i = 0;; i++) {
+        if (i % 64 == 0 && syscall(SYS_epoll_pwait, epoll, &event, 1, 1, NULL, 8) < 0)
+            say(out, errno);
+    }
+}
+
+START_TEST(who_goes_to_sleep_does_not_notice)
+{
+    struct child child = child_start(doze, NULL);
+    int value;
+    ck_assert(child_says(&child, &value, (int)support_deadline_ms()));
+    size_t stopped = 0, rounds = 0;
+    for (; (stopped < 50 || rounds < 300) && rounds < 20000; rounds++) {
+        struct dump dump = dump_of(child.pid);
+        stopped += dump.stopped;
+        dump_fini(&dump);
+        ck_assert_msg(!child_says(&child, &value, 0), "told: %s", strerror(value));
+    }
+    ck_assert_uint_ge(stopped, 50);
+    child_end(&child);
+}
+END_TEST
+
+static __attribute__((noinline, section("spin_text"))) void spin_here(volatile uint64_t *count)
+{
+    for (;;)
+        ++*count;
+}
+extern const char __start_spin_text[], __stop_spin_text[];
+
+static void spin(int out, const void *context)
+{
+    (void)context;
+    volatile uint64_t count = 0;
+    say(out, 1);
+    spin_here(&count);
+}
+
+START_TEST(who_runs_is_stopped_and_goes_on)
+{
+    struct child child = child_start(spin, NULL);
+    int value;
+    ck_assert(child_says(&child, &value, (int)support_deadline_ms()));
+    bool inside = false;
+    uint64_t cpu_ns = 0;
+    for (int i = 0; i < 1000 && !inside; i++) { /* it may be in `say` still */
+        struct dump dump = dump_of(child.pid);
+        const struct dump_thread *thread = thread_of(&dump, (uint32_t)child.pid);
+        uint64_t pc = thread->registers[DUMP_PC];
+        if (thread->fate == DUMP_STACK_TAKEN && thread->whole_registers)
+            inside = pc >= (uintptr_t)__start_spin_text && pc < (uintptr_t)__stop_spin_text;
+        if (inside) {
+            ck_assert_uint_ge(dump.stopped, 1);
+            ck_assert_uint_gt(dump.stop_ns, 0);
+            cpu_ns = thread->cpu_ns;
+        }
+        dump_fini(&dump);
+    }
+    ck_assert(inside);
+    struct dump later = {.count = 0};
+    do { /* goes on */
+        dump_fini(&later);
+        later = dump_of(child.pid);
+    } while (thread_of(&later, (uint32_t)child.pid)->cpu_ns <= cpu_ns);
+    ck_assert_uint_eq(thread_of(&later, (uint32_t)child.pid)->tracer, 0);
+    dump_fini(&later);
+    child_end(&child);
+}
+END_TEST
+
+/* ---- stopped, traced, refused, ended ---- */
+
+static bool is_stopped(void *context)
+{
+    struct dump dump = dump_of(*(const pid_t *)context);
+    bool stopped = dump.count == 1 && dump.threads[0].state == 'T';
+    dump_fini(&dump);
+    return stopped;
+}
+
+START_TEST(a_stopped_process_stays_stopped)
+{
+    struct child child = child_start(spin, NULL);
+    int value;
+    ck_assert(child_says(&child, &value, (int)support_deadline_ms()));
+    ck_assert_int_eq(kill(child.pid, SIGSTOP), 0);
+    ck_assert(wait_until(is_stopped, &child.pid, 0));
+    struct dump dump = dump_of(child.pid);
+    ck_assert_int_eq(dump.threads[0].fate, DUMP_STACK_TAKEN);
+    ck_assert_uint_eq(dump.stopped, 0);
+    uint64_t cpu_ns = dump.threads[0].cpu_ns;
+    dump_fini(&dump);
+    dump = dump_of(child.pid);
+    ck_assert_int_eq(dump.threads[0].state, 'T');
+    ck_assert_uint_eq(dump.threads[0].cpu_ns, cpu_ns);
+    dump_fini(&dump);
+    child_end(&child);
+}
+END_TEST
+
+struct traced {
+    pid_t pid;
+};
+
+static void trace(int out, const void *context)
+{
+    const struct traced *traced = context;
+    say(out, ptrace(PTRACE_SEIZE, traced->pid, NULL, NULL) == 0 ? 0 : errno);
+    pause();
+}
+
+START_TEST(who_is_traced_by_another_is_left_alone)
+{
+    struct child child = child_start(spin, NULL);
+    int value;
+    ck_assert(child_says(&child, &value, (int)support_deadline_ms()));
+    const struct traced traced = {child.pid};
+    struct child tracer = child_start(trace, &traced);
+    ck_assert(child_says(&tracer, &value, (int)support_deadline_ms()));
+    ck_assert_msg(value == 0, "no test without ptrace: %s", strerror(value));
+    struct dump dump = dump_of(child.pid);
+    ck_assert_int_eq(dump.threads[0].fate, DUMP_STACK_TRACED);
+    ck_assert_uint_eq(dump.threads[0].tracer, (uint32_t)tracer.pid);
+    dump_fini(&dump);
+    child_end(&tracer);
+    child_end(&child);
+}
+END_TEST
+
+/* As another user, without a capability. */
+static void dump_without_rights(int out, const void *context)
+{
+    const pid_t *pids = context;
+    if (setgid(65534) != 0 || setuid(65534) != 0)
+        _exit(7);
+    for (int i = 0; i < 2; i++) {
+        struct dump dump = {.pid = (uint32_t)pids[i], .task = -1, .deadline_ns = UINT64_MAX};
+        if (dump_list(&dump) != SKEIN_OK)
+            _exit(8);
+        dump_take(&dump);
+        say(out, dump.count == 1 ? (int)dump.threads[0].fate : -1);
+        say(out, dump.count == 1 ? dump.threads[0].state : -1);
+        dump_fini(&dump);
+    }
+}
+
+START_TEST(who_may_not_look_says_so)
+{
+    if (geteuid() != 0)
+        return; /* the user's own processes are his to look at */
+    struct child spinning = child_start(spin, NULL);
+    struct child sleeping = child_start(make_call, &blockings[0]);
+    struct awaited_call call = {sleeping.pid, blockings[0].number};
+    int value;
+    ck_assert(child_says(&spinning, &value, (int)support_deadline_ms()));
+    ck_assert(wait_until(sleeps_in, &call, 0));
+    const pid_t pids[2] = {spinning.pid, sleeping.pid};
+    struct child other = child_start(dump_without_rights, pids);
+    for (int i = 0; i < 2; i++) {
+        ck_assert(child_says(&other, &value, (int)support_deadline_ms()));
+        ck_assert_int_eq(value, DUMP_STACK_REFUSED);
+        ck_assert(child_says(&other, &value, (int)support_deadline_ms()));
+        ck_assert_int_eq(value, i == 0 ? 'R' : 'S'); /* what anybody may see is there */
+    }
+    child_end(&other);
+    child_end(&sleeping);
+    child_end(&spinning);
+}
+END_TEST
+
+static void end_at_once(int out, const void *context)
+{
+    (void)out, (void)context;
+}
+
+START_TEST(a_zombie_has_no_stack)
+{
+    struct child child = child_start(end_at_once, NULL);
+    siginfo_t info;
+    ck_assert_int_eq(waitid(P_PID, (id_t)child.pid, &info, WEXITED | WNOWAIT), 0);
+    struct dump dump = dump_of(child.pid);
+    ck_assert_int_eq(dump.threads[0].state, 'Z');
+    ck_assert_int_eq(dump.threads[0].fate, DUMP_STACK_ENDED);
+    dump_fini(&dump);
+    child_end(&child);
+}
+END_TEST
+
+/* ---- many threads ---- */
+
+#define MANY 600
+
+static void *thread_wait(void *context)
+{
+    (void)context;
+    pause();
+    return NULL;
+}
+
+static void threads_many(int out, const void *context)
+{
+    (void)context;
+    pthread_attr_t small;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 64 << 10);
+    for (int i = 0; i < MANY - 1; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, &small, thread_wait, NULL) != 0)
+            _exit(9);
+    }
+    say(out, 1);
+    pause();
+}
+
+static bool all_sleep(void *context)
+{
+    struct dump dump = dump_of(*(const pid_t *)context);
+    size_t asleep = 0;
+    for (size_t i = 0; i < dump.count; i++)
+        asleep += dump.threads[i].call == SYS_pause;
+    dump_fini(&dump);
+    return asleep == MANY;
+}
+
+START_TEST(of_many_threads_some_have_no_stack_and_are_counted)
+{
+    struct child child = child_start(threads_many, NULL);
+    int value;
+    ck_assert(child_says(&child, &value, (int)support_deadline_ms()));
+    ck_assert(wait_until(all_sleep, &child.pid, 0));
+    struct dump dump = dump_of(child.pid);
+    ck_assert_uint_eq(dump.count, MANY);
+    ck_assert_uint_eq(dump.left_out, 0);
+    ck_assert_uint_eq(dump.fates[DUMP_STACK_TAKEN], DUMP_STACKS_MAX);
+    ck_assert_uint_eq(dump.fates[DUMP_STACK_NONE], MANY - DUMP_STACKS_MAX);
+    dump_fini(&dump);
+    child_end(&child);
+}
+END_TEST
+
+/* ---- locks ---- */
+
+static pthread_mutex_t locks[2];
+static pthread_barrier_t both_hold;
+static int told;
+static bool inheriting; /* the kernel itself refuses a deadlock of these: the first just holds */
+
+static void *lock_both(void *context)
+{
+    int first = (int)(intptr_t)context;
+    pthread_mutex_lock(&locks[first]);
+    if (first == 0)
+        say(told, (int)gettid());
+    pthread_barrier_wait(&both_hold);
+    if (first == 1)
+        say(told, (int)gettid());
+    if (first == 0 && inheriting)
+        pthread_barrier_wait(&both_hold);  /* for ever */
+    pthread_mutex_lock(&locks[1 - first]); /* for ever */
+    return NULL;
+}
+
+static void deadlock(int out, const void *context)
+{
+    pthread_mutexattr_t kind;
+    pthread_t thread[2];
+    pthread_mutexattr_init(&kind);
+    int which = *(const int *)context;
+    if (which == 1)
+        pthread_mutexattr_setrobust(&kind, PTHREAD_MUTEX_ROBUST);
+    inheriting = which == 2;
+    if (inheriting)
+        pthread_mutexattr_setprotocol(&kind, PTHREAD_PRIO_INHERIT);
+    told = out;
+    pthread_barrier_init(&both_hold, NULL, 2);
+    for (int i = 0; i < 2; i++)
+        pthread_mutex_init(&locks[i], &kind);
+    for (intptr_t i = 0; i < 2; i++)
+        pthread_create(&thread[i], NULL, lock_both, (void *)i);
+    pthread_join(thread[0], NULL);
+}
+
+static bool all_in_futex(void *context)
+{
+    struct dump dump = dump_of(*(const pid_t *)context);
+    size_t waiting = 0;
+    for (size_t i = 0; i < dump.count; i++)
+        waiting += dump.threads[i].call == SYS_futex;
+    dump_fini(&dump);
+    return waiting == 3;
+}
+
+/* The three kinds: plain, robust, priority inheritance. */
+START_TEST(a_deadlock_names_who_holds_what)
+{
+    const int which = _i;
+    struct child child = child_start(deadlock, &which);
+    int one, other;
+    ck_assert(child_says(&child, &one, (int)support_deadline_ms()));
+    ck_assert(child_says(&child, &other, (int)support_deadline_ms()));
+    ck_assert(wait_until(all_in_futex, &child.pid, 0));
+    struct dump dump = dump_of(child.pid);
+    const int tids[2] = {one, other};
+    for (int i = which == 2 ? 1 : 0; i < 2; i++) {
+        const struct dump_thread *thread = thread_of(&dump, (uint32_t)tids[i]);
+        ck_assert_str_eq(thread->waits_for != NULL ? thread->waits_for : "?", "mutex");
+        ck_assert_uint_eq(thread->holder, (uint32_t)tids[1 - i]);
+        ck_assert(thread->object == (uintptr_t)&locks[0] || thread->object == (uintptr_t)&locks[1]);
+    }
+    /* The main thread waits for the first one's end. */
+    const struct dump_thread *main_thread = thread_of(&dump, (uint32_t)child.pid);
+    ck_assert_str_eq(main_thread->waits_for != NULL ? main_thread->waits_for : "?", "thread");
+    ck_assert_uint_eq(main_thread->holder, (uint32_t)one);
+    dump_fini(&dump);
+    child_end(&child);
+}
+END_TEST
+
+/* ---- stacks ---- */
+
+/* Compiled with frame pointers, as all of this program: of a thread that sleeps, the frame pointer
+ * has to be found. */
+static __attribute__((noinline, section("hold_text"))) long hold_here(int depth)
+{
+    long result = depth > 0 ? hold_here(depth - 1) : call_epoll_wait();
+    __asm__ volatile("" : "+r"(result)); /* the call is not the last thing, nor made a loop */
+    return result;
+}
+extern const char __start_hold_text[], __stop_hold_text[];
+
+#define DEPTH 5
+
+static void hold(int out, const void *context)
+{
+    (void)context;
+    say(out, (int)hold_here(DEPTH));
+}
+
+/* Frames of a stack that lie in the section. */
+static unsigned frames_within(const struct partition_stack *stack, const char *from, const char *to)
+{
+    unsigned within = 0;
+    for (uint32_t i = 0; i < stack->count; i++) {
+        uint64_t address = partition_stack_address(stack, i);
+        within += address >= (uintptr_t)from && address < (uintptr_t)to;
+    }
+    return within;
+}
+
+static uint64_t minute_ahead(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return ((uint64_t)now.tv_sec + 60) * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Asks the source, as an agent does, and gives the stack of the child's one thread. */
+static void stack_check(const struct child *child, struct symbolizer *symbolizer, const char *from,
+                        const char *to, unsigned frames)
+{
+    struct process *process;
+    struct evidence_out *out;
+    struct evidence_note note = {.state = EVIDENCE_NONE};
+    struct partition_info info = {.host = "", .service = "", .labels = "", .exe = ""};
+    struct partition_writer *writer;
+    struct partition_stack stack = {.count = 0};
+    ck_assert_int_eq(process_new(&process), SKEIN_OK);
+    process->pid = (uint32_t)child->pid;
+    const struct evidence_ask ask = {
+        .process = process, .deadline_ns = minute_ahead(), .symbolizer = symbolizer};
+    ck_assert_int_eq(evidence_out_new(0, &out), SKEIN_OK);
+    thread_dump_source.collect(NULL, &ask, out, &note);
+    ck_assert_msg(note.state == EVIDENCE_TAKEN, "%s", note.why);
+    ck_assert_int_eq(evidence_out_pour(out, &info, 1, 2, &writer), SKEIN_OK);
+    ck_assert(partition_writer_stack_at(writer, 1, &stack));
+    ck_assert_uint_eq(frames_within(&stack, from, to), frames);
+    ck_assert((stack.end & PARTITION_STACK_EXACT) != 0);
+    partition_writer_free(&writer);
+    evidence_out_free(&out);
+    process_unref(&process);
+}
+
+START_TEST(a_stack_leads_through_all_callers)
+{
+    struct symbolizer *symbolizer;
+    const struct symbolizer_settings settings = {.program = SKEIN_SYMBOLIZER, .hang_ms = 60000};
+    ck_assert_int_eq(symbolizer_new(&settings, &symbolizer), SKEIN_OK);
+    struct child holding = child_start(hold, NULL);
+    struct awaited_call call = {holding.pid, SYS_epoll_wait};
+    int value;
+    ck_assert(wait_until(sleeps_in, &call, 0));
+    stack_check(&holding, symbolizer, __start_hold_text, __stop_hold_text, DEPTH + 1);
+    ck_assert(!child_says(&holding, &value, 0));
+    child_end(&holding);
+    ck_assert(symbolizer_free(&symbolizer));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("thread dump");
+    TCase *t = tcase_create("calls");
+    tcase_set_timeout(t, 300);
+    tcase_add_loop_test(t, a_blocked_system_call_does_not_notice, 0,
+                        (int)(sizeof blockings / sizeof blockings[0]));
+    suite_add_tcase(suite, t);
+    t = tcase_create("threads");
+    tcase_set_timeout(t, 300);
+    tcase_add_test(t, who_goes_to_sleep_does_not_notice);
+    tcase_add_test(t, who_runs_is_stopped_and_goes_on);
+    tcase_add_test(t, a_stopped_process_stays_stopped);
+    tcase_add_test(t, who_is_traced_by_another_is_left_alone);
+    tcase_add_test(t, who_may_not_look_says_so);
+    tcase_add_test(t, a_zombie_has_no_stack);
+    tcase_add_test(t, of_many_threads_some_have_no_stack_and_are_counted);
+    tcase_add_loop_test(t, a_deadlock_names_who_holds_what, 0, 3);
+    tcase_add_test(t, a_stack_leads_through_all_callers);
+    suite_add_tcase(suite, t);
+    return suite_run(suite);
+}
