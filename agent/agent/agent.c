@@ -185,7 +185,8 @@ static int attach_start(struct agent *agent, char *error, size_t error_bytes)
                                        .mode = agent_config_mode(config),
                                        .enabled_groups = UINT64_MAX,
                                        .max_processes = (uint32_t)config->processes_max,
-                                       .same_uid_only = config->same_uid_only};
+                                       .same_uid_only = config->same_uid_only,
+                                       .privacy = &agent->privacy};
     struct attach_hooks hooks = agent_attach_hooks;
     hooks.context = agent;
     return attach_new(agent->loop, agent->host_page, &settings, &hooks, &agent->attach, error,
@@ -197,6 +198,8 @@ static int parts_start(struct agent *agent, char *error, size_t error_bytes)
 {
     error[0] = '\0';
     int status = agent_state_open(agent->config->state_dir, &agent->state, error, error_bytes);
+    agent->privacy.mode = agent_config_privacy(agent->config);
+    memcpy(agent->privacy.key, agent->state.privacy_key, sizeof agent->privacy.key);
     if (status == SKEIN_OK)
         status = http_client_init();
     if (status == SKEIN_OK)
@@ -329,8 +332,9 @@ void agent_reload(struct agent *agent, struct agent_config *fresh)
     }
     agent_config_free(fresh); /* holds what was in force before */
     log_configure(agent_config_log_level(agent->config), agent_config_log_json(agent->config));
+    agent->privacy.mode = agent_config_privacy(agent->config);
     for (struct process *p = attach_processes(agent->attach); p != NULL; p = p->next)
-        agent_set_thresholds(agent, p);
+        agent_set_page(agent, p);
     agent_rules_reload(agent->rules);
     log_info("agent", "configuration reloaded", NULL);
 }

@@ -129,6 +129,10 @@ const struct config_param agent_params[] = {
     LIVE_U64(crash_pre_ms, "crash.pre_ms", 30000, 0, DAY, "crash: time before the end"),
     LIVE_U64(crash_cooldown_ms, "crash.cooldown_ms", 10000, 0, DAY,
              "crash: pause of a service's program between two"),
+    LIVE_STR(
+        privacy, "evidence.privacy", "off",
+        "paths, names of hosts, addresses and command lines in captures: off (as they are), "
+        "hash (a keyed hash in their place; the key is privacy.key in state_dir) or leave_out"),
     LIVE_STR(log_level, "log.level", "info", "debug, info, warn or error"),
     LIVE_STR(log_form, "log.form", "text", "text or json"),
     {.path = NULL}};
@@ -140,6 +144,9 @@ static const char *bounds_check(const struct agent_config *config)
         return "log.level: must be debug, info, warn or error";
     if (strcmp(config->log_form, "text") != 0 && strcmp(config->log_form, "json") != 0)
         return "log.form: must be text or json";
+    if (strcmp(config->privacy, "off") != 0 && strcmp(config->privacy, "hash") != 0 &&
+        strcmp(config->privacy, "leave_out") != 0)
+        return "evidence.privacy: must be off, hash or leave_out";
     if (strcmp(config->mode, "circular") != 0 && strcmp(config->mode, "oneshot") != 0)
         return "ring.mode: must be circular or oneshot";
     if (config->ring_bytes % 4096 != 0)
@@ -246,4 +253,11 @@ bool agent_config_log_json(const struct agent_config *config)
 uint8_t agent_config_mode(const struct agent_config *config)
 {
     return strcmp(config->mode, "oneshot") == 0 ? SKEIN_MODE_ONESHOT : SKEIN_MODE_CIRCULAR;
+}
+
+enum privacy agent_config_privacy(const struct agent_config *config)
+{
+    if (strcmp(config->privacy, "off") == 0)
+        return PRIVACY_OFF;
+    return strcmp(config->privacy, "hash") == 0 ? PRIVACY_HASH : PRIVACY_LEAVE_OUT;
 }

@@ -7,6 +7,7 @@
 
 #include "config.h"
 #include "log.h"
+#include "privacy.h"
 
 struct agent_config {
     char *control_address, *data_address, *socket, *state_dir, *labels, *host, *mode;
@@ -28,6 +29,7 @@ struct agent_config {
     uint64_t evidence_deadline_ms, evidence_bytes;
     bool crash_capture, crash_exit;
     uint64_t crash_pre_ms, crash_cooldown_ms;
+    char *privacy;
     char *log_level, *log_form;
 };
 
@@ -45,5 +47,6 @@ void agent_config_free(struct agent_config *config);
 enum log_level agent_config_log_level(const struct agent_config *config);
 bool agent_config_log_json(const struct agent_config *config);
 uint8_t agent_config_mode(const struct agent_config *config); /* enum skein_mode */
+enum privacy agent_config_privacy(const struct agent_config *config);
 
 #endif

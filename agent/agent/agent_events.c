@@ -63,7 +63,7 @@ static void list_changed(struct agent *agent)
 
 /* ---- processes ---- */
 
-void agent_set_thresholds(const struct agent *agent, struct process *process)
+void agent_set_page(const struct agent *agent, struct process *process)
 {
     /* Relaxed: a producer may see the old or the new value; nothing else depends on it. */
     __atomic_store_n(&process->page->threshold_ns[SKEIN_GROUP_IO], agent->config->io_threshold_ns,
@@ -72,6 +72,7 @@ void agent_set_thresholds(const struct agent *agent, struct process *process)
                      __ATOMIC_RELAXED);
     __atomic_store_n(&process->page->threshold_ns[SKEIN_GROUP_LOCK],
                      agent->config->lock_threshold_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&process->page->privacy, agent->privacy.mode, __ATOMIC_RELAXED);
 }
 
 /* ---- captures of processes that come back ---- */
@@ -182,7 +183,7 @@ static void on_attached(void *context, struct process *process)
         agent_left_look(agent, noted->process, process);
     roster_attached(agent->roster, process);
     process_report_begin(process, &process->attached_clock);
-    agent_set_thresholds(agent, process);
+    agent_set_page(agent, process);
     capture_awaited(agent, process);
     agent_rules_attached(agent->rules, process);
     agent_policies_attached(agent->policies, process);

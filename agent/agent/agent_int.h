@@ -33,6 +33,7 @@ struct awaited {
 struct agent {
     struct agent_config *config;
     struct agent_state state;
+    struct privacy_rule privacy; /* mode: the configuration's; key: the state folder's */
     char host[256], boot[64];
     struct loop *loop;
     struct worker *worker;
@@ -67,7 +68,8 @@ void agent_on_welcome(void *agent, uint64_t rules_generation);     /* uplink thr
 void agent_send_list(void *agent);                                 /* loop_fn */
 void agent_grace_over(void *agent);                                /* loop_fn */
 void agent_look(void *agent);                                      /* loop_fn */
-void agent_set_thresholds(const struct agent *agent, struct process *process);
+/* Thresholds and privacy, as they are configured. */
+void agent_set_page(const struct agent *agent, struct process *process);
 
 /* agent_left.c: finds the end of what the process lacks: the last record of the ring before. */
 void agent_left_look(struct agent *agent, struct process *former, struct process *process);

@@ -10,6 +10,7 @@
 #include "agent_counters.h"
 #include "host_page.h"
 #include "loop.h"
+#include "privacy.h"
 #include "process.h"
 
 struct attach_settings {
@@ -21,6 +22,8 @@ struct attach_settings {
     uint64_t enabled_groups;
     uint32_t max_processes;
     bool same_uid_only; /* refuse peers of other users unless the agent is root */
+    /* Read whenever a process comes; the caller's, as long as the attach; NULL: off. */
+    const struct privacy_rule *privacy;
 };
 
 struct attach_hooks {

@@ -271,6 +271,11 @@ static int page_fill(const struct attach *attach, struct process *p)
     struct process_page page = {.magic = PROCESS_PAGE_MAGIC,
                                 .version = RING_VERSION,
                                 .enabled = attach->settings.enabled_groups};
+    const struct privacy_rule *privacy = attach->settings.privacy;
+    if (privacy != NULL) {
+        page.privacy = privacy->mode;
+        memcpy(page.privacy_key, privacy->key, sizeof page.privacy_key);
+    }
     void *mapping = NULL;
     int status = shared_page_new("skein-process", &page, sizeof page, &p->page_fd, &mapping);
     p->page = mapping;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Identity and run counter of the agent, in the file "agent.json" of the state folder:
- * {"agent":"0123456789abcdef","epoch":7}. Main thread.
+ * {"agent":"0123456789abcdef","epoch":7}; in "privacy.key", 32 hexadecimal digits. Main thread.
  */
 #include "agent_state.h"
 
@@ -23,6 +23,7 @@
 
 #define STATE_FILE     "agent.json"
 #define STATE_FILE_MAX 4096
+#define PRIVACY_FILE   "privacy.key"
 
 static int agent_id_parse(const char *text, uint64_t *agent)
 {
@@ -138,6 +139,56 @@ static int state_lock(struct agent_state *state, const char *folder, char *error
     return SKEIN_OK;
 }
 
+/* ---- the key of hashes ---- */
+
+static bool digits_read(const struct buf *file, uint64_t key[2])
+{
+    char text[33] = "";
+    size_t len = file->len;
+    if (len == sizeof text && file->data[len - 1] == '\n')
+        len--;
+    if (len != sizeof text - 1)
+        return false;
+    memcpy(text, file->data, len);
+    if (strspn(text, "0123456789abcdef") != len)
+        return false;
+    key[1] = strtoull(text + 16, NULL, 16);
+    text[16] = '\0';
+    key[0] = strtoull(text, NULL, 16);
+    return true;
+}
+
+/* On a disk that takes no file the key is that of this run. */
+static int privacy_key_new(struct agent_state *state)
+{
+    uint64_t *key = state->privacy_key;
+    if (getrandom(key, sizeof state->privacy_key, 0) != (ssize_t)sizeof state->privacy_key)
+        return SKEIN_IO;
+    char text[40];
+    int n = snprintf(text, sizeof text, "%016" PRIx64 "%016" PRIx64 "\n", key[0], key[1]);
+    struct durable_part part = {text, (size_t)n};
+    if (durable_write(state->folder, PRIVACY_FILE, &part, 1) != SKEIN_OK)
+        log_error("agent", "the key of hashes could not be kept: it is another after a restart",
+                  "file", PRIVACY_FILE, NULL);
+    return SKEIN_OK;
+}
+
+static int privacy_key_load(struct agent_state *state, char *error, size_t error_bytes)
+{
+    struct buf file = {0};
+    int status = durable_read(state->folder, PRIVACY_FILE, STATE_FILE_MAX, &file);
+    if (status == SKEIN_NOT_FOUND)
+        status = privacy_key_new(state);
+    else if (status == SKEIN_OK && !digits_read(&file, state->privacy_key))
+        status = SKEIN_CORRUPT;
+    buf_fini(&file);
+    if (status != SKEIN_OK)
+        snprintf(error, error_bytes, "the file " PRIVACY_FILE " in the state folder: %s",
+                 status == SKEIN_CORRUPT ? "must be 32 hexadecimal digits, lower case"
+                                         : skein_status_text(status));
+    return status;
+}
+
 int agent_state_open(const char *folder, struct agent_state *state, char *error, size_t error_bytes)
 {
     *state = (struct agent_state){.folder = -1, .lock = -1};
@@ -149,6 +200,8 @@ int agent_state_open(const char *folder, struct agent_state *state, char *error,
     status = state_lock(state, folder, error, error_bytes);
     if (status == SKEIN_OK)
         status = state_load(state, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = privacy_key_load(state, error, error_bytes);
     if (status == SKEIN_OK) {
         state->epoch++;
         status = state_store(state);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who this agent is, for the life of the host: its id, and how often it has started. Owns the state
+ * Who this agent is, for the life of the host: its id, how often it has started, and the key of what
+ * it hashes. Owns the state
  * folder and the lock that keeps a second agent out of it. Main thread, at start and end.
  */
 #ifndef AGENT_STATE_H
@@ -12,9 +13,10 @@
 #include "skein/status.h"
 
 struct agent_state {
-    uint64_t agent; /* random, never 0 */
-    uint64_t epoch; /* this start is the nth */
-    int folder;     /* descriptor of the state folder */
+    uint64_t agent;          /* random, never 0 */
+    uint64_t epoch;          /* this start is the nth */
+    uint64_t privacy_key[2]; /* random; an operator may give several hosts the same */
+    int folder;              /* descriptor of the state folder */
     int lock;
 };
 

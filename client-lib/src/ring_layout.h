@@ -57,9 +57,10 @@ struct host_page {
 struct process_page {
     uint64_t magic;
     uint32_t version;
-    uint32_t reserved;
+    uint32_t privacy;          /* atomic; enum privacy: R-33 */
     uint64_t enabled;          /* atomic; bit n = event group n */
     uint64_t threshold_ns[64]; /* atomic; per group; 0: the caller's own default */
+    uint64_t privacy_key[2];   /* constant */
 };
 
 /* ---- ring header: 128 bytes, Fuchsia's trace_buffer_header ---- */

@@ -17,6 +17,10 @@ _Static_assert(offsetof(struct skein_view, enabled) == offsetof(struct process_p
 _Static_assert(offsetof(struct skein_view, threshold_ns) ==
                    offsetof(struct process_page, threshold_ns),
                "the view is the process page");
+_Static_assert(offsetof(struct skein_view, privacy) == offsetof(struct process_page, privacy), "");
+_Static_assert(offsetof(struct skein_view, privacy_key) ==
+                   offsetof(struct process_page, privacy_key),
+               "");
 _Static_assert(offsetof(struct skein_view, host_magic) == SKEIN_VIEW_HOST_OFFSET, "then a gap");
 _Static_assert(offsetof(struct skein_view, clock) ==
                    SKEIN_VIEW_HOST_OFFSET + offsetof(struct host_page, clock),

@@ -34,10 +34,11 @@ void skein_test_point(const char *name);
 #define SKEIN_VIEW_HOST_OFFSET 65536 /* a multiple of every page size */
 struct skein_view {
     uint64_t process_magic;
-    uint32_t process_version, process_reserved;
+    uint32_t process_version, privacy;
     uint64_t enabled;
     uint64_t threshold_ns[64];
-    uint8_t gap[SKEIN_VIEW_HOST_OFFSET - 24 - 64 * 8];
+    uint64_t privacy_key[2];
+    uint8_t gap[SKEIN_VIEW_HOST_OFFSET - 24 - 66 * 8];
     uint64_t host_magic;
     uint32_t host_version, clock, shift, host_reserved;
     uint64_t ticks_per_s;

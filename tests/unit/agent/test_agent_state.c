@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "durable.h"
@@ -58,6 +59,42 @@ START_TEST(it_counts_in_the_old_file_where_there_is_no_room_for_a_new_one)
 }
 END_TEST
 
+static void key_file_write(const char *text)
+{
+    char *path = path_join(folder, "privacy.key");
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_ge(fputs(text, file), 0);
+    ck_assert_int_eq(fclose(file), 0);
+    free(path);
+}
+
+START_TEST(the_key_of_hashes_stays_and_is_the_operators_to_choose)
+{
+    struct agent_state first = start(), second = start();
+    ck_assert_mem_eq(first.privacy_key, second.privacy_key, sizeof first.privacy_key);
+    key_file_write("000000000000000100000000000000ff\n");
+    struct agent_state chosen = start();
+    ck_assert_uint_eq(chosen.privacy_key[0], 1);
+    ck_assert_uint_eq(chosen.privacy_key[1], 255);
+    ck_assert_uint_eq(chosen.agent, first.agent);
+}
+END_TEST
+
+START_TEST(a_key_of_hashes_that_is_none_keeps_the_agent_from_starting)
+{
+    static const char *const wrong[] = {"", "\n", "00ff\n", "g0000000000000010000000000000000\n",
+                                        "0000000000000001000000000000000000\n"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct agent_state state;
+        char error[256] = "";
+        key_file_write(wrong[i]);
+        ck_assert_int_eq(agent_state_open(folder, &state, error, sizeof error), SKEIN_CORRUPT);
+        ck_assert_ptr_nonnull(strstr(error, "privacy.key"));
+    }
+}
+END_TEST
+
 START_TEST(it_starts_where_nothing_can_be_kept)
 {
     forbid_new_files();
@@ -74,6 +111,8 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, each_start_counts_and_the_agent_stays_the_same);
     tcase_add_test(c, it_counts_in_the_old_file_where_there_is_no_room_for_a_new_one);
+    tcase_add_test(c, the_key_of_hashes_stays_and_is_the_operators_to_choose);
+    tcase_add_test(c, a_key_of_hashes_that_is_none_keeps_the_agent_from_starting);
     tcase_add_test(c, it_starts_where_nothing_can_be_kept);
     suite_add_tcase(suite, c);
     return suite_run(suite);

@@ -8,6 +8,7 @@ target_link_libraries(skein_ring_support PRIVATE skein_flags PUBLIC skein_ring s
 target_include_directories(skein_ring_support PRIVATE ${CMAKE_SOURCE_DIR}/client-lib/include)
 
 skein_test(unit/client-lib/test_ring_layout.c LINK skein_ring_support)
+skein_test(unit/client-lib/test_privacy.c LINK skein_ring_support)
 skein_test(unit/client-lib/test_writer_slow.c LINK skein_ring_support skein_static)
 skein_test(unit/client-lib/test_attach_client.c LINK skein_ring_support skein_static)
 skein_test(unit/client-lib/test_session_miss.c LINK skein_ring_support skein_static)
