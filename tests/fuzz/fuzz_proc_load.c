@@ -15,14 +15,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     if (n > 0)
         memcpy(text, bytes, n);
     text[n] = '\0';
-    (void)proc_parse_stat(text, &a, &b);
+    struct proc_stat stat;
+    (void)proc_parse_stat(text, &stat);
     (void)proc_parse_host_cpu(text, &a);
     (void)proc_parse_statm(text, &a);
     if (proc_parse_meminfo(text, &a, &b) == SKEIN_OK && (a == 0 || b > a))
         abort();
     (void)proc_parse_pressure(text, false, &a);
     (void)proc_parse_pressure(text, true, &a);
-    if (proc_parse_cgroup(text, path, sizeof path) == SKEIN_OK &&
+    if (proc_parse_cgroup(text, NULL, path, sizeof path) == SKEIN_OK &&
         (path[0] != '/' || strstr(path, "/../") != NULL))
         abort();
     free(text);
