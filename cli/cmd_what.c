@@ -3,17 +3,12 @@
  * skein what: what stands out of a trace around the moment that it was taken for. One thread; the
  * memory of two partitions, and some numbers for each thread.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "cli_capture.h"
-#include "cli_download.h"
-#include "cli_id.h"
 #include "cli_out.h"
+#include "cli_subject.h"
 #include "cli_trace.h"
 #include "clock.h"
 #include "cmd.h"
@@ -37,11 +32,8 @@ static const struct cli_option options[] = {
     CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
 
 /* What is asked about. */
-struct subject {
-    cJSON *capture;   /* NULL: a file */
-    const char *file; /* with the trace */
-    char folder[64];  /* that it was fetched into; "": none */
-    char fetched[96];
+struct question {
+    struct subject subject;
     uint64_t at_ns;
     bool at_end;     /* nobody said when: the end of the trace */
     uint64_t groups; /* that are shown; 0: all */
@@ -49,59 +41,8 @@ struct subject {
 
 /* ---- the trace ---- */
 
-/* A process that hangs writes no event: its partitions hold what is open. */
-static bool has_partitions(const cJSON *capture)
-{
-    const cJSON *target;
-    cJSON_ArrayForEach(target, json_at(capture, "targets")) {
-        if (json_u64_at(target, "bytes") > 0)
-            return true;
-    }
-    return false;
-}
-
-static int capture_fetch(struct subject *s, const struct options *o, const char *text)
-{
-    struct api api;
-    char id[CLI_ID_BYTES];
-    uint64_t bytes;
-    int status = api_init(&api, o->collector);
-    if (status == CLI_OK)
-        status = capture_id_find(&api, text, id);
-    if (status == CLI_OK)
-        status = capture_get(&api, id, &s->capture);
-    if (status != CLI_OK)
-        return status;
-    if (!has_partitions(s->capture)) {
-        say_error("capture %s has no data%s", id,
-                  capture_running(s->capture) ? " yet; it still runs" : "");
-        return CLI_FAILED;
-    }
-    const char *folder = getenv("TMPDIR");
-    snprintf(s->folder, sizeof s->folder, "%.40s/skein.XXXXXX",
-             folder != NULL && *folder && strlen(folder) <= 40 ? folder : "/tmp");
-    if (mkdtemp(s->folder) == NULL) {
-        say_error("%s: %s", s->folder, strerror(errno));
-        s->folder[0] = 0;
-        return CLI_FAILED;
-    }
-    snprintf(s->fetched, sizeof s->fetched, "%s/trace.skein", s->folder);
-    s->file = s->fetched;
-    return download_run(&api, &(struct download){.capture = id, .format = "skein", .file = s->file},
-                        &bytes);
-}
-
-static void subject_fini(struct subject *s)
-{
-    if (s->folder[0]) {
-        unlink(s->fetched);
-        rmdir(s->folder);
-    }
-    cJSON_Delete(s->capture);
-}
-
 /* The moment: as asked for, else the capture's, else the end of the trace. */
-static int moment_find(struct subject *s, const struct options *o, const struct trace_file *file)
+static int moment_find(struct question *s, const struct options *o, const struct trace_file *file)
 {
     struct trace_bounds bounds = trace_bounds_of(file);
     s->at_ns = bounds.to_ns;
@@ -113,16 +54,17 @@ static int moment_find(struct subject *s, const struct options *o, const struct 
         say_error("what: --at %s: must be " TRACE_TIME_WANTED, o->at);
         return CLI_USAGE;
     }
-    if (s->capture != NULL && clock_parse(json_text_at(s->capture, "at"), &s->at_ns) == SKEIN_OK)
+    if (s->subject.capture != NULL &&
+        clock_parse(json_text_at(s->subject.capture, "at"), &s->at_ns) == SKEIN_OK)
         s->at_end = false;
     return CLI_OK;
 }
 
 /* Those asked for, else those that the capture names. */
-static int groups_find(struct subject *s, const struct options *o)
+static int groups_find(struct question *s, const struct options *o)
 {
     struct json_reader r = {{0}};
-    s->groups = event_groups_get(&r, s->capture, "groups");
+    s->groups = event_groups_get(&r, s->subject.capture, "groups");
     return trace_groups_parse(o->groups, &s->groups);
 }
 
@@ -210,17 +152,17 @@ static void deaths_add(cJSON *what, const struct findings_list *list)
     }
 }
 
-static cJSON *what_json(const struct subject *s, const struct findings_list *list)
+static cJSON *what_json(const struct question *s, const struct findings_list *list)
 {
     cJSON *what = cJSON_CreateObject(), *to;
     static const char *const members[] = {"capture", "reason", "verdict"};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-        if (json_at(s->capture, members[i]) != NULL)
+        if (json_at(s->subject.capture, members[i]) != NULL)
             cJSON_AddItemToObject(what, members[i],
-                                  cJSON_Duplicate(json_at(s->capture, members[i]), true));
-    if (s->capture == NULL)
-        cJSON_AddStringToObject(what, "file", s->file);
-    const char *reason = json_text_at(s->capture, "trigger.reason");
+                                  cJSON_Duplicate(json_at(s->subject.capture, members[i]), true));
+    if (s->subject.capture == NULL)
+        cJSON_AddStringToObject(what, "file", s->subject.file);
+    const char *reason = json_text_at(s->subject.capture, "trigger.reason");
     if (*reason)
         cJSON_AddStringToObject(what, "trigger", reason);
     if (s->groups)
@@ -266,12 +208,12 @@ static void json_text_put(struct buf *out, const cJSON *json, const char *path)
     text_put_safe(out, json_text_at(json, path), strlen(json_text_at(json, path)));
 }
 
-static void findings_head_put(struct buf *out, const struct subject *s, const cJSON *what)
+static void findings_head_put(struct buf *out, const struct question *s, const cJSON *what)
 {
     char text[CLOCK_TEXT_BYTES];
     uint64_t from_ns = 0, to_ns = 0;
     clock_text(s->at_ns, text);
-    if (s->capture != NULL) {
+    if (s->subject.capture != NULL) {
         buf_printf(out, "capture %s", json_text_at(what, "capture"));
         buf_printf(out, "%s", *json_text_at(what, "trigger") ? ": " : "");
         json_text_put(out, what, "trigger");
@@ -401,7 +343,7 @@ static void unusual_print(const cJSON *what, uint64_t at_ns)
     buf_fini(&out);
 }
 
-static int findings_show(const struct subject *s, const cJSON *what)
+static int findings_show(const struct question *s, const cJSON *what)
 {
     static const struct table_column inside[] = {{"THREAD", "who", TABLE_TEXT},
                                                  {"SERVICE", "service", TABLE_TEXT | TABLE_SPARE},
@@ -434,12 +376,12 @@ static int findings_show(const struct subject *s, const cJSON *what)
 
 /* ---- */
 
-static int findings_find(struct subject *s, const struct options *o)
+static int findings_find(struct question *s, const struct options *o)
 {
     struct trace_walk *walk = NULL;
     struct findings *findings = NULL;
     const struct findings_list *list = NULL;
-    if (trace_walk_new(s->file, &walk) != CLI_OK)
+    if (trace_walk_new(s->subject.file, &walk) != CLI_OK)
         return CLI_FAILED;
     int status = moment_find(s, o, trace_walk_file(walk));
     int read =
@@ -468,15 +410,14 @@ static int findings_find(struct subject *s, const struct options *o)
 static int findings_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
-    struct subject s = {.file = arguments[0]};
+    struct question s = {.at_ns = 0};
     (void)count;
-    bool is_file = access(arguments[0], F_OK) == 0 || !id_begins(arguments[0], CLI_ID_BYTES - 1);
-    int status = is_file ? CLI_OK : capture_fetch(&s, o, arguments[0]);
+    int status = subject_open(&s.subject, o->collector, arguments[0]);
     if (status == CLI_OK)
         status = groups_find(&s, o);
     if (status == CLI_OK)
         status = findings_find(&s, o);
-    subject_fini(&s);
+    subject_fini(&s.subject);
     return status;
 }
 

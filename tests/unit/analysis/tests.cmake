@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
 skein_test(unit/analysis/test_findings.c LINK skein_analysis skein_test_support)
+skein_test(unit/analysis/test_vitals_table.c LINK skein_analysis skein_test_support)
