@@ -102,6 +102,17 @@ static int symbolizer_start(struct agent *agent)
     return SKEIN_OK;
 }
 
+/* Before its sources are asked, and the first process comes. */
+static int vitals_start(struct agent *agent)
+{
+    const struct agent_config *config = agent->config;
+    const struct vitals_settings settings = {.host = config->vitals_host,
+                                             .processes = config->vitals_processes,
+                                             .top = config->vitals_top};
+    files_source_set(&agent->files, config->vitals_files, &agent->privacy);
+    return vitals_new(&settings, &agent->vitals);
+}
+
 /* The sources of evidence, lowest first: what is asked for first is there first. */
 static int evidence_start(struct agent *agent)
 {
@@ -113,6 +124,11 @@ static int evidence_start(struct agent *agent)
     int status = evidence_new(&settings, agent->symbolizer, &agent->evidence);
     if (status == SKEIN_OK)
         status = evidence_add(agent->evidence, &thread_dump_source);
+    const struct evidence_source own[] = {
+        {"vitals", EVIDENCE_AT_END, vitals_collect, agent->vitals},
+        {"files", EVIDENCE_AT_END, files_collect, &agent->files}};
+    for (size_t i = 0; status == SKEIN_OK && i < sizeof own / sizeof *own; i++)
+        status = evidence_add(agent->evidence, &own[i]);
     return status;
 }
 
@@ -214,6 +230,8 @@ static int parts_start(struct agent *agent, char *error, size_t error_bytes)
         status = uplink_make(agent, error, error_bytes);
     if (status == SKEIN_OK)
         status = symbolizer_start(agent);
+    if (status == SKEIN_OK)
+        status = vitals_start(agent);
     if (status == SKEIN_OK)
         status = evidence_start(agent);
     if (status == SKEIN_OK)
@@ -335,6 +353,7 @@ void agent_reload(struct agent *agent, struct agent_config *fresh)
     agent->privacy.mode = agent_config_privacy(agent->config);
     for (struct process *p = attach_processes(agent->attach); p != NULL; p = p->next)
         agent_set_page(agent, p);
+    files_source_set(&agent->files, agent->config->vitals_files, &agent->privacy);
     agent_rules_reload(agent->rules);
     log_info("agent", "configuration reloaded", NULL);
 }
@@ -379,8 +398,10 @@ size_t agent_free(struct agent **agent_p)
     if (agent->loop != NULL)
         posts_flush(agent);
     captures_free(&agent->captures);
-    if (sources_hang == 0) /* else they may be asking */
+    if (sources_hang == 0) { /* else they may be asking */
         (void)symbolizer_free(&agent->symbolizer);
+        vitals_free(&agent->vitals);
+    }
     spool_close(&agent->spool);
     if (agent->host_page != NULL)
         host_page_free(&agent->host_page);

@@ -136,6 +136,14 @@ const struct config_param agent_params[] = {
         privacy, "evidence.privacy", "off",
         "paths, names of hosts, addresses and command lines in captures: off (as they are), "
         "hash (a keyed hash in their place; the key is privacy.key in state_dir) or leave_out"),
+    CONFIG_BOOL(S, vitals_host, "vitals.host", true,
+                "record the host's CPU, memory, disks and network every second"),
+    CONFIG_BOOL(S, vitals_processes, "vitals.processes", true,
+                "record CPU, memory, faults and limits of each attached process"),
+    CONFIG_BOOL(S, vitals_top, "vitals.top", true,
+                "record which ten processes use most CPU, memory and I/O"),
+    LIVE_BOOL(vitals_files, "vitals.files", true,
+              "list open descriptors and sockets of captured processes"),
     LIVE_STR(log_level, "log.level", "info", "debug, info, warn or error"),
     LIVE_STR(log_form, "log.form", "text", "text or json"),
     {.path = NULL}};

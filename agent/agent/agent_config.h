@@ -30,6 +30,7 @@ struct agent_config {
     bool crash_capture, crash_exit;
     uint64_t crash_pre_ms, crash_cooldown_ms;
     char *privacy;
+    bool vitals_host, vitals_processes, vitals_top, vitals_files;
     char *log_level, *log_form;
 };
 

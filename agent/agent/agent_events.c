@@ -185,6 +185,8 @@ static void on_attached(void *context, struct process *process)
     roster_attached(agent->roster, process);
     process_report_begin(process, &process->attached_clock);
     agent_set_page(agent, process);
+    if (vitals_attached(agent->vitals, process->pid, process->start_clock_ticks) != SKEIN_OK)
+        log_error("vitals", "out of memory: a process is looked at in captures alone", NULL);
     capture_awaited(agent, process);
     agent_rules_attached(agent->rules, process);
     agent_policies_attached(agent->policies, process);
@@ -283,6 +285,7 @@ static void on_gone(void *context, struct process *process)
     roster_keep(agent->roster, process);
     agent_rules_gone(agent->rules, process);
     agent_policies_gone(agent->policies, process);
+    vitals_gone(agent->vitals, process->pid, process->start_clock_ticks);
     list_changed(agent);
 }
 

@@ -14,9 +14,11 @@
 #include "agent_rules.h"
 #include "agent_state.h"
 #include "attach.h"
+#include "files_source.h"
 #include "roster.h"
 #include "roster_file.h"
 #include "symbolizer.h"
+#include "vitals.h"
 
 #define ROSTER_SHARE 4 /* rings of processes that have ended get a quarter of the room for rings */
 
@@ -51,6 +53,8 @@ struct agent {
     struct checks *checks;
     struct agent_rules *rules;
     struct agent_policies *policies;
+    struct vitals *vitals;
+    struct files_source files;
     struct loop_timer *list_timer, *refresh_timer;
     uint64_t list_version;
     TAILQ_HEAD(, awaited) awaited;

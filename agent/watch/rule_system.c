@@ -35,13 +35,17 @@ static bool cpu_total(const struct rule_spec *spec, const struct system_source *
                       uint64_t *total_us)
 {
     char text[4096];
-    uint64_t ticks = 0, start = 0;
+    uint64_t ticks = 0;
+    struct proc_stat stat;
     if (spec->system.host) {
         if (!file_get(source->proc, "stat", text, sizeof text) ||
             proc_parse_host_cpu(text, &ticks) != SKEIN_OK)
             return false;
-    } else if (!process_file_get(source, "stat", text, sizeof text) ||
-               proc_parse_stat(text, &ticks, &start) != SKEIN_OK || start != source->start_ticks) {
+    } else if (process_file_get(source, "stat", text, sizeof text) &&
+               proc_parse_stat(text, &stat) == SKEIN_OK &&
+               stat.start_ticks == source->start_ticks) {
+        ticks = stat.user_ticks + stat.system_ticks;
+    } else {
         return false;
     }
     *total_us = ticks * (1000000u / (uint64_t)sysconf(_SC_CLK_TCK));
@@ -59,7 +63,7 @@ static bool pressure_total(const struct rule_spec *spec, const struct system_sou
         read = file_get(source->proc, name, text, sizeof text);
     } else {
         if (!process_file_get(source, "cgroup", text, sizeof text) ||
-            proc_parse_cgroup(text, path, sizeof path) != SKEIN_OK)
+            proc_parse_cgroup(text, NULL, path, sizeof path) != SKEIN_OK)
             return false;
         snprintf(name, sizeof name, "%s/%s.pressure", path, spec->system.resource);
         read = file_get(source->cgroup, name, text, sizeof text);

@@ -47,6 +47,8 @@ void whole_configure(struct whole *w)
     buf_printf(
         &text,
         "{\"collector\":{\"data\":\"tcp://127.0.0.1:%u\",\"control\":\"tcp://127.0.0.1:%u\"%s%s},"
+        /* Tests count the events that programs have made. */
+        "\"vitals\":{\"host\":false,\"processes\":false,\"top\":false,\"files\":false},"
         "\"socket\":\"%s\",\"state_dir\":\"%s/agent\",\"heartbeat_ms\":200%s%s}",
         w->data, w->control, w->pins_more ? "," : "", w->pins_more ? w->pins_more : "", w->socket,
         w->folder, w->agent_more ? "," : "", w->agent_more ? w->agent_more : "");

@@ -137,7 +137,8 @@ static void put_stat(uint64_t ticks, uint64_t start)
 {
     char text[256];
     snprintf(text, sizeof text,
-             "42 (x) S 1 42 42 0 -1 4194560 10 0 0 0 %" PRIu64 " 0 0 0 20 0 4 0 %" PRIu64 " 1\n",
+             "42 (x) S 1 42 42 0 -1 4194560 10 0 0 0 %" PRIu64 " 0 0 0 20 0 4 0 %" PRIu64
+             " 1000 25\n",
              ticks, start);
     put("42/stat", text);
 }

@@ -92,3 +92,10 @@ skein_test(unit/agent/test_roster.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_ring_budget.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_loop.c LINK skein_agent_core skein_test_support LABELS tsan)
 skein_test(unit/agent/test_host_page.c LINK skein_agent_core skein_test_support)
+
+# Vitals: how the host and each process is.
+skein_test(unit/agent/test_proc_host.c LINK skein_agent_core skein_test_support)
+skein_test(unit/agent/test_vitals_store.c LINK skein_agent_core skein_test_support)
+skein_test(unit/agent/test_host_look.c LINK skein_agent_core skein_test_support)
+skein_test(unit/agent/test_vitals.c LINK skein_agent_core skein_test_support LABELS tsan)
+skein_test(unit/agent/test_files_source.c LINK skein_agent_core skein_test_support)

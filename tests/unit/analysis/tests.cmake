@@ -1,3 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 skein_test(unit/analysis/test_findings.c LINK skein_analysis skein_test_support)
 skein_test(unit/analysis/test_thread_list.c LINK skein_analysis skein_test_support)
+skein_test(unit/analysis/test_vitals_table.c LINK skein_analysis skein_test_support)

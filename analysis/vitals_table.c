@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Owns the values of each counter, and the sums that are made of them; see vitals_table.h.
+ */
+#include "vitals_table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "buf.h"
+#include "intern_table.h"
+
+#define SAME_NS UINT64_C(1000000) /* the same look, as two partitions' clocks tell it */
+
+struct value {
+    uint64_t at_ns;
+    double value;
+};
+struct counter {
+    struct value *values;
+    size_t count, cap;
+};
+
+struct vitals_table {
+    struct intern_table texts; /* all names, units, hosts: NUL-terminated */
+    struct intern_table counter_keys, top_keys;
+    struct counter *counters; /* with rows, by number */
+    size_t counter_cap;
+    struct vitals_row *rows;
+    size_t row_count, row_cap;
+    struct vitals_top *tops;
+    size_t top_count, top_cap;
+    struct vitals_state *states;
+    size_t state_count, state_cap;
+    char **kept; /* each text that rows point to */
+    size_t kept_count, kept_cap;
+    struct vitals_list list;
+};
+
+int vitals_table_new(struct vitals_table **out)
+{
+    *out = calloc(1, sizeof **out);
+    return *out == NULL ? SKEIN_NO_MEMORY : SKEIN_OK;
+}
+
+void vitals_table_free(struct vitals_table **table)
+{
+    struct vitals_table *t = *table;
+    *table = NULL;
+    if (t == NULL)
+        return;
+    for (size_t i = 0; i < t->row_count; i++)
+        free(t->counters[i].values);
+    for (size_t i = 0; i < t->kept_count; i++)
+        free(t->kept[i]);
+    intern_table_fini(&t->texts);
+    intern_table_fini(&t->counter_keys);
+    intern_table_fini(&t->top_keys);
+    free(t->counters);
+    free(t->rows);
+    free(t->tops);
+    free(t->states);
+    free(t->kept);
+    free(t);
+}
+
+/* ---- taking ---- */
+
+/* Equal texts are one; NULL: no memory. */
+static const char *text_keep(struct vitals_table *t, const char *text, size_t n)
+{
+    bool fresh;
+    int64_t id = intern_table_put(&t->texts, text, n, &fresh);
+    if (id < 0)
+        return NULL;
+    if ((size_t)id < t->kept_count)
+        return t->kept[id];
+    char *kept = strndup(text, n);
+    if (kept == NULL || !array_grow(t->kept, t->kept_count + 1, &t->kept_cap)) {
+        free(kept);
+        return NULL;
+    }
+    t->kept[t->kept_count++] = kept;
+    return kept;
+}
+
+static bool of_set(struct vitals_table *t, const struct partition_info *info, bool host,
+                   struct vitals_of *of)
+{
+    *of = (struct vitals_of){.host = text_keep(t, info->host, strlen(info->host))};
+    if (host)
+        return of->host != NULL;
+    of->pid = info->pid;
+    of->service = text_keep(t, info->service, strlen(info->service));
+    return of->host != NULL && of->service != NULL;
+}
+
+/* The number of a row of that name and owner, new or not; below 0: no memory. */
+static int64_t row_get(struct vitals_table *t, const struct partition_info *info,
+                       const struct partition_event_type *type, bool host)
+{
+    struct buf key = {0};
+    bool fresh;
+    buf_put(&key, type->name, strlen(type->name) + 1);
+    buf_put(&key, info->host, strlen(info->host) + 1);
+    if (!host)
+        buf_put(&key, info->key.process.bytes, sizeof info->key.process.bytes);
+    int64_t id = key.status == SKEIN_OK
+                     ? intern_table_put(&t->counter_keys, key.data, key.len, &fresh)
+                     : SKEIN_NO_MEMORY;
+    buf_fini(&key);
+    if (id < 0 || (size_t)id < t->row_count)
+        return id;
+    struct vitals_row row = {.name = text_keep(t, type->name, strlen(type->name)),
+                             .unit = text_keep(t, type->args[0].unit, strlen(type->args[0].unit))};
+    if (row.name == NULL || row.unit == NULL || !of_set(t, info, host, &row.of) ||
+        !array_grow(t->rows, t->row_count + 1, &t->row_cap) ||
+        !array_grow(t->counters, t->row_count + 1, &t->counter_cap))
+        return SKEIN_NO_MEMORY;
+    t->counters[t->row_count] = (struct counter){.values = NULL};
+    t->rows[t->row_count++] = row;
+    return id;
+}
+
+static double number_of(const struct trace_event *event, size_t arg)
+{
+    switch (event->type->args[arg].type) {
+    case SKEIN_T_F64:
+        return event->args[arg].f64;
+    case SKEIN_T_I64:
+        return (double)event->args[arg].i64;
+    default:
+        return (double)event->args[arg].u64;
+    }
+}
+
+static int counter_add(struct vitals_table *t, const struct partition_info *info,
+                       const struct trace_event *event, bool host)
+{
+    if (event->type->nargs < 1 || event->type->args[0].type > SKEIN_T_F64)
+        return SKEIN_OK;
+    double value = number_of(event, 0);
+    int64_t id = row_get(t, info, event->type, host);
+    if (id < 0)
+        return SKEIN_NO_MEMORY;
+    struct counter *counter = &t->counters[id];
+    if (!isfinite(value))
+        return SKEIN_OK;
+    if (!array_grow(counter->values, counter->count + 1, &counter->cap))
+        return SKEIN_NO_MEMORY;
+    counter->values[counter->count++] = (struct value){event->time_ns, value};
+    return SKEIN_OK;
+}
+
+/* The index of an argument of that name and type, or -1. */
+static int arg_find(const struct partition_event_type *type, const char *name, uint8_t of)
+{
+    for (int i = 0; i < type->nargs; i++)
+        if (type->args[i].type == of && strcmp(type->args[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+static int top_add(struct vitals_table *t, const struct partition_info *info,
+                   const struct trace_event *event, const char *kind)
+{
+    int pid = arg_find(event->type, "pid", SKEIN_T_U64),
+        name = arg_find(event->type, "name", SKEIN_T_STR),
+        value = arg_find(event->type, kind, SKEIN_T_F64);
+    struct buf key = {0};
+    bool fresh;
+    if (pid < 0 || name < 0 || value < 0 || !isfinite(event->args[value].f64))
+        return SKEIN_OK;
+    const struct partition_value *said = &event->args[name];
+    buf_put(&key, kind, strlen(kind) + 1);
+    buf_put(&key, info->host, strlen(info->host) + 1);
+    buf_put_u64(&key, event->args[pid].u64);
+    buf_put(&key, said->str.text, said->str.len);
+    int64_t id = key.status == SKEIN_OK ? intern_table_put(&t->top_keys, key.data, key.len, &fresh)
+                                        : SKEIN_NO_MEMORY;
+    buf_fini(&key);
+    if (id < 0)
+        return SKEIN_NO_MEMORY;
+    if ((size_t)id == t->top_count) {
+        struct vitals_top top = {.host = text_keep(t, info->host, strlen(info->host)),
+                                 .kind = text_keep(t, kind, strlen(kind)),
+                                 .unit = text_keep(t, event->type->args[value].unit,
+                                                   strlen(event->type->args[value].unit)),
+                                 .pid = event->args[pid].u64,
+                                 .name = text_keep(t, said->str.text, said->str.len),
+                                 .most = -1};
+        if (top.host == NULL || top.kind == NULL || top.unit == NULL || top.name == NULL ||
+            !array_grow(t->tops, t->top_count + 1, &t->top_cap))
+            return SKEIN_NO_MEMORY;
+        t->tops[t->top_count++] = top;
+    }
+    struct vitals_top *top = &t->tops[id];
+    top->times++;
+    if (event->args[value].f64 > top->most) {
+        top->most = event->args[value].f64;
+        top->at_ns = event->time_ns;
+    }
+    return SKEIN_OK;
+}
+
+static int state_add(struct vitals_table *t, const struct partition_info *info,
+                     const struct trace_event *event)
+{
+    int state = arg_find(event->type, "state", SKEIN_T_STR),
+        at_least = arg_find(event->type, "at_least", SKEIN_T_U64),
+        at_most = arg_find(event->type, "at_most", SKEIN_T_U64);
+    if (state < 0 || at_least < 0)
+        return SKEIN_OK;
+    struct vitals_state row = {
+        .state = text_keep(t, event->args[state].str.text, event->args[state].str.len),
+        .at_ns = event->time_ns,
+        .at_least_ns = event->args[at_least].u64,
+        .at_most_ns = at_most < 0 ? 0 : event->args[at_most].u64};
+    if (row.state == NULL || !of_set(t, info, false, &row.of) ||
+        !array_grow(t->states, t->state_count + 1, &t->state_cap))
+        return SKEIN_NO_MEMORY;
+    t->states[t->state_count++] = row;
+    return SKEIN_OK;
+}
+
+int vitals_table_add(struct vitals_table *table, const struct partition_info *info,
+                     const struct trace_event *event)
+{
+    static const char host[] = "host.", process[] = "proc.", top[] = "host.top.";
+    if (event->type == NULL || event->thread == NULL || event->thread->tid != 0)
+        return SKEIN_OK;
+    const char *name = event->type->name;
+    bool is_host = strncmp(name, host, sizeof host - 1) == 0;
+    if (!is_host && strncmp(name, process, sizeof process - 1) != 0)
+        return SKEIN_OK;
+    if (event->kind == TRACE_COUNTER)
+        return counter_add(table, info, event, is_host);
+    if (event->kind == TRACE_INSTANT && strncmp(name, top, sizeof top - 1) == 0)
+        return top_add(table, info, event, name + sizeof top - 1);
+    if (event->kind == TRACE_INSTANT && strcmp(name, "proc.state") == 0)
+        return state_add(table, info, event);
+    return SKEIN_OK;
+}
+
+/* ---- judging ---- */
+
+static int times_compare(const void *a, const void *b)
+{
+    const struct value *x = a, *y = b;
+    if (x->at_ns != y->at_ns)
+        return x->at_ns < y->at_ns ? -1 : 1;
+    return x->value < y->value ? -1 : x->value > y->value;
+}
+
+/* A look at the host is in the partition of each process that was captured. */
+static void doubles_drop(struct counter *counter)
+{
+    size_t kept = 0;
+    qsort(counter->values, counter->count, sizeof *counter->values, times_compare);
+    for (size_t i = 0; i < counter->count; i++) {
+        const struct value *value = &counter->values[i];
+        bool known = false;
+        for (size_t k = kept; k > 0 && !known; k--) {
+            if (value->at_ns - counter->values[k - 1].at_ns > SAME_NS)
+                break;
+            known = counter->values[k - 1].value == value->value;
+        }
+        if (!known)
+            counter->values[kept++] = *value;
+    }
+    counter->count = kept;
+}
+
+static int doubles_compare(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+static double median_of(double *numbers, size_t count)
+{
+    qsort(numbers, count, sizeof *numbers, doubles_compare);
+    double upper = numbers[count / 2];
+    return count % 2 == 1 ? upper : numbers[count / 2 - 1] / 2 + upper / 2;
+}
+
+/* A distance of less than this is nobody's concern. */
+static double unit_matter(const char *unit)
+{
+    static const struct {
+        const char *unit;
+        double matters;
+    } units[] = {{"bytes", 1 << 20}, {"bytes/s", 64 << 10}, {"/s", 10}, {"pages/s", 10}};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(units[i].unit, unit) == 0)
+            return units[i].matters;
+    return 1;
+}
+
+static bool row_judge(struct vitals_row *row, struct counter *counter)
+{
+    if (counter->count == 0)
+        return true;
+    doubles_drop(counter);
+    row->samples = counter->count;
+    double *numbers = calloc(counter->count, sizeof *numbers);
+    if (numbers == NULL)
+        return false;
+    for (size_t i = 0; i < counter->count; i++)
+        numbers[i] = counter->values[i].value;
+    row->median = median_of(numbers, counter->count);
+    row->least = numbers[0];
+    row->most = numbers[counter->count - 1];
+    double distance = 0, sum = 0;
+    for (size_t i = 0; i < counter->count; i++) {
+        const struct value *value = &counter->values[i];
+        double far = fabs(value->value - row->median);
+        sum += far;
+        if (i == 0 || far > distance) {
+            distance = far;
+            row->farthest = value->value;
+            row->farthest_ns = value->at_ns;
+        }
+    }
+    double usual = fmax(sum / (double)counter->count, fabs(row->median) / 100);
+    row->deviation = distance / fmax(usual, unit_matter(row->unit));
+    free(numbers);
+    return true;
+}
+
+static int rows_compare(const void *a, const void *b)
+{
+    const struct vitals_row *x = a, *y = b;
+    if (x->deviation != y->deviation)
+        return x->deviation > y->deviation ? -1 : 1;
+    int names = strcmp(x->name, y->name);
+    return names != 0 ? names : strcmp(x->of.host, y->of.host);
+}
+
+static int tops_compare(const void *a, const void *b)
+{
+    const struct vitals_top *x = a, *y = b;
+    int hosts = strcmp(x->host, y->host), kinds = strcmp(x->kind, y->kind);
+    if (hosts != 0 || kinds != 0)
+        return hosts != 0 ? hosts : kinds;
+    return x->most > y->most ? -1 : x->most < y->most;
+}
+
+int vitals_table_end(struct vitals_table *table, const struct vitals_list **list)
+{
+    struct vitals_list *l = &table->list;
+    *l = (struct vitals_list){.from_ns = UINT64_MAX};
+    for (size_t i = 0; i < table->row_count; i++) {
+        const struct counter *counter = &table->counters[i];
+        if (!row_judge(&table->rows[i], &table->counters[i]))
+            return SKEIN_NO_MEMORY;
+        if (counter->count == 0)
+            continue;
+        l->from_ns = counter->values[0].at_ns < l->from_ns ? counter->values[0].at_ns : l->from_ns;
+        l->to_ns = counter->values[counter->count - 1].at_ns > l->to_ns
+                       ? counter->values[counter->count - 1].at_ns
+                       : l->to_ns;
+    }
+    l->from_ns = l->to_ns == 0 ? 0 : l->from_ns;
+    if (table->row_count > 0)
+        qsort(table->rows, table->row_count, sizeof *table->rows, rows_compare);
+    if (table->top_count > 0)
+        qsort(table->tops, table->top_count, sizeof *table->tops, tops_compare);
+    l->rows = table->rows;
+    l->row_count = table->row_count;
+    l->tops = table->tops;
+    l->top_count = table->top_count;
+    l->states = table->states;
+    l->state_count = table->state_count;
+    *list = l;
+    return SKEIN_OK;
+}

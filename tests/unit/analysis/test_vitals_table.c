@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What vitals come to, over events made by hand: times are seconds since T0. */
+#include "vitals_table.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "support.h"
+
+#define T0 UINT64_C(1800000000000000000)
+#define S  UINT64_C(1000000000)
+
+static struct vitals_table *table;
+static struct partition_info info;
+
+static void set_up(void)
+{
+    info = (struct partition_info){
+        .pid = 77, .host = "here", .service = "shop", .labels = "", .exe = ""};
+    ck_assert_int_eq(vitals_table_new(&table), SKEIN_OK);
+}
+
+static void tear_down(void)
+{
+    vitals_table_free(&table);
+    vitals_table_free(&table);
+}
+
+static void counter_at(const char *name, const char *unit, uint64_t time_ns, double value)
+{
+    const struct partition_event_type type = {.name = name,
+                                              .text = "",
+                                              .file = "",
+                                              .klass = SKEIN_CLASS_COUNTER,
+                                              .nargs = 1,
+                                              .args = {{SKEIN_T_F64, "value", unit}}};
+    const struct partition_thread thread = {0, "host", 0};
+    const struct trace_event event = {.kind = TRACE_COUNTER,
+                                      .time_ns = time_ns,
+                                      .thread = &thread,
+                                      .type = &type,
+                                      .args = {{.f64 = value}}};
+    ck_assert_int_eq(vitals_table_add(table, &info, &event), SKEIN_OK);
+}
+
+static void counter(const char *name, const char *unit, uint64_t s, double value)
+{
+    counter_at(name, unit, T0 + s * S, value);
+}
+
+static void top(const char *kind, uint64_t s, uint64_t pid, const char *who, double value)
+{
+    char name[32] = "host.top.";
+    strcat(name, kind);
+    const struct partition_event_type type = {
+        .name = name,
+        .text = "",
+        .file = "",
+        .klass = SKEIN_CLASS_INSTANT,
+        .nargs = 3,
+        .args = {{SKEIN_T_U64, "pid", ""}, {SKEIN_T_STR, "name", ""}, {SKEIN_T_F64, kind, "%"}}};
+    const struct partition_thread thread = {0, "host", 0};
+    const struct trace_event event = {
+        .kind = TRACE_INSTANT,
+        .time_ns = T0 + s * S,
+        .thread = &thread,
+        .type = &type,
+        .args = {{.u64 = pid}, {.str = {who, (uint32_t)strlen(who), false}}, {.f64 = value}}};
+    ck_assert_int_eq(vitals_table_add(table, &info, &event), SKEIN_OK);
+}
+
+static const struct vitals_list *end(void)
+{
+    const struct vitals_list *list = NULL;
+    ck_assert_int_eq(vitals_table_end(table, &list), SKEIN_OK);
+    return list;
+}
+
+static const struct vitals_row *row_of(const struct vitals_list *list, const char *name)
+{
+    for (size_t i = 0; i < list->row_count; i++)
+        if (strcmp(list->rows[i].name, name) == 0)
+            return &list->rows[i];
+    ck_abort_msg("%s is not there", name);
+}
+
+START_TEST(a_peak_stands_above_what_always_moves)
+{
+    static const double restless[] = {10, 90, 10, 90, 10, 90, 10, 90, 10},
+                        peak[] = {2, 3, 2, 3, 2, 40, 2, 3, 2};
+    for (uint64_t i = 0; i < 9; i++) {
+        counter("host.restless", "%", i, restless[i]);
+        counter("host.peak", "%", i, peak[i]);
+        counter("host.flat", "bytes", i, 1e9);
+    }
+    const struct vitals_list *list = end();
+    ck_assert_uint_eq(list->row_count, 3);
+    ck_assert_str_eq(list->rows[0].name, "host.peak");
+    ck_assert_str_eq(list->rows[2].name, "host.flat");
+    const struct vitals_row *row = &list->rows[0];
+    ck_assert(row->least == 2 && row->median == 2 && row->most == 40 && row->farthest == 40);
+    ck_assert_uint_eq(row->farthest_ns, T0 + 5 * S);
+    ck_assert_uint_eq(row->samples, 9);
+    ck_assert(fabs(row->deviation - 38 / (41 / 9.0)) < 1e-9);
+    ck_assert(row_of(list, "host.flat")->deviation == 0);
+    ck_assert_uint_eq(list->from_ns, T0);
+    ck_assert_uint_eq(list->to_ns, T0 + 8 * S);
+}
+END_TEST
+
+START_TEST(the_middle_of_an_even_number_lies_between)
+{
+    for (uint64_t i = 0; i < 4; i++)
+        counter("proc.threads", "", i, (double)(i * i));
+    const struct vitals_row *row = row_of(end(), "proc.threads");
+    ck_assert(row->median == 2.5);
+    ck_assert_str_eq(row->of.service, "shop");
+    ck_assert_uint_eq(row->of.pid, 77);
+}
+END_TEST
+
+START_TEST(a_host_counts_once_and_processes_each)
+{
+    for (uint64_t i = 0; i < 3; i++) {
+        info.key.process.bytes[0] = 1;
+        info.pid = 77;
+        counter_at("host.load", "", T0 + i * S, (double)i);
+        counter_at("proc.threads", "", T0 + i * S, 4);
+        info.key.process.bytes[0] = 2; /* another process of the host; its clock is 3 us off */
+        info.pid = 78;
+        counter_at("host.load", "", T0 + i * S + 3000, (double)i);
+        counter_at("proc.threads", "", T0 + i * S + 3000, 9);
+    }
+    info.host = "there";
+    counter("host.load", "", 1, 70);
+    const struct vitals_list *list = end();
+    ck_assert_uint_eq(list->row_count, 4);
+    for (size_t i = 0; i < list->row_count; i++) {
+        const struct vitals_row *row = &list->rows[i];
+        if (row->of.service == NULL)
+            ck_assert_uint_eq(row->samples, strcmp(row->of.host, "here") == 0 ? 3 : 1);
+        else
+            ck_assert(row->samples == 3 && row->median == (row->of.pid == 77 ? 4 : 9));
+    }
+}
+END_TEST
+
+START_TEST(who_was_on_top_is_summed_up)
+{
+    top("cpu", 1, 5, "bash", 10);
+    top("cpu", 2, 5, "bash", 90);
+    top("cpu", 3, 5, "bash", 20);
+    top("cpu", 2, 6, "bash", 95);
+    top("io", 2, 6, "bash", 1);
+    top("cpu", 2, 7, "x", (double)NAN);
+    const struct vitals_list *list = end();
+    ck_assert_uint_eq(list->top_count, 3);
+    ck_assert_uint_eq(list->tops[0].pid, 6);
+    ck_assert_str_eq(list->tops[0].kind, "cpu");
+    ck_assert_uint_eq(list->tops[1].pid, 5);
+    ck_assert(list->tops[1].most == 90);
+    ck_assert_uint_eq(list->tops[1].times, 3);
+    ck_assert_uint_eq(list->tops[1].at_ns, T0 + 2 * S);
+    ck_assert_str_eq(list->tops[2].kind, "io");
+}
+END_TEST
+
+START_TEST(what_is_no_vital_is_passed_over)
+{
+    const struct partition_event_type type = {
+        .name = "host.odd", .text = "", .file = "", .klass = SKEIN_CLASS_COUNTER};
+    const struct partition_thread thread = {0, "host", 0}, other = {5, "worker", 0};
+    struct trace_event event = {.kind = TRACE_COUNTER, .type = &type, .thread = &thread};
+    ck_assert_int_eq(vitals_table_add(table, &info, &event), SKEIN_OK); /* no argument */
+    event.thread = &other;
+    ck_assert_int_eq(vitals_table_add(table, &info, &event), SKEIN_OK);
+    event.thread = NULL;
+    ck_assert_int_eq(vitals_table_add(table, &info, &event), SKEIN_OK);
+    event.type = NULL;
+    ck_assert_int_eq(vitals_table_add(table, &info, &event), SKEIN_OK);
+    counter("cache.hits", "", 1, 5);
+    counter("host.infinite", "", 1, (double)INFINITY);
+    const struct vitals_list *list = end();
+    ck_assert_uint_eq(list->to_ns, 0);
+    ck_assert_uint_eq(list->from_ns, 0);
+    ck_assert_uint_eq(list->row_count, 1);
+    ck_assert_uint_eq(list->rows[0].samples, 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("vitals_table");
+    TCase *all = tcase_create("all");
+    tcase_add_checked_fixture(all, set_up, tear_down);
+    tcase_add_test(all, a_peak_stands_above_what_always_moves);
+    tcase_add_test(all, the_middle_of_an_even_number_lies_between);
+    tcase_add_test(all, a_host_counts_once_and_processes_each);
+    tcase_add_test(all, who_was_on_top_is_summed_up);
+    tcase_add_test(all, what_is_no_vital_is_passed_over);
+    suite_add_tcase(suite, all);
+    return suite_run(suite);
+}
