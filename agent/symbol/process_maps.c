@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,20 +43,37 @@ static bool path_undelete(char *path)
     return true;
 }
 
+/* A number and the character behind it. False: there is none. */
+static bool number_take(char **at, int base, char behind, uint64_t *out)
+{
+    char *end;
+    if (strspn(*at, "0123456789abcdef") == 0)
+        return false;
+    errno = 0;
+    *out = strtoull(*at, &end, base);
+    if (errno != 0 || *end != behind)
+        return false;
+    *at = end + 1;
+    return true;
+}
+
 /* False: no mapping, or not executable. */
 static bool line_read(char *line, struct process_map *map)
 {
-    uint64_t start, end, offset, inode;
-    unsigned major_number, minor_number;
-    char rights[5];
-    int at = 0;
-    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &start, &end,
-               rights, &offset, &major_number, &minor_number, &inode, &at) != 7 ||
-        at == 0 || start >= end || strchr(rights, 'x') == NULL)
+    uint64_t start, end, offset, inode, major_number, minor_number;
+    char *at = line;
+    if (!number_take(&at, 16, '-', &start) || !number_take(&at, 16, ' ', &end) || start >= end)
         return false;
-    char *path = line + at;
+    size_t rights = strcspn(at, " ");
+    if (rights != 4 || at[2] != 'x' || at[4] != ' ')
+        return false;
+    at += 5;
+    if (!number_take(&at, 16, ' ', &offset) || !number_take(&at, 16, ':', &major_number) ||
+        !number_take(&at, 16, ' ', &minor_number) || !number_take(&at, 10, ' ', &inode))
+        return false;
+    char *path = at + strspn(at, " ");
     *map = (struct process_map){.mapping = {.start = start, .end = end, .offset = offset},
-                                .device = makedev(major_number, minor_number),
+                                .device = makedev((unsigned)major_number, (unsigned)minor_number),
                                 .inode = inode};
     map->deleted = inode != 0 && path_undelete(path);
     path_unescape(path);
@@ -79,9 +95,10 @@ static int text_take(char *text, struct process_maps *out)
         bool last = *next == '\0';
         *next = '\0';
         struct process_map map;
-        if (line_read(line, &map) && out->count == PROCESS_MAPS_MAX) {
+        bool wanted = line_read(line, &map);
+        if (wanted && out->count == PROCESS_MAPS_MAX) {
             out->left_out++;
-        } else if (map.mapping.path != NULL) {
+        } else if (wanted) {
             if (!array_grow(out->items, out->count + 1, &out->cap)) {
                 process_maps_free(out);
                 return SKEIN_NO_MEMORY;

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -19,6 +20,7 @@
 
 #include "errno_status.h"
 #include "proc_info.h"
+#include "symbol_open.h"
 
 #define DEBUG_FOLDER "/usr/lib/debug"
 
@@ -48,6 +50,18 @@ int symbol_path_open(int root, const char *path, uint64_t resolve)
     struct open_how how = {.flags = O_PATH | O_CLOEXEC,
                            .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve};
     return regular_reopen((int)syscall(SYS_openat2, root, path, &how, sizeof how));
+}
+
+int symbol_regular_open(const char *path)
+{
+    return symbol_path_open(-1, path, 0);
+}
+
+bool symbol_build_id_is(int fd, const uint8_t *id, size_t bytes)
+{
+    uint8_t found[BUILD_ID_MAX], found_bytes;
+    return build_id_read(fd, found, &found_bytes) == SKEIN_OK && found_bytes == bytes &&
+           memcmp(found, id, bytes) == 0;
 }
 
 static int link_open(pid_t pid, const char *name)
@@ -190,8 +204,7 @@ int symbol_debug_open(int root, const char *folder, const uint8_t *id, uint8_t b
     file.fd = symbol_path_open(root, path, 0);
     if (file.fd < 0)
         return -1;
-    if (symbol_file_know(&file) == SKEIN_OK && file.build_id_bytes == bytes &&
-        memcmp(file.build_id, id, bytes) == 0) {
+    if (symbol_build_id_is(file.fd, id, bytes) && symbol_file_know(&file) == SKEIN_OK) {
         *identity = file.identity;
         return file.fd;
     }
@@ -235,24 +248,21 @@ static bool status_read(pid_t pid, int *inner_pid, uid_t *uid)
         return false;
     const char *ids = strstr(text, "\nUid:\t");
     const char *pids = strstr(text, "\nNSpid:\t");
-    unsigned effective;
-    if (ids == NULL || pids == NULL || sscanf(ids, "\nUid:\t%*u\t%u", &effective) != 1)
+    const char *effective = ids != NULL ? strchr(ids + 6, '\t') : NULL; /* real, effective, … */
+    if (effective == NULL || pids == NULL)
         return false;
-    *uid = effective;
-    int n = 0, number;
-    for (pids += 8; sscanf(pids, "%d%n", &number, &n) == 1; pids += n) {
-        *inner_pid = number;
-        if (pids[n] != '\t')
-            break;
-    }
-    return n > 0;
+    *uid = (uid_t)strtoul(effective, NULL, 10);
+    pids += 8;
+    const char *last = memrchr(pids, '\t', strcspn(pids, "\n"));
+    *inner_pid = (int)strtol(last != NULL ? last + 1 : pids, NULL, 10);
+    return *inner_pid > 0;
 }
 
 int symbol_file_open_jit(const struct symbol_place *place, struct symbol_file *file)
 {
     char path[64];
-    int pid;
-    uid_t uid;
+    int pid = 0;
+    uid_t uid = 0;
     struct stat about;
     *file = (struct symbol_file){.fd = -1, .debug_fd = -1};
     if (place->pid <= 0 || place->root < 0 || !status_read(place->pid, &pid, &uid))

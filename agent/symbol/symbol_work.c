@@ -89,7 +89,7 @@ static int64_t places_ask(struct symbolizer *s, struct symbol_request *request,
 static void file_names(struct symbolizer *s, struct symbol_request *request,
                        const struct partition_mapping *mapping, size_t from, size_t to)
 {
-    size_t which[SYMBOL_PLACES_MAX], count = 0;
+    size_t which[SYMBOL_PLACES_MAX] = {0}, count = 0;
     struct symbol_row *row;
     int64_t status = symbol_row_have(s, request, mapping, false, &row);
     for (size_t i = from; i < to && status == SKEIN_OK; i++) {

@@ -50,8 +50,8 @@ struct symbolizer_settings {
     uint64_t memory_bytes; /* the child's; 0: 1 GiB. It keeps files of half as much */
     uint64_t names_bytes;  /* of known names; 0: 16 MiB */
     uint64_t hang_ms;      /* patience with one answer; 0: 5000 */
-    /* Where the files are; NULL: where the processes have them. For `skein symbolize`, see
-     * symbol_file.h: gives an open file or a status. */
+    /* Where the files are; NULL: where the processes have them. On the symbolizer's thread. Gives
+     * open files (*debug_fd stays -1: none), or a status. */
     int (*find)(void *context, const struct partition_mapping *mapping, int *fd, int *debug_fd);
     void *context;
 };

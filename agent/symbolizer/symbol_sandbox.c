@@ -96,7 +96,7 @@ static struct sock_filter filter[] = {
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
 };
 
-static bool limit_set(int what, uint64_t most)
+static bool limit_set(__rlimit_resource_t what, uint64_t most)
 {
     struct rlimit limit = {.rlim_cur = most, .rlim_max = most};
     return setrlimit(what, &limit) == 0;

@@ -91,9 +91,10 @@ static bool reply_send(const struct buf *reply)
 int main(int argc, char **argv)
 {
     uint64_t memory = argc == 2 ? strtoull(argv[1], NULL, 10) : 0;
-    struct request request = {.body = malloc(SYMBOL_BODY_MAX)};
+    static uint8_t body[SYMBOL_BODY_MAX];
+    struct request request = {.body = body};
     struct symbol_server *server;
-    if (memory == 0 || request.body == NULL || symbol_server_new(&server) != SKEIN_OK) {
+    if (memory == 0 || symbol_server_new(&server) != SKEIN_OK) {
         fputs("skein-symbolizer is started by skein-agent\n", stderr);
         return 2;
     }

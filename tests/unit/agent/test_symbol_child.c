@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "proc_info.h"
 #include "symbol_fixture.h"
 #include "symbol_int.h"
 
@@ -70,6 +71,22 @@ START_TEST(a_child_that_was_killed_is_begun_anew)
     ck_assert_uint_eq(counters.files_fatal, 1);
     self_free(&other.self);
     dlclose(cpp);
+    asked_free(&asked);
+}
+END_TEST
+
+START_TEST(a_child_may_compute_and_nothing_else)
+{
+    struct asked asked;
+    char path[64], text[4096];
+    asked_make(&asked, (struct symbolizer_settings){0});
+    ck_assert(is_named(&asked)); /* so it has entered its sandbox */
+    snprintf(path, sizeof path, "/proc/%d/status", asked.s->child.pid);
+    ck_assert_int_gt(text_file_read(path, text, sizeof text), 0);
+    ck_assert_ptr_nonnull(strstr(text, "\nCapPrm:\t0000000000000000\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\nCapEff:\t0000000000000000\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\nNoNewPrivs:\t1\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\nSeccomp:\t2\n")); /* a filter */
     asked_free(&asked);
 }
 END_TEST
@@ -229,11 +246,11 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_of("symbol_child", a_child_that_was_killed_is_begun_anew,
-                            a_child_that_hangs_costs_its_caller_the_deadline_alone,
-                            a_file_that_a_child_died_of_is_not_tried_again,
-                            without_its_program_there_is_no_symbolizer,
-                            another_program_gives_no_names, damaged_files_harm_nobody,
-                            many_threads_ask_at_once, warming_loads_the_files, NULL);
+    Suite *suite = suite_of(
+        "symbol_child", a_child_that_was_killed_is_begun_anew, a_child_may_compute_and_nothing_else,
+        a_child_that_hangs_costs_its_caller_the_deadline_alone,
+        a_file_that_a_child_died_of_is_not_tried_again, without_its_program_there_is_no_symbolizer,
+        another_program_gives_no_names, damaged_files_harm_nobody, many_threads_ask_at_once,
+        warming_loads_the_files, NULL);
     return suite_run(suite);
 }

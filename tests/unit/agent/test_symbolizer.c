@@ -9,9 +9,11 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "sample.h"
 #include "symbol_file.h"
 #include "symbol_fixture.h"
 #include "symbol_int.h"
+#include "symbol_partition.h"
 
 static char *folder;
 
@@ -79,10 +81,11 @@ static size_t library_places(const struct library *library, const char *options,
     size_t count = 0;
     char *text = shell("nm -S --defined-only %s %s", options, library->path);
     for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
-        uint64_t at, bytes;
-        char type, name[512];
-        if (sscanf(line, "%" SCNx64 " %" SCNx64 " %c %511s", &at, &bytes, &type, name) != 4 ||
-            strchr("tTwW", type) == NULL || strncmp(name, begins, strlen(begins)) != 0)
+        /* "address size type name", but for those without a size */
+        char *rest;
+        uint64_t at = strtoull(line, &rest, 16), bytes = strtoull(rest, &rest, 16);
+        if (rest[0] != ' ' || rest[1] == '\0' || rest[2] != ' ' ||
+            strchr("tTwW", rest[1]) == NULL || strncmp(rest + 3, begins, strlen(begins)) != 0)
             continue;
         for (uint64_t i = 0; i < bytes && count < max; i++)
             out[count++] = library->base + at + i;
@@ -449,6 +452,63 @@ START_TEST(the_kernels_page_is_named)
 }
 END_TEST
 
+/* ---- partitions ---- */
+
+START_TEST(stacks_of_a_partition_are_named_before_it_is_packed)
+{
+    struct symbolizer *s = symbolizer_make((struct symbolizer_settings){0});
+    struct library library = library_load(SYMBOL_PLUGIN);
+    uint64_t place = (uint64_t)(uintptr_t)dlsym(library.handle, "plugin_call");
+    struct partition_info info = sample_info();
+    struct partition_writer *w;
+    struct partition_reader *reader;
+    struct self self;
+    struct buf bytes = {0};
+    char error[256];
+    self_read(s, &self);
+    ck_assert_int_eq(partition_writer_new(&info, &w), SKEIN_OK);
+    const uint64_t pcs[] = {place, place + 5, 0x1234};
+    (void)partition_writer_stack(
+        w, &(struct partition_stack){pcs, 3, PARTITION_STACK_EXACT | PARTITION_STACK_WHOLE});
+    for (size_t i = 0; i < self.maps.count; i++)
+        ck_assert_int_eq(partition_writer_mapping(w, &self.mappings[i]), SKEIN_OK);
+    ck_assert_int_eq(symbol_partition_name(s, getpid(), 0, deadline_far(), w), SKEIN_OK);
+    ck_assert_int_eq(partition_writer_finish(w, &bytes, NULL), SKEIN_OK);
+    partition_writer_free(&w);
+    ck_assert_int_eq(partition_reader_new(bytes.data, bytes.len, &reader, error, sizeof error),
+                     SKEIN_OK);
+    ck_assert_uint_eq(partition_reader_symbol_count(reader), 2);
+    for (size_t i = 0; i < 2; i++) {
+        struct partition_symbol symbol;
+        ck_assert(partition_reader_symbol(reader, i == 0 ? place : place + 4, &symbol));
+        ck_assert_str_eq(symbol.lines[symbol.line_count - 1].function, "plugin_call");
+        ck_assert_uint_gt(symbol.lines[symbol.line_count - 1].line, 0);
+    }
+    partition_reader_free(&reader);
+    buf_fini(&bytes);
+    self_free(&self);
+    library_close(&library);
+    ck_assert(symbolizer_free(&s));
+}
+END_TEST
+
+START_TEST(a_partition_whose_time_for_names_is_over_stays_raw)
+{
+    struct symbolizer *s = symbolizer_make((struct symbolizer_settings){0});
+    struct partition_info info = sample_info();
+    struct partition_writer *w;
+    const uint64_t pcs[] = {0x1000, 0x2000};
+    ck_assert_int_eq(partition_writer_new(&info, &w), SKEIN_OK);
+    (void)partition_writer_stack(w, &(struct partition_stack){pcs, 2, 0});
+    ck_assert_int_eq(symbol_partition_name(s, getpid(), 0, 0, w), SKEIN_OK);
+    struct buf bytes = {0};
+    ck_assert_int_eq(partition_writer_finish(w, &bytes, NULL), SKEIN_OK);
+    partition_writer_free(&w);
+    buf_fini(&bytes);
+    ck_assert(symbolizer_free(&s));
+}
+END_TEST
+
 /* ---- what is remembered ---- */
 
 START_TEST(names_are_remembered)
@@ -494,6 +554,8 @@ int main(void)
     tcase_add_test(names, code_of_a_jit_has_the_names_of_its_map);
     tcase_add_test(names, a_jit_map_that_is_a_link_is_not_read);
     tcase_add_test(names, the_kernels_page_is_named);
+    tcase_add_test(names, stacks_of_a_partition_are_named_before_it_is_packed);
+    tcase_add_test(names, a_partition_whose_time_for_names_is_over_stays_raw);
     tcase_add_test(names, names_are_remembered);
     suite_add_tcase(suite, names);
     return suite_run(suite);

@@ -40,7 +40,10 @@ foreach(test symbolizer symbol_child symbol_unwind)
         SYMBOL_PLUGIN_CPP="$<TARGET_FILE:symbol_plugin_cpp>")
     add_dependencies(t_unit_agent_${test} skein-symbolizer symbol_plugin symbol_plugin_cpp)
 endforeach()
+skein_test(unit/agent/test_process_maps.c LINK skein_agent_core skein_test_support)
+skein_test(unit/agent/test_symbol_demangle.c LINK skein_symbol_serve skein_test_support)
 set_tests_properties(unit/agent/symbol_child PROPERTIES LABELS "unit;tsan")
+target_include_directories(t_unit_agent_symbolizer PRIVATE ${CMAKE_SOURCE_DIR}/tests/unit/format)
 # Walks must not depend on frame pointers.
 target_sources(t_unit_agent_symbol_unwind PRIVATE ${CMAKE_CURRENT_LIST_DIR}/symbol_chain.c)
 set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/symbol_chain.c PROPERTIES

@@ -10,6 +10,12 @@ foreach(test trace_commands download)
     target_compile_definitions(t_unit_cli_${test} PRIVATE SKEIN_PROGRAM="$<TARGET_FILE:skein_cli>")
 endforeach()
 
+skein_test(unit/cli/test_symbolize.c LINK skein_format skein_common skein_test_support)
+target_include_directories(t_unit_cli_symbolize PRIVATE ${CMAKE_SOURCE_DIR}/tests/unit/format)
+target_compile_definitions(t_unit_cli_symbolize PRIVATE SKEIN_PROGRAM="$<TARGET_FILE:skein_cli>"
+    SKEIN_SYMBOLIZER="$<TARGET_FILE:skein-symbolizer>" SYMBOL_PLUGIN="$<TARGET_FILE:symbol_plugin>")
+add_dependencies(t_unit_cli_symbolize skein_cli skein-symbolizer symbol_plugin)
+
 # What is made from the tables of commands: completion, pressed as the shells press it, and man
 # pages, read by whichever linters there are.
 find_program(BASH bash)

@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+skein_fuzz(symbol_elf LINK skein_agent_core skein_symbol_serve)
+skein_fuzz(symbol_wire LINK skein_agent_core skein_symbol_serve)
