@@ -86,3 +86,11 @@ skein_test(unit/agent/test_roster.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_ring_budget.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_loop.c LINK skein_agent_core skein_test_support LABELS tsan)
 skein_test(unit/agent/test_host_page.c LINK skein_agent_core skein_test_support)
+
+# What ran: samples of CPUs.
+skein_test(unit/agent/test_perf_record.c LINK skein_agent_core skein_test_support)
+add_executable(cpu_burner ${CMAKE_CURRENT_LIST_DIR}/cpu_burner.c)
+target_link_libraries(cpu_burner PRIVATE skein_flags)
+skein_test(unit/agent/test_cpu_samples.c LINK skein_agent_core skein_test_support m)
+target_compile_definitions(t_unit_agent_cpu_samples PRIVATE CPU_BURNER="$<TARGET_FILE:cpu_burner>")
+add_dependencies(t_unit_agent_cpu_samples cpu_burner)

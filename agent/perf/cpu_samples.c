@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The evidence of kind "samples"; see cpu_samples.h. What a collection needs is its own and on its
+ * thread; shared with others are the rings alone, which have a mutex.
+ */
+#include "cpu_samples.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "array.h"
+#include "clock.h"
+#include "kernel_names.h"
+#include "log.h"
+#include "neighbours.h"
+#include "perf_host.h"
+#include "proc_info.h"
+#include "sample_stack.h"
+#include "thread_cpu.h"
+
+#define MS UINT64_C(1000000)
+#define S  UINT64_C(1000000000)
+
+struct cpu_samples {
+    struct cpu_samples_settings settings; /* constant */
+    struct perf_host *host;
+};
+
+static void state_log(const struct perf_host_state *state, uint64_t wished_ms)
+{
+    if (state->cpus == 0 || state->refused > 0)
+        log_warn("samples", "CPUs are not sampled", "refused", log_fmt("%u", state->refused),
+                 "sampled", log_fmt("%u", state->cpus), "reason", state->why, NULL);
+    if (state->cpus == 0)
+        return;
+    log_info("samples", "CPUs are sampled", "hz", log_fmt("%u", state->hz), "cpus",
+             log_fmt("%u", state->cpus), "bytes", log_fmt("%" PRIu64, state->bytes), "reach_ms",
+             log_fmt("%" PRIu64, state->reach_ms), NULL);
+    if (state->reach_ms < wished_ms)
+        log_warn("samples", "memory is too small for the wished reach of busy CPUs", "reach_ms",
+                 log_fmt("%" PRIu64, state->reach_ms), "wished_ms", log_fmt("%" PRIu64, wished_ms),
+                 NULL);
+}
+
+int cpu_samples_new(const struct cpu_samples_settings *settings, struct cpu_samples **out)
+{
+    *out = NULL;
+    struct cpu_samples *samples = calloc(1, sizeof *samples);
+    if (samples == NULL)
+        return SKEIN_NO_MEMORY;
+    samples->settings = *settings;
+    if (settings->kernel_symbols == NULL)
+        samples->settings.kernel_symbols = "/proc/kallsyms";
+    struct perf_host_settings host = {.hz = (unsigned)settings->hz,
+                                      .reach_ms = settings->reach_ms,
+                                      .memory_max = settings->memory_max};
+    int status = perf_host_new(&host, &samples->host);
+    if (status != SKEIN_OK) {
+        free(samples);
+        return status;
+    }
+    struct perf_host_state state;
+    perf_host_state(samples->host, &state);
+    if (state.hz > 0)
+        state_log(&state, settings->reach_ms);
+    *out = samples;
+    return SKEIN_OK;
+}
+
+void cpu_samples_free(struct cpu_samples **samples_p)
+{
+    struct cpu_samples *samples = *samples_p;
+    if (samples == NULL)
+        return;
+    *samples_p = NULL;
+    perf_host_free(&samples->host);
+    free(samples);
+}
+
+void cpu_samples_look(void *context)
+{
+    struct cpu_samples *samples = context;
+    perf_host_look(samples->host);
+}
+
+void cpu_samples_text(struct cpu_samples *samples, char out[CPU_SAMPLES_TEXT_BYTES])
+{
+    struct perf_host_state state;
+    perf_host_state(samples->host, &state);
+    if (state.hz == 0)
+        snprintf(out, CPU_SAMPLES_TEXT_BYTES, "off");
+    else if (state.cpus == 0)
+        snprintf(out, CPU_SAMPLES_TEXT_BYTES, "refused: %s", state.why);
+    else
+        snprintf(out, CPU_SAMPLES_TEXT_BYTES,
+                 "%u a second on %u CPUs, %" PRIu64 " s back, %" PRIu64 " MiB%s%s", state.hz,
+                 state.cpus, state.reach_ms / 1000, state.bytes >> 20,
+                 state.why[0] != '\0' ? "; some CPUs refused: " : "", state.why);
+}
+
+/* ---- a collection ---- */
+
+struct known_thread {
+    uint32_t tid;
+    int64_t thread; /* evidence_thread's */
+};
+
+struct collection {
+    const struct evidence_ask *ask;
+    struct evidence_out *out;
+    struct code_ranges ranges;
+    struct neighbours *others;
+    int64_t type;
+    struct known_thread *threads;
+    size_t thread_count, thread_cap;
+    uint64_t *kernel_pcs; /* of stacks, as they are looked up */
+    size_t kernel_count, kernel_cap;
+    uint64_t own, own_ns; /* samples of the process */
+    bool no_memory;
+};
+
+static int64_t sample_type(struct evidence_out *out)
+{
+    return evidence_type(out,
+                         &(struct partition_event_type){
+                             .name = "cpu.sample",
+                             .klass = SKEIN_CLASS_INSTANT,
+                             .group = SKEIN_GROUP_THREAD,
+                             .nargs = 2,
+                             .args = {{SKEIN_T_U64, "cpu", NULL}, {SKEIN_T_U64, "weight", "ns"}}});
+}
+
+static int64_t thread_of(struct collection *c, uint32_t tid)
+{
+    char path[64], name[64];
+    for (size_t i = c->thread_count; i > 0; i--) {
+        if (c->threads[i - 1].tid == tid)
+            return c->threads[i - 1].thread;
+    }
+    if (!array_grow(c->threads, c->thread_count + 1, &c->thread_cap)) {
+        c->no_memory = true;
+        return SKEIN_NO_MEMORY;
+    }
+    snprintf(path, sizeof path, "/proc/%u/task/%u/comm", c->ask->process->pid, tid);
+    if (text_file_read(path, name, sizeof name) <= 0)
+        name[0] = '\0'; /* it has ended */
+    name[strcspn(name, "\n")] = '\0';
+    int64_t thread = evidence_thread(c->out, tid, name);
+    c->threads[c->thread_count++] = (struct known_thread){tid, thread};
+    return thread;
+}
+
+/* Return addresses are looked up one before: the call is what was running. */
+static void kernel_pcs_note(struct collection *c, const struct sample_stack *stack)
+{
+    if (!array_grow(c->kernel_pcs, c->kernel_count + stack->in_kernel, &c->kernel_cap)) {
+        c->no_memory = true;
+        return;
+    }
+    for (uint32_t i = 0; i < stack->in_kernel; i++)
+        c->kernel_pcs[c->kernel_count++] = stack->pcs[i] - (i > 0);
+}
+
+static bool sample_take(void *context, const struct perf_sample *sample)
+{
+    struct collection *c = context;
+    struct sample_stack stack;
+    if (sample->pid != c->ask->process->pid) {
+        neighbours_note(c->others, sample->pid, sample->period_ns);
+        return true;
+    }
+    c->own++;
+    c->own_ns += sample->period_ns;
+    struct partition_value args[] = {{.u64 = sample->cpu}, {.u64 = sample->period_ns}};
+    int64_t thread = thread_of(c, sample->tid);
+    if (!evidence_event(c->out, thread, c->type, sample->time_ns, 0, args))
+        return true; /* the asker counts what had no room */
+    sample_stack_make(sample, &c->ranges, &stack);
+    evidence_event_stack(c->out, evidence_stack(c->out, &(struct partition_stack){
+                                                            stack.pcs, stack.count, stack.end}));
+    kernel_pcs_note(c, &stack);
+    return true;
+}
+
+/* ---- who else ran ---- */
+
+static void comm_read(uint32_t pid, char *name, size_t bytes)
+{
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%u/comm", pid);
+    if (text_file_read(path, name, bytes) <= 0)
+        snprintf(name, bytes, "(ended)");
+    name[strcspn(name, "\n")] = '\0';
+}
+
+static void neighbour_write(struct collection *c, int64_t thread, int64_t type, const char *name,
+                            const struct neighbour *one)
+{
+    struct partition_value args[] = {{.u64 = one->ns},
+                                     {.u64 = one->samples},
+                                     {.u64 = one->pid},
+                                     {.str = {name, (uint32_t)strlen(name), false}}};
+    (void)evidence_event(c->out, thread, type, c->ask->to_ns, 0, args);
+}
+
+static void neighbours_write(struct collection *c, int64_t host)
+{
+    int64_t type = evidence_type(
+        c->out, &(struct partition_event_type){.name = "cpu.others",
+                                               .klass = SKEIN_CLASS_INSTANT,
+                                               .group = SKEIN_GROUP_THREAD,
+                                               .nargs = 4,
+                                               .args = {{SKEIN_T_U64, "weight", "ns"},
+                                                        {SKEIN_T_U64, "samples", NULL},
+                                                        {SKEIN_T_U64, "pid", NULL},
+                                                        {SKEIN_T_STR, "name", NULL}}});
+    struct neighbour top[NEIGHBOURS_SHOWN], rest;
+    char name[64];
+    size_t rest_count, count = neighbours_top(c->others, top, &rest, &rest_count);
+    for (size_t i = 0; i < count; i++) {
+        comm_read(top[i].pid, name, sizeof name);
+        neighbour_write(c, host, type, name, &top[i]);
+    }
+    if (rest.samples == 0)
+        return;
+    snprintf(name, sizeof name, "(%zu other processes)", rest_count);
+    neighbour_write(c, host, type, name, &rest);
+}
+
+/* How busy the CPUs were, and how much of that was the process. */
+static void window_write(struct collection *c, int64_t host, const struct perf_reach *reach)
+{
+    int64_t type = evidence_type(
+        c->out, &(struct partition_event_type){.name = "cpu.window",
+                                               .klass = SKEIN_CLASS_INSTANT,
+                                               .group = SKEIN_GROUP_THREAD,
+                                               .nargs = 5,
+                                               .args = {{SKEIN_T_U64, "process", "ns"},
+                                                        {SKEIN_T_U64, "busy", "ns"},
+                                                        {SKEIN_T_U64, "room", "ns"},
+                                                        {SKEIN_T_U64, "cpus", NULL},
+                                                        {SKEIN_T_U64, "samples", NULL}}});
+    struct partition_value args[] = {{.u64 = c->own_ns},
+                                     {.u64 = reach->busy_ns},
+                                     {.u64 = reach->room_ns},
+                                     {.u64 = reach->cpus},
+                                     {.u64 = c->own}};
+    (void)evidence_event(c->out, host, type, c->ask->to_ns, 0, args);
+}
+
+/* ---- collecting ---- */
+
+/* The window, as far as the process ran: what its pid did before was another's. The kernel tells its
+ * start in ticks, so it may have been a tick later. */
+struct lived {
+    uint64_t from_ns;
+    uint64_t surely_ns; /* it ran by then, or the window has begun */
+};
+
+static struct lived process_lived(const struct evidence_ask *ask)
+{
+    long hz = sysconf(_SC_CLK_TCK);
+    uint64_t per_s = hz > 0 ? (uint64_t)hz : 100, ticks = ask->process->start_clock_ticks;
+    uint64_t start_ns = ticks / per_s * S + ticks % per_s * (S / per_s); /* since boot */
+    uint64_t now_ns = clock_monotonic_ns(), asleep_ns = clock_boottime_ns() - now_ns;
+    start_ns = start_ns > asleep_ns ? start_ns - asleep_ns : 0;
+    if (start_ns <= ask->from_ns || start_ns >= ask->to_ns)
+        return (struct lived){ask->from_ns, ask->from_ns};
+    return (struct lived){start_ns, start_ns + S / per_s};
+}
+
+static bool collection_init(struct collection *c, const struct evidence_ask *ask,
+                            struct evidence_out *out)
+{
+    *c = (struct collection){.ask = ask, .out = out};
+    if (neighbours_new(&c->others) != SKEIN_OK)
+        return false;
+    c->type = sample_type(out);
+    uint64_t ticks;
+    if (proc_start_ticks((pid_t)ask->process->pid, &ticks) == SKEIN_OK &&
+        ticks == ask->process->start_clock_ticks)
+        (void)code_ranges_read(ask->process->pid, &c->ranges); /* without, chains are taken as is */
+    return true;
+}
+
+static void collection_fini(struct collection *c)
+{
+    neighbours_free(&c->others);
+    code_ranges_fini(&c->ranges);
+    free(c->threads);
+    free(c->kernel_pcs);
+}
+
+/* What the capture is told: whatever is missing first. */
+static void collection_say(const struct collection *c, struct lived lived,
+                           const struct perf_reach *reach, const struct perf_host_state *state,
+                           struct evidence_note *note)
+{
+    char cpus[64] = "", lost[48] = "", late[64] = "";
+    if (state->refused + reach->not_read > 0)
+        snprintf(cpus, sizeof cpus, "; not of %u CPUs", state->refused + reach->not_read);
+    if (reach->lost + reach->unread > 0)
+        snprintf(lost, sizeof lost, "; %" PRIu64 " samples lost", reach->lost + reach->unread);
+    if (reach->from_ns > lived.surely_ns)
+        snprintf(late, sizeof late, "; the first %" PRIu64 " ms of the window are not sampled",
+                 (reach->from_ns - lived.from_ns) / MS);
+    if (c->no_memory)
+        evidence_say(note, EVIDENCE_PARTIAL, "no memory for some samples%s%s%s", late, cpus, lost);
+    else if (late[0] != '\0' || cpus[0] != '\0' || lost[0] != '\0')
+        evidence_say(note, EVIDENCE_PARTIAL, "%" PRIu64 " samples%s%s%s", c->own, late, cpus, lost);
+    else if (c->own == 0)
+        evidence_say(note, EVIDENCE_NONE, "it did not run when CPUs were sampled (%u a second)",
+                     state->hz);
+    else
+        evidence_say(note, EVIDENCE_TAKEN, "%s", "");
+}
+
+static void refused_say(const struct evidence_ask *ask, struct evidence_out *out,
+                        const struct perf_host_state *state, struct evidence_note *note)
+{
+    uint64_t left_out = 0;
+    (void)thread_cpu_write(ask, out, &left_out);
+    evidence_say(note, EVIDENCE_REFUSED, "%s", state->why);
+}
+
+void cpu_samples_begin(void *source, const struct evidence_ask *ask, struct evidence_out *out,
+                       struct evidence_note *note)
+{
+    struct cpu_samples *samples = source;
+    struct perf_host_state state;
+    perf_host_state(samples->host, &state);
+    if (state.hz > 0 && state.cpus == 0)
+        refused_say(ask, out, &state, note);
+}
+
+void cpu_samples_collect(void *source, const struct evidence_ask *ask, struct evidence_out *out,
+                         struct evidence_note *note)
+{
+    struct cpu_samples *samples = source;
+    struct perf_host_state state;
+    struct perf_reach reach;
+    struct collection c;
+    perf_host_state(samples->host, &state);
+    if (state.hz == 0) {
+        evidence_say(note, EVIDENCE_NONE, "samples.hz is 0");
+        return;
+    }
+    if (state.cpus == 0) {
+        refused_say(ask, out, &state, note);
+        return;
+    }
+    if (!collection_init(&c, ask, out)) {
+        evidence_say(note, EVIDENCE_PARTIAL, "no memory");
+        return;
+    }
+    struct lived lived = process_lived(ask);
+    perf_host_collect(samples->host, lived.from_ns, ask->to_ns, ask->deadline_ns, sample_take, &c,
+                      &reach);
+    int64_t host = evidence_thread(out, 0, EVIDENCE_THREAD_HOST);
+    window_write(&c, host, &reach);
+    neighbours_write(&c, host);
+    collection_say(&c, lived, &reach, &state, note);
+    collection_fini(&c);
+}
