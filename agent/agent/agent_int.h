@@ -14,6 +14,7 @@
 #include "agent_rules.h"
 #include "agent_state.h"
 #include "attach.h"
+#include "cpu_samples.h"
 #include "roster.h"
 #include "roster_file.h"
 #include "symbolizer.h"
@@ -50,7 +51,8 @@ struct agent {
     struct checks *checks;
     struct agent_rules *rules;
     struct agent_policies *policies;
-    struct loop_timer *list_timer, *refresh_timer;
+    struct cpu_samples *samples;
+    struct loop_timer *list_timer, *refresh_timer, *samples_timer;
     uint64_t list_version;
     TAILQ_HEAD(, awaited) awaited;
     size_t awaited_count;

@@ -27,6 +27,7 @@
 struct cpu_samples {
     struct cpu_samples_settings settings; /* constant */
     struct perf_host *host;
+    unsigned said_refused; /* CPUs, in the log; the loop's */
 };
 
 static void state_log(const struct perf_host_state *state, uint64_t wished_ms)
@@ -66,6 +67,7 @@ int cpu_samples_new(const struct cpu_samples_settings *settings, struct cpu_samp
     perf_host_state(samples->host, &state);
     if (state.hz > 0)
         state_log(&state, settings->reach_ms);
+    samples->said_refused = state.refused;
     *out = samples;
     return SKEIN_OK;
 }
@@ -80,26 +82,27 @@ void cpu_samples_free(struct cpu_samples **samples_p)
     free(samples);
 }
 
+/* CPUs that came later, and are refused, are told of as well. */
 void cpu_samples_look(void *context)
 {
     struct cpu_samples *samples = context;
+    struct perf_host_state state;
     perf_host_look(samples->host);
+    perf_host_state(samples->host, &state);
+    if (state.refused != samples->said_refused && state.hz > 0)
+        state_log(&state, samples->settings.reach_ms);
+    samples->said_refused = state.refused;
 }
 
-void cpu_samples_text(struct cpu_samples *samples, char out[CPU_SAMPLES_TEXT_BYTES])
+void cpu_samples_state(struct cpu_samples *samples, struct cpu_samples_state *out)
 {
     struct perf_host_state state;
     perf_host_state(samples->host, &state);
-    if (state.hz == 0)
-        snprintf(out, CPU_SAMPLES_TEXT_BYTES, "off");
-    else if (state.cpus == 0)
-        snprintf(out, CPU_SAMPLES_TEXT_BYTES, "refused: %s", state.why);
-    else
-        snprintf(out, CPU_SAMPLES_TEXT_BYTES,
-                 "%u a second on %u CPUs, %" PRIu64 " s back, %" PRIu64 " MiB%s%s", state.hz,
-                 state.cpus, state.reach_ms / 1000, state.bytes >> 20,
-                 state.why[0] != '\0' ? "; some CPUs refused: " : "", state.why);
+    *out = (struct cpu_samples_state){state.hz, state.cpus, state.bytes, state.reach_ms, ""};
+    memcpy(out->refused, state.why, sizeof out->refused);
 }
+
+_Static_assert(CPU_SAMPLES_WHY == PERF_HOST_WHY_BYTES, "one is copied to the other");
 
 /* ---- a collection ---- */
 

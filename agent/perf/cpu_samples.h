@@ -16,7 +16,7 @@
 
 #include "evidence.h"
 
-#define CPU_SAMPLES_TEXT_BYTES 288
+#define CPU_SAMPLES_WHY 160
 
 struct cpu_samples_settings {
     uint64_t hz;         /* 0: nothing is sampled */
@@ -35,9 +35,12 @@ void cpu_samples_free(struct cpu_samples **samples); /* after the evidence threa
 #define CPU_SAMPLES_LOOK_MS 10000
 void cpu_samples_look(void *samples); /* loop_fn: rings for CPUs that came, every _LOOK_MS */
 
-/* For people: "99 a second on 2 CPUs, 16 s back, 32 MiB", "off", or "refused: " and why. Any
- * thread. */
-void cpu_samples_text(struct cpu_samples *samples, char out[CPU_SAMPLES_TEXT_BYTES]);
+struct cpu_samples_state {
+    uint64_t hz, cpus;             /* 0: none is wanted; that are sampled */
+    uint64_t bytes, reach_ms;      /* of the kernel's memory; back, while all CPUs are busy */
+    char refused[CPU_SAMPLES_WHY]; /* why some or all CPUs are not, and what would allow it; "" */
+};
+void cpu_samples_state(struct cpu_samples *samples, struct cpu_samples_state *out); /* any thread */
 
 /* The source at a capture's end. `_begin` is that at its begin: where samples are refused it notes
  * the CPU times of then, else nothing. */

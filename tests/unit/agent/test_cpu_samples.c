@@ -464,15 +464,17 @@ static void refusal_check(const struct burner *b, const char *error)
 {
     struct cpu_samples *samples;
     struct cpu_samples_settings settings = {99, 1000, MEMORY, NULL};
-    char text[CPU_SAMPLES_TEXT_BYTES], begins[64];
+    struct cpu_samples_state state;
+    char begins[64];
     ck_assert_int_eq(kernel_answer() != 0, 1);
     ck_assert_int_eq(cpu_samples_new(&settings, &samples), SKEIN_OK);
-    cpu_samples_text(samples, text);
-    snprintf(begins, sizeof begins, "refused: perf_event_open: %s", error);
-    ck_assert_msg(strncmp(text, begins, strlen(begins)) == 0, "%s", text);
+    cpu_samples_state(samples, &state);
+    snprintf(begins, sizeof begins, "perf_event_open: %s", error);
+    ck_assert_msg(strncmp(state.refused, begins, strlen(begins)) == 0, "%s", state.refused);
+    ck_assert(state.hz == 99 && state.cpus == 0 && state.bytes == 0 && state.reach_ms == 0);
     struct told told = evidence_ask_for(samples, b, -1, b->from_ns);
     ck_assert_int_eq(told.note.state, EVIDENCE_REFUSED);
-    ck_assert_str_eq(told.note.why, text + strlen("refused: "));
+    ck_assert_str_eq(told.note.why, state.refused);
     ck_assert_uint_eq(told.samples, 0);
     ck_assert_uint_eq(told.thread_cpu, 1);
     cpu_samples_look(samples);
@@ -559,13 +561,13 @@ START_TEST(nothing_is_opened_where_nobody_wants_samples)
 {
     struct cpu_samples *samples;
     struct cpu_samples_settings settings = {0, 1000, MEMORY, NULL};
-    char text[CPU_SAMPLES_TEXT_BYTES];
+    struct cpu_samples_state state;
     unsigned before = files_open();
     ck_assert_int_eq(cpu_samples_new(&settings, &samples), SKEIN_OK);
     cpu_samples_look(samples);
     ck_assert_uint_eq(files_open(), before);
-    cpu_samples_text(samples, text);
-    ck_assert_str_eq(text, "off");
+    cpu_samples_state(samples, &state);
+    ck_assert(state.hz == 0 && state.cpus == 0 && state.bytes == 0 && state.refused[0] == '\0');
     struct burner b = {.pid = getpid(), .from_ns = 1, .to_ns = clock_monotonic_ns()};
     struct told told = evidence_ask_for(samples, &b, -1, 1);
     ck_assert_int_eq(told.note.state, EVIDENCE_NONE);
@@ -577,6 +579,9 @@ START_TEST(nothing_is_opened_where_nobody_wants_samples)
     settings.hz = 99; /* the same eyes see what is opened */
     ck_assert_int_eq(cpu_samples_new(&settings, &samples), SKEIN_OK);
     ck_assert_uint_eq(files_open(), before + (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
+    cpu_samples_state(samples, &state);
+    ck_assert_uint_eq(state.cpus, (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
+    ck_assert_uint_ge(state.reach_ms, 1000);
     cpu_samples_free(&samples);
     ck_assert_uint_eq(files_open(), before);
 }
