@@ -139,6 +139,10 @@ static int evidence_start(struct agent *agent)
     int status = evidence_new(&settings, agent->symbolizer, &agent->evidence);
     if (status == SKEIN_OK)
         status = evidence_add(agent->evidence, &thread_dump_source);
+    const struct evidence_source samples = {"samples", EVIDENCE_AT_BOTH, cpu_samples_collect,
+                                            agent->samples};
+    if (status == SKEIN_OK)
+        status = evidence_add(agent->evidence, &samples);
     return status;
 }
 

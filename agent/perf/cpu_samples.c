@@ -18,7 +18,7 @@
 #include "neighbours.h"
 #include "perf_host.h"
 #include "proc_info.h"
-#include "sample_stack.h"
+#include "sample_batch.h"
 #include "thread_cpu.h"
 
 #define MS UINT64_C(1000000)
@@ -114,7 +114,11 @@ struct known_thread {
 struct collection {
     const struct evidence_ask *ask;
     struct evidence_out *out;
-    struct code_ranges ranges;
+    struct process_maps maps;
+    struct partition_mapping *mappings; /* of the maps */
+    bool *used;                         /* by map: a stack leads there */
+    bool has_maps;
+    struct sample_batch *batch;
     struct neighbours *others;
     int64_t type;
     struct known_thread *threads;
@@ -167,25 +171,85 @@ static void kernel_pcs_note(struct collection *c, const struct sample_stack *sta
         c->kernel_pcs[c->kernel_count++] = stack->pcs[i] - (i > 0);
 }
 
+static void maps_note(struct collection *c, const struct sample_stack *stack)
+{
+    for (uint32_t i = stack->in_kernel; c->has_maps && i < stack->count; i++) {
+        const struct process_map *map = process_maps_find(&c->maps, stack->pcs[i] - (i > 0));
+        if (map != NULL)
+            c->used[map - c->maps.items] = true;
+    }
+}
+
+/* sample_stack_fn */
+static void sample_write(void *context, const struct perf_sample *sample,
+                         const struct sample_stack *stack)
+{
+    struct collection *c = context;
+    struct partition_value args[] = {{.u64 = sample->cpu}, {.u64 = sample->period_ns}};
+    int64_t thread = thread_of(c, sample->tid);
+    if (!evidence_event(c->out, thread, c->type, sample->time_ns, 0, args))
+        return; /* the asker counts what had no room */
+    evidence_event_stack(c->out, evidence_stack(c->out, &(struct partition_stack){
+                                                            stack->pcs, stack->count, stack->end}));
+    kernel_pcs_note(c, stack);
+    maps_note(c, stack);
+}
+
 static bool sample_take(void *context, const struct perf_sample *sample)
 {
     struct collection *c = context;
-    struct sample_stack stack;
     if (sample->pid != c->ask->process->pid) {
         neighbours_note(c->others, sample->pid, sample->period_ns);
         return true;
     }
     c->own++;
     c->own_ns += sample->period_ns;
-    struct partition_value args[] = {{.u64 = sample->cpu}, {.u64 = sample->period_ns}};
-    int64_t thread = thread_of(c, sample->tid);
-    if (!evidence_event(c->out, thread, c->type, sample->time_ns, 0, args))
-        return true; /* the asker counts what had no room */
-    sample_stack_make(sample, &c->ranges, &stack);
-    evidence_event_stack(c->out, evidence_stack(c->out, &(struct partition_stack){
-                                                            stack.pcs, stack.count, stack.end}));
-    kernel_pcs_note(c, &stack);
+    sample_batch_add(c->batch, sample);
     return true;
+}
+
+/* ---- names of what lies in no file of the process ---- */
+
+static int addresses_compare(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* Names of the kernel's functions; all are marked, those without a name by their address. */
+static void kernel_write(struct collection *c, const char *path)
+{
+    size_t count = 0;
+    if (c->kernel_count == 0)
+        return;
+    qsort(c->kernel_pcs, c->kernel_count, sizeof *c->kernel_pcs, addresses_compare);
+    struct kernel_name *names = calloc(c->kernel_count, sizeof *names);
+    if (names == NULL) {
+        c->no_memory = true;
+        return;
+    }
+    for (size_t i = 0; i < c->kernel_count; i++) {
+        if (i == 0 || c->kernel_pcs[i] != c->kernel_pcs[i - 1])
+            names[count++].address = c->kernel_pcs[i];
+    }
+    (void)kernel_names_read(path, names, count); /* a kernel that hides them: raw */
+    for (size_t i = 0; i < count; i++) {
+        char text[KERNEL_NAME_BYTES + 8];
+        if (names[i].start != 0)
+            snprintf(text, sizeof text, "%s [k]", names[i].text);
+        else
+            snprintf(text, sizeof text, "0x%" PRIx64 " [k]", names[i].address);
+        evidence_symbol(c->out, names[i].address, text);
+    }
+    free(names);
+}
+
+static void maps_write(struct collection *c)
+{
+    for (size_t i = 0; c->has_maps && i < c->maps.count; i++) {
+        if (c->used[i])
+            evidence_mapping(c->out, &c->mappings[i]);
+    }
 }
 
 /* ---- who else ran ---- */
@@ -275,68 +339,133 @@ static struct lived process_lived(const struct evidence_ask *ask)
     return (struct lived){start_ns, start_ns + S / per_s};
 }
 
-static bool collection_init(struct collection *c, const struct evidence_ask *ask,
+/* Where the code of the process lies, if it still runs. */
+static void maps_take(struct collection *c)
+{
+    const struct process *process = c->ask->process;
+    uint64_t ticks, now_ns = clock_monotonic_ns();
+    if (proc_start_ticks((pid_t)process->pid, &ticks) != SKEIN_OK ||
+        ticks != process->start_clock_ticks || now_ns >= c->ask->deadline_ns)
+        return;
+    uint64_t deadline_ns = now_ns + (c->ask->deadline_ns - now_ns) / 4;
+    int status =
+        c->ask->symbolizer != NULL
+            ? symbolizer_maps(c->ask->symbolizer, (pid_t)process->pid, deadline_ns, &c->maps)
+            : process_maps_read((pid_t)process->pid, &c->maps);
+    if (status != SKEIN_OK)
+        return;
+    c->used = calloc(c->maps.count + 1, sizeof *c->used);
+    c->mappings = calloc(c->maps.count + 1, sizeof *c->mappings);
+    c->has_maps = c->used != NULL && c->mappings != NULL;
+    for (size_t i = 0; c->has_maps && i < c->maps.count; i++)
+        c->mappings[i] = c->maps.items[i].mapping;
+}
+
+/* Half of the time is for walks; the rest is for names, and for whoever is asked next. */
+static uint64_t walks_deadline_ns(const struct evidence_ask *ask)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    return now_ns < ask->deadline_ns ? now_ns + (ask->deadline_ns - now_ns) / 2 : now_ns;
+}
+
+static bool collection_init(struct collection *c, const struct evidence_ask *ask, unsigned cpus,
                             struct evidence_out *out)
 {
     *c = (struct collection){.ask = ask, .out = out};
     if (neighbours_new(&c->others) != SKEIN_OK)
         return false;
     c->type = sample_type(out);
-    uint64_t ticks;
-    if (proc_start_ticks((pid_t)ask->process->pid, &ticks) == SKEIN_OK &&
-        ticks == ask->process->start_clock_ticks)
-        (void)code_ranges_read(ask->process->pid, &c->ranges); /* without, chains are taken as is */
-    return true;
+    maps_take(c);
+    struct sample_batch_settings settings = {
+        .symbolizer = ask->symbolizer,
+        .process = {(pid_t)ask->process->pid, ask->process->start_clock_ticks, c->mappings,
+                    c->has_maps ? c->maps.count : 0},
+        .maps = c->has_maps ? &c->maps : NULL,
+        .deadline_ns = walks_deadline_ns(ask),
+        .cpus = cpus,
+        .fn = sample_write,
+        .context = c};
+    return sample_batch_new(&settings, &c->batch) == SKEIN_OK;
 }
 
 static void collection_fini(struct collection *c)
 {
+    sample_batch_free(&c->batch);
     neighbours_free(&c->others);
-    code_ranges_fini(&c->ranges);
+    process_maps_free(&c->maps);
+    free(c->mappings);
+    free(c->used);
     free(c->threads);
     free(c->kernel_pcs);
 }
 
-/* What the capture is told: whatever is missing first. */
+/* What the capture is told of one that has samples: all that is missing. */
 static void collection_say(const struct collection *c, struct lived lived,
                            const struct perf_reach *reach, const struct perf_host_state *state,
                            struct evidence_note *note)
 {
-    char cpus[64] = "", lost[48] = "", late[64] = "";
-    if (state->refused + reach->not_read > 0)
-        snprintf(cpus, sizeof cpus, "; not of %u CPUs", state->refused + reach->not_read);
-    if (reach->lost + reach->unread > 0)
-        snprintf(lost, sizeof lost, "; %" PRIu64 " samples lost", reach->lost + reach->unread);
-    if (reach->from_ns > lived.surely_ns)
-        snprintf(late, sizeof late, "; the first %" PRIu64 " ms of the window are not sampled",
-                 (reach->from_ns - lived.from_ns) / MS);
+    uint64_t by_pointers = sample_batch_count(c->batch).pointers;
+    uint64_t lost = reach->lost + reach->unread;
+    unsigned cpus = state->refused + reach->not_read;
+    bool late = reach->from_ns > lived.surely_ns;
+    struct buf text = {0};
+    if (late)
+        buf_printf(&text, "; the first %" PRIu64 " ms of the window are not sampled",
+                   (reach->from_ns - lived.from_ns) / MS);
+    if (cpus > 0)
+        buf_printf(&text, "; not of %u CPUs", cpus);
+    if (lost > 0)
+        buf_printf(&text, "; %" PRIu64 " samples lost", lost);
     if (c->no_memory)
-        evidence_say(note, EVIDENCE_PARTIAL, "no memory for some samples%s%s%s", late, cpus, lost);
-    else if (late[0] != '\0' || cpus[0] != '\0' || lost[0] != '\0')
-        evidence_say(note, EVIDENCE_PARTIAL, "%" PRIu64 " samples%s%s%s", c->own, late, cpus, lost);
-    else if (c->own == 0)
-        evidence_say(note, EVIDENCE_NONE, "it did not run when CPUs were sampled (%u a second)",
-                     state->hz);
+        buf_printf(&text, "; no memory for all of it");
+    bool partial = text.len > 0 || (by_pointers > 0 && c->ask->symbolizer != NULL);
+    if (by_pointers > 0)
+        buf_printf(&text, "; %" PRIu64 " stacks by frame pointers", by_pointers);
+    buf_put_u8(&text, '\0');
+    const char *why = text.status == SKEIN_OK ? (const char *)text.data : "; no memory";
+    if (!partial && c->own == 0)
+        evidence_say(note, EVIDENCE_NONE,
+                     "it did not run when CPUs were sampled, %u times a second", state->hz);
     else
-        evidence_say(note, EVIDENCE_TAKEN, "%s", "");
+        evidence_say(note, partial ? EVIDENCE_PARTIAL : EVIDENCE_TAKEN, "%" PRIu64 " samples%s",
+                     c->own, why);
+    buf_fini(&text);
 }
 
-static void refused_say(const struct evidence_ask *ask, struct evidence_out *out,
-                        const struct perf_host_state *state, struct evidence_note *note)
+/* What there is where samples are refused, at both ends of the capture. */
+static void refused_write(const struct evidence_ask *ask, struct evidence_out *out,
+                          const struct perf_host_state *state, struct evidence_note *note)
 {
     uint64_t left_out = 0;
     (void)thread_cpu_write(ask, out, &left_out);
-    evidence_say(note, EVIDENCE_REFUSED, "%s", state->why);
+    if (left_out > 0)
+        evidence_say(note, EVIDENCE_REFUSED, "no CPU times of %" PRIu64 " threads; %s", left_out,
+                     state->why);
+    else
+        evidence_say(note, EVIDENCE_REFUSED, "%s", state->why);
 }
 
-void cpu_samples_begin(void *source, const struct evidence_ask *ask, struct evidence_out *out,
-                       struct evidence_note *note)
+static void samples_write(struct cpu_samples *samples, const struct evidence_ask *ask,
+                          const struct perf_host_state *state, struct evidence_out *out,
+                          struct evidence_note *note)
 {
-    struct cpu_samples *samples = source;
-    struct perf_host_state state;
-    perf_host_state(samples->host, &state);
-    if (state.hz > 0 && state.cpus == 0)
-        refused_say(ask, out, &state, note);
+    struct perf_reach reach;
+    struct collection c;
+    if (collection_init(&c, ask, state->cpus, out)) {
+        struct lived lived = process_lived(ask);
+        perf_host_collect(samples->host, lived.from_ns, ask->to_ns, ask->deadline_ns, sample_take,
+                          &c, &reach);
+        sample_batch_flush(c.batch);
+        int64_t host = evidence_thread(out, 0, EVIDENCE_THREAD_HOST);
+        window_write(&c, host, &reach);
+        neighbours_write(&c, host);
+        kernel_write(&c, samples->settings.kernel_symbols);
+        maps_write(&c);
+        collection_say(&c, lived, &reach, state, note);
+    } else {
+        evidence_say(note, EVIDENCE_PARTIAL, "no memory");
+    }
+    collection_fini(&c);
 }
 
 void cpu_samples_collect(void *source, const struct evidence_ask *ask, struct evidence_out *out,
@@ -344,27 +473,11 @@ void cpu_samples_collect(void *source, const struct evidence_ask *ask, struct ev
 {
     struct cpu_samples *samples = source;
     struct perf_host_state state;
-    struct perf_reach reach;
-    struct collection c;
     perf_host_state(samples->host, &state);
-    if (state.hz == 0) {
+    if (state.hz == 0)
         evidence_say(note, EVIDENCE_NONE, "samples.hz is 0");
-        return;
-    }
-    if (state.cpus == 0) {
-        refused_say(ask, out, &state, note);
-        return;
-    }
-    if (!collection_init(&c, ask, out)) {
-        evidence_say(note, EVIDENCE_PARTIAL, "no memory");
-        return;
-    }
-    struct lived lived = process_lived(ask);
-    perf_host_collect(samples->host, lived.from_ns, ask->to_ns, ask->deadline_ns, sample_take, &c,
-                      &reach);
-    int64_t host = evidence_thread(out, 0, EVIDENCE_THREAD_HOST);
-    window_write(&c, host, &reach);
-    neighbours_write(&c, host);
-    collection_say(&c, lived, &reach, &state, note);
-    collection_fini(&c);
+    else if (state.cpus == 0)
+        refused_write(ask, out, &state, note);
+    else if (ask->when == EVIDENCE_AT_END)
+        samples_write(samples, ask, &state, out, note);
 }

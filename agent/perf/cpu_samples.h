@@ -42,9 +42,8 @@ struct cpu_samples_state {
 };
 void cpu_samples_state(struct cpu_samples *samples, struct cpu_samples_state *out); /* any thread */
 
-/* The source at a capture's end. `_begin` is that at its begin: where samples are refused it notes
- * the CPU times of then, else nothing. */
+/* The source: kind "samples", AT_BOTH. At the begin of a capture it notes CPU times of threads, where
+ * samples are refused; else it does nothing then. */
 evidence_collect_fn cpu_samples_collect;
-evidence_collect_fn cpu_samples_begin;
 
 #endif

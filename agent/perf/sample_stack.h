@@ -1,43 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From a sample to a stack: frames of the kernel, then those of the program. The program's come of
- * its copied stack and its registers where somebody can unwind them, else from the frame pointers
- * that the kernel followed. Evidence thread.
+ * From a sample to a stack: frames of the kernel, then those of the program. Pure; any thread.
  */
 #ifndef SAMPLE_STACK_H
 #define SAMPLE_STACK_H
 
-#include "partition.h"
 #include "perf_record.h"
+#include "process_maps.h"
 
 #define SAMPLE_STACK_PCS (2 * PERF_FRAMES_MAX)
 
-/* Ranges of a process's addresses that hold code, lowest first: what is a return address lies in
- * one. */
-struct code_range {
-    uint64_t start, end;
-};
-struct code_ranges {
-    struct code_range *items;
-    size_t count, cap;
-};
-
-/* One line of /proc/PID/maps; false: it is no range of code. Hostile: paths are anybody's. */
-bool code_range_parse(const char *line, struct code_range *out);
-/* SKEIN_OK; SKEIN_IO: it cannot be read; SKEIN_NO_MEMORY. The caller frees with _fini. */
-int code_ranges_read(uint32_t pid, struct code_ranges *out);
-void code_ranges_fini(struct code_ranges *ranges);
-
 struct sample_stack {
-    uint64_t pcs[SAMPLE_STACK_PCS];
+    uint64_t pcs[SAMPLE_STACK_PCS]; /* innermost first */
     uint32_t count;
     uint32_t in_kernel; /* the first so many are the kernel's */
-    uint8_t end;
+    uint8_t end;        /* of struct partition_stack */
+    bool walked;        /* the program's frames are `walk`'s */
 };
 
-/* The stack by frame pointers: cut where an address is in no code, as the code there has kept
- * something else in that register; without ranges, as the kernel gave it. */
-void sample_stack_make(const struct perf_sample *sample, const struct code_ranges *ranges,
-                       struct sample_stack *out);
+/* The program's frames are those of `walk`, which somebody has unwound from the copied stack; NULL,
+ * or where it broke sooner: those that the kernel found by frame pointers. These are cut where an
+ * address is in no code, as the code there has kept something else in that register; without maps
+ * (NULL), they are as the kernel gave them. */
+void sample_stack_make(const struct perf_sample *sample, const struct partition_stack *walk,
+                       const struct process_maps *maps, struct sample_stack *out);
 
 #endif

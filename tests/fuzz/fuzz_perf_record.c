@@ -17,15 +17,15 @@ static bool sample_look(void *context, const struct perf_sample *sample)
 {
     struct seen *seen = context;
     struct sample_stack stack;
-    struct code_range range = {0x1000, UINT64_MAX / 2};
-    struct code_ranges ranges = {&range, 1, 1};
+    struct process_map map = {.mapping = {.start = 0x1000, .end = UINT64_MAX / 2, .path = ""}};
+    const struct process_maps maps = {.items = &map, .count = 1};
     if (sample->kernel.count > PERF_FRAMES_MAX || sample->user.count > PERF_FRAMES_MAX)
         abort();
     if (sample->stack != NULL &&
         (sample->stack < seen->bytes ||
          sample->stack_bytes > (size_t)(seen->bytes + seen->n - sample->stack)))
         abort();
-    sample_stack_make(sample, &ranges, &stack);
+    sample_stack_make(sample, NULL, &maps, &stack);
     if (stack.count == 0 || stack.count > SAMPLE_STACK_PCS || stack.in_kernel > stack.count)
         abort();
     seen->count++;

@@ -378,6 +378,7 @@ static struct told evidence_ask_for(struct cpu_samples *samples, const struct bu
     struct evidence_ask ask = {.process = process,
                                .from_ns = from_ns,
                                .to_ns = b->to_ns,
+                               .when = EVIDENCE_AT_END,
                                .deadline_ns = clock_monotonic_ns() + 60 * S};
     cpu_samples_collect(samples, &ask, out, &told.note);
     partition_tell(&told, out, b, other);
@@ -399,8 +400,7 @@ START_TEST(a_capture_has_its_samples_and_who_ran_in_its_place)
     uint64_t end_ns = b.to_ns;
     b.to_ns = b.to_ns > other.to_ns ? b.to_ns : other.to_ns; /* one window for both */
     struct told told = evidence_ask_for(samples, &b, other.pid, b.from_ns);
-    ck_assert_str_eq(told.note.why, "");
-    ck_assert_int_eq(told.note.state, EVIDENCE_TAKEN);
+    ck_assert_msg(told.note.state == EVIDENCE_TAKEN, "%s", told.note.why);
     ck_assert_uint_ge(told.samples, 150);
     ck_assert_uint_eq(told.window_samples, told.samples);
     ck_assert_uint_eq(told.window_ns, told.weight_ns);
@@ -417,8 +417,7 @@ START_TEST(a_capture_has_its_samples_and_who_ran_in_its_place)
     /* Before the rings were there. Its threads have ended: the window begins with the process. */
     b.to_ns = end_ns;
     told = evidence_ask_for(samples, &b, other.pid, 1);
-    ck_assert_str_eq(told.note.why, "");
-    ck_assert_int_eq(told.note.state, EVIDENCE_TAKEN);
+    ck_assert_msg(told.note.state == EVIDENCE_TAKEN, "%s", told.note.why);
     ck_assert_uint_ge(told.samples, 150);
     cpu_samples_free(&samples);
     burner_end(&b);

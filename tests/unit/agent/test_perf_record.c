@@ -221,7 +221,7 @@ START_TEST(a_chain_that_is_too_deep_is_cut_and_says_so)
     ck_assert_uint_eq(walk(&hand, hand.count * 8, &seen).samples, 1);
     ck_assert_uint_eq(seen.samples[0].user.count, PERF_FRAMES_MAX);
     ck_assert(seen.samples[0].user.cut);
-    sample_stack_make(&seen.samples[0], NULL, &stack);
+    sample_stack_make(&seen.samples[0], NULL, NULL, &stack);
     ck_assert_uint_eq(stack.count, PERF_FRAMES_MAX);
     ck_assert_uint_eq(stack.end, 0x80 | 1);
 }
@@ -261,45 +261,71 @@ END_TEST
 
 /* ---- stacks ---- */
 
+static const char maps_text[] =
+    "401000-402000 r-xp 00000000 08:01 5 /bin/x\n402000-403000 rw-p 00000000 08:01 5 /bin/x\n"
+    "7f0000-7f1000 r-xp 00000000 08:01 6 /lib/y.so\n";
+
 START_TEST(a_chain_of_frame_pointers_ends_where_no_code_is)
 {
-    struct code_range items[] = {{0x401000, 0x402000}, {0x7f0000, 0x7f1000}};
-    struct code_ranges ranges = {items, 2, 2};
+    struct process_maps maps;
     struct perf_sample sample = {
         .ip = 0xffffffff81000010,
         .in_kernel = true,
         .kernel = {.pcs = {0xffffffff81000010, 0xffffffff81000020}, .count = 2},
         .user = {.pcs = {0x401100, 0x7f0010, 0x402000, 0x500000, 0x401200}, .count = 5}};
     struct sample_stack stack;
-    sample_stack_make(&sample, &ranges, &stack);
+    ck_assert_int_eq(process_maps_parse(maps_text, sizeof maps_text - 1, &maps), SKEIN_OK);
+    sample_stack_make(&sample, NULL, &maps, &stack);
     ck_assert_uint_eq(stack.count,
                       5); /* a call may be the last of its range, behind that is none */
     ck_assert_uint_eq(stack.in_kernel, 2);
     ck_assert_uint_eq(stack.pcs[4], 0x402000);
     ck_assert_uint_eq(stack.end, 0x80 | 2);
-    sample_stack_make(&sample, NULL, &stack);
+    ck_assert(!stack.walked);
+    sample_stack_make(&sample, NULL, NULL, &stack);
     ck_assert_uint_eq(stack.count, 7);
     sample.user.pcs[0] = 0x600000; /* code that is unmapped by now */
-    sample_stack_make(&sample, &ranges, &stack);
+    sample_stack_make(&sample, NULL, &maps, &stack);
     ck_assert_uint_eq(stack.count, 3);
     sample.user.count = 0; /* a thread of the kernel */
-    sample_stack_make(&sample, &ranges, &stack);
+    sample_stack_make(&sample, NULL, &maps, &stack);
     ck_assert_uint_eq(stack.count, 2);
     ck_assert_uint_eq(stack.end, 0x80);
+    sample.kernel.count = 0; /* and of nothing but its address */
+    sample_stack_make(&sample, NULL, &maps, &stack);
+    ck_assert(stack.count == 1 && stack.in_kernel == 1 && stack.pcs[0] == sample.ip);
+    process_maps_free(&maps);
 }
 END_TEST
 
-START_TEST(code_is_where_maps_say_it_may_run)
+START_TEST(a_walk_is_believed_unless_it_broke_sooner_than_frame_pointers)
 {
-    struct code_range range;
-    ck_assert(code_range_parse("7f0000-7f1000 r-xp 00000000 08:01 5 /usr/lib/x.so\n", &range));
-    ck_assert(range.start == 0x7f0000 && range.end == 0x7f1000);
-    ck_assert(!code_range_parse("7f0000-7f1000 rw-p 00000000 08:01 5 /x r-xp\n", &range));
-    ck_assert(!code_range_parse("7f1000-7f0000 r-xp 0 0:0 0\n", &range));
-    ck_assert(!code_range_parse("7f0000-7f1000 r-", &range));
-    ck_assert(!code_range_parse("-1 r-xp", &range));
-    ck_assert(!code_range_parse("ffffffffffffffffff-ffffffffffffffffffff r-xp", &range));
-    ck_assert(!code_range_parse("", &range));
+    struct perf_sample sample = {.ip = 0x401100,
+                                 .user = {.pcs = {0x401100, 0x7f0010, 0x401200}, .count = 3}};
+    const uint64_t pcs[] = {0x401100, 0x401300, 0x401400, 0x401500};
+    struct partition_stack walk = {pcs, 4, 0x80};
+    struct sample_stack stack;
+    sample_stack_make(&sample, &walk, NULL, &stack);
+    ck_assert(stack.walked && stack.count == 4 && stack.end == 0x80 && stack.in_kernel == 0);
+    ck_assert_mem_eq(stack.pcs, pcs, sizeof pcs);
+    walk.count = 1; /* whole, as a thread's first function is */
+    sample_stack_make(&sample, &walk, NULL, &stack);
+    ck_assert(stack.walked && stack.count == 1 && stack.end == 0x80);
+    walk.end = 0x80 | 2;
+    sample_stack_make(&sample, &walk, NULL, &stack);
+    ck_assert(!stack.walked && stack.count == 3 && stack.end == (0x80 | 2));
+    walk.count = 3;
+    sample_stack_make(&sample, &walk, NULL, &stack);
+    ck_assert(stack.walked && stack.count == 3 && stack.end == (0x80 | 2));
+    sample.in_kernel = true;
+    sample.kernel = (struct perf_chain){.pcs = {0xffffffff81000010}, .count = 1};
+    walk.count = 4;
+    walk.end = 0x80 | 1;
+    sample_stack_make(&sample, &walk, NULL, &stack);
+    ck_assert(stack.walked && stack.count == 5 && stack.in_kernel == 1 && stack.end == (0x80 | 1));
+    sample.kernel.cut = true; /* what called the kernel is behind what is missing */
+    sample_stack_make(&sample, &walk, NULL, &stack);
+    ck_assert(!stack.walked && stack.count == 1 && stack.end == (0x80 | 1));
 }
 END_TEST
 
@@ -453,7 +479,8 @@ int main(void)
         a_record_of_no_size_or_an_odd_one_ends_the_walk,
         a_chain_that_is_too_deep_is_cut_and_says_so, a_copy_holds_what_was_not_being_overwritten,
         a_ring_is_as_large_as_its_reach_asks, a_chain_of_frame_pointers_ends_where_no_code_is,
-        code_is_where_maps_say_it_may_run, lists_of_cpus_are_read_as_the_kernel_writes_them,
+        a_walk_is_believed_unless_it_broke_sooner_than_frame_pointers,
+        lists_of_cpus_are_read_as_the_kernel_writes_them,
         kernel_functions_are_found_in_any_order_and_any_pieces,
         a_kernel_that_hides_its_addresses_is_no_names,
         cpu_times_of_a_thread_come_from_the_finer_clock_where_there_is_one,
