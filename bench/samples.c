@@ -111,9 +111,9 @@ static struct perf_host *host;
 static char perf_file[256];
 static pid_t perf;
 
-static void rings_open(unsigned hz)
+static void rings_open(unsigned hz, uint64_t reach_ms)
 {
-    struct perf_host_settings settings = {hz, 10000, UINT64_C(1) << 30, NULL};
+    struct perf_host_settings settings = {hz, reach_ms, UINT64_C(1) << 30, NULL};
     struct perf_host_state state;
     bench_must(perf_host_new(&settings, &host) == SKEIN_OK, "memory");
     perf_host_state(host, &state);
@@ -142,7 +142,7 @@ static struct spent with_run(enum with with)
     if (with == WITH_PERF)
         perf_open();
     else
-        rings_open(with == WITH_RINGS ? 99 : 990);
+        rings_open(with == WITH_RINGS ? 99 : 990, 10000);
     struct spent result = slice_run();
     if (with == WITH_PERF)
         bench_stop(perf);
@@ -189,8 +189,8 @@ static bool sample_pass(void *context, const struct perf_sample *sample)
 static double read_measure(double *reach_s, uint64_t *bytes)
 {
     struct perf_reach reach;
-    rings_open(990);
-    for (int i = 0; i < 60; i++) /* 12 s, and 16 MiB hold 2 */
+    rings_open(990, 1000); /* as large as those of 99 Hz for 10 s */
+    for (int i = 0; i < 25; i++)
         (void)slice_run();
     uint64_t at = clock_monotonic_ns();
     *bytes = 0;

@@ -51,8 +51,8 @@ static void line_take(struct kernel_reading *reading, const char *line)
     if (strchr("tTwW", at[1]) == NULL || start == 0)
         return;
     array_find(i, 0, reading->count, reading->names[i].address < start);
-    if (i == reading->count || reading->names[i].start > start)
-        return;
+    if (i == reading->count || reading->names[i].start >= start)
+        return; /* of several names for one place the first is taken */
     struct kernel_name *name = &reading->names[i];
     size_t n = strcspn(at + 3, " \t");
     if (n >= sizeof name->text)

@@ -51,11 +51,17 @@ static uint64_t now_ns(clockid_t clock)
 }
 
 /* The work itself, so that no other function has a share in it; with a frame, that its caller is
- * found by. */
+ * found by, unless there shall be none (BURN_FRAMELESS): then the frame pointer's register holds
+ * something else, and only a copy of the stack leads to the caller. */
+#if defined(BURN_FRAMELESS) && defined(__x86_64__)
+#define BURN_ONE __asm__ volatile("xorl %%ebp, %%ebp" : : : "memory", "rbp", "cc")
+#else
+#define BURN_ONE __asm__ volatile("" : : "r"(__builtin_frame_address(0)) : "memory")
+#endif
 #define BURN(n)                                                                                    \
     do {                                                                                           \
         for (uint64_t i = 0; i < (n); i++)                                                         \
-            __asm__ volatile("" : : "r"(__builtin_frame_address(0)) : "memory");                   \
+            BURN_ONE;                                                                              \
     } while (0)
 
 static IN_SECTION(burn_much) void burn_much(uint64_t n)

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,6 +31,7 @@
 #include "perf_host.h"
 #include "proc_info.h"
 #include "support.h"
+#include "symbolizer.h"
 
 #define HZ     997
 #define MEMORY (UINT64_C(512) << 20)
@@ -82,12 +84,17 @@ struct burner {
     uint64_t from_ns, to_ns;
 };
 
-static struct burner burner_start(const char *name, const char *ms)
+static struct burner burner_begin(const char *program, const char *name, const char *ms)
 {
     struct burner b = {.out_file = path_join(folder, name), .from_ns = UINT64_MAX};
-    const char *const argv[] = {CPU_BURNER, ms, NULL};
+    const char *const argv[] = {program, ms, NULL};
     b.pid = spawn(argv, &(struct spawn_options){.out_file = b.out_file});
     return b;
+}
+
+static struct burner burner_start(const char *name, const char *ms)
+{
+    return burner_begin(CPU_BURNER, name, ms);
 }
 
 static bool burner_is_done(void *context)
@@ -145,6 +152,19 @@ static void burner_end(struct burner *b)
     free(b->out_file);
 }
 
+/* One that is done within the reach of a ring: where others have the CPUs, it is begun again. */
+static struct burner burner_run(const char *program, const char *ms)
+{
+    for (int i = 0; i < 50; i++) {
+        struct burner b = burner_begin(program, "burner", ms);
+        burner_wait(&b);
+        if (b.to_ns - b.from_ns < REACH * UINT64_C(1000000))
+            return b;
+        burner_end(&b);
+    }
+    ck_abort_msg("this machine is too busy for some tenths of a second of CPU time");
+}
+
 /* ---- shares ---- */
 
 struct count {
@@ -181,7 +201,7 @@ static bool sample_count(void *context, const struct perf_sample *sample)
     if (sample->in_kernel || sample->user.count < 2)
         return true;
     enum function f = function_at(b, sample->ip);
-    if (f == FUNCTIONS)
+    if (f >= BURN_MAIN)
         return true;
     count->in[f]++;
     count->called[f] += function_at(b, sample->user.pcs[1] - 1) == BURN_MAIN;
@@ -212,8 +232,7 @@ START_TEST(samples_are_shared_out_as_cpu_time_was)
     if (!may_sample())
         return;
     ck_assert_int_eq(perf_host_new(&settings, &host), SKEIN_OK);
-    struct burner b = burner_start("burner", "400");
-    burner_wait(&b);
+    struct burner b = burner_run(CPU_BURNER, "400");
     struct count count = {.burner = &b, .cpu = -1};
     perf_host_collect(host, b.from_ns, b.to_ns, UINT64_MAX, sample_count, &count, &reach);
     ck_assert_uint_eq(reach.not_read, 0);
@@ -310,11 +329,51 @@ END_TEST
 
 /* ---- as evidence ---- */
 
+#define KERNEL_ADDRESSES 256
+
 struct told {
     uint64_t samples, weight_ns, by_thread[2], others_ns, window_ns, window_samples;
     uint64_t thread_cpu; /* of its main thread */
     struct evidence_note note;
+    uint64_t stacks, callers,
+        whole; /* in burn_…; from burn_main by the next frame; to their ends */
+    uint64_t kernel_addresses[KERNEL_ADDRESSES];
+    char kernel_names[KERNEL_ADDRESSES][160];
+    size_t kernel_count; /* of these */
 };
+
+/* The functions of the kernel in a stack, each once. */
+static void kernel_tell(struct told *told, struct partition_reader *reader, uint64_t address)
+{
+    struct partition_symbol symbol;
+    for (size_t i = 0; i < told->kernel_count; i++) {
+        if (told->kernel_addresses[i] == address)
+            return;
+    }
+    if (told->kernel_count == KERNEL_ADDRESSES)
+        return;
+    must_hold(partition_reader_symbol(reader, address, &symbol) && symbol.line_count == 1, "%lx",
+              (unsigned long)address);
+    told->kernel_addresses[told->kernel_count] = address;
+    snprintf(told->kernel_names[told->kernel_count++], sizeof told->kernel_names[0], "%s",
+             symbol.lines[0].function);
+}
+
+static void stack_tell(struct told *told, const struct burner *b, struct partition_reader *reader,
+                       uint32_t id)
+{
+    struct partition_stack stack;
+    must_hold(partition_reader_stack(reader, id, &stack) && stack.count > 0, "a stack");
+    must_hold((stack.end & PARTITION_STACK_EXACT) != 0, "an exact pc");
+    for (uint32_t i = 0; i < stack.count && stack.pcs[i] >> 63 != 0; i++)
+        kernel_tell(told, reader, partition_stack_address(&stack, i));
+    if (function_at(b, stack.pcs[0]) >= BURN_MAIN)
+        return;
+    must_hold(partition_reader_mapping(reader, stack.pcs[0]) != NULL, "a mapping");
+    told->stacks++;
+    told->callers += stack.count > 1 && function_at(b, stack.pcs[1] - 1) == BURN_MAIN;
+    told->whole += stack.end == (PARTITION_STACK_EXACT | PARTITION_STACK_WHOLE);
+}
 
 static void event_tell(struct told *told, const struct burner *b, pid_t other,
                        const struct trace_event *event)
@@ -326,8 +385,8 @@ static void event_tell(struct told *told, const struct burner *b, pid_t other,
         told->weight_ns += args[1].u64;
         told->by_thread[0] += event->thread->tid == b->tid[BURN_MUCH];
         told->by_thread[1] += event->thread->tid == b->tid[BURN_OTHER];
-        must_hold(strcmp(event->thread->name, "") == 0 || /* it has ended */
-                      strcmp(event->thread->name, "cpu_burner") == 0,
+        must_hold(b->out_file == NULL || strcmp(event->thread->name, "") == 0 || /* it has ended */
+                      strncmp(event->thread->name, "cpu_burner", 10) == 0,
                   "%s", event->thread->name);
     } else if (strcmp(name, "cpu.others") == 0 && args[2].u64 == (uint64_t)other) {
         told->others_ns += args[0].u64;
@@ -358,19 +417,25 @@ static void partition_tell(struct told *told, struct evidence_out *out, const st
     ck_assert_int_eq(partition_writer_finish(writer, &bytes, NULL), SKEIN_OK);
     ck_assert_int_eq(partition_reader_new(bytes.data, bytes.len, &reader, error, sizeof error),
                      SKEIN_OK);
-    while (partition_reader_next(reader, &event) == 1)
+    while (partition_reader_next(reader, &event) == 1) {
         event_tell(told, b, other, &event);
+        if (event.stack != 0)
+            stack_tell(told, b, reader, event.stack);
+    }
     partition_reader_free(&reader);
     partition_writer_free(&writer);
     buf_fini(&bytes);
 }
 
+static struct symbolizer *symbolizer; /* of those tests that have one */
+
 static struct told evidence_ask_for(struct cpu_samples *samples, const struct burner *b,
                                     pid_t other, uint64_t from_ns)
 {
-    struct told told = {.samples = 0};
+    static struct told told;
     struct evidence_out *out;
     struct process *process;
+    told = (struct told){.samples = 0};
     ck_assert_int_eq(process_new(&process), SKEIN_OK);
     process->pid = (uint32_t)b->pid;
     ck_assert_int_eq(proc_start_ticks(b->pid, &process->start_clock_ticks), SKEIN_OK);
@@ -379,6 +444,7 @@ static struct told evidence_ask_for(struct cpu_samples *samples, const struct bu
                                .from_ns = from_ns,
                                .to_ns = b->to_ns,
                                .when = EVIDENCE_AT_END,
+                               .symbolizer = symbolizer,
                                .deadline_ns = clock_monotonic_ns() + 60 * S};
     cpu_samples_collect(samples, &ask, out, &told.note);
     partition_tell(&told, out, b, other);
@@ -394,10 +460,20 @@ START_TEST(a_capture_has_its_samples_and_who_ran_in_its_place)
     if (!may_sample())
         return;
     ck_assert_int_eq(cpu_samples_new(&settings, &samples), SKEIN_OK);
-    struct burner b = burner_start("burner", "300"), other = burner_start("other", "200");
-    burner_wait(&b);
-    burner_wait(&other);
+    struct burner b, other;
+    for (;;) {                             /* both within the reach of a ring */
+        b = burner_start("burner", "300"); /* first: the window begins with it */
+        other = burner_start("other", "200");
+        burner_wait(&b);
+        burner_wait(&other);
+        uint64_t from_ns = b.from_ns < other.from_ns ? b.from_ns : other.from_ns;
+        if ((b.to_ns > other.to_ns ? b.to_ns : other.to_ns) - from_ns < REACH * UINT64_C(1000000))
+            break;
+        burner_end(&b);
+        burner_end(&other);
+    }
     uint64_t end_ns = b.to_ns;
+    b.from_ns = b.from_ns < other.from_ns ? b.from_ns : other.from_ns;
     b.to_ns = b.to_ns > other.to_ns ? b.to_ns : other.to_ns; /* one window for both */
     struct told told = evidence_ask_for(samples, &b, other.pid, b.from_ns);
     ck_assert_msg(told.note.state == EVIDENCE_TAKEN, "%s", told.note.why);
@@ -441,6 +517,100 @@ START_TEST(a_window_that_began_before_the_samples_says_so)
     ck_assert_uint_eq(told.samples, 0);
     cpu_samples_free(&samples);
     burner_end(&b);
+}
+END_TEST
+
+/* ---- stacks ---- */
+
+START_TEST(code_without_frame_pointers_is_walked_on_its_copied_stack)
+{
+    struct cpu_samples *samples;
+    struct cpu_samples_settings settings = {HZ, REACH, MEMORY, NULL};
+    struct symbolizer_settings program = {.program = SKEIN_SYMBOLIZER};
+    if (!may_sample() || PERF_REGS != SYMBOLIZER_REGISTERS)
+        return;
+    ck_assert_int_eq(cpu_samples_new(&settings, &samples), SKEIN_OK);
+    struct burner b = burner_run(CPU_BURNER_FRAMELESS, "300");
+    struct told told = evidence_ask_for(samples, &b, -1, b.from_ns);
+    ck_assert_uint_ge(told.stacks, 100); /* nobody walks: each is where it was, and no more */
+    ck_assert_uint_eq(told.callers + told.whole, 0);
+    ck_assert_ptr_nonnull(strstr(told.note.why, " stacks by frame pointers"));
+    ck_assert_int_eq(symbolizer_new(&program, &symbolizer), SKEIN_OK);
+    told = evidence_ask_for(samples, &b, -1, b.from_ns);
+    ck_assert_msg(told.note.state == EVIDENCE_TAKEN, "%s", told.note.why);
+    ck_assert_uint_ge(told.stacks, 100);
+    ck_assert_uint_eq(told.callers, told.stacks);
+    ck_assert_uint_eq(told.whole, told.stacks);
+    ck_assert(symbolizer_free(&symbolizer));
+    cpu_samples_free(&samples);
+    burner_end(&b);
+}
+END_TEST
+
+/* The functions of the kernel at told's addresses, by reading its table line for line. */
+static void kernel_names_find(const struct told *told, char (*names)[160])
+{
+    uint64_t starts[KERNEL_ADDRESSES] = {0};
+    char *line = NULL;
+    size_t room = 0;
+    FILE *file = fopen("/proc/kallsyms", "re");
+    ck_assert_ptr_nonnull(file);
+    while (getline(&line, &room, file) > 0) {
+        char *at = line;
+        uint64_t start = strtoull(line, &at, 16);
+        if (strchr("tTwW", at[1]) == NULL)
+            continue;
+        at[3 + strcspn(at + 3, "\t\n")] = '\0';
+        for (size_t i = 0; i < told->kernel_count; i++) {
+            if (start <= starts[i] || start > told->kernel_addresses[i])
+                continue;
+            starts[i] = start;
+            snprintf(names[i], sizeof names[i], "%.120s [k]", at + 3);
+        }
+    }
+    free(line);
+    fclose(file);
+}
+
+/* CPU time of this process in the kernel. */
+static uint64_t system_ns(void)
+{
+    struct rusage usage;
+    ck_assert_int_eq(getrusage(RUSAGE_SELF, &usage), 0);
+    return (uint64_t)usage.ru_stime.tv_sec * S + (uint64_t)usage.ru_stime.tv_usec * 1000;
+}
+
+START_TEST(functions_of_the_kernel_are_named_by_its_own_table)
+{
+    static char names[KERNEL_ADDRESSES][160], bytes[65536];
+    struct cpu_samples *samples;
+    struct cpu_samples_settings settings = {HZ, REACH, MEMORY, NULL};
+    if (!may_sample())
+        return;
+    ck_assert_int_eq(cpu_samples_new(&settings, &samples), SKEIN_OK);
+    struct burner b = {.pid = getpid()};
+    FILE *file = fopen("/dev/urandom", "re");
+    ck_assert_ptr_nonnull(file);
+    for (uint64_t began_ns = 0; b.from_ns == 0 || system_ns() < began_ns + S * 3 / 10;) {
+        if (b.from_ns == 0 || clock_monotonic_ns() - b.from_ns > REACH * UINT64_C(1000000)) {
+            b.from_ns = clock_monotonic_ns(); /* anew, where others have the CPUs */
+            began_ns = system_ns();
+        }
+        ck_assert_uint_eq(fread(bytes, 1, sizeof bytes, file), sizeof bytes);
+    }
+    fclose(file);
+    b.to_ns = clock_monotonic_ns();
+    struct told told = evidence_ask_for(samples, &b, -1, b.from_ns);
+    ck_assert_uint_ge(told.samples, 100);
+    ck_assert_uint_ge(told.kernel_count, 5);
+    kernel_names_find(&told, names);
+    if (names[0][0] == '\0') { /* kernel.kptr_restrict */
+        snprintf(names[0], sizeof names[0], "0x%" PRIx64 " [k]", told.kernel_addresses[0]);
+        told.kernel_count = 1;
+    }
+    for (size_t i = 0; i < told.kernel_count; i++)
+        ck_assert_str_eq(told.kernel_names[i], names[i]);
+    cpu_samples_free(&samples);
 }
 END_TEST
 
@@ -597,6 +767,8 @@ int main(void)
     tcase_add_test(tests, a_cpu_that_comes_back_gets_a_new_ring);
     tcase_add_test(tests, a_capture_has_its_samples_and_who_ran_in_its_place);
     tcase_add_test(tests, a_window_that_began_before_the_samples_says_so);
+    tcase_add_test(tests, code_without_frame_pointers_is_walked_on_its_copied_stack);
+    tcase_add_test(tests, functions_of_the_kernel_are_named_by_its_own_table);
     tcase_add_test(tests, a_filter_that_refuses_is_told_with_what_would_allow_it);
     tcase_add_test(tests, an_agent_without_rights_has_cpu_times_instead);
     tcase_add_test(tests, nothing_is_opened_where_nobody_wants_samples);

@@ -357,6 +357,7 @@ START_TEST(kernel_functions_are_found_in_any_order_and_any_pieces)
     const char *text = "0000000000000000 A fixed_percpu_data\n"
                        "ffffffff81000100 T second\n"
                        "ffffffff81000000 T first\n"
+                       "ffffffff81000000 T another_name_of_first\n"
                        "ffffffff81000180 d no_function\n"
                        "ffffffffc0001000 t in_module\t[nf_tables]\n"
                        "nonsense\n\n"
