@@ -2,6 +2,8 @@
  *
  * skein ps: the processes that the collector knows. One thread.
  */
+#include <string.h>
+
 #include "cli_resource.h"
 #include "cmd.h"
 
@@ -35,6 +37,24 @@ static const struct table_column columns[] = {
     {"WRAPPED", "wrapped", TABLE_NUMBER | TABLE_SPARE},
     {NULL, NULL, TABLE_TEXT}};
 
+/* Says once of each host that it lacks samples, and why. */
+static void samples_say(const cJSON *items)
+{
+    const cJSON *item, *before;
+    cJSON_ArrayForEach(item, items) {
+        const char *why = json_text_at(item, "samples_refused"), *host = json_text_at(item, "host");
+        if (why[0] == '\0')
+            continue;
+        cJSON_ArrayForEach(before, items) {
+            if (before == item || (strcmp(json_text_at(before, "host"), host) == 0 &&
+                                   json_text_at(before, "samples_refused")[0] != '\0'))
+                break;
+        }
+        if (before == item)
+            say_warning("%s: captures have no CPU samples: %s", host, why);
+    }
+}
+
 static int ps_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
@@ -49,13 +69,19 @@ static int ps_run(const void *values, int count, char **arguments)
     api_query(&path, "selector", o->selector);
     api_query(&path, "gone", o->all ? NULL : "false");
     api_query(&path, "fresh", "true");
-    return listing_show(
-        &api, &path,
-        &(struct listing){columns,
-                          o->selector != NULL
-                              ? "no process matches"
-                              : "no process is traced; start one: skein run -- PROGRAM",
-                          0, o->json});
+    cJSON *items = NULL;
+    bool more = false;
+    status = api_list(&api, text_of(&path), 0, &items, &more);
+    if (status == CLI_OK)
+        status = table_print(items, o->json, columns,
+                             o->selector != NULL
+                                 ? "no process matches"
+                                 : "no process is traced; start one: skein run -- PROGRAM");
+    if (status == CLI_OK && !o->json)
+        samples_say(items);
+    cJSON_Delete(items);
+    buf_fini(&path);
+    return status;
 }
 
 const struct cli_command cmd_ps = {
@@ -65,7 +91,8 @@ const struct cli_command cmd_ps = {
     .details =
         "Agents are asked for their lists. UPDATED says how old the figures of a line are: they are\n"
         "older than a second where an agent did not answer within one. STATUS also says why one is\n"
-        "not recorded.\n",
+        "not recorded. A host whose CPUs may not be sampled is named behind the list, with what would\n"
+        "allow it.\n",
     .examples = "  skein ps\n"
                 "  skein ps -l 'service=redis,zone in (a,b)'\n"
                 "  skein ps -o json | jq -r '.[].process'\n",

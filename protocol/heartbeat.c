@@ -6,6 +6,27 @@
 
 #include "control_body_int.h"
 
+static void samples_put(const struct heartbeat_samples *samples, cJSON *json)
+{
+    json_add_u64(json, "hz", samples->hz);
+    json_add_u64(json, "cpus", samples->cpus);
+    json_add_u64(json, "bytes", samples->bytes);
+    json_add_u64(json, "reach_ms", samples->reach_ms);
+    if (samples->refused[0] != '\0')
+        cJSON_AddStringToObject(json, "refused", samples->refused);
+}
+
+static struct heartbeat_samples samples_get(struct json_reader *r, const cJSON *json)
+{
+    return (struct heartbeat_samples){
+        .told = true,
+        .hz = body_number(r, json, "samples", "hz"),
+        .cpus = body_number(r, json, "samples", "cpus"),
+        .bytes = body_number(r, json, "samples", "bytes"),
+        .reach_ms = body_number(r, json, "samples", "reach_ms"),
+        .refused = body_text(r, json, "samples", "refused", HEARTBEAT_REFUSED_MAX)};
+}
+
 void heartbeat_put(const struct heartbeat *beat, struct buf *out)
 {
     cJSON *root = cJSON_CreateObject();
@@ -28,6 +49,8 @@ void heartbeat_put(const struct heartbeat *beat, struct buf *out)
 #define X(name, help) json_add_u64(counters, #name, beat->counters.name);
     AGENT_COUNTER_LIST(X)
 #undef X
+    if (beat->samples.told)
+        samples_put(&beat->samples, cJSON_AddObjectToObject(root, "samples"));
     body_print(root, out);
 }
 
@@ -59,6 +82,9 @@ int heartbeat_get(const cJSON *json, struct heartbeat *out, char *error, size_t 
         AGENT_COUNTER_LIST(X)
 #undef X
     }
+    const cJSON *samples = json_object(&r, json, "", "samples", JSON_OPTIONAL);
+    if (samples != NULL)
+        h.samples = samples_get(&r, samples);
     *out = h;
     return body_status(&r, error, error_bytes);
 }

@@ -11,6 +11,16 @@
 #include "agent_counters.h"
 #include "control_body.h"
 
+/* Which CPUs the agent samples (docs/evidence.md). */
+#define HEARTBEAT_REFUSED_MAX 159
+struct heartbeat_samples {
+    bool told;           /* an older agent tells nothing */
+    uint64_t hz, cpus;   /* a second of each CPU; 0: off */
+    uint64_t bytes;      /* of the kernel's memory */
+    uint64_t reach_ms;   /* that they reach back if all CPUs are busy */
+    const char *refused; /* why there are none, or not of all CPUs; "": there are */
+};
+
 struct heartbeat {
     uint64_t agent;
     uint64_t instance; /* of this start of the agent (P-29); 0: it does not say */
@@ -20,6 +30,7 @@ struct heartbeat {
     uint64_t rules_generation, policies_generation, processes_version, cpu_ms;
     uint64_t spool_bytes, spool_partitions, lost_partitions, lost_events;
     struct agent_counters counters; /* all 0 where the agent tells none */
+    struct heartbeat_samples samples;
 };
 void heartbeat_put(const struct heartbeat *beat, struct buf *out);
 int heartbeat_get(const cJSON *json, struct heartbeat *out, char *error, size_t error_bytes);

@@ -24,7 +24,7 @@ fi
 
 for group in "$@"; do
     case $group in
-    --bench) packages="$packages lttng-tools liblttng-ust-dev libunwind-dev memcached nginx-light postgresql" ;;
+    --bench) packages="$packages lttng-tools liblttng-ust-dev libunwind-dev memcached nginx-light postgresql" ;; linux-perf
     --ci) packages="$packages git ccache clang clang-format clang-tidy clang-tools
         libclang-rt-14-dev shellcheck prometheus-alertmanager prometheus groff-base mandoc
         nginx-light postgresql mariadb-server memcached haproxy rsync strace default-jdk-headless netcat-openbsd

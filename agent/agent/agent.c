@@ -113,6 +113,32 @@ static int vitals_start(struct agent *agent)
     return vitals_new(&settings, &agent->vitals);
 }
 
+/* Looks for CPUs that came, and has the heartbeats say which are sampled. */
+static void samples_look(void *context)
+{
+    struct agent *agent = context;
+    struct cpu_samples_state state;
+    cpu_samples_look(agent->samples);
+    cpu_samples_state(agent->samples, &state);
+    uplink_set_samples(agent->uplink,
+                       &(struct heartbeat_samples){true, state.hz, state.cpus, state.bytes,
+                                                   state.reach_ms, state.refused});
+}
+
+static int samples_start(struct agent *agent)
+{
+    const struct agent_config *config = agent->config;
+    struct cpu_samples_settings settings = {.hz = config->evidence_taken ? config->samples_hz : 0,
+                                            .reach_ms = config->samples_reach_ms,
+                                            .memory_max = config->samples_bytes};
+    int status = cpu_samples_new(&settings, &agent->samples);
+    if (status != SKEIN_OK)
+        return status;
+    samples_look(agent);
+    agent->samples_timer = loop_timer_add(agent->loop, CPU_SAMPLES_LOOK_MS, 1, samples_look, agent);
+    return agent->samples_timer != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
+}
+
 /* The sources of evidence, lowest first: what is asked for first is there first. */
 static int evidence_start(struct agent *agent)
 {
@@ -129,6 +155,10 @@ static int evidence_start(struct agent *agent)
         {"files", EVIDENCE_AT_END, files_collect, &agent->files}};
     for (size_t i = 0; status == SKEIN_OK && i < sizeof own / sizeof *own; i++)
         status = evidence_add(agent->evidence, &own[i]);
+    const struct evidence_source samples = {"samples", EVIDENCE_AT_BOTH, cpu_samples_collect,
+                                            agent->samples};
+    if (status == SKEIN_OK)
+        status = evidence_add(agent->evidence, &samples);
     return status;
 }
 
@@ -232,6 +262,8 @@ static int parts_start(struct agent *agent, char *error, size_t error_bytes)
         status = symbolizer_start(agent);
     if (status == SKEIN_OK)
         status = vitals_start(agent);
+    if (status == SKEIN_OK)
+        status = samples_start(agent);
     if (status == SKEIN_OK)
         status = evidence_start(agent);
     if (status == SKEIN_OK)
@@ -370,6 +402,8 @@ static void posts_flush(struct agent *agent)
         loop_timer_cancel(agent->loop, &agent->list_timer);
     if (agent->refresh_timer != NULL)
         loop_timer_cancel(agent->loop, &agent->refresh_timer);
+    if (agent->samples_timer != NULL)
+        loop_timer_cancel(agent->loop, &agent->samples_timer);
     if (agent->grace_timer != NULL)
         loop_timer_cancel(agent->loop, &agent->grace_timer);
     agent->ended = true;
@@ -401,6 +435,7 @@ size_t agent_free(struct agent **agent_p)
     if (sources_hang == 0) { /* else they may be asking */
         (void)symbolizer_free(&agent->symbolizer);
         vitals_free(&agent->vitals);
+        cpu_samples_free(&agent->samples);
     }
     spool_close(&agent->spool);
     if (agent->host_page != NULL)

@@ -110,6 +110,13 @@ const struct config_param agent_params[] = {
                "one is not read"),
     CONFIG_U64(S, symbols_names_bytes, "symbols.names_bytes", 16 << 20, 64 << 10, UINT64_C(4) << 30,
                "memory of the agent for names that were found before"),
+    CONFIG_U64(S, samples_hz, "samples.hz", 99, 0, 1000,
+               "how often in a second of each CPU it is noted what runs there; 0: never"),
+    CONFIG_U64(S, samples_reach_ms, "samples.reach_ms", 10000, 1000, HOUR,
+               "how far back these samples reach at least, if a CPU is always busy"),
+    CONFIG_U64(S, samples_bytes, "samples.memory_bytes", 256 << 20, 1 << 20, UINT64_C(1) << 40,
+               "the kernel's memory for the samples of all CPUs; too little, and they reach less "
+               "far back"),
     LIVE_U64(snapshot_pre_ms, "snapshot.pre_ms", 10000, 0, DAY,
              "skein_snapshot: time before the call"),
     LIVE_U64(snapshot_post_ms, "snapshot.post_ms", 0, 0, DAY,

@@ -24,6 +24,7 @@ struct agent_config {
     uint64_t capture_targets_max, partition_bytes;
     bool symbols_enabled;
     uint64_t symbols_budget_ms, symbols_memory_bytes, symbols_names_bytes;
+    uint64_t samples_hz, samples_reach_ms, samples_bytes;
     uint64_t snapshot_pre_ms, snapshot_post_ms, snapshot_cooldown_ms;
     bool evidence_taken, evidence_no_threads;
     uint64_t evidence_deadline_ms, evidence_bytes;

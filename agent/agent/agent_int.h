@@ -14,6 +14,7 @@
 #include "agent_rules.h"
 #include "agent_state.h"
 #include "attach.h"
+#include "cpu_samples.h"
 #include "files_source.h"
 #include "roster.h"
 #include "roster_file.h"
@@ -55,7 +56,8 @@ struct agent {
     struct agent_policies *policies;
     struct vitals *vitals;
     struct files_source files;
-    struct loop_timer *list_timer, *refresh_timer;
+    struct cpu_samples *samples;
+    struct loop_timer *list_timer, *refresh_timer, *samples_timer;
     uint64_t list_version;
     TAILQ_HEAD(, awaited) awaited;
     size_t awaited_count;

@@ -46,12 +46,19 @@ struct evidence_settings {
     size_t out_bytes_max; /* of memory, for what they write; 0: EVIDENCE_OUT_BYTES */
 };
 
+enum evidence_when {
+    EVIDENCE_AT_BEGIN, /* when the capture begins, beside its first cut; only if ask->threads */
+    EVIDENCE_AT_END,   /* when its last cut has been made */
+    EVIDENCE_AT_BOTH   /* then, and at the begin whoever asks; ask->when says which it is */
+};
+
 struct evidence_ask {
     struct process *process; /* a reference that is good for the call */
     /* The target's window, CLOCK_MONOTONIC. AT_BEGIN: it is not over, and to_ns is now. */
     uint64_t from_ns, to_ns;
-    uint64_t deadline_ns; /* CLOCK_MONOTONIC: return by then with what there is */
-    bool threads;         /* a dump of its threads is asked for */
+    uint64_t deadline_ns;    /* CLOCK_MONOTONIC: return by then with what there is */
+    bool threads;            /* a dump of its threads is asked for */
+    enum evidence_when when; /* AT_BEGIN or AT_END */
     const struct evidence_settings *settings;
     struct symbolizer *symbolizer; /* for unwinding; NULL: there is none */
 };
@@ -59,11 +66,6 @@ struct evidence_ask {
 /* Writes to `out` and says in `note` (EVIDENCE_NONE before) what became of it. Evidence thread. */
 typedef void evidence_collect_fn(void *source, const struct evidence_ask *ask,
                                  struct evidence_out *out, struct evidence_note *note);
-
-enum evidence_when {
-    EVIDENCE_AT_BEGIN, /* when the capture begins, beside its first cut; only if ask->threads */
-    EVIDENCE_AT_END    /* when its last cut has been made */
-};
 
 struct evidence_source {
     const char *kind; /* static: threads, samples, sched, vitals, files, crash */

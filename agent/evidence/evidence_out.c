@@ -24,6 +24,11 @@ struct out_event {
     uint32_t values; /* of its first argument */
 };
 
+struct out_symbol {
+    uint64_t address;
+    uint32_t function; /* in `texts` */
+};
+
 struct evidence_out {
     size_t bytes_max, bytes;
     int status;
@@ -32,6 +37,8 @@ struct evidence_out {
     struct intern_table texts, threads, stacks, type_texts;
     struct partition_mapping *mappings; /* their paths are malloc'ed */
     size_t mapping_count, mapping_cap;
+    struct out_symbol *symbols;
+    size_t symbol_count, symbol_cap;
     struct out_event *events;
     size_t event_count, event_cap;
     struct partition_value *values; /* a text's is its number in `texts` */
@@ -63,6 +70,7 @@ void evidence_out_free(struct evidence_out **out_p)
     for (size_t i = 0; i < out->mapping_count; i++)
         free((char *)(uintptr_t)out->mappings[i].path);
     free(out->mappings);
+    free(out->symbols);
     free(out->events);
     free(out->values);
     free(out);
@@ -266,6 +274,19 @@ void evidence_mapping(struct evidence_out *out, const struct partition_mapping *
     out->bytes += bytes;
 }
 
+void evidence_symbol(struct evidence_out *out, uint64_t address, const char *function)
+{
+    int64_t text = out_intern(out, &out->texts, function, strlen(function) + 1);
+    if (text < 0 || sizeof *out->symbols > out->bytes_max - out->bytes)
+        return; /* it stays raw */
+    if (!array_grow(out->symbols, out->symbol_count + 1, &out->symbol_cap)) {
+        out_fail(out, SKEIN_NO_MEMORY);
+        return;
+    }
+    out->symbols[out->symbol_count++] = (struct out_symbol){address, (uint32_t)text};
+    out->bytes += sizeof *out->symbols;
+}
+
 /* ---- the partition ---- */
 
 /* Two points of the agent's line, a second apart: it runs at the pace of CLOCK_MONOTONIC. */
@@ -300,6 +321,19 @@ static void threads_pour(const struct evidence_out *out, struct partition_writer
     }
 }
 
+static int symbols_pour(const struct evidence_out *out, struct partition_writer *writer)
+{
+    for (size_t i = 0; i < out->symbol_count; i++) {
+        const struct partition_line line = {
+            .function = (const char *)intern_table_bytes(&out->texts, out->symbols[i].function),
+            .file = ""};
+        const struct partition_symbol symbol = {out->symbols[i].address, &line, 1};
+        if (partition_writer_symbol(writer, &symbol) == SKEIN_NO_MEMORY)
+            return SKEIN_NO_MEMORY;
+    }
+    return SKEIN_OK;
+}
+
 /* Stacks keep their numbers: all are different, and come in their order. A stack that has no room in
  * the partition takes that of all behind it: their events go without. */
 static int stacks_pour(struct evidence_out *out, struct partition_writer *writer)
@@ -323,7 +357,7 @@ static int stacks_pour(struct evidence_out *out, struct partition_writer *writer
         if (status == SKEIN_NO_MEMORY)
             return status;
     }
-    return SKEIN_OK;
+    return symbols_pour(out, writer);
 }
 
 static void tables_pour(struct evidence_out *out, struct partition_writer *writer)

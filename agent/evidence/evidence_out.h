@@ -46,6 +46,10 @@ void evidence_event_stack(struct evidence_out *out, uint32_t stack);
 /* Where the process's files lay when the stacks were taken. */
 void evidence_mapping(struct evidence_out *out, const struct partition_mapping *mapping);
 
+/* The name of a function at an address (partition_stack_address) that no file of the process's
+ * holds, as one of the kernel. Copied. */
+void evidence_symbol(struct evidence_out *out, uint64_t address, const char *function);
+
 /* Sorts all and makes it a partition's writer, for its names (symbolizer) and
  * partition_writer_finish. Of `info`, the caller sets key, process, names, clock offset; the rest is
  * made of the window [from_ns, to_ns], CLOCK_MONOTONIC. `out` is empty afterwards. SKEIN_OK;

@@ -173,8 +173,8 @@ static void source_ask(struct evidence_task *task, size_t i, const struct eviden
     uint64_t events = evidence_out_events(task->out);
     uint64_t left_out = evidence_out_left_out(task->out);
     source->collect(source->source, ask, task->out, note);
-    note->events = evidence_out_events(task->out) - events;
-    note->took_ns = clock_monotonic_ns() - began_ns;
+    note->events += evidence_out_events(task->out) - events;
+    note->took_ns += clock_monotonic_ns() - began_ns;
     left_out = evidence_out_left_out(task->out) - left_out;
     if (left_out == 0)
         return;
@@ -182,6 +182,14 @@ static void source_ask(struct evidence_task *task, size_t i, const struct eviden
     memcpy(why, note->why, sizeof why);
     evidence_say(note, EVIDENCE_PARTIAL, "%" PRIu64 " events had no room%s%.100s", left_out,
                  why[0] != '\0' ? "; " : "", why);
+}
+
+static bool is_asked(const struct evidence_task *task, enum evidence_when wish,
+                     enum evidence_when when)
+{
+    if (wish == EVIDENCE_AT_BEGIN)
+        return when == wish && task->order.threads && !task->order.threads_barred;
+    return wish == EVIDENCE_AT_BOTH || wish == when;
 }
 
 static void sources_ask(struct evidence_task *task, enum evidence_when when, uint64_t to_ns,
@@ -193,10 +201,11 @@ static void sources_ask(struct evidence_task *task, enum evidence_when when, uin
                                      .to_ns = to_ns,
                                      .deadline_ns = deadline_ns,
                                      .threads = task->order.threads,
+                                     .when = when,
                                      .settings = &evidence->settings,
                                      .symbolizer = evidence->symbolizer};
     for (size_t i = 0; i < evidence->source_count; i++)
-        if (evidence->sources[i].when == when && !is_dropped(task))
+        if (is_asked(task, evidence->sources[i].when, when) && !is_dropped(task))
             source_ask(task, i, &ask);
 }
 
@@ -294,7 +303,10 @@ int evidence_begin(struct evidence *evidence, const struct evidence_order *order
         if (evidence->sources[i].when == EVIDENCE_AT_BEGIN)
             evidence_say(&task->notes[i], EVIDENCE_REFUSED,
                          "evidence.no_threads is set in the agent's config");
-    if (order->threads && !order->threads_barred && job_post(task, begin_run) != SKEIN_OK) {
+    bool asked = false;
+    for (size_t i = 0; i < evidence->source_count; i++)
+        asked = asked || is_asked(task, evidence->sources[i].when, EVIDENCE_AT_BEGIN);
+    if (asked && job_post(task, begin_run) != SKEIN_OK) {
         evidence_unref(&task);
         return SKEIN_NO_MEMORY;
     }
@@ -360,7 +372,7 @@ static const char *state_text(enum evidence_state state)
 /* Nobody asked for a dump: then it is not named. */
 static bool is_named(const struct evidence_task *task, size_t i)
 {
-    return task->evidence->sources[i].when == EVIDENCE_AT_END || task->order.threads;
+    return task->evidence->sources[i].when != EVIDENCE_AT_BEGIN || task->order.threads;
 }
 
 size_t evidence_notes(const struct evidence_task *task,

@@ -151,6 +151,14 @@ int64_t uplink_clock_offset(struct uplink *uplink)
     return uplink_clock_map(uplink).offset_ns;
 }
 
+void uplink_set_samples(struct uplink *uplink, const struct heartbeat_samples *samples)
+{
+    pthread_mutex_lock(&uplink->mutex);
+    uplink->samples = *samples;
+    snprintf(uplink->samples_refused, sizeof uplink->samples_refused, "%s", samples->refused);
+    pthread_mutex_unlock(&uplink->mutex);
+}
+
 void uplink_set_local(struct uplink *uplink, const struct agent_counters *counters)
 {
     pthread_mutex_lock(&uplink->mutex);

@@ -17,6 +17,7 @@
 
 #include "agent_command.h"
 #include "agent_counters.h"
+#include "heartbeat.h"
 #include "spool.h"
 #include "uplink_clock.h"
 #include "uplink_seal.h"
@@ -83,6 +84,8 @@ int64_t uplink_clock_offset(struct uplink *uplink); /* the map's; 0 while it is 
 /* What the next heartbeats say of what is no affair of the uplink's: the members attach_… and
  * symbol…. */
 void uplink_set_local(struct uplink *uplink, const struct agent_counters *counters);
+/* The same of which CPUs are sampled; nothing is told before the first call. */
+void uplink_set_samples(struct uplink *uplink, const struct heartbeat_samples *samples);
 void uplink_count(struct uplink *uplink, struct agent_counters *out);
 
 #endif

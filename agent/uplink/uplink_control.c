@@ -107,7 +107,9 @@ static uint64_t hello_say(struct uplink *uplink)
     return SECOND;
 }
 
-static void heartbeat_fill(struct uplink *uplink, struct heartbeat *beat)
+/* `refused`: room for a text of the heartbeat. */
+static void heartbeat_fill(struct uplink *uplink, struct heartbeat *beat,
+                           char refused[HEARTBEAT_REFUSED_MAX + 1])
 {
     struct spool_counters spool;
     spool_count(uplink->spool, &spool);
@@ -127,6 +129,11 @@ static void heartbeat_fill(struct uplink *uplink, struct heartbeat *beat)
         .lost_partitions = spool.lost_partitions,
         .lost_events = spool.lost_events};
     uplink_count(uplink, &beat->counters);
+    pthread_mutex_lock(&uplink->mutex);
+    beat->samples = uplink->samples;
+    memcpy(refused, uplink->samples_refused, sizeof uplink->samples_refused);
+    pthread_mutex_unlock(&uplink->mutex);
+    beat->samples.refused = refused;
 }
 
 /* Tells if the host's clock was set. No part of the agent follows it, but it dates the host's
@@ -151,8 +158,9 @@ static void control_beat(struct uplink *uplink, uint64_t now_ns)
     host_clock_look(uplink);
     struct clock_sample sample = {++uplink->next_id, agent_clock_ns()};
     struct heartbeat heartbeat;
+    char refused[HEARTBEAT_REFUSED_MAX + 1];
     struct buf body = {0};
-    heartbeat_fill(uplink, &heartbeat);
+    heartbeat_fill(uplink, &heartbeat, refused);
     heartbeat_put(&heartbeat, &body);
     (void)body_send(uplink, WIRE_HEARTBEAT, sample.id, &body);
     uplink->beats[sample.id % 4] = sample;

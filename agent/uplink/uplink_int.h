@@ -81,6 +81,8 @@ struct uplink {
     pthread_mutex_t mutex; /* guards the list, the counters and the map */
     struct outgoing_list list;
     struct agent_counters counters;
+    struct heartbeat_samples samples; /* `refused` is not set */
+    char samples_refused[HEARTBEAT_REFUSED_MAX + 1];
     struct clock_map map; /* of the collector's newest clock */
 
     /* uplink thread: control */

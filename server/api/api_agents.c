@@ -15,6 +15,17 @@
 
 /* ---- agents ---- */
 
+static void samples_add(cJSON *agent, const struct heartbeat_samples *samples)
+{
+    cJSON *json = cJSON_AddObjectToObject(agent, "samples");
+    json_add_u64(json, "hz", samples->hz);
+    json_add_u64(json, "cpus", samples->cpus);
+    json_add_u64(json, "bytes", samples->bytes);
+    json_add_u64(json, "reach_ms", samples->reach_ms);
+    if (samples->refused[0] != '\0')
+        cJSON_AddStringToObject(json, "refused", samples->refused);
+}
+
 static cJSON *agent_json(const struct fleet_agent *a)
 {
     char id[AGENT_TEXT_BYTES];
@@ -46,6 +57,8 @@ static cJSON *agent_json(const struct fleet_agent *a)
                  (hourly_sum(&hour, clock_monotonic_ns()) + CAPTURE_OWN_UNITS - 1) /
                      CAPTURE_OWN_UNITS);
     json_add_u64(own, "refused", a->own_refused);
+    if (a->samples.told)
+        samples_add(json, &a->samples);
     cJSON *counters = cJSON_AddObjectToObject(json, "counters");
 #define X(name, help) json_add_u64(counters, #name, a->counters.name);
     AGENT_COUNTER_LIST(X)
@@ -201,7 +214,11 @@ static cJSON *process_items(struct fleet *f, struct process_page *page) CONTROL_
     if (list != NULL)
         qsort(list, count, sizeof *list, processes_compare);
     for (size_t i = 0; i < count && i < page->limit; i++) {
-        cJSON_AddItemToArray(items, api_process_json(f, list[i]));
+        cJSON *json = api_process_json(f, list[i]);
+        const struct fleet_agent *agent = fleet_agent_find(f, list[i]->agent);
+        if (agent != NULL && agent->samples_refused[0] != '\0')
+            cJSON_AddStringToObject(json, "samples_refused", agent->samples_refused);
+        cJSON_AddItemToArray(items, json);
         id_text(list[i]->uid.bytes, page->next);
     }
     page->more = count > page->limit;

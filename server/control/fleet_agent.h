@@ -10,6 +10,7 @@
 #include "catalog.h"
 #include "control.h"
 #include "control_body.h"
+#include "heartbeat.h"
 #include "hourly.h"
 #include "transport.h"
 
@@ -42,8 +43,10 @@ struct fleet_agent {
     uint64_t processes_live;
     uint64_t processes_known; /* in the table, live or gone */
     uint64_t spool_bytes, spool_partitions, lost_partitions, lost_events, cpu_ms;
-    struct agent_counters counters; /* from its last heartbeat */
-    bool counted;                   /* there was a heartbeat */
+    struct agent_counters counters;   /* from its last heartbeat */
+    struct heartbeat_samples samples; /* as well; its text is: */
+    char samples_refused[HEARTBEAT_REFUSED_MAX + 1];
+    bool counted; /* there was a heartbeat */
     /* capture_admits' own: what the agent began by itself, in CAPTURE_OWN_UNITS */
     struct hourly own;
     uint64_t own_refused, own_said_ns;

@@ -332,6 +332,10 @@ void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const c
     agent->lost_events = beat.lost_events;
     agent->cpu_ms = beat.cpu_ms;
     session_count_up(agent, &beat.counters);
+    agent->samples = beat.samples;
+    snprintf(agent->samples_refused, sizeof agent->samples_refused, "%s",
+             beat.samples.told ? beat.samples.refused : "");
+    agent->samples.refused = agent->samples_refused;
     if (clock_monotonic_ns() - agent->saved_ns > SAVE_EVERY_NS)
         session_save_soon(f, agent);
     if (f->hooks.agent_heard != NULL)

@@ -19,7 +19,7 @@ static struct load load;
 
 static void set_up(void)
 {
-    whole_shop(&w, &load);
+    whole_shop(&w, &load, WHOLE_NO_EVIDENCE);
 }
 
 static void tear_down(void)

@@ -20,7 +20,7 @@ static struct load load;
 
 static void set_up(void)
 {
-    whole_shop(&w, &load);
+    whole_shop(&w, &load, NULL);
 }
 
 static void tear_down(void)

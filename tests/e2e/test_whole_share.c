@@ -75,7 +75,7 @@ START_TEST(what_captures_share_is_stored_once_and_outlives_each)
     struct load_options options = {.service = "load", .threads = 2, .burst = 5, .pause_us = 1000};
     static struct keys first, second, third, fourth, all;
     char path[4][96];
-    whole_init(&w, NULL, NULL);
+    whole_init(&w, NULL, WHOLE_NO_EVIDENCE);
     whole_collector_start(&w);
     whole_agent_start(&w);
     load_start(&w, &options, &load);

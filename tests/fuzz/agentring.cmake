@@ -1,3 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 skein_fuzz(attach LINK skein_agent_core)
 skein_fuzz(ring LINK skein_agent_core)
+skein_fuzz(perf_record LINK skein_agent_core)
+skein_fuzz(perf_text LINK skein_agent_core)

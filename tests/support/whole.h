@@ -117,8 +117,11 @@ struct load_options {
 };
 void load_start(const struct whole *w, const struct load_options *options, struct load *load);
 void load_wait_attached(const struct load *load);
-/* Both daemons, and a load of two threads, the service "shop", that is recorded. */
-void whole_shop(struct whole *w, struct load *load);
+/* Members of an agent's config, for tests that count the partitions of rings. */
+#define WHOLE_NO_EVIDENCE "\"evidence\":{\"enabled\":false}"
+/* Both daemons, and a load of two threads, the service "shop", that is recorded. agent_more: as
+ * whole_init's. */
+void whole_shop(struct whole *w, struct load *load, const char *agent_more);
 /* Waits until every thread has written n events more than now. */
 void load_wait_events(const struct load *load, uint64_t n);
 /* … n events in all. */

@@ -52,11 +52,11 @@ void load_wait_attached(const struct load *load)
     ck_assert_msg(wait_until(is_attached, &copy, 0), "the load does not attach");
 }
 
-void whole_shop(struct whole *w, struct load *load)
+void whole_shop(struct whole *w, struct load *load, const char *agent_more)
 {
     static const struct load_options options = {
         .service = "shop", .threads = 2, .burst = 20, .pause_us = 2000};
-    whole_init(w, NULL, NULL);
+    whole_init(w, NULL, agent_more);
     whole_collector_start(w);
     whole_agent_start(w);
     load_start(w, &options, load);

@@ -19,6 +19,7 @@ struct fake_collector *fake;
 pid_t agent, subject;
 const char *ring_more = "";
 
+/* Without evidence: these tests count the partitions of rings. */
 void write_config(const char *more)
 {
     char text[2048];
@@ -26,8 +27,7 @@ void write_config(const char *more)
         text, sizeof text,
         "{\"collector\":{\"control\":\"%s\",\"data\":\"%s\"},\"socket\":\"%s\",\"state_dir\":\"%s/state\","
         /* These tests count partitions and events of rings. */
-        "\"vitals\":{\"host\":false,\"processes\":false,\"top\":false,\"files\":false},"
-        "\"heartbeat_ms\":200,\"ring\":{\"bytes\":1048576%s},\"log\":{\"level\":\"debug\"}%s}",
+        "\"evidence\":{\"enabled\":false},\"heartbeat_ms\":200,\"ring\":{\"bytes\":1048576%s},\"log\":{\"level\":\"debug\"}%s}",
         fake_control_address(fake), fake_data_address(fake), socket_path, folder, ring_more, more);
     file_write_text(config_file, text);
 }

@@ -99,3 +99,18 @@ skein_test(unit/agent/test_vitals_store.c LINK skein_agent_core skein_test_suppo
 skein_test(unit/agent/test_host_look.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_vitals.c LINK skein_agent_core skein_test_support LABELS tsan)
 skein_test(unit/agent/test_files_source.c LINK skein_agent_core skein_test_support)
+
+# What ran: samples of CPUs.
+skein_test(unit/agent/test_perf_record.c LINK skein_agent_core skein_test_support)
+add_executable(cpu_burner ${CMAKE_CURRENT_LIST_DIR}/cpu_burner.c)
+target_link_libraries(cpu_burner PRIVATE skein_flags)
+# skein_flags ask for frame pointers, hence none of them here.
+add_executable(cpu_burner_frameless ${CMAKE_CURRENT_LIST_DIR}/cpu_burner.c)
+target_compile_options(cpu_burner_frameless PRIVATE -O2 -fomit-frame-pointer)
+target_compile_definitions(cpu_burner_frameless PRIVATE _GNU_SOURCE BURN_FRAMELESS)
+target_link_libraries(cpu_burner_frameless PRIVATE Threads::Threads)
+skein_test(unit/agent/test_cpu_samples.c LINK skein_agent_core skein_test_support m)
+target_compile_definitions(t_unit_agent_cpu_samples PRIVATE
+    CPU_BURNER="$<TARGET_FILE:cpu_burner>" CPU_BURNER_FRAMELESS="$<TARGET_FILE:cpu_burner_frameless>"
+    SKEIN_SYMBOLIZER="$<TARGET_FILE:skein-symbolizer>")
+add_dependencies(t_unit_agent_cpu_samples cpu_burner cpu_burner_frameless skein-symbolizer)

@@ -97,7 +97,8 @@ START_TEST(an_agent_says_that_it_lives)
                              .spool_partitions = 5,
                              .lost_partitions = 6,
                              .lost_events = 7,
-                             .counters = {.attach_accepted = 9, .partitions_resent = 10}};
+                             .counters = {.attach_accepted = 9, .partitions_resent = 10},
+                             .samples = {true, 99, 2, 33554432, 19000, "EPERM"}};
     GOLDEN(heartbeat, beat,
            "{" AGENT ",\"instance\":\"18446744073709551615\",\"sent_ns\":\"1790000000000000001\","
            "\"clock_offset_ns\":-7,\"rules_generation\":1,\"policies_generation\":2,"
@@ -108,7 +109,9 @@ START_TEST(an_agent_says_that_it_lives)
            "\"redials\":0,\"clock_steps\":0,\"malformed\":0,\"commands\":0,\"reports_acked\":0,"
            "\"reports_refused\":0,\"chunks_sent\":0,\"partitions_stored\":0,"
            "\"partitions_rejected\":0,\"partitions_resent\":10,\"symbols_asked\":0,"
-           "\"symbols_named\":0,\"symbolizer_failures\":0}}");
+           "\"symbols_named\":0,\"symbolizer_failures\":0},"
+           "\"samples\":{\"hz\":99,\"cpus\":2,\"bytes\":33554432,\"reach_ms\":19000,"
+           "\"refused\":\"EPERM\"}}");
     struct heartbeat_ack ack = {
         .received_ns = UINT64_C(1790000000000000000), .clock = 2, .rules_generation = 4};
     GOLDEN(heartbeat_ack, ack,

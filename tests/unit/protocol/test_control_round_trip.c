@@ -184,7 +184,17 @@ START_TEST(heartbeats_come_back)
 #define X(name, help) a.counters.name = any();
         AGENT_COUNTER_LIST(X)
 #undef X
+        if (coin())
+            a.samples = (struct heartbeat_samples){true,  any(), any(),
+                                                   any(), any(), coin() ? "" : "EPERM; needs more"};
         TRIP(heartbeat, a, b);
+        SAME(a, b, samples.told);
+        SAME(a, b, samples.hz);
+        SAME(a, b, samples.cpus);
+        SAME(a, b, samples.bytes);
+        SAME(a, b, samples.reach_ms);
+        if (a.samples.told)
+            ck_assert_str_eq(a.samples.refused, b.samples.refused);
         SAME(a, b, agent);
         SAME(a, b, instance);
         SAME(a, b, sent_ns);

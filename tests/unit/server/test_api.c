@@ -191,6 +191,39 @@ START_TEST(agents_and_processes_are_listed_page_by_page)
 }
 END_TEST
 
+START_TEST(agents_say_which_cpus_they_sample)
+{
+    struct fixture f;
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    cJSON *json = call_json(&f, "GET", "/api/v1/agents/0000000000000007", NULL, 200);
+    ck_assert_ptr_null(at_path(json, "samples")); /* it has not said */
+    cJSON_Delete(json);
+    f.agent.samples = "{\"hz\":99,\"cpus\":2,\"bytes\":33554432,\"reach_ms\":19000}";
+    cJSON_Delete(wire_agent_beat(&f.agent, 0, 0));
+    json = call_json(&f, "GET", "/api/v1/agents/0000000000000007", NULL, 200);
+    ck_assert_double_eq(number_at(json, "samples.hz"), 99);
+    ck_assert_double_eq(number_at(json, "samples.cpus"), 2);
+    ck_assert_double_eq(number_at(json, "samples.bytes"), 33554432);
+    ck_assert_double_eq(number_at(json, "samples.reach_ms"), 19000);
+    ck_assert_ptr_null(at_path(json, "samples.refused"));
+    cJSON_Delete(json);
+    json = call_json(&f, "GET", "/api/v1/processes", NULL, 200);
+    ck_assert_ptr_null(at_path(json, "items.0.samples_refused"));
+    cJSON_Delete(json);
+    f.agent.samples =
+        "{\"hz\":99,\"cpus\":0,\"bytes\":0,\"reach_ms\":0,\"refused\":\"EPERM; needs\"}";
+    cJSON_Delete(wire_agent_beat(&f.agent, 0, 0));
+    json = call_json(&f, "GET", "/api/v1/agents", NULL, 200);
+    ck_assert_str_eq(text_at(json, "items.0.samples.refused"), "EPERM; needs");
+    cJSON_Delete(json);
+    json = call_json(&f, "GET", "/api/v1/processes", NULL, 200);
+    ck_assert_str_eq(text_at(json, "items.0.samples_refused"), "EPERM; needs");
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(captures_are_walked_newest_first_by_cursor)
 {
     struct fixture f;
@@ -638,8 +671,8 @@ int main(void)
     return suite_run(suite_of(
         "api", errors_are_problems_with_the_right_status, request_id_is_kept_or_made,
         body_is_refused_above_the_limit_and_without_its_type, a_fresh_list_is_asked_of_the_agents,
-        agents_and_processes_are_listed_page_by_page, captures_are_walked_newest_first_by_cursor,
-        trace_is_downloaded_whole_and_by_ranges,
+        agents_and_processes_are_listed_page_by_page, agents_say_which_cpus_they_sample,
+        captures_are_walked_newest_first_by_cursor, trace_is_downloaded_whole_and_by_ranges,
         slice_of_a_trace_holds_what_the_window_needs_and_has_its_own_tag,
         slice_over_hosts_whose_clocks_differ_goes_by_the_collectors_time,
         perfetto_and_partitions_and_footers_are_served, client_that_trickles_is_cut_off,

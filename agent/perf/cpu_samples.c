@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The evidence of kind "samples"; see cpu_samples.h. What a collection needs is its own and on its
+ * thread; shared with others are the rings alone, which have a mutex.
+ */
+#include "cpu_samples.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "array.h"
+#include "clock.h"
+#include "kernel_names.h"
+#include "log.h"
+#include "neighbours.h"
+#include "perf_host.h"
+#include "proc_info.h"
+#include "sample_batch.h"
+#include "thread_cpu.h"
+
+#define MS UINT64_C(1000000)
+#define S  UINT64_C(1000000000)
+
+struct cpu_samples {
+    struct cpu_samples_settings settings; /* constant */
+    struct perf_host *host;
+    unsigned said_refused; /* CPUs, in the log; the loop's */
+};
+
+static void state_log(const struct perf_host_state *state, uint64_t wished_ms)
+{
+    if (state->cpus == 0 || state->refused > 0)
+        log_warn("samples", "CPUs are not sampled", "refused", log_fmt("%u", state->refused),
+                 "sampled", log_fmt("%u", state->cpus), "reason", state->why, NULL);
+    if (state->cpus == 0)
+        return;
+    log_info("samples", "CPUs are sampled", "hz", log_fmt("%u", state->hz), "cpus",
+             log_fmt("%u", state->cpus), "bytes", log_fmt("%" PRIu64, state->bytes), "reach_ms",
+             log_fmt("%" PRIu64, state->reach_ms), NULL);
+    if (state->reach_ms < wished_ms)
+        log_warn("samples", "memory is too small for the wished reach of busy CPUs", "reach_ms",
+                 log_fmt("%" PRIu64, state->reach_ms), "wished_ms", log_fmt("%" PRIu64, wished_ms),
+                 NULL);
+}
+
+int cpu_samples_new(const struct cpu_samples_settings *settings, struct cpu_samples **out)
+{
+    *out = NULL;
+    struct cpu_samples *samples = calloc(1, sizeof *samples);
+    if (samples == NULL)
+        return SKEIN_NO_MEMORY;
+    samples->settings = *settings;
+    if (settings->kernel_symbols == NULL)
+        samples->settings.kernel_symbols = "/proc/kallsyms";
+    struct perf_host_settings host = {.hz = (unsigned)settings->hz,
+                                      .reach_ms = settings->reach_ms,
+                                      .memory_max = settings->memory_max};
+    int status = perf_host_new(&host, &samples->host);
+    if (status != SKEIN_OK) {
+        free(samples);
+        return status;
+    }
+    struct perf_host_state state;
+    perf_host_state(samples->host, &state);
+    if (state.hz > 0)
+        state_log(&state, settings->reach_ms);
+    samples->said_refused = state.refused;
+    *out = samples;
+    return SKEIN_OK;
+}
+
+void cpu_samples_free(struct cpu_samples **samples_p)
+{
+    struct cpu_samples *samples = *samples_p;
+    if (samples == NULL)
+        return;
+    *samples_p = NULL;
+    perf_host_free(&samples->host);
+    free(samples);
+}
+
+/* CPUs that came later, and are refused, are told of as well. */
+void cpu_samples_look(void *context)
+{
+    struct cpu_samples *samples = context;
+    struct perf_host_state state;
+    perf_host_look(samples->host);
+    perf_host_state(samples->host, &state);
+    if (state.refused != samples->said_refused && state.hz > 0)
+        state_log(&state, samples->settings.reach_ms);
+    samples->said_refused = state.refused;
+}
+
+void cpu_samples_state(struct cpu_samples *samples, struct cpu_samples_state *out)
+{
+    struct perf_host_state state;
+    perf_host_state(samples->host, &state);
+    *out = (struct cpu_samples_state){state.hz, state.cpus, state.bytes, state.reach_ms, ""};
+    memcpy(out->refused, state.why, sizeof out->refused);
+}
+
+_Static_assert(CPU_SAMPLES_WHY == PERF_HOST_WHY_BYTES, "one is copied to the other");
+
+/* ---- a collection ---- */
+
+struct known_thread {
+    uint32_t tid;
+    int64_t thread; /* evidence_thread's */
+};
+
+struct collection {
+    const struct evidence_ask *ask;
+    struct evidence_out *out;
+    struct process_maps maps;
+    struct partition_mapping *mappings; /* of the maps */
+    bool *used;                         /* by map: a stack leads there */
+    bool has_maps;
+    struct sample_batch *batch;
+    struct neighbours *others;
+    int64_t type;
+    struct known_thread *threads;
+    size_t thread_count, thread_cap;
+    uint64_t *kernel_pcs; /* of stacks, as they are looked up */
+    size_t kernel_count, kernel_cap;
+    uint64_t own, own_ns; /* samples of the process */
+    bool no_memory;
+};
+
+static int64_t sample_type(struct evidence_out *out)
+{
+    return evidence_type(out,
+                         &(struct partition_event_type){
+                             .name = "cpu.sample",
+                             .klass = SKEIN_CLASS_INSTANT,
+                             .group = SKEIN_GROUP_THREAD,
+                             .nargs = 2,
+                             .args = {{SKEIN_T_U64, "cpu", NULL}, {SKEIN_T_U64, "weight", "ns"}}});
+}
+
+static int64_t thread_of(struct collection *c, uint32_t tid)
+{
+    char path[64], name[64];
+    for (size_t i = c->thread_count; i > 0; i--) {
+        if (c->threads[i - 1].tid == tid)
+            return c->threads[i - 1].thread;
+    }
+    if (!array_grow(c->threads, c->thread_count + 1, &c->thread_cap)) {
+        c->no_memory = true;
+        return SKEIN_NO_MEMORY;
+    }
+    snprintf(path, sizeof path, "/proc/%u/task/%u/comm", c->ask->process->pid, tid);
+    if (text_file_read(path, name, sizeof name) <= 0)
+        name[0] = '\0'; /* it has ended */
+    name[strcspn(name, "\n")] = '\0';
+    int64_t thread = evidence_thread(c->out, tid, name);
+    c->threads[c->thread_count++] = (struct known_thread){tid, thread};
+    return thread;
+}
+
+/* Return addresses are looked up one before: the call is what was running. */
+static void kernel_pcs_note(struct collection *c, const struct sample_stack *stack)
+{
+    if (!array_grow(c->kernel_pcs, c->kernel_count + stack->in_kernel, &c->kernel_cap)) {
+        c->no_memory = true;
+        return;
+    }
+    for (uint32_t i = 0; i < stack->in_kernel; i++)
+        c->kernel_pcs[c->kernel_count++] = stack->pcs[i] - (i > 0);
+}
+
+static void maps_note(struct collection *c, const struct sample_stack *stack)
+{
+    for (uint32_t i = stack->in_kernel; c->has_maps && i < stack->count; i++) {
+        const struct process_map *map = process_maps_find(&c->maps, stack->pcs[i] - (i > 0));
+        if (map != NULL)
+            c->used[map - c->maps.items] = true;
+    }
+}
+
+/* sample_stack_fn */
+static void sample_write(void *context, const struct perf_sample *sample,
+                         const struct sample_stack *stack)
+{
+    struct collection *c = context;
+    struct partition_value args[] = {{.u64 = sample->cpu}, {.u64 = sample->period_ns}};
+    int64_t thread = thread_of(c, sample->tid);
+    if (!evidence_event(c->out, thread, c->type, sample->time_ns, 0, args))
+        return; /* the asker counts what had no room */
+    evidence_event_stack(c->out, evidence_stack(c->out, &(struct partition_stack){
+                                                            stack->pcs, stack->count, stack->end}));
+    kernel_pcs_note(c, stack);
+    maps_note(c, stack);
+}
+
+static bool sample_take(void *context, const struct perf_sample *sample)
+{
+    struct collection *c = context;
+    if (sample->pid != c->ask->process->pid) {
+        neighbours_note(c->others, sample->pid, sample->period_ns);
+        return true;
+    }
+    c->own++;
+    c->own_ns += sample->period_ns;
+    sample_batch_add(c->batch, sample);
+    return true;
+}
+
+/* ---- names of what lies in no file of the process ---- */
+
+static int addresses_compare(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* Names of the kernel's functions; all are marked, those without a name by their address. */
+static void kernel_write(struct collection *c, const char *path)
+{
+    size_t count = 0;
+    if (c->kernel_count == 0)
+        return;
+    qsort(c->kernel_pcs, c->kernel_count, sizeof *c->kernel_pcs, addresses_compare);
+    struct kernel_name *names = calloc(c->kernel_count, sizeof *names);
+    if (names == NULL) {
+        c->no_memory = true;
+        return;
+    }
+    for (size_t i = 0; i < c->kernel_count; i++) {
+        if (i == 0 || c->kernel_pcs[i] != c->kernel_pcs[i - 1])
+            names[count++].address = c->kernel_pcs[i];
+    }
+    (void)kernel_names_read(path, names, count); /* a kernel that hides them: raw */
+    for (size_t i = 0; i < count; i++) {
+        char text[KERNEL_NAME_BYTES + 8];
+        if (names[i].start != 0)
+            snprintf(text, sizeof text, "%s [k]", names[i].text);
+        else
+            snprintf(text, sizeof text, "0x%" PRIx64 " [k]", names[i].address);
+        evidence_symbol(c->out, names[i].address, text);
+    }
+    free(names);
+}
+
+static void maps_write(struct collection *c)
+{
+    for (size_t i = 0; c->has_maps && i < c->maps.count; i++) {
+        if (c->used[i])
+            evidence_mapping(c->out, &c->mappings[i]);
+    }
+}
+
+/* ---- who else ran ---- */
+
+static void comm_read(uint32_t pid, char *name, size_t bytes)
+{
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%u/comm", pid);
+    if (text_file_read(path, name, bytes) <= 0)
+        snprintf(name, bytes, "(ended)");
+    name[strcspn(name, "\n")] = '\0';
+}
+
+static void neighbour_write(struct collection *c, int64_t thread, int64_t type, const char *name,
+                            const struct neighbour *one)
+{
+    struct partition_value args[] = {{.u64 = one->ns},
+                                     {.u64 = one->samples},
+                                     {.u64 = one->pid},
+                                     {.str = {name, (uint32_t)strlen(name), false}}};
+    (void)evidence_event(c->out, thread, type, c->ask->to_ns, 0, args);
+}
+
+static void neighbours_write(struct collection *c, int64_t host)
+{
+    int64_t type = evidence_type(
+        c->out, &(struct partition_event_type){.name = "cpu.others",
+                                               .klass = SKEIN_CLASS_INSTANT,
+                                               .group = SKEIN_GROUP_THREAD,
+                                               .nargs = 4,
+                                               .args = {{SKEIN_T_U64, "weight", "ns"},
+                                                        {SKEIN_T_U64, "samples", NULL},
+                                                        {SKEIN_T_U64, "pid", NULL},
+                                                        {SKEIN_T_STR, "name", NULL}}});
+    struct neighbour top[NEIGHBOURS_SHOWN], rest;
+    char name[64];
+    size_t rest_count, count = neighbours_top(c->others, top, &rest, &rest_count);
+    for (size_t i = 0; i < count; i++) {
+        comm_read(top[i].pid, name, sizeof name);
+        neighbour_write(c, host, type, name, &top[i]);
+    }
+    if (rest.samples == 0)
+        return;
+    snprintf(name, sizeof name, "(%zu other processes)", rest_count);
+    neighbour_write(c, host, type, name, &rest);
+}
+
+/* How busy the CPUs were, and how much of that was the process. */
+static void window_write(struct collection *c, int64_t host, const struct perf_reach *reach)
+{
+    int64_t type = evidence_type(
+        c->out, &(struct partition_event_type){.name = "cpu.window",
+                                               .klass = SKEIN_CLASS_INSTANT,
+                                               .group = SKEIN_GROUP_THREAD,
+                                               .nargs = 5,
+                                               .args = {{SKEIN_T_U64, "process", "ns"},
+                                                        {SKEIN_T_U64, "busy", "ns"},
+                                                        {SKEIN_T_U64, "room", "ns"},
+                                                        {SKEIN_T_U64, "cpus", NULL},
+                                                        {SKEIN_T_U64, "samples", NULL}}});
+    struct partition_value args[] = {{.u64 = c->own_ns},
+                                     {.u64 = reach->busy_ns},
+                                     {.u64 = reach->room_ns},
+                                     {.u64 = reach->cpus},
+                                     {.u64 = c->own}};
+    (void)evidence_event(c->out, host, type, c->ask->to_ns, 0, args);
+}
+
+/* ---- collecting ---- */
+
+/* The window, as far as the process ran: what its pid did before was another's. The kernel tells its
+ * start in ticks, so it may have been a tick later. */
+struct lived {
+    uint64_t from_ns;
+    uint64_t surely_ns; /* it ran by then, or the window has begun */
+};
+
+static struct lived process_lived(const struct evidence_ask *ask)
+{
+    long hz = sysconf(_SC_CLK_TCK);
+    uint64_t per_s = hz > 0 ? (uint64_t)hz : 100, ticks = ask->process->start_clock_ticks;
+    uint64_t start_ns = ticks / per_s * S + ticks % per_s * (S / per_s); /* since boot */
+    uint64_t now_ns = clock_monotonic_ns(), asleep_ns = clock_boottime_ns() - now_ns;
+    start_ns = start_ns > asleep_ns ? start_ns - asleep_ns : 0;
+    if (start_ns <= ask->from_ns || start_ns >= ask->to_ns)
+        return (struct lived){ask->from_ns, ask->from_ns};
+    return (struct lived){start_ns, start_ns + S / per_s};
+}
+
+/* Where the code of the process lies, if it still runs. */
+static void maps_take(struct collection *c)
+{
+    const struct process *process = c->ask->process;
+    uint64_t ticks, now_ns = clock_monotonic_ns();
+    if (proc_start_ticks((pid_t)process->pid, &ticks) != SKEIN_OK ||
+        ticks != process->start_clock_ticks || now_ns >= c->ask->deadline_ns)
+        return;
+    uint64_t deadline_ns = now_ns + (c->ask->deadline_ns - now_ns) / 4;
+    int status =
+        c->ask->symbolizer != NULL
+            ? symbolizer_maps(c->ask->symbolizer, (pid_t)process->pid, deadline_ns, &c->maps)
+            : process_maps_read((pid_t)process->pid, &c->maps);
+    if (status != SKEIN_OK)
+        return;
+    c->used = calloc(c->maps.count + 1, sizeof *c->used);
+    c->mappings = calloc(c->maps.count + 1, sizeof *c->mappings);
+    c->has_maps = c->used != NULL && c->mappings != NULL;
+    for (size_t i = 0; c->has_maps && i < c->maps.count; i++)
+        c->mappings[i] = c->maps.items[i].mapping;
+}
+
+/* Half of the time is for walks; the rest is for names, and for whoever is asked next. */
+static uint64_t walks_deadline_ns(const struct evidence_ask *ask)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    return now_ns < ask->deadline_ns ? now_ns + (ask->deadline_ns - now_ns) / 2 : now_ns;
+}
+
+static bool collection_init(struct collection *c, const struct evidence_ask *ask, unsigned cpus,
+                            struct evidence_out *out)
+{
+    *c = (struct collection){.ask = ask, .out = out};
+    if (neighbours_new(&c->others) != SKEIN_OK)
+        return false;
+    c->type = sample_type(out);
+    maps_take(c);
+    struct sample_batch_settings settings = {
+        .symbolizer = ask->symbolizer,
+        .process = {(pid_t)ask->process->pid, ask->process->start_clock_ticks, c->mappings,
+                    c->has_maps ? c->maps.count : 0},
+        .maps = c->has_maps ? &c->maps : NULL,
+        .deadline_ns = walks_deadline_ns(ask),
+        .cpus = cpus,
+        .fn = sample_write,
+        .context = c};
+    return sample_batch_new(&settings, &c->batch) == SKEIN_OK;
+}
+
+static void collection_fini(struct collection *c)
+{
+    sample_batch_free(&c->batch);
+    neighbours_free(&c->others);
+    process_maps_free(&c->maps);
+    free(c->mappings);
+    free(c->used);
+    free(c->threads);
+    free(c->kernel_pcs);
+}
+
+/* What the capture is told of one that has samples: all that is missing. */
+static void collection_say(const struct collection *c, struct lived lived,
+                           const struct perf_reach *reach, const struct perf_host_state *state,
+                           struct evidence_note *note)
+{
+    uint64_t by_pointers = sample_batch_count(c->batch).pointers;
+    uint64_t lost = reach->lost + reach->unread;
+    unsigned cpus = state->refused + reach->not_read;
+    bool late = reach->from_ns > lived.surely_ns;
+    struct buf text = {0};
+    if (late)
+        buf_printf(&text, "; the first %" PRIu64 " ms of the window are not sampled",
+                   (reach->from_ns - lived.from_ns) / MS);
+    if (cpus > 0)
+        buf_printf(&text, "; not of %u CPUs", cpus);
+    if (lost > 0)
+        buf_printf(&text, "; %" PRIu64 " samples lost", lost);
+    if (c->no_memory)
+        buf_printf(&text, "; no memory for all of it");
+    bool partial = text.len > 0 || (by_pointers > 0 && c->ask->symbolizer != NULL);
+    if (by_pointers > 0)
+        buf_printf(&text, "; %" PRIu64 " stacks by frame pointers", by_pointers);
+    buf_put_u8(&text, '\0');
+    const char *why = text.status == SKEIN_OK ? (const char *)text.data : "; no memory";
+    if (!partial && c->own == 0)
+        evidence_say(note, EVIDENCE_NONE,
+                     "it did not run when CPUs were sampled, %u times a second", state->hz);
+    else
+        evidence_say(note, partial ? EVIDENCE_PARTIAL : EVIDENCE_TAKEN, "%" PRIu64 " samples%s",
+                     c->own, why);
+    buf_fini(&text);
+}
+
+/* What there is where samples are refused, at both ends of the capture. */
+static void refused_write(const struct evidence_ask *ask, struct evidence_out *out,
+                          const struct perf_host_state *state, struct evidence_note *note)
+{
+    uint64_t left_out = 0;
+    (void)thread_cpu_write(ask, out, &left_out);
+    if (left_out > 0)
+        evidence_say(note, EVIDENCE_REFUSED, "no CPU times of %" PRIu64 " threads; %s", left_out,
+                     state->why);
+    else
+        evidence_say(note, EVIDENCE_REFUSED, "%s", state->why);
+}
+
+static void samples_write(struct cpu_samples *samples, const struct evidence_ask *ask,
+                          const struct perf_host_state *state, struct evidence_out *out,
+                          struct evidence_note *note)
+{
+    struct perf_reach reach;
+    struct collection c;
+    if (collection_init(&c, ask, state->cpus, out)) {
+        struct lived lived = process_lived(ask);
+        perf_host_collect(samples->host, lived.from_ns, ask->to_ns, ask->deadline_ns, sample_take,
+                          &c, &reach);
+        sample_batch_flush(c.batch);
+        int64_t host = evidence_thread(out, 0, EVIDENCE_THREAD_HOST);
+        window_write(&c, host, &reach);
+        neighbours_write(&c, host);
+        kernel_write(&c, samples->settings.kernel_symbols);
+        maps_write(&c);
+        collection_say(&c, lived, &reach, state, note);
+    } else {
+        evidence_say(note, EVIDENCE_PARTIAL, "no memory");
+    }
+    collection_fini(&c);
+}
+
+void cpu_samples_collect(void *source, const struct evidence_ask *ask, struct evidence_out *out,
+                         struct evidence_note *note)
+{
+    struct cpu_samples *samples = source;
+    struct perf_host_state state;
+    perf_host_state(samples->host, &state);
+    if (state.hz == 0)
+        evidence_say(note, EVIDENCE_NONE, "samples.hz is 0");
+    else if (state.cpus == 0)
+        refused_write(ask, out, &state, note);
+    else if (ask->when == EVIDENCE_AT_END)
+        samples_write(samples, ask, &state, out, note);
+}
