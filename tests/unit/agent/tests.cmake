@@ -61,3 +61,7 @@ skein_test(unit/agent/test_roster.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_ring_budget.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_loop.c LINK skein_agent_core skein_test_support LABELS tsan)
 skein_test(unit/agent/test_host_page.c LINK skein_agent_core skein_test_support)
+
+# The scheduler's records: the kernel's own where it lets us.
+skein_test(unit/agent/test_sched_page.c LINK skein_agent_core skein_test_support)
+skein_test(unit/agent/test_sched_source.c LINK skein_agent_core skein_test_support)
