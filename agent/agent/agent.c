@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "durable.h"
 #include "http_client.h"
+#include "sched_source.h"
 #include "thread_dump.h"
 
 #define REFRESH_MS     10000 /* the list's counters, for listings */
@@ -98,6 +99,15 @@ static int evidence_start(struct agent *agent)
     int status = evidence_new(&settings, NULL, &agent->evidence);
     if (status == SKEIN_OK)
         status = evidence_add(agent->evidence, &thread_dump_source);
+    if (status == SKEIN_OK)
+        status = sched_source_new(&(struct sched_settings){.buffer_kib = config->sched_buffer_kib},
+                                  &agent->sched);
+    const struct evidence_source sched = {.kind = "sched",
+                                          .when = EVIDENCE_AT_END,
+                                          .collect = sched_source_collect,
+                                          .source = agent->sched};
+    if (status == SKEIN_OK)
+        status = evidence_add(agent->evidence, &sched);
     return status;
 }
 
@@ -346,7 +356,10 @@ size_t agent_free(struct agent **agent_p)
     agent_rules_free(&agent->rules);
     agent_policies_free(&agent->policies);
     size_t hanging = checks_free(&agent->checks, CHECKS_WAIT_MS);
-    hanging += evidence_free(&agent->evidence); /* before the worker, to which it posts */
+    size_t sources_hanging = evidence_free(&agent->evidence); /* before the worker: it posts */
+    if (sources_hanging == 0)
+        sched_source_free(&agent->sched);
+    hanging += sources_hanging;
     worker_free(&agent->worker);
     roster_file_free(&agent->roster_file);
     roster_free(&agent->roster);

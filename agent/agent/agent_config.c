@@ -117,6 +117,10 @@ const struct config_param agent_params[] = {
     LIVE_U64(crash_pre_ms, "crash.pre_ms", 30000, 0, DAY, "crash: time before the end"),
     LIVE_U64(crash_cooldown_ms, "crash.cooldown_ms", 10000, 0, DAY,
              "crash: pause of a service's program between two"),
+    CONFIG_U64(
+        S, sched_buffer_kib, "sched.buffer_kib", 8192, 0, 1 << 20,
+        "kernel memory of each CPU for what its scheduler did, in KiB; all CPUs together take "
+        "at most a 64th of the host's memory; 0: it is not recorded"),
     LIVE_STR(log_level, "log.level", "info", "debug, info, warn or error"),
     LIVE_STR(log_form, "log.form", "text", "text or json"),
     {.path = NULL}};

@@ -26,6 +26,7 @@ struct agent_config {
     uint64_t evidence_deadline_ms, evidence_bytes;
     bool crash_capture, crash_exit;
     uint64_t crash_pre_ms, crash_cooldown_ms;
+    uint64_t sched_buffer_kib;
     char *log_level, *log_form;
 };
 

@@ -43,7 +43,8 @@ struct agent {
     struct roster *roster;           /* those that are not attached */
     struct roster_file *roster_file; /* those that are, for the next run */
     struct agent_log lines;
-    struct evidence *evidence; /* NULL: none is taken */
+    struct evidence *evidence;  /* NULL: none is taken */
+    struct sched_source *sched; /* NULL: the same */
     struct captures *captures;
     struct checks *checks;
     struct agent_rules *rules;

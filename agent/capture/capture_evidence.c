@@ -207,8 +207,8 @@ static void timer_start(void *context)
     struct captures *captures = wait->captures;
     if (!is_draining(captures))
         wait->timer =
-            loop_timer_add(captures->settings.loop, evidence_deadline_ms(captures->settings.evidence),
-                           0, timer_late, wait);
+            loop_timer_add(captures->settings.loop,
+                           evidence_deadline_ms(captures->settings.evidence), 0, timer_late, wait);
     if (wait->timer == NULL)
         wait_unref(wait);
 }

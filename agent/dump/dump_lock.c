@@ -37,8 +37,7 @@ static void waits_set(struct dump_thread *thread, const char *what, uint32_t hol
 }
 
 /* As lll_lock, and all its kin with a time limit, wait: for a word that is 2. */
-static void mutex_find(const struct dump *dump, struct dump_thread *thread,
-                       const uint32_t mutex[5])
+static void mutex_find(const struct dump *dump, struct dump_thread *thread, const uint32_t mutex[5])
 {
     uint32_t value = (uint32_t)thread->args[2];
     bool in_word = (mutex[4] & KIND_IN_WORD) != 0;

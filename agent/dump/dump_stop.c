@@ -26,7 +26,7 @@
 #include "clock.h"
 #include "dump_int.h"
 
-#define CODE_64  0x33 /* the code segment of 64-bit programs */
+#define CODE_64  0x33  /* the code segment of 64-bit programs */
 #define PAUSE_NS 20000 /* between two looks whether a thread has stopped */
 
 #ifdef __x86_64__
@@ -78,9 +78,9 @@ static void call_remake(uint32_t tid, struct user_regs_struct *regs)
 static void registers_take(struct dump_thread *thread, const struct user_regs_struct *regs)
 {
     const uint64_t by_number[DUMP_REGISTERS] = {
-        regs->rax, regs->rdx, regs->rcx, regs->rbx, regs->rsi, regs->rdi, regs->rbp, regs->rsp,
-        regs->r8,  regs->r9,  regs->r10, regs->r11, regs->r12, regs->r13, regs->r14, regs->r15,
-        regs->rip};
+        regs->rax, regs->rdx, regs->rcx, regs->rbx, regs->rsi, regs->rdi,
+        regs->rbp, regs->rsp, regs->r8,  regs->r9,  regs->r10, regs->r11,
+        regs->r12, regs->r13, regs->r14, regs->r15, regs->rip};
     memcpy(thread->registers, by_number, sizeof by_number);
     thread->whole_registers = true;
 }
@@ -93,8 +93,8 @@ static void stopped_take(const struct dump *dump, struct dump_thread *thread, in
     if (ptrace(PTRACE_GETREGSET, (pid_t)thread->tid, 1 /* NT_PRSTATUS */, &all) == 0 &&
         all.iov_len == sizeof regs) {
         registers_take(thread, &regs);
-        thread->fate = dump_stack_copy(dump->pid, thread) == SKEIN_OK ? DUMP_STACK_TAKEN
-                                                                      : DUMP_STACK_REFUSED;
+        thread->fate =
+            dump_stack_copy(dump->pid, thread) == SKEIN_OK ? DUMP_STACK_TAKEN : DUMP_STACK_REFUSED;
         if (is_interrupt(status))
             call_remake(thread->tid, &regs);
     }
@@ -131,7 +131,8 @@ static bool thread_seize(struct dump_thread *thread)
 /* Those that are to be stopped: they run, or have been seen to run each time. */
 static bool is_wanted(const struct dump_thread *thread)
 {
-    return thread->state == 'R' && (thread->fate == DUMP_STACK_NONE || thread->fate == DUMP_STACK_MOVED);
+    return thread->state == 'R' &&
+           (thread->fate == DUMP_STACK_NONE || thread->fate == DUMP_STACK_MOVED);
 }
 
 static void *threads_stop(void *context)

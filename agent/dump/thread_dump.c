@@ -55,9 +55,9 @@ static const char *state_text(char state)
     static const struct {
         char state;
         const char *text;
-    } texts[] = {{'R', "running"},  {'S', "sleeping"}, {'D', "uninterruptible"},
-                 {'T', "stopped"},  {'t', "traced"},   {'Z', "zombie"},
-                 {'X', "dead"},     {'I', "idle"},     {'P', "parked"}};
+    } texts[] = {{'R', "running"}, {'S', "sleeping"}, {'D', "uninterruptible"},
+                 {'T', "stopped"}, {'t', "traced"},   {'Z', "zombie"},
+                 {'X', "dead"},    {'I', "idle"},     {'P', "parked"}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (texts[i].state == state)
             return texts[i].text;

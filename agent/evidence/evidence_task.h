@@ -35,11 +35,11 @@ uint64_t evidence_deadline_ms(const struct evidence *evidence);
 
 struct evidence_order {
     struct process *process;
-    uint64_t from_ns; /* of the window, CLOCK_MONOTONIC */
-    bool threads;     /* the sources AT_BEGIN are asked, */
+    uint64_t from_ns;    /* of the window, CLOCK_MONOTONIC */
+    bool threads;        /* the sources AT_BEGIN are asked, */
     bool threads_barred; /* or would be, if the agent's config let them */
-    uint64_t epoch;   /* of this agent run */
-    const char *host; /* outlives the task */
+    uint64_t epoch;      /* of this agent run */
+    const char *host;    /* outlives the task */
 };
 /* Begins a task: the caller has a reference, and the sources AT_BEGIN are asked soon. Any thread.
  * SKEIN_OK; SKEIN_NO_MEMORY. */

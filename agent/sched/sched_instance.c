@@ -149,7 +149,8 @@ static int layouts_read(struct sched_instance *i)
     if (page_shape_parse(text, n, &i->shape) != SKEIN_OK || i->shape.bytes > PAGE_BYTES_MAX)
         return EPROTO;
     for (unsigned kind = SCHED_EVENT_SWITCH; kind <= SCHED_EVENT_NEW; kind++) {
-        snprintf(name, sizeof name, "events/%s/format", sched_layout_name((enum sched_event_kind)kind));
+        snprintf(name, sizeof name, "events/%s/format",
+                 sched_layout_name((enum sched_event_kind)kind));
         wrong = text_read(i->folder, name, text, &n);
         if (wrong != 0)
             return wrong;
@@ -163,7 +164,8 @@ static int events_enable(const struct sched_instance *i)
 {
     char name[128];
     for (unsigned kind = SCHED_EVENT_SWITCH; kind <= SCHED_EVENT_NEW; kind++) {
-        snprintf(name, sizeof name, "events/%s/enable", sched_layout_name((enum sched_event_kind)kind));
+        snprintf(name, sizeof name, "events/%s/enable",
+                 sched_layout_name((enum sched_event_kind)kind));
         int wrong = setting_write(i->folder, name, "1");
         if (wrong != 0)
             return wrong;

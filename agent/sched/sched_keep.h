@@ -12,8 +12,8 @@
 struct kept_page {
     uint8_t *bytes;
     size_t n;
-    uint64_t first_ns, last_ns; /* of its records */
-    bool gap;                   /* records between gap_from_ns and first_ns are missing */
+    uint64_t first_ns, last_ns;        /* of its records */
+    bool gap;                          /* records between gap_from_ns and first_ns are missing */
     uint64_t gap_from_ns, gap_records; /* 0: nobody knows how many */
 };
 

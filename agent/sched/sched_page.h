@@ -28,9 +28,9 @@ int page_shape_parse(const char *text, size_t n, struct page_shape *out);
 struct page_cursor {
     const uint8_t *pos, *end; /* both on multiples of 4 of the data */
     uint64_t time_ns;
-    bool missed;     /* the kernel dropped records in front of this page */
+    bool missed;             /* the kernel dropped records in front of this page */
     uint64_t missed_records; /* 0: it did not say how many */
-    size_t used;     /* bytes of the page that hold anything */
+    size_t used;             /* bytes of the page that hold anything */
 };
 
 /* SKEIN_OK; SKEIN_TRUNCATED: fewer bytes than it says; SKEIN_CORRUPT. */

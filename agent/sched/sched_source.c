@@ -44,7 +44,7 @@ struct telling {
     struct sched_walk walk;
     struct sched_span *spans; /* a circle: the newest span_max */
     size_t span_max;
-    uint64_t span_count; /* of all that were given */
+    uint64_t span_count;     /* of all that were given */
     uint64_t left_out_to_ns; /* the end of the last that was left out */
     uint64_t known_ns;       /* how much of the window is known */
 };
@@ -73,10 +73,9 @@ static int recording_begin(struct sched_source *s, const struct sched_settings *
     }
     if (sched_instance_open(root, kib, &s->instance, s->refused, sizeof s->refused) != SKEIN_OK)
         return SKEIN_OK;
-    int status =
-        sched_keep_init(&s->keep, sched_instance_shape(s->instance), sched_instance_cpus(s->instance),
-                        (size_t)sched_instance_kib(s->instance) * 1024,
-                        sched_instance_since_ns(s->instance));
+    int status = sched_keep_init(
+        &s->keep, sched_instance_shape(s->instance), sched_instance_cpus(s->instance),
+        (size_t)sched_instance_kib(s->instance) * 1024, sched_instance_since_ns(s->instance));
     if (status == SKEIN_OK)
         log_info("sched", "records the scheduler", "folder", sched_instance_folder(s->instance),
                  "kib_each_cpu", log_fmt("%" PRIu64, sched_instance_kib(s->instance)), "wished",
@@ -120,16 +119,16 @@ static bool sums_tell(struct telling *t)
     bool told = false;
     for (size_t i = 0; i < t->thread_count; i++) {
         const struct sched_thread *thread = &t->threads[i];
-        struct sched_sums sums;
-        if (sched_sums_read(t->ask->process->pid, thread->tid, &sums) != SKEIN_OK)
+        struct sched_totals sums;
+        if (sched_totals_read(t->ask->process->pid, thread->tid, &sums) != SKEIN_OK)
             continue;
         const uint64_t numbers[] = {sums.run_ns, sums.runnable_ns, sums.runs, sums.gave_way,
                                     sums.preempted};
         for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
             values[k] = (struct partition_value){.u64 = numbers[k]};
         int64_t on = evidence_thread(t->out, thread->tid, thread->comm);
-        told |= evidence_event(t->out, on, t->types[SCHED_TYPE_SUMS], clock_monotonic_ns(), 0,
-                               values);
+        told |=
+            evidence_event(t->out, on, t->types[SCHED_TYPE_SUMS], clock_monotonic_ns(), 0, values);
     }
     return told;
 }
@@ -285,8 +284,7 @@ static size_t neighbours_group(uint32_t ours, const struct sched_use *uses, size
     return row_count;
 }
 
-static void neighbour_tell(struct telling *t, int64_t host,
-                           const struct sched_neighbour *row)
+static void neighbour_tell(struct telling *t, int64_t host, const struct sched_neighbour *row)
 {
     struct partition_value values[SKEIN_ARGS_MAX];
     sched_neighbour_values(row, t->known_ns, values);
@@ -303,7 +301,8 @@ static void neighbours_tell(struct telling *t, int64_t host)
     if (sorted != NULL && rows != NULL && uses != NULL) {
         memcpy(sorted, uses, count * sizeof *sorted);
         qsort(sorted, count, sizeof *sorted, uses_compare);
-        size_t row_count = neighbours_group(t->ask->process->pid, sorted, count, rows, &idle, &others);
+        size_t row_count =
+            neighbours_group(t->ask->process->pid, sorted, count, rows, &idle, &others);
         qsort(rows, row_count, sizeof *rows, neighbours_compare);
         for (size_t i = 0; i < row_count; i++) {
             if (i < NEIGHBOURS) {
@@ -367,7 +366,8 @@ static void records_tell(struct telling *t, struct evidence_note *note)
         evidence_say(note, EVIDENCE_REFUSED, "%s", skein_status_text(SKEIN_NO_MEMORY));
         return;
     }
-    int walked = sched_walk_run(&t->walk, &s->keep, sched_instance_layout(s->instance), t->timeline);
+    int walked =
+        sched_walk_run(&t->walk, &s->keep, sched_instance_layout(s->instance), t->timeline);
     int64_t host = evidence_thread(t->out, 0, EVIDENCE_THREAD_HOST);
     spans_tell(t);
     gaps_tell(t, host);

@@ -101,9 +101,9 @@ static bool line_number(const char *text, const char *key, uint64_t *out)
     return end > at + strlen(key);
 }
 
-int sched_sums_parse(const char *schedstat, const char *status, struct sched_sums *out)
+int sched_totals_parse(const char *schedstat, const char *status, struct sched_totals *out)
 {
-    struct sched_sums sums;
+    struct sched_totals sums;
     if (sscanf(schedstat, "%" SCNu64 " %" SCNu64 " %" SCNu64, &sums.run_ns, &sums.runnable_ns,
                &sums.runs) != 3 || /* NOLINT(cert-err34-c): a kernel's numbers, of 64 bits */
         !line_number(status, "\nvoluntary_ctxt_switches:", &sums.gave_way) ||
@@ -113,7 +113,7 @@ int sched_sums_parse(const char *schedstat, const char *status, struct sched_sum
     return SKEIN_OK;
 }
 
-int sched_sums_read(uint32_t pid, uint32_t tid, struct sched_sums *out)
+int sched_totals_read(uint32_t pid, uint32_t tid, struct sched_totals *out)
 {
     char path[128], schedstat[256], status[STATUS_BYTES];
     snprintf(path, sizeof path, "/proc/%" PRIu32 "/task/%" PRIu32 "/schedstat", pid, tid);
@@ -122,7 +122,7 @@ int sched_sums_read(uint32_t pid, uint32_t tid, struct sched_sums *out)
     snprintf(path, sizeof path, "/proc/%" PRIu32 "/task/%" PRIu32 "/status", pid, tid);
     if (text_file_read(path, status, sizeof status) <= 0)
         return SKEIN_NOT_FOUND;
-    return sched_sums_parse(schedstat, status, out) == SKEIN_OK ? SKEIN_OK : SKEIN_NOT_FOUND;
+    return sched_totals_parse(schedstat, status, out) == SKEIN_OK ? SKEIN_OK : SKEIN_NOT_FOUND;
 }
 
 /* ---- */

@@ -27,14 +27,14 @@ int sched_stat_parse(const char *text, uint64_t ahead_ns, struct sched_thread *o
 int sched_threads_list(uint32_t pid, struct sched_thread **list, size_t *count);
 
 /* What the kernel adds up of a thread since it began. */
-struct sched_sums {
+struct sched_totals {
     uint64_t run_ns, runnable_ns, runs, gave_way, preempted;
 };
 /* Of /proc/PID/task/TID/schedstat, and of its status. SKEIN_OK; SKEIN_CORRUPT, and nothing has
  * changed. */
-int sched_sums_parse(const char *schedstat, const char *status, struct sched_sums *out);
+int sched_totals_parse(const char *schedstat, const char *status, struct sched_totals *out);
 /* SKEIN_OK, SKEIN_NOT_FOUND: it is gone, or the kernel keeps none. */
-int sched_sums_read(uint32_t pid, uint32_t tid, struct sched_sums *out);
+int sched_totals_read(uint32_t pid, uint32_t tid, struct sched_totals *out);
 
 /* The process of a thread; 0: it is gone. */
 uint32_t sched_process_of(uint32_t tid);

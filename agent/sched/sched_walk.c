@@ -150,8 +150,7 @@ static int lanes_walk(struct sched_walk *walk, struct lanes *lanes, const struct
         struct lane *lane = lanes->heap[0];
         const struct sched_event event = lane->next;
         gaps_give(walk, &given, event.time_ns, timeline);
-        if (event.time_ns >= walk->known_ns &&
-            sched_timeline_event(timeline, &event) != SKEIN_OK)
+        if (event.time_ns >= walk->known_ns && sched_timeline_event(timeline, &event) != SKEIN_OK)
             return SKEIN_NO_MEMORY;
         if (++looked % LOOK_EVERY == 0 && clock_monotonic_ns() > walk->deadline_ns) {
             walk->end_ns = event.time_ns;

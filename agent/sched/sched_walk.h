@@ -21,9 +21,9 @@ struct sched_walk {
     /* results */
     struct sched_gap *gaps; /* by time; freed by sched_walk_fini */
     size_t gap_count;
-    uint64_t known_ns;  /* from here to end_ns nothing is missing */
-    uint64_t end_ns;    /* as far as it came: until_ns, or less where the deadline was over */
-    uint64_t foreign;   /* records that are none of ours, or damaged */
+    uint64_t known_ns; /* from here to end_ns nothing is missing */
+    uint64_t end_ns;   /* as far as it came: until_ns, or less where the deadline was over */
+    uint64_t foreign;  /* records that are none of ours, or damaged */
 };
 
 /* Results are set also where it fails. SKEIN_OK, SKEIN_NO_MEMORY, SKEIN_TIMEOUT. */

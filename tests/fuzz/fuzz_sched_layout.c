@@ -39,10 +39,10 @@ static void records_read(const struct sched_layout *layout, enum sched_event_kin
 static void texts_read(const char *text, uint64_t ahead_ns)
 {
     struct sched_thread thread;
-    struct sched_sums sums;
+    struct sched_totals sums;
     if (sched_stat_parse(text, ahead_ns, &thread) == SKEIN_OK)
         check(memchr(thread.comm, 0, sizeof thread.comm) != NULL);
-    (void)sched_sums_parse(text, text, &sums);
+    (void)sched_totals_parse(text, text, &sums);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)

@@ -310,7 +310,7 @@ struct blocking {
 };
 #define BLOCKING(call, number)                                                                     \
     {                                                                                              \
-        #call, SYS_##number, call_##call                                                           \
+#call, SYS_##number, call_##call                                                           \
     }
 static const struct blocking blockings[] = {BLOCKING(epoll_wait, epoll_wait),
                                             BLOCKING(epoll_timed, epoll_pwait),
@@ -641,7 +641,7 @@ static void *lock_both(void *context)
     if (first == 1)
         say(told, (int)gettid());
     if (first == 0 && inheriting)
-        pthread_barrier_wait(&both_hold); /* for ever */
+        pthread_barrier_wait(&both_hold);  /* for ever */
     pthread_mutex_lock(&locks[1 - first]); /* for ever */
     return NULL;
 }

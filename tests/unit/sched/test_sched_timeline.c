@@ -35,8 +35,8 @@ static void span_tell(void *context, const struct sched_span *span)
         snprintf(more, sizeof more, "%s cpu%u %u:%" PRIu64, whys[span->why], span->cpu,
                  span->instead, span->instead_ns);
     else if (span->waker.known)
-        snprintf(more, sizeof more, "%c by %u %s%s", span->state, span->waker.tid,
-                 span->waker.comm, contexts[span->waker.context]);
+        snprintf(more, sizeof more, "%c by %u %s%s", span->state, span->waker.tid, span->waker.comm,
+                 contexts[span->waker.context]);
     else
         snprintf(more, sizeof more, "%c", span->state);
     if (span->cut != 0)
@@ -105,12 +105,13 @@ START_TEST(blocked_woken_and_kept_waiting)
     wake(t, 500, 1, B, SCHED_IN_TASK, A, 0);
     change(t, 800, 0, OTHER, 0, A);
     change(t, 900, 0, A, D, IDLE);
-    end(t, 1000, "10 0-110 unknown cpu0 0:0 cut1\n"
-                 "10 110-200 run cpu0\n"
-                 "10 200-500 S by 11 t11\n"
-                 "10 500-800 woken cpu0 99:300\n"
-                 "10 800-900 run cpu0\n"
-                 "10 900-1000 D cut2\n");
+    end(t, 1000,
+        "10 0-110 unknown cpu0 0:0 cut1\n"
+        "10 110-200 run cpu0\n"
+        "10 200-500 S by 11 t11\n"
+        "10 500-800 woken cpu0 99:300\n"
+        "10 800-900 run cpu0\n"
+        "10 900-1000 D cut2\n");
 }
 END_TEST
 
@@ -125,13 +126,14 @@ START_TEST(woken_on_its_way_to_sleep_it_never_slept)
     change(t, 300, 1, A, S, IDLE); /* and this time it sleeps */
     wake(t, 400, 1, IDLE, SCHED_IN_HARDIRQ, A, 1);
     change(t, 410, 1, IDLE, 0, A);
-    end(t, 500, "10 0-100 unknown cpu0 0:0 cut1\n"
-                "10 100-200 run cpu0\n"
-                "10 200-250 woken cpu1 0:0\n"
-                "10 250-300 run cpu1\n"
-                "10 300-400 S by 0 t0/hardirq\n"
-                "10 400-410 woken cpu1 0:0\n"
-                "10 410-500 run cpu1 cut2\n");
+    end(t, 500,
+        "10 0-100 unknown cpu0 0:0 cut1\n"
+        "10 100-200 run cpu0\n"
+        "10 200-250 woken cpu1 0:0\n"
+        "10 250-300 run cpu1\n"
+        "10 300-400 S by 0 t0/hardirq\n"
+        "10 400-410 woken cpu1 0:0\n"
+        "10 410-500 run cpu1 cut2\n");
 }
 END_TEST
 
@@ -144,9 +146,10 @@ START_TEST(who_ran_longest_instead_is_named)
     change(t, 350, 0, C, 0, B);
     change(t, 390, 0, B, S, OTHER);
     change(t, 400, 0, OTHER, 0, A);
-    end(t, 500, "10 0-100 run cpu0 cut1\n"
-                "10 100-400 preempted cpu0 12:150\n"
-                "10 400-500 run cpu0 cut2\n");
+    end(t, 500,
+        "10 0-100 run cpu0 cut1\n"
+        "10 100-400 preempted cpu0 12:150\n"
+        "10 400-500 run cpu0 cut2\n");
 }
 END_TEST
 
@@ -189,11 +192,12 @@ START_TEST(threads_that_a_watched_one_makes_are_watched_and_former_owners_of_a_t
     change(t, 250, 1, IDLE, 0, C);
     change(t, 260, 1, C, S, IDLE);
     change(t, 300, 0, A, S, IDLE);
-    end(t, 400, "10 0-150 unknown cpu0 11:50 cut1\n"
-                "11 210-220 new cpu1 0:0\n"
-                "11 220-230 run cpu1\n"
-                "10 150-300 run cpu0\n"
-                "10 300-400 S cut2\n");
+    end(t, 400,
+        "10 0-150 unknown cpu0 11:50 cut1\n"
+        "11 210-220 new cpu1 0:0\n"
+        "11 220-230 run cpu1\n"
+        "10 150-300 run cpu0\n"
+        "10 300-400 S cut2\n");
 }
 END_TEST
 
@@ -232,12 +236,13 @@ START_TEST(a_switch_that_was_not_recorded_is_marked_and_bounded)
     wake(t, 350, 1, B, SCHED_IN_TASK, A, 0);
     change(t, 400, 0, A, S, IDLE); /* OTHER to A is missing */
     ck_assert_uint_eq(sched_timeline_unseen(t), 2);
-    end(t, 500, "10 0-100 run cpu0 cut1\n"
-                "10 100-200 S by 0 t0/hardirq\n"
-                "10 200-300 run cpu0 cut4\n"
-                "10 300-350 S by 11 \n"
-                "10 350-400 woken cpu0 99:50 cut4\n"
-                "10 400-500 S cut2\n");
+    end(t, 500,
+        "10 0-100 run cpu0 cut1\n"
+        "10 100-200 S by 0 t0/hardirq\n"
+        "10 200-300 run cpu0 cut4\n"
+        "10 300-350 S by 11 \n"
+        "10 350-400 woken cpu0 99:50 cut4\n"
+        "10 400-500 S cut2\n");
 }
 END_TEST
 
