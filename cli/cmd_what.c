@@ -3,17 +3,13 @@
  * skein what: what stands out of a trace around the moment that it was taken for. One thread; the
  * memory of two partitions, and some numbers for each thread.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "cli_capture.h"
-#include "cli_download.h"
-#include "cli_id.h"
 #include "cli_out.h"
+#include "cli_subject.h"
 #include "cli_trace.h"
 #include "clock.h"
 #include "cmd.h"
@@ -38,67 +34,13 @@ static const struct cli_option options[] = {
 
 /* What is asked about. */
 struct subject {
-    cJSON *capture;   /* NULL: a file */
-    const char *file; /* with the trace */
-    char folder[64];  /* that it was fetched into; "": none */
-    char fetched[96];
+    struct trace_subject of;
     uint64_t at_ns;
     bool at_end;     /* nobody said when: the end of the trace */
     uint64_t groups; /* that are shown; 0: all */
 };
 
 /* ---- the trace ---- */
-
-/* A process that hangs writes no event: its partitions hold what is open. */
-static bool has_partitions(const cJSON *capture)
-{
-    const cJSON *target;
-    cJSON_ArrayForEach(target, json_at(capture, "targets")) {
-        if (json_u64_at(target, "bytes") > 0)
-            return true;
-    }
-    return false;
-}
-
-static int capture_fetch(struct subject *s, const struct options *o, const char *text)
-{
-    struct api api;
-    char id[CLI_ID_BYTES];
-    uint64_t bytes;
-    int status = api_init(&api, o->collector);
-    if (status == CLI_OK)
-        status = capture_id_find(&api, text, id);
-    if (status == CLI_OK)
-        status = capture_get(&api, id, &s->capture);
-    if (status != CLI_OK)
-        return status;
-    if (!has_partitions(s->capture)) {
-        say_error("capture %s has no data%s", id,
-                  capture_running(s->capture) ? " yet; it still runs" : "");
-        return CLI_FAILED;
-    }
-    const char *folder = getenv("TMPDIR");
-    snprintf(s->folder, sizeof s->folder, "%.40s/skein.XXXXXX",
-             folder != NULL && *folder && strlen(folder) <= 40 ? folder : "/tmp");
-    if (mkdtemp(s->folder) == NULL) {
-        say_error("%s: %s", s->folder, strerror(errno));
-        s->folder[0] = 0;
-        return CLI_FAILED;
-    }
-    snprintf(s->fetched, sizeof s->fetched, "%s/trace.skein", s->folder);
-    s->file = s->fetched;
-    return download_run(&api, &(struct download){.capture = id, .format = "skein", .file = s->file},
-                        &bytes);
-}
-
-static void subject_fini(struct subject *s)
-{
-    if (s->folder[0]) {
-        unlink(s->fetched);
-        rmdir(s->folder);
-    }
-    cJSON_Delete(s->capture);
-}
 
 /* The moment: as asked for, else the capture's, else the end of the trace. */
 static int moment_find(struct subject *s, const struct options *o, const struct trace_file *file)
@@ -113,7 +55,8 @@ static int moment_find(struct subject *s, const struct options *o, const struct 
         say_error("what: --at %s: must be " TRACE_TIME_WANTED, o->at);
         return CLI_USAGE;
     }
-    if (s->capture != NULL && clock_parse(json_text_at(s->capture, "at"), &s->at_ns) == SKEIN_OK)
+    if (s->of.capture != NULL &&
+        clock_parse(json_text_at(s->of.capture, "at"), &s->at_ns) == SKEIN_OK)
         s->at_end = false;
     return CLI_OK;
 }
@@ -122,7 +65,7 @@ static int moment_find(struct subject *s, const struct options *o, const struct 
 static int groups_find(struct subject *s, const struct options *o)
 {
     struct json_reader r = {{0}};
-    s->groups = event_groups_get(&r, s->capture, "groups");
+    s->groups = event_groups_get(&r, s->of.capture, "groups");
     return trace_groups_parse(o->groups, &s->groups);
 }
 
@@ -215,12 +158,12 @@ static cJSON *what_json(const struct subject *s, const struct findings_list *lis
     cJSON *what = cJSON_CreateObject(), *to;
     static const char *const members[] = {"capture", "reason", "verdict"};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-        if (json_at(s->capture, members[i]) != NULL)
+        if (json_at(s->of.capture, members[i]) != NULL)
             cJSON_AddItemToObject(what, members[i],
-                                  cJSON_Duplicate(json_at(s->capture, members[i]), true));
-    if (s->capture == NULL)
-        cJSON_AddStringToObject(what, "file", s->file);
-    const char *reason = json_text_at(s->capture, "trigger.reason");
+                                  cJSON_Duplicate(json_at(s->of.capture, members[i]), true));
+    if (s->of.capture == NULL)
+        cJSON_AddStringToObject(what, "file", s->of.file);
+    const char *reason = json_text_at(s->of.capture, "trigger.reason");
     if (*reason)
         cJSON_AddStringToObject(what, "trigger", reason);
     if (s->groups)
@@ -271,7 +214,7 @@ static void findings_head_put(struct buf *out, const struct subject *s, const cJ
     char text[CLOCK_TEXT_BYTES];
     uint64_t from_ns = 0, to_ns = 0;
     clock_text(s->at_ns, text);
-    if (s->capture != NULL) {
+    if (s->of.capture != NULL) {
         buf_printf(out, "capture %s", json_text_at(what, "capture"));
         buf_printf(out, "%s", *json_text_at(what, "trigger") ? ": " : "");
         json_text_put(out, what, "trigger");
@@ -439,7 +382,7 @@ static int findings_find(struct subject *s, const struct options *o)
     struct trace_walk *walk = NULL;
     struct findings *findings = NULL;
     const struct findings_list *list = NULL;
-    if (trace_walk_new(s->file, &walk) != CLI_OK)
+    if (trace_walk_new(s->of.file, &walk) != CLI_OK)
         return CLI_FAILED;
     int status = moment_find(s, o, trace_walk_file(walk));
     int read =
@@ -468,15 +411,14 @@ static int findings_find(struct subject *s, const struct options *o)
 static int findings_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
-    struct subject s = {.file = arguments[0]};
+    struct subject s = {.at_end = false};
     (void)count;
-    bool is_file = access(arguments[0], F_OK) == 0 || !id_begins(arguments[0], CLI_ID_BYTES - 1);
-    int status = is_file ? CLI_OK : capture_fetch(&s, o, arguments[0]);
+    int status = trace_subject_find(&s.of, o->collector, arguments[0]);
     if (status == CLI_OK)
         status = groups_find(&s, o);
     if (status == CLI_OK)
         status = findings_find(&s, o);
-    subject_fini(&s);
+    trace_subject_fini(&s.of);
     return status;
 }
 

@@ -154,14 +154,11 @@ static int fields_find(const char *text, size_t n, const struct wanted *wanted)
 int sched_layout_add(struct sched_layout *layout, const char *text, size_t n)
 {
     struct sched_shape s = {.known = true};
-    const struct wanted of_switch[] = {{"common_flags", &s.flags, false},
-                                       {"common_pid", &s.current, false},
-                                       {"prev_pid", &s.tid, false},
-                                       {"prev_comm", &s.comm, true},
-                                       {"prev_state", &s.state, false},
-                                       {"next_pid", &s.next, false},
-                                       {"next_comm", &s.next_comm, true},
-                                       {NULL, NULL, false}};
+    const struct wanted of_switch[] = {
+        {"common_flags", &s.flags, false}, {"common_pid", &s.current, false},
+        {"prev_pid", &s.tid, false},       {"prev_comm", &s.comm, true},
+        {"prev_state", &s.state, false},   {"next_pid", &s.next, false},
+        {"next_comm", &s.next_comm, true}, {NULL, NULL, false}};
     const struct wanted of_waking[] = {{"common_flags", &s.flags, false},
                                        {"common_pid", &s.current, false},
                                        {"pid", &s.tid, false},

@@ -18,7 +18,7 @@
 
 #define CLONE_THREAD_FLAG UINT64_C(0x10000)
 #define BORN_SLACK_NS     UINT64_C(20000000) /* /proc tells when a thread began in clock ticks */
-#define STATE_PREEMPTED   UINT64_C(0x100)    /* taken off its CPU, whatever else it was about to do */
+#define STATE_PREEMPTED   UINT64_C(0x100) /* taken off its CPU, whatever else it was about to do */
 
 struct sched_timeline {
     struct sched_timeline_ask ask;
@@ -252,8 +252,8 @@ static void use_add(const struct sched_timeline *t, struct task *task, const str
     task->use.watched |= task->watched;
 }
 
-static void cpu_ran(struct sched_timeline *t, struct sched_cpu *cpu, uint32_t tid,
-                    uint64_t from_ns, uint64_t to_ns)
+static void cpu_ran(struct sched_timeline *t, struct sched_cpu *cpu, uint32_t tid, uint64_t from_ns,
+                    uint64_t to_ns)
 {
     const struct sched_run run = {.tid = tid, .from_ns = from_ns, .to_ns = to_ns};
     struct task *task = sched_task_get(&t->tasks, tid);
@@ -271,7 +271,8 @@ static uint64_t unseen_settle(struct sched_timeline *t, const struct sched_cpu *
     struct task *on = sched_task_get(&t->tasks, cpu->tid); /* known: it came */
     uint64_t from_ns = e->time_ns;
     t->unseen++;
-    if (on != NULL && cpu->known && cpu->tid != e->tid && on->state == TASK_RUNNING && on->cpu == e->cpu) {
+    if (on != NULL && cpu->known && cpu->tid != e->tid && on->state == TASK_RUNNING &&
+        on->cpu == e->cpu) {
         run_end(t, on, e->time_ns, SCHED_CUT_UNSEEN);
         state_begin(on, TASK_UNKNOWN, e->time_ns, e->cpu);
     }
@@ -354,8 +355,7 @@ static int waking_take(struct sched_timeline *t, const struct sched_event *e)
     if (task->state == TASK_BLOCKED) {
         blocked_end(t, task, e->time_ns, 0, &waker);
         woken_to_runnable(task, e->time_ns, e->target_cpu, SCHED_WHY_WOKEN);
-    } else if (task->state == TASK_RUNNING ||
-               (task->state == TASK_UNKNOWN && !task->has_pending)) {
+    } else if (task->state == TASK_RUNNING || (task->state == TASK_UNKNOWN && !task->has_pending)) {
         task->has_pending = true;
         task->pending_ns = e->time_ns;
         task->pending_cpu = e->target_cpu;
@@ -395,11 +395,15 @@ int sched_timeline_event(struct sched_timeline *t, const struct sched_event *e)
     if (e->time_ns < t->known_ns) /* in a gap */
         return SKEIN_OK;
     switch (e->kind) {
-    case SCHED_EVENT_SWITCH: return switch_take(t, e);
+    case SCHED_EVENT_SWITCH:
+        return switch_take(t, e);
     case SCHED_EVENT_WAKING:
-    case SCHED_EVENT_WAKING_NEW: return waking_take(t, e);
-    case SCHED_EVENT_NEW: return new_take(t, e);
-    default: return SKEIN_OK;
+    case SCHED_EVENT_WAKING_NEW:
+        return waking_take(t, e);
+    case SCHED_EVENT_NEW:
+        return new_take(t, e);
+    default:
+        return SKEIN_OK;
     }
 }
 
@@ -447,8 +451,7 @@ static void all_cut(struct sched_timeline *t, uint64_t at_ns)
         struct sched_cpu *cpu = t->cpus.cpus[i];
         if (cpu == NULL)
             continue;
-        const struct sched_run run = {
-            .tid = cpu->tid, .from_ns = cpu->since_ns, .to_ns = at_ns};
+        const struct sched_run run = {.tid = cpu->tid, .from_ns = cpu->since_ns, .to_ns = at_ns};
         struct task *task = cpu->known ? sched_task_get(&t->tasks, cpu->tid) : NULL;
         if (task != NULL)
             use_add(t, task, &run);

@@ -9,29 +9,40 @@
 #define TYPE(type_name, of_class, words, count, ...)                                               \
     {                                                                                              \
         .name = type_name, .text = words, .file = "", .klass = of_class,                           \
-        .group = SKEIN_GROUP_THREAD, .nargs = count, .args = {__VA_ARGS__}                         \
+        .group = SKEIN_GROUP_THREAD, .nargs = count, .args = {                                     \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
     }
-#define NUMBER(arg)    {.type = SKEIN_T_U64, .name = arg, .unit = ""}
-#define DURATION(arg)  {.type = SKEIN_T_U64, .name = arg, .unit = "ns"}
-#define TEXT(arg)      {.type = SKEIN_T_STR, .name = arg, .unit = ""}
+#define NUMBER(arg)                                                                                \
+    {                                                                                              \
+        .type = SKEIN_T_U64, .name = arg, .unit = ""                                               \
+    }
+#define DURATION(arg)                                                                              \
+    {                                                                                              \
+        .type = SKEIN_T_U64, .name = arg, .unit = "ns"                                             \
+    }
+#define TEXT(arg)                                                                                  \
+    {                                                                                              \
+        .type = SKEIN_T_STR, .name = arg, .unit = ""                                               \
+    }
 
 const struct partition_event_type sched_types[SCHED_TYPES] = {
-    [SCHED_TYPE_RUN] = TYPE(SCHED_NAME_RUN, SKEIN_CLASS_SPAN, "had a CPU", 2, NUMBER("cpu"),
-                            TEXT("cut")),
+    [SCHED_TYPE_RUN] =
+        TYPE(SCHED_NAME_RUN, SKEIN_CLASS_SPAN, "had a CPU", 2, NUMBER("cpu"), TEXT("cut")),
     [SCHED_TYPE_RUNNABLE] = TYPE(SCHED_NAME_RUNNABLE, SKEIN_CLASS_SPAN, "waited for a CPU", 6,
-                                 NUMBER("cpu"), TEXT("why"), NUMBER("instead_tid"),
-                                 TEXT("instead"), DURATION("instead_ns"), TEXT("cut")),
-    [SCHED_TYPE_BLOCKED] = TYPE(SCHED_NAME_BLOCKED, SKEIN_CLASS_SPAN, "waited for an event", 6,
-                                TEXT("state"), NUMBER("waker_tid"), TEXT("waker"),
-                                TEXT("context"), NUMBER("waker_cpu"), TEXT("cut")),
-    [SCHED_TYPE_NEIGHBOUR] = TYPE(SCHED_NAME_NEIGHBOUR, SKEIN_CLASS_INSTANT, "used CPUs", 6,
-                                  NUMBER("pid"), TEXT("comm"), DURATION("cpu_ns"),
-                                  DURATION("window_ns"), NUMBER("runs"), NUMBER("threads")),
+                                 NUMBER("cpu"), TEXT("why"), NUMBER("instead_tid"), TEXT("instead"),
+                                 DURATION("instead_ns"), TEXT("cut")),
+    [SCHED_TYPE_BLOCKED] =
+        TYPE(SCHED_NAME_BLOCKED, SKEIN_CLASS_SPAN, "waited for an event", 6, TEXT("state"),
+             NUMBER("waker_tid"), TEXT("waker"), TEXT("context"), NUMBER("waker_cpu"), TEXT("cut")),
+    [SCHED_TYPE_NEIGHBOUR] =
+        TYPE(SCHED_NAME_NEIGHBOUR, SKEIN_CLASS_INSTANT, "used CPUs", 6, NUMBER("pid"), TEXT("comm"),
+             DURATION("cpu_ns"), DURATION("window_ns"), NUMBER("runs"), NUMBER("threads")),
     [SCHED_TYPE_LOST] = TYPE(SCHED_NAME_LOST, SKEIN_CLASS_SPAN, "records of a CPU are missing", 2,
                              NUMBER("cpu"), NUMBER("records")),
-    [SCHED_TYPE_SUMS] = TYPE(SCHED_NAME_SUMS, SKEIN_CLASS_INSTANT, "since the thread began", 5,
-                             DURATION("run_ns"), DURATION("runnable_ns"), NUMBER("runs"),
-                             NUMBER("gave_way"), NUMBER("preempted")),
+    [SCHED_TYPE_SUMS] =
+        TYPE(SCHED_NAME_SUMS, SKEIN_CLASS_INSTANT, "since the thread began", 5, DURATION("run_ns"),
+             DURATION("runnable_ns"), NUMBER("runs"), NUMBER("gave_way"), NUMBER("preempted")),
 };
 
 static struct partition_value text_value(const char *text)
