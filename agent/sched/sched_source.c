@@ -200,6 +200,23 @@ static int timeline_make(struct telling *t)
     return t->spans == NULL ? SKEIN_NO_MEMORY : status;
 }
 
+static int threads_compare(const void *a, const void *b)
+{
+    const struct sched_thread *x = a, *y = b;
+    return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+/* As it is named now: a thread that was renamed is one. */
+static const char *name_of(const struct telling *t, const struct sched_span *span)
+{
+    const struct sched_thread key = {.tid = span->tid};
+    const struct sched_thread *thread =
+        t->thread_count == 0
+            ? NULL
+            : bsearch(&key, t->threads, t->thread_count, sizeof key, threads_compare);
+    return thread != NULL ? thread->comm : span->comm;
+}
+
 static void spans_tell(struct telling *t)
 {
     struct partition_value values[SKEIN_ARGS_MAX];
@@ -207,7 +224,7 @@ static void spans_tell(struct telling *t)
     for (uint64_t i = first; i < t->span_count; i++) {
         const struct sched_span *span = &t->spans[i % t->span_max];
         enum sched_type type = sched_span_values(span, values);
-        int64_t thread = evidence_thread(t->out, span->tid, span->comm);
+        int64_t thread = evidence_thread(t->out, span->tid, name_of(t, span));
         evidence_event(t->out, thread, t->types[type], span->begin_ns,
                        span->end_ns - span->begin_ns, values);
     }
@@ -382,6 +399,8 @@ void sched_source_collect(void *source, const struct evidence_ask *ask, struct e
     for (unsigned i = 0; i < SCHED_TYPES; i++)
         t.types[i] = evidence_type(out, &sched_types[i]);
     (void)sched_threads_list(ask->process->pid, &t.threads, &t.thread_count);
+    if (t.thread_count > 0)
+        qsort(t.threads, t.thread_count, sizeof *t.threads, threads_compare);
     if (t.source->instance != NULL)
         records_tell(&t, note);
     else if (sums_tell(&t))
