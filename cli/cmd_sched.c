@@ -20,8 +20,8 @@ struct options {
     bool json;
 };
 
-static const struct cli_option options[] = {CLI_OUTPUT(struct options), CLI_COLLECTOR(struct options),
-                                            CLI_OPTIONS_END};
+static const struct cli_option options[] = {CLI_OUTPUT(struct options),
+                                            CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
 
 /* ---- as JSON; the text is made from it ---- */
 
@@ -113,7 +113,7 @@ static void other_put(struct buf *text, const cJSON *other, const char *word)
     const char *context = json_text_at(other, "context");
     if (other == NULL)
         return;
-    buf_printf(text, "%s %s", word, json_text_at(other, "name"));
+    buf_printf(text, " %s %s", word, json_text_at(other, "name"));
     if (tid != 0)
         buf_printf(text, " (%" PRIu64 ")", tid);
     if (context[0] != '\0' && context[0] != 't')
@@ -130,7 +130,8 @@ static void longest_say(cJSON *row, const char *member, const char *as, const ch
     text_put_duration(&text, json_u64_at(longest, "dur_ns"));
     if (cJSON_IsTrue(json_at(longest, "cut")))
         buf_put(&text, "+", 1);
-    buf_printf(&text, " %s", json_text_at(longest, "state"));
+    if (json_text_at(longest, "state")[0] != '\0')
+        buf_printf(&text, " %s", json_text_at(longest, "state"));
     other_put(&text, json_at(longest, word[0] == 'b' ? "waker" : "instead"), word);
     cJSON_AddStringToObject(row, as, text_of(&text));
     buf_fini(&text);

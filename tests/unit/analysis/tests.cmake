@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
 skein_test(unit/analysis/test_findings.c LINK skein_analysis skein_test_support)
+skein_test(unit/analysis/test_sched_sums.c LINK skein_analysis skein_sched skein_test_support)
