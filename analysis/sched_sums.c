@@ -82,15 +82,16 @@ static struct sched_thread_sums *thread_get(struct sched_sums *sums,
     buf_put_u32(&key, of->tid);
     buf_put(&key, info->host, strlen(info->host));
     int64_t at = SKEIN_NO_MEMORY;
-    if (key.status == SKEIN_OK && array_grow(sums->threads, sums->keys.count + 1, &sums->thread_cap))
+    if (key.status == SKEIN_OK &&
+        array_grow(sums->threads, sums->keys.count + 1, &sums->thread_cap))
         at = intern_table_put(&sums->keys, key.data, key.len, &fresh);
     buf_fini(&key);
     if (at < 0)
         return NULL;
     struct sched_thread_sums *thread = &sums->threads[at];
     if (fresh) {
-        *thread = (struct sched_thread_sums){
-            .pid = info->pid, .tid = of->tid, .from_ns = UINT64_MAX};
+        *thread =
+            (struct sched_thread_sums){.pid = info->pid, .tid = of->tid, .from_ns = UINT64_MAX};
         name_copy(thread->service, info->service);
         name_copy(thread->host, info->host);
     }
