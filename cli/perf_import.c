@@ -146,6 +146,8 @@ static const char *service_of(const struct import *i, size_t first)
 static int processes_put(struct import *i, struct perf_imported *imported)
 {
     int status = SKEIN_OK;
+    if (i->spans == NULL)
+        return SKEIN_OK;
     for (size_t k = 0; k < i->count && status == SKEIN_OK; k++) {
         const struct import_span *now = &i->spans[k], *before = k > 0 ? &i->spans[k - 1] : NULL;
         bool process = before == NULL || before->pid != now->pid;
@@ -215,7 +217,7 @@ static void user_put(struct import *i, const struct sched_neighbour *row)
                            values);
 }
 
-static void gaps_put(struct import *i, struct perf_imported *imported)
+static void lost_put(struct import *i, struct perf_imported *imported)
 {
     struct partition_value values[SKEIN_ARGS_MAX];
     for (size_t k = 0; k < i->data->gap_count; k++) {
@@ -246,7 +248,7 @@ static int host_put(struct import *i, struct sched_timeline *timeline,
     if (status == SKEIN_OK)
         status = batch_begin(i, 0, "host");
     if (status == SKEIN_OK) {
-        gaps_put(i, imported);
+        lost_put(i, imported);
         size_t kept = users_group(i, uses, count, rows);
         for (size_t k = 0, named = 0; k < kept; k++) {
             if (rows[k].pid == 0 || named++ < USERS) {

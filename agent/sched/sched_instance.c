@@ -63,13 +63,13 @@ static int setting_write(const char *folder, const char *name, const char *value
 static int text_read(const char *folder, const char *name, char text[TEXT_BYTES], size_t *n)
 {
     char path[PATH_BYTES];
+    *n = 0;
     if (!path_make(path, folder, name))
         return ENAMETOOLONG;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return errno;
     ssize_t got = 1;
-    *n = 0;
     while (got > 0 && *n < TEXT_BYTES) {
         got = read(fd, text + *n, TEXT_BYTES - *n);
         *n += got > 0 ? (size_t)got : 0;
@@ -114,7 +114,7 @@ static void left_over_remove(const char *instances)
 }
 
 /* Between mkdir and lock, another agent may take it for a left-over one: then another name. */
-static int folder_make(struct sched_instance *i, const char *instances)
+static int folder_begin(struct sched_instance *i, const char *instances)
 {
     for (unsigned tries = 0; tries < TRIES; tries++) {
         snprintf(i->folder, sizeof i->folder, "%s/" PREFIX "%d-%" PRIx64, instances, (int)getpid(),
@@ -241,7 +241,7 @@ int sched_instance_open(const char *root, uint64_t kib, struct sched_instance **
         return refusal(root, ENOMEM, why, why_bytes);
     i->lock = -1;
     left_over_remove(instances);
-    int wrong = folder_make(i, instances);
+    int wrong = folder_begin(i, instances);
     if (wrong == 0)
         wrong = recording_begin(i, kib);
     if (wrong == 0) {

@@ -101,11 +101,22 @@ static bool line_number(const char *text, const char *key, uint64_t *out)
     return end > at + strlen(key);
 }
 
+/* The next number of a line of them. */
+static bool number_next(const char **at, uint64_t *out)
+{
+    char *end;
+    *out = strtoull(*at, &end, 10);
+    bool found = end > *at;
+    *at = end;
+    return found;
+}
+
 int sched_totals_parse(const char *schedstat, const char *status, struct sched_totals *out)
 {
     struct sched_totals sums;
-    if (sscanf(schedstat, "%" SCNu64 " %" SCNu64 " %" SCNu64, &sums.run_ns, &sums.runnable_ns,
-               &sums.runs) != 3 || /* NOLINT(cert-err34-c): a kernel's numbers, of 64 bits */
+    const char *at = schedstat;
+    if (!number_next(&at, &sums.run_ns) || !number_next(&at, &sums.runnable_ns) ||
+        !number_next(&at, &sums.runs) ||
         !line_number(status, "\nvoluntary_ctxt_switches:", &sums.gave_way) ||
         !line_number(status, "\nnonvoluntary_ctxt_switches:", &sums.preempted))
         return SKEIN_CORRUPT;
