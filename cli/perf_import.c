@@ -146,10 +146,11 @@ static const char *service_of(const struct import *i, size_t first)
 static int processes_put(struct import *i, struct perf_imported *imported)
 {
     int status = SKEIN_OK;
-    if (i->spans == NULL)
+    const struct import_span *spans = i->spans;
+    if (spans == NULL)
         return SKEIN_OK;
     for (size_t k = 0; k < i->count && status == SKEIN_OK; k++) {
-        const struct import_span *now = &i->spans[k], *before = k > 0 ? &i->spans[k - 1] : NULL;
+        const struct import_span *now = &spans[k], *before = k > 0 ? &spans[k - 1] : NULL;
         bool process = before == NULL || before->pid != now->pid;
         bool thread = process || before->span.tid != now->span.tid;
         bool full = !process && partition_writer_bytes(i->writer) > PARTITION_BYTES;
