@@ -206,8 +206,8 @@ static void task_comes(struct sched_timeline *t, size_t number, uint32_t cpu, ui
         blocked_end(t, task, at_ns, 0, NULL);
     else if (task->state == TASK_RUNNING)
         run_end(t, task, at_ns, SCHED_CUT_UNSEEN);
+    task = &t->tasks.tasks[number]; /* it may have moved */
     t->unseen += task->state == TASK_RUNNING;
-    task = &t->tasks.tasks[number];
     state_begin(task, TASK_RUNNING, at_ns, cpu);
     task->has_pending = false;
 }
