@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "durable.h"
 #include "http_client.h"
+#include "sched_source.h"
 #include "thread_dump.h"
 
 #define REFRESH_MS     10000 /* the list's counters, for listings */
@@ -159,6 +160,15 @@ static int evidence_start(struct agent *agent)
                                             agent->samples};
     if (status == SKEIN_OK)
         status = evidence_add(agent->evidence, &samples);
+    if (status == SKEIN_OK)
+        status = sched_source_new(&(struct sched_settings){.buffer_kib = config->sched_buffer_kib},
+                                  &agent->sched);
+    const struct evidence_source sched = {.kind = "sched",
+                                          .when = EVIDENCE_AT_END,
+                                          .collect = sched_source_collect,
+                                          .source = agent->sched};
+    if (status == SKEIN_OK)
+        status = evidence_add(agent->evidence, &sched);
     return status;
 }
 
@@ -423,6 +433,8 @@ size_t agent_free(struct agent **agent_p)
     agent_policies_free(&agent->policies);
     size_t hanging = checks_free(&agent->checks, CHECKS_WAIT_MS);
     size_t sources_hang = evidence_free(&agent->evidence); /* before the worker: it posts there */
+    if (sources_hang == 0)
+        sched_source_free(&agent->sched);
     hanging += sources_hang;
     worker_free(&agent->worker);
     roster_file_free(&agent->roster_file);

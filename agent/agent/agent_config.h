@@ -32,6 +32,7 @@ struct agent_config {
     uint64_t crash_pre_ms, crash_cooldown_ms;
     char *privacy;
     bool vitals_host, vitals_processes, vitals_top, vitals_files;
+    uint64_t sched_buffer_kib;
     char *log_level, *log_form;
 };
 

@@ -50,6 +50,7 @@ struct agent {
     struct agent_log lines;
     struct symbolizer *symbolizer; /* NULL: none is wanted, or its program is absent */
     struct evidence *evidence;     /* NULL: none is taken */
+    struct sched_source *sched;    /* NULL: the same */
     struct captures *captures;
     struct checks *checks;
     struct agent_rules *rules;
