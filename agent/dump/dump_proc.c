@@ -194,18 +194,19 @@ bool dump_same(const struct dump *dump, const struct dump_thread *thread)
     X(writev, 3)                                                                                   \
     X(pread64, 4)                                                                                  \
     X(pwrite64, 4)                                                                                 \
-    X(close, 1) X(ioctl, 3) X(fsync, 1) X(fdatasync, 1) X(sync_file_range, 4) X(ftruncate, 2)      \
-        X(flock, 2) X(fcntl, 3) X(openat, 4) X(fallocate, 4) X(ppoll, 4) X(pselect6, 6)            \
-            X(epoll_pwait, 5) X(futex, 6) X(nanosleep, 2) X(clock_nanosleep, 4)                    \
-                X(restart_syscall, 0) X(accept, 3) X(accept4, 4) X(connect, 3) X(recvfrom, 6)      \
-                    X(recvmsg, 3) X(recvmmsg, 5) X(sendto, 6) X(sendmsg, 3) X(sendmmsg, 4)         \
-                        X(wait4, 4) X(waitid, 5) X(rt_sigtimedwait, 4) X(rt_sigsuspend, 2)         \
-                            X(io_getevents, 5) X(io_uring_enter, 6) X(semtimedop, 4) X(semop, 3)   \
-                                X(msgrcv, 5) X(msgsnd, 4) X(mq_timedreceive, 5) X(mq_timedsend, 5) \
-                                    X(mmap, 6) X(munmap, 2) X(mprotect, 3) X(madvise, 3)           \
-                                        X(msync, 3) X(splice, 6) X(sendfile, 4) X(exit, 1)         \
-                                            X(exit_group, 1) X(execve, 3) X(clone, 5) X(clone3, 2) \
-                                                X(unlinkat, 3) X(getrandom, 3)
+    X(close, 1)                                                                                    \
+    X(ioctl, 3) X(fsync, 1) X(fdatasync, 1) X(sync_file_range, 4) X(ftruncate, 2) X(flock, 2)      \
+        X(fcntl, 3) X(openat, 4) X(fallocate, 4) X(ppoll, 4) X(pselect6, 6) X(epoll_pwait, 5)      \
+            X(futex, 6) X(nanosleep, 2) X(clock_nanosleep, 4) X(restart_syscall, 0) X(accept, 3)   \
+                X(accept4, 4) X(connect, 3) X(recvfrom, 6) X(recvmsg, 3) X(recvmmsg, 5)            \
+                    X(sendto, 6) X(sendmsg, 3) X(sendmmsg, 4) X(wait4, 4) X(waitid, 5)             \
+                        X(rt_sigtimedwait, 4) X(rt_sigsuspend, 2) X(io_getevents, 5)               \
+                            X(io_uring_enter, 6) X(semtimedop, 4) X(semop, 3) X(msgrcv, 5)         \
+                                X(msgsnd, 4) X(mq_timedreceive, 5) X(mq_timedsend, 5) X(mmap, 6)   \
+                                    X(munmap, 2) X(mprotect, 3) X(madvise, 3) X(msync, 3)          \
+                                        X(splice, 6) X(sendfile, 4) X(exit, 1) X(exit_group, 1)    \
+                                            X(execve, 3) X(clone, 5) X(clone3, 2) X(unlinkat, 3)   \
+                                                X(getrandom, 3)
 
 #define CALL_LIST_X86(X)                                                                           \
     X(open, 3)                                                                                     \
