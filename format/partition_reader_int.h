@@ -124,21 +124,6 @@ struct sequence_resource {
     size_t at, end; /* in the entries: the next to come, and behind the last */
 };
 
-/* Frames `at` to `at` + count of the reader's pcs. */
-struct reader_stack {
-    size_t at;
-    uint32_t count;
-    uint8_t end;
-};
-
-/* An address that has a name. */
-struct reader_symbol {
-    uint64_t address;
-    const uint8_t *bytes; /* its lines, which are known to be sound */
-    uint32_t len, line_count;
-    const struct partition_line *lines; /* NULL until they are asked for */
-};
-
 struct partition_reader {
     const uint8_t *bytes;
     size_t n;

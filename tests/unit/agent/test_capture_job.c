@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The worker's half of a capture, with a spool of its own and nobody at the other end. */
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture_job.h"
+#include "capture_evidence.h"
 #include "ring_memory.h"
 #include "support.h"
 
@@ -74,6 +75,98 @@ START_TEST(a_report_that_is_full_says_from_when_on_nothing_is_listed)
     ck_assert_ptr_nonnull(strstr(report.text, "\"window\":{\"from_ns\":1000,\"to_ns\":2000}"));
     free(report.text);
     target_result_fini(&target.result);
+}
+END_TEST
+
+/* ---- evidence ---- */
+
+static sem_t entered, gate;
+
+static void hang(void *source, const struct evidence_ask *ask, struct evidence_out *out,
+                 struct evidence_note *note)
+{
+    (void)source, (void)ask, (void)out, (void)note;
+    sem_post(&entered);
+    sem_wait(&gate);
+}
+
+static void loop_end(void *context)
+{
+    loop_stop(context);
+}
+
+/* A target whose report takes no more ranges, so that nothing is cut; the captures' own. */
+static struct target *target_full(struct evidence *evidence)
+{
+    struct target *target = calloc(1, sizeof *target);
+    ck_assert_ptr_nonnull(target);
+    *target = (struct target){.captures = &captures,
+                              .process = process_ref(process),
+                              .capture = {{7}},
+                              .end_ns = 5000,
+                              .result = {.capture = {{7}}, .from_ns = 1000, .to_ns = 5000}};
+    for (uint64_t i = 0; i < CAPTURE_RANGES_MAX; i++) {
+        struct report_range range = {1, 2 * i, 2 * i, 10, 100};
+        ck_assert_int_eq(target_result_add_range(&target->result, &range), SKEIN_OK);
+    }
+    captures.settings.evidence = evidence;
+    TAILQ_INSERT_TAIL(&captures.targets, target, link);
+    capture_evidence_begin(target, false);
+    ck_assert_ptr_nonnull(target->evidence);
+    return target;
+}
+
+/* The agent ends (_i 0), or the time is over (1): the report is made, and names what was not had. */
+START_TEST(a_source_that_hangs_is_named_and_holds_no_report_up)
+{
+    const struct evidence_settings settings = {.deadline_ms = 100};
+    const struct evidence_source source = {
+        .kind = "vitals", .when = EVIDENCE_AT_END, .collect = hang};
+    struct evidence *evidence, *left;
+    struct worker *worker;
+    sem_init(&entered, 0, 0);
+    sem_init(&gate, 0, 0);
+    TAILQ_INIT(&captures.targets);
+    TAILQ_INIT(&captures.waits);
+    pthread_mutex_init(&captures.waits_mutex, NULL);
+    captures.running = 1;
+    ck_assert_int_eq(worker_new(&worker), SKEIN_OK);
+    ck_assert_int_eq(evidence_new(&settings, NULL, &evidence), SKEIN_OK);
+    ck_assert_int_eq(evidence_add(evidence, &source), SKEIN_OK);
+    captures.settings.worker = worker;
+    struct target *target = target_full(evidence);
+    struct capture_job *job = calloc(1, sizeof *job);
+    ck_assert_ptr_nonnull(job);
+    *job = (struct capture_job){.target = target, .to_ns = 5000, .last = true};
+    ck_assert_int_eq(worker_post(worker, capture_job_run, job), SKEIN_OK);
+    sem_wait(&entered);
+    if (_i == 0) {
+        capture_evidence_drain(&captures);
+        worker_free(&worker);
+        ck_assert_int_eq(loop_post(loop, loop_end, loop), SKEIN_OK);
+        ck_assert_int_eq(loop_run(loop), SKEIN_OK);
+    }
+    while (captures.running > 0) { /* until the timer has run, and capture_done */
+        struct loop_timer *timer = loop_timer_add(loop, 10, 0, loop_end, loop);
+        ck_assert_ptr_nonnull(timer);
+        ck_assert_int_eq(loop_run(loop), SKEIN_OK);
+    }
+    struct spool_report report;
+    ck_assert_int_eq(spool_report_next(spool, 0, &report), SKEIN_OK);
+    ck_assert_int_eq(report.kind, SPOOL_TARGET);
+    const char *note =
+        _i == 0
+            ? "\"evidence\":[{\"kind\":\"vitals\",\"state\":\"none\",\"reason\":\"the agent ended\""
+            : "\"evidence\":[{\"kind\":\"vitals\",\"state\":\"none\",\"reason\":\"not had within 100 ms\"";
+    ck_assert_ptr_nonnull(strstr(report.text, note));
+    ck_assert_ptr_nonnull(strstr(report.text, "\"state\":\"uploading\""));
+    free(report.text);
+    sem_post(&gate);
+    left = evidence;
+    while (evidence_free(&evidence) != 0) /* its thread comes back from the source */
+        evidence = left;
+    worker_free(&worker);
+    pthread_mutex_destroy(&captures.waits_mutex);
 }
 END_TEST
 
@@ -282,6 +375,7 @@ int main(void)
     TCase *tc = tcase_create("all");
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, a_report_that_is_full_says_from_when_on_nothing_is_listed);
+    tcase_add_loop_test(tc, a_source_that_hangs_is_named_and_holds_no_report_up, 0, 2);
     tcase_add_test(tc, a_large_target_does_not_hold_up_the_others);
     tcase_add_test(tc, a_process_that_has_left_its_ring_lacks_all_since_its_last_record);
     tcase_add_test(tc, the_journal_says_all_is_told_no_further_than_what_was_counted);
