@@ -304,12 +304,14 @@ static void symbols_flush(struct buf *b, struct partition_writer *w, uint64_t co
 }
 
 /* F-47: as many sections as it takes; sorts what the writer has. */
-static void symbols_sections(struct buf *b, struct partition_writer *w)
+void symbols_put(struct buf *b, struct partition_writer *w)
 {
     struct writer_stacks *s = &w->names;
     struct buf entries = {0}, whole = {0};
     uint64_t count = 0;
     const size_t room = PARTITION_BLOCK_RAW_MAX - 16;
+    if (s->addresses.count == 0)
+        return;
     qsort(s->symbols, s->addresses.count, sizeof *s->symbols, symbols_compare);
     for (size_t i = 0; i < s->addresses.count; i++) {
         const struct writer_symbol *symbol = &s->symbols[i];
@@ -331,6 +333,5 @@ void stacks_put(struct buf *b, struct partition_writer *w)
         stacks_section(b, w);
     if (w->names.mapping_entries.count > 0)
         mappings_section(b, w);
-    if (w->names.addresses.count > 0)
-        symbols_sections(b, w);
+    symbols_put(b, w);
 }

@@ -2,7 +2,8 @@
  *
  * The inside of the partition writer: partition_writer.c (calls), partition_batch.c (rows to
  * columns to blocks), partition_ranges.c (which ranges are open), partition_stacks_put.c (stacks,
- * mappings, symbols), partition_assemble.c (the whole). Included by these alone.
+ * mappings, symbols), partition_assemble.c (the whole). Included by these and
+ * partition_rename.c alone.
  */
 #ifndef PARTITION_WRITER_INT_H
 #define PARTITION_WRITER_INT_H
@@ -129,6 +130,8 @@ int64_t writer_type_make(struct partition_writer *w, const struct partition_even
 
 /* partition_stacks_put.c: the sections STACKS, MAPPINGS and SYMBOLS that are not empty. */
 void stacks_put(struct buf *b, struct partition_writer *w);
+/* SYMBOLS alone (partition_rename.c). */
+void symbols_put(struct buf *b, struct partition_writer *w);
 uint64_t stacks_bytes(const struct partition_writer *w);
 void stacks_free(struct partition_writer *w);
 

@@ -262,12 +262,12 @@ static void line_take(struct scene *s, const char *line, uint64_t number, uint64
 {
     uint64_t time_ns = number_behind(line, "\"ts_ns\":\"");
     int i = instance_of(s, (uint32_t)number_behind(line, "\"pid\":"));
+    if (strstr(line, "\"name\":\"tick\"") == NULL)
+        return; /* evidence, of which vitals reach further back, and spans tell of their begin */
     must_hold(time_ns >= *last_ns, "line %" PRIu64 " is earlier than the one before", number);
+    *last_ns = time_ns;
     must_hold(time_ns >= s->from_ns && time_ns <= s->to_ns, "line %" PRIu64 " is not in the window",
               number);
-    *last_ns = time_ns;
-    if (strstr(line, "\"name\":\"tick\"") == NULL)
-        return;
     uint64_t n = number_behind(line, "\"n\":");
     must_hold(n < s->written[i] && s->places[i][n].time_ns == 0,
               "line %" PRIu64 ": event %" PRIu64 " was not written, or comes twice", number, n);

@@ -69,7 +69,7 @@ static cJSON *threads_shown(const char *id)
 START_TEST(a_dump_that_is_asked_for_is_beside_the_cuts)
 {
     char id[ID_TEXT_BYTES];
-    whole_shop(&w, &load);
+    whole_shop(&w, &load, NULL);
     cJSON *capture = captured(",\"threads\":true", id);
     const cJSON *target = target_of(capture), *threads = evidence_of(target, "threads");
     ck_assert(cJSON_IsTrue(cJSON_GetObjectItem(capture, "threads")));
@@ -104,7 +104,7 @@ END_TEST
 START_TEST(nobody_is_dumped_unasked)
 {
     char id[ID_TEXT_BYTES];
-    whole_shop(&w, &load);
+    whole_shop(&w, &load, NULL);
     cJSON *capture = captured("", id);
     ck_assert_ptr_null(cJSON_GetObjectItem(capture, "threads"));
     ck_assert_ptr_null(evidence_of(target_of(capture), "threads"));

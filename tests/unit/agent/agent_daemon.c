@@ -19,16 +19,16 @@ struct fake_collector *fake;
 pid_t agent, subject;
 const char *ring_more = "";
 
-/* Without evidence: these tests count the partitions of rings. */
+/* Without evidence, where `more` says nothing of it: these tests count the partitions of rings. */
 void write_config(const char *more)
 {
     char text[2048];
+    const char *none = strstr(more, "\"evidence\"") == NULL ? "\"evidence\":{\"enabled\":false}," : "";
     snprintf(
         text, sizeof text,
         "{\"collector\":{\"control\":\"%s\",\"data\":\"%s\"},\"socket\":\"%s\",\"state_dir\":\"%s/state\","
-        /* These tests count partitions and events of rings. */
-        "\"evidence\":{\"enabled\":false},\"heartbeat_ms\":200,\"ring\":{\"bytes\":1048576%s},\"log\":{\"level\":\"debug\"}%s}",
-        fake_control_address(fake), fake_data_address(fake), socket_path, folder, ring_more, more);
+        "%s\"heartbeat_ms\":200,\"ring\":{\"bytes\":1048576%s},\"log\":{\"level\":\"debug\"}%s}",
+        fake_control_address(fake), fake_data_address(fake), socket_path, folder, none, ring_more, more);
     file_write_text(config_file, text);
 }
 
