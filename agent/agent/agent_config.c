@@ -152,7 +152,7 @@ const struct config_param agent_params[] = {
     LIVE_BOOL(vitals_files, "vitals.files", true,
               "list open descriptors and sockets of captured processes"),
     CONFIG_U64(
-        S, sched_buffer_kib, "sched.buffer_kib", 8192, 0, 1 << 20,
+        S, sched_buffer_kib, "sched.buffer_kib", 0, 0, 1 << 20,
         "kernel memory of each CPU for what its scheduler did, in KiB; all CPUs together take "
         "at most a 64th of the host's memory; 0: it is not recorded"),
     LIVE_STR(log_level, "log.level", "info", "debug, info, warn or error"),

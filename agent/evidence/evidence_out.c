@@ -14,7 +14,7 @@
 #include "clock.h"
 #include "intern_table.h"
 
-#define TYPES_MAX      256
+#define TYPES_MAX      4096
 #define STACK_PCS_MAX  PARTITION_FRAMES_MAX
 #define INTERNED_BYTES 32 /* of an entry, with its slots */
 

@@ -23,12 +23,14 @@ const char *ring_more = "";
 void write_config(const char *more)
 {
     char text[2048];
-    const char *none = strstr(more, "\"evidence\"") == NULL ? "\"evidence\":{\"enabled\":false}," : "";
+    const char *none =
+        strstr(more, "\"evidence\"") == NULL ? "\"evidence\":{\"enabled\":false}," : "";
     snprintf(
         text, sizeof text,
         "{\"collector\":{\"control\":\"%s\",\"data\":\"%s\"},\"socket\":\"%s\",\"state_dir\":\"%s/state\","
         "%s\"heartbeat_ms\":200,\"ring\":{\"bytes\":1048576%s},\"log\":{\"level\":\"debug\"}%s}",
-        fake_control_address(fake), fake_data_address(fake), socket_path, folder, none, ring_more, more);
+        fake_control_address(fake), fake_data_address(fake), socket_path, folder, none, ring_more,
+        more);
     file_write_text(config_file, text);
 }
 
