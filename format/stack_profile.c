@@ -59,7 +59,7 @@ static int64_t bytes_number(struct intern_table *table, const void *bytes, size_
 }
 
 /* 0 for "". */
-static int64_t text_number(struct stack_profile *p, const char *text)
+static int64_t profile_text(struct stack_profile *p, const char *text)
 {
     return *text == 0 ? 0 : bytes_number(&p->strings, text, strlen(text));
 }
@@ -72,7 +72,7 @@ static int64_t mapping_build_id(struct stack_profile *p, const struct partition_
         text[2 * i] = digits[mapping->build_id[i] >> 4];
         text[2 * i + 1] = digits[mapping->build_id[i] & 15];
     }
-    return text_number(p, text);
+    return profile_text(p, text);
 }
 
 static int64_t mapping_number(struct stack_profile *p, uint32_t process,
@@ -80,7 +80,7 @@ static int64_t mapping_number(struct stack_profile *p, uint32_t process,
 {
     if (mapping == NULL)
         return 0;
-    int64_t path = text_number(p, mapping->path), build_id = mapping_build_id(p, mapping);
+    int64_t path = profile_text(p, mapping->path), build_id = mapping_build_id(p, mapping);
     if (path < 0 || build_id < 0)
         return SKEIN_NO_MEMORY;
     const struct profile_mapping row = {.start = mapping->start,
@@ -97,7 +97,7 @@ static int line_put(struct stack_profile *p, const struct trace_frame *frame)
 {
     if (*frame->function == 0)
         return SKEIN_OK;
-    int64_t name = text_number(p, frame->function), file = text_number(p, frame->file);
+    int64_t name = profile_text(p, frame->function), file = profile_text(p, frame->file);
     if (name < 0 || file < 0)
         return SKEIN_NO_MEMORY;
     const struct profile_function row = {(uint32_t)name, (uint32_t)file};
@@ -221,9 +221,9 @@ int stack_profile_add(struct stack_profile *p, struct partition_reader *reader,
     if (!event_values(info, event, &values))
         return SKEIN_OK;
     int64_t stack = stack_number(p, reader, event->stack);
-    int64_t service = text_number(p, info->service);
-    int64_t thread = text_number(p, event->thread == NULL ? "" : event->thread->name);
-    int64_t name = text_number(p, event->type->name);
+    int64_t service = profile_text(p, info->service);
+    int64_t thread = profile_text(p, event->thread == NULL ? "" : event->thread->name);
+    int64_t name = profile_text(p, event->type->name);
     if (stack < 0 || service < 0 || thread < 0 || name < 0)
         return SKEIN_NO_MEMORY;
     const struct profile_row row = {.stack = (uint32_t)stack,

@@ -44,7 +44,7 @@ struct dump_writer {
     int64_t state, wait;
 };
 
-static struct partition_value text_value(const char *text)
+static struct partition_value value_of_text(const char *text)
 {
     return (struct partition_value){.str = {.text = text, .len = (uint32_t)strlen(text)}};
 }
@@ -69,9 +69,9 @@ static void thread_write(const struct dump_writer *w, const struct dump_thread *
     char call[192];
     dump_call_text(thread, call, sizeof call);
     int64_t index = evidence_thread(w->out, thread->tid, thread->name);
-    const struct partition_value state[] = {text_value(state_text(thread->state)),
-                                            text_value(thread->wchan),
-                                            text_value(call),
+    const struct partition_value state[] = {value_of_text(state_text(thread->state)),
+                                            value_of_text(thread->wchan),
+                                            value_of_text(call),
                                             {.u64 = thread->cpu_ns},
                                             {.u64 = thread->voluntary},
                                             {.u64 = thread->involuntary}};
@@ -80,7 +80,7 @@ static void thread_write(const struct dump_writer *w, const struct dump_thread *
     if (thread->waits_for == NULL)
         return;
     const struct partition_value wait[] = {
-        text_value(thread->waits_for), {.u64 = thread->object}, {.u64 = thread->holder}};
+        value_of_text(thread->waits_for), {.u64 = thread->object}, {.u64 = thread->holder}};
     evidence_event(w->out, index, w->wait, thread->at_ns, 0, wait);
 }
 
