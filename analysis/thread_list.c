@@ -110,6 +110,7 @@ static struct thread_dump_view *dump_of(struct thread_list *list, const struct p
     *dump =
         (struct thread_dump_view){.process = info->key.process,
                                   .pid = info->pid,
+                                  .title = "",
                                   .service = text_keep(list, info->service, strlen(info->service)),
                                   .host = text_keep(list, info->host, strlen(info->host))};
     list->count++;
@@ -234,6 +235,7 @@ int thread_list_add(struct thread_list *list, struct partition_reader *reader,
         dump->stopped = value_number(event, 2);
         dump->stop_ns = value_number(event, 3);
         dump->left_out += value_number(event, 4);
+        dump->title = value_text(list, event, 5);
     }
     return list->status;
 }

@@ -46,7 +46,7 @@ struct thread_circle {
 struct thread_dump_view {
     struct process_uid process;
     uint32_t pid;
-    const char *service, *host;
+    const char *service, *host, *title; /* title: "" where the dump has none */
     uint64_t at_ns;
     uint64_t stopped, stop_ns, left_out; /* threads that were stopped for it, and how long */
     struct thread_item *threads;         /* by group */

@@ -98,6 +98,7 @@ static cJSON *dump_json(const struct thread_dump_view *dump)
     cJSON_AddNumberToObject(json, "pid", dump->pid);
     cJSON_AddStringToObject(json, "service", dump->service);
     cJSON_AddStringToObject(json, "host", dump->host);
+    cJSON_AddStringToObject(json, "title", dump->title);
     json_add_time(json, "at", dump->at_ns);
     json_add_u64(json, "threads", dump->thread_count);
     json_add_u64(json, "stopped", dump->stopped);
@@ -249,6 +250,11 @@ static void dump_put(struct buf *out, const struct thread_dump_view *dump)
         text_put_duration(out, dump->stop_ns);
     }
     buf_printf(out, "\n");
+    if (*dump->title) {
+        buf_printf(out, "  ");
+        safe_put(out, dump->title);
+        buf_printf(out, "\n");
+    }
     for (size_t i = 0; i < dump->circle_count; i++)
         circle_put(out, dump, &dump->circles[i]);
     for (size_t i = 0; i < dump->group_count; i++)

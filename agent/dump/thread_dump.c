@@ -14,6 +14,7 @@
 
 #include "clock.h"
 #include "dump_int.h"
+#include "privacy.h"
 #include "proc_info.h"
 
 #define ARG(type, name, unit)                                                                      \
@@ -35,9 +36,9 @@ static const struct partition_event_type type_wait = {
 static const struct partition_event_type type_dump = {
     .name = "thread.dump",
     .klass = SKEIN_CLASS_INSTANT,
-    .nargs = 5,
+    .nargs = 6,
     .args = {ARG(U64, "threads", ""), ARG(U64, "stacks", ""), ARG(U64, "stopped", ""),
-             ARG(U64, "stop", "ns"), ARG(U64, "left_out", "")}};
+             ARG(U64, "stop", "ns"), ARG(U64, "left_out", ""), ARG(STR, "title", "")}};
 
 struct dump_writer {
     struct evidence_out *out;
@@ -84,16 +85,33 @@ static void thread_write(const struct dump_writer *w, const struct dump_thread *
     evidence_event(w->out, index, w->wait, thread->at_ns, 0, wait);
 }
 
-static void dump_write(struct evidence_out *out, const struct dump *dump, uint64_t at_ns)
+/* The process's title, which a program may change to say what it does ("UPDATE waiting"), as far as
+ * evidence.privacy lets a capture have it. */
+static void title_get(const struct process *p, char *title, size_t bytes)
+{
+    char plain[128] = "";
+    const struct process_page *page = p->page;
+    uint32_t mode = page != NULL ? skein_load32(&page->privacy) : PRIVACY_OFF;
+    title[0] = '\0';
+    if (mode > PRIVACY_HASH)
+        return;
+    proc_title((pid_t)p->pid, plain, sizeof plain);
+    if (mode == PRIVACY_OFF || plain[0] == '\0')
+        snprintf(title, bytes, "%s", plain);
+    else
+        privacy_hash(page->privacy_key, plain, strlen(plain), title);
+}
+
+static void dump_write(struct evidence_out *out, const struct dump *dump, uint64_t at_ns,
+                       const char *title)
 {
     const struct dump_writer writer = {.out = out,
                                        .state = evidence_type(out, &type_state),
                                        .wait = evidence_type(out, &type_wait)};
-    const struct partition_value values[] = {{.u64 = dump->count},
-                                             {.u64 = dump->fates[DUMP_STACK_TAKEN]},
-                                             {.u64 = dump->stopped},
-                                             {.u64 = dump->stop_ns},
-                                             {.u64 = dump->left_out}};
+    const struct partition_value values[] = {
+        {.u64 = dump->count},    {.u64 = dump->fates[DUMP_STACK_TAKEN]},
+        {.u64 = dump->stopped},  {.u64 = dump->stop_ns},
+        {.u64 = dump->left_out}, value_of_text(title)};
     evidence_event(out, evidence_thread(out, 0, EVIDENCE_THREAD_PROCESS),
                    evidence_type(out, &type_dump), at_ns, 0, values);
     for (size_t i = 0; i < dump->count; i++)
@@ -188,6 +206,7 @@ static void collect(void *source, const struct evidence_ask *ask, struct evidenc
 {
     (void)source;
     struct dump dump = {.pid = ask->process->pid, .task = -1, .deadline_ns = ask->deadline_ns};
+    char title[128] = "";
     uint64_t at_ns = clock_monotonic_ns();
     int status = process_state(ask->process) == PROCESS_LIVE ? dump_list(&dump) : SKEIN_NOT_FOUND;
     /* The folder that is open is this process's, or an earlier one's that is empty by now. */
@@ -195,8 +214,9 @@ static void collect(void *source, const struct evidence_ask *ask, struct evidenc
         status = SKEIN_NOT_FOUND;
     if (status == SKEIN_OK) {
         dump_take(&dump);
+        title_get(ask->process, title, sizeof title);
         dump_walk(ask, out, &dump);
-        dump_write(out, &dump, at_ns);
+        dump_write(out, &dump, at_ns, title);
         dump_say(&dump, note);
     } else if (status == SKEIN_NOT_FOUND) {
         evidence_say(note, EVIDENCE_NONE, "the process had ended");
