@@ -197,7 +197,8 @@ static struct partition_ranges *ranges_get(struct partition_ranges *all,
     if (process == NULL)
         return partition_ranges_ref(all);
     struct partition_ranges *own = partition_ranges_new();
-    bench_must(own != NULL, "memory");
+    if (own == NULL)
+        bench_fail("memory");
     const struct partition_range wanted = {.key.process = *process};
     array_find(at, 0, all->count, range_order(&all->items[at], &wanted) < 0);
     if (at < all->count && range_order(&all->items[at], &wanted) == 0) /* each process has one */

@@ -64,10 +64,15 @@ static uint64_t thread_clock_ns(void)
 
 static void schedstat_read(uint64_t *run_ns, uint64_t *wait_ns)
 {
+    char line[128], *end;
     FILE *file = fopen("/proc/thread-self/schedstat", "re");
     ck_assert_ptr_nonnull(file);
-    ck_assert_int_eq(fscanf(file, "%" SCNu64 " %" SCNu64, run_ns, wait_ns), 2);
+    ck_assert_ptr_nonnull(fgets(line, sizeof line, file));
     fclose(file);
+    *run_ns = strtoull(line, &end, 10);
+    ck_assert_int_eq(*end, ' ');
+    *wait_ns = strtoull(end, &end, 10);
+    ck_assert_int_eq(*end, ' ');
 }
 
 static void *burn(void *argument)
