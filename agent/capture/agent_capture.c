@@ -50,6 +50,7 @@ int captures_new(const struct captures_settings *settings, struct captures **out
     captures->settings = *settings;
     TAILQ_INIT(&captures->targets);
     TAILQ_INIT(&captures->waits);
+    TAILQ_INIT(&captures->timed);
     pthread_mutex_init(&captures->waits_mutex, NULL);
     int status = journal_remember(captures);
     if (status != SKEIN_OK) {
@@ -421,6 +422,7 @@ void captures_free(struct captures **captures_p)
             loop_timer_cancel(captures->settings.loop, &target->follow_timer);
         target_free(target);
     }
+    capture_evidence_free(captures);
     pthread_mutex_destroy(&captures->waits_mutex);
     free(captures);
 }

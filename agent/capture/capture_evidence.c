@@ -17,11 +17,11 @@
 /* One target that waits; in the list as long as it does. References: the evidence's, until it is
  * done or dropped, and the timer's. */
 struct evidence_wait {
-    TAILQ_ENTRY(evidence_wait) link;
+    TAILQ_ENTRY(evidence_wait) link, timed;
     struct captures *captures;
     struct target *target;      /* worker; NULL: it has ended */
     struct evidence_task *task; /* a reference */
-    struct loop_timer *timer;   /* loop */
+    struct loop_timer *timer;   /* loop; while it runs, the wait is in captures->timed */
     uint32_t references;        /* atomic */
 };
 
@@ -201,6 +201,7 @@ static void timer_late(void *context)
 {
     struct evidence_wait *wait = context;
     wait->timer = NULL;
+    TAILQ_REMOVE(&wait->captures->timed, wait, timed);
     if (worker_post_first(wait->captures->settings.worker, wait_late, wait) != SKEIN_OK)
         wait_unref(wait, 1);
 }
@@ -215,6 +216,8 @@ static void timer_start(void *context)
                            evidence_deadline_ms(captures->settings.evidence), 0, timer_late, wait);
     if (wait->timer == NULL)
         wait_unref(wait, 1);
+    else
+        TAILQ_INSERT_TAIL(&captures->timed, wait, timed);
 }
 
 /* Made with its two references. NULL: no memory, or, *draining, no time to wait. */
@@ -283,6 +286,16 @@ void capture_evidence_drain(struct captures *captures)
             wait_unref(wait, 1);
     }
     pthread_mutex_unlock(&captures->waits_mutex);
+}
+
+void capture_evidence_free(struct captures *captures)
+{
+    struct evidence_wait *wait;
+    while ((wait = TAILQ_FIRST(&captures->timed)) != NULL) {
+        TAILQ_REMOVE(&captures->timed, wait, timed);
+        loop_timer_cancel(captures->settings.loop, &wait->timer);
+        wait_unref(wait, 1);
+    }
 }
 
 void capture_evidence_leave(struct target *target)

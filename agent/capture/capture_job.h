@@ -84,6 +84,7 @@ struct captures {
     size_t running;
     pthread_mutex_t waits_mutex;
     TAILQ_HEAD(, evidence_wait) waits; /* targets that wait for their evidence */
+    TAILQ_HEAD(, evidence_wait) timed; /* loop; those whose deadline has not come */
     bool draining; /* the agent ends; written by the loop with the mutex, read there without */
     struct done_target done[CAPTURES_REMEMBERED];
     size_t done_count;

@@ -19,7 +19,10 @@ static char *demangled(const char *name)
     const char *text = cursor_text(&c, SYMBOL_TEXT_MAX, &n);
     ck_assert_ptr_nonnull(text);
     ck_assert_uint_eq(cursor_left(&c), 0);
-    char *out = strndup(text, n);
+    char *out = malloc(n + 1); /* the text has no NUL, which strndup would look for */
+    ck_assert_ptr_nonnull(out);
+    memcpy(out, text, n);
+    out[n] = '\0';
     buf_fini(&b);
     return out;
 }
