@@ -128,6 +128,7 @@ START_TEST(a_source_that_hangs_is_named_and_holds_no_report_up)
     sem_init(&gate, 0, 0);
     TAILQ_INIT(&captures.targets);
     TAILQ_INIT(&captures.waits);
+    TAILQ_INIT(&captures.timed);
     pthread_mutex_init(&captures.waits_mutex, NULL);
     captures.running = 1;
     ck_assert_int_eq(worker_new(&worker), SKEIN_OK);
@@ -166,6 +167,7 @@ START_TEST(a_source_that_hangs_is_named_and_holds_no_report_up)
     while (evidence_free(&evidence) != 0) /* its thread comes back from the source */
         evidence = left;
     worker_free(&worker);
+    capture_evidence_free(&captures);
     pthread_mutex_destroy(&captures.waits_mutex);
 }
 END_TEST
