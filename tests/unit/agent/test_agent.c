@@ -465,6 +465,8 @@ START_TEST(the_file_of_a_used_join_token_may_go)
     const char *const folders[] = {fresh, used};
     ck_assert_int_eq(mkdir(used, 0700), 0);
     char *made = path_join(used, "agent.key"), text[1024];
+    /* The fixture's agent may be about to read its own, and would make a key. */
+    char *checked = path_join(folder, "checked.json");
     file_write_text(made, "");
     for (int i = 0; i < 2; i++) {
         snprintf(
@@ -472,12 +474,13 @@ START_TEST(the_file_of_a_used_join_token_may_go)
             "{\"state_dir\":\"%s\",\"socket\":\"%s/socket\",\"collector\":{\"public_key\":[\"%s\"],"
             "\"join_token_file\":\"%s/gone\"}}",
             folders[i], folder, key, folder);
-        file_write_text(config_file, text);
+        file_write_text(checked, text);
         pid_t pid = spawn(
-            (const char *const[]){SKEIN_AGENT, "--config", config_file, "--check-config", NULL},
+            (const char *const[]){SKEIN_AGENT, "--config", checked, "--check-config", NULL},
             NULL);
         ck_assert_int_eq(spawn_wait(pid, 0), i == 0 ? 1 : 0);
     }
+    free(checked);
     free(made);
     free(fresh);
     free(used);
