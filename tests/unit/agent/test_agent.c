@@ -476,8 +476,7 @@ START_TEST(the_file_of_a_used_join_token_may_go)
             folders[i], folder, key, folder);
         file_write_text(checked, text);
         pid_t pid = spawn(
-            (const char *const[]){SKEIN_AGENT, "--config", checked, "--check-config", NULL},
-            NULL);
+            (const char *const[]){SKEIN_AGENT, "--config", checked, "--check-config", NULL}, NULL);
         ck_assert_int_eq(spawn_wait(pid, 0), i == 0 ? 1 : 0);
     }
     free(checked);
