@@ -55,11 +55,11 @@ static void ledger_add(cJSON *root, const struct report_target *report)
         json_add_u64(lost, report->losses[i].reason, report->losses[i].events);
 }
 
-static void evidence_list_add(cJSON *root, const struct report_target *report)
+void report_evidence_add(const struct report_target *report, cJSON *to)
 {
     if (report->evidence_count == 0)
         return;
-    cJSON *list = cJSON_AddArrayToObject(root, "evidence");
+    cJSON *list = cJSON_AddArrayToObject(to, "evidence");
     for (size_t i = 0; i < report->evidence_count; i++) {
         const struct report_evidence *evidence = &report->evidence[i];
         cJSON *item = cJSON_CreateObject();
@@ -71,7 +71,11 @@ static void evidence_list_add(cJSON *root, const struct report_target *report)
         json_add_u64(item, "took_us", evidence->took_us);
         cJSON_AddItemToArray(list, item);
     }
-    if (!report->has_evidence_at)
+}
+
+static void evidence_at_add(cJSON *root, const struct report_target *report)
+{
+    if (report->evidence_count == 0 || !report->has_evidence_at)
         return;
     cJSON *at = cJSON_AddObjectToObject(root, "evidence_at");
     json_add_u64(at, "epoch", report->evidence_epoch);
@@ -93,7 +97,8 @@ void report_target_put(const struct report_target *report, struct buf *out)
     report_add_clock(root, &report->clock);
     lists_add(root, report);
     ledger_add(root, report);
-    evidence_list_add(root, report);
+    report_evidence_add(report, root);
+    evidence_at_add(root, report);
     if (report->has_death) {
         cJSON *death = cJSON_AddObjectToObject(root, "death");
         cJSON_AddNumberToObject(death, "signal", (double)report->signal);

@@ -66,5 +66,7 @@ int report_target_get(const cJSON *json, struct report_target *out, char *error,
                       size_t error_bytes);
 void report_target_fini(struct report_target *report); /* of report_target_get */
 void report_target_align(struct report_target *report);
+/* Adds "evidence", if there is any: what became of each kind. The API says it in the same words. */
+void report_evidence_add(const struct report_target *report, cJSON *to);
 
 #endif

@@ -5,7 +5,6 @@
  */
 #include "symbol_dw_unwind.h"
 
-#include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "partition.h"
+#include "symbol_dw_int.h"
 
 #define THREAD     1                    /* the number of the one thread */
 #define STACK_NEAR (UINT64_C(16) << 20) /* behind the copy: the stack, still */

@@ -26,25 +26,6 @@ static void id_add(cJSON *to, const char *key, const uint8_t id[16])
     cJSON_AddStringToObject(to, key, text);
 }
 
-/* Docs/evidence.md. Whether its partition is stored is told as of any other. */
-static void target_evidence_add(cJSON *json, const struct report_target *facts)
-{
-    if (facts->evidence_count == 0)
-        return;
-    cJSON *list = cJSON_AddArrayToObject(json, "evidence");
-    for (size_t i = 0; i < facts->evidence_count; i++) {
-        const struct report_evidence *evidence = &facts->evidence[i];
-        cJSON *item = cJSON_CreateObject();
-        cJSON_AddStringToObject(item, "kind", evidence->kind);
-        cJSON_AddStringToObject(item, "state", evidence->state);
-        if (evidence->reason[0] != '\0')
-            cJSON_AddStringToObject(item, "reason", evidence->reason);
-        json_add_u64(item, "events", evidence->events);
-        json_add_u64(item, "took_us", evidence->took_us);
-        cJSON_AddItemToArray(list, item);
-    }
-}
-
 static cJSON *target_json(const struct capture *c, const struct capture_target *t)
 {
     char agent[AGENT_TEXT_BYTES];
@@ -77,7 +58,7 @@ static cJSON *target_json(const struct capture *c, const struct capture_target *
         cJSON_AddNumberToObject(death, "signal", (double)t->facts.signal);
         cJSON_AddNumberToObject(death, "status", (double)t->facts.status);
     }
-    target_evidence_add(json, &t->facts);
+    report_evidence_add(&t->facts, json);
     json_add_time(json, "updated", t->updated_ns);
     cJSON *times = cJSON_AddObjectToObject(json, "times");
     for (int s = 0; s < TARGET_STATUS_COUNT; s++)
