@@ -8,12 +8,15 @@
 #include <string.h>
 
 #include "array.h"
+#include "trace_stack.h"
 
 #define THREADS_MAX 8192 /* of a dump; agents look at half as many */
 
 struct dump_memory {
     size_t thread_cap, group_cap, circle_cap;
     struct partition_key key;
+    struct beside *beside;
+    bool dumped; /* it has threads, or says that there are none */
 };
 
 struct thread_list {
@@ -48,8 +51,10 @@ void thread_list_free(struct thread_list **list_p)
     if (list == NULL)
         return;
     *list_p = NULL;
-    for (size_t i = 0; i < list->count; i++)
+    for (size_t i = 0; i < list->count; i++) {
         dump_free(&list->dumps[i]);
+        beside_free(&list->memory[i].beside);
+    }
     for (size_t i = 0; i < list->text_count; i++)
         free(list->texts[i]);
     free(list->dumps);
@@ -88,17 +93,11 @@ static uint64_t value_number(const struct trace_event *event, unsigned i)
                                                                               : 0;
 }
 
-static bool key_equal(const struct partition_key *a, const struct partition_key *b)
-{
-    return process_uid_equal(&a->process, &b->process) && a->epoch == b->epoch &&
-           a->sequence == b->sequence;
-}
-
-/* The dump of the reader's partition; made, where it is the first event of one. */
+/* The dump of the reader's partition; made, where it is the first event of it. */
 static struct thread_dump_view *dump_of(struct thread_list *list, const struct partition_info *info)
 {
     for (size_t i = list->count; i > 0; i--)
-        if (key_equal(&list->memory[i - 1].key, &info->key))
+        if (partition_key_equal(&list->memory[i - 1].key, &info->key))
             return &list->dumps[i - 1];
     if (!array_grow(list->dumps, list->count + 1, &list->cap) ||
         !array_grow(list->memory, list->count + 1, &list->memory_cap)) {
@@ -106,6 +105,10 @@ static struct thread_dump_view *dump_of(struct thread_list *list, const struct p
         return NULL;
     }
     list->memory[list->count] = (struct dump_memory){.key = info->key};
+    if (beside_new(&list->memory[list->count].beside) != SKEIN_OK) {
+        list->status = SKEIN_NO_MEMORY;
+        return NULL;
+    }
     struct thread_dump_view *dump = &list->dumps[list->count];
     *dump =
         (struct thread_dump_view){.process = info->key.process,
@@ -140,6 +143,7 @@ static void state_take(struct thread_list *list, struct thread_dump_view *dump,
         .voluntary = value_number(event, 4),
         .involuntary = value_number(event, 5),
         .waits_for = "",
+        .descriptor = "",
         .stack = event->stack};
 }
 
@@ -174,6 +178,7 @@ static void address_add(struct thread_list *list, struct partition_reader *reade
     struct thread_frame frame = {.pc = pc, .function = "", .file = "", .module = ""};
     if (mapping != NULL)
         frame.module = text_keep(list, mapping->path, strlen(mapping->path));
+    frame.tracer = trace_module_is_tracer(frame.module);
     if (!partition_reader_symbol(reader, address, &symbol) || symbol.line_count == 0) {
         if (!frame_add(group, cap, &frame))
             list->status = SKEIN_NO_MEMORY;
@@ -214,20 +219,16 @@ static void group_take(struct thread_list *list, struct partition_reader *reader
                     partition_stack_address(&stack, i));
 }
 
-int thread_list_add(struct thread_list *list, struct partition_reader *reader,
-                    const struct trace_event *event)
+static void dump_event_take(struct thread_list *list, struct partition_reader *reader,
+                            struct thread_dump_view *dump, const struct trace_event *event)
 {
-    if (event->type == NULL || event->thread == NULL ||
-        strncmp(event->type->name, "thread.", 7) != 0 || !partition_reader_info(reader)->evidence)
-        return list->status;
-    struct thread_dump_view *dump = dump_of(list, partition_reader_info(reader));
-    if (dump == NULL)
-        return list->status;
+    bool *dumped = &list->memory[dump - list->dumps].dumped;
     if (strcmp(event->type->name, "thread.state") == 0) {
         size_t before = dump->thread_count;
         state_take(list, dump, event);
         if (dump->thread_count > before)
             group_take(list, reader, dump, event->stack);
+        *dumped = true;
     } else if (strcmp(event->type->name, "thread.wait") == 0) {
         wait_take(list, dump, event);
     } else if (strcmp(event->type->name, "thread.dump") == 0) {
@@ -236,26 +237,66 @@ int thread_list_add(struct thread_list *list, struct partition_reader *reader,
         dump->stop_ns = value_number(event, 3);
         dump->left_out += value_number(event, 4);
         dump->title = value_text(list, event, 5);
+        *dumped = true;
     }
+}
+
+int thread_list_add(struct thread_list *list, struct partition_reader *reader,
+                    const struct trace_event *event)
+{
+    if (event->type == NULL || event->thread == NULL || !partition_reader_info(reader)->evidence)
+        return list->status;
+    struct thread_dump_view *dump = dump_of(list, partition_reader_info(reader));
+    if (dump == NULL)
+        return list->status;
+    dump_event_take(list, reader, dump, event);
+    if (list->status == SKEIN_OK)
+        list->status = beside_add(list->memory[dump - list->dumps].beside, event);
     return list->status;
 }
 
 /* ---- groups ---- */
 
 /* What explains most comes first. */
-static int thread_rank(const struct thread_item *thread)
+enum thread_rank {
+    RANK_WAITS,   /* for a lock */
+    RANK_HOLDS,   /* what such a one waits for */
+    RANK_RUNNING, /* or ready to */
+    RANK_ODD,     /* uninterruptible, stopped, traced, zombie */
+    RANK_SLEEPS,
+    RANK_TRACER
+};
+
+/* To wait for a thread's end is what many a main thread does all day. */
+static bool is_for_lock(const struct thread_item *thread)
 {
-    if (thread->holder != 0)
-        return 0;
+    return thread->waits_for[0] != '\0' && strcmp(thread->waits_for, "thread") != 0;
+}
+
+static bool is_held_by(const struct thread_dump_view *dump, uint32_t tid)
+{
+    for (size_t i = 0; i < dump->thread_count; i++)
+        if (dump->threads[i].holder == tid && is_for_lock(&dump->threads[i]))
+            return true;
+    return false;
+}
+
+static enum thread_rank thread_rank(const struct thread_dump_view *dump,
+                                    const struct thread_item *thread)
+{
+    if (thread->tracer)
+        return RANK_TRACER;
+    if (is_for_lock(thread))
+        return RANK_WAITS;
+    if (is_held_by(dump, thread->tid))
+        return RANK_HOLDS;
     if (strcmp(thread->state, "running") == 0)
-        return 1;
-    if (strcmp(thread->state, "sleeping") != 0)
-        return 2; /* uninterruptible, stopped, traced, zombie */
-    return 3;
+        return RANK_RUNNING;
+    return strcmp(thread->state, "sleeping") != 0 ? RANK_ODD : RANK_SLEEPS;
 }
 
 struct group_order {
-    int rank; /* of its first thread */
+    enum thread_rank rank; /* of its first thread */
     struct thread_group group;
     size_t threads;
 };
@@ -264,7 +305,7 @@ static int order_compare(const void *a, const void *b)
 {
     const struct group_order *x = a, *y = b;
     if (x->rank != y->rank)
-        return x->rank - y->rank;
+        return x->rank < y->rank ? -1 : 1;
     if (x->threads != y->threads)
         return x->threads > y->threads ? -1 : 1;
     return x->group.first < y->group.first ? -1 : x->group.first > y->group.first;
@@ -273,14 +314,14 @@ static int order_compare(const void *a, const void *b)
 static void orders_fill(const struct thread_dump_view *dump, struct group_order *orders)
 {
     for (size_t g = 0; g < dump->group_count; g++) {
-        orders[g] = (struct group_order){.rank = 3, .group = dump->groups[g]};
+        orders[g] = (struct group_order){.rank = RANK_TRACER, .group = dump->groups[g]};
         for (size_t i = 0; i < dump->thread_count; i++) {
             const struct thread_item *thread = &dump->threads[i];
             if (thread->stack != dump->groups[g].first)
                 continue;
             orders[g].threads++;
-            if (thread_rank(thread) < orders[g].rank)
-                orders[g].rank = thread_rank(thread);
+            enum thread_rank rank = thread_rank(dump, thread);
+            orders[g].rank = rank < orders[g].rank ? rank : orders[g].rank;
         }
     }
 }
@@ -306,6 +347,7 @@ static int groups_sort(struct thread_dump_view *dump)
             if (dump->threads[i].stack == stack)
                 sorted[count++] = dump->threads[i];
         dump->groups[g].count = count - dump->groups[g].first;
+        dump->groups[g].tracer = orders[g].rank == RANK_TRACER;
     }
     free(orders);
     free(dump->threads);
@@ -381,10 +423,95 @@ static int circles_find(struct thread_list *list, struct thread_dump_view *dump)
     return status;
 }
 
+/* ---- what other evidence knows of them ---- */
+
+/* The visitor sleeps in Skein's library, which nothing else of the program calls from outside. */
+static bool thread_is_tracer(const struct thread_dump_view *dump, const struct thread_item *thread)
+{
+    if (strcmp(thread->name, "skein") != 0)
+        return false;
+    for (size_t g = 0; g < dump->group_count; g++) {
+        const struct thread_group *group = &dump->groups[g];
+        bool tracer = group->first == thread->stack && group->frame_count > 0;
+        for (size_t i = 0; tracer && i < group->frame_count; i++)
+            tracer = group->frames[i].tracer;
+        if (tracer)
+            return true;
+    }
+    return false;
+}
+
+/* Functions in which threads wait for locks of their runtime; those know their holder, and the
+ * kernel does not. */
+static const char *runtime_lock(const struct thread_group *group)
+{
+    static const struct {
+        const char *function, *lock;
+    } locks[] = {{"ObjectMonitor::enter(", "Java monitor"},
+                 {"PyThread_acquire_lock_timed", "Python lock"}};
+    for (size_t i = 0; i < group->frame_count; i++)
+        for (size_t k = 0; k < sizeof locks / sizeof *locks; k++)
+            if (strncmp(group->frames[i].function, locks[k].function, strlen(locks[k].function)) ==
+                0)
+                return locks[k].lock;
+    return "";
+}
+
+static void runtime_locks_find(struct thread_dump_view *dump)
+{
+    for (size_t g = 0; g < dump->group_count; g++) {
+        const char *lock = runtime_lock(&dump->groups[g]);
+        for (size_t i = 0; i < dump->thread_count && lock[0] != '\0'; i++) {
+            struct thread_item *thread = &dump->threads[i];
+            if (thread->stack == dump->groups[g].first && thread->waits_for[0] == '\0')
+                thread->waits_for = lock;
+        }
+    }
+}
+
+static int beside_join(struct thread_dump_view *dump, struct beside *beside)
+{
+    dump->cpu = beside_cpu(beside);
+    runtime_locks_find(dump);
+    for (size_t i = 0; i < dump->thread_count; i++) {
+        struct thread_item *thread = &dump->threads[i];
+        uint64_t fd;
+        const char *descriptor =
+            beside_call_descriptor(thread->call, &fd) ? beside_descriptor(beside, fd) : NULL;
+        thread->descriptor = descriptor != NULL ? descriptor : "";
+        if (strcmp(thread->state, "running") == 0)
+            thread->wait = beside_wait_at(beside, thread->tid, thread->at_ns);
+        thread->tracer = thread_is_tracer(dump, thread);
+        dump->tracers += thread->tracer;
+    }
+    return beside_peers(beside, &dump->peers, &dump->peer_count);
+}
+
+/* Partitions without a dump are none. */
+static void dumps_keep(struct thread_list *list)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        struct thread_dump_view dump = list->dumps[i];
+        struct dump_memory memory = list->memory[i];
+        if (!memory.dumped) {
+            dump_free(&dump);
+            beside_free(&memory.beside);
+            continue;
+        }
+        list->dumps[kept] = dump;
+        list->memory[kept++] = memory;
+    }
+    list->count = kept;
+}
+
 int thread_list_end(struct thread_list *list, const struct thread_dump_view **dumps, size_t *count)
 {
+    dumps_keep(list);
     for (size_t i = 0; i < list->count && list->status == SKEIN_OK; i++) {
-        list->status = groups_sort(&list->dumps[i]);
+        list->status = beside_join(&list->dumps[i], list->memory[i].beside);
+        if (list->status == SKEIN_OK)
+            list->status = groups_sort(&list->dumps[i]);
         if (list->status == SKEIN_OK)
             list->status = circles_find(list, &list->dumps[i]);
     }

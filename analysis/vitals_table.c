@@ -12,7 +12,8 @@
 #include "buf.h"
 #include "intern_table.h"
 
-#define SAME_NS UINT64_C(1000000) /* the same look, as two partitions' clocks tell it */
+#define SAME_NS   UINT64_C(1000000) /* the same look, as two partitions' clocks tell it */
+#define SAME_MOST 64                /* different values of one moment: no recorder has as many */
 
 struct value {
     uint64_t at_ns;
@@ -86,36 +87,51 @@ static const char *text_keep(struct vitals_table *t, const char *text, size_t n)
     return kept;
 }
 
-static bool of_set(struct vitals_table *t, const struct partition_info *info, bool host,
-                   struct vitals_of *of)
+/* `thread`: of the host, where that is NULL; of one with tid 0: of the process. */
+static bool of_set(struct vitals_table *t, const struct partition_info *info,
+                   const struct partition_thread *thread, struct vitals_of *of)
 {
     *of = (struct vitals_of){.host = text_keep(t, info->host, strlen(info->host))};
-    if (host)
+    if (thread == NULL)
         return of->host != NULL;
     of->pid = info->pid;
     of->service = text_keep(t, info->service, strlen(info->service));
-    return of->host != NULL && of->service != NULL;
+    of->tid = thread->tid;
+    if (of->tid != 0)
+        of->thread = text_keep(t, thread->name, strlen(thread->name));
+    return of->host != NULL && of->service != NULL && (of->tid == 0 || of->thread != NULL);
 }
 
+/* A counter, as it is taken in. */
+struct taken {
+    const struct partition_info *info;
+    const struct partition_thread *thread; /* of_set */
+    const char *name, *unit;
+    uint64_t at_ns;
+    double value;
+};
+
 /* The number of a row of that name and owner, new or not; below 0: no memory. */
-static int64_t row_get(struct vitals_table *t, const struct partition_info *info,
-                       const struct partition_event_type *type, bool host)
+static int64_t row_get(struct vitals_table *t, const struct taken *taken)
 {
+    const struct partition_info *info = taken->info;
     struct buf key = {0};
     bool fresh;
-    buf_put(&key, type->name, strlen(type->name) + 1);
+    buf_put(&key, taken->name, strlen(taken->name) + 1);
     buf_put(&key, info->host, strlen(info->host) + 1);
-    if (!host)
+    if (taken->thread != NULL) {
         buf_put(&key, info->key.process.bytes, sizeof info->key.process.bytes);
+        buf_put_u64(&key, taken->thread->tid);
+    }
     int64_t id = key.status == SKEIN_OK
                      ? intern_table_put(&t->counter_keys, key.data, key.len, &fresh)
                      : SKEIN_NO_MEMORY;
     buf_fini(&key);
     if (id < 0 || (size_t)id < t->row_count)
         return id;
-    struct vitals_row row = {.name = text_keep(t, type->name, strlen(type->name)),
-                             .unit = text_keep(t, type->args[0].unit, strlen(type->args[0].unit))};
-    if (row.name == NULL || row.unit == NULL || !of_set(t, info, host, &row.of) ||
+    struct vitals_row row = {.name = text_keep(t, taken->name, strlen(taken->name)),
+                             .unit = text_keep(t, taken->unit, strlen(taken->unit))};
+    if (row.name == NULL || row.unit == NULL || !of_set(t, info, taken->thread, &row.of) ||
         !array_grow(t->rows, t->row_count + 1, &t->row_cap) ||
         !array_grow(t->counters, t->row_count + 1, &t->counter_cap))
         return SKEIN_NO_MEMORY;
@@ -136,22 +152,28 @@ static double number_of(const struct trace_event *event, size_t arg)
     }
 }
 
-static int counter_add(struct vitals_table *t, const struct partition_info *info,
-                       const struct trace_event *event, bool host)
+static int value_add(struct vitals_table *t, const struct taken *taken)
 {
-    if (event->type->nargs < 1 || event->type->args[0].type > SKEIN_T_F64)
-        return SKEIN_OK;
-    double value = number_of(event, 0);
-    int64_t id = row_get(t, info, event->type, host);
+    int64_t id = row_get(t, taken);
     if (id < 0)
         return SKEIN_NO_MEMORY;
     struct counter *counter = &t->counters[id];
-    if (!isfinite(value))
+    if (!isfinite(taken->value))
         return SKEIN_OK;
     if (!array_grow(counter->values, counter->count + 1, &counter->cap))
         return SKEIN_NO_MEMORY;
-    counter->values[counter->count++] = (struct value){event->time_ns, value};
+    counter->values[counter->count++] = (struct value){taken->at_ns, taken->value};
     return SKEIN_OK;
+}
+
+static int counter_add(struct vitals_table *t, const struct partition_info *info,
+                       const struct trace_event *event, bool host)
+{
+    const struct partition_event_type *type = event->type;
+    if (type->nargs < 1 || type->args[0].type > SKEIN_T_F64)
+        return SKEIN_OK;
+    return value_add(t, &(struct taken){info, host ? NULL : event->thread, type->name,
+                                        type->args[0].unit, event->time_ns, number_of(event, 0)});
 }
 
 /* The index of an argument of that name and type, or -1. */
@@ -218,20 +240,42 @@ static int state_add(struct vitals_table *t, const struct partition_info *info,
         .at_ns = event->time_ns,
         .at_least_ns = event->args[at_least].u64,
         .at_most_ns = at_most < 0 ? 0 : event->args[at_most].u64};
-    if (row.state == NULL || !of_set(t, info, false, &row.of) ||
+    if (row.state == NULL || !of_set(t, info, event->thread, &row.of) ||
         !array_grow(t->states, t->state_count + 1, &t->state_cap))
         return SKEIN_NO_MEMORY;
     t->states[t->state_count++] = row;
     return SKEIN_OK;
 }
 
+/* What a thread ran and waited since the look before, in one event. */
+static int load_add(struct vitals_table *t, const struct partition_info *info,
+                    const struct trace_event *event)
+{
+    static const struct {
+        const char *arg, *name;
+    } counters[] = {{"run", "thread.run"}, {"wait", "thread.wait"}};
+    int status = SKEIN_OK;
+    for (size_t i = 0; i < sizeof counters / sizeof *counters && status == SKEIN_OK; i++) {
+        int arg = arg_find(event->type, counters[i].arg, SKEIN_T_F64);
+        if (arg >= 0)
+            status = value_add(t, &(struct taken){info, event->thread, counters[i].name,
+                                                  event->type->args[arg].unit, event->time_ns,
+                                                  event->args[arg].f64});
+    }
+    return status;
+}
+
 int vitals_table_add(struct vitals_table *table, const struct partition_info *info,
                      const struct trace_event *event)
 {
     static const char host[] = "host.", process[] = "proc.", top[] = "host.top.";
-    if (event->type == NULL || event->thread == NULL || event->thread->tid != 0)
+    if (event->type == NULL || event->thread == NULL)
         return SKEIN_OK;
     const char *name = event->type->name;
+    if (event->thread->tid != 0)
+        return event->kind == TRACE_COUNTER && strcmp(name, "thread.load") == 0
+                   ? load_add(table, info, event)
+                   : SKEIN_OK;
     bool is_host = strncmp(name, host, sizeof host - 1) == 0;
     if (!is_host && strncmp(name, process, sizeof process - 1) != 0)
         return SKEIN_OK;
@@ -262,7 +306,7 @@ static void doubles_drop(struct counter *counter)
     for (size_t i = 0; i < counter->count; i++) {
         const struct value *value = &counter->values[i];
         bool known = false;
-        for (size_t k = kept; k > 0 && !known; k--) {
+        for (size_t k = kept; k > 0 && kept - k < SAME_MOST && !known; k--) {
             if (value->at_ns - counter->values[k - 1].at_ns > SAME_NS)
                 break;
             known = counter->values[k - 1].value == value->value;

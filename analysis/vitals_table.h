@@ -12,10 +12,11 @@
 
 struct vitals_table;
 
-/* Of a host, or of a process: then service is not NULL. Texts are the table's. */
+/* Of a host, or of a process: then service is not NULL; or of a thread of it: then thread is not.
+ * Texts are the table's. */
 struct vitals_of {
-    const char *host, *service;
-    uint32_t pid;
+    const char *host, *service, *thread;
+    uint32_t pid, tid;
 };
 struct vitals_row {
     struct vitals_of of;

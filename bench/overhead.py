@@ -1,21 +1,25 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `skein run` takes from a program's throughput: Debian's programs beside themselves.
+"""What Skein takes from a program's throughput: Debian's programs beside themselves.
 
-    bench_overhead [--json] [--pairs N] [--only NAME[,NAME]]
+    bench_overhead [--json] [--pairs N] [--only NAME[,NAME]] [--profiles continuous,profile]
 
-Each load runs against the plain program and the traced one in turn, the first of a round changing
-places; both servers run all the time, and an agent records. Printed is the median of the rounds'
-ratios, traced to plain, with the quartiles, and the medians of both. Loads of many short programs
-run a third time, with a preloaded library that has nothing in it: that is the floor of whatever is
-preloaded. What is not installed is left out, with a word. Loopback only; all processes and files are
-its own and gone at the end.
+Each load runs in turn against the plain program on a host without an agent, and against the one
+under `skein run` with an agent of each profile: `continuous` is the agent's defaults, `profile` is
+config/agent.profile.json. The agent is started for its turn and ended after it, as samples and
+scheduler records cost the whole host; the servers run all the time. The order turns round from one
+round to the next. Printed is the median of the rounds' ratios to plain, with the quartiles, and the
+medians of both; and the same of the CPU time that the program took for as much work (`CPU`), which
+knows nothing of the scheduler's choice of processor, of who waits for whom, or of the agent. Loads of many short programs run once more with a preloaded library that has
+nothing in it: that is the floor of whatever is preloaded. What is not installed is left out, with a
+word. Loopback only; all processes and files are its own and gone at the end.
 """
 import argparse
 import contextlib
 import json
 import os
 import pwd
+import resource
 import shutil
 import signal
 import socket
@@ -25,6 +29,7 @@ import sys
 import tempfile
 import time
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 DEADLINE_S = 30
 PYTHON_SERVER = """
 import socketserver, sys
@@ -69,10 +74,28 @@ def await_port(port, process):
     raise RuntimeError("%s does not listen" % process.args[0])
 
 
-def is_recorded(pid):
+def cpu_of(roots):
+    """Seconds that the processes and all that they began have been on a CPU."""
+    parents, ticks = {}, {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            with contextlib.suppress(OSError), open("/proc/%s/stat" % entry) as f:
+                words = f.read().rpartition(")")[2].split()
+                parents[int(entry)], ticks[int(entry)] = int(words[1]), sum(map(int, words[11:15]))
+    total = 0
+    for pid in ticks:
+        at = pid
+        while at in parents and at not in roots:
+            at = parents[at]
+        total += ticks[pid] if at in roots else 0
+    return total / os.sysconf("SC_CLK_TCK")
+
+
+def rings_of(pid):
+    """How many rings a process has mapped: the agent those of others, a program its own."""
     with contextlib.suppress(OSError), open("/proc/%d/maps" % pid) as maps:
-        return "skein-ring" in (text := maps.read()) or "memfd:skein" in text
-    return False
+        return sum("skein-ring" in line or "memfd:skein" in line for line in maps)
+    return 0
 
 
 class Bench:
@@ -83,18 +106,53 @@ class Bench:
         self.folder = tempfile.mkdtemp(prefix="skein-overhead.")
         os.chmod(self.folder, 0o755)
         self.socket = self.folder + "/agent.sock"
-        config = {"collector": {"control": "tcp://127.0.0.1:%d" % free_port(),
-                                "data": "tcp://127.0.0.1:%d" % free_port()},
-                  "socket": self.socket, "state_dir": self.folder + "/agent",
-                  "log": {"level": "error"}}
-        with open(self.folder + "/agent.json", "w") as f:
+        self.agent, self.profile, self.running, self.roots = None, None, [], {}
+        for profile in options.profiles:
+            self.config_write(profile)
+
+    def config_write(self, profile):
+        config = {}
+        if profile != "continuous":
+            with open(os.path.join(HERE, "../config/agent.%s.json" % profile)) as f:
+                config = json.load(f)
+        config.update({"collector": {"control": "tcp://127.0.0.1:%d" % free_port(),
+                                     "data": "tcp://127.0.0.1:%d" % free_port()},
+                       "socket": self.socket, "state_dir": self.folder + "/agent",
+                       "log": {"level": "error"}})
+        with open("%s/%s.json" % (self.folder, profile), "w") as f:
             json.dump(config, f)
-        self.start([options.agent, "--config", self.folder + "/agent.json"])
-        deadline = time.monotonic() + DEADLINE_S
-        while not os.path.exists(self.socket):
-            if time.monotonic() > deadline:
-                raise RuntimeError("no agent")
-            time.sleep(0.02)
+
+    def agent_turn(self, profile):
+        """Ends the agent that there is, and starts that of a profile, if one is meant. Returns when
+        it records the servers that are traced."""
+        if profile == self.profile:
+            return
+        if self.agent is not None:
+            self.agent.terminate()
+            self.agent.wait(DEADLINE_S)
+        self.agent, self.profile = None, profile
+        if profile is None:
+            return
+        self.agent = subprocess.Popen(
+            [self.options.agent, "--config", "%s/%s.json" % (self.folder, profile)],
+            stdout=subprocess.DEVNULL)
+        self.rings_await()
+
+    def rings_await(self):
+        """Until the agent records each traced server, and for half a second no further process."""
+        deadline, count, since = time.monotonic() + DEADLINE_S, -1, 0
+        while True:
+            now = time.monotonic()
+            if now > deadline or self.agent.poll() is not None:
+                raise RuntimeError("the agent does not record %d servers" % len(self.running))
+            for port in self.running:  # a process that sleeps looks for its agent when it wakes
+                with contextlib.suppress(OSError):
+                    socket.create_connection(("127.0.0.1", port), 1).close()
+            if (have := rings_of(self.agent.pid)) != count:
+                count, since = have, now
+            if os.path.exists(self.socket) and count >= len(self.running) and now - since > 0.5:
+                return
+            time.sleep(0.05)
 
     def start(self, command, **how):
         child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -106,11 +164,12 @@ class Bench:
         return [self.options.skein, "run", "-q", "--socket", self.socket, "-s", service,
                 "--"] + command
 
-    def kinds(self, command, service):
-        return {"plain": command, "traced": self.traced(command, service),
-                "preloaded": ["env", "LD_PRELOAD=" + self.options.nothing] + command}
+    def command_of(self, kind, command, service):
+        if kind in self.options.profiles:
+            return self.traced(command, service)
+        return ["env", "LD_PRELOAD=" + self.options.nothing] * (kind == "preloaded") + command
 
-    def end(self):
+    def servers_end(self):
         for child in reversed(self.children):
             with contextlib.suppress(OSError):
                 child.send_signal(signal.SIGINT if "postgres" in child.args[-1] else signal.SIGTERM)
@@ -120,24 +179,34 @@ class Bench:
             except subprocess.TimeoutExpired:
                 child.kill()
                 child.wait()
+        self.children, self.running, self.roots = [], [], {}
+
+    def cpu(self, kind):
+        """Seconds of CPU time so far of the server, or of the commands that have run."""
+        if self.roots:
+            return cpu_of(self.roots["plain" if kind == "plain" else "traced"])
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
+    def end(self):
+        self.servers_end()
+        self.agent_turn(None)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def servers(self, service, command, **how):
-        """A plain and a traced server; command(port) makes the words. Returns their ports."""
+        """A plain and a traced server; command(port) makes the words. Returns a port for each kind."""
         ports = {}
+        self.agent_turn(self.options.profiles[0])
         for kind in ("plain", "traced"):
             port = ports[kind] = free_port()
             words = command(port, kind)
             child = self.start(words if kind == "plain" else self.traced(words, service), **how)
+            self.roots[kind] = [child.pid]
             await_port(port, child)
-            deadline = time.monotonic() + DEADLINE_S
-            while kind == "traced" and not is_recorded(child.pid):
-                if time.monotonic() > deadline:
-                    raise RuntimeError("%s is not recorded" % service)
-                with contextlib.suppress(OSError):
-                    socket.create_connection(("127.0.0.1", port), 1).close()
-                time.sleep(0.02)
-        return ports
+        self.running.append(ports["traced"])
+        self.rings_await()
+        return {"plain": ports["plain"],
+                **{profile: ports["traced"] for profile in self.options.profiles}}
 
     def ask(self, ports, connections, requests, per_connection, text):
         def run(kind):
@@ -156,14 +225,27 @@ def memcached(bench):
         with socket.create_connection(("127.0.0.1", port)) as s:
             s.sendall(b"set k 0 0 100\r\n" + b"x" * 100 + b"\r\n")
             s.recv(100)
-    return bench.ask(ports, 4, 8000, 1000000, "get k\r\n")
+    return bench.ask(ports, 4, 32000, 1000000, "get k\r\n")
 
 
-def nginx(bench, per_connection=1000000, requests=5000):
+def redis(bench):
+    program, asker = shutil.which("redis-server"), shutil.which("redis-benchmark")
+    ports = bench.servers("redis", lambda port, kind: [
+        program, "--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no"])
+
+    def run(kind):
+        out = subprocess.run([asker, "-p", str(ports[kind]), "-t", "get", "-n", "150000", "-c", "20",
+                              "--csv"], capture_output=True, check=True, text=True).stdout
+        return next(float(line.split(",")[1].strip('"')) for line in out.splitlines()
+                    if line.startswith('"GET"'))
+    return run
+
+
+def nginx(bench, per_connection=1000000, requests=20000):
     program = shutil.which("nginx") or "/usr/sbin/nginx"
 
     def command(port, kind):
-        folder = "%s/nginx-%d-%s" % (bench.folder, per_connection, kind)
+        folder = "%s/nginx-%d" % (bench.folder, port)
         os.mkdir(folder)
         with open(folder + "/index.html", "w") as f:
             f.write("x" * 600 + "END\r\n")
@@ -175,7 +257,7 @@ def nginx(bench, per_connection=1000000, requests=5000):
 
 
 def nginx_connections(bench):
-    return nginx(bench, 1, 2500)
+    return nginx(bench, 1, 5000)
 
 
 def python_threads(bench):
@@ -184,14 +266,14 @@ def python_threads(bench):
     return bench.ask(ports, 4, 600, 1, "hello\r\n")
 
 
-def postgres_c(bench):
+def postgres(bench, words):
     place = sorted(os.path.join("/usr/lib/postgresql", v, "bin")
                    for v in os.listdir("/usr/lib/postgresql"))[-1]
     how = {"user": "postgres"} if os.geteuid() == 0 else {}
     environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
 
     def command(port, kind):
-        folder = "%s/postgres-%s" % (bench.folder, kind)
+        folder = "%s/postgres-%d" % (bench.folder, port)
         os.mkdir(folder, 0o700)
         if how:
             os.chown(folder, pwd.getpwnam("postgres").pw_uid, -1)
@@ -207,7 +289,7 @@ def postgres_c(bench):
 
     def run(kind):
         out = subprocess.run(
-            [pgbench, "-C", "-S", "-n", "-c", "4", "-j", "2", "-t", "75", "-h", "127.0.0.1", "-p",
+            [pgbench, *words, "-n", "-c", "4", "-j", "2", "-h", "127.0.0.1", "-p",
              str(ports[kind]), "-U", "bench", "postgres"], capture_output=True, check=True,
             text=True).stdout
         return next(float(line.split()[2]) for line in out.splitlines()
@@ -215,13 +297,21 @@ def postgres_c(bench):
     return run
 
 
+def postgres_kept(bench):
+    return postgres(bench, ["-t", "1500"])
+
+
+def postgres_c(bench):
+    return postgres(bench, ["-C", "-S", "-t", "75"])
+
+
 def command_rate(bench, service, command):
     """Runs a second of a command that is traced from its beginning, of many short programs."""
-    commands = bench.kinds(command, service)
 
     def run(kind):
+        words = bench.command_of(kind, command, service)
         began = time.monotonic()
-        subprocess.run(commands[kind], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
         return 1 / (time.monotonic() - began)
     run.has_floor = True
     return run
@@ -236,9 +326,9 @@ def sh_pipes(bench):
 
 
 def load_rate(bench, *words):
-    commands = bench.kinds([bench.options.load, *words], "load")
-    return lambda kind: float(subprocess.run(commands[kind], check=True, capture_output=True,
-                                             text=True).stdout)
+    return lambda kind: float(subprocess.run(
+        bench.command_of(kind, [bench.options.load, *words], "load"), check=True,
+        capture_output=True, text=True).stdout)
 
 
 def mutex(bench):
@@ -250,9 +340,11 @@ def threads(bench):
 
 
 LOADS = {  # name: what is measured, the maker of its run, the program it needs
+    "redis": ("redis-benchmark, GET over 20 kept connections", redis, "redis-benchmark"),
     "memcached": ("requests over 4 kept connections", memcached, "memcached"),
     "nginx": ("requests over 4 kept connections", nginx, "nginx"),
     "nginx_connections": ("requests with a connection each", nginx_connections, "nginx"),
+    "postgres": ("transactions over 4 kept connections (pgbench)", postgres_kept, "pgbench"),
     "postgres_c": ("transactions with a connection each (pgbench -C -S)", postgres_c, "pgbench"),
     "python_threads": ("connections with a thread each", python_threads, "/usr/bin/python3"),
     "sh_loop": ("shell loops of 300 programs", sh_loop, "sh"),
@@ -262,35 +354,37 @@ LOADS = {  # name: what is measured, the maker of its run, the program it needs
 }
 
 
-def measure(run, rounds):
-    """Rates of each kind in alternating rounds, after one that does not count."""
-    rates = {"plain": [], "traced": []}
-    if getattr(run, "has_floor", False):
-        rates["preloaded"] = []
-    for kind in rates:
-        run(kind)
-    for i in range(rounds):
-        for kind in list(rates)[::1 if i % 2 else -1]:
-            rates[kind].append(run(kind))
-    return rates
+def measure(bench, run, rounds):
+    """Rates of each kind, and CPU times, in alternating rounds, after one that does not count."""
+    kinds = ["plain", *bench.options.profiles] + ["preloaded"] * getattr(run, "has_floor", False)
+    rates, times = {kind: [] for kind in kinds}, {kind: [] for kind in kinds}
+    for i in range(-1, rounds):
+        for kind in kinds[::1 if i % 2 else -1]:
+            bench.agent_turn(kind if kind in bench.options.profiles else None)
+            before = bench.cpu(kind)
+            rate = run(kind)
+            if i >= 0:
+                rates[kind].append(rate)
+                times[kind].append(bench.cpu(kind) - before)
+    return rates, times
 
 
-def ratios_of(rates, kind):
-    return sorted(r / p for r, p in zip(rates[kind], rates["plain"]))
-
-
-def result_of(name, rates):
-    ratios = ratios_of(rates, "traced")
+def middle(values, plain):
+    """The median of the ratios, and their quartiles."""
+    ratios = sorted(v / p for v, p in zip(values, plain))
     quarter = len(ratios) // 4
-    result = {"name": name, "value": round(statistics.median(rates["traced"]), 3), "unit": "1/s",
-              "floor": "the same, not traced",
-              "floor_value": round(statistics.median(rates["plain"]), 3),
-              "ratio": round(statistics.median(ratios), 3),
-              "ratio_quartiles": [round(ratios[quarter], 3), round(ratios[-1 - quarter], 3)],
-              "pairs": len(ratios)}
-    if "preloaded" in rates:
-        result["preloaded_ratio"] = round(statistics.median(ratios_of(rates, "preloaded")), 3)
-    return result
+    return (round(statistics.median(ratios), 3),
+            [round(ratios[quarter], 3), round(ratios[-1 - quarter], 3)])
+
+
+def result_of(name, kind, rates, times):
+    ratio, quartiles = middle(rates[kind], rates["plain"])
+    cpu, cpu_quartiles = middle(times[kind], times["plain"])
+    return {"name": name, "profile": kind, "value": round(statistics.median(rates[kind]), 3),
+            "unit": "1/s", "floor": "the same, no agent on the host",
+            "floor_value": round(statistics.median(rates["plain"]), 3),
+            "ratio": ratio, "ratio_quartiles": quartiles,
+            "cpu_ratio": cpu, "cpu_ratio_quartiles": cpu_quartiles, "pairs": len(rates[kind])}
 
 
 def main():
@@ -298,9 +392,11 @@ def main():
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--only", default=",".join(LOADS))
+    parser.add_argument("--profiles", default="continuous,profile")
     for tool in ("skein", "agent", "load", "nothing"):
         parser.add_argument("--" + tool, required=True, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    options.profiles = options.profiles.split(",")
     results = []
     bench = Bench(options)
     try:
@@ -309,15 +405,17 @@ def main():
             if not (shutil.which(program) or os.path.exists("/usr/sbin/" + program)):
                 print("%s: %s is not installed" % (name, program), file=sys.stderr)
                 continue
-            result = result_of(name, measure(make(bench), options.pairs))
-            results.append(result)
-            if not options.json:
-                floor = result.get("preloaded_ratio")
-                print("%-18s %10.1f /s  plain %10.1f /s  ratio %.3f (%.3f to %.3f)  %s%s" % (
-                    name, result["value"], result["floor_value"], result["ratio"],
-                    *result["ratio_quartiles"], what,
-                    "; with an empty library preloaded: %.3f" % floor if floor else ""),
-                    flush=True)
+            rates, times = measure(bench, make(bench), options.pairs)
+            bench.servers_end()
+            for kind in list(rates)[1:]:
+                result = result_of(name, kind, rates, times)
+                results.append(result)
+                if not options.json:
+                    print("%-18s %-10s %10.1f /s  plain %10.1f /s  ratio %.3f (%.3f to %.3f)  "
+                          "CPU %.3f (%.3f to %.3f)  %s" % (
+                              name, kind, result["value"], result["floor_value"], result["ratio"],
+                              *result["ratio_quartiles"], result["cpu_ratio"],
+                              *result["cpu_ratio_quartiles"], what), flush=True)
     finally:
         bench.end()
     if options.json:

@@ -113,7 +113,8 @@ static pid_t perf;
 
 static void rings_open(unsigned hz, uint64_t reach_ms)
 {
-    struct perf_host_settings settings = {hz, reach_ms, UINT64_C(1) << 30, NULL};
+    struct perf_host_settings settings = {
+        .hz = hz, .reach_ms = reach_ms, .memory_max = UINT64_C(1) << 30};
     struct perf_host_state state;
     bench_must(perf_host_new(&settings, &host) == SKEIN_OK, "memory");
     perf_host_state(host, &state);
@@ -178,11 +179,10 @@ static struct figure pairs_measure(enum with with, int pairs)
     return figure;
 }
 
-static bool sample_pass(void *context, const struct perf_sample *sample)
+static void own_take(void *context, const uint8_t *records, size_t n)
 {
-    uint64_t *bytes = context;
-    *bytes += sample->stack_bytes;
-    return true;
+    (void)records;
+    *(uint64_t *)context += n;
 }
 
 /* Reading rings that are full, and how far back they reach then. */
@@ -194,7 +194,13 @@ static double read_measure(double *reach_s, uint64_t *bytes)
         (void)slice_run();
     uint64_t at = clock_monotonic_ns();
     *bytes = 0;
-    perf_host_collect(host, 1, at, UINT64_MAX, sample_pass, bytes, &reach);
+    const struct perf_wish wish = {.from_ns = 1,
+                                   .to_ns = at,
+                                   .deadline_ns = UINT64_MAX,
+                                   .pid = (uint32_t)getpid(),
+                                   .own = own_take,
+                                   .context = bytes};
+    perf_host_collect(host, &wish, &reach);
     double ms = (double)(clock_monotonic_ns() - at) / 1e6;
     *reach_s = (double)(at - reach.from_ns) / 1e9;
     perf_host_free(&host);
@@ -226,7 +232,7 @@ int main(int argc, char **argv)
     if (json)
         printf("{\"name\":\"rings_read\",\"value\":%.3f,\"unit\":\"ms\"}]\n", ms);
     else
-        printf("%-20s %.1f ms of %d CPUs, %.1f s back at 990 Hz, %.1f MiB of stacks\n",
+        printf("%-20s %.1f ms of %d CPUs, %.1f s back at 990 Hz, %.1f MiB of records\n",
                "rings_read", ms, cpus, reach_s, (double)bytes / 1048576);
     return 0;
 }

@@ -15,6 +15,7 @@
 #include "cli_progress.h"
 #include "clock.h"
 #include "event_groups.h"
+#include "evidence_kinds.h"
 #include "ids.h"
 
 #define ASK_FIRST_NS UINT64_C(20000000)
@@ -73,6 +74,21 @@ static void groups_put(struct buf *out, const cJSON *capture)
     buf_printf(out, " are shown; all are stored\n");
 }
 
+/* What agents were asked for; nothing where it is the usual. */
+static void wish_put(struct buf *out, const cJSON *capture)
+{
+    struct evidence_wish wish;
+    evidence_wish_told(&(struct json_reader){{0}}, capture, "", false, &wish);
+    if (!wish.only && wish.kinds == 0)
+        return;
+    buf_printf(out, "%-10s ", "asked for");
+    if (wish.only)
+        evidence_kinds_put(out, wish.kinds);
+    else
+        buf_printf(out, "threads, too");
+    buf_printf(out, "\n");
+}
+
 static void summary_put(struct buf *out, const cJSON *capture, bool all_gaps)
 {
     field_put(out, "capture", json_text_at(capture, "capture"));
@@ -84,6 +100,7 @@ static void summary_put(struct buf *out, const cJSON *capture, bool all_gaps)
     field_put(out, "reason", json_text_at(capture, "trigger.reason"));
     field_put(out, "selector", json_text_at(capture, "selector"));
     groups_put(out, capture);
+    wish_put(out, capture);
     field_put(out, "at", json_text_at(capture, "at"));
     buf_printf(out, "%-10s %s to %s\n", "window", json_text_at(capture, "window.from"),
                json_text_at(capture, "window.to"));

@@ -109,6 +109,11 @@ static void time_query(struct buf *path, const char *key, const struct cli_numbe
 static bool may_replace(const char *file)
 {
     struct stat about;
+    if (strcmp(file, "-") == 0) {
+        say_error("-: a download goes into a file, so that a broken one can go on; ./- is one of "
+                  "that name");
+        return false;
+    }
     if (stat(file, &about) < 0 || S_ISREG(about.st_mode))
         return true;
     say_error("%s: is there and is no regular file, so a download does not take its place", file);
@@ -150,6 +155,7 @@ static int part_open(struct part *p)
     api_query(&path, "incident", d->incident ? d->capture : NULL);
     api_query(&path, "format", d->format);
     api_query(&path, "groups", d->groups);
+    api_query(&path, "of", d->of);
     api_query(&path, "process", d->process);
     time_query(&path, "from", d->from);
     time_query(&path, "to", d->to);

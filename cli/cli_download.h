@@ -12,8 +12,9 @@ struct download {
     const char *capture; /* or the incident */
     bool incident;       /* of all of its captures */
     const char *process; /* of that one alone; or NULL */
-    const char *format;  /* "skein" or "perfetto" */
-    const char *groups;  /* of these event groups alone, of "perfetto"; NULL: those it names */
+    const char *format;  /* "skein", "perfetto", "pprof" or "folded" */
+    const char *groups;  /* of these event groups alone, not "skein"; NULL: those it names */
+    const char *of;      /* of "folded": "samples" or "waits"; NULL: the collector's choice */
     const char *file;
     const struct cli_number *from, *to; /* the slice of it in between; NULL or not given: all */
     bool skip_damaged;                  /* partitions that are; else the collector refuses */

@@ -37,19 +37,31 @@ static const char *words_of(const char *reason)
                  {"size", "more than a cut may hold"},
                  {"report_full", "more than the agent's report may hold"},
                  {"agent_failed", "the agent could not cut"},
-                 {"agent_restarted", "the agent died in between"},
+                 {"agent_restarted", "the agent was restarted"},
                  {"spool_full", "the agent's spool was full"},
                  {"spool_failed", "the disk of the agent's spool refused"},
                  {"spool_unreadable", "damaged in the agent's spool"},
                  {"rejected", "it did not decode at the collector"},
                  {"not_arrived", "it did not arrive"},
                  {"no_answer", "the agent did not answer"},
+                 {"attached_late", "it ran before it was recorded"},
+                 {"attach_refused", "the agent did not take it"},
+                 {"ring_replaced", "its ring before that is gone"},
+                 {"ring_released", "it has ended, and its ring is not kept any more"},
+                 {"watched", "it is watched from outside, and has no ring"},
                  {"disk_full", "the collector's disk was full"},
                  {"evicted", "deleted to make room"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].reason, reason) == 0)
             return known[i].words;
     return reason;
+}
+
+/* Whether it is the life of a process of which there is no record, nor was one before or after. */
+static bool is_of_nothing(const char *reason)
+{
+    return strcmp(reason, "watched") == 0 || strcmp(reason, "attach_refused") == 0 ||
+           strcmp(reason, "ring_released") == 0;
 }
 
 /* The time of day, where the day is the window's. */
@@ -111,7 +123,9 @@ static void gap_put(struct buf *out, const cJSON *target, const struct gap *gap,
     text_put_safe(out, json_text_at(target, "service"), strlen(json_text_at(target, "service")));
     buf_printf(out, "[%" PRIu64 "] on ", json_u64_at(target, "pid"));
     text_put_safe(out, json_text_at(target, "host"), strlen(json_text_at(target, "host")));
-    if (early && late) {
+    if (is_of_nothing(gap->reason)) {
+        buf_printf(out, " has no record");
+    } else if (early && late) {
         buf_printf(out, " has nothing whole of the window");
     } else if (early || late) {
         buf_printf(out, early ? " reaches back to " : " goes on to ");

@@ -14,6 +14,12 @@ struct longest;
 int longest_new(uint64_t wanted, bool json, struct longest **out);
 void longest_free(struct longest **longest);
 
+/* Evidence of the process whose regions come next, event by event: it says what their descriptors
+ * are, who the holders of locks, and where a thread was in one that has no stack of its own, because
+ * it had not ended: as the thread dump found it. SKEIN_OK, SKEIN_NO_MEMORY. */
+int longest_evidence(struct longest *longest, struct partition_reader *reader,
+                     const struct trace_event *event);
+
 /* SKEIN_OK, SKEIN_NO_MEMORY. */
 int longest_add(struct longest *longest, struct partition_reader *reader,
                 const struct trace_event *event);

@@ -23,7 +23,9 @@ static void safe_put(struct buf *out, const char *text, size_t n, bool lines)
         uint8_t byte = (uint8_t)text[i];
         /* C1 controls are two bytes in UTF-8: C2 80 to C2 9F. */
         bool c1 = byte == 0xc2 && i + 1 < n && (uint8_t)text[i + 1] < 0xa0;
-        if ((byte < 0x20 && !(lines && byte == '\n')) || byte == 0x7f || c1)
+        if (c1)
+            buf_printf(out, "\\x%02x\\x%02x", byte, (uint8_t)text[++i]);
+        else if ((byte < 0x20 && !(lines && byte == '\n')) || byte == 0x7f)
             buf_printf(out, "\\x%02x", byte);
         else
             buf_put_u8(out, byte);

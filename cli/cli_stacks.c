@@ -19,8 +19,8 @@
 struct kept_stacks {
     bool lines;
     struct intern_table texts; /* the JSON, a NUL, the lines, a NUL */
-    const struct partition_reader *reader;
-    uint32_t *numbers; /* by id; 0: not asked for yet */
+    struct partition_key key;  /* of the partition at hand: a reader may lie where another lay */
+    uint32_t *numbers;         /* by id; 0: not asked for yet */
     size_t cap;
 };
 
@@ -63,13 +63,14 @@ int64_t kept_stacks_put(struct kept_stacks *kept, struct partition_reader *reade
 {
     if (id == 0)
         return 0;
-    size_t known = partition_reader_stack_count(reader) + 1;
-    if (kept->reader != reader) {
-        if (!array_grow(kept->numbers, known, &kept->cap))
-            return SKEIN_NO_MEMORY;
-        memset(kept->numbers, 0, kept->cap * sizeof *kept->numbers);
-        kept->reader = reader;
-    }
+    size_t known = partition_reader_stack_count(reader) + 1, had = kept->cap;
+    const struct partition_key *key = &partition_reader_info(reader)->key;
+    if (!array_grow(kept->numbers, known, &kept->cap))
+        return SKEIN_NO_MEMORY;
+    if (!partition_key_equal(&kept->key, key))
+        had = 0;
+    memset(kept->numbers + had, 0, (kept->cap - had) * sizeof *kept->numbers);
+    kept->key = *key;
     if (kept->numbers[id] != 0)
         return kept->numbers[id];
     int64_t number = stack_make(kept, reader, id);

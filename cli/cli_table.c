@@ -155,7 +155,8 @@ static enum colour colour_of(const struct table_column *column, const struct buf
         {"expired", COLOUR_RED},      {"failing", COLOUR_RED},      {"offline", COLOUR_RED},
         {"armed", COLOUR_GREEN},      {"active", COLOUR_GREEN},     {"firing", COLOUR_RED},
         {"throttled", COLOUR_YELLOW}, {"suspended", COLOUR_YELLOW}, {"paused", COLOUR_YELLOW},
-        {"full", COLOUR_RED},         {"exceeded", COLOUR_RED},     {"fired", COLOUR_YELLOW}};
+        {"watched", COLOUR_YELLOW},   {"full", COLOUR_RED},         {"exceeded", COLOUR_RED},
+        {"fired", COLOUR_YELLOW}};
     for (size_t i = 0; kind_of(column) == TABLE_STATUS && i < sizeof words / sizeof *words; i++)
         if (strlen(words[i].word) == cell->len && memcmp(words[i].word, cell->data, cell->len) == 0)
             return words[i].colour;

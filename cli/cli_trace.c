@@ -214,8 +214,7 @@ static bool follows(const struct trace_walk *walk, const struct trace_entry *a,
 
 static bool same_key(const struct trace_entry *a, const struct trace_entry *b)
 {
-    return same_process(a, b) && a->footer.key.epoch == b->footer.key.epoch &&
-           a->footer.key.sequence == b->footer.key.sequence;
+    return a != NULL && b != NULL && partition_key_equal(&a->footer.key, &b->footer.key);
 }
 
 /* Entries lie in a row. */

@@ -53,6 +53,8 @@ static int agent_show_one(const struct api *api, const struct resource *r, const
         {"CPUs sampled", "samples.cpus", TABLE_NUMBER},
         {"samples reach back", "samples.reach_ms", TABLE_MS},
         {"samples refused", "samples.refused", TABLE_TEXT},
+        {"scheduling refused", "refused.sched", TABLE_TEXT},
+        {"stacks refused", "refused.threads", TABLE_TEXT},
         {"spool", "spool.bytes", TABLE_BYTES},
         {"spooled partitions", "spool.partitions", TABLE_NUMBER},
         {"lost in the spool", "lost.spool_events", TABLE_NUMBER},

@@ -53,8 +53,10 @@ static const struct cli_option options[] = {
     {CLI_NUMBER, 0, "longest", "N",
      "the N longest regions with their stacks, as a table (or as lines with --json)",
      offsetof(struct options, longest), LONGEST_MAX, NULL},
-    CLI_OPTION(CLI_FLAG, 0, "evidence", NULL, struct options, evidence,
-               "with --longest: also of what the agent saw beside the record, such as scheduling"),
+    CLI_OPTION(
+        CLI_FLAG, 0, "evidence", NULL, struct options, evidence,
+        "with --longest: also all that the agent saw beside the record, not only waits for a "
+        "CPU"),
     CLI_OPTION(CLI_NUMBER, 0, "limit", "N", struct options, limit, "stop after N events"),
     CLI_OPTION(CLI_FLAG, 0, "begins", NULL, struct options, begins,
                "also a line where a region begins, not only where it ends"),
@@ -77,7 +79,8 @@ struct filter {
 struct output {
     struct buf lines;
     struct longest *longest;    /* NULL: events are printed as they come */
-    uint64_t printed, left_out; /* partitions of evidence, by --longest */
+    uint64_t printed, left_out; /* regions of evidence, by --longest */
+    uint64_t bulk;              /* events that are left out: is_bulk */
     bool full, failed;          /* --limit is reached; standard output is gone */
 };
 
@@ -154,6 +157,13 @@ static bool thread_passes(const struct filter *f, const struct partition_thread 
                               fnmatch(f->options->thread, thread->name, 0) == 0);
 }
 
+/* A kept trace is thousands of letters: its parts are shown to who names them. */
+static bool is_bulk(const struct filter *f, const struct trace_event *event)
+{
+    return f->options->name == NULL && event->type != NULL &&
+           strcmp(event->type->name, PARTITION_BULK_EVENT) == 0;
+}
+
 static bool event_passes(const struct filter *f, const struct trace_event *event)
 {
     const struct options *o = f->options;
@@ -209,6 +219,25 @@ static void cat_emit(struct output *out, const struct filter *f, struct partitio
         cat_flush(out);
 }
 
+/* Of what the agent saw beside the record, a wait for a CPU is none that the record has. */
+static void evidence_cat(struct trace_walk *walk, const struct trace_step *step,
+                         const struct filter *f, struct output *out)
+{
+    struct trace_event event;
+    while (!out->failed && trace_walk_event(walk, &event)) {
+        if (longest_evidence(out->longest, step->reader, &event) != SKEIN_OK)
+            out->failed = true;
+        bool wanted = f->options->evidence ||
+                      (event.type != NULL && strcmp(event.type->name, "sched.runnable") == 0);
+        if (!event_passes(f, &event))
+            continue;
+        if (wanted)
+            cat_emit(out, f, step->reader, &event);
+        else
+            out->left_out++;
+    }
+}
+
 /* Process by process: the order of lengths does not depend on it, and it takes less memory. */
 static void longest_cat(struct trace_walk *walk, const struct filter *f, struct output *out)
 {
@@ -216,8 +245,9 @@ static void longest_cat(struct trace_walk *walk, const struct filter *f, struct 
     struct trace_event event;
     while (!out->failed && trace_walk_next(walk, &step)) {
         bool shown = process_passes(f, &step.entry->footer);
-        if (shown && step.entry->footer.evidence && !f->options->evidence) {
-            out->left_out++;
+        if (step.entry->footer.evidence) {
+            if (shown)
+                evidence_cat(walk, &step, f, out);
             continue;
         }
         /* An unwanted one is read all the same: the next needs the ranges it leaves open. */
@@ -238,7 +268,11 @@ static int merged_cat(struct trace_walk *walk, const struct filter *f, struct ou
     int status = trace_walk_merge(walk, process_passes, f);
     while (status == CLI_OK && !out->failed && !out->full &&
            (event = trace_walk_merged(walk, &step)) != NULL)
-        if (event_passes(f, event))
+        if (!event_passes(f, event))
+            continue;
+        else if (is_bulk(f, event))
+            out->bulk++;
+        else
             cat_emit(out, f, step.reader, event);
     return status;
 }
@@ -276,9 +310,12 @@ static int cat_run(const void *values, int count, char **arguments)
     cat_flush(&out);
     if (out.full)
         say_warning("there are more events than --limit %" PRIu64, o->limit.value);
+    if (out.bulk > 0)
+        say_warning("%" PRIu64 " parts of kept files are left out (--name " PARTITION_BULK_EVENT
+                    "; skein export writes the files)",
+                    out.bulk);
     if (out.left_out > 0)
-        say_warning("%" PRIu64 " partitions of evidence are not looked at (--evidence)",
-                    out.left_out);
+        say_warning("%" PRIu64 " regions of evidence are left out (--evidence)", out.left_out);
     int printed = out.longest != NULL ? longest_print(out.longest) : out_close();
     longest_free(&out.longest);
     buf_fini(&out.lines);

@@ -4,6 +4,7 @@
  * and of a profile's stacks.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,28 +14,34 @@
 #include "cli_out.h"
 #include "cli_trace.h"
 #include "cmd.h"
+#include "kept_trace.h"
 #include "perfetto_export.h"
 #include "stack_profile.h"
 
 #define EXPORT_STEP_BYTES (1u << 20) /* of packets, which may be far more than the partition */
 
 struct options {
-    const char *to, *groups, *of;
+    const char *to, *groups, *of, *host;
+    struct cli_number process;
     struct cli_result result;
 };
 
-static const char *const forms[] = {"perfetto", "pprof", "folded", NULL};
-static const char *const values[] = {"samples", "waits", NULL};
+static const char *const forms[] = {"perfetto", "pprof", "folded", "go-trace", NULL};
+static const char *const values[] = {"samples", "waits", "after", "before", NULL};
 
 static const struct cli_option options[] = {
     CLI_CHOICE('t', "to", "FORM", struct options, to, forms,
-               "perfetto (the default), pprof (samples of the CPU and waits by stack), or folded "
-               "(for flame graphs)"),
+               "perfetto (the default), pprof (samples of the CPU and waits by stack), folded (for "
+               "flame graphs), or go-trace (what a Go runtime wrote, as it was)"),
     CLI_CHOICE(0, "of", "WHAT", struct options, of, values,
-               "of folded stacks: samples, or waits in us (default: samples where there are any)"),
+               "of folded stacks: samples, or waits in us (default: samples where there are any); "
+               "of traces of Go: after or before the capture's begin"),
+    CLI_OPTION(CLI_NUMBER, 0, "process", "PID", struct options, process,
+               "of traces of Go: this process's"),
+    CLI_OPTION(CLI_TEXT, 0, "host", "NAME", struct options, host, "of traces of Go: this host's"),
     TRACE_GROUPS(struct options, "all"),
-    CLI_OUTPUT_FILE(struct options, "where to (default: the trace's name with .pftrace, .pb.gz or "
-                                    ".folded; - is standard output)"),
+    CLI_OUTPUT_FILE(struct options, "where to (default: the trace's name with .pftrace, .pb.gz, "
+                                    ".folded or .trace; - is standard output)"),
     CLI_OPTIONS_END};
 
 /* What is asked for. */
@@ -53,9 +60,10 @@ static bool target_is(const struct target *t, const char *form)
 /* "redis.skein" to "redis.pftrace" */
 static char *name_for(const struct target *t)
 {
-    const char *ending = target_is(t, "pprof")    ? ".pb.gz"
-                         : target_is(t, "folded") ? ".folded"
-                                                  : ".pftrace";
+    const char *ending = target_is(t, "pprof")      ? ".pb.gz"
+                         : target_is(t, "folded")   ? ".folded"
+                         : target_is(t, "go-trace") ? ".trace"
+                                                    : ".pftrace";
     size_t n = strlen(t->trace), m = strlen(ending) + 1;
     char *name = malloc(n + m);
     if (name == NULL)
@@ -151,7 +159,7 @@ static int profile_convert(struct target *t, FILE *file, const char *name)
     struct buf bytes = {0};
     if (trace_walk_new(t->trace, &walk) != CLI_OK)
         return CLI_FAILED;
-    int status = stack_profile_new(&profile);
+    int status = stack_profile_new(0, &profile);
     if (status == SKEIN_OK)
         status = profile_read(walk, t->groups, profile);
     if (status == SKEIN_OK)
@@ -170,8 +178,96 @@ static int profile_convert(struct target *t, FILE *file, const char *name)
     return written && sound ? CLI_OK : CLI_FAILED;
 }
 
+/* ---- traces of Go ---- */
+
+static bool kept_is_wanted(const struct options *o, const struct kept_trace *trace)
+{
+    return (!o->process.given || o->process.value == trace->pid) &&
+           (o->of == NULL || strcmp(o->of, trace->kind) == 0) &&
+           (o->host == NULL || strcmp(o->host, trace->host) == 0);
+}
+
+/* The one that is wanted; NULL after telling why there is not one. */
+static struct kept_trace *kept_choose(const struct target *t, const struct kept_traces *traces)
+{
+    struct kept_trace *chosen = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < traces->count; i++) {
+        if (!kept_is_wanted(t->options, &traces->items[i]))
+            continue;
+        chosen = &traces->items[i];
+        count++;
+    }
+    if (count == 1)
+        return chosen;
+    if (count == 0) {
+        say_error("%s: has no trace of a Go runtime%s", t->trace,
+                  traces->count > 0 ? " of that process and kind" : "");
+        return NULL;
+    }
+    say_error("%s: has %zu traces of Go runtimes; choose one:", t->trace, count);
+    for (size_t i = 0; i < traces->count; i++) {
+        const struct kept_trace *one = &traces->items[i];
+        if (kept_is_wanted(t->options, one))
+            say_error("  --host %s --process %u --of %s (%s, %" PRIu64 " bytes)", one->host,
+                      one->pid, one->kind, one->service, one->total);
+    }
+    return NULL;
+}
+
+/* One look over the events: notes the traces, or takes the parts of `one`. */
+static int kept_look(const struct target *t, struct kept_traces *traces, struct kept_trace *one)
+{
+    struct trace_walk *walk = NULL;
+    struct trace_step step;
+    struct trace_event event;
+    int status = SKEIN_OK;
+    if (trace_walk_new(t->trace, &walk) != CLI_OK)
+        return CLI_FAILED;
+    while (status == SKEIN_OK && trace_walk_next(walk, &step)) {
+        const struct partition_info *info = partition_reader_info(step.reader);
+        while (status == SKEIN_OK && info->evidence && trace_walk_event(walk, &event))
+            status = one == NULL ? kept_traces_note(traces, info, &event)
+                                 : kept_trace_take(one, info, &event);
+    }
+    bool sound = trace_walk_sound(walk);
+    if (status != SKEIN_OK)
+        say_error("%s: its traces of Go runtimes: %s", t->trace, skein_status_text(status));
+    trace_walk_free(&walk);
+    return status == SKEIN_OK && sound ? CLI_OK : CLI_FAILED;
+}
+
+static int kept_write(const struct target *t, struct kept_trace *trace, FILE *file,
+                      const char *name)
+{
+    if (kept_look(t, NULL, trace) != CLI_OK)
+        return CLI_FAILED;
+    if (!kept_trace_whole(trace)) {
+        say_error("%s: the trace of pid %u is not whole", t->trace, trace->pid);
+        return CLI_FAILED;
+    }
+    if (fwrite(trace->bytes, 1, (size_t)trace->end, file) == trace->end && fflush(file) == 0)
+        return CLI_OK;
+    say_error("%s: %s", name, strerror(errno));
+    return CLI_FAILED;
+}
+
+static int kept_convert(struct target *t, FILE *file, const char *name)
+{
+    struct kept_traces traces = {.count = 0};
+    struct kept_trace *trace = NULL;
+    int status = kept_look(t, &traces, NULL);
+    if (status == CLI_OK)
+        trace = kept_choose(t, &traces);
+    status = trace != NULL ? kept_write(t, trace, file, name) : CLI_FAILED;
+    kept_traces_fini(&traces);
+    return status;
+}
+
 static int export_convert(struct target *t, FILE *file, const char *name)
 {
+    if (target_is(t, "go-trace"))
+        return kept_convert(t, file, name);
     return target_is(t, "perfetto") ? perfetto_convert(t, file, name)
                                     : profile_convert(t, file, name);
 }
@@ -185,6 +281,8 @@ static int export_said(const struct target *t, const char *name, bool json)
             printf("%s; open it at https://ui.perfetto.dev\n", name);
         else if (target_is(t, "pprof"))
             printf("%s; open it with `pprof -http :` or `go tool pprof`\n", name);
+        else if (target_is(t, "go-trace"))
+            printf("%s; open it with `go tool trace`\n", name);
         else
             printf("%s: %s\n", name, t->says);
         return out_close();
@@ -230,8 +328,13 @@ static int export_run(const void *values_given, int count, char **arguments)
     (void)count;
     if (trace_groups_parse(o->groups, &t.groups) != CLI_OK)
         return CLI_USAGE;
-    if (o->of != NULL && !target_is(&t, "folded")) {
-        say_error("export: --of is for --to folded");
+    bool of_go = o->of != NULL && (strcmp(o->of, "after") == 0 || strcmp(o->of, "before") == 0);
+    if (o->of != NULL && !target_is(&t, of_go ? "go-trace" : "folded")) {
+        say_error("export: --of %s is for --to %s", o->of, of_go ? "go-trace" : "folded");
+        return CLI_USAGE;
+    }
+    if ((o->process.given || o->host != NULL) && !target_is(&t, "go-trace")) {
+        say_error("export: --process and --host are for --to go-trace");
         return CLI_USAGE;
     }
     if (o->result.file != NULL && strcmp(o->result.file, "-") == 0)
@@ -254,10 +357,12 @@ const struct cli_command cmd_export = {
     .summary = "Convert a trace file for another tool",
     .details =
         "Profiles count what has a stack: samples of the CPU, and regions that waited, with\n"
-        "their time; what has none is in no profile.\n",
+        "their time; what has none is in no profile. A capture of a Go program has what its runtime\n"
+        "wrote of itself where the agent's config says where to ask (go_pprof, go_flight).\n",
     .examples = "  skein export redis.skein --to perfetto -o redis.pftrace\n"
                 "  skein export redis.skein --to pprof && pprof -http : redis.pb.gz\n"
-                "  skein export redis.skein --to folded -o - | flamegraph.pl > redis.svg\n",
+                "  skein export redis.skein --to folded -o - | flamegraph.pl > redis.svg\n"
+                "  skein export api.skein --to go-trace && go tool trace api.trace\n",
     .options = options,
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,

@@ -16,22 +16,26 @@
 
 struct options {
     struct cli_collector collector;
-    const char *process, *format, *groups;
+    const char *process, *format, *groups, *of;
     struct cli_number from, to;
     struct cli_result result;
     bool split, skip_damaged, incident;
 };
 
-static const char *const formats[] = {"skein", "perfetto", NULL};
+static const char *const formats[] = {"skein", "perfetto", "pprof", "folded", NULL};
+static const char *const suffixes[] = {"skein", "pftrace", "pb.gz", "folded"}; /* of each */
+static const char *const values_of[] = {"samples", "waits", NULL};
 
 static const struct cli_option options[] = {
     CLI_OPTION(CLI_FLAG, 'i', "incident", NULL, struct options, incident,
                "of all captures of the incident that it is of; what they share is there once"),
     CLI_CHOICE('f', "format", "FORM", struct options, format, formats,
-               "skein or perfetto (default: skein)"),
+               "skein, perfetto, or a profile: pprof or folded (default: skein)"),
+    CLI_CHOICE(0, "of", "WHAT", struct options, of, values_of,
+               "of -f folded: samples, or waits in us (default: samples where there are any)"),
     CLI_OPTION(
         CLI_TEXT, 0, "groups", "LIST", struct options, groups,
-        "of -f perfetto: events of these groups, such as net,io, or all (default: those that "
+        "of all but -f skein: events of these groups, such as net,io, or all (default: those that "
         "the capture names)"),
     CLI_OPTION(CLI_TEXT, 'p', "process", "ID", struct options, process, "of that process alone"),
     CLI_OPTION(CLI_FLAG, 's', "split", NULL, struct options, split,
@@ -41,8 +45,8 @@ static const struct cli_option options[] = {
     CLI_OPTION(CLI_TIME, 0, "to", "TIME", struct options, to, "only what is needed up to then"),
     CLI_OPTION(CLI_FLAG, 0, "skip-damaged", NULL, struct options, skip_damaged,
                "without what is damaged on the collector's disk, instead of nothing"),
-    CLI_OUTPUT_FILE(struct options,
-                    "where to (default: ID.skein, or ID.pftrace; incident-ID.skein)"),
+    CLI_OUTPUT_FILE(struct options, "where to (default: ID.skein, .pftrace, .pb.gz or .folded; "
+                                    "incident-ID.skein)"),
     CLI_COLLECTOR(struct options),
     CLI_OPTIONS_END};
 
@@ -53,7 +57,10 @@ static const char *format_of(const struct options *o)
 
 static const char *suffix_of(const struct options *o)
 {
-    return strcmp(format_of(o), "skein") == 0 ? "skein" : "pftrace";
+    size_t i = 0;
+    while (strcmp(formats[i], format_of(o)) != 0)
+        i++;
+    return suffixes[i];
 }
 
 static int captures_fetch(const struct api *api, const struct options *o, const char *id,
@@ -65,6 +72,7 @@ static int captures_fetch(const struct api *api, const struct options *o, const 
                                 .process = process,
                                 .format = format_of(o),
                                 .groups = o->groups,
+                                .of = o->of,
                                 .file = file,
                                 .from = &o->from,
                                 .to = &o->to,
@@ -166,8 +174,12 @@ static int fetch_run(const void *values, int count, char **arguments)
     }
     if (o->groups != NULL && strcmp(format_of(o), "skein") == 0) {
         say_error(
-            "fetch: --groups is of -f perfetto: a .skein has all, and `skein cat`, `what` and "
+            "fetch: --groups is of exports (-f): a .skein has all, and `skein cat`, `what` and "
             "`export` show those that their --groups names");
+        return CLI_USAGE;
+    }
+    if (o->of != NULL && strcmp(format_of(o), "folded") != 0) {
+        say_error("fetch: --of is of -f folded");
         return CLI_USAGE;
     }
     int status = api_init(&api, o->collector);
@@ -194,6 +206,7 @@ const struct cli_command cmd_fetch = {
         "an earlier one broke off, and begins anew where the collector has other bytes now.\n",
     .examples = "  skein fetch 0193a5c0e1f27d3b8c4e5f60718293a4 -o redis.skein\n"
                 "  skein fetch 0193a5c0e1f27d3b8c4e5f60718293a4 -f perfetto -o redis.pftrace\n"
+                "  skein fetch 0193a5c0e1f27d3b8c4e5f60718293a4 -f pprof && pprof -http : *.pb.gz\n"
                 "  skein fetch 0193a5c0e1f27d3b8c4e5f60718293a4 --split -o redis/\n"
                 "  skein fetch 0193a5c0e1f27d3b8c4e5f60718293a4 --incident -o outage.skein\n"
                 "  skein fetch 0193a5c0e1f27d3b8c4e5f60718293a4 --from 2026-11-21T09:40:00Z "

@@ -156,12 +156,21 @@ static cJSON *info_of(const char *path)
 
 /* ---- printing ---- */
 
+/* Whether all its partitions are evidence: then no ring's loss could be told of. */
+static bool is_without_ring(const cJSON *object)
+{
+    uint64_t evidence = json_u64_at(object, "evidence");
+    return evidence > 0 && evidence == json_u64_at(object, "partitions");
+}
+
 /* "12", "at least 12", "unknown": what was overwritten nobody has counted. */
 static void lost_put(struct buf *out, const cJSON *object, const char *key)
 {
     uint64_t events = json_u64_at(object, key);
     bool uncounted = json_u64_at(object, "uncounted") > 0;
-    if (uncounted && events == 0)
+    if (events == 0 && !uncounted && is_without_ring(object))
+        buf_printf(out, "no ring");
+    else if (uncounted && events == 0)
         buf_printf(out, "unknown number");
     else
         buf_printf(out, "%s%" PRIu64, uncounted ? "at least " : "", events);
@@ -181,6 +190,18 @@ static cJSON *rows_with_missing(const cJSON *rows, const char *key)
     return copy;
 }
 
+static void lost_show(struct buf *line, const cJSON *info)
+{
+    if (json_u64_at(info, "uncounted") > 0 && json_u64_at(info, "lost") == 0)
+        buf_printf(line, "an ");
+    if (is_without_ring(info) && json_u64_at(info, "lost") == 0)
+        buf_printf(line, "no ring: nothing here is a process's own record\n");
+    else {
+        lost_put(line, info, "lost");
+        buf_printf(line, " lost\n");
+    }
+}
+
 static void head_show(const cJSON *info)
 {
     struct buf line = {0};
@@ -194,10 +215,7 @@ static void head_show(const cJSON *info)
     if (json_u64_at(info, "stacks") > 0)
         buf_printf(&line, " (%" PRIu64 " are stacks of others)", json_u64_at(info, "stacks"));
     buf_printf(&line, ", ");
-    if (json_u64_at(info, "uncounted") > 0 && json_u64_at(info, "lost") == 0)
-        buf_printf(&line, "an ");
-    lost_put(&line, info, "lost");
-    buf_printf(&line, " lost\n");
+    lost_show(&line, info);
     if (*json_text_at(info, "from")) {
         buf_printf(&line, "%s to %s: ", json_text_at(info, "from"), json_text_at(info, "to"));
         text_put_duration(&line, json_u64_at(info, "length_ns"));

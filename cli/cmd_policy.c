@@ -53,6 +53,8 @@ static int policy_show_one(const struct api *api, const struct resource *r, cons
         {"their share", "share_of_agents", TABLE_NUMBER},
         {"that pause", "paused_agents.agents", TABLE_NUMBER},
         {"why they do", "paused_agents.why", TABLE_TEXT},
+        {"that sample slower", "slower_agents.agents", TABLE_NUMBER},
+        {"why, the first", "slower_agents.hosts.0.why", TABLE_TEXT},
         {"bytes today", "bytes_today", TABLE_BYTES},
         {"captures", "captures", TABLE_NUMBER},
         {"last capture", "last_capture", TABLE_TEXT},

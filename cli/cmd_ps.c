@@ -37,22 +37,42 @@ static const struct table_column columns[] = {
     {"WRAPPED", "wrapped", TABLE_NUMBER | TABLE_SPARE},
     {NULL, NULL, TABLE_TEXT}};
 
-/* Says once of each host that it lacks samples, and why. */
-static void samples_say(const cJSON *items)
+/* Says once of each host what its captures lack, and why. */
+static void refused_say(const cJSON *items, const char *path, const char *what)
 {
     const cJSON *item, *before;
     cJSON_ArrayForEach(item, items) {
-        const char *why = json_text_at(item, "samples_refused"), *host = json_text_at(item, "host");
+        const char *why = json_text_at(item, path), *host = json_text_at(item, "host");
         if (why[0] == '\0')
             continue;
         cJSON_ArrayForEach(before, items) {
             if (before == item || (strcmp(json_text_at(before, "host"), host) == 0 &&
-                                   json_text_at(before, "samples_refused")[0] != '\0'))
+                                   json_text_at(before, path)[0] != '\0'))
                 break;
         }
         if (before == item)
-            say_warning("%s: captures have no CPU samples: %s", host, why);
+            say_warning("%s: captures have no %s: %s", host, what, why);
     }
+}
+
+/* Says of whom not all is recorded, and what is. */
+static void kinds_say(const cJSON *items)
+{
+    const cJSON *item;
+    size_t watched = 0, go = 0;
+    cJSON_ArrayForEach(item, items) {
+        bool is_watched = strcmp(json_text_at(item, "not_recorded"), "watched") == 0;
+        watched += is_watched;
+        go += !is_watched && strcmp(json_text_at(item, "labels.runtime"), "go") == 0;
+    }
+    if (watched > 0)
+        say_warning(
+            "watched: %zu without a ring: what they do is not recorded; captures have their "
+            "thread dumps, CPU samples, scheduling, vitals and files",
+            watched);
+    if (go > 0)
+        say_warning("runtime=go: of what %zu Go program%s only the C side is recorded", go,
+                    go == 1 ? " does" : "s do");
 }
 
 static int ps_run(const void *values, int count, char **arguments)
@@ -77,8 +97,12 @@ static int ps_run(const void *values, int count, char **arguments)
                              o->selector != NULL
                                  ? "no process matches"
                                  : "no process is traced; start one: skein run -- PROGRAM");
-    if (status == CLI_OK && !o->json)
-        samples_say(items);
+    if (status == CLI_OK && !o->json) {
+        kinds_say(items);
+        refused_say(items, "samples_refused", "CPU samples");
+        refused_say(items, "refused.sched", "scheduling");
+        refused_say(items, "refused.threads", "stacks in dumps");
+    }
     cJSON_Delete(items);
     buf_fini(&path);
     return status;
@@ -91,8 +115,9 @@ const struct cli_command cmd_ps = {
     .details =
         "Agents are asked for their lists. UPDATED says how old the figures of a line are: they are\n"
         "older than a second where an agent did not answer within one. STATUS also says why one is\n"
-        "not recorded. A host whose CPUs may not be sampled is named behind the list, with what would\n"
-        "allow it.\n",
+        "not recorded; 'watched' is a process without a ring, of which captures have what can be seen\n"
+        "from outside (skein watch-process). A host whose agent may not take samples, scheduling or\n"
+        "stacks is named behind the list, with what would allow it.\n",
     .examples = "  skein ps\n"
                 "  skein ps -l 'service=redis,zone in (a,b)'\n"
                 "  skein ps -o json | jq -r '.[].process'\n",

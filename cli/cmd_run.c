@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent_ask.h"
+#include "attach_proto.h"
 #include "cli.h"
 #include "cli_out.h"
 #include "cmd.h"
@@ -21,7 +23,8 @@
 #include "skein/skein.h"
 
 #define PRELOAD_NAME   "libskein-preload.so"
-#define SOCKET_DEFAULT "/run/skein/agent.sock"
+#define SOCKET_DEFAULT AGENT_SOCKET_DEFAULT
+#define WATCH_WAIT_MS  200 /* as long as the tracer would wait for the agent */
 
 struct options {
     const char *service, *socket, *preload;
@@ -103,26 +106,59 @@ static bool program_find(const char *name, char *path, size_t bytes)
     return false;
 }
 
-static void kind_warn(const char *program, const struct program_kind *kind, const char *socket)
+/* Why the tracer does not come into the program; NULL: it does. */
+static const char *kind_text(const struct program_kind *kind)
+{
+    if (kind->is_static)
+        return "is statically linked: it runs, but what it does cannot be recorded";
+    if (kind->changes_user)
+        return "changes its user when it starts: the system removes the tracer from it";
+    if (kind->is_other_bits)
+        return "is a 32-bit program: it runs, but what it does cannot be recorded";
+    if (kind->has_other_libc)
+        return "has another C library: it runs, but what it, or what it starts, does cannot be "
+               "recorded";
+    return NULL;
+}
+
+/* Has the agent watch from outside what this process becomes. NULL; or what keeps it from that. */
+static const char *outside_watch(const struct options *o, const struct program_kind *kind,
+                                 const char *socket, char text[256])
+{
+    char labels[512];
+    const char *own = getenv("SKEIN_LABELS"), *service = o->service;
+    if (service == NULL) /* as the tracer would name it */
+        service = getenv("SKEIN_SERVICE");
+    if (kind->changes_user && geteuid() != 0)
+        return "root may have it watched from outside: skein watch-process PID";
+    snprintf(labels, sizeof labels, "%s%s%s", own != NULL ? own : "",
+             kind->is_go && own != NULL && *own ? "," : "", kind->is_go ? "runtime=go" : "");
+    int status = agent_watch_ask(socket, ATTACH_WATCH_BECOMES, (uint32_t)getpid(),
+                                 service != NULL ? service : "", labels, WATCH_WAIT_MS, text, 256);
+    if (status == SKEIN_OK)
+        return NULL;
+    if (status == SKEIN_NOT_FOUND)
+        return "once an agent is there, skein watch-process PID has it watched from outside";
+    return text[0] != '\0' ? text : "the agent did not answer: it is not watched from outside";
+}
+
+static void kind_warn(const char *program, const struct program_kind *kind, const char *socket,
+                      const char *unwatched)
 {
     /* Who does not read what is said gets the program all the same, with the signal as it was. */
     void (*before)(int) = signal(SIGPIPE, SIG_IGN);
+    const char *why = kind_text(kind);
     if (access(socket, F_OK) != 0)
         say_warning("no agent at %s yet; %s runs untraced until one is there", socket, program);
-    if (kind->is_static)
-        say_warning("%s is statically linked: it runs, but nothing of it can be traced", program);
-    else if (kind->changes_user)
-        say_warning("%s changes its user when it starts: the system removes the tracer from it",
-                    program);
-    else if (kind->is_other_bits)
-        say_warning("%s is a 32-bit program: it runs, but nothing of it can be traced", program);
-    else if (kind->has_other_libc)
-        say_warning("%s has another C library: it runs, but nothing of it or of what it starts can "
-                    "be traced",
-                    program);
+    if (why != NULL)
+        say_warning("%s %s; %s", program, why,
+                    unwatched != NULL ? unwatched
+                                      : "the agent watches it from outside: captures have its "
+                                        "thread dumps, CPU samples, scheduling, vitals and files");
     else if (kind->is_go)
         say_warning("%s is a Go program: goroutines make their system calls without the C library; "
-                    "only its C side is seen",
+                    "of what it does only the C side is recorded. Captures have its thread dumps, "
+                    "CPU samples, scheduling, vitals and files",
                     program);
     signal(SIGPIPE, before);
 }
@@ -148,23 +184,6 @@ static int labels_set(const struct cli_list *labels)
     }
     buf_fini(&all);
     return status;
-}
-
-/* An ordinary user's own agent listens there, where it is told of no other place. */
-static bool user_socket(char out[PATH_MAX])
-{
-    static const struct {
-        const char *variable, *under;
-    } places[] = {{"XDG_RUNTIME_DIR", ""}, {"XDG_STATE_HOME", ""}, {"HOME", "/.local/state"}};
-    for (size_t i = 0; i < sizeof places / sizeof *places && geteuid() != 0; i++) {
-        const char *base = getenv(places[i].variable);
-        if (base == NULL || *base != '/')
-            continue;
-        snprintf(out, PATH_MAX, "%s%s/skein/agent.sock", base, places[i].under);
-        if (access(out, F_OK) == 0)
-            return true;
-    }
-    return false;
 }
 
 static void preload_set(const char *preload)
@@ -216,7 +235,7 @@ static int program_run(const void *values, int count, char **arguments)
     const struct options *o = values;
     struct program_kind kind;
     char preload[PATH_MAX], program[PATH_MAX], own[PATH_MAX];
-    if (o->socket == NULL && getenv("SKEIN_SOCKET") == NULL && user_socket(own))
+    if (o->socket == NULL && getenv("SKEIN_SOCKET") == NULL && agent_socket_own(own))
         setenv("SKEIN_SOCKET", own, 1);
     const char *socket = o->socket != NULL ? o->socket : getenv("SKEIN_SOCKET");
     (void)count;
@@ -250,8 +269,11 @@ static int program_run(const void *values, int count, char **arguments)
     if (status != CLI_OK)
         return status;
     program_look(program, &kind);
+    socket = socket != NULL && *socket ? socket : SOCKET_DEFAULT;
+    char text[256];
+    const char *unwatched = kind_text(&kind) != NULL ? outside_watch(o, &kind, socket, text) : NULL;
     if (!o->quiet)
-        kind_warn(program, &kind, socket != NULL && *socket ? socket : SOCKET_DEFAULT);
+        kind_warn(program, &kind, socket, unwatched);
     environment_set(o);
     if (!kind.has_other_libc)
         preload_set(preload);
@@ -272,7 +294,8 @@ const struct cli_command cmd_run = {
         "Records waits for locks, I/O, peers and sleeps, and the work of event loops, from the\n"
         "program's beginning on. Programs that it starts are recorded too, from their 50th\n"
         "millisecond on (SKEIN_ATTACH_MS: another age, of all). Without an agent it runs as if\n"
-        "nothing were there.\n",
+        "nothing were there. A program that the tracer cannot enter (statically linked, setuid,\n"
+        "32-bit) is named, and watched from outside: see skein watch-process.\n",
     .examples = "  skein run --service checkout -- ./server --port 8080\n"
                 "  skein run -s redis -l zone=a -- redis-server\n",
     .options = options,

@@ -10,6 +10,7 @@
 #include "cli_out.h"
 #include "clock.h"
 #include "cmd.h"
+#include "evidence_kinds.h"
 #include "json.h"
 
 #define PRE_NS    UINT64_C(10000000000)
@@ -18,7 +19,7 @@
 
 struct options {
     struct cli_collector collector;
-    const char *selector, *reason;
+    const char *selector, *reason, *evidence;
     struct cli_number pre, post, at, from, to, length, deadline, ttl, min_targets, max_targets;
     struct cli_result result;
     bool no_wait, pin, threads;
@@ -40,6 +41,9 @@ struct options {
                    "keep it, whatever its ttl and the quotas"),                                    \
         CLI_OPTION(CLI_FLAG, 0, "threads", NULL, struct options, threads,                          \
                    "dump all threads of each process as it begins (skein threads shows them)"),    \
+        CLI_OPTION(CLI_TEXT, 0, "evidence", "LIST", struct options, evidence,                      \
+                   "beside the events, these kinds alone: " EVIDENCE_KINDS_KNOWN                   \
+                   ", or none (default: all but threads and go)"),                                 \
         CLI_OUTPUT_FILE(struct options, "download the trace to FILE"),                             \
         CLI_OPTION(CLI_FLAG, 0, "no-wait", NULL, struct options, no_wait,                          \
                    "print the capture's id and return at once"),                                   \
@@ -108,8 +112,12 @@ static cJSON *body_new(const struct options *o, const char *kind)
         json_add_u64(body, "ttl_ms", o->ttl.value / NS_PER_MS);
     if (o->pin)
         cJSON_AddBoolToObject(body, "pin", true);
+    struct evidence_wish wish = {.only = o->evidence != NULL};
+    if (o->evidence != NULL)
+        (void)evidence_kinds_parse(o->evidence, &wish.kinds); /* has been checked */
     if (o->threads)
-        cJSON_AddBoolToObject(body, "threads", true);
+        wish.kinds |= EVIDENCE_BIT(EVIDENCE_THREADS);
+    evidence_wish_add(&wish, body);
     return body;
 }
 
@@ -170,7 +178,14 @@ static int snapshot_take(const struct options *o, const char *kind)
 {
     struct api api;
     char id[33];
+    uint32_t kinds;
     cJSON *capture = NULL;
+    if (o->evidence != NULL && !evidence_kinds_parse(o->evidence, &kinds)) {
+        say_error("--evidence %s: must be none, or some of " EVIDENCE_KINDS_KNOWN
+                  ", with commas between",
+                  o->evidence);
+        return CLI_USAGE;
+    }
     int status = api_init(&api, o->collector);
     if (status == CLI_OK && o->result.file != NULL)
         status = download_check(o->result.file);
@@ -240,6 +255,7 @@ const struct cli_command cmd_snapshot = {
     .details = DETAILS,
     .examples = "  skein snapshot -l service=redis -o redis.skein\n"
                 "  skein snapshot -l 'zone in (a,b)' --pre 30s --post 5s --reason 'slow checkout'\n"
+                "  skein snapshot -l service=redis --evidence threads,samples --post 1s\n"
                 "  skein snapshot --from 2026-11-21T09:40:00Z --to 2026-11-21T09:40:20Z -o json\n",
     .options = snapshot_options,
     .options_bytes = sizeof(struct options),

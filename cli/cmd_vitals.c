@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli_out.h"
+#include "cli_states.h"
 #include "cli_subject.h"
 #include "cli_trace.h"
 #include "clock.h"
@@ -35,21 +36,12 @@ static const struct cli_option options[] = {
 
 /* ---- as JSON; the text is made from it ---- */
 
-static void of_add(cJSON *json, const struct vitals_of *of)
-{
-    cJSON_AddStringToObject(json, "host", of->host);
-    if (of->service == NULL)
-        return;
-    cJSON_AddStringToObject(json, "service", of->service);
-    cJSON_AddNumberToObject(json, "pid", of->pid);
-}
-
 static cJSON *row_json(const struct vitals_row *row)
 {
     cJSON *json = cJSON_CreateObject();
     cJSON_AddStringToObject(json, "name", row->name);
     cJSON_AddStringToObject(json, "unit", row->unit);
-    of_add(json, &row->of);
+    states_of_add(json, &row->of);
     cJSON_AddNumberToObject(json, "samples", (double)row->samples);
     cJSON_AddNumberToObject(json, "min", row->least);
     cJSON_AddNumberToObject(json, "median", row->median);
@@ -73,18 +65,6 @@ static cJSON *top_json(const struct vitals_top *top)
     return json;
 }
 
-static cJSON *state_json(const struct vitals_state *state)
-{
-    cJSON *json = cJSON_CreateObject();
-    of_add(json, &state->of);
-    cJSON_AddStringToObject(json, "state", state->state);
-    json_add_time(json, "at", state->at_ns);
-    json_add_u64(json, "at_least_ns", state->at_least_ns);
-    if (state->at_most_ns > 0)
-        json_add_u64(json, "at_most_ns", state->at_most_ns);
-    return json;
-}
-
 static cJSON *vitals_json(const struct vitals_list *list, const struct options *o)
 {
     static const char *const kinds[] = {"cpu", "memory", "io"};
@@ -93,9 +73,7 @@ static cJSON *vitals_json(const struct vitals_list *list, const struct options *
         json_add_time(json, "from", list->from_ns);
         json_add_time(json, "to", list->to_ns);
     }
-    cJSON *states = cJSON_AddArrayToObject(json, "states");
-    for (size_t i = 0; i < list->state_count; i++)
-        cJSON_AddItemToArray(states, state_json(&list->states[i]));
+    states_add(json, list);
     cJSON *rows = cJSON_AddArrayToObject(json, "counters");
     for (size_t i = 0; i < list->row_count; i++)
         if (list->rows[i].samples > 0 &&
@@ -142,6 +120,8 @@ static void who_add(cJSON *row)
         buf_printf(&text, "%s[%" PRIu64 "]", service, json_u64_at(row, "pid"));
     else
         buf_printf(&text, "host");
+    if (json_at(row, "tid") != NULL)
+        buf_printf(&text, " %s(%" PRIu64 ")", json_text_at(row, "thread"), json_u64_at(row, "tid"));
     cJSON_AddStringToObject(row, "of", text_of(&text));
     buf_fini(&text);
 }
@@ -210,26 +190,8 @@ static int top_print(const cJSON *vitals, const char *kind, const char *title)
 
 static bool states_print(const cJSON *vitals)
 {
-    const cJSON *state;
     struct buf out = {0};
-    cJSON_ArrayForEach(state, json_at(vitals, "states")) {
-        const char *service = json_text_at(state, "service"), *what = json_text_at(state, "state");
-        text_put_safe(&out, service, strlen(service));
-        buf_printf(&out, "[%" PRIu64 "] was ", json_u64_at(state, "pid"));
-        text_put_safe(&out, what, strlen(what));
-        buf_printf(&out, " at %s", json_text_at(state, "at"));
-        if (json_u64_at(state, "at_least_ns") > 0) {
-            buf_printf(&out, ", since ");
-            text_put_duration(&out, json_u64_at(state, "at_least_ns"));
-            buf_printf(&out, " at least");
-        }
-        if (json_at(state, "at_most_ns") != NULL) {
-            buf_printf(&out, ", ");
-            text_put_duration(&out, json_u64_at(state, "at_most_ns"));
-            buf_printf(&out, " at most");
-        }
-        buf_printf(&out, "\n");
-    }
+    states_put(&out, json_at(vitals, "states"));
     if (out.len > 0)
         buf_printf(&out, "\n");
     bool written = out_write(&out);

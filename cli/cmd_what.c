@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli_crash.h"
 #include "cli_out.h"
 #include "cli_stacks.h"
+#include "cli_states.h"
 #include "cli_subject.h"
 #include "cli_trace.h"
 #include "clock.h"
@@ -16,6 +18,7 @@
 #include "event_groups.h"
 #include "findings.h"
 #include "json.h"
+#include "vitals_table.h"
 
 #define MOST       8  /* waits, and unusual ones */
 #define INSIDE_MAX 20 /* threads in the table */
@@ -36,8 +39,12 @@ static const struct cli_option options[] = {
 struct subject {
     struct trace_subject of;
     uint64_t at_ns;
-    bool at_end;     /* nobody said when: the end of the trace */
-    uint64_t groups; /* that are shown; 0: all */
+    bool at_end;                 /* nobody said when: the end of the trace */
+    uint64_t groups;             /* that are shown; 0: all */
+    cJSON *crashes;              /* rows of crash_rows_add */
+    struct vitals_table *states; /* what held processes back */
+    uint64_t dumps;              /* of threads */
+    bool lines;                  /* for people */
 };
 
 /* The moment: as asked for, else the capture's, else the end of the trace. */
@@ -67,18 +74,31 @@ static int groups_find(struct subject *s, const struct options *o)
     return trace_groups_parse(o->groups, &s->groups);
 }
 
+/* Of evidence, what a reader must know before he believes that nothing stands out. */
+static int evidence_take(struct subject *s, const struct partition_info *info,
+                         const struct trace_event *event)
+{
+    const char *name = event->type != NULL ? event->type->name : "";
+    s->dumps += strcmp(name, "thread.dump") == 0;
+    return strcmp(name, "proc.state") == 0 ? vitals_table_add(s->states, info, event) : SKEIN_OK;
+}
+
 /* What the threads did is in the cuts; evidence tells of the same times once more. */
-static int trace_read(struct trace_walk *walk, struct findings *findings, struct kept_stacks *kept)
+static int trace_read(struct subject *s, struct trace_walk *walk, struct findings *findings,
+                      struct kept_stacks *kept)
 {
     struct trace_step step;
     struct trace_event event;
     int64_t status = SKEIN_OK;
     while (status >= SKEIN_OK && trace_walk_next(walk, &step)) {
-        while (!step.entry->footer.evidence && status >= SKEIN_OK &&
-               trace_walk_event(walk, &event)) {
-            status = kept_stacks_put(kept, step.reader, event.stack);
-            if (status < 0)
-                break;
+        while (status >= SKEIN_OK && trace_walk_event(walk, &event)) {
+            status = crash_rows_add(s->crashes, step.reader, &event, s->lines);
+            if (status == SKEIN_OK && step.entry->footer.evidence)
+                status = evidence_take(s, partition_reader_info(step.reader), &event);
+            else if (status == SKEIN_OK)
+                status = kept_stacks_put(kept, step.reader, event.stack);
+            if (status < 0 || step.entry->footer.evidence)
+                continue;
             event.stack = (uint32_t)status;
             status = findings_add(findings, partition_reader_info(step.reader), &event,
                                   step.last_of_process);
@@ -163,7 +183,7 @@ static void deaths_add(cJSON *what, const struct findings_list *list)
 }
 
 static cJSON *what_json(const struct subject *s, const struct findings_list *list,
-                        const struct kept_stacks *kept)
+                        const struct vitals_list *held, const struct kept_stacks *kept)
 {
     cJSON *what = cJSON_CreateObject(), *to;
     static const char *const members[] = {"capture", "reason", "verdict"};
@@ -179,10 +199,15 @@ static cJSON *what_json(const struct subject *s, const struct findings_list *lis
     if (s->groups)
         cJSON_AddItemToObject(what, "groups", event_groups_json(s->groups));
     json_add_time(what, "at", s->at_ns);
-    json_add_time(what, "from", list->from_ns);
-    json_add_time(what, "to", list->to_ns);
+    if (list->to_ns > 0) {
+        json_add_time(what, "from", list->from_ns);
+        json_add_time(what, "to", list->to_ns);
+    }
     json_add_u64(what, "threads", list->threads);
     deaths_add(what, list);
+    cJSON_AddItemToObject(what, "crashes", cJSON_Duplicate(s->crashes, true));
+    states_add(what, held);
+    json_add_u64(what, "dumps", s->dumps);
     to = cJSON_AddArrayToObject(what, "inside");
     for (size_t i = 0; i < list->inside_count; i++)
         cJSON_AddItemToArray(to, inside_json(&list->inside[i], s->at_ns, kept));
@@ -244,6 +269,8 @@ static void findings_head_put(struct buf *out, const struct subject *s, const cJ
         else
             moment_put(out, to_ns, s->at_ns);
         buf_printf(out, ", %" PRIu64 " threads\n", json_u64_at(what, "threads"));
+    } else {
+        buf_printf(out, "the record: of no thread is anything here\n");
     }
     if (s->groups) {
         buf_printf(out, "events of the groups ");
@@ -261,6 +288,13 @@ static void findings_head_put(struct buf *out, const struct subject *s, const cJ
         else
             buf_printf(out, " ended with status %" PRIu64 "\n", json_u64_at(death, "status"));
     }
+    const cJSON *crash;
+    cJSON_ArrayForEach(crash, json_at(what, "crashes"))
+        crash_row_put(out, crash);
+    states_put(out, json_at(what, "states"));
+    if (s->dumps > 0)
+        buf_printf(out, "what each thread did, and waits for: skein threads %s\n",
+                   s->of.capture != NULL ? json_text_at(what, "capture") : s->of.file);
 }
 
 static void thread_put(struct buf *out, const cJSON *row)
@@ -392,16 +426,20 @@ static int trace_judge(struct subject *s, const struct options *o, struct trace_
                        struct findings *findings, struct kept_stacks *kept)
 {
     const struct findings_list *list = NULL;
-    int read =
-        findings != NULL && kept != NULL ? trace_read(walk, findings, kept) : SKEIN_NO_MEMORY;
+    const struct vitals_list *held = NULL;
+    int read = findings != NULL && kept != NULL && s->crashes != NULL && s->states != NULL
+                   ? trace_read(s, walk, findings, kept)
+                   : SKEIN_NO_MEMORY;
     if (read == SKEIN_OK)
         read = findings_end(findings, MOST, &list);
+    if (read == SKEIN_OK)
+        read = vitals_table_end(s->states, &held);
     if (read != SKEIN_OK) {
         say_error("out of memory");
         return CLI_FAILED;
     }
     s->at_ns = list->at_ns;
-    cJSON *json = what_json(s, list, kept);
+    cJSON *json = what_json(s, list, held, kept);
     int status = o->json ? json_show(json) : findings_show(s, json);
     cJSON_Delete(json);
     return status == CLI_OK && !trace_walk_sound(walk) ? CLI_FAILED : status;
@@ -428,14 +466,17 @@ static int findings_find(struct subject *s, const struct options *o)
 static int findings_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
-    struct subject s = {.groups = 0};
+    struct subject s = {.crashes = cJSON_CreateArray(), .lines = !o->json};
     (void)count;
+    (void)vitals_table_new(&s.states);
     int status = subject_open(o->collector, arguments[0], &s.of);
     if (status == CLI_OK)
         status = groups_find(&s, o);
     if (status == CLI_OK)
         status = findings_find(&s, o);
     subject_close(&s.of);
+    cJSON_Delete(s.crashes);
+    vitals_table_free(&s.states);
     return status;
 }
 
@@ -446,7 +487,8 @@ const struct cli_command cmd_what = {
     .details =
         "Of a capture the moment is that of its trigger, of a file its end, or --at. Idle threads\n"
         "are left out: those that wait for whatever comes, or as long as they usually do. Unusual\n"
-        "is what took ten times longer than 99 in 100 of its name in its service.\n",
+        "is what took ten times longer than 99 in 100 of its name in its service. A process that\n"
+        "was stopped, traced, frozen or throttled is named before.\n",
     .examples = "  skein what 0193a5c0\n"
                 "  skein what redis.skein --at -3s\n"
                 "  skein what redis.skein -o json | jq '.waits[0]'\n",

@@ -39,6 +39,7 @@ enum loss_place {
     X(REFUSED, RING, "attach_refused")          /* its agent did not take it */                    \
     X(REPLACED, RING, "ring_replaced")          /* its ring before was not taken over */           \
     X(RELEASED, RING, "ring_released")          /* it has ended, and its ring is gone */           \
+    X(WATCHED, RING, "watched")                 /* from outside: it never had a ring */            \
     X(SPOOL_FULL, SPOOL, "spool_full")                                                             \
     X(SPOOL_FAILED, SPOOL, "spool_failed")         /* its disk refused */                          \
     X(SPOOL_UNREADABLE, SPOOL, "spool_unreadable") /* damaged there */                             \

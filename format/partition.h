@@ -15,8 +15,10 @@
 
 #define PARTITION_BYTES_MAX     (UINT64_C(64) << 20)
 #define PARTITION_BLOCK_RAW_MAX (256u << 10)
-#define PARTITION_NAME_MAX      1024 /* bytes of any name or string in a table */
-#define PARTITION_FRAMES_MAX    1024 /* of a stack */
+#define PARTITION_NAME_MAX      1024                /* bytes of any name or string in a table */
+#define PARTITION_EVIDENCE_FROM (UINT64_C(1) << 48) /* numbers of evidence, F-50 */
+#define PARTITION_BULK_EVENT    "go.trace.part" /* of evidence: bytes of a file, no event to be seen */
+#define PARTITION_FRAMES_MAX    1024            /* of a stack */
 #define PARTITION_LINES_MAX     64 /* functions at one address: inlined, and the one around them */
 #define PARTITION_BUILD_ID_MAX  32 /* bytes */
 
@@ -26,6 +28,12 @@ enum partition_clock { PARTITION_CLOCK_MONOTONIC = 1, PARTITION_CLOCK_TSC = 2 };
 struct clock_snapshot {
     uint64_t ticks, monotonic_ns, boottime_ns, realtime_ns;
 };
+
+static inline bool partition_key_equal(const struct partition_key *a, const struct partition_key *b)
+{
+    return process_uid_equal(&a->process, &b->process) && a->epoch == b->epoch &&
+           a->sequence == b->sequence;
+}
 
 struct partition_info {
     struct partition_key key;

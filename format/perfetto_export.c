@@ -297,6 +297,8 @@ static void event_export(struct perfetto_export *x, const struct trace_event *ev
         loss_put(x, event);
     if (event->type == NULL) /* a loss; or an end without a begin, which shows nothing */
         return;
+    if (x->info->evidence && strcmp(event->type->name, PARTITION_BULK_EVENT) == 0)
+        return;
     bool range = event->type->klass == SKEIN_CLASS_RANGE_BEGIN;
     switch (event->kind) {
     case TRACE_BEGIN:

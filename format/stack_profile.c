@@ -11,12 +11,13 @@
 #include "stack_profile_int.h"
 #include "trace_stack.h"
 
-int stack_profile_new(struct stack_profile **out)
+int stack_profile_new(size_t most_bytes, struct stack_profile **out)
 {
     *out = calloc(1, sizeof **out);
     if (*out == NULL)
         return SKEIN_NO_MEMORY;
-    (*out)->from_ns = UINT64_MAX;
+    (*out)->most_bytes = most_bytes;
+    (*out)->from_ns = (*out)->sampled_from_ns = UINT64_MAX;
     return SKEIN_OK;
 }
 
@@ -150,13 +151,14 @@ static int64_t stack_make(struct stack_profile *p, struct partition_reader *read
 
 static int64_t stack_number(struct stack_profile *p, struct partition_reader *reader, uint32_t id)
 {
-    size_t count = partition_reader_stack_count(reader) + 1;
+    size_t count = partition_reader_stack_count(reader) + 1, had = p->known_cap;
+    const struct partition_key *key = &partition_reader_info(reader)->key;
     if (!array_grow(p->known, count, &p->known_cap))
         return SKEIN_NO_MEMORY;
-    if (p->reader != reader) {
-        memset(p->known, 0, p->known_cap * sizeof *p->known);
-        p->reader = reader;
-    }
+    if (!partition_key_equal(&p->key, key))
+        had = 0;
+    memset(p->known + had, 0, (p->known_cap - had) * sizeof *p->known);
+    p->key = *key;
     if (p->known[id] != 0)
         return p->known[id];
     int64_t process = bytes_number(&p->processes, partition_reader_info(reader)->key.process.bytes,
@@ -189,6 +191,32 @@ static bool event_values(const struct partition_info *info, const struct trace_e
     return event->kind == TRACE_INSTANT && strcmp(type->name, STACK_PROFILE_SAMPLE) == 0;
 }
 
+static void span_add(uint64_t *from_ns, uint64_t *to_ns, uint64_t begin_ns, uint64_t end_ns)
+{
+    *from_ns = begin_ns < *from_ns ? begin_ns : *from_ns;
+    *to_ns = end_ns > *to_ns ? end_ns : *to_ns;
+}
+
+/* The time in which CPUs were sampled, where the event tells it. */
+static void window_take(struct stack_profile *p, const struct partition_info *info,
+                        const struct trace_event *event)
+{
+    const struct partition_event_type *type = event->type;
+    uint64_t room_ns = 0, cpus = 0;
+    if (!info->evidence || event->kind != TRACE_INSTANT || type == NULL ||
+        strcmp(type->name, STACK_PROFILE_WINDOW) != 0)
+        return;
+    for (unsigned i = 0; i < type->nargs; i++) {
+        if (type->args[i].type == SKEIN_T_U64 && strcmp(type->args[i].name, "room") == 0)
+            room_ns = event->args[i].u64;
+        if (type->args[i].type == SKEIN_T_U64 && strcmp(type->args[i].name, "cpus") == 0)
+            cpus = event->args[i].u64;
+    }
+    if (cpus > 0 && room_ns / cpus <= event->time_ns)
+        span_add(&p->sampled_from_ns, &p->sampled_to_ns, event->time_ns - room_ns / cpus,
+                 event->time_ns);
+}
+
 static void values_add(struct profile_values *to, const struct profile_values *more)
 {
     to->samples += more->samples;
@@ -213,13 +241,29 @@ static int row_add(struct stack_profile *p, const struct profile_row *row,
     return SKEIN_OK;
 }
 
+static size_t table_bytes(const struct intern_table *table)
+{
+    return table->bytes.cap + table->cap * sizeof *table->entries +
+           table->slot_count * sizeof *table->slots;
+}
+
+static size_t profile_bytes(const struct stack_profile *p)
+{
+    return table_bytes(&p->processes) + table_bytes(&p->strings) + table_bytes(&p->functions) +
+           table_bytes(&p->mappings) + table_bytes(&p->locations) + table_bytes(&p->stacks) +
+           table_bytes(&p->rows) + p->value_cap * sizeof *p->values +
+           p->known_cap * sizeof *p->known;
+}
+
 int stack_profile_add(struct stack_profile *p, struct partition_reader *reader,
                       const struct trace_event *event)
 {
     struct profile_values values;
     const struct partition_info *info = partition_reader_info(reader);
-    if (!event_values(info, event, &values))
+    if (!event_values(info, event, &values)) {
+        window_take(p, info, event);
         return SKEIN_OK;
+    }
     int64_t stack = stack_number(p, reader, event->stack);
     int64_t service = profile_text(p, info->service);
     int64_t thread = profile_text(p, event->thread == NULL ? "" : event->thread->name);
@@ -232,8 +276,7 @@ int stack_profile_add(struct stack_profile *p, struct partition_reader *reader,
                                     .thread = (uint32_t)thread,
                                     .tid = event->thread == NULL ? 0 : event->thread->tid,
                                     .event = (uint32_t)name};
-    uint64_t to_ns = event->time_ns + event->dur_ns;
-    p->from_ns = event->time_ns < p->from_ns ? event->time_ns : p->from_ns;
-    p->to_ns = to_ns > p->to_ns ? to_ns : p->to_ns;
-    return row_add(p, &row, &values);
+    span_add(&p->from_ns, &p->to_ns, event->time_ns, event->time_ns + event->dur_ns);
+    int status = row_add(p, &row, &values);
+    return status == SKEIN_OK && profile_is_over(p, profile_bytes(p)) ? SKEIN_TOO_LARGE : status;
 }

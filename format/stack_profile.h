@@ -2,7 +2,7 @@
  *
  * Where time went, by stack: what ran (samples of the CPU, which evidence holds) and what waited
  * (regions with a stack). Takes events, and gives a pprof profile or folded stacks. Its memory is
- * that of the different stacks, threads and names. One owner, one thread.
+ * that of the different stacks, threads and names, and can be bounded. One owner, one thread.
  */
 #ifndef STACK_PROFILE_H
 #define STACK_PROFILE_H
@@ -12,15 +12,19 @@
 
 #define STACK_PROFILE_SAMPLE "cpu.sample" /* the events; their argument `weight`, in ns */
 
+/* For how long CPUs were sampled, up to its time: `room`, in ns of so many `cpus` together. */
+#define STACK_PROFILE_WINDOW "cpu.window"
+
 struct stack_profile;
 
-/* SKEIN_OK, SKEIN_NO_MEMORY. */
-int stack_profile_new(struct stack_profile **out);
+/* most_bytes: of its tables, and again of each form in which it is given; 0: no bound. SKEIN_OK,
+ * SKEIN_NO_MEMORY. */
+int stack_profile_new(size_t most_bytes, struct stack_profile **out);
 void stack_profile_free(struct stack_profile **profile);
 
 /* An event of the partition that `reader` reads; a reader's come together, before the next one's.
  * One that is still open counts with its time so far: leave it out where a later partition tells of
- * it again. SKEIN_OK, SKEIN_NO_MEMORY. */
+ * it again. SKEIN_OK; SKEIN_NO_MEMORY; SKEIN_TOO_LARGE: beyond most_bytes. */
 int stack_profile_add(struct stack_profile *profile, struct partition_reader *reader,
                       const struct trace_event *event);
 
@@ -29,12 +33,13 @@ uint64_t stack_profile_samples(const struct stack_profile *profile);
 uint64_t stack_profile_waits(const struct stack_profile *profile);
 
 /* Appends a profile.proto, gzipped. Values: samples (count), cpu (ns), waits (count), wait (ns);
- * labels: service, pid, thread, tid, event. SKEIN_OK, SKEIN_NO_MEMORY, SKEIN_TOO_LARGE. */
+ * labels: service, pid, thread, tid, event. Where there are samples, its time is that in which CPUs
+ * were sampled: a wait may have begun long before. SKEIN_OK, SKEIN_NO_MEMORY, SKEIN_TOO_LARGE. */
 int stack_profile_pprof(const struct stack_profile *profile, struct buf *out);
 
 /* Appends a line for each stack: "service[pid];thread;outermost;...;innermost N". N: samples, or of
  * waits the microseconds. What ends the walk too early stands as "[...]" in front of the outermost.
- * SKEIN_OK, SKEIN_NO_MEMORY. */
+ * SKEIN_OK, SKEIN_NO_MEMORY, SKEIN_TOO_LARGE. */
 int stack_profile_folded(const struct stack_profile *profile, bool waits, struct buf *out);
 
 #endif

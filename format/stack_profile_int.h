@@ -38,16 +38,25 @@ struct profile_values {
 };
 
 struct stack_profile {
+    size_t most_bytes; /* 0: no bound */
     struct intern_table processes, strings, functions, mappings, locations, stacks, rows;
     struct profile_values *values; /* of each row */
     size_t value_cap;
     struct profile_values sum;
-    const struct partition_reader *reader;
-    uint32_t *known; /* number of each of the reader's stacks; 0: not seen yet */
+    /* The partition of `known`. By its key: the next reader may lie where this one's lay. */
+    struct partition_key key;
+    uint32_t *known; /* number of each of its stacks; 0: not seen yet */
     size_t known_cap;
-    uint64_t from_ns, to_ns; /* of all that was taken; from UINT64_MAX: nothing */
+    uint64_t from_ns, to_ns;                 /* of all that was taken; from UINT64_MAX: nothing */
+    uint64_t sampled_from_ns, sampled_to_ns; /* when CPUs were sampled; from UINT64_MAX: never */
     struct buf scratch;
 };
+
+/* Whether so many bytes are more than are allowed. */
+static inline bool profile_is_over(const struct stack_profile *p, size_t bytes)
+{
+    return p->most_bytes != 0 && bytes > p->most_bytes;
+}
 
 _Static_assert(sizeof(struct profile_mapping) == 40, "no padding: rows are compared as bytes");
 _Static_assert(sizeof(struct profile_location) == 16, "no padding");

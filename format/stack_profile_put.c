@@ -103,10 +103,13 @@ static void types_put(struct profile_out *o)
     const struct profile_values *sum = &o->p->sum;
     uint8_t first = sum->cpu_ns > 0 ? WORD_CPU : sum->samples > 0 ? WORD_SAMPLES : WORD_WAIT;
     pb_varint(o->out, PROFILE_DEFAULT_TYPE, first);
-    if (o->p->from_ns > o->p->to_ns)
+    bool sampled = sum->samples > 0 && o->p->sampled_from_ns <= o->p->sampled_to_ns;
+    uint64_t from_ns = sampled ? o->p->sampled_from_ns : o->p->from_ns;
+    uint64_t to_ns = sampled ? o->p->sampled_to_ns : o->p->to_ns;
+    if (from_ns > to_ns)
         return;
-    pb_varint(o->out, PROFILE_TIME_NS, o->p->from_ns);
-    pb_varint(o->out, PROFILE_DURATION_NS, o->p->to_ns - o->p->from_ns);
+    pb_varint(o->out, PROFILE_TIME_NS, from_ns);
+    pb_varint(o->out, PROFILE_DURATION_NS, to_ns - from_ns);
 }
 
 static void label_put(struct profile_out *o, unsigned key, unsigned field, uint64_t value)
@@ -119,7 +122,7 @@ static void label_put(struct profile_out *o, unsigned key, unsigned field, uint6
 static void samples_put(struct profile_out *o)
 {
     const struct stack_profile *p = o->p;
-    for (uint32_t i = 1; i <= p->rows.count; i++) {
+    for (uint32_t i = 1; i <= p->rows.count && !profile_is_over(p, o->out->len); i++) {
         struct profile_row row;
         const struct profile_values *v = &p->values[i - 1];
         const uint64_t values[] = {v->samples, v->cpu_ns, v->waits, v->wait_ns};
@@ -238,7 +241,10 @@ int stack_profile_pprof(const struct stack_profile *profile, struct buf *out)
         mappings_put(&o);
         functions_put(&o);
         strings_put(&o);
-        status = plain.status == SKEIN_OK ? gzip_pack(out, plain.data, plain.len) : plain.status;
+        status = plain.status;
+        if (status == SKEIN_OK)
+            status = profile_is_over(profile, plain.len) ? SKEIN_TOO_LARGE
+                                                         : gzip_pack(out, plain.data, plain.len);
     }
     free(o.nameless);
     buf_fini(&o.row);
@@ -353,6 +359,8 @@ int stack_profile_folded(const struct stack_profile *p, bool waits, struct buf *
                                              : SKEIN_NO_MEMORY;
         if (at < 0)
             status = SKEIN_NO_MEMORY;
+        else if (profile_is_over(p, lines.bytes.len))
+            status = SKEIN_TOO_LARGE;
         else
             sums[at] += waits ? v->wait_ns : v->samples;
     }

@@ -60,6 +60,18 @@ void trace_frame_place(const struct trace_frame *frame, char out[TRACE_PLACE_BYT
         snprintf(out, TRACE_PLACE_BYTES, "0x%" PRIx64, frame->address);
 }
 
+bool trace_module_is_tracer(const char *path)
+{
+    static const char *const names[] = {"libskein-preload.so", "libskein.so"};
+    const char *base = name_base(path);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t n = strlen(names[i]);
+        if (strncmp(base, names[i], n) == 0 && (base[n] == '\0' || base[n] == '.'))
+            return true;
+    }
+    return false;
+}
+
 /* ---- for people ---- */
 
 static void frame_text(struct buf *b, const struct trace_frame *frame, unsigned indent)
@@ -85,15 +97,9 @@ static void frame_text(struct buf *b, const struct trace_frame *frame, unsigned 
     buf_printf(b, "%s\n", frame->inlined ? "  inlined" : "");
 }
 
-void trace_stack_text(struct buf *b, struct partition_reader *reader, uint32_t id, unsigned indent)
+static void end_text(struct buf *b, uint8_t end, unsigned indent)
 {
-    struct trace_frames frames;
-    struct trace_frame frame;
-    if (!trace_frames_begin(&frames, reader, id))
-        return;
-    while (trace_frames_next(&frames, &frame))
-        frame_text(b, &frame, indent);
-    switch (frames.stack.end & ~PARTITION_STACK_EXACT) {
+    switch (end & ~PARTITION_STACK_EXACT) {
     case PARTITION_STACK_WHOLE:
         break;
     case PARTITION_STACK_CUT:
@@ -105,6 +111,33 @@ void trace_stack_text(struct buf *b, struct partition_reader *reader, uint32_t i
     default:
         buf_printf(b, "%*s... why it ends here is unknown\n", (int)indent, "");
     }
+}
+
+/* The innermost frame is where it was, whosever it is. */
+static void stack_text(struct buf *b, struct partition_reader *reader, uint32_t id, unsigned indent,
+                       bool hides_tracer)
+{
+    struct trace_frames frames;
+    struct trace_frame frame;
+    if (!trace_frames_begin(&frames, reader, id))
+        return;
+    for (bool innermost = true; trace_frames_next(&frames, &frame); innermost = false) {
+        const char *module = frame.mapping != NULL ? frame.mapping->path : "";
+        if (!hides_tracer || innermost || !trace_module_is_tracer(module))
+            frame_text(b, &frame, indent);
+    }
+    end_text(b, frames.stack.end, indent);
+}
+
+/* Samples tell what Skein costs. */
+void trace_stack_text(struct buf *b, struct partition_reader *reader, uint32_t id, unsigned indent)
+{
+    stack_text(b, reader, id, indent, reader != NULL && !partition_reader_info(reader)->evidence);
+}
+
+void trace_wait_text(struct buf *b, struct partition_reader *reader, uint32_t id, unsigned indent)
+{
+    stack_text(b, reader, id, indent, true);
 }
 
 /* ---- as JSON ---- */

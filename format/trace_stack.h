@@ -36,6 +36,9 @@ bool trace_frames_next(struct trace_frames *frames, struct trace_frame *frame);
 #define TRACE_PLACE_BYTES 96
 void trace_frame_place(const struct trace_frame *frame, char out[TRACE_PLACE_BYTES]);
 
+/* Whether that file is Skein's own library, which stands between a program and what it calls. */
+bool trace_module_is_tracer(const char *path);
+
 /* A line for each frame, each behind `indent` spaces, and one more where the walk ended too early;
  * nothing, where there is no stack:
  *
@@ -44,6 +47,10 @@ void trace_frame_place(const struct trace_frame *frame, char out[TRACE_PLACE_BYT
  *     at libc.so.6+0x28150
  */
 void trace_stack_text(struct buf *b, struct partition_reader *reader, uint32_t id, unsigned indent);
+
+/* The same for a thread that waits in a call: what Skein's library has between the program and that
+ * call is left out, as trace_stack_text does with stacks of the ring. */
+void trace_wait_text(struct buf *b, struct partition_reader *reader, uint32_t id, unsigned indent);
 
 /* `"frames":[{"function":"pay(order const&)","file":"src/pay.cc","line":7,
  * "module":"/usr/bin/checkout","offset":"0x1233","address":"0x55aa00001234"}],"stack_end":"whole"`;

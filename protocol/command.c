@@ -27,8 +27,7 @@ static void capture_put(const struct command *command, cJSON *root)
         json_add_u64(root, "upload_after_ms", command->upload_after_ms);
     if (command->unshared)
         cJSON_AddBoolToObject(root, "share", false);
-    if (command->threads)
-        cJSON_AddBoolToObject(root, "threads", true);
+    evidence_wish_add(&command->wish, root);
     json_add_u64(root, "deadline_ns", command->deadline_ns);
     cJSON *processes = cJSON_AddArrayToObject(root, "processes");
     for (size_t i = 0; i < command->process_count; i++) {
@@ -86,7 +85,7 @@ static void command_capture_get(struct json_reader *r, const cJSON *json, struct
     if (command->stream_ms != 0 && command->stream_ms < COMMAND_STREAM_MS_MIN)
         body_fail(r, "", "stream_ms", "must be 0 or 100 to 3600000");
     command->unshared = !json_bool(r, json, "", "share", true);
-    command->threads = json_bool(r, json, "", "threads", false);
+    evidence_wish_told(r, json, "", false, &command->wish);
     command->upload_after_ms = body_up_to(r, json, "upload_after_ms", COMMAND_UPLOAD_AFTER_MS_MAX);
     command->clock = body_up_to(r, json, "clock", INT64_MAX);
     command->sent_ns = body_up_to(r, json, "sent_ns", INT64_MAX);

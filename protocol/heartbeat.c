@@ -4,6 +4,8 @@
  */
 #include "heartbeat.h"
 
+#include <stdio.h>
+
 #include "control_body_int.h"
 
 static void samples_put(const struct heartbeat_samples *samples, cJSON *json)
@@ -25,6 +27,25 @@ static struct heartbeat_samples samples_get(struct json_reader *r, const cJSON *
         .bytes = body_number(r, json, "samples", "bytes"),
         .reach_ms = body_number(r, json, "samples", "reach_ms"),
         .refused = body_text(r, json, "samples", "refused", HEARTBEAT_REFUSED_MAX)};
+}
+
+static void refused_put(const struct heartbeat_refused *refused, cJSON *root)
+{
+    if (refused->sched[0] == '\0' && refused->threads[0] == '\0')
+        return;
+    cJSON *json = cJSON_AddObjectToObject(root, "refused");
+    if (refused->sched[0] != '\0')
+        cJSON_AddStringToObject(json, "sched", refused->sched);
+    if (refused->threads[0] != '\0')
+        cJSON_AddStringToObject(json, "threads", refused->threads);
+}
+
+static void refused_get(struct json_reader *r, const cJSON *json, struct heartbeat_refused *out)
+{
+    snprintf(out->sched, sizeof out->sched, "%s",
+             body_text(r, json, "refused", "sched", HEARTBEAT_REFUSED_MAX));
+    snprintf(out->threads, sizeof out->threads, "%s",
+             body_text(r, json, "refused", "threads", HEARTBEAT_REFUSED_MAX));
 }
 
 void heartbeat_put(const struct heartbeat *beat, struct buf *out)
@@ -51,6 +72,7 @@ void heartbeat_put(const struct heartbeat *beat, struct buf *out)
 #undef X
     if (beat->samples.told)
         samples_put(&beat->samples, cJSON_AddObjectToObject(root, "samples"));
+    refused_put(&beat->refused, root);
     body_print(root, out);
 }
 
@@ -85,6 +107,9 @@ int heartbeat_get(const cJSON *json, struct heartbeat *out, char *error, size_t 
     const cJSON *samples = json_object(&r, json, "", "samples", JSON_OPTIONAL);
     if (samples != NULL)
         h.samples = samples_get(&r, samples);
+    const cJSON *refused = json_object(&r, json, "", "refused", JSON_OPTIONAL);
+    if (refused != NULL)
+        refused_get(&r, refused, &h.refused);
     *out = h;
     return body_status(&r, error, error_bytes);
 }

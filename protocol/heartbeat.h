@@ -21,6 +21,12 @@ struct heartbeat_samples {
     const char *refused; /* why there are none, or not of all CPUs; "": there are */
 };
 
+/* Kinds of evidence that the agent is to take and may not, with what would allow it; "": it may. */
+struct heartbeat_refused {
+    char sched[HEARTBEAT_REFUSED_MAX + 1];
+    char threads[HEARTBEAT_REFUSED_MAX + 1]; /* stacks of dumps, or those of other users alone */
+};
+
 struct heartbeat {
     uint64_t agent;
     uint64_t instance; /* of this start of the agent (P-29); 0: it does not say */
@@ -31,6 +37,7 @@ struct heartbeat {
     uint64_t spool_bytes, spool_partitions, lost_partitions, lost_events;
     struct agent_counters counters; /* all 0 where the agent tells none */
     struct heartbeat_samples samples;
+    struct heartbeat_refused refused;
 };
 void heartbeat_put(const struct heartbeat *beat, struct buf *out);
 int heartbeat_get(const cJSON *json, struct heartbeat *out, char *error, size_t error_bytes);

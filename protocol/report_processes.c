@@ -47,6 +47,8 @@ static cJSON *process_json(const struct report_process *p)
     } else {
         json_add_u64(item, "attached_ns", p->attached_ns);
         cJSON_AddStringToObject(item, "not_recorded", p->not_recorded);
+        if (p->title != NULL && p->title[0] != '\0')
+            cJSON_AddStringToObject(item, "title", p->title);
     }
     return item;
 }
@@ -85,8 +87,8 @@ size_t report_processes_fit(const struct report_process *items, size_t count)
     for (size_t bytes = 0; n < count && bytes <= PAGE_BYTES; n++) {
         const struct report_process *p = &items[n];
         bytes += ITEM_BYTES + text_bytes(p->service) + text_bytes(p->labels) + text_bytes(p->exe);
-        bytes += p->not_recorded[0] != '\0' ? text_bytes(p->not_recorded)
-                                            : text_bytes(p->mode) + text_bytes(p->title);
+        bytes += p->not_recorded[0] != '\0' ? text_bytes(p->not_recorded) : text_bytes(p->mode);
+        bytes += p->title != NULL ? text_bytes(p->title) : 0;
     }
     return n;
 }

@@ -173,6 +173,9 @@ static void rule_read(struct json_reader *r, const cJSON *rule, struct rule_spec
     spec->post_ms = capture == NULL
                         ? 0
                         : json_u64(r, capture, "capture", "post_ms", JSON_OPTIONAL, 0, 0, DAY_MS);
+    /* Of a stall it is half of the answer what everybody was doing then. */
+    evidence_wish_told(r, capture, "capture",
+                       spec->when == RULE_HEALTH || spec->when == RULE_LATENCY, &spec->wish);
     const cJSON *limits = json_object(r, rule, "", "limits", JSON_OPTIONAL);
     spec->cooldown_ms = limits == NULL ? 60000
                                        : json_u64(r, limits, "limits", "cooldown_ms", JSON_OPTIONAL,

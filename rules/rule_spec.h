@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "evidence_kinds.h"
 #include "selector.h"
 
 #define RULE_NAME_MAX 127
@@ -72,6 +73,7 @@ struct rule_spec {
     bool has_pattern;
     regex_t pattern;
     uint64_t pre_ms, post_ms, cooldown_ms;
+    struct evidence_wish wish; /* of what fires */
 };
 
 /* SKEIN_OK; SKEIN_INVALID with "when.health.every_ms: must be ..." in error; SKEIN_NO_MEMORY;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "array.h"
+#include "skein/status.h"
 
 void sched_tasks_fini(struct sched_tasks *tasks)
 {
@@ -18,11 +19,13 @@ void sched_tasks_fini(struct sched_tasks *tasks)
 struct task *sched_task_get(struct sched_tasks *tasks, uint32_t tid)
 {
     bool fresh;
-    if (!array_grow(tasks->tasks, tasks->count + 1, &tasks->cap))
+    int64_t number = SKEIN_NO_MEMORY;
+    if (array_grow(tasks->tasks, tasks->count + 1, &tasks->cap))
+        number = intern_table_put(&tasks->tids, &tid, sizeof tid, &fresh);
+    if (number < 0) {
+        tasks->no_memory = true;
         return NULL;
-    int64_t number = intern_table_put(&tasks->tids, &tid, sizeof tid, &fresh);
-    if (number < 0)
-        return NULL;
+    }
     if (fresh)
         tasks->tasks[tasks->count++] = (struct task){.tid = tid, .use = {.tid = tid}};
     return &tasks->tasks[number];

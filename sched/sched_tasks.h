@@ -42,11 +42,13 @@ struct sched_tasks {
     struct intern_table tids;
     struct task *tasks;
     size_t count, cap;
+    bool no_memory; /* once, and from then on: something is missing */
 };
 
 void sched_tasks_fini(struct sched_tasks *tasks);
 
-/* Made where it is new; good until the next call. NULL: no memory. */
+/* Made where it is new; good until the next call. NULL: no memory, also for one that is known, as
+ * the room for a next one is made first. */
 struct task *sched_task_get(struct sched_tasks *tasks, uint32_t tid);
 
 #endif

@@ -23,6 +23,7 @@
 struct sched_timeline {
     struct sched_timeline_ask ask;
     uint64_t known_ns; /* nothing is missing since then */
+    uint64_t last_ns;  /* of the latest event */
     struct sched_tasks tasks;
     struct sched_cpus cpus;
     struct sched_use *uses;
@@ -94,7 +95,10 @@ static void instead_set(struct sched_timeline *t, const struct task *task, struc
     const struct sched_cpu *cpu = sched_cpu_find(&t->cpus, span->cpu);
     if (cpu == NULL || (!task->watched && !t->ask.all))
         return;
-    struct sched_most most = sched_cpu_most(cpu, span->begin_ns, span->end_ns, task->tid);
+    /* Of the part that span_give tells. */
+    uint64_t from_ns =
+        span->begin_ns > task->watched_from_ns ? span->begin_ns : task->watched_from_ns;
+    struct sched_most most = sched_cpu_most(cpu, from_ns, span->end_ns, task->tid);
     if (most.tid == 0)
         return;
     span->instead = most.tid;
@@ -259,7 +263,7 @@ static void cpu_ran(struct sched_timeline *t, struct sched_cpu *cpu, uint32_t ti
     struct task *task = sched_task_get(&t->tasks, tid);
     if (task != NULL)
         use_add(t, task, &run);
-    sched_cpu_ran(cpu, &run);
+    sched_cpu_ran(cpu, tid, from_ns, to_ns);
 }
 
 /* Who leaves a CPU on which, by the records, somebody else is: the kernel has not recorded all. An
@@ -386,14 +390,8 @@ static int new_take(struct sched_timeline *t, const struct sched_event *e)
     return SKEIN_OK;
 }
 
-int sched_timeline_event(struct sched_timeline *t, const struct sched_event *e)
+static int event_take(struct sched_timeline *t, const struct sched_event *e)
 {
-    if (e->cpu >= SCHED_CPUS_MAX) {
-        t->unseen++;
-        return SKEIN_OK;
-    }
-    if (e->time_ns < t->known_ns) /* in a gap */
-        return SKEIN_OK;
     switch (e->kind) {
     case SCHED_EVENT_SWITCH:
         return switch_take(t, e);
@@ -405,6 +403,23 @@ int sched_timeline_event(struct sched_timeline *t, const struct sched_event *e)
     default:
         return SKEIN_OK;
     }
+}
+
+int sched_timeline_event(struct sched_timeline *t, const struct sched_event *e)
+{
+    if (e->cpu >= SCHED_CPUS_MAX) {
+        t->unseen++;
+        return SKEIN_OK;
+    }
+    if (e->time_ns < t->known_ns) /* in a gap */
+        return SKEIN_OK;
+    /* The kernel's quick clock may go back a little when it is corrected: two runs on a CPU would
+     * overlap. */
+    struct sched_event event = *e;
+    event.time_ns = e->time_ns > t->last_ns ? e->time_ns : t->last_ns;
+    t->last_ns = event.time_ns;
+    int status = event_take(t, &event);
+    return t->tasks.no_memory ? SKEIN_NO_MEMORY : status;
 }
 
 /* ---- ends ---- */
@@ -478,7 +493,7 @@ size_t sched_timeline_uses(struct sched_timeline *t, const struct sched_use **us
 {
     size_t count = 0;
     free(t->uses);
-    t->uses = calloc(t->tasks.count + 1, sizeof *t->uses);
+    t->uses = t->tasks.no_memory ? NULL : calloc(t->tasks.count + 1, sizeof *t->uses);
     for (size_t i = 0; t->uses != NULL && i < t->tasks.count; i++) {
         struct task *task = &t->tasks.tasks[i];
         if (task->use.ns == 0)

@@ -93,7 +93,7 @@ void sched_timeline_gap(struct sched_timeline *t, uint64_t from_ns, uint64_t to_
 /* No more records: what goes on is given, cut at at_ns. */
 void sched_timeline_end(struct sched_timeline *t, uint64_t at_ns);
 
-/* In no order; the timeline's. */
+/* In no order; the timeline's. NULL: no memory, now or before. */
 size_t sched_timeline_uses(struct sched_timeline *t, const struct sched_use **uses);
 
 /* Switches that must have been, and were not recorded. */

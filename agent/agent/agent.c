@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent_clock.h"
 #include "agent_int.h"
 #include "checks.h"
 #include "clock.h"
@@ -126,6 +127,17 @@ static void samples_look(void *context)
                                                    state.reach_ms, state.refused});
 }
 
+/* A policy may raise the rate as far as the configuration lets it. What that has switched off stays
+ * off. */
+static void samples_raise(void *context, uint64_t hz)
+{
+    struct agent *agent = context;
+    const struct agent_config *config = agent->config;
+    uint64_t most = hz < config->samples_hz_max ? hz : config->samples_hz_max;
+    cpu_samples_set_hz(agent->samples, most > config->samples_hz ? most : config->samples_hz);
+    samples_look(agent);
+}
+
 static int samples_start(struct agent *agent)
 {
     const struct agent_config *config = agent->config;
@@ -140,6 +152,50 @@ static int samples_start(struct agent *agent)
     return agent->samples_timer != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
+static int crash_start(struct agent *agent)
+{
+    const struct crash_settings settings = {.stacks = agent->config->crash_stacks,
+                                            .symbolizer = agent->symbolizer};
+    int status = crash_new(&settings, &agent->crash);
+    if (status != SKEIN_OK)
+        return status;
+    crash_leave_out(agent->crash, agent->privacy.mode != PRIVACY_OFF, !agent->config->crash_words);
+    agent->crash_timer = loop_timer_add(agent->loop, CRASH_LOOK_MS, 1, crash_look, agent->crash);
+    const struct evidence_source source = {.kind = "crash",
+                                           .when = EVIDENCE_AT_DEATH,
+                                           .collect = crash_collect,
+                                           .source = agent->crash};
+    return agent->crash_timer != NULL ? evidence_add(agent->evidence, &source) : SKEIN_NO_MEMORY;
+}
+
+/* The first, so that a long dump takes none of its time; what it has is written behind all others. */
+static int go_start(struct agent *agent)
+{
+    int status = go_source_new(&agent->go);
+    if (status != SKEIN_OK)
+        return status;
+    go_source_leave_out(agent->go, agent->privacy.mode != PRIVACY_OFF);
+    const struct evidence_source source = {.kind = "go",
+                                           .when = EVIDENCE_FETCHED,
+                                           .collect = go_source_collect,
+                                           .source = agent->go,
+                                           .concerns = go_source_concerns,
+                                           .state_free = go_source_state_free};
+    return evidence_add(agent->evidence, &source);
+}
+
+/* Has the log and the heartbeats say what the agent is to take and may not; of samples, others do. */
+static void refused_tell(struct agent *agent)
+{
+    struct heartbeat_refused refused = {.sched = ""};
+    if (agent->config->sched_buffer_kib > 0)
+        snprintf(refused.sched, sizeof refused.sched, "%s", sched_source_refused(agent->sched));
+    thread_dump_refused(refused.threads, sizeof refused.threads);
+    if (refused.threads[0] != '\0')
+        log_info("threads", "dumps have no stacks", "reason", refused.threads, NULL);
+    uplink_set_refused(agent->uplink, &refused);
+}
+
 /* The sources of evidence, lowest first: what is asked for first is there first. */
 static int evidence_start(struct agent *agent)
 {
@@ -150,14 +206,25 @@ static int evidence_start(struct agent *agent)
                                                .out_bytes_max = (size_t)config->evidence_bytes};
     int status = evidence_new(&settings, agent->symbolizer, &agent->evidence);
     if (status == SKEIN_OK)
+        status = go_start(agent);
+    if (status == SKEIN_OK)
         status = evidence_add(agent->evidence, &thread_dump_source);
-    const struct evidence_source own[] = {
-        {"vitals", EVIDENCE_AT_END, vitals_collect, agent->vitals},
-        {"files", EVIDENCE_AT_END, files_collect, &agent->files}};
+    if (status == SKEIN_OK)
+        status = crash_start(agent);
+    const struct evidence_source own[] = {{.kind = "vitals",
+                                           .when = EVIDENCE_AT_END,
+                                           .collect = vitals_collect,
+                                           .source = agent->vitals},
+                                          {.kind = "files",
+                                           .when = EVIDENCE_AT_END,
+                                           .collect = files_collect,
+                                           .source = &agent->files}};
     for (size_t i = 0; status == SKEIN_OK && i < sizeof own / sizeof *own; i++)
         status = evidence_add(agent->evidence, &own[i]);
-    const struct evidence_source samples = {"samples", EVIDENCE_AT_BOTH, cpu_samples_collect,
-                                            agent->samples};
+    const struct evidence_source samples = {.kind = "samples",
+                                            .when = EVIDENCE_AT_BOTH,
+                                            .collect = cpu_samples_collect,
+                                            .source = agent->samples};
     if (status == SKEIN_OK)
         status = evidence_add(agent->evidence, &samples);
     if (status == SKEIN_OK)
@@ -169,6 +236,8 @@ static int evidence_start(struct agent *agent)
                                           .source = agent->sched};
     if (status == SKEIN_OK)
         status = evidence_add(agent->evidence, &sched);
+    if (status == SKEIN_OK)
+        refused_tell(agent);
     return status;
 }
 
@@ -217,7 +286,9 @@ static int policies_start(struct agent *agent)
                                                .worker = agent->worker,
                                                .host = agent->host,
                                                .folder = agent->state.folder,
-                                               .agent = agent->state.agent};
+                                               .agent = agent->state.agent,
+                                               .samples_hz = samples_raise,
+                                               .context = agent};
     return agent_policies_new(&settings, &agent->policies);
 }
 
@@ -247,6 +318,29 @@ static int attach_start(struct agent *agent, char *error, size_t error_bytes)
     hooks.context = agent;
     return attach_new(agent->loop, agent->host_page, &settings, &hooks, &agent->attach, error,
                       error_bytes);
+}
+
+static void outside_missed(void *context, const struct process *p)
+{
+    const struct agent *agent = context;
+    roster_recall(agent->roster, p, agent_clock_ns());
+}
+
+static int outside_start(struct agent *agent, char *error, size_t error_bytes)
+{
+    const struct outside_settings settings = {.loop = agent->loop,
+                                              .worker = agent->worker,
+                                              .attach = agent->attach,
+                                              .folder = agent->state.folder,
+                                              .agent = agent->state.agent,
+                                              .boot = agent->boot,
+                                              .watched_max = &agent->config->watch_max,
+                                              .has_evidence = agent->config->evidence_taken,
+                                              .context = agent,
+                                              .refused = agent_attach_hooks.refused,
+                                              .missed = outside_missed};
+    return outside_new(&settings, &agent->config->watch_select, &agent->outside, error,
+                       error_bytes);
 }
 
 /* One after the other; each needs those before it. */
@@ -286,6 +380,8 @@ static int parts_start(struct agent *agent, char *error, size_t error_bytes)
         status = policies_start(agent);
     if (status == SKEIN_OK)
         status = attach_start(agent, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = outside_start(agent, error, error_bytes);
     /* Last: rules have read the journal, and who cannot serve is no agent to anybody. */
     if (status == SKEIN_OK)
         status = uplink_start(agent->uplink);
@@ -332,6 +428,7 @@ void agent_run(struct agent *agent)
     log_info("agent", "draining", "captures", log_fmt("%zu", captures_running(agent->captures)),
              NULL);
     agent_log_tell(&agent->lines, true);
+    outside_free(&agent->outside);
     attach_free(&agent->attach);
     agent_rules_free(&agent->rules);
     agent_policies_free(&agent->policies);
@@ -396,7 +493,15 @@ void agent_reload(struct agent *agent, struct agent_config *fresh)
     for (struct process *p = attach_processes(agent->attach); p != NULL; p = p->next)
         agent_set_page(agent, p);
     files_source_set(&agent->files, agent->config->vitals_files, &agent->privacy);
+    if (agent->crash != NULL)
+        crash_leave_out(agent->crash, agent->privacy.mode != PRIVACY_OFF,
+                        !agent->config->crash_words);
+    if (agent->go != NULL)
+        go_source_leave_out(agent->go, agent->privacy.mode != PRIVACY_OFF);
     agent_rules_reload(agent->rules);
+    char why[256];
+    if (outside_select(agent->outside, &agent->config->watch_select, why, sizeof why) != SKEIN_OK)
+        log_error("agent", "selectors of processes are as before", "reason", why, NULL);
     log_info("agent", "configuration reloaded", NULL);
 }
 
@@ -427,14 +532,21 @@ size_t agent_free(struct agent **agent_p)
     if (agent == NULL)
         return 0;
     *agent_p = NULL;
+    outside_free(&agent->outside);
     if (agent->attach != NULL)
         attach_free(&agent->attach);
     agent_rules_free(&agent->rules);
     agent_policies_free(&agent->policies);
     size_t hanging = checks_free(&agent->checks, CHECKS_WAIT_MS);
-    size_t sources_hang = evidence_free(&agent->evidence); /* before the worker: it posts there */
+    size_t sources_hang = go_source_stop(agent->go); /* its threads post to evidence's */
     if (sources_hang == 0)
+        sources_hang = evidence_free(&agent->evidence); /* before the worker: it posts there */
+    if (agent->crash_timer != NULL)                     /* the loop runs once more */
+        loop_timer_cancel(agent->loop, &agent->crash_timer);
+    if (sources_hang == 0) {
         sched_source_free(&agent->sched);
+        hanging += crash_free(&agent->crash);
+    }
     hanging += sources_hang;
     worker_free(&agent->worker);
     roster_file_free(&agent->roster_file);
@@ -448,6 +560,7 @@ size_t agent_free(struct agent **agent_p)
         (void)symbolizer_free(&agent->symbolizer);
         vitals_free(&agent->vitals);
         cpu_samples_free(&agent->samples);
+        go_source_free(&agent->go);
     }
     spool_close(&agent->spool);
     if (agent->host_page != NULL)

@@ -12,6 +12,7 @@
 
 #include "config_check.h"
 #include "config_place.h"
+#include "outside_rule.h"
 #include "ring_layout.h"
 #include "seal.h"
 #include "selector.h"
@@ -112,6 +113,8 @@ const struct config_param agent_params[] = {
                "memory of the agent for names that were found before"),
     CONFIG_U64(S, samples_hz, "samples.hz", 99, 0, 1000,
                "how often in a second of each CPU it is noted what runs there; 0: never"),
+    CONFIG_U64(S, samples_hz_max, "samples.max_hz", 1000, 0, 1000,
+               "a policy may have CPUs sampled up to so often; below samples.hz: none may"),
     CONFIG_U64(S, samples_reach_ms, "samples.reach_ms", 10000, 1000, HOUR,
                "how far back these samples reach at least, if a CPU is always busy"),
     CONFIG_U64(S, samples_bytes, "samples.memory_bytes", 256 << 20, 1 << 20, UINT64_C(1) << 40,
@@ -136,6 +139,12 @@ const struct config_param agent_params[] = {
     LIVE_BOOL(crash_capture, "crash.capture", true, "capture processes that crash"),
     LIVE_BOOL(crash_exit, "crash.exit", true,
               "also those that end by themselves with another exit status than 0"),
+    CONFIG_BOOL(
+        S, crash_stacks, "crash.stacks", true,
+        "have the kernel note the signals that end programs: of a captured crash the thread, "
+        "the address and the stack are then known"),
+    LIVE_BOOL(crash_words, "crash.words", true,
+              "of a captured crash keep the last 64 KiB of standard error, where that is a file"),
     LIVE_U64(crash_pre_ms, "crash.pre_ms", 30000, 0, DAY, "crash: time before the end"),
     LIVE_U64(crash_cooldown_ms, "crash.cooldown_ms", 10000, 0, DAY,
              "crash: pause of a service's program between two"),
@@ -155,6 +164,14 @@ const struct config_param agent_params[] = {
         S, sched_buffer_kib, "sched.buffer_kib", 0, 0, 1 << 20,
         "kernel memory of each CPU for what its scheduler did, in KiB; all CPUs together take "
         "at most a 64th of the host's memory; 0: it is not recorded"),
+    LIVE_STRS(
+        watch_select, "watch.select",
+        "processes to watch from outside, without a ring: \"SERVICE exe=GLOB cgroup=GLOB "
+        "port=N label=KEY=VALUE go_pprof=HOST:PORT go_flight=HOST:PORT/PATH\", of which one of "
+        "exe, cgroup and port is needed, and all must hold"),
+    LIVE_U64(watch_max, "watch.max", 256, 1, 4096,
+             "processes watched from outside at once; of further ones captures say that the agent "
+             "did not take them"),
     LIVE_STR(log_level, "log.level", "info", "debug, info, warn or error"),
     LIVE_STR(log_form, "log.form", "text", "text or json"),
     {.path = NULL}};
@@ -198,6 +215,18 @@ static const char *bounds_check(const struct agent_config *config)
     return NULL;
 }
 
+static const char *selectors_check(const struct agent_config *config, char *text, size_t bytes)
+{
+    char why[160];
+    struct outside_rules rules;
+    if (outside_rules_parse(&config->watch_select, &rules, why, sizeof why) != SKEIN_OK) {
+        snprintf(text, bytes, "watch.select: %s", why);
+        return text;
+    }
+    outside_rules_free(&rules);
+    return NULL;
+}
+
 int agent_config_load(const struct config_sources *given, struct agent_config *config, char *error,
                       size_t error_bytes)
 {
@@ -214,6 +243,9 @@ int agent_config_load(const struct config_sources *given, struct agent_config *c
     if (status != SKEIN_OK)
         return status;
     const char *wrong = bounds_check(config);
+    char selector[192];
+    if (wrong == NULL)
+        wrong = selectors_check(config, selector, sizeof selector);
     if (wrong == NULL)
         return SKEIN_OK;
     snprintf(error, error_bytes, "%s: %s", given->file != NULL ? given->file : "settings", wrong);

@@ -24,15 +24,17 @@ struct agent_config {
     uint64_t capture_targets_max, partition_bytes;
     bool symbols_enabled;
     uint64_t symbols_budget_ms, symbols_memory_bytes, symbols_names_bytes;
-    uint64_t samples_hz, samples_reach_ms, samples_bytes;
+    uint64_t samples_hz, samples_hz_max, samples_reach_ms, samples_bytes;
     uint64_t snapshot_pre_ms, snapshot_post_ms, snapshot_cooldown_ms;
     bool evidence_taken, evidence_no_threads;
     uint64_t evidence_deadline_ms, evidence_bytes;
-    bool crash_capture, crash_exit;
+    bool crash_capture, crash_exit, crash_stacks, crash_words;
     uint64_t crash_pre_ms, crash_cooldown_ms;
     char *privacy;
     bool vitals_host, vitals_processes, vitals_top, vitals_files;
     uint64_t sched_buffer_kib;
+    struct config_strs watch_select;
+    uint64_t watch_max;
     char *log_level, *log_form;
 };
 

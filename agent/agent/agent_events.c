@@ -126,17 +126,17 @@ static void unattached_refuse(struct agent *agent, const struct capture_id *capt
 static void capture_noted(struct agent *agent, const struct capture_order *order,
                           const struct roster_entry *noted);
 
-/* Of those that have ended nobody waits longer; `over`: of none. */
+/* Of those of whom it is known what became of them nobody waits longer; `over`: of none. */
 static void awaited_settle(struct agent *agent, bool over)
 {
     struct awaited *awaited, *next;
     for (awaited = TAILQ_FIRST(&agent->awaited); awaited != NULL; awaited = next) {
         next = TAILQ_NEXT(awaited, link);
         const struct roster_entry *noted = roster_find(agent->roster, &awaited->process);
-        bool ended = noted != NULL && noted->ended_ns != 0;
-        if (!ended && !over)
+        bool known = noted != NULL && !roster_is_awaited(noted);
+        if (!known && !over)
             continue;
-        if (ended)
+        if (known)
             capture_noted(agent, &awaited->order, noted);
         else
             unattached_refuse(agent, &awaited->order.capture, &awaited->process);
@@ -149,6 +149,9 @@ void agent_grace_over(void *context)
     struct agent *agent = context;
     agent->grace_timer = NULL; /* one-shot */
     loop_timer_cancel(agent->loop, &agent->look_timer);
+    (void)roster_refresh(agent->roster);
+    if (roster_overdue(agent->roster))
+        list_changed(agent);
     awaited_settle(agent, true);
 }
 
@@ -165,7 +168,7 @@ void agent_look(void *context)
 static void lacks_expected(const struct roster_entry *noted, struct process *process)
 {
     bool adopted = process->recorded_ns < process->attached_ns;
-    if (adopted || process->lacks_from_ns != 0)
+    if (adopted || process->lacks_from_ns != 0 || process->watched)
         return;
     process_lacks_set(process, noted->recorded_ns, process->attached_ns);
     process->unrecorded = LOSS_REPLACED;
@@ -174,7 +177,8 @@ static void lacks_expected(const struct roster_entry *noted, struct process *pro
 static void on_attached(void *context, struct process *process)
 {
     struct agent *agent = context;
-    agent_log_process(&agent->lines, AGENT_LINE_ATTACHED, process, NULL);
+    agent_log_process(&agent->lines, process->watched ? AGENT_LINE_WATCHED : AGENT_LINE_ATTACHED,
+                      process, NULL);
     const struct roster_entry *noted = roster_find(agent->roster, &process->uid);
     if (noted != NULL && noted->reason == LOSS_REFUSED)
         process->unrecorded = LOSS_REFUSED;
@@ -183,10 +187,14 @@ static void on_attached(void *context, struct process *process)
     if (noted != NULL && noted->process != NULL && process->lacks_from_ns != 0)
         agent_left_look(agent, noted->process, process);
     roster_attached(agent->roster, process);
+    if (agent->outside != NULL)
+        outside_describe(agent->outside, process);
     process_report_begin(process, &process->attached_clock);
     agent_set_page(agent, process);
     if (vitals_attached(agent->vitals, process->pid, process->start_clock_ticks) != SKEIN_OK)
         log_error("vitals", "out of memory: a process is looked at in captures alone", NULL);
+    if (agent->crash != NULL && crash_attached(agent->crash, process) != SKEIN_OK)
+        log_error("crash", "out of memory: a crash of this process will have no stack", NULL);
     capture_awaited(agent, process);
     agent_rules_attached(agent->rules, process);
     agent_policies_attached(agent->policies, process);
@@ -196,6 +204,8 @@ static void on_attached(void *context, struct process *process)
 static const char *refusal_text(int status)
 {
     switch (status) {
+    case SKEIN_BUSY:
+        return "the agent watches as many processes as watch.max allows";
     case SKEIN_FULL:
         return "the agent had no room for it (ring.total_max_bytes, processes.max)";
     case SKEIN_DENIED:
@@ -279,12 +289,16 @@ static void on_gone(void *context, struct process *process)
     agent_log_process(&agent->lines, crashed ? AGENT_LINE_CRASHED : AGENT_LINE_ENDED, process,
                       NULL);
     agent_log_tell_process(process, true);
+    if (agent->crash != NULL)
+        crash_gone(agent->crash, process); /* first: the kernel overwrites what it has noted */
     captures_process_gone(agent->captures, process);
     if (crashed)
         capture_crash(agent, process);
     roster_keep(agent->roster, process);
     agent_rules_gone(agent->rules, process);
     agent_policies_gone(agent->policies, process);
+    if (agent->outside != NULL)
+        outside_gone(agent->outside, process);
     vitals_gone(agent->vitals, process->pid, process->start_clock_ticks);
     list_changed(agent);
 }
@@ -301,13 +315,29 @@ static bool kept_release(void *context)
     return roster_release_oldest(agent->roster);
 }
 
+static bool on_expected(void *context, const struct process_uid *uid)
+{
+    const struct agent *agent = context;
+    const struct roster_entry *noted = roster_find(agent->roster, uid);
+    return agent->grace_timer != NULL && noted != NULL && roster_is_awaited(noted);
+}
+
+static int on_watch(void *context, const struct attach_watch *ask, const struct ucred *asker,
+                    char *text, size_t bytes)
+{
+    const struct agent *agent = context;
+    return outside_ask(agent->outside, ask, asker, text, bytes);
+}
+
 const struct attach_hooks agent_attach_hooks = {.attached = on_attached,
                                                 .refused = on_refused,
                                                 .snapshot = on_snapshot,
                                                 .heartbeat = on_heartbeat,
                                                 .gone = on_gone,
                                                 .kept_bytes = kept_bytes,
-                                                .kept_release = kept_release};
+                                                .kept_release = kept_release,
+                                                .expected = on_expected,
+                                                .watch = on_watch};
 
 /* ---- the collector ---- */
 
@@ -325,6 +355,17 @@ static struct process *process_find(struct agent *agent, const struct process_ui
     return NULL;
 }
 
+static const char *noted_text(const struct roster_entry *noted)
+{
+    if (noted->reason == LOSS_REFUSED)
+        return refusal_text(noted->status);
+    if (noted->reason == LOSS_WATCHED)
+        return CAPTURE_WATCHED_TEXT;
+    if (noted->reason == LOSS_AGENT_RESTARTED)
+        return "it has not come back since the agent was restarted, as it has recorded nothing";
+    return "it has ended, and its ring is not kept any more (ring.linger_ms)";
+}
+
 /* One that is not attached: its ring, where it is kept, or when it ran. */
 static void capture_noted(struct agent *agent, const struct capture_order *order,
                           const struct roster_entry *noted)
@@ -335,10 +376,7 @@ static void capture_noted(struct agent *agent, const struct capture_order *order
     }
     const struct loss_gap life = {
         noted->start_ns, noted->ended_ns != 0 ? noted->ended_ns : UINT64_MAX, noted->reason};
-    captures_absent(agent->captures, order, &noted->uid, &life,
-                    noted->reason == LOSS_REFUSED
-                        ? refusal_text(noted->status)
-                        : "it has ended, and its ring is not kept any more (ring.linger_ms)");
+    captures_absent(agent->captures, order, &noted->uid, &life, noted_text(noted));
 }
 
 static void capture_process(struct agent *agent, const struct capture_order *order,
@@ -348,7 +386,7 @@ static void capture_process(struct agent *agent, const struct capture_order *ord
     const struct roster_entry *noted = roster_find(agent->roster, uid);
     if (process != NULL)
         (void)captures_begin(agent->captures, order, process);
-    else if (noted != NULL && !(noted->expected && noted->ended_ns == 0))
+    else if (noted != NULL && !roster_is_awaited(noted))
         capture_noted(agent, order, noted);
     else if (!process_await(agent, order, uid))
         unattached_refuse(agent, &order->capture, uid);
@@ -369,7 +407,7 @@ static void command_capture(struct agent *agent, const struct agent_command *com
                                   .post_ms = command->says.post_ms,
                                   .stream_ms = command->says.stream_ms,
                                   .unshared = command->says.unshared,
-                                  .threads = command->says.threads,
+                                  .wish = command->says.wish,
                                   .map = command->map};
     if (command->says.deadline_ns != 0)
         order.deadline_ns = line_time(command, command->says.deadline_ns);

@@ -15,7 +15,10 @@
 #include "agent_state.h"
 #include "attach.h"
 #include "cpu_samples.h"
+#include "crash.h"
 #include "files_source.h"
+#include "go_source.h"
+#include "outside.h"
 #include "roster.h"
 #include "roster_file.h"
 #include "symbolizer.h"
@@ -45,6 +48,7 @@ struct agent {
     struct uplink_seal *seal;
     struct uplink *uplink;
     struct attach *attach;
+    struct outside *outside;         /* who is watched without a ring */
     struct roster *roster;           /* those that are not attached */
     struct roster_file *roster_file; /* those that are, for the next run */
     struct agent_log lines;
@@ -58,7 +62,9 @@ struct agent {
     struct vitals *vitals;
     struct files_source files;
     struct cpu_samples *samples;
-    struct loop_timer *list_timer, *refresh_timer, *samples_timer;
+    struct crash *crash;  /* NULL: no evidence is taken */
+    struct go_source *go; /* the same */
+    struct loop_timer *list_timer, *refresh_timer, *samples_timer, *crash_timer;
     uint64_t list_version;
     TAILQ_HEAD(, awaited) awaited;
     size_t awaited_count;

@@ -75,7 +75,8 @@ static void roster_put(struct buf *out, const char *boot_id, const struct proces
 {
     text_put(out, boot_id);
     for (const struct process *p = first; p != NULL; p = p->next)
-        process_put(out, p->pid, p->start_clock_ticks, p->service, p->labels, p->exe);
+        if (!p->watched) /* outside_hand.c keeps those by hand */
+            process_put(out, p->pid, p->start_clock_ticks, p->service, p->labels, p->exe);
     const struct roster_entry *e;
     TAILQ_FOREACH(e, roster_entries(roster), link) {
         if (e->expected && e->ended_ns == 0)

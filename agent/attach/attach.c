@@ -13,6 +13,9 @@
  *                            +------+---------------------------------------------> gone
  *                                     pidfd: the process has ended
  *
+ *   One that is watched (attach_watch) is a member without a connection or a ring. If it says HELLO,
+ *   it is gone as what it was, and attached.
+ *
  *   connection_new: accepted     hello_answer: HELLO            member_socket_lost: HUP
  *   member_ended: pidfd          grace_over: still running      member_remove: out of the table
  *   member_return: came back
@@ -54,7 +57,7 @@ struct past **past_find(struct attach *attach, const struct process_uid *uid)
     return at;
 }
 
-static void past_remove(struct past **at)
+void past_remove(struct past **at)
 {
     struct past *past = *at;
     *at = past->next;
@@ -115,8 +118,7 @@ static void process_unlink(struct attach *attach, struct member *m)
     attach->member_count--;
 }
 
-/* Takes m out of table and loop and frees it. The hook runs last, when m is out of the table. */
-static void member_remove(struct member *m, enum process_state state, bool runs_on)
+void member_remove(struct member *m, enum process_state state, bool runs_on)
 {
     struct attach *attach = m->attach;
     struct process *p = m->process;
@@ -216,7 +218,7 @@ static int member_packets(struct member *m, int most)
 /* A death that is not known was in order if the process has said so, or was away. */
 static bool death_is_crash(const struct process *p)
 {
-    bool in_order = p->said_bye || p->away;
+    bool in_order = p->said_bye || p->away || p->watched;
     if (!p->death.known)
         return !in_order;
     return rule_death_of(p->death.signal, p->death.status) != RULE_DEATH_ORDERLY;
@@ -298,8 +300,7 @@ static void member_socket_event(void *context, uint32_t events)
         member_throttle(m);
 }
 
-/* Puts the process into table and loop; takes the reference and the socket on SKEIN_OK. */
-static int member_add(struct attach *attach, struct process *p, int socket)
+int member_add(struct attach *attach, struct process *p, int socket)
 {
     struct member *m = calloc(1, sizeof *m);
     struct past *past = calloc(1, sizeof *past);
@@ -310,7 +311,7 @@ static int member_add(struct attach *attach, struct process *p, int socket)
     }
     *m = (struct member){.attach = attach, .process = p, .past = past};
     int status = loop_fd_add(attach->loop, p->pidfd, EPOLLIN, member_pidfd_event, m);
-    if (status == SKEIN_OK) {
+    if (status == SKEIN_OK && socket >= 0) {
         status = loop_fd_add(attach->loop, socket, EPOLLIN | EPOLLRDHUP, member_socket_event, m);
         if (status != SKEIN_OK)
             loop_fd_remove(attach->loop, p->pidfd);

@@ -13,6 +13,9 @@
 #include "privacy.h"
 #include "process.h"
 
+struct attach_watch; /* attach_proto.h's */
+struct ucred;
+
 struct attach_settings {
     const char *socket_path;
     uint64_t agent_id, epoch;
@@ -40,9 +43,26 @@ struct attach_hooks {
      * kept_release lets go of one of those rings; false: there is none. Both may be NULL. */
     uint64_t (*kept_bytes)(void *context);
     bool (*kept_release)(void *context);
+    /* Whether the process may still come back by itself, as to an agent that was restarted. May be
+     * NULL. */
+    bool (*expected)(void *context, const struct process_uid *uid);
+    /* Somebody on this host asks to have a process watched, or no longer (attach_proto.h). Returns
+     * a status, and writes a sentence. NULL: none is. */
+    int (*watch)(void *context, const struct attach_watch *ask, const struct ucred *asker,
+                 char *text, size_t bytes);
 };
 
 struct attach;
+
+/* Who is to be watched: a process that says no HELLO. */
+struct attach_watch_order {
+    uint32_t pid;
+    uint64_t start_clock_ticks; /* 0: whoever has the pid now */
+    const char *service;        /* "": the program's name */
+    const char *labels;
+    uint32_t watched_max; /* processes that are watched at once */
+};
+
 /* Binds and listens; settings and hooks are copied, loop and host must outlive it. SKEIN_OK;
  * SKEIN_BUSY (another agent listens there), SKEIN_INVALID, SKEIN_IO, SKEIN_NO_MEMORY with a
  * sentence in error. */
@@ -52,6 +72,16 @@ int attach_new(struct loop *loop, struct host_page_owner *host,
 /* Lets all processes go, without a hook: they live on, and bring their rings to the next agent. */
 void attach_free(struct attach **attach);
 struct process *attach_processes(struct attach *attach); /* list through ->next */
+
+/* Puts the process into the table as watched, and calls the hook `attached`. SKEIN_OK; SKEIN_EXISTS:
+ * it is in the table, attached or watched; SKEIN_CLOSED: there is no such process; SKEIN_UNSUPPORTED:
+ * it is the kernel's own; SKEIN_AGAIN: it was attached to the agent before, and may come back
+ * (`expected`); SKEIN_BUSY: watched_max are; SKEIN_FULL: max_processes are in the table;
+ * SKEIN_NO_MEMORY, SKEIN_IO. *out is it wherever it is known who it is, with a reference. */
+int attach_watch(struct attach *attach, const struct attach_watch_order *order,
+                 struct process **out);
+/* It is watched no more, and runs on; the hook `gone` is called. False: it was not. */
+bool attach_unwatch(struct attach *attach, const struct process_uid *uid);
 
 /* Sets the attach_… members. */
 void attach_count(const struct attach *attach, struct agent_counters *out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The listener, and the connections that have not said HELLO: one that says it is answered by
- * hello_answer, the others are closed. Loop thread only.
+ * hello_answer, one that says WATCH by watch_answer, the others are closed. Loop thread only.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -75,7 +75,10 @@ static void connection_answer(struct attach *attach, int socket, int status,
                               struct hello_packet *packet)
 {
     if (status == SKEIN_OK) {
-        hello_answer(attach, socket, packet);
+        if (packet->is_watch)
+            watch_answer(attach, socket, packet);
+        else
+            hello_answer(attach, socket, packet);
         return;
     }
     if (status == SKEIN_CLOSED)

@@ -39,6 +39,14 @@ static bool hello_valid(const struct attach_hello *hello, size_t n)
            text_is_closed(hello->labels, sizeof hello->labels);
 }
 
+static bool watch_valid(const struct attach_watch *watch, size_t n)
+{
+    return n == sizeof *watch && watch->head.magic == ATTACH_MAGIC &&
+           watch->head.version == ATTACH_VERSION && watch->head.type == ATTACH_WATCH &&
+           text_is_closed(watch->service, sizeof watch->service) &&
+           text_is_closed(watch->labels, sizeof watch->labels);
+}
+
 /* Takes the descriptors out of a packet: the first into *first, the others closed. Returns how
  * many. */
 static size_t descriptors_take(struct msghdr *message, int *first)
@@ -67,8 +75,12 @@ int hello_receive(int socket, struct hello_packet *packet)
         struct cmsghdr align;
         char bytes[CMSG_SPACE(PACKET_FDS_MAX * sizeof(int))];
     } control;
-    struct attach_hello hello;
-    struct iovec part = {&hello, sizeof hello};
+    union {
+        struct attach_hello hello;
+        struct attach_watch watch;
+    } first;
+    _Static_assert(sizeof first.hello != sizeof first.watch, "a packet's size says which it is");
+    struct iovec part = {&first, sizeof first};
     struct msghdr message = {.msg_iov = &part,
                              .msg_iovlen = 1,
                              .msg_control = control.bytes,
@@ -83,14 +95,20 @@ int hello_receive(int socket, struct hello_packet *packet)
 
     struct ucred peer = {0, 0, 0};
     socklen_t bytes = sizeof peer;
-    if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 || !hello_valid(&hello, (size_t)n) ||
-        fds != (hello.has_ring == 1 ? 1u : 0u) ||
+    bool is_watch = watch_valid(&first.watch, (size_t)n);
+    if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ||
+        !(is_watch || hello_valid(&first.hello, (size_t)n)) ||
+        fds != (!is_watch && first.hello.has_ring == 1 ? 1u : 0u) ||
         getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0 || peer.pid <= 0) {
         if (ring_fd >= 0)
             close(ring_fd);
         return SKEIN_CORRUPT;
     }
-    *packet = (struct hello_packet){hello, ring_fd, peer};
+    *packet = (struct hello_packet){.is_watch = is_watch, .ring_fd = ring_fd, .peer = peer};
+    if (is_watch)
+        packet->watch = first.watch;
+    else
+        packet->hello = first.hello;
     return SKEIN_OK;
 }
 
@@ -112,8 +130,7 @@ static size_t character_length(const unsigned char *text)
     return n;
 }
 
-/* Names go to logs, JSON and terminals: control characters and broken UTF-8 become '?'. */
-static void text_clean(char *out, size_t bytes, const char *in)
+void attach_text_clean(char *out, size_t bytes, const char *in)
 {
     size_t used = 0;
     for (const unsigned char *p = (const unsigned char *)in; *p != '\0' && used + 1 < bytes;) {
@@ -140,12 +157,30 @@ static const char *path_base(const char *path)
 static void names_fill(const struct hello_packet *packet, struct process *p)
 {
     const char *service = packet->hello.service;
-    text_clean(p->service, sizeof p->service, service[0] != '\0' ? service : path_base(p->exe));
-    text_clean(p->labels, sizeof p->labels, packet->hello.labels);
+    attach_text_clean(p->service, sizeof p->service,
+                      service[0] != '\0' ? service : path_base(p->exe));
+    attach_text_clean(p->labels, sizeof p->labels, packet->hello.labels);
 }
 
-/* Fills in what the kernel says about the peer. The pidfd was opened first: if it has not ended
- * afterwards, /proc spoke of the same process all the time. */
+/* The pidfd was opened first: if it has not ended afterwards, /proc spoke of the same process all
+ * the time. */
+int attach_identity_read(const struct attach *attach, struct process *p)
+{
+    pid_t pid = (pid_t)p->pid;
+    if (proc_start_ticks(pid, &p->start_clock_ticks) != SKEIN_OK)
+        return SKEIN_CLOSED;
+    char exe[sizeof p->exe] = "";
+    proc_exe(pid, exe, sizeof exe);
+    attach_text_clean(p->exe, sizeof p->exe, exe);
+    if (pidfd_ended(p->pidfd))
+        return SKEIN_CLOSED;
+    p->start_ns = proc_start_realtime_ns(p->start_clock_ticks);
+    p->uid =
+        process_uid_make(attach->settings.agent_id, attach->boot_id, p->pid, p->start_clock_ticks);
+    return SKEIN_OK;
+}
+
+/* Fills in what the kernel says about the peer. */
 static int identity_fill(const struct attach *attach, int socket, const struct hello_packet *packet,
                          struct process *p)
 {
@@ -153,18 +188,10 @@ static int identity_fill(const struct attach *attach, int socket, const struct h
     p->pidfd = pidfd_of_peer(socket, packet->peer.pid);
     if (p->pidfd < 0)
         return errno == ESRCH ? SKEIN_CLOSED : errno == ENOSYS ? SKEIN_UNSUPPORTED : SKEIN_IO;
-    if (proc_start_ticks(packet->peer.pid, &p->start_clock_ticks) != SKEIN_OK)
-        return SKEIN_CLOSED;
-    char exe[sizeof p->exe] = "";
-    proc_exe(packet->peer.pid, exe, sizeof exe);
-    text_clean(p->exe, sizeof p->exe, exe);
-    if (pidfd_ended(p->pidfd))
-        return SKEIN_CLOSED;
-    p->start_ns = proc_start_realtime_ns(p->start_clock_ticks);
-    p->uid =
-        process_uid_make(attach->settings.agent_id, attach->boot_id, p->pid, p->start_clock_ticks);
-    names_fill(packet, p);
-    return SKEIN_OK;
+    int status = attach_identity_read(attach, p);
+    if (status == SKEIN_OK)
+        names_fill(packet, p);
+    return status;
 }
 
 /* The peer said HELLO and ended before we came to it: the kernel still knows its pid, and the rest
@@ -204,7 +231,7 @@ static struct ring_budget budget_of(const struct attach *attach, const struct me
     struct ring_budget budget = {attach->settings.total_ring_bytes_max, kept, kept};
     for (const struct member *m = attach->members; m != NULL; m = m->next) {
         const struct process *p = m->process;
-        if (m == former)
+        if (m == former || p->watched)
             continue;
         budget.used += ring_memory_used(p->ring_fd, p->geometry.total);
         budget.reserved += p->geometry.total;
@@ -266,7 +293,7 @@ static int ring_fill(const struct attach *attach, struct hello_packet *packet,
     return status;
 }
 
-static int page_fill(const struct attach *attach, struct process *p)
+struct process_page page_of(const struct attach *attach)
 {
     struct process_page page = {.magic = PROCESS_PAGE_MAGIC,
                                 .version = RING_VERSION,
@@ -276,6 +303,12 @@ static int page_fill(const struct attach *attach, struct process *p)
         page.privacy = privacy->mode;
         memcpy(page.privacy_key, privacy->key, sizeof page.privacy_key);
     }
+    return page;
+}
+
+static int page_fill(const struct attach *attach, struct process *p)
+{
+    const struct process_page page = page_of(attach);
     void *mapping = NULL;
     int status = shared_page_new("skein-process", &page, sizeof page, &p->page_fd, &mapping);
     p->page = mapping;
@@ -366,7 +399,7 @@ struct member *hello_comes_back(const struct attach *attach, int socket,
     if (identity_fill(attach, socket, packet, p) == SKEIN_OK)
         member = member_find(attach, &p->uid);
     process_unref(&p);
-    return member;
+    return member != NULL && !member->process->watched ? member : NULL;
 }
 
 int hello_accept(struct attach *attach, int socket, struct hello_packet *packet,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What attach.c (the table), attach_connection.c (until the HELLO) and attach_hello.c (one HELLO to
- * one WELCOME) share. Included by those three only. Loop thread only.
+ * What attach.c (the table), attach_connection.c (until the HELLO), attach_hello.c (one HELLO to one
+ * WELCOME) and attach_watch.c (members without a HELLO) share. Included by those alone. Loop thread
+ * only.
  */
 #ifndef ATTACH_INT_H
 #define ATTACH_INT_H
@@ -61,8 +62,11 @@ struct attach {
     struct agent_counters counters;
 };
 
+/* The first packet of a connection. */
 struct hello_packet {
+    bool is_watch; /* then it is `watch`, else `hello` */
     struct attach_hello hello;
+    struct attach_watch watch;
     int ring_fd; /* -1: none came with it; whoever handles the packet closes it */
     struct ucred peer;
 };
@@ -70,8 +74,8 @@ struct hello_packet {
 /* ---- attach_hello.c ---- */
 
 /* Receives the first packet of a connection. SKEIN_OK; SKEIN_AGAIN (nothing there yet);
- * SKEIN_CLOSED; SKEIN_CORRUPT (not a HELLO). *packet is set on SKEIN_OK only. Closes every
- * descriptor that is no HELLO's ring. */
+ * SKEIN_CLOSED; SKEIN_CORRUPT (neither a HELLO nor a WATCH). *packet is set on SKEIN_OK only. Closes
+ * every descriptor that is no HELLO's ring. */
 int hello_receive(int socket, struct hello_packet *packet);
 
 /* Makes the process that the packet asks for, ready but not in the table; takes packet->ring_fd.
@@ -89,6 +93,13 @@ struct member *hello_comes_back(const struct attach *attach, int socket,
 /* Sends WELCOME, with the descriptors where p is not NULL. SKEIN_OK; SKEIN_CLOSED. */
 int welcome_send(const struct attach *attach, int socket, int status, const struct process *p);
 
+/* Fills in what the kernel says of p->pid, of which p->pidfd is open: SKEIN_OK, SKEIN_CLOSED. */
+int attach_identity_read(const struct attach *attach, struct process *p);
+/* Names go to logs, JSON and terminals: control characters and broken UTF-8 become '?'. */
+void attach_text_clean(char *out, size_t bytes, const char *in);
+/* What the agent's settings say to the process. */
+struct process_page page_of(const struct attach *attach);
+
 /* ---- attach_connection.c ---- */
 
 void listener_event(void *attach, uint32_t events); /* accepts */
@@ -102,9 +113,18 @@ void hello_answer(struct attach *attach, int socket, struct hello_packet *packet
 /* The table's entry for this identity, or NULL. */
 struct member *member_find(const struct attach *attach, const struct process_uid *uid);
 
+/* Answers a WATCH. Takes the socket (attach_watch.c). */
+void watch_answer(struct attach *attach, int socket, const struct hello_packet *packet);
+
+/* Puts the process into table and loop; takes the reference and the socket (-1: none) on SKEIN_OK. */
+int member_add(struct attach *attach, struct process *p, int socket);
+/* Takes m out of table and loop and frees it. The hook runs last, when m is out of the table. */
+void member_remove(struct member *m, enum process_state state, bool runs_on);
+
 /* Where the past of this identity hangs in its list; points at NULL where there is none. */
 struct past **past_find(struct attach *attach, const struct process_uid *uid);
 
+void past_remove(struct past **at);
 void pasts_prune(struct attach *attach); /* drops those that have ended */
 
 #endif

@@ -92,6 +92,8 @@ void capture_done(void *context)
 /* Whether the process runs on without its ring: for good, or nobody knows yet. */
 static bool has_left(const struct process *p)
 {
+    if (p->watched)
+        return false; /* all of it is a gap already */
     return p->left || (process_state(p) == PROCESS_LIVE && p->socket < 0 && !p->away &&
                        !p->said_bye && p->pidfd >= 0 && !pidfd_ended(p->pidfd));
 }
@@ -302,7 +304,7 @@ int captures_begin(struct captures *captures, const struct capture_order *order,
     log_info("capture", "begun", "capture", capture, "trigger", trigger_text(order->trigger),
              "service", process->service, "pid", log_fmt("%u", process->pid), "reason",
              target->reason, NULL);
-    capture_evidence_begin(target, order->threads);
+    capture_evidence_begin(target, &order->wish);
     uint64_t now_ns = agent_clock_ns();
     if (order->at_ns > now_ns && process_state(process) == PROCESS_LIVE)
         target->timer = loop_timer_add(
@@ -347,7 +349,9 @@ void captures_absent(struct captures *captures, const struct capture_order *orde
     const struct report_gap gap = {life->from_ns > result.from_ns ? life->from_ns : result.from_ns,
                                    life->to_ns < result.to_ns ? life->to_ns : result.to_ns,
                                    loss_text(life->reason)};
-    if (gap.from_ns >= gap.to_ns) { /* it did not run in the window */
+    if (life->reason == LOSS_WATCHED)
+        result.state = REPORT_NOTHING; /* nothing failed: there is nothing to be had */
+    if (gap.from_ns >= gap.to_ns) {    /* it did not run in the window */
         result.state = REPORT_NOTHING;
         reason = "";
     } else {

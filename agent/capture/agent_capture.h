@@ -39,6 +39,9 @@
 
 struct captures;
 
+/* What is said of a target that has no ring. */
+#define CAPTURE_WATCHED_TEXT "watched from outside: it has no ring, and what it did is not recorded"
+
 struct captures_settings {
     struct loop *loop;
     struct worker *worker;
@@ -69,12 +72,12 @@ struct capture_order {
     const char *reason; /* for the person who reads the capture; NULL for requests */
     uint64_t at_ns;     /* on the agent's line of time, as all here */
     uint64_t pre_ms, post_ms;
-    uint64_t stream_ms;    /* 0: a window */
-    uint64_t deadline_ns;  /* of a stream, 0: none but the window's end */
-    bool unshared;         /* shares no partitions of earlier captures */
-    bool threads;          /* all threads are dumped, too, as always for health and latency */
-    struct clock_map map;  /* that its times were placed by; not known: the newest is taken */
-    struct process **with; /* others that the same firing captures, each by a call of its own */
+    uint64_t stream_ms;        /* 0: a window */
+    uint64_t deadline_ns;      /* of a stream, 0: none but the window's end */
+    bool unshared;             /* shares no partitions of earlier captures */
+    struct evidence_wish wish; /* for which evidence */
+    struct clock_map map;      /* that its times were placed by; not known: the newest is taken */
+    struct process **with;     /* others that the same firing captures, each by a call of its own */
     size_t with_count;
 };
 

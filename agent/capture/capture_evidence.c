@@ -14,12 +14,21 @@
 #include "clock.h"
 #include "log.h"
 
-/* One target that waits; in the list as long as it does. References: the evidence's, until it is
- * done or dropped, and the timer's. */
+/* What came of the evidence; and when both are over, evidence and cuts, the target ends:
+ *
+ *   OPEN ── wait_done ──▶ HAD
+ *     └──── wait_late ──▶ LATE, ENDED (the agent is ending)
+ */
+enum wait_state { WAIT_OPEN, WAIT_HAD, WAIT_LATE, WAIT_ENDED };
+
+/* One target whose last cut has begun; in the list until it ends. References: the evidence's, until
+ * it is done or dropped, the timer's, and the target's. */
 struct evidence_wait {
     TAILQ_ENTRY(evidence_wait) link, timed;
     struct captures *captures;
     struct target *target;      /* worker; NULL: it has ended */
+    enum wait_state state;      /* worker */
+    bool cut;                   /* worker: the last cut is done */
     struct evidence_task *task; /* a reference */
     struct loop_timer *timer;   /* loop; while it runs, the wait is in captures->timed */
     uint32_t references;        /* atomic */
@@ -60,22 +69,29 @@ static void notes_none(struct target *target, const char *why)
     notes_set(target, notes, evidence_notes_none(target->evidence, why, notes));
 }
 
-/* What everybody was doing then is half of the answer. */
-static bool is_of_a_stall(enum trigger_type trigger)
+/* Who asks for kinds by name is told that there are none. */
+static void notes_off(struct target *target, uint32_t kinds)
 {
-    return trigger == TRIGGER_HEALTH || trigger == TRIGGER_LATENCY;
+    for (unsigned i = 0; i < EVIDENCE_KIND_COUNT; i++) {
+        const struct report_evidence note = {evidence_kind_name(i), "refused",
+                                             EVIDENCE_OFF "evidence.enabled is false", 0, 0};
+        if ((kinds & EVIDENCE_BIT(i)) != 0)
+            target_result_add_evidence(&target->result, &note);
+    }
 }
 
-void capture_evidence_begin(struct target *target, bool threads)
+void capture_evidence_begin(struct target *target, const struct evidence_wish *wish)
 {
     const struct captures_settings *settings = &target->captures->settings;
-    threads = threads || is_of_a_stall(target->trigger);
-    if (settings->evidence == NULL || target->trigger == TRIGGER_POLICY ||
-        !evidence_asks(settings->evidence, threads))
+    if (settings->evidence == NULL) {
+        notes_off(target, wish->kinds);
+        return;
+    }
+    if (!evidence_asks(settings->evidence, wish))
         return;
     const struct evidence_order order = {.process = target->process,
                                          .from_ns = monotonic_of(target->result.from_ns),
-                                         .threads = threads,
+                                         .wish = *wish,
                                          .threads_barred = settings->threads_barred != NULL &&
                                                            *settings->threads_barred,
                                          .epoch = settings->epoch,
@@ -137,29 +153,52 @@ static void result_take(struct target *target)
         partition_refused(target, status);
 }
 
-/* Takes the target out of the wait; NULL: it has ended. */
-static struct target *wait_leave(struct evidence_wait *wait)
+static void late_tell(struct target *target)
 {
-    struct target *target = wait->target;
+    char why[96];
+    snprintf(why, sizeof why, "not had within %" PRIu64 " ms",
+             evidence_deadline_ms(target->captures->settings.evidence));
+    notes_none(target, why);
+}
+
+/* Takes the target out of the wait. Its reference is the caller's to give back. */
+static void wait_leave(struct evidence_wait *wait)
+{
     struct captures *captures = wait->captures;
+    wait->target->wait = NULL;
     wait->target = NULL;
-    if (target == NULL)
-        return NULL;
     pthread_mutex_lock(&captures->waits_mutex);
     TAILQ_REMOVE(&captures->waits, wait, link);
     pthread_mutex_unlock(&captures->waits_mutex);
-    return target;
+}
+
+/* Ends the target if nothing is waited for any more. Returns how many references are the caller's to
+ * give back for it. */
+static uint32_t wait_settle(struct evidence_wait *wait)
+{
+    struct target *target = wait->target;
+    if (!wait->cut || wait->state == WAIT_OPEN)
+        return 0;
+    if (wait->state == WAIT_HAD)
+        result_take(target);
+    else if (wait->state == WAIT_LATE)
+        late_tell(target);
+    else
+        notes_none(target, "the agent ended");
+    wait_leave(wait);
+    capture_target_end(target);
+    return 1;
 }
 
 static void wait_done(void *context)
 {
     struct evidence_wait *wait = context;
-    struct target *target = wait_leave(wait);
-    if (target != NULL) {
-        result_take(target);
-        capture_target_end(target);
+    uint32_t ours = 1;
+    if (wait->target != NULL) {
+        wait->state = WAIT_HAD;
+        ours += wait_settle(wait);
     }
-    wait_unref(wait, 1);
+    wait_unref(wait, ours);
 }
 
 static bool is_draining(struct captures *captures)
@@ -175,15 +214,10 @@ static void wait_late(void *context)
     struct evidence_wait *wait = context;
     uint32_t ours = 1;
     /* What is done stands in the worker's queue already. */
-    struct target *target =
-        wait->target != NULL && evidence_drop(wait->task) ? wait_leave(wait) : NULL;
-    if (target != NULL) {
+    if (wait->target != NULL && wait->state == WAIT_OPEN && evidence_drop(wait->task)) {
         ours = 2; /* the evidence's, too: it calls nobody now */
-        char why[96];
-        snprintf(why, sizeof why, "not had within %" PRIu64 " ms",
-                 evidence_deadline_ms(target->captures->settings.evidence));
-        notes_none(target, is_draining(target->captures) ? "the agent ended" : why);
-        capture_target_end(target);
+        wait->state = is_draining(wait->captures) ? WAIT_ENDED : WAIT_LATE;
+        ours += wait_settle(wait);
     }
     wait_unref(wait, ours);
 }
@@ -220,55 +254,43 @@ static void timer_start(void *context)
         TAILQ_INSERT_TAIL(&captures->timed, wait, timed);
 }
 
-/* Made with its two references. NULL: no memory, or, *draining, no time to wait. */
-static struct evidence_wait *wait_new(struct target *target, bool *draining)
+/* Made with its references. NULL: no memory, or no time to wait. */
+static struct evidence_wait *wait_new(struct target *target)
 {
     struct captures *captures = target->captures;
     struct evidence_wait *wait = calloc(1, sizeof *wait);
-    if (wait != NULL)
-        *wait = (struct evidence_wait){.captures = captures,
-                                       .target = target,
-                                       .task = evidence_ref(target->evidence),
-                                       .references = 2};
+    if (wait == NULL)
+        return NULL;
+    *wait = (struct evidence_wait){.captures = captures,
+                                   .target = target,
+                                   .task = evidence_ref(target->evidence),
+                                   .references = 3};
     pthread_mutex_lock(&captures->waits_mutex);
-    *draining = captures->draining;
-    if (wait != NULL && !*draining)
+    bool draining = captures->draining;
+    if (!draining)
         TAILQ_INSERT_TAIL(&captures->waits, wait, link);
     pthread_mutex_unlock(&captures->waits_mutex);
-    if (wait == NULL || !*draining)
+    if (!draining)
         return wait;
-    evidence_unref(&wait->task);
-    free(wait);
+    wait_unref(wait, 3);
     return NULL;
 }
 
-/* Without a wait. */
-static void target_end_now(struct target *target, const char *why)
-{
-    (void)evidence_drop(target->evidence);
-    notes_none(target, why);
-    capture_target_end(target);
-}
-
-void capture_evidence_wait(struct target *target)
+void capture_evidence_ask(struct target *target, uint64_t to_ns)
 {
     struct captures *captures = target->captures;
-    if (target->evidence == NULL) {
-        capture_target_end(target);
+    struct evidence_wait *wait = target->evidence != NULL ? wait_new(target) : NULL;
+    if (wait == NULL)
         return;
-    }
-    bool draining;
-    struct evidence_wait *wait = wait_new(target, &draining);
-    if (wait == NULL) {
-        target_end_now(target, draining ? "the agent ended" : "out of memory");
-        return;
-    }
+    target->wait = wait;
+    target_place(target);
     /* wait_done comes on this thread, so not before this returns. */
-    if (evidence_finish(wait->task, monotonic_of(target->result.to_ns),
-                        target->result.map.offset_ns, on_done, wait) != SKEIN_OK) {
-        (void)wait_leave(wait);
-        wait_unref(wait, 2);
-        target_end_now(target, "out of memory");
+    int status = evidence_finish(wait->task, monotonic_of(to_ns), target->result.map.offset_ns,
+                                 on_done, wait);
+    if (status != SKEIN_OK) {
+        target->evidence_hangs = status == SKEIN_BUSY;
+        wait_leave(wait);
+        wait_unref(wait, 3);
         return;
     }
     /* Without memory for a timer the sources' own deadline has to do. */
@@ -276,16 +298,23 @@ void capture_evidence_wait(struct target *target)
         wait_unref(wait, 1);
 }
 
-void capture_evidence_drain(struct captures *captures)
+void capture_evidence_wait(struct target *target)
 {
-    struct evidence_wait *wait;
-    pthread_mutex_lock(&captures->waits_mutex);
-    captures->draining = true;
-    TAILQ_FOREACH(wait, &captures->waits, link) {
-        if (worker_post(captures->settings.worker, wait_late, wait_ref(wait)) != SKEIN_OK)
-            wait_unref(wait, 1);
+    struct evidence_wait *wait = target->wait;
+    if (wait != NULL) {
+        wait->cut = true;
+        uint32_t ours = wait_settle(wait);
+        if (ours > 0)
+            wait_unref(wait, ours);
+        return;
     }
-    pthread_mutex_unlock(&captures->waits_mutex);
+    if (target->evidence != NULL) {
+        (void)evidence_drop(target->evidence);
+        notes_none(target, target->evidence_hangs          ? EVIDENCE_HANGS
+                           : is_draining(target->captures) ? "the agent ended"
+                                                           : "out of memory");
+    }
+    capture_target_end(target);
 }
 
 void capture_evidence_free(struct captures *captures)
@@ -298,9 +327,27 @@ void capture_evidence_free(struct captures *captures)
     }
 }
 
+void capture_evidence_drain(struct captures *captures)
+{
+    struct evidence_wait *wait;
+    pthread_mutex_lock(&captures->waits_mutex);
+    captures->draining = true;
+    TAILQ_FOREACH(wait, &captures->waits, link) {
+        if (worker_post(captures->settings.worker, wait_late, wait_ref(wait)) != SKEIN_OK)
+            wait_unref(wait, 1);
+    }
+    pthread_mutex_unlock(&captures->waits_mutex);
+    capture_evidence_free(captures); /* the loop may run once more, when the worker has ended */
+}
+
 void capture_evidence_leave(struct target *target)
 {
-    if (target->evidence != NULL)
-        (void)evidence_drop(target->evidence);
+    bool dropped = target->evidence != NULL && evidence_drop(target->evidence);
+    struct evidence_wait *wait = target->wait;
+    if (wait != NULL) { /* the worker has ended before it */
+        uint32_t theirs = dropped && wait->state == WAIT_OPEN;
+        wait_leave(wait);
+        wait_unref(wait, 1 + theirs);
+    }
     evidence_unref(&target->evidence);
 }

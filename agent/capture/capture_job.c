@@ -223,6 +223,12 @@ static void cut_take(struct target *target, int status, struct cut_result *cut)
     cut_chain_add(&target->member, &entry);
 }
 
+/* Whether there is something to cut. */
+static bool has_ring(const struct target *target)
+{
+    return !target->process->watched;
+}
+
 /* With its first cut the target joins the process's chain. */
 static int chain_join(struct target *target)
 {
@@ -267,6 +273,8 @@ static bool cut_once(struct target *target, struct capture_job *job)
 /* Cuts one partition of what came since the chain's last cut. Returns whether there is more. */
 static bool cut_turn(struct target *target, struct capture_job *job)
 {
+    if (!has_ring(target))
+        return false;
     if (target->result.range_count >= CAPTURE_RANGES_MAX)
         target_set_full(target);
     int status = is_full(target) ? SKEIN_OK : chain_join(target);
@@ -349,6 +357,8 @@ static void state_settle(struct target *target)
     struct target_result *result = &target->result;
     if (target->failure != SKEIN_OK)
         gap_add(target, result->from_ns, result->to_ns, loss_text(LOSS_AGENT_FAILED));
+    if (!has_ring(target) && result->reason[0] == '\0')
+        snprintf(result->reason, sizeof result->reason, "%s", CAPTURE_WATCHED_TEXT);
     if (result->range_count > 0) {
         result->state = REPORT_UPLOADING;
     } else if (target->failure != SKEIN_OK) {
@@ -361,7 +371,8 @@ static void state_settle(struct target *target)
                  "the agent's spool did not take the partitions");
     } else {
         result->state = REPORT_NOTHING;
-        snprintf(result->reason, sizeof result->reason, "no record lies in the window");
+        if (has_ring(target))
+            snprintf(result->reason, sizeof result->reason, "no record lies in the window");
     }
 }
 
@@ -435,7 +446,7 @@ static void run_add(void *context, const struct process_loss_run *run)
 /* Takes what the ring has counted as lost in the window since the job before (losses_until). */
 static void counted_take(struct target *target, const struct capture_job *job)
 {
-    if (is_full(target))
+    if (is_full(target) || !has_ring(target))
         return; /* a gap tells of all that follows */
     int status = process_losses_take(target->process, target->captures->settings.host_page,
                                      target->result.from_ns, job->to_ns, job->last,
@@ -480,6 +491,10 @@ void capture_job_run(void *context)
     struct capture_job *job = context;
     struct target *target = job->target;
     target_assert(target);
+    if (job->last && !job->asked) {
+        job->asked = true;
+        capture_evidence_ask(target, job->to_ns);
+    }
     if (target->turn != NULL && target->turn != job) {
         job_wait(target, job);
         return;

@@ -26,8 +26,9 @@
  *   TURN     the rest of `turn` is in the worker's queue   waiting: NULL
  *   WAITING  as TURN, and the last job waits for it        waiting->last
  *
- * job_end of the last job: finish, a wait for evidence (capture_evidence.h) and capture_target_end,
- * after which the target is the loop's (capture_done).
+ * The last job asks for evidence as it begins, so that both are taken at once (capture_evidence.h).
+ * job_end of it: finish, a wait for what is not there yet, and capture_target_end, after which the
+ * target is the loop's (capture_done).
  */
 
 /* One process in one capture. Fields are constant after captures_begin, but for those under the
@@ -63,6 +64,8 @@ struct target {
     int failure;
     struct capture_job *turn;    /* its rest is in the worker's queue; or NULL */
     struct capture_job *waiting; /* the last job, which waits for `turn`; or NULL */
+    struct evidence_wait *wait;  /* from capture_evidence_ask on; NULL: for nothing */
+    bool evidence_hangs;         /* none was asked for: EVIDENCE_HANGS */
 };
 TAILQ_HEAD(target_list, target);
 
@@ -94,6 +97,7 @@ struct capture_job {
     struct target *target;
     uint64_t to_ns;
     bool first, last;
+    bool asked;     /* the worker's: of the last job, for evidence */
     unsigned turns; /* the worker's: its partitions so far */
     struct {
         int32_t signal, status;

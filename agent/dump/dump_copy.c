@@ -59,16 +59,19 @@ static void stack_drop(struct dump_thread *thread)
 static enum dump_stack_fate blocked_copy(const struct dump *dump, struct dump_thread *thread)
 {
     for (int look = 0; look < LOOKS; look++) {
-        if (look > 0 && !dump_look(dump, thread))
+        if ((look > 0 || !thread->blocked) && !dump_look(dump, thread))
             return DUMP_STACK_ENDED;
         if (thread->fate != DUMP_STACK_NONE || !thread->blocked)
             return thread->fate;
         int status = dump_stack_copy(dump->pid, thread);
-        if (status == SKEIN_DENIED)
-            return DUMP_STACK_REFUSED;
-        if (status == SKEIN_OK && dump_same(dump, thread))
+        bool same = dump_same(dump, thread);
+        if (status == SKEIN_OK && same)
             return DUMP_STACK_TAKEN;
         stack_drop(thread);
+        if (status == SKEIN_DENIED)
+            return DUMP_STACK_REFUSED;
+        if (same)
+            return DUMP_STACK_UNREADABLE;
     }
     return DUMP_STACK_MOVED;
 }
@@ -78,9 +81,9 @@ void dump_copy_blocked(struct dump *dump)
     size_t count = dump->count < DUMP_STACKS_MAX ? dump->count : DUMP_STACKS_MAX;
     for (size_t i = 0; i < count; i++) {
         struct dump_thread *thread = &dump->threads[i];
-        if (clock_monotonic_ns() >= dump->deadline_ns)
-            thread->fate = DUMP_STACK_LATE;
-        else if (thread->blocked)
-            thread->fate = blocked_copy(dump, thread);
+        if (thread->fate != DUMP_STACK_NONE)
+            continue;
+        thread->fate = clock_monotonic_ns() >= dump->deadline_ns ? DUMP_STACK_UNTRIED
+                                                                 : blocked_copy(dump, thread);
     }
 }

@@ -6,11 +6,14 @@
  * EINTR where the kernel does not restart it (epoll_wait, semtimedop, sigtimedwait, reads of inotify
  * …), and a restarted one is seen by seccomp filters. What the kernel tells of it, /proc's syscall
  * with stack pointer and pc, holds as long as it sleeps; so its stack is copied, and is good if
- * /proc says the same afterwards, and that it was not switched in meanwhile.
+ * /proc says the same afterwards, and that it was not switched in meanwhile. State, wait channel and
+ * call are read between the same two counts of switches, so that they are of one sleep, too.
  *
  *   sleeps   look ── copy ── look again: the same? ─┬─ yes: a stack
  *                                                   └─ no: once more, then none
  *   runs     seize ── interrupt ── registers, copy ── detach     all of them within DUMP_STOP_NS
+ *
+ * Who has woken, or gone to sleep, since he was looked at goes the other way.
  */
 #ifndef DUMP_INT_H
 #define DUMP_INT_H
@@ -22,18 +25,22 @@
 enum dump_register { DUMP_FP = 6, DUMP_SP = 7, DUMP_PC = 16 }; /* x86-64 */
 
 enum dump_stack_fate {
-    DUMP_STACK_NONE,    /* not tried yet */
-    DUMP_STACK_TAKEN,   /* sp and pc are exact; of a thread that was stopped, all registers */
-    DUMP_STACK_MOVED,   /* it ran each time we looked */
-    DUMP_STACK_REFUSED, /* the kernel said no */
-    DUMP_STACK_TRACED,  /* somebody else's */
-    DUMP_STACK_LATE,    /* no time left */
-    DUMP_STACK_ENDED,   /* it had, or it was a zombie */
+    DUMP_STACK_NONE,       /* not tried yet */
+    DUMP_STACK_TAKEN,      /* sp and pc are exact; of a thread that was stopped, all registers */
+    DUMP_STACK_MOVED,      /* it ran each time we looked */
+    DUMP_STACK_REFUSED,    /* the kernel said no */
+    DUMP_STACK_TRACED,     /* somebody else's */
+    DUMP_STACK_LATE,       /* asked to stop, and did not; also of an earlier dump */
+    DUMP_STACK_UNREADABLE, /* there is no memory where it says that its stack is, or no /proc */
+    DUMP_STACK_UNTRIED,    /* no time left */
+    DUMP_STACK_BEYOND,     /* behind the first DUMP_STACKS_MAX */
+    DUMP_STACK_ENDED,      /* it had, or it was a zombie */
     DUMP_STACK_FATES
 };
 
 struct dump_thread {
     uint32_t tid;
+    uint32_t inner_tid; /* its number in its own pid namespace: what the program knows it by */
     char name[16], wchan[48];
     char state;     /* as in /proc/…/stat */
     uint64_t at_ns; /* CLOCK_MONOTONIC, of this look */
@@ -42,7 +49,7 @@ struct dump_thread {
     /* The system call that it sleeps in: -1, none. `blocked`: sp and pc are known. */
     int64_t call;
     uint64_t args[6];
-    bool blocked;
+    bool blocked, runs; /* neither: the kernel does not tell */
     uint64_t registers[DUMP_REGISTERS];
     bool whole_registers; /* not sp and pc alone */
     enum dump_stack_fate fate;
@@ -62,8 +69,10 @@ struct dump {
     struct dump_thread *threads;
     size_t count, cap, left_out; /* left_out: threads beyond DUMP_THREADS_MAX */
     size_t stopped;              /* threads that we stopped */
-    uint64_t stop_ns;            /* from the first stop asked for to the last one over */
+    uint64_t stop_ns;            /* from the first stop asked for to the last one over, summed up */
     size_t fates[DUMP_STACK_FATES];
+    size_t unwalked; /* copies that the symbolizer gave no stack of */
+    int walk_status; /* and why; SKEIN_NOT_FOUND: there is none. dump_walk.c */
 };
 
 /* thread_dump.c: looks at all that dump_list has found, and copies. */
@@ -77,6 +86,14 @@ int dump_list(struct dump *dump);
 bool dump_look(const struct dump *dump, struct dump_thread *thread);
 /* The part of it that tells whether it has run: switches, system call, sp and pc. */
 bool dump_same(const struct dump *dump, const struct dump_thread *thread);
+/* Whether it runs, now. */
+bool dump_runs(const struct dump *dump, const struct dump_thread *thread);
+/* What stays as long as a process is the same program: another after each exec. Zeroes where the
+ * kernel does not tell it: then it tells no stacks either. */
+struct dump_program {
+    uint64_t code_begin, code_end, stack_begin;
+};
+struct dump_program dump_program(uint32_t pid);
 /* "futex(0x7f…, 0x80, 0x2, …)"; "": in none. */
 void dump_call_text(const struct dump_thread *thread, char *out, size_t bytes);
 
@@ -84,13 +101,15 @@ void dump_call_text(const struct dump_thread *thread, char *out, size_t bytes);
 size_t dump_read(uint32_t pid, uint64_t address, void *to, size_t bytes);
 /* Copies from registers[DUMP_SP] on. SKEIN_OK, SKEIN_DENIED, SKEIN_NO_MEMORY, SKEIN_IO. */
 int dump_stack_copy(uint32_t pid, struct dump_thread *thread);
-/* Those that sleep, each with a look behind. */
+/* Those that sleep, each with a look behind. Those that run are left: NONE. */
 void dump_copy_blocked(struct dump *dump);
 
-/* dump_stop.c: those that run. */
+/* dump_stop.c: those that run, within what is left of DUMP_STOP_NS. Those that sleep by now are
+ * left: NONE. */
 void dump_copy_running(struct dump *dump);
 
-/* dump_lock.c: finds waits_for, object and holder of those that are blocked in a futex. */
+/* dump_lock.c: finds waits_for, object and holder of those that are blocked in a futex. There was a
+ * moment when all of them waited so: a circle among them is one. */
 void dump_locks(struct dump *dump);
 
 /* dump_walk.c: unwinds all copies, as far as the deadline allows, and writes them and the mappings

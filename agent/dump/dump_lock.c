@@ -21,19 +21,32 @@
 #define KIND_IN_WORD   0x30u /* robust or inheriting: the lock word itself names the owner */
 #define LOCK_CONTENDED 2u
 
-static bool is_thread(const struct dump *dump, uint32_t tid)
+/* The thread that calls itself so; 0: there is none. */
+static uint32_t thread_by_inner(const struct dump *dump, uint32_t inner_tid)
 {
     for (size_t i = 0; i < dump->count; i++)
-        if (dump->threads[i].tid == tid)
-            return true;
-    return false;
+        if (dump->threads[i].inner_tid == inner_tid)
+            return dump->threads[i].tid;
+    return 0;
 }
 
-static void waits_set(struct dump_thread *thread, const char *what, uint32_t holder)
+/* If there is such a holder. */
+static void waits_set(const struct dump *dump, struct dump_thread *thread, const char *what,
+                      uint32_t holder_inner_tid)
 {
+    uint32_t holder = thread_by_inner(dump, holder_inner_tid);
+    if (holder == 0)
+        return;
     thread->waits_for = what;
     thread->object = thread->args[0];
     thread->holder = holder;
+}
+
+static void waits_clear(struct dump_thread *thread)
+{
+    thread->waits_for = NULL;
+    thread->object = 0;
+    thread->holder = 0;
 }
 
 /* As lll_lock, and all its kin with a time limit, wait: for a word that is 2. */
@@ -44,9 +57,8 @@ static void mutex_find(const struct dump *dump, struct dump_thread *thread, cons
     uint32_t owner = in_word ? mutex[0] & FUTEX_TID_MASK : mutex[2];
     bool waited_for = in_word ? (mutex[0] & FUTEX_WAITERS) != 0
                               : mutex[0] == LOCK_CONTENDED && value == LOCK_CONTENDED;
-    if (waited_for && mutex[3] == 1 && mutex[4] <= KIND_MAX && owner == mutex[2] &&
-        is_thread(dump, owner))
-        waits_set(thread, "mutex", owner);
+    if (waited_for && mutex[3] == 1 && mutex[4] <= KIND_MAX && owner == mutex[2])
+        waits_set(dump, thread, "mutex", owner);
 }
 
 static void futex_look(const struct dump *dump, struct dump_thread *thread)
@@ -57,9 +69,7 @@ static void futex_look(const struct dump *dump, struct dump_thread *thread)
     if (n < sizeof words[0])
         return;
     if (op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2) {
-        uint32_t owner = words[0] & FUTEX_TID_MASK;
-        if (is_thread(dump, owner))
-            waits_set(thread, "mutex", owner);
+        waits_set(dump, thread, "mutex", words[0] & FUTEX_TID_MASK);
         return;
     }
     if (op != FUTEX_WAIT && op != FUTEX_WAIT_BITSET)
@@ -68,8 +78,8 @@ static void futex_look(const struct dump *dump, struct dump_thread *thread)
         mutex_find(dump, thread, words);
     /* pthread_join waits, not privately, until the kernel clears the thread's own number. */
     if (thread->waits_for == NULL && ((uint32_t)thread->args[1] & FUTEX_PRIVATE_FLAG) == 0 &&
-        value == words[0] && value != thread->tid && is_thread(dump, value))
-        waits_set(thread, "thread", value);
+        value == words[0] && value != thread->inner_tid)
+        waits_set(dump, thread, "thread", value);
 }
 
 void dump_locks(struct dump *dump)
@@ -78,5 +88,12 @@ void dump_locks(struct dump *dump)
         struct dump_thread *thread = &dump->threads[i];
         if (thread->blocked && thread->call == SYS_futex)
             futex_look(dump, thread);
+    }
+    /* Who still sleeps has slept ever since he was looked at, so all that are left waited at this
+     * moment. A holder that runs may have let go since; one that waits himself still holds it. */
+    for (size_t i = 0; i < dump->count; i++) {
+        struct dump_thread *thread = &dump->threads[i];
+        if (thread->waits_for != NULL && !dump_same(dump, thread))
+            waits_clear(thread);
     }
 }

@@ -16,6 +16,7 @@
 #include "array.h"
 #include "clock.h"
 #include "dump_int.h"
+#include "proc_info.h"
 
 /* ---- the list ---- */
 
@@ -118,14 +119,61 @@ static uint64_t status_number(const char *text, const char *key)
     return at == NULL ? 0 : strtoull(at + strlen(key), NULL, 10);
 }
 
+/* The last number of the line: "NSpid: 4711 12 1". 0: there is none. */
+static uint64_t status_last_number(const char *text, const char *key)
+{
+    const char *at = strstr(text, key);
+    uint64_t last = 0, number;
+    if (at == NULL)
+        return 0;
+    const char *end = at + strlen(key) + strcspn(at + strlen(key), "\n");
+    for (at += strlen(key); at < end && number_take(&at, 10, &number) && at <= end;)
+        last = number;
+    return last;
+}
+
+/* The begin of a file, and its end: in the middle of `status` are the groups of the process, which
+ * may be half a million bytes. */
+#define HEAD_BYTES 2048
+#define TAIL_BYTES 8192
+struct head_tail {
+    char head[HEAD_BYTES], tail[TAIL_BYTES];
+};
+
+static bool status_read(const struct dump *dump, uint32_t tid, struct head_tail *out)
+{
+    char path[64];
+    snprintf(path, sizeof path, "%" PRIu32 "/status", tid);
+    int fd = openat(dump->task, path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, out->head, HEAD_BYTES - 1);
+    bool there = n > 0;
+    size_t have = there ? (size_t)n : 0;
+    out->head[have] = '\0';
+    memcpy(out->tail, out->head, have + 1);
+    while (n > 0) { /* the last bytes so far, then what follows */
+        size_t keep = have < TAIL_BYTES / 2 ? have : TAIL_BYTES / 2;
+        memmove(out->tail, out->tail + have - keep, keep);
+        n = read(fd, out->tail + keep, TAIL_BYTES - keep - 1);
+        have = keep + (n > 0 ? (size_t)n : 0);
+        out->tail[have] = '\0';
+    }
+    if (fd >= 0)
+        close(fd);
+    return there && n == 0;
+}
+
 static bool switches_read(const struct dump *dump, uint32_t tid, struct dump_thread *to)
 {
-    char text[4096];
-    if (thread_read(dump, tid, "status", text, sizeof text) <= 0)
+    struct head_tail text;
+    if (!status_read(dump, tid, &text))
         return false;
-    to->tracer = (uint32_t)status_number(text, "\nTracerPid:");
-    to->involuntary = status_number(text, "\nnonvoluntary_ctxt_switches:");
-    to->voluntary = status_number(text, "\nvoluntary_ctxt_switches:");
+    uint64_t inner = status_last_number(text.tail, "\nNSpid:");
+    if (inner == 0)
+        inner = status_last_number(text.head, "\nNSpid:");
+    to->inner_tid = inner != 0 ? (uint32_t)inner : tid;
+    to->tracer = (uint32_t)status_number(text.head, "\nTracerPid:");
+    to->involuntary = status_number(text.tail, "\nnonvoluntary_ctxt_switches:");
+    to->voluntary = status_number(text.tail, "\nvoluntary_ctxt_switches:");
     return true;
 }
 
@@ -133,9 +181,10 @@ static bool switches_read(const struct dump *dump, uint32_t tid, struct dump_thr
 static void call_take(struct dump_thread *thread, const char *text)
 {
     uint64_t call, sp, pc;
-    bool sound = number_take(&text, 10, &call); /* -1: the highest */
     thread->call = -1;
     thread->blocked = false;
+    thread->runs = strncmp(text, "running", 7) == 0;
+    bool sound = number_take(&text, 10, &call); /* -1: the highest */
     for (int i = 0; i < 6 && sound && (int64_t)call >= 0; i++)
         sound = number_take(&text, 16, &thread->args[i]);
     if (!sound || !number_take(&text, 16, &sp) || !number_take(&text, 16, &pc))
@@ -148,11 +197,16 @@ static void call_take(struct dump_thread *thread, const char *text)
 
 static void call_read(const struct dump *dump, struct dump_thread *thread)
 {
-    char text[256];
+    char text[256], path[16];
     ssize_t n = thread_read(dump, thread->tid, "syscall", text, sizeof text);
     call_take(thread, n > 0 ? text : "");
+    snprintf(path, sizeof path, "%" PRIu32, thread->tid);
     if (n == -EPERM || n == -EACCES)
         thread->fate = DUMP_STACK_REFUSED;
+    else if (n <= 0 && faccessat(dump->task, path, F_OK, 0) != 0)
+        thread->fate = DUMP_STACK_ENDED;
+    else if (!thread->blocked && !thread->runs)
+        thread->fate = DUMP_STACK_UNREADABLE;
 }
 
 bool dump_look(const struct dump *dump, struct dump_thread *thread)
@@ -160,16 +214,49 @@ bool dump_look(const struct dump *dump, struct dump_thread *thread)
     char text[1024];
     thread->fate = DUMP_STACK_NONE;
     thread->at_ns = clock_monotonic_ns();
-    if (thread_read(dump, thread->tid, "stat", text, sizeof text) <= 0 ||
-        !stat_take(thread, text) || !switches_read(dump, thread->tid, thread))
+    /* Switches first: what is read behind them is of one sleep if they are the same at the end. */
+    if (!switches_read(dump, thread->tid, thread) ||
+        thread_read(dump, thread->tid, "stat", text, sizeof text) <= 0 || !stat_take(thread, text))
         return false;
     if (thread_read(dump, thread->tid, "wchan", thread->wchan, sizeof thread->wchan) <= 0 ||
         strcmp(thread->wchan, "0") == 0)
         thread->wchan[0] = '\0';
     call_read(dump, thread);
-    if (thread->state == 'Z' || thread->state == 'X')
+    if (thread->state == 'Z' || thread->state == 'X') {
         thread->fate = DUMP_STACK_ENDED;
+    } else if (thread->runs) { /* woken since its state was read */
+        thread->state = 'R';
+        thread->wchan[0] = '\0';
+    } else if (thread->blocked && thread->state == 'R') {
+        /* Asleep since its state was read; or somebody just wakes it (TASK_WAKING, which stat shows
+         * as R too), and it has not run yet. */
+        thread->state = 'S';
+    }
     return true;
+}
+
+bool dump_runs(const struct dump *dump, const struct dump_thread *thread)
+{
+    struct dump_thread now = {.tid = thread->tid};
+    call_read(dump, &now);
+    return now.runs;
+}
+
+/* Fields 26 to 28 of stat, as proc(5) counts them. */
+struct dump_program dump_program(uint32_t pid)
+{
+    char path[64], text[1024];
+    struct dump_program program = {0};
+    snprintf(path, sizeof path, "/proc/%" PRIu32 "/stat", pid);
+    const char *at = text_file_read(path, text, sizeof text) > 0 ? strrchr(text, ')') : NULL;
+    for (int field = 2; at != NULL && field < 26; field++) {
+        at = strchr(at, ' ');
+        at = at == NULL ? NULL : at + 1;
+    }
+    if (at == NULL || !number_take(&at, 10, &program.code_begin) ||
+        !number_take(&at, 10, &program.code_end) || !number_take(&at, 10, &program.stack_begin))
+        return (struct dump_program){0};
+    return program;
 }
 
 bool dump_same(const struct dump *dump, const struct dump_thread *thread)

@@ -9,26 +9,35 @@
  *                           └──────late────▶ stopped ───────────────────detach────▲
  *
  * - A thread that had entered a system call before it was interrupted, and would be told EINTR by
- *   us, makes the call again. Where a signal waits for it, the EINTR is that one's, and stays.
+ *   us, makes the call again: it gets the kernel's own ERESTARTNOHAND in its place, with which the
+ *   kernel makes the call again unless a signal is handled first; then the EINTR is that one's, and
+ *   stays. A close that was told EINTR has closed: it is not made again.
  * - A signal that comes first stops the thread, too; it is let go with it.
  * - A group stop (SIGSTOP) stays one: a seized thread that is let go goes back into it.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "dump_int.h"
 
 #define CODE_64       0x33 /* the code segment of 64-bit programs */
+#define RESTARTNOHAND 514  /* the kernel's ERESTARTNOHAND, which a program never sees */
+#define NICE          (-20)
 #define LATE_NS       UINT64_C(60000000000)
 #define LATE_PAUSE_NS 500000
 #define PAUSE_NS      20000 /* between two looks whether a thread has stopped */
@@ -48,33 +57,14 @@ static int signal_held(int status)
     return event ? 0 : WSTOPSIG(status);
 }
 
-static bool signal_waits(uint32_t tid)
-{
-    uint64_t mask = 0;
-    siginfo_t info;
-    struct {
-        uint64_t off;
-        uint32_t flags;
-        int32_t nr;
-    } peek = {0, 0, 1};
-    if (ptrace(PTRACE_GETSIGMASK, (pid_t)tid, sizeof mask, &mask) != 0)
-        return true; /* not known: leave it as it is */
-    for (uint32_t shared = 0; shared < 2; shared++)
-        for (peek.off = 0, peek.flags = shared;
-             ptrace(PTRACE_PEEKSIGINFO, (pid_t)tid, &peek, &info) == 1; peek.off++)
-            if ((mask >> (info.si_signo - 1) & 1) == 0)
-                return true;
-    return false;
-}
-
-/* EINTR because of us: the call is made again, with the registers that it was made with. */
+/* EINTR because of us: unless a signal is handled first, the kernel makes the call again, with the
+ * registers that it was made with. */
 static void call_remake(uint32_t tid, struct user_regs_struct *regs)
 {
     if ((int64_t)regs->orig_rax < 0 || (int64_t)regs->rax != -EINTR || regs->cs != CODE_64 ||
-        signal_waits(tid))
+        regs->orig_rax == SYS_close || regs->orig_rax == SYS_close_range)
         return;
-    regs->rax = regs->orig_rax;
-    regs->rip -= 2; /* the syscall instruction */
+    regs->rax = (uint64_t)-RESTARTNOHAND;
     struct iovec all = {.iov_base = regs, .iov_len = sizeof *regs};
     (void)ptrace(PTRACE_SETREGSET, (pid_t)tid, 1 /* NT_PRSTATUS */, &all);
 }
@@ -97,8 +87,11 @@ static void stopped_take(const struct dump *dump, struct dump_thread *thread, in
     if (ptrace(PTRACE_GETREGSET, (pid_t)thread->tid, 1 /* NT_PRSTATUS */, &all) == 0 &&
         all.iov_len == sizeof regs) {
         registers_take(thread, &regs);
-        thread->fate =
-            dump_stack_copy(dump->pid, thread) == SKEIN_OK ? DUMP_STACK_TAKEN : DUMP_STACK_REFUSED;
+        thread->at_ns = clock_monotonic_ns();
+        int copied = dump_stack_copy(dump->pid, thread);
+        thread->fate = copied == SKEIN_OK       ? DUMP_STACK_TAKEN
+                       : copied == SKEIN_DENIED ? DUMP_STACK_REFUSED
+                                                : DUMP_STACK_UNREADABLE;
         if (is_interrupt(status))
             call_remake(thread->tid, &regs);
     }
@@ -121,22 +114,39 @@ static bool thread_poll(const struct dump *dump, struct dump_thread *thread)
     return true;
 }
 
-static bool thread_seize(struct dump_thread *thread)
+/* TracerPid is the number of a thread: one of ours stays with those that were late. */
+static enum dump_stack_fate tracer_fate(uint32_t tracer)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%" PRIu32, tracer);
+    return access(path, F_OK) == 0 ? DUMP_STACK_LATE : DUMP_STACK_TRACED;
+}
+
+/* EPERM is also said of one that just ends, or is traced since we looked. */
+static enum dump_stack_fate seize_fate(const struct dump *dump, const struct dump_thread *thread,
+                                       int error)
+{
+    struct dump_thread now = {.tid = thread->tid};
+    if (error == ESRCH || !dump_look(dump, &now) || now.fate == DUMP_STACK_ENDED)
+        return DUMP_STACK_ENDED;
+    return now.tracer != 0 ? tracer_fate(now.tracer) : DUMP_STACK_REFUSED;
+}
+
+static bool thread_seize(const struct dump *dump, struct dump_thread *thread)
 {
     if (thread->tracer != 0)
-        thread->fate = DUMP_STACK_TRACED;
+        thread->fate = tracer_fate(thread->tracer);
     else if (ptrace(PTRACE_SEIZE, (pid_t)thread->tid, NULL, NULL) != 0)
-        thread->fate = errno == ESRCH ? DUMP_STACK_ENDED : DUMP_STACK_REFUSED;
+        thread->fate = seize_fate(dump, thread, errno);
     else
         return true;
     return false;
 }
 
-/* Those that are to be stopped: they run, or have been seen to run each time. */
+/* Those that are to be stopped. */
 static bool is_wanted(const struct dump_thread *thread)
 {
-    return thread->state == 'R' &&
-           (thread->fate == DUMP_STACK_NONE || thread->fate == DUMP_STACK_MOVED);
+    return thread->runs && thread->fate == DUMP_STACK_NONE;
 }
 
 /* Phase two: of those that were late nothing is taken, but their system call is made again. */
@@ -177,17 +187,19 @@ static void threads_stop(struct stop_work *work)
     struct dump *dump = work->dump;
     size_t asked = 0, count = dump->count < DUMP_STACKS_MAX ? dump->count : DUMP_STACKS_MAX;
     struct dump_thread *waiting[DUMP_STACKS_MAX];
-    uint64_t began_ns = clock_monotonic_ns(), until_ns = began_ns + DUMP_STOP_NS;
+    uint64_t began_ns = clock_monotonic_ns(), until_ns = began_ns + DUMP_STOP_NS - dump->stop_ns;
     until_ns = until_ns < dump->deadline_ns ? until_ns : dump->deadline_ns;
     for (size_t i = 0; i < count && clock_monotonic_ns() < until_ns; i++) {
         struct dump_thread *thread = &dump->threads[i];
-        if (!is_wanted(thread) || !thread_seize(thread))
+        /* One that sleeps by now would be woken by it. */
+        if (!is_wanted(thread) || !dump_runs(dump, thread) || !thread_seize(dump, thread))
             continue;
         thread->fate = DUMP_STACK_LATE;
         if (ptrace(PTRACE_INTERRUPT, (pid_t)thread->tid, NULL, NULL) == 0)
             waiting[asked++] = thread;
     }
-    dump->stopped = asked;
+    dump->stopped += asked;
+    const bool asked_any = asked > 0;
     while (asked > 0 && clock_monotonic_ns() < until_ns) {
         size_t left = 0;
         for (size_t i = 0; i < asked; i++)
@@ -197,7 +209,8 @@ static void threads_stop(struct stop_work *work)
         if (asked > 0)
             pause_for(PAUSE_NS);
     }
-    dump->stop_ns = clock_monotonic_ns() - began_ns;
+    uint64_t took_ns = clock_monotonic_ns() - began_ns;
+    dump->stop_ns += asked_any ? took_ns : 0;
     for (size_t i = 0; i < asked; i++)
         work->late[work->late_count++] = (pid_t)waiting[i]->tid;
 }
@@ -214,6 +227,9 @@ static void work_leave(struct stop_work *work)
 static void *work_run(void *context)
 {
     struct stop_work *work = context;
+    /* Others stand still until it gets a CPU, and dumps are taken where these are scarce. Of this
+     * thread alone; where the agent may not, it waits its turn. */
+    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
     threads_stop(work);
     size_t late_count = work->late_count;
     pid_t late[DUMP_STACKS_MAX];
@@ -237,6 +253,8 @@ void dump_copy_running(struct dump *dump)
 {
     bool wanted = false;
     pthread_t thread;
+    if (dump->stop_ns >= DUMP_STOP_NS)
+        return;
     for (size_t i = 0; i < dump->count && i < DUMP_STACKS_MAX; i++)
         wanted = wanted || is_wanted(&dump->threads[i]);
     struct stop_work *work = wanted ? calloc(1, sizeof *work) : NULL;
@@ -260,8 +278,8 @@ void dump_copy_running(struct dump *dump)
 void dump_copy_running(struct dump *dump)
 {
     for (size_t i = 0; i < dump->count && i < DUMP_STACKS_MAX; i++)
-        if (dump->threads[i].state == 'R')
-            dump->threads[i].fate = DUMP_STACK_REFUSED; /* its registers are not known here */
+        if (dump->threads[i].runs && dump->threads[i].fate == DUMP_STACK_NONE)
+            dump->threads[i].fate = DUMP_STACK_UNREADABLE; /* its registers are not known here */
 }
 
 #endif

@@ -162,11 +162,11 @@ static int walks_ask(struct walks *walks, const struct evidence_ask *ask)
     return status;
 }
 
-static void walks_run(struct walks *walks, const struct evidence_ask *ask)
+static int walks_run(struct walks *walks, const struct evidence_ask *ask)
 {
     for (size_t i = 0; i < walks->count; i++)
         walks->asked[walks->asked_count++] = &walks->items[i];
-    int status = walks_ask(walks, ask);
+    int first = walks_ask(walks, ask), status = first;
     for (int round = 0; round < GUESSES && status == SKEIN_OK; round++) {
         walks->asked_count = 0;
         for (size_t i = 0; i < walks->count; i++) {
@@ -180,6 +180,7 @@ static void walks_run(struct walks *walks, const struct evidence_ask *ask)
             break;
         status = walks_ask(walks, ask);
     }
+    return first;
 }
 
 /* ---- without the symbolizer ---- */
@@ -220,14 +221,17 @@ static void walk_write(struct evidence_out *out, const struct walks *walks, stru
     free(walk->pcs);
 }
 
-static void mappings_take(struct walks *walks, const struct evidence_ask *ask)
+static int mappings_take(struct walks *walks, const struct evidence_ask *ask)
 {
-    if (ask->symbolizer == NULL || symbolizer_maps(ask->symbolizer, (pid_t)walks->dump->pid,
-                                                   ask->deadline_ns, &walks->maps) != SKEIN_OK)
-        return;
+    int status = ask->symbolizer != NULL ? symbolizer_maps(ask->symbolizer, (pid_t)walks->dump->pid,
+                                                           ask->deadline_ns, &walks->maps)
+                                         : SKEIN_NOT_FOUND;
+    if (status != SKEIN_OK)
+        return status;
     walks->mappings = calloc(walks->maps.count + 1, sizeof *walks->mappings);
     for (size_t i = 0; walks->mappings != NULL && i < walks->maps.count; i++)
         walks->mappings[walks->mapping_count++] = walks->maps.items[i].mapping;
+    return walks->mappings != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
 void dump_walk(const struct evidence_ask *ask, struct evidence_out *out, struct dump *dump)
@@ -236,14 +240,16 @@ void dump_walk(const struct evidence_ask *ask, struct evidence_out *out, struct 
     walks.items = calloc(dump->count + 1, sizeof *walks.items);
     if (walks.items == NULL)
         return;
-    mappings_take(&walks, ask);
+    dump->walk_status = mappings_take(&walks, ask);
     for (size_t i = 0; i < dump->count && walks.count < DUMP_STACKS_MAX; i++)
         if (dump->threads[i].fate == DUMP_STACK_TAKEN)
             walks.items[walks.count++].thread = &dump->threads[i];
     if (walks.mapping_count > 0 && walks.count > 0)
-        walks_run(&walks, ask);
-    for (size_t i = 0; i < walks.count; i++)
+        dump->walk_status = walks_run(&walks, ask);
+    for (size_t i = 0; i < walks.count; i++) {
+        dump->unwalked += walks.items[i].count == 0;
         walk_write(out, &walks, &walks.items[i]);
+    }
     if (walks.maps.items != NULL)
         process_maps_free(&walks.maps);
     free(walks.mappings);

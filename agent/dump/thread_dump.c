@@ -17,6 +17,8 @@
 #include "privacy.h"
 #include "proc_info.h"
 
+#define ROUNDS 3
+
 #define ARG(type, name, unit)                                                                      \
     {                                                                                              \
         SKEIN_T_##type, name, unit                                                                 \
@@ -128,13 +130,19 @@ static void fates_count(struct dump *dump)
 
 static const char *fate_text(enum dump_stack_fate fate)
 {
+    static const char refused[] =
+        "refused; needs CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, or its user "
+        "without Yama, and no seccomp filter of ptrace";
     static const char *const texts[DUMP_STACK_FATES] = {
-        [DUMP_STACK_NONE] = "beyond the first 512",
+        [DUMP_STACK_NONE] = "",
         [DUMP_STACK_TAKEN] = "",
         [DUMP_STACK_MOVED] = "ran on",
-        [DUMP_STACK_REFUSED] = "refused (CAP_SYS_PTRACE would allow it)",
+        [DUMP_STACK_REFUSED] = refused,
         [DUMP_STACK_TRACED] = "traced by another",
         [DUMP_STACK_LATE] = "did not stop in time",
+        [DUMP_STACK_UNREADABLE] = "could not be read",
+        [DUMP_STACK_UNTRIED] = "no time left",
+        [DUMP_STACK_BEYOND] = "beyond the first 512",
         [DUMP_STACK_ENDED] = "ended"};
     return texts[fate];
 }
@@ -145,10 +153,28 @@ static bool fate_lacks(enum dump_stack_fate fate)
     return fate != DUMP_STACK_TAKEN && fate != DUMP_STACK_ENDED;
 }
 
+/* Of a stack that was copied and not walked the pc is told, or what frame pointers lead to. */
+static const char *unwalked_text(int status)
+{
+    switch (status) {
+    case SKEIN_NOT_FOUND:
+        return "no symbolizer";
+    case SKEIN_TIMEOUT:
+    case SKEIN_BUSY:
+        return "the symbolizer had no time left";
+    case SKEIN_AGAIN:
+    case SKEIN_CLOSED:
+    case SKEIN_REFUSED:
+        return "the symbolizer has died, or hung, of late";
+    default:
+        return "no walk was possible";
+    }
+}
+
 static void dump_say(const struct dump *dump, struct evidence_note *note)
 {
     char why[EVIDENCE_WHY_BYTES];
-    int n = snprintf(why, sizeof why, "%zu threads", dump->count);
+    int n = snprintf(why, sizeof why, "%zu thread%s", dump->count, dump->count == 1 ? "" : "s");
     bool whole = dump->left_out == 0;
     if (dump->stopped > 0)
         n += snprintf(why + n, sizeof why - (size_t)n, ", %zu stopped for %" PRIu64 " us",
@@ -162,6 +188,10 @@ static void dump_say(const struct dump *dump, struct evidence_note *note)
         n += snprintf(why + n, sizeof why - (size_t)n, "; no stack of %zu: %s", dump->fates[fate],
                       fate_text((enum dump_stack_fate)fate));
     }
+    if (dump->unwalked > 0 && (size_t)n < sizeof why)
+        snprintf(why + n, sizeof why - (size_t)n, "; stacks of %zu not walked: %s", dump->unwalked,
+                 unwalked_text(dump->walk_status));
+    whole &= dump->unwalked == 0;
     evidence_say(note, whole ? EVIDENCE_TAKEN : EVIDENCE_PARTIAL, "%s", why);
 }
 
@@ -174,20 +204,57 @@ static bool is_same_process(const struct process *p)
            (p->start_clock_ticks == 0 || ticks == p->start_clock_ticks);
 }
 
+/* Those of which a stack is copied are looked at again for that; the others are told of as they are
+ * seen here. */
+static bool thread_look(const struct dump *dump, struct dump_thread *thread, bool again)
+{
+    bool there = dump_look(dump, thread);
+    for (int round = 1; again && there && thread->blocked && round < ROUNDS; round++) {
+        if (dump_same(dump, thread))
+            break;
+        there = dump_look(dump, thread);
+    }
+    return there;
+}
+
 static void threads_look(struct dump *dump)
 {
     size_t there = 0;
     for (size_t i = 0; i < dump->count; i++)
-        if (dump_look(dump, &dump->threads[i]))
+        if (thread_look(dump, &dump->threads[i], there >= DUMP_STACKS_MAX))
             dump->threads[there++] = dump->threads[i];
     dump->count = there;
+}
+
+static bool is_left(const struct dump *dump)
+{
+    for (size_t i = 0; i < dump->count && i < DUMP_STACKS_MAX; i++)
+        if (dump->threads[i].fate == DUMP_STACK_NONE)
+            return true;
+    return false;
+}
+
+/* Those that were never got hold of, as they ran when it was the sleepers' turn, and slept when it
+ * was that of those who run. */
+static void left_settle(struct dump *dump)
+{
+    for (size_t i = 0; i < dump->count; i++) {
+        struct dump_thread *thread = &dump->threads[i];
+        if (thread->fate == DUMP_STACK_NONE)
+            thread->fate = i >= DUMP_STACKS_MAX            ? DUMP_STACK_BEYOND
+                           : dump->stop_ns >= DUMP_STOP_NS ? DUMP_STACK_UNTRIED
+                                                           : DUMP_STACK_MOVED;
+    }
 }
 
 void dump_take(struct dump *dump)
 {
     threads_look(dump);
-    dump_copy_running(dump); /* first: what runs is not there for long */
-    dump_copy_blocked(dump);
+    for (int round = 0; round < ROUNDS && (round == 0 || is_left(dump)); round++) {
+        dump_copy_running(dump); /* first: what runs is not there for long */
+        dump_copy_blocked(dump);
+    }
+    left_settle(dump);
     dump_locks(dump);
     fates_count(dump);
 }
@@ -208,6 +275,7 @@ static void collect(void *source, const struct evidence_ask *ask, struct evidenc
     struct dump dump = {.pid = ask->process->pid, .task = -1, .deadline_ns = ask->deadline_ns};
     char title[128] = "";
     uint64_t at_ns = clock_monotonic_ns();
+    const struct dump_program program = dump_program(dump.pid);
     int status = process_state(ask->process) == PROCESS_LIVE ? dump_list(&dump) : SKEIN_NOT_FOUND;
     /* The folder that is open is this process's, or an earlier one's that is empty by now. */
     if (status == SKEIN_OK && !is_same_process(ask->process))
@@ -216,8 +284,13 @@ static void collect(void *source, const struct evidence_ask *ask, struct evidenc
         dump_take(&dump);
         title_get(ask->process, title, sizeof title);
         dump_walk(ask, out, &dump);
-        dump_write(out, &dump, at_ns, title);
-        dump_say(&dump, note);
+        const struct dump_program after = dump_program(dump.pid);
+        if (memcmp(&program, &after, sizeof program) == 0 || after.stack_begin == 0) {
+            dump_write(out, &dump, at_ns, title);
+            dump_say(&dump, note);
+        } else {
+            evidence_say(note, EVIDENCE_NONE, "the process began another program (exec) meanwhile");
+        }
     } else if (status == SKEIN_NOT_FOUND) {
         evidence_say(note, EVIDENCE_NONE, "the process had ended");
     } else {

@@ -16,4 +16,8 @@
 
 extern const struct evidence_source thread_dump_source;
 
+/* What of a dump this process may not take of any program, or of other users' programs, and what
+ * would allow it; "": it may, unless such a program is protected in its own way. Any thread. */
+void thread_dump_refused(char *why, size_t bytes);
+
 #endif

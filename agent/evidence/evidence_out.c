@@ -32,8 +32,8 @@ struct out_symbol {
 struct evidence_out {
     size_t bytes_max, bytes;
     int status;
-    struct partition_event_type types[TYPES_MAX]; /* their texts are in `type_texts` */
-    size_t type_count;
+    struct partition_event_type *types; /* their texts are in `type_texts` */
+    size_t type_count, type_cap;
     struct intern_table texts, threads, stacks, type_texts;
     struct partition_mapping *mappings; /* their paths are malloc'ed */
     size_t mapping_count, mapping_cap;
@@ -69,6 +69,7 @@ void evidence_out_free(struct evidence_out **out_p)
     intern_table_fini(&out->type_texts);
     for (size_t i = 0; i < out->mapping_count; i++)
         free((char *)(uintptr_t)out->mappings[i].path);
+    free(out->types);
     free(out->mappings);
     free(out->symbols);
     free(out->events);
@@ -154,10 +155,13 @@ int64_t evidence_type(struct evidence_out *out, const struct partition_event_typ
     int64_t id = key.status == SKEIN_OK ? out_intern(out, &out->type_texts, key.data, key.len)
                                         : out_fail(out, key.status);
     buf_fini(&key);
+    if (id < (int64_t)out->type_count)
+        return id; /* known, or a status */
     if (id >= TYPES_MAX)
         return out_fail(out, SKEIN_TOO_LARGE);
-    if (id >= (int64_t)out->type_count)
-        out->types[out->type_count++] = *type;
+    if (!array_grow(out->types, out->type_count + 1, &out->type_cap))
+        return out_fail(out, SKEIN_NO_MEMORY);
+    out->types[out->type_count++] = *type;
     return id;
 }
 

@@ -19,9 +19,12 @@
 
 #define MS UINT64_C(1000000)
 
+/* A job that takes longer than so many deadlines, and a second, hangs. */
+#define HANGS 3
+
 /* Numbers of evidence are of a row of their own (F-50): captures list the cuts of others, and their
  * row must have no hole where it lay. */
-#define EVIDENCE_SEQUENCE (UINT64_C(1) << 48)
+#define EVIDENCE_SEQUENCE PARTITION_EVIDENCE_FROM
 
 struct evidence {
     struct evidence_settings settings; /* constant, as all before the first task */
@@ -32,7 +35,8 @@ struct evidence {
     struct worker *worker;
     pthread_mutex_t mutex;
     pthread_cond_t idle;
-    size_t jobs; /* posted and not over; under the mutex */
+    size_t jobs;            /* posted and not over; under the mutex */
+    uint64_t busy_since_ns; /* the job under way; 0: none; under the mutex */
 };
 
 enum task_state { TASK_BEGUN, TASK_FINISHING, TASK_DONE, TASK_DROPPED };
@@ -40,6 +44,7 @@ enum task_state { TASK_BEGUN, TASK_FINISHING, TASK_DONE, TASK_DROPPED };
 struct evidence_task {
     struct evidence *evidence;
     struct evidence_order order; /* constant; with a reference to the process */
+    uint32_t concerned;          /* constant; bits of sources */
     uint32_t references;         /* atomic */
     pthread_mutex_t mutex;
     enum task_state state; /* under the mutex */
@@ -48,8 +53,15 @@ struct evidence_task {
     void *context;
     uint64_t to_ns, deadline_ns;
     int64_t clock_offset_ns;
+    bool dead; /* the process has ended by then */
     /* the evidence thread's until it is done, then the owner's */
+    uint32_t holds; /* of sources that fetch */
+    bool parked;    /* it waits for their release alone */
     struct evidence_out *out;
+    struct {
+        void *of; /* NULL: none */
+        void (*free)(void *state);
+    } states[EVIDENCE_KINDS_MAX];                   /* by source */
     struct evidence_note notes[EVIDENCE_KINDS_MAX]; /* by source */
     struct evidence_partition partition;
 };
@@ -111,12 +123,12 @@ int evidence_add(struct evidence *evidence, const struct evidence_source *source
     return SKEIN_OK;
 }
 
-bool evidence_asks(const struct evidence *evidence, bool threads)
+bool evidence_asks(const struct evidence *evidence, const struct evidence_wish *wish)
 {
     for (size_t i = 0; i < evidence->source_count; i++)
-        if (threads || evidence->sources[i].when == EVIDENCE_AT_END)
+        if (evidence_wish_has(wish, evidence->sources[i].kind))
             return true;
-    return false;
+    return wish->kinds != 0;
 }
 
 uint64_t evidence_deadline_ms(const struct evidence *evidence)
@@ -124,12 +136,22 @@ uint64_t evidence_deadline_ms(const struct evidence *evidence)
     return evidence->settings.deadline_ms;
 }
 
+static bool hangs_locked(const struct evidence *evidence)
+{
+    uint64_t most_ns = (HANGS * evidence->settings.deadline_ms + 1000) * MS;
+    return evidence->busy_since_ns != 0 && clock_monotonic_ns() - evidence->busy_since_ns > most_ns;
+}
+
+/* Nothing is put behind a job that hangs: it would keep its process, and wait in vain. */
 static int job_post(struct evidence_task *task, worker_fn *fn)
 {
     struct evidence *evidence = task->evidence;
     pthread_mutex_lock(&evidence->mutex);
-    evidence->jobs++;
+    bool hangs = hangs_locked(evidence);
+    evidence->jobs += !hangs;
     pthread_mutex_unlock(&evidence->mutex);
+    if (hangs)
+        return SKEIN_BUSY;
     (void)evidence_ref(task);
     int status = worker_post(evidence->worker, fn, task);
     if (status == SKEIN_OK)
@@ -141,11 +163,19 @@ static int job_post(struct evidence_task *task, worker_fn *fn)
     return status;
 }
 
+static void job_begin(struct evidence_task *task)
+{
+    pthread_mutex_lock(&task->evidence->mutex);
+    task->evidence->busy_since_ns = clock_monotonic_ns();
+    pthread_mutex_unlock(&task->evidence->mutex);
+}
+
 static void job_end(struct evidence_task *task)
 {
     struct evidence *evidence = task->evidence;
     evidence_unref(&task);
     pthread_mutex_lock(&evidence->mutex);
+    evidence->busy_since_ns = 0;
     if (--evidence->jobs == 0)
         pthread_cond_signal(&evidence->idle);
     pthread_mutex_unlock(&evidence->mutex);
@@ -184,37 +214,64 @@ static void source_ask(struct evidence_task *task, size_t i, const struct eviden
                  why[0] != '\0' ? "; " : "", why);
 }
 
-static bool is_asked(const struct evidence_task *task, enum evidence_when wish,
-                     enum evidence_when when)
+/* Whether somebody asks for it by its name. */
+static bool is_by_name(const struct evidence_task *task, size_t i)
 {
-    if (wish == EVIDENCE_AT_BEGIN)
-        return when == wish && task->order.threads && !task->order.threads_barred;
-    return wish == EVIDENCE_AT_BOTH || wish == when;
+    const struct evidence_wish named = {.only = true, .kinds = task->order.wish.kinds};
+    return evidence_wish_has(&named, task->evidence->sources[i].kind);
+}
+
+static bool is_wished(const struct evidence_task *task, size_t i)
+{
+    const struct evidence_source *source = &task->evidence->sources[i];
+    bool concerned = (task->concerned & UINT32_C(1) << i) != 0 || is_by_name(task, i);
+    return concerned && evidence_wish_has(&task->order.wish, source->kind) &&
+           (source->when != EVIDENCE_AT_DEATH || task->dead);
+}
+
+/* `when` is AT_BEGIN, AT_END, or FETCHED: at the end, of those that fetch. */
+static bool is_asked(const struct evidence_task *task, size_t i, enum evidence_when when)
+{
+    enum evidence_when its = task->evidence->sources[i].when;
+    if (its == EVIDENCE_AT_BEGIN && task->order.threads_barred)
+        return false;
+    if (its == EVIDENCE_AT_DEATH)
+        its = EVIDENCE_AT_END;
+    bool both = its == EVIDENCE_AT_BOTH && when != EVIDENCE_FETCHED;
+    bool fetches = its == EVIDENCE_FETCHED && when == EVIDENCE_AT_BEGIN;
+    return is_wished(task, i) && (both || fetches || its == when);
 }
 
 static void sources_ask(struct evidence_task *task, enum evidence_when when, uint64_t to_ns,
                         uint64_t deadline_ns)
 {
     const struct evidence *evidence = task->evidence;
-    const struct evidence_ask ask = {.process = task->order.process,
-                                     .from_ns = task->order.from_ns,
-                                     .to_ns = to_ns,
-                                     .deadline_ns = deadline_ns,
-                                     .threads = task->order.threads,
-                                     .when = when,
-                                     .settings = &evidence->settings,
-                                     .symbolizer = evidence->symbolizer};
-    for (size_t i = 0; i < evidence->source_count; i++)
-        if (is_asked(task, evidence->sources[i].when, when) && !is_dropped(task))
-            source_ask(task, i, &ask);
+    struct evidence_ask ask = {.process = task->order.process,
+                               .from_ns = task->order.from_ns,
+                               .to_ns = to_ns,
+                               .deadline_ns = deadline_ns,
+                               .threads = evidence_wish_has(&task->order.wish, "threads"),
+                               .when = when == EVIDENCE_AT_BEGIN ? when : EVIDENCE_AT_END,
+                               .task = task,
+                               .settings = &evidence->settings,
+                               .symbolizer = evidence->symbolizer};
+    for (size_t i = 0; i < evidence->source_count; i++) {
+        if (!is_asked(task, i, when) || is_dropped(task))
+            continue;
+        ask.state = &task->states[i].of;
+        task->states[i].free = evidence->sources[i].state_free;
+        source_ask(task, i, &ask);
+    }
 }
 
 static void begin_run(void *context)
 {
     struct evidence_task *task = context;
     uint64_t now_ns = clock_monotonic_ns();
+    job_begin(task);
+    /* The end of the capture may be now as well: half of the time is for its sources. */
     sources_ask(task, EVIDENCE_AT_BEGIN, now_ns,
-                now_ns + task->evidence->settings.deadline_ms * MS);
+                now_ns + task->evidence->settings.deadline_ms * MS / 2);
     job_end(task);
 }
 
@@ -261,12 +318,11 @@ static int partition_make(struct evidence_task *task)
     return SKEIN_OK;
 }
 
-static void finish_run(void *context)
+/* With what was fetched; nothing holds the task any more. */
+static void task_end(struct evidence_task *task)
 {
-    struct evidence_task *task = context;
-    /* A quarter of the time is for names and packing. */
-    uint64_t quarter_ns = task->evidence->settings.deadline_ms * MS / 4;
-    sources_ask(task, EVIDENCE_AT_END, task->to_ns, task->deadline_ns - quarter_ns);
+    uint64_t eighth_ns = task->evidence->settings.deadline_ms * MS / 8;
+    sources_ask(task, EVIDENCE_FETCHED, task->to_ns, task->deadline_ns - eighth_ns);
     int status = is_dropped(task) ? SKEIN_NOT_FOUND : partition_make(task);
     if (status != SKEIN_OK && status != SKEIN_NOT_FOUND) {
         buf_fini(&task->partition.bytes);
@@ -280,7 +336,48 @@ static void finish_run(void *context)
     if (task->state == TASK_FINISHING)
         task->state = task->done(task->context) ? TASK_DONE : TASK_DROPPED;
     pthread_mutex_unlock(&task->mutex);
+}
+
+static void finish_run(void *context)
+{
+    struct evidence_task *task = context;
+    job_begin(task);
+    /* A quarter of the time is for names and packing. */
+    uint64_t quarter_ns = task->evidence->settings.deadline_ms * MS / 4;
+    sources_ask(task, EVIDENCE_AT_END, task->to_ns, task->deadline_ns - quarter_ns);
+    task->parked = task->holds > 0;
+    if (!task->parked)
+        task_end(task);
     job_end(task);
+}
+
+/* ---- what sources fetch ---- */
+
+void evidence_hold(const struct evidence_ask *ask)
+{
+    ask->task->holds++;
+    (void)evidence_ref(ask->task);
+}
+
+static void release_run(void *context)
+{
+    struct evidence_task *task = context;
+    job_begin(task);
+    task->holds--;
+    if (task->parked && task->holds == 0) {
+        task->parked = false;
+        task_end(task);
+    }
+    job_end(task);
+}
+
+/* Where the job cannot be posted, the task stays held until its capture gives it up. */
+void evidence_release(struct evidence_task *task)
+{
+    int status = job_post(task, release_run);
+    if (status != SKEIN_OK)
+        log_warn("evidence", "what was fetched is lost", "reason", skein_status_text(status), NULL);
+    evidence_unref(&task);
 }
 
 /* ---- tasks ---- */
@@ -299,14 +396,21 @@ int evidence_begin(struct evidence *evidence, const struct evidence_order *order
     task->order.process = process_ref(order->process);
     task->references = 1;
     pthread_mutex_init(&task->mutex, NULL);
+    for (size_t i = 0; i < evidence->source_count; i++)
+        if (evidence->sources[i].concerns == NULL || evidence->sources[i].concerns(order->process))
+            task->concerned |= UINT32_C(1) << i;
     for (size_t i = 0; order->threads_barred && i < evidence->source_count; i++)
         if (evidence->sources[i].when == EVIDENCE_AT_BEGIN)
             evidence_say(&task->notes[i], EVIDENCE_REFUSED,
-                         "evidence.no_threads is set in the agent's config");
+                         EVIDENCE_OFF "evidence.no_threads is set");
     bool asked = false;
     for (size_t i = 0; i < evidence->source_count; i++)
-        asked = asked || is_asked(task, evidence->sources[i].when, EVIDENCE_AT_BEGIN);
-    if (asked && job_post(task, begin_run) != SKEIN_OK) {
+        asked = asked || is_asked(task, i, EVIDENCE_AT_BEGIN);
+    int status = asked ? job_post(task, begin_run) : SKEIN_OK;
+    for (size_t i = 0; status == SKEIN_BUSY && i < evidence->source_count; i++)
+        if (is_asked(task, i, EVIDENCE_AT_BEGIN))
+            evidence_say(&task->notes[i], EVIDENCE_NONE, EVIDENCE_HANGS);
+    if (status == SKEIN_NO_MEMORY) {
         evidence_unref(&task);
         return SKEIN_NO_MEMORY;
     }
@@ -325,6 +429,7 @@ int evidence_finish(struct evidence_task *task, uint64_t to_ns, int64_t clock_of
     task->to_ns = to_ns;
     task->deadline_ns = clock_monotonic_ns() + task->evidence->settings.deadline_ms * MS;
     task->clock_offset_ns = clock_offset_ns;
+    task->dead = process_state(task->order.process) != PROCESS_LIVE;
     pthread_mutex_unlock(&task->mutex);
     int status = job_post(task, finish_run);
     if (status != SKEIN_OK)
@@ -354,6 +459,9 @@ void evidence_unref(struct evidence_task **task_p)
     *task_p = NULL;
     if (task == NULL || __atomic_fetch_sub(&task->references, 1, __ATOMIC_ACQ_REL) != 1)
         return;
+    for (size_t i = 0; i < EVIDENCE_KINDS_MAX; i++) /* `evidence` may be gone */
+        if (task->states[i].of != NULL)
+            task->states[i].free(task->states[i].of);
     process_unref(&task->order.process);
     evidence_out_free(&task->out);
     buf_fini(&task->partition.bytes);
@@ -369,10 +477,30 @@ static const char *state_text(enum evidence_state state)
     return texts[state];
 }
 
-/* Nobody asked for a dump: then it is not named. */
-static bool is_named(const struct evidence_task *task, size_t i)
+/* Why nothing is told of a kind that is asked for by name; NULL: its source tells. */
+static const char *lacking_why(const struct evidence_task *task, const char *kind)
 {
-    return task->evidence->sources[i].when != EVIDENCE_AT_BEGIN || task->order.threads;
+    const struct evidence *evidence = task->evidence;
+    size_t i = 0;
+    while (i < evidence->source_count && strcmp(evidence->sources[i].kind, kind) != 0)
+        i++;
+    if (i == evidence->source_count)
+        return "this agent takes none of this kind";
+    return is_wished(task, i) ? NULL : "the process has not ended";
+}
+
+/* What is asked for by name, and no source tells of. */
+static size_t notes_lacking(const struct evidence_task *task, size_t count,
+                            struct report_evidence out[EVIDENCE_KINDS_MAX])
+{
+    for (unsigned kind = 0; kind < EVIDENCE_KIND_COUNT && count < EVIDENCE_KINDS_MAX; kind++) {
+        const char *name = evidence_kind_name(kind);
+        const char *why =
+            (task->order.wish.kinds & EVIDENCE_BIT(kind)) != 0 ? lacking_why(task, name) : NULL;
+        if (why != NULL)
+            out[count++] = (struct report_evidence){name, state_text(EVIDENCE_NONE), why, 0, 0};
+    }
+    return count;
 }
 
 size_t evidence_notes(const struct evidence_task *task,
@@ -381,12 +509,12 @@ size_t evidence_notes(const struct evidence_task *task,
     size_t count = 0;
     for (size_t i = 0; i < task->evidence->source_count; i++) {
         const struct evidence_note *note = &task->notes[i];
-        if (is_named(task, i))
+        if (is_wished(task, i))
             out[count++] =
                 (struct report_evidence){task->evidence->sources[i].kind, state_text(note->state),
                                          note->why, note->events, note->took_ns / 1000};
     }
-    return count;
+    return notes_lacking(task, count, out);
 }
 
 size_t evidence_notes_none(const struct evidence_task *task, const char *why,
@@ -394,10 +522,10 @@ size_t evidence_notes_none(const struct evidence_task *task, const char *why,
 {
     size_t count = 0;
     for (size_t i = 0; i < task->evidence->source_count; i++)
-        if (is_named(task, i))
+        if (is_wished(task, i))
             out[count++] = (struct report_evidence){task->evidence->sources[i].kind,
                                                     state_text(EVIDENCE_NONE), why, 0, 0};
-    return count;
+    return notes_lacking(task, count, out);
 }
 
 const struct evidence_partition *evidence_result(const struct evidence_task *task)

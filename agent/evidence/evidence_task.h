@@ -8,6 +8,9 @@
  *                               │ evidence_drop                 │ evidence_drop
  *                               └──────────────▶ DROPPED ◀──────┘
  *
+ * While sources hold the task (evidence_hold), what evidence_finish has begun stops before its end,
+ * the thread takes other tasks, and the last release goes on with it.
+ *
  * A task that was dropped calls nobody, and what it had is gone. A source may hang, in the kernel,
  * whatever its deadline says: so nobody waits for the thread, but only until a time.
  */
@@ -15,6 +18,7 @@
 #define EVIDENCE_TASK_H
 
 #include "evidence.h"
+#include "evidence_kinds.h"
 #include "report_target.h"
 
 struct evidence;
@@ -31,26 +35,29 @@ int evidence_new(const struct evidence_settings *settings, struct symbolizer *sy
 size_t evidence_free(struct evidence **evidence);
 /* SKEIN_OK; SKEIN_FULL: there are EVIDENCE_KINDS_MAX. */
 int evidence_add(struct evidence *evidence, const struct evidence_source *source);
-/* Whether there is a source to ask. */
-bool evidence_asks(const struct evidence *evidence, bool threads);
+/* Whether there is something to tell: a source to ask, or that there is none. */
+bool evidence_asks(const struct evidence *evidence, const struct evidence_wish *wish);
 uint64_t evidence_deadline_ms(const struct evidence *evidence);
 
 struct evidence_order {
     struct process *process;
-    uint64_t from_ns;    /* of the window, CLOCK_MONOTONIC */
-    bool threads;        /* the sources AT_BEGIN are asked, */
-    bool threads_barred; /* or would be, if the agent's config let them */
-    uint64_t epoch;      /* of this agent run */
-    const char *host;    /* outlives the task */
+    uint64_t from_ns;          /* of the window, CLOCK_MONOTONIC */
+    struct evidence_wish wish; /* which sources are asked */
+    bool threads_barred;       /* by the agent's config: those AT_BEGIN are not */
+    uint64_t epoch;            /* of this agent run */
+    const char *host;          /* outlives the task */
 };
 /* Begins a task: the caller has a reference, and the sources AT_BEGIN are asked soon. Any thread.
  * SKEIN_OK; SKEIN_NO_MEMORY. */
 int evidence_begin(struct evidence *evidence, const struct evidence_order *order,
                    struct evidence_task **out);
 
+/* Why nothing is had while a source does not return. */
+#define EVIDENCE_HANGS "a source of evidence hangs since an earlier capture"
+
 /* The rest, once: asks the sources AT_END of a window that is over, makes the partition, and calls
  * done on the evidence thread, unless the task is dropped first. done must not call in here. Any
- * thread. SKEIN_OK; SKEIN_NO_MEMORY: done is not called. */
+ * thread. SKEIN_OK; SKEIN_NO_MEMORY, SKEIN_BUSY (EVIDENCE_HANGS): done is not called. */
 typedef bool evidence_done_fn(void *context); /* false: it is dropped */
 int evidence_finish(struct evidence_task *task, uint64_t to_ns, int64_t clock_offset_ns,
                     evidence_done_fn *done, void *context);

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "array.h"
 #include "clock.h"
@@ -21,20 +20,25 @@
 #include "sample_batch.h"
 #include "thread_cpu.h"
 
-#define MS UINT64_C(1000000)
-#define S  UINT64_C(1000000000)
+#define MS                UINT64_C(1000000)
+#define KERNEL_NAME_BYTES 128 /* of one that is longer, the rest is left out */
 
 struct cpu_samples {
     struct cpu_samples_settings settings; /* constant */
     struct perf_host *host;
-    unsigned said_refused; /* CPUs, in the log; the loop's */
+    struct kernel_names *kernel; /* the evidence thread's */
+    /* in the log; the loop's */
+    unsigned said_refused; /* CPUs */
+    unsigned said_hz;
+    bool said_why;
 };
 
 static void state_log(const struct perf_host_state *state, uint64_t wished_ms)
 {
-    if (state->cpus == 0 || state->refused > 0)
-        log_warn("samples", "CPUs are not sampled", "refused", log_fmt("%u", state->refused),
-                 "sampled", log_fmt("%u", state->cpus), "reason", state->why, NULL);
+    if (state->why[0] != '\0')
+        log_warn("samples", "CPUs are not sampled, or not as often as they should be", "refused",
+                 log_fmt("%u", state->refused), "sampled", log_fmt("%u", state->cpus), "reason",
+                 state->why, NULL);
     if (state->cpus == 0)
         return;
     log_info("samples", "CPUs are sampled", "hz", log_fmt("%u", state->hz), "cpus",
@@ -46,6 +50,13 @@ static void state_log(const struct perf_host_state *state, uint64_t wished_ms)
                  NULL);
 }
 
+static void said_set(struct cpu_samples *samples, const struct perf_host_state *state)
+{
+    samples->said_refused = state->refused;
+    samples->said_hz = state->hz;
+    samples->said_why = state->why[0] != '\0';
+}
+
 int cpu_samples_new(const struct cpu_samples_settings *settings, struct cpu_samples **out)
 {
     *out = NULL;
@@ -53,21 +64,21 @@ int cpu_samples_new(const struct cpu_samples_settings *settings, struct cpu_samp
     if (samples == NULL)
         return SKEIN_NO_MEMORY;
     samples->settings = *settings;
-    if (settings->kernel_symbols == NULL)
-        samples->settings.kernel_symbols = "/proc/kallsyms";
     struct perf_host_settings host = {.hz = (unsigned)settings->hz,
                                       .reach_ms = settings->reach_ms,
                                       .memory_max = settings->memory_max};
-    int status = perf_host_new(&host, &samples->host);
+    int status = kernel_names_new(NULL, NULL, &samples->kernel);
+    if (status == SKEIN_OK)
+        status = perf_host_new(&host, &samples->host);
     if (status != SKEIN_OK) {
-        free(samples);
+        cpu_samples_free(&samples);
         return status;
     }
     struct perf_host_state state;
     perf_host_state(samples->host, &state);
     if (state.hz > 0)
         state_log(&state, settings->reach_ms);
-    samples->said_refused = state.refused;
+    said_set(samples, &state);
     *out = samples;
     return SKEIN_OK;
 }
@@ -79,6 +90,7 @@ void cpu_samples_free(struct cpu_samples **samples_p)
         return;
     *samples_p = NULL;
     perf_host_free(&samples->host);
+    kernel_names_free(&samples->kernel);
     free(samples);
 }
 
@@ -89,9 +101,17 @@ void cpu_samples_look(void *context)
     struct perf_host_state state;
     perf_host_look(samples->host);
     perf_host_state(samples->host, &state);
-    if (state.refused != samples->said_refused && state.hz > 0)
+    bool news = state.refused != samples->said_refused || state.hz != samples->said_hz ||
+                (state.why[0] != '\0') != samples->said_why;
+    if (news && state.hz > 0)
         state_log(&state, samples->settings.reach_ms);
-    samples->said_refused = state.refused;
+    said_set(samples, &state);
+}
+
+void cpu_samples_set_hz(struct cpu_samples *samples, uint64_t hz)
+{
+    if (samples->settings.hz != 0)
+        perf_host_set_hz(samples->host, (unsigned)hz);
 }
 
 void cpu_samples_state(struct cpu_samples *samples, struct cpu_samples_state *out)
@@ -117,8 +137,8 @@ struct collection {
     struct process_maps maps;
     struct partition_mapping *mappings; /* of the maps */
     bool *used;                         /* by map: a stack leads there */
-    bool has_maps;
-    struct sample_batch *batch;
+    bool asked_maps, has_maps;
+    struct sample_batch batch;
     struct neighbours *others;
     int64_t type;
     struct known_thread *threads;
@@ -186,6 +206,8 @@ static void sample_write(void *context, const struct perf_sample *sample,
 {
     struct collection *c = context;
     struct partition_value args[] = {{.u64 = sample->cpu}, {.u64 = sample->period_ns}};
+    c->own++;
+    c->own_ns += sample->period_ns;
     int64_t thread = thread_of(c, sample->tid);
     if (!evidence_event(c->out, thread, c->type, sample->time_ns, 0, args))
         return; /* the asker counts what had no room */
@@ -195,17 +217,48 @@ static void sample_write(void *context, const struct perf_sample *sample,
     maps_note(c, stack);
 }
 
-static bool sample_take(void *context, const struct perf_sample *sample)
+/* Where the code of the process lies, if it still runs: what runs on with its pid after an exec is
+ * another program. Asked for with its first samples. */
+static void maps_take(struct collection *c)
+{
+    const struct process *process = c->ask->process;
+    c->asked_maps = true;
+    uint64_t ticks, now_ns = clock_monotonic_ns();
+    if (process_state(process) != PROCESS_LIVE ||
+        proc_start_ticks((pid_t)process->pid, &ticks) != SKEIN_OK ||
+        ticks != process->start_clock_ticks || now_ns >= c->ask->deadline_ns)
+        return;
+    uint64_t deadline_ns = now_ns + (c->ask->deadline_ns - now_ns) / 4;
+    int status =
+        c->ask->symbolizer != NULL
+            ? symbolizer_maps(c->ask->symbolizer, (pid_t)process->pid, deadline_ns, &c->maps)
+            : process_maps_read((pid_t)process->pid, &c->maps);
+    if (status != SKEIN_OK)
+        return;
+    c->used = calloc(c->maps.count + 1, sizeof *c->used);
+    c->mappings = calloc(c->maps.count + 1, sizeof *c->mappings);
+    c->has_maps = c->used != NULL && c->mappings != NULL;
+    for (size_t i = 0; c->has_maps && i < c->maps.count; i++)
+        c->mappings[i] = c->maps.items[i].mapping;
+    if (!c->has_maps)
+        return;
+    c->batch.maps = &c->maps;
+    c->batch.process.mappings = c->mappings;
+    c->batch.process.mapping_count = c->maps.count;
+}
+
+static void own_take(void *context, const uint8_t *records, size_t n)
 {
     struct collection *c = context;
-    if (sample->pid != c->ask->process->pid) {
-        neighbours_note(c->others, sample->pid, sample->period_ns);
-        return true;
-    }
-    c->own++;
-    c->own_ns += sample->period_ns;
-    sample_batch_add(c->batch, sample);
-    return true;
+    if (n > 0 && !c->asked_maps)
+        maps_take(c);
+    sample_batch_give(&c->batch, records, n);
+}
+
+static void other_take(void *context, uint32_t pid, uint64_t ns)
+{
+    struct collection *c = context;
+    neighbours_note(c->others, pid, ns);
 }
 
 /* ---- names of what lies in no file of the process ---- */
@@ -217,7 +270,7 @@ static int addresses_compare(const void *a, const void *b)
 }
 
 /* Names of the kernel's functions; all are marked, those without a name by their address. */
-static void kernel_write(struct collection *c, const char *path)
+static void kernel_write(struct collection *c, struct kernel_names *known)
 {
     size_t count = 0;
     if (c->kernel_count == 0)
@@ -232,11 +285,11 @@ static void kernel_write(struct collection *c, const char *path)
         if (i == 0 || c->kernel_pcs[i] != c->kernel_pcs[i - 1])
             names[count++].address = c->kernel_pcs[i];
     }
-    (void)kernel_names_read(path, names, count); /* a kernel that hides them: raw */
+    (void)kernel_names_find(known, names, count); /* a kernel that hides them: raw */
     for (size_t i = 0; i < count; i++) {
         char text[KERNEL_NAME_BYTES + 8];
-        if (names[i].start != 0)
-            snprintf(text, sizeof text, "%s [k]", names[i].text);
+        if (names[i].text != NULL)
+            snprintf(text, sizeof text, "%.*s [k]", KERNEL_NAME_BYTES - 1, names[i].text);
         else
             snprintf(text, sizeof text, "0x%" PRIx64 " [k]", names[i].address);
         evidence_symbol(c->out, names[i].address, text);
@@ -258,7 +311,9 @@ static void comm_read(uint32_t pid, char *name, size_t bytes)
 {
     char path[32];
     snprintf(path, sizeof path, "/proc/%u/comm", pid);
-    if (text_file_read(path, name, bytes) <= 0)
+    if (pid == 0) /* idle CPUs are not sampled */
+        snprintf(name, bytes, "(outside of the agent's pid namespace)");
+    else if (text_file_read(path, name, bytes) <= 0) /* UINT32_MAX: it was just ending */
         snprintf(name, bytes, "(ended)");
     name[strcspn(name, "\n")] = '\0';
 }
@@ -320,45 +375,31 @@ static void window_write(struct collection *c, int64_t host, const struct perf_r
 
 /* ---- collecting ---- */
 
-/* The window, as far as the process ran: what its pid did before was another's. The kernel tells its
- * start in ticks, so it may have been a tick later. */
+/* The window, as far as the process ran this program: what its pid did before was another's, and
+ * before or behind an exec another program's. The kernel tells its start in ticks, so it may have
+ * been a tick later. One that is watched is so whatever it becomes: the program is that of the
+ * window's end. */
 struct lived {
-    uint64_t from_ns;
+    uint64_t from_ns, to_ns;
     uint64_t surely_ns; /* it ran by then, or the window has begun */
 };
 
-static struct lived process_lived(const struct evidence_ask *ask)
+static struct lived process_lived(struct perf_host *host, const struct evidence_ask *ask)
 {
-    long hz = sysconf(_SC_CLK_TCK);
-    uint64_t per_s = hz > 0 ? (uint64_t)hz : 100, ticks = ask->process->start_clock_ticks;
-    uint64_t start_ns = ticks / per_s * S + ticks % per_s * (S / per_s); /* since boot */
-    uint64_t now_ns = clock_monotonic_ns(), asleep_ns = clock_boottime_ns() - now_ns;
-    start_ns = start_ns > asleep_ns ? start_ns - asleep_ns : 0;
-    if (start_ns <= ask->from_ns || start_ns >= ask->to_ns)
-        return (struct lived){ask->from_ns, ask->from_ns};
-    return (struct lived){start_ns, start_ns + S / per_s};
-}
-
-/* Where the code of the process lies, if it still runs. */
-static void maps_take(struct collection *c)
-{
-    const struct process *process = c->ask->process;
-    uint64_t ticks, now_ns = clock_monotonic_ns();
-    if (proc_start_ticks((pid_t)process->pid, &ticks) != SKEIN_OK ||
-        ticks != process->start_clock_ticks || now_ns >= c->ask->deadline_ns)
-        return;
-    uint64_t deadline_ns = now_ns + (c->ask->deadline_ns - now_ns) / 4;
-    int status =
-        c->ask->symbolizer != NULL
-            ? symbolizer_maps(c->ask->symbolizer, (pid_t)process->pid, deadline_ns, &c->maps)
-            : process_maps_read((pid_t)process->pid, &c->maps);
-    if (status != SKEIN_OK)
-        return;
-    c->used = calloc(c->maps.count + 1, sizeof *c->used);
-    c->mappings = calloc(c->maps.count + 1, sizeof *c->mappings);
-    c->has_maps = c->used != NULL && c->mappings != NULL;
-    for (size_t i = 0; c->has_maps && i < c->maps.count; i++)
-        c->mappings[i] = c->maps.items[i].mapping;
+    const struct process *process = ask->process;
+    uint64_t start_ns = proc_start_monotonic_ns(process->start_clock_ticks);
+    struct lived lived = {ask->from_ns, ask->to_ns, ask->from_ns};
+    if (start_ns > ask->from_ns && start_ns < ask->to_ns) {
+        uint64_t next_ns = proc_start_monotonic_ns(process->start_clock_ticks + 1);
+        lived = (struct lived){start_ns, ask->to_ns, next_ns};
+    }
+    uint64_t attached_ns = process->attached_clock.monotonic_ns;
+    bool attached = attached_ns != 0 && !process->watched;
+    perf_host_program(host, process->pid, attached ? attached_ns : ask->to_ns, &lived.from_ns,
+                      &lived.to_ns);
+    if (lived.surely_ns < lived.from_ns)
+        lived.surely_ns = lived.from_ns;
+    return lived;
 }
 
 /* Half of the time is for walks; the rest is for names, and for whoever is asked next. */
@@ -369,28 +410,26 @@ static uint64_t walks_deadline_ns(const struct evidence_ask *ask)
 }
 
 static bool collection_init(struct collection *c, const struct evidence_ask *ask, unsigned cpus,
-                            struct evidence_out *out)
+                            struct lived lived, struct evidence_out *out)
 {
     *c = (struct collection){.ask = ask, .out = out};
     if (neighbours_new(&c->others) != SKEIN_OK)
         return false;
     c->type = sample_type(out);
-    maps_take(c);
-    struct sample_batch_settings settings = {
-        .symbolizer = ask->symbolizer,
-        .process = {(pid_t)ask->process->pid, ask->process->start_clock_ticks, c->mappings,
-                    c->has_maps ? c->maps.count : 0},
-        .maps = c->has_maps ? &c->maps : NULL,
-        .deadline_ns = walks_deadline_ns(ask),
-        .cpus = cpus,
-        .fn = sample_write,
-        .context = c};
-    return sample_batch_new(&settings, &c->batch) == SKEIN_OK;
+    c->asked_maps = lived.to_ns != ask->to_ns; /* another program's by now */
+    c->batch =
+        (struct sample_batch){.symbolizer = ask->symbolizer,
+                              .process = {.pid = (pid_t)ask->process->pid,
+                                          .start_clock_ticks = ask->process->start_clock_ticks},
+                              .deadline_ns = walks_deadline_ns(ask),
+                              .cpus_left = cpus,
+                              .fn = sample_write,
+                              .context = c};
+    return true;
 }
 
 static void collection_fini(struct collection *c)
 {
-    sample_batch_free(&c->batch);
     neighbours_free(&c->others);
     process_maps_free(&c->maps);
     free(c->mappings);
@@ -404,8 +443,8 @@ static void collection_say(const struct collection *c, struct lived lived,
                            const struct perf_reach *reach, const struct perf_host_state *state,
                            struct evidence_note *note)
 {
-    uint64_t by_pointers = sample_batch_count(c->batch).pointers;
-    uint64_t lost = reach->lost + reach->unread;
+    uint64_t by_pointers = c->batch.pointers;
+    uint64_t lost = reach->lost + reach->unread + c->batch.unread;
     unsigned cpus = state->refused + reach->not_read;
     bool late = reach->from_ns > lived.surely_ns;
     struct buf text = {0};
@@ -416,7 +455,7 @@ static void collection_say(const struct collection *c, struct lived lived,
         buf_printf(&text, "; not of %u CPUs", cpus);
     if (lost > 0)
         buf_printf(&text, "; %" PRIu64 " samples lost", lost);
-    if (c->no_memory)
+    if (c->no_memory || c->batch.no_memory)
         buf_printf(&text, "; no memory for all of it");
     bool partial = text.len > 0 || (by_pointers > 0 && c->ask->symbolizer != NULL);
     if (by_pointers > 0)
@@ -451,15 +490,20 @@ static void samples_write(struct cpu_samples *samples, const struct evidence_ask
 {
     struct perf_reach reach;
     struct collection c;
-    if (collection_init(&c, ask, state->cpus, out)) {
-        struct lived lived = process_lived(ask);
-        perf_host_collect(samples->host, lived.from_ns, ask->to_ns, ask->deadline_ns, sample_take,
-                          &c, &reach);
-        sample_batch_flush(c.batch);
+    struct lived lived = process_lived(samples->host, ask);
+    if (collection_init(&c, ask, state->cpus, lived, out)) {
+        const struct perf_wish wish = {.from_ns = lived.from_ns,
+                                       .to_ns = lived.to_ns,
+                                       .deadline_ns = ask->deadline_ns,
+                                       .pid = ask->process->pid,
+                                       .own = own_take,
+                                       .other = other_take,
+                                       .context = &c};
+        perf_host_collect(samples->host, &wish, &reach);
         int64_t host = evidence_thread(out, 0, EVIDENCE_THREAD_HOST);
         window_write(&c, host, &reach);
         neighbours_write(&c, host);
-        kernel_write(&c, samples->settings.kernel_symbols);
+        kernel_write(&c, samples->kernel);
         maps_write(&c);
         collection_say(&c, lived, &reach, state, note);
     } else {
@@ -475,7 +519,7 @@ void cpu_samples_collect(void *source, const struct evidence_ask *ask, struct ev
     struct perf_host_state state;
     perf_host_state(samples->host, &state);
     if (state.hz == 0)
-        evidence_say(note, EVIDENCE_NONE, "samples.hz is 0");
+        evidence_say(note, EVIDENCE_NONE, EVIDENCE_OFF "samples.hz is 0");
     else if (state.cpus == 0)
         refused_write(ask, out, &state, note);
     else if (ask->when == EVIDENCE_AT_END)

@@ -19,10 +19,9 @@
 #define CPU_SAMPLES_WHY 160
 
 struct cpu_samples_settings {
-    uint64_t hz;         /* 0: nothing is sampled */
+    uint64_t hz;         /* 0: nothing is sampled, now or later */
     uint64_t reach_ms;   /* that a ring reaches back at least, if its CPU is always busy */
     uint64_t memory_max; /* bytes of the kernel's memory, for all rings: a bound on that reach */
-    const char *kernel_symbols; /* NULL: /proc/kallsyms */
 };
 
 struct cpu_samples;
@@ -32,13 +31,17 @@ struct cpu_samples;
 int cpu_samples_new(const struct cpu_samples_settings *settings, struct cpu_samples **out);
 void cpu_samples_free(struct cpu_samples **samples); /* after the evidence thread */
 
+/* Another rate, from the next look on; what is sampled by then is gone. The loop's thread. */
+void cpu_samples_set_hz(struct cpu_samples *samples, uint64_t hz);
+
 #define CPU_SAMPLES_LOOK_MS 10000
 void cpu_samples_look(void *samples); /* loop_fn: rings for CPUs that came, every _LOOK_MS */
 
 struct cpu_samples_state {
-    uint64_t hz, cpus;             /* 0: none is wanted; that are sampled */
-    uint64_t bytes, reach_ms;      /* of the kernel's memory; back, while all CPUs are busy */
-    char refused[CPU_SAMPLES_WHY]; /* why some or all CPUs are not, and what would allow it; "" */
+    uint64_t hz, cpus;        /* 0: none is wanted; that are sampled */
+    uint64_t bytes, reach_ms; /* of the kernel's memory; back, while all CPUs are busy */
+    /* why some or all CPUs are not, or not so often, and what would allow it; "" */
+    char refused[CPU_SAMPLES_WHY];
 };
 void cpu_samples_state(struct cpu_samples *samples, struct cpu_samples_state *out); /* any thread */
 

@@ -91,7 +91,18 @@ static void perf_user_take(struct perf_cursor *c, struct perf_sample *sample)
     sample->stack_bytes = (uint32_t)used;
 }
 
-static bool perf_sample_get(const uint8_t *record, const struct perf_event_header *header,
+/* A size of 32 bits, then so many bytes, so that all of it has a multiple of 8. */
+static void perf_raw_take(struct perf_cursor *c, struct perf_sample *sample)
+{
+    uint32_t n = 0;
+    const uint8_t *size = perf_bytes_take(c, sizeof n);
+    if (size != NULL)
+        memcpy(&n, size, sizeof n);
+    sample->raw = perf_bytes_take(c, n);
+    sample->raw_bytes = sample->raw != NULL ? n : 0;
+}
+
+static bool perf_sample_get(const uint8_t *record, const struct perf_event_header *header, bool raw,
                             struct perf_sample *sample)
 {
     struct perf_cursor c = {record + sizeof *header, record + header->size, false};
@@ -101,6 +112,8 @@ static bool perf_sample_get(const uint8_t *record, const struct perf_event_heade
     sample->has_regs = false;
     sample->stack = NULL;
     sample->stack_bytes = 0;
+    sample->raw = NULL;
+    sample->raw_bytes = 0;
     sample->in_kernel = (header->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
     sample->ip = perf_u64_take(&c);
     perf_pair_take(&c, &sample->pid, &sample->tid);
@@ -108,20 +121,58 @@ static bool perf_sample_get(const uint8_t *record, const struct perf_event_heade
     perf_pair_take(&c, &sample->cpu, &reserved);
     sample->period_ns = perf_u64_take(&c);
     perf_chain_take(&c, sample);
-    perf_user_take(&c, sample);
+    if (raw)
+        perf_raw_take(&c, sample);
+    if (!raw || c.at < c.end)
+        perf_user_take(&c, sample);
     return !c.failed;
 }
 
-/* How many the kernel could not write: {id, count}. */
-static uint64_t perf_lost_get(const uint8_t *record, size_t size)
+/* {pid, tid, name to a multiple of 8, and at the end pid and tid, time, cpu}. */
+static void perf_name_get(const uint8_t bytes[PERF_HEAD_BYTES], uint16_t misc,
+                          struct perf_head *out)
 {
-    struct perf_cursor c = {record + sizeof(struct perf_event_header), record + size, false};
-    (void)perf_u64_take(&c);
-    return perf_u64_take(&c);
+    const size_t id = 24, time = 16; /* from the record's end */
+    if (out->bytes < 16 + id || out->bytes - time > PERF_HEAD_BYTES - sizeof out->time_ns)
+        return;
+    out->kind = (misc & PERF_RECORD_MISC_COMM_EXEC) != 0 ? PERF_KIND_EXEC : PERF_KIND_THREAD;
+    memcpy(&out->pid, bytes + sizeof(struct perf_event_header), sizeof out->pid);
+    memcpy(&out->time_ns, bytes + out->bytes - time, sizeof out->time_ns);
 }
 
-void perf_records_walk(const uint8_t *bytes, size_t n, perf_sample_fn *fn, void *context,
-                       struct perf_walk *out)
+bool perf_head_get(const uint8_t bytes[PERF_HEAD_BYTES], struct perf_head *out)
+{
+    struct perf_event_header header;
+    memcpy(&header, bytes, sizeof header);
+    *out = (struct perf_head){.kind = PERF_KIND_OTHER, .bytes = header.size};
+    if (header.size < sizeof header || header.size % 8 != 0)
+        return false;
+    if (header.type == PERF_RECORD_FORK || header.type == PERF_RECORD_EXIT)
+        out->kind = PERF_KIND_THREAD;
+    else if (header.type == PERF_RECORD_COMM)
+        perf_name_get(bytes, header.misc, out);
+    if (header.type == PERF_RECORD_COMM || out->kind == PERF_KIND_THREAD)
+        return true;
+    size_t n = header.size < PERF_HEAD_BYTES ? header.size : PERF_HEAD_BYTES;
+    struct perf_cursor c = {bytes + sizeof header, bytes + n, false};
+    uint32_t other;
+    (void)perf_u64_take(&c); /* ip; of LOST the event's number */
+    if (header.type == PERF_RECORD_LOST) {
+        out->lost = perf_u64_take(&c);
+        out->kind = PERF_KIND_LOST;
+        return true;
+    }
+    perf_pair_take(&c, &out->pid, &other);
+    out->time_ns = perf_u64_take(&c);
+    perf_pair_take(&c, &other, &other); /* cpu */
+    out->period_ns = perf_u64_take(&c);
+    if (header.type == PERF_RECORD_SAMPLE && !c.failed)
+        out->kind = PERF_KIND_SAMPLE;
+    return true;
+}
+
+static void records_walk(const uint8_t *bytes, size_t n, bool raw, perf_sample_fn *fn,
+                         void *context, struct perf_walk *out)
 {
     struct perf_event_header header;
     struct perf_sample sample;
@@ -135,17 +186,25 @@ void perf_records_walk(const uint8_t *bytes, size_t n, perf_sample_fn *fn, void 
         }
         const uint8_t *record = bytes + at;
         at += header.size;
-        if (header.type == PERF_RECORD_LOST) {
-            out->lost += perf_lost_get(record, header.size);
-        } else if (header.type != PERF_RECORD_SAMPLE ||
-                   !perf_sample_get(record, &header, &sample)) {
+        if (header.type != PERF_RECORD_SAMPLE || !perf_sample_get(record, &header, raw, &sample)) {
             out->unread++;
         } else {
             out->samples++;
-            out->oldest_ns = sample.time_ns;
             if (!fn(context, &sample))
                 break;
         }
     }
     out->bytes = at;
+}
+
+void perf_records_walk(const uint8_t *bytes, size_t n, perf_sample_fn *fn, void *context,
+                       struct perf_walk *out)
+{
+    records_walk(bytes, n, false, fn, context, out);
+}
+
+void perf_raw_records_walk(const uint8_t *bytes, size_t n, perf_sample_fn *fn, void *context,
+                           struct perf_walk *out)
+{
+    records_walk(bytes, n, true, fn, context, out);
 }

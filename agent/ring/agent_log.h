@@ -12,6 +12,7 @@
 /* kind, the line's words, lines a minute */
 #define AGENT_LINE_LIST(X)                                                                         \
     X(ATTACHED, "attached", 60)                                                                    \
+    X(WATCHED, "watched from outside", 60)                                                         \
     X(ENDED, "ended", 60)                                                                          \
     X(CRASHED, "crashed", 60)                                                                      \
     X(REFUSED, "refused", 20)                                                                      \

@@ -99,13 +99,32 @@ int proc_start_ticks(pid_t pid, uint64_t *ticks)
     return SKEIN_OK;
 }
 
-uint64_t proc_start_realtime_ns(uint64_t start_clock_ticks)
+uint64_t proc_start_stack(pid_t pid)
+{
+    char text[1024];
+    const char *fields = stat_fields(pid, text, sizeof text);
+    const char *field = fields == NULL ? NULL : stat_field(fields, 28);
+    return field == NULL ? 0 : strtoull(field, NULL, 10);
+}
+
+static uint64_t ticks_ns(uint64_t clock_ticks)
 {
     long hz = sysconf(_SC_CLK_TCK);
     uint64_t per_s = hz > 0 ? (uint64_t)hz : 100;
-    uint64_t since_boot =
-        start_clock_ticks / per_s * 1000000000u + start_clock_ticks % per_s * (1000000000u / per_s);
-    return agent_clock_ns() - clock_boottime_ns() + since_boot;
+    return clock_ticks / per_s * 1000000000u + clock_ticks % per_s * (1000000000u / per_s);
+}
+
+uint64_t proc_start_realtime_ns(uint64_t start_clock_ticks)
+{
+    return agent_clock_ns() - clock_boottime_ns() + ticks_ns(start_clock_ticks);
+}
+
+uint64_t proc_start_monotonic_ns(uint64_t start_clock_ticks)
+{
+    /* In this order: the other way round, a host that never slept has slept for less than nothing. */
+    uint64_t now_ns = clock_monotonic_ns(), asleep_ns = clock_boottime_ns() - now_ns;
+    uint64_t start_ns = ticks_ns(start_clock_ticks);
+    return start_ns > asleep_ns ? start_ns - asleep_ns : 0;
 }
 
 void proc_exe(pid_t pid, char *text, size_t bytes)

@@ -19,11 +19,18 @@ int text_file_read(const char *path, char *text, size_t bytes);
 /* Field 22 of /proc/PID/stat: clock ticks since boot. SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_CORRUPT. */
 int proc_start_ticks(pid_t pid, uint64_t *ticks);
 
+/* Field 28: where its first stack begins, which is another place after each exec; 0: we may not know,
+ * or it is gone. */
+uint64_t proc_start_stack(pid_t pid);
+
 /* Field 4: who began it, or who has taken it over since; 0: nobody that is seen here. */
 pid_t proc_parent(pid_t pid);
 
 /* The realtime instant of such a start time, ns. */
 uint64_t proc_start_realtime_ns(uint64_t start_clock_ticks);
+/* The same on CLOCK_MONOTONIC, at the earliest: earlier by what the host has slept since. 0: before
+ * that clock began. */
+uint64_t proc_start_monotonic_ns(uint64_t start_clock_ticks);
 
 /* Path of the executable; where we may not read it, the process's short name; else "". */
 void proc_exe(pid_t pid, char *text, size_t bytes);

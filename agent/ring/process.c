@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A traced process: owns its ring and page mappings and all its descriptors, until the last
+ * A process: owns its ring and page mappings and all its descriptors, until the last
  * reference goes. References and state are atomic, so workers and the loop may let go in any order.
  * Never reads a ring but for the listing's hints.
  */
 #include "process.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -33,6 +34,24 @@ struct process *process_ref(struct process *p)
     return p;
 }
 
+/* It is set at a process's begin and by reloads, and read once a capture: one mutex will do. */
+static pthread_mutex_t go_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+void process_go_set(struct process *p, const struct process_go *go)
+{
+    pthread_mutex_lock(&go_mutex);
+    p->go = *go;
+    pthread_mutex_unlock(&go_mutex);
+}
+
+struct process_go process_go(const struct process *p)
+{
+    pthread_mutex_lock(&go_mutex);
+    struct process_go go = p->go;
+    pthread_mutex_unlock(&go_mutex);
+    return go;
+}
+
 #define STACKS_MISSED_MAX (UINT64_C(1) << 40) /* more is no honest count */
 
 static const struct ring_process_record *record_of(const struct process *p)
@@ -56,7 +75,7 @@ static uint64_t monotonic_at(uint64_t realtime_ns)
 void process_lacks_set(struct process *p, uint64_t from_ns, uint64_t to_ns)
 {
     struct ring_header *header = (struct ring_header *)(void *)p->ring;
-    if (from_ns == 0)
+    if (from_ns == 0 || p->ring == NULL)
         return;
     p->lacks_from_ns = from_ns;
     p->lacks_to_ns = to_ns;
@@ -127,6 +146,12 @@ static struct span span_in_life(const struct process *p, struct span span)
 bool process_unrecorded(const struct process *p, uint64_t from_ns, uint64_t to_ns,
                         struct loss_gap *out)
 {
+    if (p->watched) {
+        struct span life =
+            span_within(span_in_life(p, (struct span){0, UINT64_MAX}), from_ns, to_ns);
+        *out = (struct loss_gap){life.from_ns, life.to_ns, LOSS_WATCHED};
+        return life.from_ns < life.to_ns;
+    }
     if (p->ring == NULL)
         return false;
     struct span before = span_in_life(p, replaced_span(p));
@@ -162,6 +187,8 @@ uint64_t process_stacks_missed(const struct process *p)
 
 uint64_t process_lacks_from(const struct process *p)
 {
+    if (p->watched) /* a ring that comes has taken no other's place */
+        return 0;
     if (p->ring == NULL)
         return p->start_ns;
     struct span span = lacks_span(p, UINT64_MAX);
@@ -241,6 +268,9 @@ static uint32_t chunks_touched(uint64_t cursor, uint32_t count)
 
 void process_cursors(const struct process *p, struct process_cursors *out)
 {
+    *out = (struct process_cursors){0};
+    if (p->ring == NULL)
+        return;
     const struct ring_header *header = header_of(p);
     out->small = skein_load64(&header->small_cursor);
     out->big = skein_load64(&header->big_cursor);
@@ -249,6 +279,8 @@ void process_cursors(const struct process *p, struct process_cursors *out)
 bool process_is_half_over(const struct process *p, const struct process_cursors *since)
 {
     struct process_cursors now;
+    if (p->ring == NULL)
+        return false;
     process_cursors(p, &now);
     return now.small - since->small > ring_small_count(&p->geometry) / 2 ||
            now.big - since->big > ring_big_count(&p->geometry) / 2;
@@ -270,9 +302,12 @@ static void usage_add_chunks(const struct process *p, struct process_usage *out)
 
 void process_usage(const struct process *p, struct process_usage *out)
 {
+    *out = (struct process_usage){0};
+    if (p->ring == NULL)
+        return;
     const struct ring_header *header = header_of(p);
     const struct ring_geometry *g = &p->geometry;
-    *out = (struct process_usage){.wrapped = skein_load32(&header->wrapped_count)};
+    out->wrapped = skein_load32(&header->wrapped_count);
     out->lost = skein_total_load(&header->num_records_dropped);
     out->used_bytes = RING_HEADER_BYTES + g->durable;
     for (uint32_t i = 0; i < g->areas; i++) {

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A traced process as the agent sees it, from its HELLO until the last user lets go. The table and
- * all fields but those marked are the loop thread's; a worker that cuts holds a reference and reads
- * only what is constant after attach.
+ * A process as the agent sees it, from its HELLO until the last user lets go. The table and all
+ * fields but those marked are the loop thread's; a worker that cuts holds a reference and reads only
+ * what is constant after attach.
+ *
+ * One that is watched has said no HELLO and has no ring: nothing that it does is recorded, and
+ * whoever asks it for its ring's facts hears of zero. What is seen from outside is evidence's.
  */
 #ifndef PROCESS_H
 #define PROCESS_H
@@ -23,6 +26,11 @@ enum process_state { PROCESS_LIVE = 1, PROCESS_ENDED = 2, PROCESS_CRASHED = 3 };
 
 struct cut_chain; /* cut_chain.c's */
 
+/* Where its Go runtime answers on this host, as a selector says (outside_rule.h); "": nowhere. */
+struct process_go {
+    char pprof[64], flight[192];
+};
+
 struct process {
     /* constant after attach */
     struct process_uid uid;
@@ -39,9 +47,11 @@ struct process {
      * found. */
     uint64_t lacks_from_ns, lacks_to_ns;
     char service[128], labels[512], exe[256];
-    uint8_t *ring; /* read and (for PIN only) written */
+    bool watched;         /* from outside: it has no ring */
+    struct process_go go; /* process_go_set's; it may change */
+    uint8_t *ring;        /* read and (for PIN only) written */
     struct ring_geometry geometry;
-    struct process_page *page; /* ours to write */
+    struct process_page *page; /* ours to write; of one that is watched, it cannot see it */
     /* -1 in a process made by hand: the cutter then looks at all of the ring */
     int ring_fd;
     /* the cutter's, whose calls for one process do not overlap */
@@ -103,7 +113,8 @@ bool process_is_half_over(const struct process *p, const struct process_cursors 
 /* The status that it has said to end with, in its ring. False: none. */
 bool process_exit_said(const struct process *p, int32_t *status);
 
-/* What of [from, to] its ring cannot have, as it began later than the process. False: nothing. */
+/* What of [from, to] its ring cannot have, as it began later than the process, or as there is none.
+ * False: nothing. */
 bool process_unrecorded(const struct process *p, uint64_t from_ns, uint64_t to_ns,
                         struct loss_gap *out);
 
@@ -119,6 +130,10 @@ void process_lacks_set(struct process *p, uint64_t from_ns, uint64_t to_ns);
 void process_lacks_recall(struct process *p);
 /* Until when, if nobody writes to this ring any more and its last record or loss was at last_ns. */
 uint64_t process_lacks_to(const struct process *p, uint64_t last_ns);
+
+/* Any thread; a reload of the configuration may change it. */
+void process_go_set(struct process *p, const struct process_go *go);
+struct process_go process_go(const struct process *p);
 
 struct process *process_ref(struct process *p);
 void process_unref(struct process **p); /* frees and unmaps with the last reference; any thread */

@@ -200,10 +200,11 @@ void roster_keep(struct roster *roster, struct process *p)
         return;
     e->recorded_ns = p->recorded_ns;
     e->ended_ns = p->gone_ns;
-    e->reason = LOSS_RELEASED;
+    e->reason = p->watched ? LOSS_WATCHED : LOSS_RELEASED;
     if (*roster->linger_ms == 0)
         return;
-    e->ring_bytes = ring_memory_used(p->ring_fd, p->geometry.total);
+    /* Of one that was watched, evidence can still be had for a while. */
+    e->ring_bytes = p->watched ? 0 : ring_memory_used(p->ring_fd, p->geometry.total);
     while (roster->rings >= RINGS_MAX ||
            (roster->rings > 0 && e->ring_bytes + roster->ring_bytes > roster->max_bytes))
         (void)roster_release_oldest(roster);
@@ -225,7 +226,26 @@ void roster_recall(struct roster *roster, const struct process *p, uint64_t ende
     e->recorded_ns = p->recorded_ns;
     e->ended_ns = ended_ns;
     e->expected = ended_ns == 0;
-    e->reason = LOSS_RELEASED;
+    e->reason = p->watched ? LOSS_WATCHED : LOSS_RELEASED;
+}
+
+bool roster_is_awaited(const struct roster_entry *e)
+{
+    return e->expected && !e->overdue && e->ended_ns == 0;
+}
+
+bool roster_overdue(struct roster *roster)
+{
+    bool some = false;
+    struct roster_entry *e;
+    TAILQ_FOREACH(e, &roster->entries, link) {
+        if (!roster_is_awaited(e))
+            continue;
+        e->overdue = true;
+        e->reason = LOSS_AGENT_RESTARTED;
+        some = true;
+    }
+    return some;
 }
 
 uint64_t roster_ring_bytes(const struct roster *roster)

@@ -33,6 +33,7 @@ struct roster_entry {
     int status;                         /* of a refusal */
     bool listed, told;                  /* in a list; in one that the collector has answered */
     bool expected; /* it was attached to the run before, and while it runs it may come back */
+    bool overdue;  /* one of these that has not, in the time that all had for it */
     const char *service, *labels, *exe;
 };
 TAILQ_HEAD(roster_list, roster_entry);
@@ -49,6 +50,11 @@ void roster_free(struct roster **roster);
 void roster_keep(struct roster *roster, struct process *p);
 /* It was attached to the run before, and had ended by ended_ns; 0: it may come back. */
 void roster_recall(struct roster *roster, const struct process *p, uint64_t ended_ns);
+/* Those that were expected and run have not come back in time: from now on they are noted as not
+ * recorded, until they do. True: some. */
+bool roster_overdue(struct roster *roster);
+/* It runs, and nobody knows yet whether it comes back. */
+bool roster_is_awaited(const struct roster_entry *entry);
 /* The agent refused it with this status; it runs, but for SKEIN_CLOSED. True: not noted before. */
 bool roster_refuse(struct roster *roster, const struct process *p, int status);
 /* It is attached (again): no longer here, but for a ring that is kept. */

@@ -22,6 +22,7 @@
 #define MS          UINT64_C(1000000)
 #define WAIT_MS_MAX 60000 /* the clocks may be set meanwhile: looked at again after so long */
 #define CPU_LOOK_MS 2000
+#define HZ_CALM_MS  60000
 
 struct policy {
     struct policy_spec *spec;
@@ -49,6 +50,8 @@ struct agent_policies {
     struct loop_timer *cpu_timer; /* while a policy has a limit */
     uint64_t cpu_ns, cpu_at_ns;   /* CPU time used, and when that was looked at */
     uint64_t cpu_percent;
+    struct loop_timer *hz_timer; /* while a lower rate is due */
+    uint64_t hz;                 /* that was told */
 };
 
 /* ---- samples ---- */
@@ -88,7 +91,8 @@ static void sample_take(const struct sample *sample)
         .rule = spec->name,
         .reason = "a sample",
         .at_ns = agent_clock_ns(),
-        .post_ms = spec->plan.record_ms};
+        .post_ms = spec->plan.record_ms,
+        .wish = spec->wish};
     (void)captures_begin(sample->policies->settings.captures, &order, sample->process);
 }
 
@@ -113,7 +117,9 @@ static void sample_due(void *context)
 static void sample_begin(struct agent_policies *policies, struct policy *policy,
                          struct process *process)
 {
-    if (!process_matches(policy->spec->selector, process, policies->settings.host))
+    /* Samples are of the ring alone. */
+    if (process->watched ||
+        !process_matches(policy->spec->selector, process, policies->settings.host))
         return;
     struct sample *sample = calloc(1, sizeof *sample);
     if (sample == NULL) {
@@ -211,6 +217,49 @@ static void cpu_watch(struct agent_policies *policies)
         log_error("policies", "out of memory: the agent's CPU is not looked at", NULL);
 }
 
+/* ---- how often CPUs are sampled ---- */
+
+static uint64_t hz_wanted(const struct agent_policies *policies)
+{
+    uint64_t most = 0;
+    const struct sample *sample;
+    TAILQ_FOREACH(sample, &policies->samples, link) {
+        const struct policy_spec *spec = sample->policy->spec;
+        if (!spec->paused && spec->samples_hz > most)
+            most = spec->samples_hz;
+    }
+    return most;
+}
+
+static void hz_tell(struct agent_policies *policies)
+{
+    if (policies->hz_timer != NULL)
+        loop_timer_cancel(policies->settings.loop, &policies->hz_timer);
+    uint64_t wanted = hz_wanted(policies);
+    if (wanted == policies->hz || policies->settings.samples_hz == NULL)
+        return;
+    policies->hz = wanted;
+    policies->settings.samples_hz(policies->settings.context, wanted);
+}
+
+static void hz_calm(void *context)
+{
+    struct agent_policies *policies = context;
+    policies->hz_timer = NULL; /* one-shot */
+    hz_tell(policies);
+}
+
+/* A process has come or gone. */
+static void hz_look(struct agent_policies *policies)
+{
+    bool lower = hz_wanted(policies) < policies->hz;
+    if (lower && policies->hz_timer == NULL)
+        policies->hz_timer =
+            loop_timer_add(policies->settings.loop, HZ_CALM_MS, 0, hz_calm, policies);
+    if (!lower || policies->hz_timer == NULL)
+        hz_tell(policies);
+}
+
 /* ---- the set ---- */
 
 static void set_free(struct policy *set, size_t count)
@@ -268,6 +317,7 @@ static int set_take(struct agent_policies *policies, uint64_t generation, const 
             sample_begin(policies, &set[i], policies->processes[j]);
     }
     cpu_watch(policies);
+    hz_tell(policies);
     agent_policies_report(policies);
     uplink_set_policies_generation(policies->settings.uplink, generation);
     log_info("policies", "in force", "generation", log_fmt("%" PRIu64, generation), "policies",
@@ -298,6 +348,7 @@ void agent_policies_attached(struct agent_policies *policies, struct process *pr
     more[policies->process_count++] = process_ref(process);
     for (size_t i = 0; i < policies->count; i++)
         sample_begin(policies, &policies->set[i], process);
+    hz_look(policies);
 }
 
 void agent_policies_gone(struct agent_policies *policies, const struct process *process)
@@ -310,6 +361,7 @@ void agent_policies_gone(struct agent_policies *policies, const struct process *
         TAILQ_REMOVE(&policies->samples, sample, link);
         sample_free(sample);
     }
+    hz_look(policies);
     for (size_t i = 0; i < policies->process_count; i++) {
         if (policies->processes[i] != process)
             continue;
@@ -346,6 +398,8 @@ void agent_policies_free(struct agent_policies **policies_p)
     policies_end(policies);
     if (policies->cpu_timer != NULL)
         loop_timer_cancel(policies->settings.loop, &policies->cpu_timer);
+    if (policies->hz_timer != NULL)
+        loop_timer_cancel(policies->settings.loop, &policies->hz_timer);
     for (size_t i = 0; i < policies->process_count; i++)
         process_unref(&policies->processes[i]);
     free(policies->processes);

@@ -7,6 +7,10 @@
  *
  * A policy with a limit on the agent's CPU takes nothing while the agent has used more than that in
  * the last look, and the collector is told.
+ *
+ * The highest samples_hz of policies that are in force and match a process here holds for the host.
+ * What a set says counts at once. Where the last matching process ends, the rate stays for a minute:
+ * each change begins the kernel's rings of samples anew, and short processes come and go.
  */
 #ifndef AGENT_POLICY_H
 #define AGENT_POLICY_H
@@ -25,6 +29,10 @@ struct agent_policies_settings {
     const char *host;
     int folder; /* where policies.json is kept */
     uint64_t agent;
+    /* Told how often the policies in force want the CPUs of this host sampled, whenever that
+     * changes; 0: they do not say. NULL: nobody is. */
+    void (*samples_hz)(void *context, uint64_t hz);
+    void *context;
 };
 
 /* Loads what an earlier run kept. SKEIN_OK, SKEIN_NO_MEMORY. */

@@ -36,6 +36,9 @@ static int spec_read(struct json_reader *r, const cJSON *json, struct policy_spe
     spec->plan.every_ms = json_u64(r, json, "", "every_ms", JSON_REQUIRED, 0, 1, UINT32_MAX);
     spec->agent_cpu_percent =
         json_u64(r, json, "", "agent_cpu_percent", JSON_OPTIONAL, 0, 0, UINT32_MAX);
+    evidence_wish_told(r, json, "", false, &spec->wish);
+    spec->wish.only = true;
+    spec->samples_hz = json_u64(r, json, "", "samples_hz", JSON_OPTIONAL, 0, 0, UINT32_MAX);
     spec->paused = json_bool(r, json, "", "paused", false);
     if (r->error[0] == '\0' && !sampling_plan_valid(&spec->plan))
         spec_fail(r, "every_ms: must be a multiple of record_ms, 2 to 10000 times as long");

@@ -8,6 +8,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "evidence_kinds.h"
 #include "sampling.h"
 #include "selector.h"
 
@@ -19,6 +20,8 @@ struct policy_spec {
     struct sampling_plan plan;
     uint64_t generation;        /* that the policy has had since its last change */
     uint64_t agent_cpu_percent; /* of one core; 0: no limit */
+    struct evidence_wish wish;  /* of its samples: kinds by name alone */
+    uint64_t samples_hz;        /* how often CPUs are sampled at least; 0: it does not say */
     bool paused;                /* by the collector, which says why */
 };
 

@@ -217,7 +217,7 @@ static int refusal(const char *root, int wrong, char *why, size_t why_bytes)
     }
     if (wrong == EACCES || wrong == EPERM || wrong == EROFS) {
         snprintf(why, why_bytes,
-                 "%s: %s; needs a writable tracefs: root with CAP_DAC_OVERRIDE, no kernel lockdown",
+                 "%s: %s; needs root, no ProtectKernelTunables in its unit, no kernel lockdown",
                  root, strerror(wrong));
         return SKEIN_DENIED;
     }

@@ -14,6 +14,7 @@
 #include "array.h"
 #include "clock.h"
 #include "log.h"
+#include "proc_info.h"
 #include "sched_instance.h"
 #include "sched_keep.h"
 #include "sched_threads.h"
@@ -38,6 +39,7 @@ struct telling {
     const struct evidence_ask *ask;
     struct evidence_out *out;
     int64_t types[SCHED_TYPES];
+    bool ended; /* the process had: nobody says which threads were its own */
     struct sched_thread *threads;
     size_t thread_count;
     struct sched_timeline *timeline;
@@ -63,7 +65,7 @@ static int recording_begin(struct sched_source *s, const struct sched_settings *
     const char *root = settings->tracefs != NULL ? settings->tracefs : SCHED_TRACEFS;
     uint64_t kib = buffer_kib(settings->buffer_kib);
     if (settings->buffer_kib == 0) {
-        snprintf(s->refused, sizeof s->refused, "sched.buffer_kib is 0 in the agent's config");
+        snprintf(s->refused, sizeof s->refused, EVIDENCE_OFF "sched.buffer_kib is 0");
         return SKEIN_OK;
     }
     if (!sched_tids_are_ours()) {
@@ -308,14 +310,15 @@ static void neighbour_tell(struct telling *t, int64_t host, const struct sched_n
     evidence_event(t->out, host, t->types[SCHED_TYPE_NEIGHBOUR], t->walk.end_ns, 0, values);
 }
 
-static void neighbours_tell(struct telling *t, int64_t host)
+static int neighbours_tell(struct telling *t, int64_t host)
 {
     const struct sched_use *uses;
     struct sched_neighbour idle = {.comm = "(idle)"}, others = {.comm = "(others)"};
     size_t count = sched_timeline_uses(t->timeline, &uses);
     struct sched_use *sorted = calloc(count + 1, sizeof *sorted);
     struct sched_neighbour *rows = calloc(LOOK_UP_MAX, sizeof *rows);
-    if (sorted != NULL && rows != NULL && uses != NULL) {
+    bool has_memory = sorted != NULL && rows != NULL && uses != NULL;
+    if (has_memory) {
         memcpy(sorted, uses, count * sizeof *sorted);
         qsort(sorted, count, sizeof *sorted, uses_compare);
         size_t row_count =
@@ -336,6 +339,7 @@ static void neighbours_tell(struct telling *t, int64_t host)
     }
     free(sorted);
     free(rows);
+    return has_memory ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
 /* ---- */
@@ -355,6 +359,9 @@ static void note_say(const struct telling *t, int taken, int walked, struct evid
         evidence_say(note, EVIDENCE_PARTIAL, "%s: nothing is known of the last %.3f s",
                      skein_status_text(taken != SKEIN_OK ? taken : walked),
                      seconds(t->walk.end_ns, to));
+    else if (t->ended)
+        evidence_say(note, EVIDENCE_PARTIAL,
+                     "the process had ended, and which threads were its own is not known");
     else if (t->known_ns < to - t->ask->from_ns)
         evidence_say(note, EVIDENCE_PARTIAL,
                      "of %.3f s, %.3f s are known (sched.lost); the buffer of a CPU is %" PRIu64
@@ -388,8 +395,27 @@ static void records_tell(struct telling *t, struct evidence_note *note)
     int64_t host = evidence_thread(t->out, 0, EVIDENCE_THREAD_HOST);
     spans_tell(t);
     gaps_tell(t, host);
-    neighbours_tell(t, host);
-    note_say(t, taken, walked, note);
+    int told = neighbours_tell(t, host);
+    note_say(t, taken, walked != SKEIN_OK ? walked : told, note);
+}
+
+/* Not another one's with its pid. */
+static bool is_there(const struct process *process)
+{
+    uint64_t ticks;
+    return proc_start_ticks((pid_t)process->pid, &ticks) == SKEIN_OK &&
+           (process->start_clock_ticks == 0 || ticks == process->start_clock_ticks);
+}
+
+static void threads_take(struct telling *t)
+{
+    const struct process *process = t->ask->process;
+    (void)sched_threads_list(process->pid, &t->threads, &t->thread_count);
+    t->ended = t->thread_count == 0 || !is_there(process);
+    if (t->ended)
+        t->thread_count = 0;
+    if (t->thread_count > 0)
+        qsort(t->threads, t->thread_count, sizeof *t->threads, threads_compare);
 }
 
 void sched_source_collect(void *source, const struct evidence_ask *ask, struct evidence_out *out,
@@ -398,13 +424,13 @@ void sched_source_collect(void *source, const struct evidence_ask *ask, struct e
     struct telling t = {.source = source, .ask = ask, .out = out};
     for (unsigned i = 0; i < SCHED_TYPES; i++)
         t.types[i] = evidence_type(out, &sched_types[i]);
-    (void)sched_threads_list(ask->process->pid, &t.threads, &t.thread_count);
-    if (t.thread_count > 0)
-        qsort(t.threads, t.thread_count, sizeof *t.threads, threads_compare);
+    threads_take(&t);
     if (t.source->instance != NULL)
         records_tell(&t, note);
     else if (sums_tell(&t))
         evidence_say(note, EVIDENCE_PARTIAL, "sums of each thread alone: %s", t.source->refused);
+    else if (t.ended)
+        evidence_say(note, EVIDENCE_REFUSED, "the process had ended; %s", t.source->refused);
     else
         evidence_say(note, EVIDENCE_REFUSED, "%s", t.source->refused);
     sched_timeline_free(&t.timeline);

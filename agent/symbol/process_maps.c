@@ -15,6 +15,7 @@
 #include "array.h"
 #include "buf.h"
 #include "errno_status.h"
+#include "text_whole.h"
 
 #define TEXT_MAX (64u << 20)
 #define DELETED  " (deleted)"
@@ -123,23 +124,11 @@ int process_maps_parse(const char *text, size_t n, struct process_maps *out)
     return text_take(copy, out);
 }
 
-static int text_read(int fd, struct buf *text)
+static void line_last_drop(struct buf *text)
 {
-    for (;;) {
-        uint8_t *to = buf_reserve(text, 65536);
-        if (to == NULL)
-            return SKEIN_NO_MEMORY;
-        ssize_t n = read(fd, to, 65536);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return status_of_errno(errno);
-        if (n == 0 || text->len > TEXT_MAX)
-            break;
-        text->len += (size_t)n;
-    }
-    buf_put_u8(text, 0);
-    return text->status;
+    char *end = memrchr(text->data, '\n', text->len);
+    if (end != NULL)
+        *end = '\0';
 }
 
 int process_maps_read(pid_t pid, struct process_maps *out)
@@ -151,11 +140,17 @@ int process_maps_read(pid_t pid, struct process_maps *out)
     if (fd < 0)
         return errno == ENOENT || errno == ESRCH ? SKEIN_NOT_FOUND : status_of_errno(errno);
     struct buf text = {0};
-    int status = text_read(fd, &text);
+    int status = text_whole_read(fd, TEXT_MAX, &text);
     close(fd);
-    if (status == SKEIN_OK)
-        return text_take((char *)text.data, out);
-    buf_fini(&text);
+    bool cut = status == SKEIN_TOO_LARGE;
+    if (cut) /* the last line may be half of one */
+        line_last_drop(&text);
+    if (status != SKEIN_OK && !cut) {
+        buf_fini(&text);
+        return status;
+    }
+    status = text_take((char *)text.data, out);
+    out->left_out += cut && status == SKEIN_OK;
     return status;
 }
 

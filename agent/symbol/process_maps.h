@@ -24,8 +24,8 @@ struct process_map {
 struct process_maps {
     struct process_map *items; /* by address */
     size_t count, cap;
-    char *text; /* of the paths */
-    uint64_t left_out;
+    char *text;        /* of the paths */
+    uint64_t left_out; /* at least so many are not in it */
 };
 
 /* Without build ids (symbolizer_maps has them). SKEIN_OK; SKEIN_NOT_FOUND, SKEIN_DENIED,

@@ -43,13 +43,19 @@ static int regular_reopen(int path_fd)
     return fd;
 }
 
-int symbol_path_open(int root, const char *path, uint64_t resolve)
+/* By O_PATH: nothing of it is touched. */
+static int path_find(int root, const char *path, uint64_t resolve)
 {
     if (root < 0)
-        return regular_reopen(open(path, O_PATH | O_CLOEXEC));
+        return open(path, O_PATH | O_CLOEXEC);
     struct open_how how = {.flags = O_PATH | O_CLOEXEC,
                            .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve};
-    return regular_reopen((int)syscall(SYS_openat2, root, path, &how, sizeof how));
+    return (int)syscall(SYS_openat2, root, path, &how, sizeof how);
+}
+
+int symbol_path_open(int root, const char *path, uint64_t resolve)
+{
+    return regular_reopen(path_find(root, path, resolve));
 }
 
 int symbol_regular_open(const char *path)
@@ -188,19 +194,27 @@ static bool file_find(const struct symbol_place *place, const struct partition_m
     return place->pid > 0 && file_take(link_open(place->pid, "exe"), mapping, now, file, status);
 }
 
+/* ".build-id/ab/cdef.debug" below the folder. False: none can be there. */
+static bool debug_path(const char *folder, const uint8_t *id, uint8_t bytes, char path[512])
+{
+    if (bytes < 2 || bytes > BUILD_ID_MAX)
+        return false;
+    int n = snprintf(path, 512, "%s/.build-id/%02x/", folder, id[0]);
+    if (n < 0 || (size_t)n + 2 * BUILD_ID_MAX + sizeof ".debug" > 512)
+        return false;
+    for (size_t i = 1; i < bytes; i++)
+        n += sprintf(path + n, "%02x", id[i]);
+    strcpy(path + n, ".debug");
+    return true;
+}
+
 int symbol_debug_open(int root, const char *folder, const uint8_t *id, uint8_t bytes,
                       struct symbol_identity *identity)
 {
     char path[512];
     struct symbol_file file;
-    if (bytes < 2 || bytes > BUILD_ID_MAX)
+    if (!debug_path(folder, id, bytes, path))
         return -1;
-    int n = snprintf(path, sizeof path, "%s/.build-id/%02x/", folder, id[0]);
-    if (n < 0 || (size_t)n + 2 * BUILD_ID_MAX + sizeof ".debug" > sizeof path)
-        return -1;
-    for (size_t i = 1; i < bytes; i++)
-        n += sprintf(path + n, "%02x", id[i]);
-    strcpy(path + n, ".debug");
     file.fd = symbol_path_open(root, path, 0);
     if (file.fd < 0)
         return -1;
@@ -226,6 +240,47 @@ int symbol_file_open(const struct symbol_place *place, const struct partition_ma
         file->debug_fd = symbol_debug_open(place->root, DEBUG_FOLDER, file->build_id,
                                            file->build_id_bytes, &file->debug);
     return SKEIN_OK;
+}
+
+/* Takes fd. */
+static bool identity_look(int fd, struct symbol_identity *identity)
+{
+    struct stat about;
+    if (fd < 0)
+        return false;
+    bool regular = identity_read(fd, identity, &about) == SKEIN_OK && S_ISREG(about.st_mode);
+    close(fd);
+    return regular;
+}
+
+bool symbol_file_look(const struct symbol_place *place, const struct partition_mapping *mapping,
+                      struct symbol_identity *identity)
+{
+    char name[96];
+    const struct process_map *now = map_now(place, mapping);
+    if (now == NULL)
+        return false;
+    snprintf(name, sizeof name, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, place->pid,
+             now->mapping.start, now->mapping.end);
+    return identity_look(path_find(-1, name, 0), identity) ||
+           (place->root >= 0 && mapping->path[0] == '/' &&
+            identity_look(path_find(place->root, mapping->path, 0), identity));
+}
+
+bool symbol_file_matches(const struct symbol_place *place, const struct partition_mapping *mapping,
+                         const struct symbol_file *file)
+{
+    return file_matches(file, mapping, map_now(place, mapping));
+}
+
+void symbol_debug_look(const struct symbol_place *place, const uint8_t *id, uint8_t bytes,
+                       struct symbol_identity *identity)
+{
+    char path[512];
+    if (!debug_path(DEBUG_FOLDER, id, bytes, path) ||
+        (!identity_look(path_find(-1, path, 0), identity) &&
+         (place->root < 0 || !identity_look(path_find(place->root, path, 0), identity))))
+        *identity = (struct symbol_identity){0};
 }
 
 void symbol_file_close(struct symbol_file *file)

@@ -39,6 +39,16 @@ void symbol_place_close(struct symbol_place *place);
  * closes it. */
 int symbol_file_open(const struct symbol_place *place, const struct partition_mapping *mapping,
                      struct symbol_file *file);
+/* The same by looks at inodes alone: what the file that stands there now is, and whether that is the
+ * mapping's, if it is one of this identity and build id. False: it cannot be said without opening. */
+bool symbol_file_look(const struct symbol_place *place, const struct partition_mapping *mapping,
+                      struct symbol_identity *identity);
+bool symbol_file_matches(const struct symbol_place *place, const struct partition_mapping *mapping,
+                         const struct symbol_file *file);
+/* The file that symbol_file_open would take for its debug file, if that has the build id. All 0:
+ * none. */
+void symbol_debug_look(const struct symbol_place *place, const uint8_t *id, uint8_t bytes,
+                       struct symbol_identity *identity);
 /* What JIT compilers of the process have written for perf. */
 int symbol_file_open_jit(const struct symbol_place *place, struct symbol_file *file);
 /* The kernel's code in each process, if the mapping is as large as ours. */

@@ -23,6 +23,7 @@
 /* A file that the child was given, or must not be given again. */
 struct symbol_row {
     struct symbol_identity identity, debug;
+    uint8_t build_id[BUILD_ID_MAX], build_id_bytes;
     uint8_t form;
     bool unfit;      /* a child died of it, or it is none that can be read */
     uint32_t number; /* never used twice; also the child's for it */
@@ -31,7 +32,7 @@ struct symbol_row {
     uint64_t bytes;  /* of both files */
 };
 
-enum symbol_request_kind { REQUEST_MAPS, REQUEST_NAMES, REQUEST_UNWIND, REQUEST_WARM };
+enum symbol_request_kind { REQUEST_MAPS, REQUEST_NAMES, REQUEST_UNWIND, REQUEST_KINDS };
 
 struct request_address {
     uint64_t address;
@@ -59,9 +60,9 @@ struct symbol_request {
     uint32_t most_frames;
     /* the thread's */
     struct symbol_place place;
-    bool opened, mapped;
-    uint32_t process; /* its number in the child */
-    size_t next;      /* address, sample, or mapping */
+    bool opened, mapped; /* place is open; the child has the process */
+    uint32_t walked;     /* s->walked.number when it was mapped */
+    size_t next;         /* address, or sample */
     uint64_t life;
     /* under the mutex */
     uint32_t references;
@@ -92,8 +93,13 @@ struct symbolizer {
     struct symbol_cache *cache;
     struct symbol_row *rows; /* SYMBOL_ROWS_MAX: they stay where they are */
     size_t row_count;
-    uint32_t last_number, last_process;
+    uint32_t last_number;
     uint64_t uses;
+    struct {
+        uint32_t number;  /* the child's for it; 0: none */
+        uint64_t life;    /* of the child that has it */
+        struct buf asked; /* of which process, and which files lie where in it */
+    } walked;             /* the process that was walked last: the child keeps it mapped */
     struct {
         pid_t pid;
         uint64_t start_clock_ticks;
@@ -105,12 +111,18 @@ struct symbolizer {
 /* symbol_work.c: one step of a request; true: it was the last. The thread; takes the mutex. */
 bool symbol_request_step(struct symbolizer *s, struct symbol_request *request);
 
+/* Where the files are; opened with the first call. The thread. */
+const struct symbol_place *symbol_request_place(struct symbol_request *request);
+
 /* symbol_rows.c, the thread: opens what a mapping is of, NULL: JIT; its row is told to the child
  * where load. SKEIN_OK; SKEIN_AGAIN: the child has a pause; another status: it cannot be had. */
-int symbol_row_have(struct symbolizer *s, const struct symbol_request *request,
+int symbol_row_have(struct symbolizer *s, struct symbol_request *request,
                     const struct partition_mapping *mapping, bool load, struct symbol_row **row);
-int symbol_row_load(struct symbolizer *s, const struct symbol_request *request,
+int symbol_row_load(struct symbolizer *s, struct symbol_request *request,
                     const struct partition_mapping *mapping, struct symbol_row *row);
+/* Gives the mapping the build id of its file, which the process has. False: it cannot be had. */
+bool symbol_row_build_id(struct symbolizer *s, struct symbol_request *request,
+                         struct partition_mapping *mapping);
 /* The child died or hung while it had to do with the row. */
 void symbol_row_spoil(struct symbolizer *s, struct symbol_row *row);
 /* Ends a child that has grown large. */

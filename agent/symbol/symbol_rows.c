@@ -59,6 +59,34 @@ static bool identity_same(const struct symbol_identity *a, const struct symbol_i
            a->changed_ns == b->changed_ns && a->modified_ns == b->modified_ns;
 }
 
+/* The row of a file that is known, by looks at inodes alone: to open each file of a process, and
+ * read its build id, takes 25 system calls. NULL: it is not known, or something may have changed. */
+static struct symbol_row *row_look(struct symbolizer *s, struct symbol_request *request,
+                                   const struct partition_mapping *mapping)
+{
+    const struct symbol_place *place = symbol_request_place(request);
+    struct symbol_file file = {.fd = -1, .debug_fd = -1};
+    struct symbol_identity debug;
+    bool vdso = strcmp(mapping->path, "[vdso]") == 0;
+    if (vdso)
+        file.identity.bytes = mapping->end - mapping->start;
+    else if (mapping->path[0] != '/' || !symbol_file_look(place, mapping, &file.identity))
+        return NULL;
+    for (size_t i = 0; i < s->row_count; i++) {
+        struct symbol_row *row = &s->rows[i];
+        if (row->form != SYMBOL_FORM_ELF || !identity_same(&row->identity, &file.identity))
+            continue;
+        if (vdso)
+            return row;
+        memcpy(file.build_id, row->build_id, sizeof file.build_id);
+        file.build_id_bytes = row->build_id_bytes;
+        symbol_debug_look(place, row->build_id, row->build_id_bytes, &debug);
+        if (symbol_file_matches(place, mapping, &file) && identity_same(&row->debug, &debug))
+            return row;
+    }
+    return NULL;
+}
+
 static struct symbol_row *row_of(struct symbolizer *s, const struct symbol_file *file, uint8_t form)
 {
     for (size_t i = 0; i < s->row_count; i++)
@@ -77,7 +105,9 @@ static struct symbol_row *row_of(struct symbolizer *s, const struct symbol_file 
                                .debug = file->debug,
                                .form = form,
                                .number = ++s->last_number,
+                               .build_id_bytes = file->build_id_bytes,
                                .bytes = file->identity.bytes + file->debug.bytes};
+    memcpy(row->build_id, file->build_id, sizeof row->build_id);
     return row;
 }
 
@@ -108,32 +138,47 @@ static int file_load(struct symbolizer *s, const struct symbol_file *file, struc
     return status;
 }
 
-static int file_open(const struct symbolizer *s, const struct symbol_request *request,
+static int file_open(const struct symbolizer *s, struct symbol_request *request,
                      const struct partition_mapping *mapping, struct symbol_file *file)
 {
+    *file = (struct symbol_file){.fd = -1, .debug_fd = -1}; /* the caller closes it in any case */
     if (s->find != NULL) {
-        *file = (struct symbol_file){.fd = -1, .debug_fd = -1};
         int status = mapping != NULL ? s->find(s->context, mapping, &file->fd, &file->debug_fd)
                                      : SKEIN_NOT_FOUND;
         return status == SKEIN_OK ? symbol_file_know(file) : status;
     }
     if (mapping == NULL)
-        return symbol_file_open_jit(&request->place, file);
+        return symbol_file_open_jit(symbol_request_place(request), file);
     if (strcmp(mapping->path, "[vdso]") == 0)
         return symbol_file_open_vdso(mapping, file);
-    return mapping->path[0] == '/' ? symbol_file_open(&request->place, mapping, file)
+    return mapping->path[0] == '/' ? symbol_file_open(symbol_request_place(request), mapping, file)
                                    : SKEIN_NOT_FOUND;
 }
 
-int symbol_row_have(struct symbolizer *s, const struct symbol_request *request,
+/* With the file open, where it is not known or to be loaded. */
+static int row_find(struct symbolizer *s, struct symbol_request *request,
+                    const struct partition_mapping *mapping, bool load, struct symbol_file *file,
+                    struct symbol_row **out)
+{
+    *file = (struct symbol_file){.fd = -1, .debug_fd = -1};
+    *out = s->find == NULL && mapping != NULL ? row_look(s, request, mapping) : NULL;
+    if (*out != NULL && (!load || (*out)->unfit || is_loaded(s, *out)))
+        return SKEIN_OK;
+    *out = NULL;
+    int status = file_open(s, request, mapping, file);
+    if (status == SKEIN_OK)
+        *out = row_of(s, file, mapping != NULL ? SYMBOL_FORM_ELF : SYMBOL_FORM_JIT);
+    return status;
+}
+
+int symbol_row_have(struct symbolizer *s, struct symbol_request *request,
                     const struct partition_mapping *mapping, bool load, struct symbol_row **out)
 {
     struct symbol_file file;
+    struct symbol_row *row;
     *out = NULL;
-    int status = file_open(s, request, mapping, &file);
+    int status = row_find(s, request, mapping, load, &file, &row);
     if (status == SKEIN_OK) {
-        struct symbol_row *row =
-            row_of(s, &file, mapping != NULL ? SYMBOL_FORM_ELF : SYMBOL_FORM_JIT);
         row->used = ++s->uses;
         status = row->unfit ? SKEIN_INVALID : SKEIN_OK;
         if (status == SKEIN_OK && load)
@@ -148,7 +193,23 @@ int symbol_row_have(struct symbolizer *s, const struct symbol_request *request,
     return status;
 }
 
-int symbol_row_load(struct symbolizer *s, const struct symbol_request *request,
+bool symbol_row_build_id(struct symbolizer *s, struct symbol_request *request,
+                         struct partition_mapping *mapping)
+{
+    struct symbol_row *row = row_look(s, request, mapping);
+    if (row == NULL) {
+        struct symbol_file file;
+        if (symbol_file_open(symbol_request_place(request), mapping, &file) != SKEIN_OK)
+            return false;
+        row = row_of(s, &file, SYMBOL_FORM_ELF);
+        symbol_file_close(&file);
+    }
+    memcpy(mapping->build_id, row->build_id, sizeof mapping->build_id);
+    mapping->build_id_bytes = row->build_id_bytes;
+    return true;
+}
+
+int symbol_row_load(struct symbolizer *s, struct symbol_request *request,
                     const struct partition_mapping *mapping, struct symbol_row *row)
 {
     struct symbol_row *same;

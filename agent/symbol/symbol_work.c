@@ -5,7 +5,6 @@
  *
  *   names    the addresses of one file; at the end those that are in none, by the JIT's map
  *   walks    all files at once, then a stack
- *   warming  one file
  */
 #include <stdlib.h>
 #include <string.h>
@@ -183,45 +182,33 @@ static void request_end(struct symbolizer *s, struct symbol_request *request, in
     pthread_mutex_unlock(&s->mutex);
 }
 
-/* Loads all files, and tells the child where they are. Its frames in files that cannot be had are
- * walked by frame pointers. */
-static int walk_map(struct symbolizer *s, struct symbol_request *request)
+/* Loads all files, and lists where they are. */
+static void maps_list(struct symbolizer *s, struct symbol_request *request, struct buf *out)
 {
     struct buf maps = {0};
     uint32_t count = 0;
-    struct cursor answer;
-    int status = symbol_child_ready(&s->child);
     for (size_t i = 0; i < request->mapping_count && count < SYMBOL_MAPS_MAX; i++) {
         const struct partition_mapping *mapping = &request->mappings[i];
         struct symbol_row *row;
-        if (status != SKEIN_OK || symbol_row_have(s, request, mapping, true, &row) != SKEIN_OK)
+        if (symbol_row_have(s, request, mapping, true, &row) != SKEIN_OK)
             continue;
         symbol_map_put(&maps, &(struct symbol_map){row->number, mapping->start, mapping->end,
                                                    mapping->offset});
         count++;
     }
-    if (status == SKEIN_OK)
-        status = symbol_child_ready(&s->child);
-    buf_clear(&s->ask);
-    symbol_begin(&s->ask);
-    buf_put_u32(&s->ask, ++s->last_process);
-    buf_put_uleb(&s->ask, count);
-    buf_put(&s->ask, maps.data, maps.len);
-    symbol_end(&s->ask, SYMBOL_MAP);
-    if (status == SKEIN_OK)
-        status = maps.status;
+    buf_put_uleb(out, count);
+    buf_put(out, maps.data, maps.len);
+    if (maps.status != SKEIN_OK)
+        out->status = maps.status;
     buf_fini(&maps);
-    if (status == SKEIN_OK)
-        status = symbol_child_ask(&s->child, &s->ask, NULL, 0, &s->reply, &answer);
-    request->next = 0;
-    request->life = s->child.life;
-    return status;
 }
 
-static void walk_unmap(struct symbolizer *s, const struct symbol_request *request, uint32_t number)
+static void walked_unmap(struct symbolizer *s)
 {
     struct cursor answer;
-    if (s->child.pid == 0 || s->child.life != request->life)
+    uint32_t number = s->walked.number;
+    s->walked.number = 0;
+    if (number == 0 || s->child.pid == 0 || s->child.life != s->walked.life)
         return;
     buf_clear(&s->ask);
     symbol_begin(&s->ask);
@@ -230,8 +217,77 @@ static void walk_unmap(struct symbolizer *s, const struct symbol_request *reques
     (void)symbol_child_ask(&s->child, &s->ask, NULL, 0, &s->reply, &answer);
 }
 
+/* What the process's walks depend on: files by their build ids, which the caller has read, and where
+ * they lie. False: one has none, and may be another by now. */
+static bool asked_put(const struct symbol_request *request, struct buf *out)
+{
+    bool all = true;
+    buf_put_u64(out, (uint64_t)request->pid);
+    buf_put_u64(out, request->start_clock_ticks);
+    for (size_t i = 0; i < request->mapping_count; i++) {
+        const struct partition_mapping *mapping = &request->mappings[i];
+        buf_put_u64(out, mapping->start);
+        buf_put_u64(out, mapping->end);
+        buf_put_u64(out, mapping->offset);
+        buf_put_u8(out, mapping->build_id_bytes);
+        buf_put(out, mapping->build_id, mapping->build_id_bytes);
+        buf_put(out, mapping->path, strlen(mapping->path) + 1);
+        all = all && (mapping->build_id_bytes > 0 || mapping->path[0] != '/');
+    }
+    return all && out->status == SKEIN_OK;
+}
+
+/* Tells the child where the files are. Its frames in files that cannot be had are walked by frame
+ * pointers. */
+static int walked_map(struct symbolizer *s, struct symbol_request *request)
+{
+    struct buf maps = {0};
+    struct cursor answer;
+    uint32_t number = ++s->last_number;
+    walked_unmap(s);
+    request->life = s->child.life;
+    maps_list(s, request, &maps);
+    if (s->child.pid == 0 || s->child.life != request->life) { /* a file was its end */
+        buf_fini(&maps);
+        return SKEIN_OK;
+    }
+    buf_clear(&s->ask);
+    symbol_begin(&s->ask);
+    buf_put_u32(&s->ask, number);
+    buf_put(&s->ask, maps.data, maps.len);
+    symbol_end(&s->ask, SYMBOL_MAP);
+    int status = maps.status;
+    buf_fini(&maps);
+    if (status == SKEIN_OK)
+        status = symbol_child_ask(&s->child, &s->ask, NULL, 0, &s->reply, &answer);
+    s->walked.life = request->life;
+    s->walked.number = status == SKEIN_OK ? number : 0;
+    return status;
+}
+
+/* A process that was walked before is known, tables that were read for it included, as long as the
+ * same files lie in the same places. After SKEIN_OK it is mapped, or to be tried anew. */
+static int walk_map(struct symbolizer *s, struct symbol_request *request)
+{
+    struct buf asked = {0};
+    int status = symbol_child_ready(&s->child);
+    if (status != SKEIN_OK)
+        return status;
+    request->life = s->child.life;
+    bool known = asked_put(request, &asked) && s->walked.number != 0 &&
+                 s->walked.life == request->life && s->walked.asked.len == asked.len &&
+                 memcmp(s->walked.asked.data, asked.data, asked.len) == 0;
+    if (!known)
+        status = walked_map(s, request);
+    buf_fini(&s->walked.asked);
+    s->walked.asked = asked;
+    request->walked = s->walked.number;
+    request->mapped = status == SKEIN_OK && s->walked.number != 0;
+    return status;
+}
+
 /* False: its caller has left, and taken the samples along. */
-static bool sample_put(struct symbolizer *s, const struct symbol_request *request, uint32_t number)
+static bool sample_put(struct symbolizer *s, const struct symbol_request *request)
 {
     buf_clear(&s->ask);
     symbol_begin(&s->ask);
@@ -239,7 +295,7 @@ static bool sample_put(struct symbolizer *s, const struct symbol_request *reques
     bool here = !request->left;
     if (here) {
         const struct symbolizer_sample *sample = &request->samples[request->next];
-        struct symbol_unwind unwind = {.process = number,
+        struct symbol_unwind unwind = {.process = s->walked.number,
                                        .most = request->most_frames,
                                        .address = sample->address,
                                        .stack = sample->stack,
@@ -271,23 +327,21 @@ static int walk_take(struct symbolizer *s, struct symbol_request *request, struc
     return walk.pcs != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
-/* Maps the process, and walks; maps it again when a child that had it was renewed. */
+/* Maps the process, and walks; maps it again when a child that had it was renewed, or another
+ * request had another process mapped. */
 static int walk_step(struct symbolizer *s, struct symbol_request *request)
 {
     struct cursor answer;
     if (is_bad(s, request))
         return SKEIN_REFUSED;
-    if (!request->mapped || s->child.pid == 0 || request->life != s->child.life) {
-        size_t next = request->next;
+    if (!request->mapped || s->child.pid == 0 || request->life != s->child.life ||
+        request->walked != s->walked.number) {
         int status = walk_map(s, request);
-        request->next = next;
-        request->process = s->last_process;
-        request->mapped = status == SKEIN_OK;
         if (status == SKEIN_CLOSED || status == SKEIN_TIMEOUT)
             bad_add(s, request);
         return status;
     }
-    if (!sample_put(s, request, request->process))
+    if (!sample_put(s, request))
         return SKEIN_TIMEOUT;
     int status = symbol_child_ask(&s->child, &s->ask, NULL, 0, &s->reply, &answer);
     if (status == SKEIN_CLOSED || status == SKEIN_TIMEOUT)
@@ -303,65 +357,44 @@ static bool walks_are_done(struct symbolizer *s, struct symbol_request *request)
     int status = request->next < request->sample_count ? walk_step(s, request) : SKEIN_OK;
     if (status == SKEIN_OK && request->next < request->sample_count)
         return false;
-    if (request->mapped)
-        walk_unmap(s, request, request->process);
     request_end(s, request, status);
     return true;
 }
 
 /* ---- the others ---- */
 
-static bool warming_is_done(struct symbolizer *s, struct symbol_request *request)
-{
-    if (request->next == request->mapping_count)
-        return true;
-    const struct partition_mapping *mapping = &request->mappings[request->next++];
-    struct symbol_row *row;
-    struct cursor answer;
-    if (symbol_row_have(s, request, mapping, true, &row) != SKEIN_OK)
-        return false;
-    buf_clear(&s->ask);
-    symbol_begin(&s->ask);
-    buf_put_u32(&s->ask, row->number);
-    buf_put_uleb(&s->ask, 1);
-    buf_put_u64(&s->ask, mapping->offset); /* whatever it is: its tables are read for it */
-    symbol_end(&s->ask, SYMBOL_NAMES);
-    int status = symbol_child_ask(&s->child, &s->ask, NULL, 0, &s->reply, &answer);
-    if (status == SKEIN_CLOSED || status == SKEIN_TIMEOUT)
-        symbol_row_spoil(s, row);
-    return false;
-}
-
 static bool maps_are_done(struct symbolizer *s, struct symbol_request *request)
 {
-    struct process_maps maps;
-    int status = process_maps_read(request->pid, &maps);
-    for (size_t i = 0; status == SKEIN_OK && i < maps.count; i++) {
-        struct partition_mapping *mapping = &maps.items[i].mapping;
-        struct symbol_file file;
-        if (maps.items[i].inode == 0 ||
-            symbol_file_open(&request->place, mapping, &file) != SKEIN_OK)
-            continue;
-        memcpy(mapping->build_id, file.build_id, sizeof mapping->build_id);
-        mapping->build_id_bytes = file.build_id_bytes;
-        symbol_file_close(&file);
-    }
+    struct symbol_place *place = &request->place;
+    int status = SKEIN_OK;
+    (void)symbol_request_place(request);
+    if (!place->has_maps)
+        status = process_maps_read(request->pid, &place->maps);
+    place->has_maps = status == SKEIN_OK;
+    for (size_t i = 0; status == SKEIN_OK && i < place->maps.count; i++)
+        if (place->maps.items[i].inode != 0)
+            (void)symbol_row_build_id(s, request, &place->maps.items[i].mapping);
     pthread_mutex_lock(&s->mutex);
     request->status = status;
-    if (status == SKEIN_OK && !request->left)
-        request->maps = maps;
-    else if (status == SKEIN_OK)
-        process_maps_free(&maps);
+    if (status == SKEIN_OK && !request->left) {
+        request->maps = place->maps;
+        place->maps = (struct process_maps){0};
+        place->has_maps = false;
+    }
     pthread_mutex_unlock(&s->mutex);
     return true;
 }
 
+const struct symbol_place *symbol_request_place(struct symbol_request *request)
+{
+    if (!request->opened)
+        symbol_place_open(request->pid, request->start_clock_ticks, &request->place);
+    request->opened = true;
+    return &request->place;
+}
+
 bool symbol_request_step(struct symbolizer *s, struct symbol_request *request)
 {
-    if (!request->opened) {
-        symbol_place_open(request->pid, request->start_clock_ticks, &request->place);
-        request->opened = true;
-    }
     bool done = false;
     switch (request->kind) {
     case REQUEST_NAMES:
@@ -370,11 +403,10 @@ bool symbol_request_step(struct symbolizer *s, struct symbol_request *request)
     case REQUEST_UNWIND:
         done = walks_are_done(s, request);
         break;
-    case REQUEST_WARM:
-        done = warming_is_done(s, request);
-        break;
     case REQUEST_MAPS:
         done = maps_are_done(s, request);
+        break;
+    case REQUEST_KINDS:
         break;
     }
     symbol_child_renew(s);

@@ -21,7 +21,6 @@
 #define HANG_MS      5000
 #define IDLE_S       600 /* then the child ends; what it said is remembered */
 #define QUEUE_MAX    64
-#define WARM_MAX     16
 #define PROGRAM      "skein-symbolizer"
 
 /* ---- requests ---- */
@@ -114,7 +113,7 @@ static bool addresses_copy(struct symbol_request *request, const uint64_t *addre
 /* Who waits for it comes first; what nobody waits for, last. */
 static int request_urgency(const struct symbol_request *request)
 {
-    return request->left ? REQUEST_WARM : (int)request->kind;
+    return request->left ? REQUEST_KINDS : (int)request->kind;
 }
 
 static struct symbol_request *queue_next(struct symbolizer *s)
@@ -198,6 +197,7 @@ static void symbolizer_fini(struct symbolizer *s)
     free(s->rows);
     buf_fini(&s->ask);
     buf_fini(&s->reply);
+    buf_fini(&s->walked.asked);
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->mutex);
     free(s);
@@ -293,10 +293,9 @@ static void queue_make_room(struct symbolizer *s)
 /* Hands a request over, with one more reference. SKEIN_OK, SKEIN_BUSY. */
 static int request_post_locked(struct symbolizer *s, struct symbol_request *request)
 {
-    size_t most = request->kind == REQUEST_WARM ? WARM_MAX : QUEUE_MAX;
-    if (s->queued >= most && request->kind != REQUEST_WARM)
+    if (s->queued >= QUEUE_MAX)
         queue_make_room(s);
-    if (s->queued >= most) {
+    if (s->queued >= QUEUE_MAX) {
         s->counters.dropped++;
         return SKEIN_BUSY;
     }
@@ -417,19 +416,6 @@ int symbolizer_unwind(struct symbolizer *s, const struct symbolizer_process *pro
         return walks_give(s, request, deadline_ns, fn, context);
     request_free(request);
     return SKEIN_NO_MEMORY;
-}
-
-int symbolizer_warm(struct symbolizer *s, const struct symbolizer_process *process)
-{
-    struct symbol_request *request = request_new(REQUEST_WARM, process);
-    if (request == NULL)
-        return SKEIN_NO_MEMORY;
-    pthread_mutex_lock(&s->mutex);
-    request->left = true;
-    int status = request_post_locked(s, request);
-    request_unref_locked(request);
-    pthread_mutex_unlock(&s->mutex);
-    return status;
 }
 
 int symbolizer_maps(struct symbolizer *s, pid_t pid, uint64_t deadline_ns, struct process_maps *out)

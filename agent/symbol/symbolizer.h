@@ -3,8 +3,8 @@
  * Names of addresses and walks of copied stacks, by a child program that the hostile files are
  * parsed in. Any thread but the loop's may ask; all ask one thread, which owns the child:
  *
- *   caller --- request ---> queue: names, walks, warming --> thread --- files ---> skein-symbolizer
- *          <-- at its deadline, with what is known by then      <------- names ---
+ *   caller --- request ---> queue: names, walks --> thread --- files ---> skein-symbolizer
+ *          <-- at its deadline, with what is known by then     <------- names ---
  *
  * Callers wait until their deadline and no longer, whatever the child, a file system or the process
  * does. What is not known by then stays raw; the thread goes on with it, for the next who asks.
@@ -97,10 +97,6 @@ typedef void symbolizer_stack_fn(void *context, size_t sample, const struct part
 int symbolizer_unwind(struct symbolizer *s, const struct symbolizer_process *process,
                       const struct symbolizer_sample *samples, size_t count, uint32_t most_frames,
                       uint64_t deadline_ns, symbolizer_stack_fn *fn, void *context);
-
-/* Loads what names and walks of the process will need, when nobody else asks. Returns at once.
- * SKEIN_OK, SKEIN_BUSY, SKEIN_NO_MEMORY. */
-int symbolizer_warm(struct symbolizer *s, const struct symbolizer_process *process);
 
 /* The executable mappings of a live process, with build ids. process_maps_free after SKEIN_OK;
  * SKEIN_NOT_FOUND, SKEIN_DENIED, SKEIN_TIMEOUT, SKEIN_BUSY, SKEIN_NO_MEMORY. */

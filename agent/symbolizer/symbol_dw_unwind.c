@@ -14,7 +14,9 @@
 #include "partition.h"
 #include "symbol_dw_int.h"
 
-#define THREAD     1                    /* the number of the one thread */
+#define THREAD     1  /* the number of the one thread */
+#define BEGIN_NEAR 64 /* bytes from a program's entry: its function, still */
+#define HLT        0xf4
 #define STACK_NEAR (UINT64_C(16) << 20) /* behind the copy: the stack, still */
 
 struct symbol_process {
@@ -25,8 +27,9 @@ struct symbol_process {
     const struct symbol_unwind *unwind;
     uint64_t pcs[SYMBOL_FRAMES_MAX];
     uint32_t count;
-    /* there are more frames than asked for; the copy ended; other memory was asked for */
-    bool more, ran_out, lacked;
+    bool more; /* frames than asked for */
+    /* of the last frame's unwinding: the copy ended; other memory was asked for */
+    bool ran_out, lacked;
 };
 
 static int elf_find(Dwfl_Module *mod, void **user, const char *name, Dwarf_Addr base,
@@ -149,6 +152,7 @@ static int frame_take(Dwfl_Frame *frame, void *context)
     struct symbol_process *process = context;
     Dwarf_Addr pc;
     bool exact;
+    process->ran_out = process->lacked = false; /* where the walk went on all the same */
     if (!dwfl_frame_pc(frame, &pc, &exact))
         return DWARF_CB_ABORT;
     if (process->count == process->unwind->most) {
@@ -160,8 +164,51 @@ static int frame_take(Dwfl_Frame *frame, void *context)
     return DWARF_CB_OK;
 }
 
+#ifdef __x86_64__
+/* The byte of a file that lies at one of its addresses; -1: none does. */
+static int file_byte(Elf *elf, GElf_Addr address)
+{
+    size_t count;
+    if (elf_getphdrnum(elf, &count) != 0)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        GElf_Phdr head;
+        if (gelf_getphdr(elf, (int)i, &head) == NULL || head.p_type != PT_LOAD ||
+            address < head.p_vaddr || address - head.p_vaddr >= head.p_filesz ||
+            head.p_offset > INT64_MAX - (address - head.p_vaddr))
+            continue;
+        const Elf_Data *data = elf_getdata_rawchunk(
+            elf, (int64_t)(head.p_offset + (address - head.p_vaddr)), 1, ELF_T_BYTE);
+        return data != NULL && data->d_size == 1 ? *(const uint8_t *)data->d_buf : -1;
+    }
+    return -1;
+}
+
+/* Whether the last frame is that of the program's entry, which nobody has called: the call there has
+ * no way back, and a halt behind it. Where no table says so, whatever rbp holds there is no frame. */
+static bool is_at_begin(const struct symbol_process *process)
+{
+    GElf_Addr bias;
+    GElf_Ehdr head;
+    uint64_t pc = process->pcs[process->count - 1];
+    Dwfl_Module *module = process->count > 1 ? dwfl_addrmodule(process->dwfl, pc - 1) : NULL;
+    Elf *elf = module != NULL ? dwfl_module_getelf(module, &bias) : NULL;
+    return elf != NULL && gelf_getehdr(elf, &head) != NULL && head.e_entry != 0 &&
+           pc - bias > head.e_entry && pc - bias - head.e_entry < BEGIN_NEAR &&
+           file_byte(elf, pc - bias) == HLT;
+}
+#else
+static bool is_at_begin(const struct symbol_process *process)
+{
+    (void)process;
+    return false;
+}
+#endif
+
 static uint8_t walk_end(const struct symbol_process *process, int result)
 {
+    if (!process->more && is_at_begin(process))
+        return PARTITION_STACK_WHOLE;
     /* libdwfl takes a return address that it cannot read for the end. */
     if (process->more || process->ran_out)
         return PARTITION_STACK_CUT;

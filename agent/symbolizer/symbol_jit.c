@@ -7,10 +7,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "array.h"
 #include "symbol_demangle.h"
+#include "text_whole.h"
 
 #define JIT_BYTES_MAX (UINT64_C(64) << 20)
 #define JIT_BACK      64 /* functions in front that are looked at: their neighbours may lie in them */
@@ -25,27 +25,6 @@ struct symbol_jit {
     struct jit_function *functions;
     size_t count, cap;
 };
-
-static int text_read(int fd, struct buf *text)
-{
-    for (;;) {
-        uint8_t *to = buf_reserve(text, 65536);
-        if (to == NULL)
-            return SKEIN_NO_MEMORY;
-        ssize_t n = read(fd, to, 65536);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return SKEIN_IO;
-        if (n == 0)
-            break;
-        text->len += (size_t)n;
-        if (text->len > JIT_BYTES_MAX)
-            return SKEIN_TOO_LARGE;
-    }
-    buf_put_u8(text, 0);
-    return text->status;
-}
 
 /* False: the line is none. Ends the name. */
 static bool line_read(char *line, const char *text, struct jit_function *function)
@@ -102,7 +81,7 @@ int symbol_jit_open(int fd, struct symbol_jit **out)
     if (jit == NULL)
         return SKEIN_NO_MEMORY;
     struct buf text = {0};
-    int status = text_read(fd, &text);
+    int status = text_whole_read(fd, JIT_BYTES_MAX, &text);
     jit->text = (char *)text.data;
     if (status == SKEIN_OK)
         status = lines_read(jit);

@@ -102,7 +102,7 @@ static int process_list(struct listing *list, struct process *process,
                                   .start_ns = process->start_ns,
                                   .ended_ns = live ? 0 : process->gone_ns,
                                   .attached_ns = process->attached_ns,
-                                  .not_recorded = "",
+                                  .not_recorded = process->watched ? loss_text(LOSS_WATCHED) : "",
                                   .mode = mode_text(process->geometry.mode),
                                   .ring_bytes = process->geometry.total,
                                   .used_bytes = usage.used_bytes,
@@ -144,8 +144,7 @@ static bool is_attached(const struct process *first, const struct process_uid *u
  * back is not. */
 static bool is_news(const struct roster_entry *e, const struct process *first)
 {
-    return !(e->expected && e->ended_ns == 0) && !(e->ended_ns != 0 && e->told) &&
-           !is_attached(first, &e->uid);
+    return !roster_is_awaited(e) && !(e->ended_ns != 0 && e->told) && !is_attached(first, &e->uid);
 }
 
 static int process_report_collect(struct process *first, struct roster *roster,

@@ -159,6 +159,13 @@ void uplink_set_samples(struct uplink *uplink, const struct heartbeat_samples *s
     pthread_mutex_unlock(&uplink->mutex);
 }
 
+void uplink_set_refused(struct uplink *uplink, const struct heartbeat_refused *refused)
+{
+    pthread_mutex_lock(&uplink->mutex);
+    uplink->refused = *refused;
+    pthread_mutex_unlock(&uplink->mutex);
+}
+
 void uplink_set_local(struct uplink *uplink, const struct agent_counters *counters)
 {
     pthread_mutex_lock(&uplink->mutex);

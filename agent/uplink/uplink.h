@@ -86,6 +86,8 @@ int64_t uplink_clock_offset(struct uplink *uplink); /* the map's; 0 while it is 
 void uplink_set_local(struct uplink *uplink, const struct agent_counters *counters);
 /* The same of which CPUs are sampled; nothing is told before the first call. */
 void uplink_set_samples(struct uplink *uplink, const struct heartbeat_samples *samples);
+/* And of kinds of evidence that it may not take. */
+void uplink_set_refused(struct uplink *uplink, const struct heartbeat_refused *refused);
 void uplink_count(struct uplink *uplink, struct agent_counters *out);
 
 #endif

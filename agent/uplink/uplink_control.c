@@ -131,6 +131,7 @@ static void heartbeat_fill(struct uplink *uplink, struct heartbeat *beat,
     uplink_count(uplink, &beat->counters);
     pthread_mutex_lock(&uplink->mutex);
     beat->samples = uplink->samples;
+    beat->refused = uplink->refused;
     memcpy(refused, uplink->samples_refused, sizeof uplink->samples_refused);
     pthread_mutex_unlock(&uplink->mutex);
     beat->samples.refused = refused;

@@ -83,6 +83,7 @@ struct uplink {
     struct agent_counters counters;
     struct heartbeat_samples samples; /* `refused` is not set */
     char samples_refused[HEARTBEAT_REFUSED_MAX + 1];
+    struct heartbeat_refused refused;
     struct clock_map map; /* of the collector's newest clock */
 
     /* uplink thread: control */

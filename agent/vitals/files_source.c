@@ -251,7 +251,7 @@ void files_collect(void *context, const struct evidence_ask *ask, struct evidenc
                       .at_ns = clock_monotonic_ns(),
                       .rule = {.mode = __atomic_load_n(&source->mode, __ATOMIC_RELAXED)}};
     if (__atomic_load_n(&source->off, __ATOMIC_RELAXED)) {
-        evidence_say(note, EVIDENCE_NONE, "vitals.files is off");
+        evidence_say(note, EVIDENCE_NONE, EVIDENCE_OFF "vitals.files is false");
         return;
     }
     memcpy(f.rule.key, source->privacy_key, sizeof f.rule.key);
@@ -263,7 +263,8 @@ void files_collect(void *context, const struct evidence_ask *ask, struct evidenc
         files_put(&f, ask, &list, note);
     else if (status == SKEIN_DENIED)
         evidence_say(note, EVIDENCE_REFUSED,
-                     "descriptors of another user's process: the agent needs CAP_SYS_PTRACE");
+                     "descriptors of another user's process: the agent needs CAP_SYS_PTRACE and "
+                     "CAP_DAC_READ_SEARCH");
     else if (status == SKEIN_NO_MEMORY)
         evidence_say(note, EVIDENCE_NONE, "out of memory");
     else

@@ -34,16 +34,23 @@ static void rates_put(struct vitals_store *store, const char *text, const struct
 
 /* ---- one function a file ---- */
 
+static uint64_t cpu_sum(const struct proc_cpu *cpu)
+{
+    return proc_cpu_busy(cpu) + cpu->ticks[PROC_CPU_IDLE] + cpu->ticks[PROC_CPU_IOWAIT];
+}
+
+/* Shares of the time that passed, or of all that was counted where that is more: a look is some
+ * moments later than its time, and never is a core busy for more than 100 %. */
 static void cpu_put(struct vitals_store *store, const char *text)
 {
     static const char *const names[PROC_CPU_MODES] = {
         "host.cpu.user",   "host.cpu.nice", "host.cpu.system",  "host.cpu.idle",
         "host.cpu.iowait", "host.cpu.irq",  "host.cpu.softirq", "host.cpu.steal"};
     struct proc_cpu all = {{0}}, cpu;
-    uint64_t cores = 0;
+    unsigned cores = 0;
     int core;
     char name[STORE_NAME_BYTES];
-    double percent = 100.0 / (double)sysconf(_SC_CLK_TCK);
+    double hz = (double)sysconf(_SC_CLK_TCK);
     for (const char *at = text; proc_cpu_next(&at, &core, &cpu);) {
         if (core < 0) {
             all = cpu;
@@ -51,10 +58,10 @@ static void cpu_put(struct vitals_store *store, const char *text)
         }
         cores++;
         snprintf(name, sizeof name, "host.cpu%d.busy", core);
-        store_rate(store, name, "%", proc_cpu_busy(&cpu), percent);
+        store_share(store, name, proc_cpu_busy(&cpu), cpu_sum(&cpu), hz);
     }
     for (size_t i = 0; cores > 0 && i < PROC_CPU_MODES; i++)
-        store_rate(store, names[i], "%", all.ticks[i], percent / (double)cores);
+        store_share(store, names[i], all.ticks[i], cpu_sum(&all), hz * cores);
 }
 
 static void stat_put(struct vitals_store *store, const char *text)

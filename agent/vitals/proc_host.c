@@ -118,11 +118,12 @@ int proc_parse_load(const char *text, double *load)
     return SKEIN_OK;
 }
 
-int proc_parse_schedstat(const char *text, uint64_t *delay_ns)
+int proc_parse_schedstat(const char *text, uint64_t *run_ns, uint64_t *delay_ns)
 {
     uint64_t v[2]; /* time on a CPU, time in a queue */
     if (!text_numbers(&text, v, 2))
         return SKEIN_CORRUPT;
+    *run_ns = v[0];
     *delay_ns = v[1];
     return SKEIN_OK;
 }

@@ -38,6 +38,6 @@ int proc_parse_load(const char *text, double *load);
 
 /* /proc/PID/schedstat or of a thread: nanoseconds that it was ready and did not run. SKEIN_OK,
  * SKEIN_CORRUPT. */
-int proc_parse_schedstat(const char *text, uint64_t *delay_ns);
+int proc_parse_schedstat(const char *text, uint64_t *run_ns, uint64_t *delay_ns);
 
 #endif

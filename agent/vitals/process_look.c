@@ -13,7 +13,8 @@
 #include "proc_load.h"
 #include "proc_text.h"
 
-#define NS UINT64_C(1000000000)
+#define NS     UINT64_C(1000000000)
+#define CPU_NS (NS / 2) /* CPU time comes in ticks of 10 ms: in less time one of them is too much */
 
 void process_look_init(struct process_look *look, uint32_t pid, uint64_t start_ticks, bool kept)
 {
@@ -41,30 +42,40 @@ static double growth(uint64_t before, uint64_t now, uint64_t dt_ns, double scale
     return now < before || dt_ns == 0 ? NAN : (double)(now - before) * scale * 1e9 / (double)dt_ns;
 }
 
+static void cpu_take(struct process_look *look, const struct proc_stat *stat,
+                     struct process_row *row)
+{
+    double tick_percent = 100.0 / (double)sysconf(_SC_CLK_TCK);
+    uint64_t dt_ns = look->before.cpu_ns != 0 ? row->at_ns - look->before.cpu_ns : 0;
+    if (look->before.cpu_ns != 0 && dt_ns < CPU_NS)
+        return;
+    row->values[PROCESS_CPU_USER] =
+        growth(look->before.user_ticks, stat->user_ticks, dt_ns, tick_percent);
+    row->values[PROCESS_CPU_SYSTEM] =
+        growth(look->before.system_ticks, stat->system_ticks, dt_ns, tick_percent);
+    look->before.user_ticks = stat->user_ticks;
+    look->before.system_ticks = stat->system_ticks;
+    look->before.cpu_ns = row->at_ns;
+}
+
 static bool stat_take(struct process_look *look, const char *folder, uint64_t dt_ns,
                       struct process_row *row)
 {
     char text[1024];
     struct proc_stat stat;
-    double tick_percent = 100.0 / (double)sysconf(_SC_CLK_TCK);
     if (look->stat < 0)
         look->stat = kept_open(folder, "stat");
     if (!kept_read(look->stat, text, sizeof text) || proc_parse_stat(text, &stat) != SKEIN_OK ||
         stat.start_ticks != look->start_ticks)
         return false;
     row->state = stat.state;
-    row->values[PROCESS_CPU_USER] =
-        growth(look->before.user_ticks, stat.user_ticks, dt_ns, tick_percent);
-    row->values[PROCESS_CPU_SYSTEM] =
-        growth(look->before.system_ticks, stat.system_ticks, dt_ns, tick_percent);
+    cpu_take(look, &stat, row);
     row->values[PROCESS_FAULTS_MINOR] =
         growth(look->before.minor_faults, stat.minor_faults, dt_ns, 1);
     row->values[PROCESS_FAULTS_MAJOR] =
         growth(look->before.major_faults, stat.major_faults, dt_ns, 1);
     row->values[PROCESS_MEMORY] = (double)stat.resident_pages * (double)sysconf(_SC_PAGESIZE);
     row->values[PROCESS_THREADS] = (double)stat.threads;
-    look->before.user_ticks = stat.user_ticks;
-    look->before.system_ticks = stat.system_ticks;
     look->before.minor_faults = stat.minor_faults;
     look->before.major_faults = stat.major_faults;
     return true;

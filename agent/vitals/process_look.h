@@ -8,6 +8,8 @@
 #ifndef PROCESS_LOOK_H
 #define PROCESS_LOOK_H
 
+#include <stddef.h>
+
 #include "cgroup_look.h"
 #include "process_row.h"
 
@@ -32,7 +34,8 @@ struct process_look {
     uint64_t sums_due_ns;
     struct thread_sums *sums; /* NULL: none yet */
     struct {
-        uint64_t at_ns; /* 0: no look yet */
+        uint64_t at_ns;  /* 0: no look yet */
+        uint64_t cpu_ns; /* of the ticks */
         uint64_t user_ticks, system_ticks, minor_faults, major_faults, read_bytes, write_bytes;
         bool has_io;
         struct cgroup_state cgroup;
@@ -55,5 +58,15 @@ struct thread_rates {
 bool thread_sums_take(struct thread_sums **sums, const char *proc_pid, uint64_t now_ns,
                       struct thread_rates *rates, bool *too_many);
 void thread_sums_free(struct thread_sums **sums);
+
+/* What one thread had between the two last looks at sums. */
+struct thread_growth {
+    uint32_t tid;
+    uint64_t over_ns, run_ns, delay_ns, voluntary, involuntary;
+};
+/* The threads of the look at at_ns, from at = 0 on: fills in one and returns the next `at`; 0: no
+ * more, or that look had no sums. Left out are those that did nothing then and at the look before. */
+size_t thread_sums_next(const struct thread_sums *sums, uint64_t at_ns, size_t at,
+                        struct thread_growth *growth);
 
 #endif

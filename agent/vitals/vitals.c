@@ -109,6 +109,8 @@ static int parts_make(struct vitals *v)
     v->roots.counts_descriptors = stat("/proc/self/fd", &info) == 0 && info.st_size > 0;
     int status = vitals_store_new(&v->store);
     if (status == SKEIN_OK)
+        status = thread_rows_new(&v->threads);
+    if (status == SKEIN_OK)
         status = host_look_new(v->roots.proc, &v->host);
     if (status == SKEIN_OK)
         status = top_scan_new(&v->top);
@@ -163,6 +165,7 @@ void vitals_free(struct vitals **vitals)
     host_look_free(&v->host);
     top_scan_free(&v->top);
     vitals_store_free(&v->store);
+    thread_rows_free(&v->threads);
     pthread_cond_destroy(&v->wake);
     pthread_cond_destroy(&v->done);
     pthread_mutex_destroy(&v->mutex);
@@ -229,5 +232,5 @@ int vitals_now(struct vitals *v, uint32_t pid, uint64_t start_ticks, uint64_t de
 
 size_t vitals_bytes(struct vitals *v)
 {
-    return store_bytes(v->store);
+    return store_bytes(v->store) + thread_rows_bytes(v->threads);
 }

@@ -3,6 +3,7 @@
  * From the recorder's memory to events of a capture: counters of the host and of the process, who
  * was on top, and when the process was held back. Evidence thread. Never reads a file itself.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,6 +26,7 @@ struct collect {
     const char *state;          /* in which the last row found it; "": none that matters */
     uint64_t since_ns, free_ns; /* its first row; the last one before that, or 0 */
     uint64_t untyped;           /* events without room for their type */
+    uint64_t whole_ns; /* rows of threads are whole since then; UINT64_MAX: there are none */
 };
 
 static int64_t counter_type(struct collect *c, const char *name, const char *unit)
@@ -198,9 +200,14 @@ static void gaps_add(struct vitals *v, const struct evidence_ask *ask, const str
     uint64_t first_ns, last_ns;
     if (sampled == SKEIN_TIMEOUT)
         missing_add(missing, "a file of the kernel did not answer at the end");
-    if (v->settings.host &&
-        (!store_bounds(v->store, &first_ns, &last_ns) || first_ns > ask->from_ns + VITALS_EVERY_NS))
-        missing_add(missing, "the window begins before the recorder's ten minutes");
+    bool some = store_bounds(v->store, &first_ns, &last_ns);
+    if (v->settings.host && !some)
+        missing_add(missing, "the host was not looked at yet");
+    if (v->settings.host && some && first_ns > ask->from_ns + VITALS_EVERY_NS) {
+        snprintf(text, sizeof text, "what is remembered begins %" PRIu64 " s after the window did",
+                 (first_ns - ask->from_ns) / UINT64_C(1000000000));
+        missing_add(missing, text);
+    }
     if (v->settings.processes && c->row_ns == 0)
         missing_add(missing, "the process was gone before it was looked at");
     if (c->widest_ns > SPARSE_NS) {
@@ -209,9 +216,12 @@ static void gaps_add(struct vitals *v, const struct evidence_ask *ask, const str
         missing_add(missing, text);
     }
     if (c->too_many_threads) {
-        snprintf(text, sizeof text, "no run delay of more than %d threads", LOOK_THREADS_MAX);
+        snprintf(text, sizeof text, "no run delay and loads of more than %d threads",
+                 LOOK_THREADS_MAX);
         missing_add(missing, text);
     }
+    if (c->whole_ns > ask->from_ns)
+        missing_add(missing, "loads of threads have no room for all of the window");
     if (store_left_out(v->store) > 0 || c->untyped > 0)
         missing_add(missing, "there are more devices and cores than have room");
 }
@@ -226,7 +236,8 @@ void vitals_collect(void *source, const struct evidence_ask *ask, struct evidenc
     uint64_t before_ns = ask->from_ns > VITALS_BEFORE_NS ? VITALS_BEFORE_NS : ask->from_ns;
     struct collect c = {.out = out, .from_ns = ask->from_ns - before_ns, .state = ""};
     if (!v->settings.host && !v->settings.processes && !v->settings.top) {
-        evidence_say(note, EVIDENCE_NONE, "vitals.host, .processes and .top are off");
+        evidence_say(note, EVIDENCE_NONE,
+                     EVIDENCE_OFF "vitals.host, .processes and .top are false");
         return;
     }
     for (size_t i = 0; i < PROCESS_COUNTERS; i++)
@@ -239,6 +250,9 @@ void vitals_collect(void *source, const struct evidence_ask *ask, struct evidenc
     store_rows_each(v->store, pid, start_ticks, 0, now_ns, row_put, &c);
     if (c.state[0] != '\0' && c.row_ns != c.since_ns)
         state_put(&c, c.row_ns);
+    if (v->settings.processes &&
+        vitals_threads_put(v, ask, c.from_ns, now_ns, out, &c.whole_ns) != SKEIN_OK)
+        c.whole_ns = UINT64_MAX;
     store_values_each(v->store, c.from_ns, now_ns, value_put, &c);
     store_tops_each(v->store, c.from_ns, now_ns, top_put, &c);
     switched_off_add(v, &missing);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inside of the recorder, shared by vitals.c, vitals_record.c and vitals_collect.c alone.
+ * The inside of the recorder, shared by vitals*.c alone.
  */
 #ifndef VITALS_INT_H
 #define VITALS_INT_H
@@ -10,6 +10,7 @@
 
 #include "host_look.h"
 #include "process_look.h"
+#include "thread_rows.h"
 #include "top_scan.h"
 #include "vitals.h"
 
@@ -38,6 +39,7 @@ struct vitals {
     struct vitals_settings settings;
     struct look_roots roots;
     struct vitals_store *store;
+    struct thread_rows *threads;
     pthread_mutex_t mutex; /* of what follows; never held while a file is read */
     pthread_cond_t wake, done;
     struct vitals_items changes;
@@ -59,5 +61,10 @@ void vitals_sample(struct vitals *vitals, uint64_t now_ns);
 /* SKEIN_OK, SKEIN_NOT_FOUND. */
 int vitals_look_at(struct vitals *vitals, uint32_t pid, uint64_t start_ticks, uint64_t now_ns);
 void vitals_changes_take(struct vitals *vitals);
+
+/* vitals_threads.c: what the threads of the asked process did in the time; *whole_ns: what is older
+ * is not all there. SKEIN_OK, SKEIN_NO_MEMORY. */
+int vitals_threads_put(struct vitals *vitals, const struct evidence_ask *ask, uint64_t from_ns,
+                       uint64_t to_ns, struct evidence_out *out, uint64_t *whole_ns);
 
 #endif

@@ -53,33 +53,61 @@ void vitals_changes_take(struct vitals *v)
     }
 }
 
-/* One that was looked at goes to the end of the list, so that all have their turn. */
-static void processes_take(struct vitals *v, uint64_t now_ns)
+static uint32_t number_cut(uint64_t number)
+{
+    return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
+}
+
+static int item_look(struct vitals *v, struct process_look *look, uint64_t now_ns)
+{
+    struct process_row row;
+    struct thread_growth growth;
+    int status = process_look(look, &v->roots, now_ns, &row);
+    if (status != SKEIN_OK)
+        return status;
+    store_row_add(v->store, &row);
+    for (size_t at = 0; (at = thread_sums_next(look->sums, now_ns, at, &growth)) != 0;)
+        thread_rows_add(v->threads,
+                        &(struct thread_row){.at_ns = now_ns,
+                                             .start_ticks = look->start_ticks,
+                                             .pid = look->pid,
+                                             .tid = growth.tid,
+                                             .over_us = number_cut(growth.over_ns / 1000),
+                                             .run_us = number_cut(growth.run_ns / 1000),
+                                             .wait_us = number_cut(growth.delay_ns / 1000),
+                                             .voluntary = number_cut(growth.voluntary),
+                                             .involuntary = number_cut(growth.involuntary)});
+    return SKEIN_OK;
+}
+
+/* One that was looked at goes to the end of the list, so that all have their turn. Each look has the
+ * time at which it is made: where the recorder had no CPU meanwhile, that is later than now_ns, which
+ * was when clock_monotonic_ns() said began_ns. */
+static void processes_take(struct vitals *v, uint64_t now_ns, uint64_t began_ns)
 {
     struct cpu_budget budget = cpu_budget_of(v->settings.budget_ns);
-    struct process_row row;
     for (unsigned looks = 0; looks < ROWS_EACH; looks++) {
         struct vitals_item *item = TAILQ_FIRST(&v->items);
-        if (item == NULL || item->look.before.at_ns == now_ns || cpu_budget_is_over(&budget))
+        if (item == NULL || item->look.before.at_ns >= now_ns || cpu_budget_is_over(&budget))
             break;
         TAILQ_REMOVE(&v->items, item, link);
         TAILQ_INSERT_TAIL(&v->items, item, link);
-        if (process_look(&item->look, &v->roots, now_ns, &row) == SKEIN_OK)
-            store_row_add(v->store, &row);
-        else
-            item->look.before.at_ns = now_ns; /* it has had its turn */
+        uint64_t at_ns = now_ns + (clock_monotonic_ns() - began_ns);
+        if (item_look(v, &item->look, at_ns) != SKEIN_OK)
+            item->look.before.at_ns = at_ns; /* it has had its turn */
     }
 }
 
 void vitals_sample(struct vitals *v, uint64_t now_ns)
 {
     struct top_row top;
+    uint64_t began_ns = clock_monotonic_ns();
     if (v->settings.host && now_ns - v->host_ns > NEAR_NS) {
         host_look_take(v->host, v->store, now_ns);
         v->host_ns = now_ns;
     }
     if (v->settings.processes)
-        processes_take(v, now_ns);
+        processes_take(v, now_ns, began_ns);
     if (v->settings.top &&
         top_scan_step(v->top, v->roots.proc, now_ns, v->settings.budget_ns, &top))
         store_top_add(v->store, &top);
@@ -89,17 +117,14 @@ int vitals_look_at(struct vitals *v, uint32_t pid, uint64_t start_ticks, uint64_
 {
     struct vitals_item *item = item_find(v, pid, start_ticks);
     struct process_look once;
-    struct process_row row;
     if (v->settings.host && now_ns - v->host_ns > NEAR_NS) {
         host_look_take(v->host, v->store, now_ns);
         v->host_ns = now_ns;
     }
-    if (!v->settings.processes || (item != NULL && item->look.before.at_ns == now_ns))
+    if (!v->settings.processes || (item != NULL && item->look.before.at_ns >= now_ns))
         return SKEIN_OK;
     process_look_init(&once, pid, start_ticks, false);
-    int status = process_look(item != NULL ? &item->look : &once, &v->roots, now_ns, &row);
-    if (status == SKEIN_OK)
-        store_row_add(v->store, &row);
+    int status = item_look(v, item != NULL ? &item->look : &once, now_ns);
     process_look_fini(&once);
     return status;
 }

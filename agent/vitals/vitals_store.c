@@ -152,6 +152,24 @@ void store_rate(struct vitals_store *store, const char *name, const char *unit, 
     series->put_ns = store->at_ns;
 }
 
+void store_share(struct vitals_store *store, const char *name, uint64_t raw, uint64_t of,
+                 double of_each_second)
+{
+    struct series *series = series_get(store, name, "%");
+    if (series == NULL)
+        return;
+    if (series->raw_ns != 0 && store->at_ns > series->raw_ns && raw >= series->raw &&
+        of >= series->raw_of) {
+        double whole = of_each_second * (double)(store->at_ns - series->raw_ns) / 1e9;
+        double counted = (double)(of - series->raw_of);
+        series->pending = 100.0 * (double)(raw - series->raw) / (counted > whole ? counted : whole);
+    }
+    series->raw = raw;
+    series->raw_of = of;
+    series->raw_ns = store->at_ns;
+    series->put_ns = store->at_ns;
+}
+
 void store_ratio(struct vitals_store *store, const char *name, const char *unit, uint64_t raw,
                  uint64_t of)
 {

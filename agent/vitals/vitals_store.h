@@ -52,6 +52,10 @@ void store_gauge(struct vitals_store *store, const char *name, const char *unit,
  * first time, and where it shrank. */
 void store_rate(struct vitals_store *store, const char *name, const char *unit, uint64_t raw,
                 double scale);
+/* Two such numbers: the growth of raw as a share (%) of that of `of`, or of of_each_second where
+ * that is more. */
+void store_share(struct vitals_store *store, const char *name, uint64_t raw, uint64_t of,
+                 double of_each_second);
 /* Two such numbers: the growth of raw for each one of `of`; nothing where there was none. */
 void store_ratio(struct vitals_store *store, const char *name, const char *unit, uint64_t raw,
                  uint64_t of);

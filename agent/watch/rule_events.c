@@ -52,6 +52,10 @@ void events_start(struct watch_item *watch)
 {
     if (watch->scan != NULL)
         return; /* nothing of a reload concerns it */
+    if (watch->process->watched) {
+        watch_without_ring(watch, "events");
+        return;
+    }
     int status = watch->window.times_ns != NULL
                      ? SKEIN_OK
                      : scan_window_init(&watch->window, watch->spec->event.count);

@@ -237,6 +237,10 @@ void health_start(struct watch_item *watch)
         run_at(watch, clock_monotonic_ns() + first_ms(watch->spec) * MS);
         return;
     }
+    if (watch->process->watched) {
+        watch_without_ring(watch, "heartbeats");
+        return;
+    }
     watch->timer = loop_timer_add(watch->rules->settings.loop, watch->spec->every_ms, 1,
                                   heartbeat_look, watch);
     if (watch->timer == NULL)

@@ -143,7 +143,8 @@ void watch_fire(struct watch_item *watch, uint64_t at_ns, const char *reason)
                                   .reason = sentence,
                                   .at_ns = at_ns,
                                   .pre_ms = spec->pre_ms,
-                                  .post_ms = spec->post_ms};
+                                  .post_ms = spec->post_ms,
+                                  .wish = spec->wish};
     capture_begin(watch, &order);
     /* The save stands behind the first cut in the worker's queue, which must not wait for the disk.
      * Should the agent die in between, its journal has the firing (rule_memory_recover). */
@@ -183,6 +184,14 @@ void watch_hinder(struct watch_item *watch, const char *why)
     log_error("rules", watch->last_error, "rule", watch->spec->name, "service",
               watch->process->service, NULL);
     watch_report(watch);
+}
+
+void watch_without_ring(struct watch_item *watch, const char *what)
+{
+    struct check_result none = {.not_run = true, .at_ns = agent_clock_ns()};
+    snprintf(none.reason, sizeof none.reason,
+             "not looked at: the process is watched from outside, and has no %s", what);
+    watch_take(watch, &none);
 }
 
 /* ---- conditions on the system ---- */

@@ -84,6 +84,8 @@ void watch_fire(struct watch_item *watch, uint64_t at_ns, const char *reason);
 void watch_set_health(struct watch_item *watch, enum health health, uint64_t at_ns);
 /* What keeps it from being looked at: told, without a change of its health. */
 void watch_hinder(struct watch_item *watch, const char *why);
+/* Its process is watched from outside, and has none of these: told once. */
+void watch_without_ring(struct watch_item *watch, const char *what);
 
 /* agent_rules.c: the first process from rules->processes[*at] on that the watch is about, and *at
  * behind it; NULL: no more. */

@@ -16,14 +16,19 @@
 _Noreturn void __assert_fail(const char *assertion, const char *file, unsigned line,
                              const char *function);
 
-static void end_tell(enum site site, const union skein_value *values, const void *caller)
+/* stack: whoever reads it will ask why. */
+static void end_tell(enum site site, const union skein_value *values, bool stack,
+                     const void *caller)
 {
     const struct session *session = session_current();
     if (session == NULL || caller_is_own(caller) || attach_client_is_barred() ||
         session_record(session)->pid != raw_getpid())
         return;
     int saved = errno;
-    skein_emit(&sites[site], values);
+    if (stack)
+        emit_with_stack(&sites[site], values);
+    else
+        skein_emit(&sites[site], values);
     errno = saved;
 }
 
@@ -33,7 +38,7 @@ static void end_tell(enum site site, const union skein_value *values, const void
     EXPORT _Noreturn void function(int status)                                                     \
     {                                                                                              \
         const union skein_value value = {.i64 = status};                                           \
-        end_tell(SITE_exit, &value, CALLER);                                                       \
+        end_tell(SITE_exit, &value, status != 0, CALLER);                                          \
         session_exit_say(status);                                                                  \
         REAL(function)(status);                                                                    \
         __builtin_unreachable();                                                                   \
@@ -44,7 +49,7 @@ EXIT_LIST(X)
 EXPORT _Noreturn void exit(int status)
 {
     const union skein_value value = {.i64 = status};
-    end_tell(SITE_exit, &value, CALLER);
+    end_tell(SITE_exit, &value, status != 0, CALLER);
     REAL(exit)(status);
     __builtin_unreachable();
 }
@@ -52,7 +57,7 @@ EXPORT _Noreturn void exit(int status)
 EXPORT _Noreturn void abort(void)
 {
     const union skein_value values[3] = {{.i64 = 0}};
-    end_tell(SITE_abort, values, CALLER);
+    end_tell(SITE_abort, values, true, CALLER);
     REAL(abort)();
     __builtin_unreachable();
 }
@@ -62,7 +67,7 @@ EXPORT _Noreturn void __assert_fail(const char *assertion, const char *file, uns
                                     const char *function)
 {
     const union skein_value values[3] = {{.i64 = line}, {.str = assertion}, {.str = file}};
-    end_tell(SITE_abort, values, CALLER);
+    end_tell(SITE_abort, values, true, CALLER);
     REAL(__assert_fail)(assertion, file, line, function);
     __builtin_unreachable();
 }

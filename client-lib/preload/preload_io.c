@@ -90,6 +90,14 @@
 IO_LIST(X)
 #undef X
 
+/* How many bytes the caller has for an address, before the call; 0 where it cannot be known. As with
+ * asked_ns(). */
+static inline socklen_t near_bytes(const socklen_t *bytes)
+{
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    return (uintptr_t)bytes - here < NEAR_BYTES ? *bytes : 0;
+}
+
 #define ACCEPT_LIST(X)                                                                             \
     X(accept, (int fd, __SOCKADDR_ARG peer, socklen_t *restrict peer_bytes),                       \
       (fd, peer, peer_bytes))                                                                      \
@@ -100,8 +108,14 @@ IO_LIST(X)
     EXPORT int function parameters                                                                 \
     {                                                                                              \
         WAIT(accept, fd);                                                                          \
+        const socklen_t room = near_bytes(peer_bytes);                                             \
+        const int made = REAL(function) arguments;                                                 \
         wait.words_of = words_of_accept;                                                           \
-        return wait_int(&wait, REAL(function) arguments);                                          \
+        if (made >= 0 && peer.__sockaddr__ != NULL && room && *peer_bytes <= room) {               \
+            wait.more[0].u64 = (uintptr_t)peer.__sockaddr__;                                       \
+            wait.more[1].u64 = *peer_bytes;                                                        \
+        }                                                                                          \
+        return wait_int(&wait, made);                                                              \
     }
 ACCEPT_LIST(X)
 #undef X

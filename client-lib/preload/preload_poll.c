@@ -32,20 +32,22 @@
        const sigset_t *signals),                                                                   \
       (fd, events, room, timeout, signals), TIME)
 
-/* These overwrite what they are asked, so that they cannot be asked twice. */
+/* These overwrite what they are asked, so that they cannot be asked twice. `timeout` is of kind TIME,
+ * or VAL: the same in microseconds. */
 #define SELECT_LIST(X)                                                                             \
     X(select,                                                                                      \
       (int count, fd_set *restrict readable, fd_set *restrict writable, fd_set *restrict failed,   \
        struct timeval *restrict timeout),                                                          \
-      (count, readable, writable, failed, timeout))                                                \
+      (count, readable, writable, failed, timeout), VAL)                                           \
     X(pselect,                                                                                     \
       (int count, fd_set *restrict readable, fd_set *restrict writable, fd_set *restrict failed,   \
        const struct timespec *restrict timeout, const sigset_t *restrict signals),                 \
-      (count, readable, writable, failed, timeout, signals))
+      (count, readable, writable, failed, timeout, signals), TIME)
 
-/* How long the wait is for the visitor; a pointer is not looked into, for it may be bad. */
+/* How long the wait is for the visitor. */
 #define LONG_MS   (timeout < 0 ? INT64_MAX : (int64_t)timeout * INT64_C(1000000))
-#define LONG_TIME (timeout ? 0 : INT64_MAX)
+#define LONG_TIME (timeout ? asked_ns(timeout) : INT64_MAX)
+#define LONG_VAL  (timeout ? asked_val_ns(timeout) : INT64_MAX)
 
 /* Which of them: looked for when the wait is over. */
 #define ASK_FDS                                                                                    \
@@ -74,14 +76,13 @@
 POLL_LIST(X)
 #undef X
 
-#define X(function, parameters, arguments)                                                         \
+#define X(function, parameters, arguments, kind)                                                   \
     EXPORT int function parameters                                                                 \
     {                                                                                              \
         int ready;                                                                                 \
         loop_before_poll(CALLER);                                                                  \
         {                                                                                          \
-            if (!timeout)                                                                          \
-                attach_client_block(INT64_MAX);                                                    \
+            attach_client_ahead(LONG_##kind);                                                      \
             WAIT(select, count);                                                                   \
             ready = wait_int(&wait, REAL(function) arguments);                                     \
         }                                                                                          \

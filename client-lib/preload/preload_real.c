@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "bound.h"
 #include "placement.h"
 
 #define NAME_MAX_BYTES 32

@@ -78,6 +78,23 @@ void sites_fill(void)
 #undef X
 }
 
+int64_t site_unknown(const struct skein_site *site)
+{
+    static const uint8_t kinds[SITE_COUNT] = {
+#define X(event, group, arg, unit, arguments, words) [SITE_##event] = SITE_ARGUMENTS_##arguments,
+        SITE_LIST(X)
+#undef X
+    };
+    switch ((enum site_arguments)kinds[site - sites]) {
+    case SITE_ARGUMENTS_FD:
+    case SITE_ARGUMENTS_TID:
+    case SITE_ARGUMENTS_ENDED:
+        return -1;
+    default:
+        return 0;
+    }
+}
+
 uint8_t site_group(enum site site)
 {
     static const uint8_t groups[SITE_COUNT] = {

@@ -62,7 +62,7 @@ enum site_arguments {
     SITE_ARGUMENTS_FD,    /* the first descriptor that was ready, or the only one */
     SITE_ARGUMENTS_OWNER, /* the thread that held the lock when the wait began; 0: not known */
     SITE_ARGUMENTS_MUTEX, /* its address */
-    SITE_ARGUMENTS_TID,   /* of a thread; 0: it had ended */
+    SITE_ARGUMENTS_TID,   /* of a thread; 0: it had ended; -1: not known */
     SITE_ARGUMENTS_ENDED  /* a child's exit status, -1: none; the signal that ended it, 0: none */
 };
 
@@ -74,6 +74,10 @@ enum site { SITE_LIST(X) SITE_COUNT };
  * operation that begins without a ring is none (skein_op_enter), so that its end does not. */
 extern struct skein_site sites[SITE_COUNT];
 void sites_fill(void);
+
+/* Argument 2 of an event of which nothing is known but that its wait was left: 0 may be a descriptor
+ * or an exit status. */
+int64_t site_unknown(const struct skein_site *site);
 
 /* An enum skein_group; also before. */
 uint8_t site_group(enum site site);

@@ -7,6 +7,7 @@
  * read it, for it may be bad. Any thread; every call keeps its result and errno.
  */
 #include <dirent.h>
+#include <limits.h>
 #include <string.h>
 
 #include "attach_client.h"
@@ -14,13 +15,13 @@
 
 static bool ends_with(const char *path, size_t bytes, const char *tail)
 {
-    size_t of_tail = strlen(tail);
+    size_t of_tail = strnlen(tail, PATH_MAX);
     return bytes >= of_tail && memcmp(path + bytes - of_tail, tail, of_tail) == 0;
 }
 
 bool tasks_leave(const char *path)
 {
-    size_t bytes = path != NULL ? strlen(path) : 0; /* NULL: with AT_EMPTY_PATH */
+    size_t bytes = path != NULL ? strnlen(path, PATH_MAX) : 0; /* NULL: with AT_EMPTY_PATH */
     if (bytes && path[bytes - 1] == '/')
         bytes--;
     if (!ends_with(path, bytes, "/task") && !ends_with(path, bytes, "/self/stat") &&

@@ -20,6 +20,7 @@
 #include "placement.h"
 #include "preload_words.h"
 #include "stack_walk.h"
+#include "sys_raw.h"
 #include "writer_int.h"
 
 #define THRESHOLD_NS      UINT64_C(20000)
@@ -89,7 +90,7 @@ static void name_refresh(uint64_t changes)
 {
     char name[KERNEL_NAME_BYTES] = "";
     self.names_seen = changes;
-    if (!attach_client_is_barred() && prctl(PR_GET_NAME, name) == 0 &&
+    if (!attach_client_is_barred() && RAW2(SYS_prctl, PR_GET_NAME, RAW_POINTER(name)) == 0 &&
         memcmp(name, self.name, sizeof name) != 0) {
         memcpy(self.name, name, sizeof name);
         skein_thread_name(name);
@@ -166,8 +167,8 @@ void wait_begin(struct wait *wait, enum site site, int64_t detail, const void *c
 /* What an event says: op_leave_told asks for it when it is written. */
 struct telling {
     struct wait *wait;
+    struct words *words; /* room, where it has any */
     union skein_value values[4];
-    struct words words;
 };
 
 static const union skein_value *wait_tell(void *context)
@@ -175,11 +176,26 @@ static const union skein_value *wait_tell(void *context)
     struct telling *telling = context;
     struct wait *wait = telling->wait;
     if (wait->words_of != NULL)
-        wait->words_of(wait, &telling->words);
+        wait->words_of(wait, telling->words);
     telling->values[1].i64 = wait->result;
     telling->values[2] = wait->more[0];
     telling->values[3] = wait->more[1];
     return telling->values;
+}
+
+static void wait_leave(struct wait *wait, struct words *words)
+{
+    struct telling telling; /* set when it is asked for */
+    telling.wait = wait;
+    telling.words = words;
+    op_leave_told(&wait->op, threshold_of(wait->op.site), wait_tell, &telling);
+}
+
+/* Apart: most waits have no words, and their thread perhaps little stack. */
+static __attribute__((noinline)) void wait_leave_with_words(struct wait *wait)
+{
+    struct words words;
+    wait_leave(wait, &words);
 }
 
 /* Where a program switches stacks in a signal handler, waits end in any order. */
@@ -190,9 +206,10 @@ void wait_end(struct wait *wait)
     int saved = errno;
     self.busy = true;
     if (open_remove(wait) || wait->jumps == self.jumps) { /* else a jump has ended it */
-        struct telling telling;                           /* set when it is asked for */
-        telling.wait = wait;
-        op_leave_told(&wait->op, threshold_of(wait->op.site), wait_tell, &telling);
+        if (wait->words_of != NULL)
+            wait_leave_with_words(wait);
+        else
+            wait_leave(wait, NULL);
     }
     wait->op.start = 0;
     self.busy = false;
@@ -206,8 +223,9 @@ void wait_abandon_all(void)
     while (self.open_count > 0) {
         struct open_wait *open = &self.open[--self.open_count];
         self.busy = true;
-        const union skein_value values[4] = {[1] = {.i64 = -ECANCELED}};
-        skein_op_leave(&open->op, threshold_of(open->op.site), values);
+        const union skein_value values[4] = {
+            [1] = {.i64 = -ECANCELED}, [2] = {.i64 = site_unknown(open->op.site)}};
+        op_leave_told(&open->op, threshold_of(open->op.site), NULL, (void *)(uintptr_t)values);
     }
     self.busy = false; /* the handler may have interrupted the client library */
     errno = saved;

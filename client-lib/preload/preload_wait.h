@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <sys/types.h>
 
+#include "bound.h"
 #include "preload_real.h"
 #include "preload_site.h"
 
@@ -104,6 +105,16 @@ static inline int64_t asked_ns(const struct timespec *time)
     if (time == NULL)
         return -1;
     return (uintptr_t)time - here < NEAR_BYTES ? duration_ns(time) : 0;
+}
+
+/* The same of microseconds; 0 also where it is for ever. */
+static inline int64_t asked_val_ns(const struct timeval *time)
+{
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    if ((uintptr_t)time - here >= NEAR_BYTES || time->tv_usec < 0 || time->tv_usec >= 1000000)
+        return 0;
+    const struct timespec as = {time->tv_sec, time->tv_usec * 1000};
+    return duration_ns(&as);
 }
 
 /* A system call by its number, as a wait where it is one (preload_raw.c). */

@@ -291,12 +291,17 @@ void words_of_accept(struct wait *wait, struct words *words)
 {
     struct sockaddr_storage from = {.ss_family = AF_UNSPEC};
     socklen_t bytes = sizeof from;
+    const struct sockaddr *told = (const void *)(uintptr_t)wait->more[0].u64;
+    const socklen_t told_bytes = (socklen_t)wait->more[1].u64;
     wait->more[0].str = words->text[0];
     words->text[0][0] = '\0';
-    if (wait->result < 0 || attach_client_is_barred() ||
-        RAW3(SYS_getpeername, wait->result, RAW_POINTER(&from), RAW_POINTER(&bytes)) != 0)
+    if (wait->result < 0)
         return;
-    words_of_address((const struct sockaddr *)&from, bytes, words->text[0]);
+    if (told_bytes)
+        words_of_address(told, told_bytes, words->text[0]);
+    else if (!attach_client_is_barred() &&
+             RAW3(SYS_getpeername, wait->result, RAW_POINTER(&from), RAW_POINTER(&bytes)) == 0)
+        words_of_address((const struct sockaddr *)&from, bytes, words->text[0]);
 }
 
 /* ---- names ---- */

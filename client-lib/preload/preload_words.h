@@ -34,8 +34,8 @@ void words_of_host(struct wait *wait, struct words *words);
 /* connect(): more[0].u64 the address, more[1].u64 its bytes. */
 void words_of_connect(struct wait *wait, struct words *words);
 
-/* accept(): asks the kernel for the new descriptor's peer, once, and not where system calls are
- * barred. */
+/* accept(): more[0].u64 the address that the program was given, more[1].u64 its bytes; 0: asks the
+ * kernel for the new descriptor's peer, once, and not where system calls are barred. */
 void words_of_accept(struct wait *wait, struct words *words);
 
 /* getaddrinfo(): more[0].str the name, more[1].u64 what was found: a struct addrinfo **. */

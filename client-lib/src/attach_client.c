@@ -22,7 +22,8 @@
 #define GONE_WAIT_NS    (2000 * MS) /* a visitor that is not gone then: the program goes on */
 #define LOOK_NS         (5 * MS)
 #define LOOKS_FIRST     8
-#define SKIPS           4 /* events after a fork that are too near to it */
+#define SKIPS           4           /* events after a fork that are too near to it */
+#define LATE_NS         (1000 * MS) /* so long due, it comes all the same: some fork all the time */
 #define HAND_WAIT_NS    (20 * MS)
 #define HEALTH_EVERY_MS 50 /* the same heartbeat within this time is not sent again */
 
@@ -140,19 +141,28 @@ static bool visitor_start(uint64_t come_ns)
     return made > 0;
 }
 
+/* Until it may come; below 0: since then. */
+static int64_t due_left(void)
+{
+    return (int64_t)(skein_load64(&desk.due_ns) - coarse_ns());
+}
+
 int64_t attach_client_due_ns(void)
 {
     if (!skein_load32(&attach_client_wanted))
         return -1;
-    int64_t left = (int64_t)(skein_load64(&desk.due_ns) - coarse_ns());
+    int64_t left = due_left();
     return left > 0 ? left : 0;
 }
 
 void attach_client_event(void)
 {
-    if (attach_client_due_ns() != 0)
+    if (!skein_load32(&attach_client_wanted))
         return;
-    if (skips)
+    int64_t left = due_left();
+    if (left > 0)
+        return;
+    if (skips && left > -LATE_NS)
         skips--;
     else
         (void)visitor_start(0);
@@ -168,7 +178,7 @@ void attach_client_block(int64_t ns)
 void attach_client_ahead(int64_t ns)
 {
     int64_t due = attach_client_due_ns();
-    if (due > 0 && ns > due && session_current() == NULL)
+    if (due >= 0 && ns > due && session_current() == NULL)
         (void)visitor_start(now_ns(CLOCK_MONOTONIC_COARSE) + (uint64_t)due);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The messages between a service and its agent on the agent's SOCK_SEQPACKET Unix socket. Included
- * by client-lib and agent only. One message is one packet; identity is SO_PEERCRED's, never the
- * message's. Both ends check magic, version, type and exact size, and drop the connection
- * otherwise.
+ * by client-lib, agent and cli/agent_ask.c only. One message is one packet; identity is
+ * SO_PEERCRED's, never the message's. Both ends check magic, version, type and exact size, and drop
+ * the connection otherwise.
  *
  *   service                                   agent
  *   HELLO (+ ring fd it already has) ------->  checks seals, size; makes or adopts the ring
@@ -12,6 +12,10 @@
  *   HEALTH ok, why ------------------------->  says how the service is (skein_health)
  *   BYE ------------------------------------>  recording ends: a normal end follows
  *   LEAVE ---------------------------------->  the connection ends, the process and its ring go on
+ *
+ *   any process of the host                   agent
+ *   WATCH pid, service, labels ------------->  watches that process from outside, or no longer
+ *           <------- WATCHED status, text      and the connection ends
  *
  * A service sends HEALTH and LEAVE only to an agent whose WELCOME says that it takes them: an older
  * one would drop the connection, which for LEAVE is what follows anyway.
@@ -35,7 +39,9 @@ enum attach_type {
     ATTACH_SNAPSHOT = 3,
     ATTACH_BYE = 4,
     ATTACH_HEALTH = 5,
-    ATTACH_LEAVE = 6
+    ATTACH_LEAVE = 6,
+    ATTACH_WATCH = 7,
+    ATTACH_WATCHED = 8
 };
 
 #define ATTACH_TAKES_HEALTH 1u /* welcome.takes */
@@ -80,6 +86,28 @@ struct attach_health {
     uint8_t ok; /* 0: it is not; anything else: it is */
     uint8_t reserved[7];
     char why[128];
+};
+
+enum attach_watch_what {
+    ATTACH_WATCH_NOW = 1,
+    ATTACH_WATCH_BECOMES = 2, /* the asker itself, once it has called exec */
+    ATTACH_WATCH_STOP = 3
+};
+
+struct attach_watch {
+    struct attach_head head;
+    uint32_t pid; /* as the agent sees it */
+    uint8_t what; /* enum attach_watch_what */
+    uint8_t reserved[3];
+    char service[128]; /* "": the program's name */
+    char labels[512];
+};
+
+struct attach_watched {
+    struct attach_head head;
+    int32_t status; /* SKEIN_OK, or why not */
+    uint8_t reserved[4];
+    char text[256]; /* a sentence for people */
 };
 
 struct attach_bye { /* also LEAVE */

@@ -11,6 +11,7 @@
 #include <elf.h>
 #include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "placement.h"
 
@@ -21,17 +22,58 @@
 
 static code_object_finder *object_finder BESIDE_DATA; /* set before there is a ring */
 
-void code_object_prepare(code_object_finder *finder)
-{
-    __atomic_store_n(&object_finder, finder, __ATOMIC_RELAXED);
-}
+/* Of code that stays: set before the finder is. */
+struct range {
+    uint64_t start, end;
+};
+static struct range of_program BESIDE_DATA, of_libc BESIDE_DATA;
 
 bool code_object_prepared(void)
 {
     return __atomic_load_n(&object_finder, __ATOMIC_RELAXED) != NULL;
 }
 
+static bool range_holds(const struct range *range, uint64_t address)
+{
+    return address - range->start < range->end - range->start;
+}
+
+bool code_object_stays(uint64_t address)
+{
+    return range_holds(&of_program, address) || range_holds(&of_libc, address);
+}
+
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
+
+/* The program: the kernel says where its headers are. Set before the finder is. */
+static struct {
+    const struct link_map *map;
+    const ElfW(Phdr) * headers;
+    size_t count;
+} program BESIDE_DATA;
+
+static void range_set(struct range *range, const struct link_map **map, code_object_finder *finder,
+                      uint64_t address)
+{
+    struct dl_find_object found;
+    if (finder == NULL || finder((void *)(uintptr_t)address, &found))
+        return;
+    *range = (struct range){(uint64_t)(uintptr_t)found.dlfo_map_start,
+                            (uint64_t)(uintptr_t)found.dlfo_map_end};
+    *map = found.dlfo_link_map;
+}
+
+void code_object_prepare(code_object_finder *finder)
+{
+    const struct link_map *map;
+    range_set(&of_program, &program.map, finder, getauxval(AT_ENTRY));
+    if (getauxval(AT_PHENT) == sizeof(ElfW(Phdr))) {
+        program.headers = (const void *)(uintptr_t)getauxval(AT_PHDR);
+        program.count = getauxval(AT_PHNUM);
+    }
+    range_set(&of_libc, &map, finder, (uint64_t)(uintptr_t)finder);
+    __atomic_store_n(&object_finder, finder, __ATOMIC_RELAXED);
+}
 
 /* The program headers; NULL: the object does not begin with its own head. */
 static const ElfW(Phdr) * headers_of(uint64_t start, size_t *count)
@@ -44,6 +86,16 @@ static const ElfW(Phdr) * headers_of(uint64_t start, size_t *count)
         return NULL;
     *count = head->e_phnum;
     return (const void *)(uintptr_t)(start + head->e_phoff);
+}
+
+/* Of an object with gaps between its segments the dynamic linker tells one segment, which does not
+ * begin with the head. Programs are linked so now and then (node). */
+static const ElfW(Phdr) * headers_find(const struct dl_find_object *found, size_t *count)
+{
+    if (found->dlfo_link_map != program.map || program.headers == NULL)
+        return headers_of((uint64_t)(uintptr_t)found->dlfo_map_start, count);
+    *count = program.count;
+    return program.headers;
 }
 
 /* The readable segment that holds the bytes from `from` on; NULL: none. */
@@ -121,9 +173,11 @@ bool code_object_find(uint64_t address, struct code_object *out)
     *out = (struct code_object){.start = (uint64_t)(uintptr_t)found.dlfo_map_start,
                                 .end = (uint64_t)(uintptr_t)found.dlfo_map_end};
     size_t count = 0;
-    const ElfW(Phdr) *headers = headers_of(out->start, &count);
+    const ElfW(Phdr) *headers = headers_find(&found, &count);
     if (headers == NULL)
         return false;
+    out->headers = headers;
+    out->header_count = count;
     const uint64_t bias = found.dlfo_link_map->l_addr;
     out->bias = bias;
     out->path = found.dlfo_link_map->l_name != NULL ? found.dlfo_link_map->l_name : "";
@@ -143,9 +197,8 @@ bool code_object_find(uint64_t address, struct code_object *out)
 bool code_object_mapping(const struct code_object *object, uint64_t address,
                          struct code_mapping *out)
 {
-    size_t count = 0;
-    const ElfW(Phdr) *headers = headers_of(object->start, &count);
-    for (size_t i = 0; headers != NULL && i < count; i++) {
+    const ElfW(Phdr) *headers = object->headers;
+    for (size_t i = 0; i < object->header_count; i++) {
         const ElfW(Phdr) *segment = &headers[i];
         const uint64_t from = object->bias + segment->p_vaddr, to = from + segment->p_filesz;
         if (segment->p_type != PT_LOAD || address < from || address >= to)
@@ -158,6 +211,11 @@ bool code_object_mapping(const struct code_object *object, uint64_t address,
 }
 
 #else
+
+void code_object_prepare(code_object_finder *finder)
+{
+    __atomic_store_n(&object_finder, finder, __ATOMIC_RELAXED);
+}
 
 bool code_object_find(uint64_t address, struct code_object *out)
 {

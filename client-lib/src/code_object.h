@@ -15,8 +15,10 @@
 #define CODE_BUILD_ID_MAX 32
 
 struct code_object {
-    uint64_t start, end;                 /* all of it */
-    uint64_t bias;                       /* what its own addresses begin at */
+    uint64_t start, end; /* all of it, or one segment, if there are gaps */
+    uint64_t bias;       /* what its own addresses begin at */
+    const void *headers; /* of its segments */
+    size_t header_count;
     uint64_t readable_from, readable_to; /* the segment that holds `index` */
     const uint8_t *index;                /* .eh_frame_hdr; NULL: none, or not readable */
     uint64_t stamp;                      /* of its build id and place; 0: it has no build id */
@@ -36,6 +38,10 @@ struct dl_find_object;
 typedef int code_object_finder(void *address, struct dl_find_object *out);
 void code_object_prepare(code_object_finder *finder);
 bool code_object_prepared(void);
+
+/* Whether the address lies in what is loaded as long as the process lives: the program, or the C
+ * library. Of no other may be asked for an address that is a guess: its object may be just going. */
+bool code_object_stays(uint64_t address);
 
 /* False: the address is in no object, or in one that is not understood. */
 bool code_object_find(uint64_t address, struct code_object *out);

@@ -139,6 +139,24 @@ void skein_emit(struct skein_site *site, const union skein_value *values)
     (void)skein_region_open(site, values); /* the site's class says whether it opens one */
 }
 
+void emit_with_stack(struct skein_site *site, const union skein_value *values)
+{
+    const struct skein_entry entry = skein_enter();
+    if (!skein_wanted(entry, site->group))
+        return;
+    struct skein_field fields[SKEIN_ARGS_MAX];
+    uint8_t end = site_nargs(site);
+    fields_capture(site, 0, end, values, fields);
+    struct skein_record record =
+        record_of(entry, site, fields_need(site, 0, end, fields) + STACK_NEED);
+    if (record.p == NULL)
+        return;
+    fields_put(&record, site, 0, end, fields);
+    if (record.lane->stack_ticks != STACK_TICKS_NEVER)
+        record.p = stack_record_put(record.lane, record.p, __builtin_frame_address(0));
+    skein_record_close(&record);
+}
+
 void skein_begin(struct skein_site *site, const union skein_value *values)
 {
     (void)skein_region_open(site, values);
@@ -276,7 +294,7 @@ void op_leave_told(struct skein_op *op, uint64_t threshold_ns, op_tell_fn *tell,
     struct skein_site *site = op->site;
     uint8_t end = site_nargs(site);
     struct skein_field fields[SKEIN_ARGS_MAX];
-    fields_capture(site, 1, end, tell(context), fields);
+    fields_capture(site, 1, end, tell != NULL ? tell(context) : context, fields);
     struct skein_record record = record_of(
         entry, site, fields_need(site, 1, end, fields) + 2 * SKEIN_NUMBER_NEED + STACK_NEED);
     if (record.p == NULL)
@@ -286,7 +304,7 @@ void op_leave_told(struct skein_op *op, uint64_t threshold_ns, op_tell_fn *tell,
     if (end > 0)
         record.p = skein_put_leb(record.p, skein_field_i64(op->detail).a);
     fields_put(&record, site, 1, end, fields);
-    if (ticks >= record.lane->stack_ticks)
+    if (tell != NULL && ticks >= record.lane->stack_ticks)
         record.p = stack_record_put(record.lane, record.p, __builtin_frame_address(0));
     skein_record_close(&record);
 }

@@ -4,6 +4,7 @@
  * traced thread; session_map.c writes ring and view to it.
  */
 #include <stddef.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -59,13 +60,13 @@ int session_control_init(void)
         control_move(control_wiped);
         return SKEIN_OK;
     }
-    size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+    size_t bytes = getauxval(AT_PAGESZ);
     struct skein_control *page =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED)
+        raw_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    if (page == NULL)
         return SKEIN_NO_MEMORY;
-    if (madvise(page, bytes, MADV_WIPEONFORK)) {
-        munmap(page, bytes); /* without it a child would write into its parent's ring */
+    if (RAW3(SYS_madvise, RAW_POINTER(page), bytes, MADV_WIPEONFORK)) {
+        raw_munmap(page, bytes); /* without it a child would write into its parent's ring */
         return SKEIN_NO_MEMORY;
     }
     session_page_bytes = bytes;

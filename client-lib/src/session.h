@@ -23,7 +23,7 @@ struct stack_place {
     uint32_t offset, bytes; /* of what follows the id, in the half's records */
 };
 struct stack_code {
-    uint64_t start, end, stamp;
+    uint64_t start, end, identity;
 };
 struct stack_index {
     uint32_t epoch; /* that the rest is about */

@@ -10,12 +10,10 @@
 #include "stack_walk.h"
 #include "writer_int.h"
 
-#define TICKS_NEVER UINT64_MAX
-
 uint64_t stack_ticks_of(const struct skein_view *view)
 {
     uint64_t ns = skein_load64(&view->stack_ns);
-    return ns ? ticks_of_ns(view, ns) : TICKS_NEVER;
+    return ns ? ticks_of_ns(view, ns) : STACK_TICKS_NEVER;
 }
 
 /* What was not written is counted where it can be read: R-3. */

@@ -58,7 +58,8 @@ static bool mapping_append(struct session *session, const struct code_object *ob
     table_leb(&e, mapping->end);
     table_leb(&e, mapping->offset);
     table_byte(&e, object->build_id_bytes);
-    memcpy(e.bytes + e.used, object->build_id, object->build_id_bytes);
+    if (object->build_id_bytes > 0)
+        memcpy(e.bytes + e.used, object->build_id, object->build_id_bytes);
     e.used += object->build_id_bytes;
     if (bytes <= SKEIN_STR_MAX) { /* a part of a path would be another file's */
         memcpy(e.bytes + e.used, object->path, bytes);
@@ -67,30 +68,48 @@ static bool mapping_append(struct session *session, const struct code_object *ob
     return share_append(session, RING_TABLE_MAPPING, &e);
 }
 
+static uint32_t bytes_hash(const uint8_t *bytes, size_t n)
+{
+    uint64_t hash = n;
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ bytes[i]) * UINT64_C(0x9e3779b97f4a7c15);
+    return (uint32_t)(hash >> 32);
+}
+
+/* What tells it from another in its place: its build id or, where it has none, its path. */
+static uint64_t code_identity(const struct code_object *object)
+{
+    return object->stamp
+               ? object->stamp
+               : bytes_hash((const uint8_t *)object->path, strnlen(object->path, SKEIN_STR_MAX));
+}
+
 /* Sees to it that the code around an address is described. A description that another file's would
  * overlap, because it has taken the place of one that was unloaded, stays alone in its epoch. */
-static enum stack_try code_describe(struct session *session, uint64_t address,
+static enum stack_try code_describe(struct session *session, uint64_t address, bool sure,
                                     struct code_mapping *of_last)
 {
     struct stack_index *index = &session->stacks;
     struct code_object object;
     if (address >= of_last->start && address < of_last->end)
         return STACK_TRY_DONE;
-    if (!code_object_find(address, &object) || !code_object_mapping(&object, address, of_last)) {
+    if (!(sure || code_object_stays(address)) || !code_object_find(address, &object) ||
+        !code_object_mapping(&object, address, of_last)) {
         *of_last = (struct code_mapping){0};
-        return STACK_TRY_DONE; /* code that was made at run time */
+        return STACK_TRY_DONE; /* code that was made at run time, or a guess */
     }
     const struct code_mapping mapping = *of_last;
+    const uint64_t identity = code_identity(&object);
     for (uint32_t i = 0; i < index->code_count; i++) {
         const struct stack_code *code = &index->code[i];
-        if (code->start == mapping.start && code->end == mapping.end && code->stamp == object.stamp)
+        if (code->start == mapping.start && code->end == mapping.end && code->identity == identity)
             return STACK_TRY_DONE;
         if (mapping.start < code->end && code->start < mapping.end)
             return STACK_TRY_OTHER_CODE;
     }
     if (index->code_count == STACK_CODE_MAX || !mapping_append(session, &object, &mapping))
         return STACK_TRY_FULL;
-    index->code[index->code_count] = (struct stack_code){mapping.start, mapping.end, object.stamp};
+    index->code[index->code_count] = (struct stack_code){mapping.start, mapping.end, identity};
     skein_signal_fence();
     index->code_count++;
     return STACK_TRY_DONE;
@@ -114,14 +133,6 @@ static struct table_record frames_encode(struct session *session, const struct s
     return e;
 }
 
-static uint32_t bytes_hash(const uint8_t *bytes, size_t n)
-{
-    uint64_t hash = n;
-    for (size_t i = 0; i < n; i++)
-        hash = (hash ^ bytes[i]) * UINT64_C(0x9e3779b97f4a7c15);
-    return (uint32_t)(hash >> 32);
-}
-
 /* The place of the stack, or the free one that it would take. There is always one. */
 static struct stack_place *place_find(struct session *session, uint32_t hash,
                                       const struct table_record *body)
@@ -142,7 +153,7 @@ static enum stack_try frames_describe(struct session *session, const struct stac
     enum stack_try result = STACK_TRY_DONE;
     struct code_mapping last = {0};
     for (uint32_t i = 0; result == STACK_TRY_DONE && i < frames->count; i++)
-        result = code_describe(session, frames->pcs[i] - 1, &last);
+        result = code_describe(session, frames->pcs[i] - 1, i < frames->sure, &last);
     return result;
 }
 

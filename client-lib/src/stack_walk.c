@@ -2,7 +2,8 @@
  *
  * Walks the calling thread's stack by the compiler's rules (stack_rules.h), and by frame pointers
  * where code has no rules or the processor is another than x86-64. Owns what is known of the main
- * thread's stack, and of each thread's how large it is. Any thread, also in signal handlers.
+ * thread's stack, of each thread's how large it is, and of its other one what the program declares. Any
+ * thread, also in signal handlers.
  *
  *   low            sp                                        top
  *   |  (unused)    | frames of the tracer | frames ...       |
@@ -14,16 +15,21 @@
  * and it is mapped if sp is on this stack. The first thread's stack has the bytes of AT_RANDOM at
  * its top, which the kernel has put there; the kernel keeps all but that stack far away from it.
  * Rules or frame pointers that lead astray lead to other words of this stack, or to the walk's end.
+ *
+ * Of a stack that the program has declared nobody knows that all of it is mapped, nor that it still is
+ * there. A walk of it asks the kernel of each page that it comes to, once.
  */
 #include "stack_walk.h"
 
 #include <sys/auxv.h>
 
+#include "attach_client.h"
 #include "placement.h"
 #include "stack_rules.h"
+#include "sys_raw.h"
 
 #define UNIT       4096u /* of what is told of a thread's stack */
-#define ROOM_BYTES 8192  /* of stack that must be left below: for the walk and for handlers */
+#define PAGE_BYTES 4096u /* at least, of what the kernel maps */
 #define MAIN_BYTES                                                                                 \
     (UINT64_C(8) << 20) /* of the main thread's stack; 128 MiB are kept free for it */
 
@@ -36,6 +42,8 @@
 static uint64_t main_top BESIDE_DATA;
 static uint64_t own_from BESIDE_DATA, own_to BESIDE_DATA;
 static __thread uint16_t told_units __attribute__((tls_model("initial-exec")));
+static __thread uint64_t declared_low __attribute__((tls_model("initial-exec")));
+static __thread uint64_t declared_top __attribute__((tls_model("initial-exec"))); /* 0: none */
 
 void stack_walk_prepare(const struct stack_settings *settings)
 {
@@ -68,8 +76,15 @@ static uint64_t thread_pointer(void)
     return pointer & ~UINT64_C(7);
 }
 
-/* What may be read from `here` on; false: `here` is on no stack that is known. */
-static bool top_find(uint64_t here, uint64_t *top)
+/* Whether a walk may begin at `here` on a stack of so many bytes below `top`. */
+static bool is_on(uint64_t here, uint64_t top, uint64_t bytes)
+{
+    return here < top && top - here < bytes && bytes - (top - here) > STACK_ROOM_BYTES;
+}
+
+/* What may be read from `here` on; false: `here` is not on the thread's own stack, or that is not
+ * known. */
+static bool own_top_find(uint64_t here, uint64_t *top)
 {
     uint64_t bytes = MAIN_BYTES;
     *top = main_top;
@@ -77,14 +92,31 @@ static bool top_find(uint64_t here, uint64_t *top)
         bytes = (uint64_t)told_units * UNIT;
         *top = thread_pointer();
     }
-    return here < *top && *top - here < bytes && bytes - (*top - here) > ROOM_BYTES;
+    return is_on(here, *top, bytes);
+}
+
+bool stack_walk_knows(const void *frame)
+{
+    uint64_t top;
+    return own_top_find((uint64_t)(uintptr_t)frame, &top);
+}
+
+void stack_walk_declare(uint64_t low, uint64_t top)
+{
+    declared_top = 0; /* a handler in between finds none */
+    skein_signal_fence();
+    declared_low = low;
+    skein_signal_fence();
+    declared_top = top & ~UINT64_C(7);
 }
 
 /* ---- frames ---- */
 
 struct walk {
     uint64_t pc, sp, rbp, top;
-    bool guessed; /* a frame pointer was believed: what rules say from there on may not hold */
+    bool guessed;  /* a frame pointer was believed: what rules say from there on may not hold */
+    bool declared; /* by the program: pages other than this one are yet to be asked for */
+    uint64_t page;
     struct code_object object; /* of the frame before */
     struct stack_frames *out;
 };
@@ -96,11 +128,45 @@ word_load(uint64_t address)
     return *(const volatile uint64_t *)(uintptr_t)address;
 }
 
-/* Whether a word at the address may be read. */
-static bool word_is_ours(const struct walk *w, uint64_t address)
+/* The kernel looks there for a set of signals before it finds that it is to do nothing with it. */
+static bool page_is_readable(uint64_t page)
+{
+    return RAW4(SYS_rt_sigprocmask, -1, page, 0, sizeof(uint64_t)) == -EINVAL;
+}
+
+/* Of a declared stack; it was asked for just before, as often as not. */
+static bool page_is_there(struct walk *w, uint64_t page)
+{
+    if (page != w->page && !page_is_readable(page))
+        return false;
+    w->page = page;
+    return true;
+}
+
+static bool word_is_within(const struct walk *w, uint64_t address)
 {
     return address != 0 && address % 8 == 0 && address >= w->sp && address < w->top &&
            w->top - address >= 8;
+}
+
+/* Whether a word at the address may be read. */
+static bool word_is_ours(struct walk *w, uint64_t address)
+{
+    return word_is_within(w, address) &&
+           (!w->declared || page_is_there(w, address & ~(uint64_t)(PAGE_BYTES - 1)));
+}
+
+/* What may be read from w->sp on. */
+static bool top_find(struct walk *w)
+{
+    if (own_top_find(w->sp, &w->top))
+        return true;
+    const uint64_t top = declared_top, low = declared_low;
+    if (!top || low >= top || !is_on(w->sp, top, top - low) || attach_client_is_barred())
+        return false;
+    w->top = top;
+    w->declared = true;
+    return true;
 }
 
 /* The address without its signature. */
@@ -158,7 +224,7 @@ static struct stack_rule rule_here(struct walk *w)
     return stack_rule_at(&w->object, inside);
 }
 
-static bool cfa_get(const struct walk *w, const struct stack_rule *rule, uint64_t *cfa)
+static bool cfa_get(struct walk *w, const struct stack_rule *rule, uint64_t *cfa)
 {
     uint64_t at = w->rbp + (uint64_t)(int64_t)rule->cfa_offset;
     if (rule->cfa == STACK_CFA_RSP) {
@@ -173,8 +239,7 @@ static bool cfa_get(const struct walk *w, const struct stack_rule *rule, uint64_
     return *cfa > w->sp && word_is_ours(w, *cfa - 8);
 }
 
-static bool rbp_get(const struct walk *w, const struct stack_rule *rule, uint64_t cfa,
-                    uint64_t *rbp)
+static bool rbp_get(struct walk *w, const struct stack_rule *rule, uint64_t cfa, uint64_t *rbp)
 {
     const uint64_t base = rule->rbp == STACK_RBP_AT_CFA ? cfa : w->rbp;
     const uint64_t at = base + (uint64_t)(int64_t)rule->rbp_offset;
@@ -199,6 +264,8 @@ static bool step(struct walk *w)
     if (!w->guessed)
         rule = rule_here(w);
     if (rule.cfa == STACK_CFA_NONE) {
+        if (!w->guessed)
+            w->out->sure = w->out->count;
         w->guessed = true;
         return step_by_pointer(w);
     }
@@ -228,16 +295,18 @@ static bool step(struct walk *w)
 bool stack_walk(const void *frame, struct stack_frames *out)
 {
     struct walk w = {.sp = (uint64_t)(uintptr_t)frame, .out = out};
-    out->count = 0;
+    out->count = out->sure = 0;
     out->end = STACK_END_BROKEN;
 #if defined(__x86_64__) || defined(__aarch64__)
     w.rbp = w.sp;
-    if (!top_find(w.sp, &w.top) || !step_by_pointer(&w))
+    if (!top_find(&w) || !step_by_pointer(&w))
         return false;
     while (w.pc != 0 && frame_add(out, w.pc) && step(&w)) {
     }
     if (w.pc == 0)
         out->end = w.guessed ? STACK_END_BROKEN : STACK_END_WHOLE;
+    if (!w.guessed)
+        out->sure = out->count;
 #endif
     return out->count > 0;
 }

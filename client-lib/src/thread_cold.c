@@ -68,8 +68,8 @@ static struct thread_cold *cold_claim(void)
     if (attach_client_is_barred())
         return NULL;
     void *pages =
-        mmap(NULL, sizeof *slab, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (pages == MAP_FAILED)
+        raw_mmap(NULL, sizeof *slab, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    if (pages == NULL)
         return NULL;
     SKEIN_TEST_POINT("slab_mapped");
     struct slab *made = pages;

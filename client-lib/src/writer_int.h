@@ -6,6 +6,7 @@
 #ifndef WRITER_INT_H
 #define WRITER_INT_H
 
+#include "bound.h"
 #include "session.h"
 #include "writer_atomic.h"
 
@@ -44,9 +45,12 @@ struct thread_cold {
 
 /* ---- emit.c ---- */
 /* skein_op_leave() with values that are asked for when the operation has taken long enough. `tell`
- * is called on this thread, and may not emit. */
+ * is called on this thread, and may not emit. NULL: `context` is the values, and the thread has been
+ * taken out of the operation: the stack that it has now is another's. */
 typedef const union skein_value *op_tell_fn(void *context);
 void op_leave_told(struct skein_op *op, uint64_t threshold_ns, op_tell_fn *tell, void *context);
+/* skein_emit() of an instant that carries its thread's stack, if the agent takes stacks at all. */
+void emit_with_stack(struct skein_site *site, const union skein_value *values);
 
 /* ---- start.c ---- */
 #define START_SOCKET "/run/skein/agent.sock"
@@ -131,7 +135,8 @@ uint64_t ticks_of_ns(const struct skein_view *view, uint64_t ns);
 size_t leb_put(uint8_t *to, uint64_t value); /* 1 to 10 bytes */
 
 /* ---- stack_record.c ---- */
-#define STACK_NEED 16 /* bytes that a STACK record takes at most */
+#define STACK_NEED        16 /* bytes that a STACK record takes at most */
+#define STACK_TICKS_NEVER UINT64_MAX
 /* From which duration on a record carries a stack. */
 uint64_t stack_ticks_of(const struct skein_view *view);
 /* Puts a STACK record at p, behind the record that is being written in the lane, if there is a

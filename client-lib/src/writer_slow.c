@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "attach_client.h"
+#include "sys_raw.h"
 #include "writer_int.h"
 
 #define PREFIX_NEED 64 /* LOST, GENERATION and EPOCH records before the event */
@@ -79,8 +80,8 @@ void lane_drop(struct skein_lane *lane)
 
 bool busy_is_stale(uint64_t busy, uint64_t frame)
 {
-    stack_t alt;
-    if (attach_client_is_barred() || sigaltstack(NULL, &alt))
+    stack_t alt = {.ss_flags = SS_DISABLE};
+    if (attach_client_is_barred() || RAW2(SYS_sigaltstack, 0, RAW_POINTER(&alt)))
         return false;
     uint64_t low = (uint64_t)(uintptr_t)alt.ss_sp, high = low + alt.ss_size;
     bool on_alt = alt.ss_flags & SS_ONSTACK;

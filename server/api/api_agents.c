@@ -26,6 +26,17 @@ static void samples_add(cJSON *agent, const struct heartbeat_samples *samples)
         cJSON_AddStringToObject(json, "refused", samples->refused);
 }
 
+static void refused_add(cJSON *item, const struct heartbeat_refused *refused)
+{
+    if (refused->sched[0] == '\0' && refused->threads[0] == '\0')
+        return;
+    cJSON *json = cJSON_AddObjectToObject(item, "refused");
+    if (refused->sched[0] != '\0')
+        cJSON_AddStringToObject(json, "sched", refused->sched);
+    if (refused->threads[0] != '\0')
+        cJSON_AddStringToObject(json, "threads", refused->threads);
+}
+
 static cJSON *agent_json(const struct fleet_agent *a)
 {
     char id[AGENT_TEXT_BYTES];
@@ -59,6 +70,7 @@ static cJSON *agent_json(const struct fleet_agent *a)
     json_add_u64(own, "refused", a->own_refused);
     if (a->samples.told)
         samples_add(json, &a->samples);
+    refused_add(json, &a->refused);
     cJSON *counters = cJSON_AddObjectToObject(json, "counters");
 #define X(name, help) json_add_u64(counters, #name, a->counters.name);
     AGENT_COUNTER_LIST(X)
@@ -218,6 +230,8 @@ static cJSON *process_items(struct fleet *f, struct process_page *page) CONTROL_
         const struct fleet_agent *agent = fleet_agent_find(f, list[i]->agent);
         if (agent != NULL && agent->samples_refused[0] != '\0')
             cJSON_AddStringToObject(json, "samples_refused", agent->samples_refused);
+        if (agent != NULL)
+            refused_add(json, &agent->refused);
         cJSON_AddItemToArray(items, json);
         id_text(list[i]->uid.bytes, page->next);
     }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * /captures: one capture, stop and delete by the engine, listings from the catalog, traces from the
- * store; deletion and trace also of all captures of an incident. No state but the count of running
- * exports; any thread.
+ * /captures: one capture, stop and delete by the engine, listings from the catalog; deletion also of
+ * all captures of an incident. No state; any thread.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,10 +12,8 @@
 #include "api_handlers.h"
 #include "catalog_capture.h"
 #include "catalog_loss.h"
-#include "event_groups.h"
 #include "json.h"
 #include "process_labels.h"
-#include "trace_stream.h"
 
 #define SCAN_PAGE 200
 #define SCAN_MAX  10000 /* captures looked at for one answer; a short page with a cursor follows */
@@ -399,165 +396,4 @@ void api_captures_fini(struct api_captures *captures)
 {
     if (captures->all.items != &captures->id)
         free(captures->all.items);
-}
-
-/* ---- its trace ---- */
-
-struct download {
-    struct api_services *api;
-    struct trace_stream *stream;
-    bool export;
-    char who[PRINCIPAL_NAME_BYTES]; /* holds the export's place */
-};
-
-static int64_t download_read(void *context, uint64_t offset, void *out, size_t n)
-{
-    struct download *d = context;
-    return trace_stream_read(d->stream, offset, out, n);
-}
-
-static void download_end(void *context)
-{
-    struct download *d = context;
-    if (d->export)
-        places_leave(d->api->exports, d->who);
-    trace_stream_free(&d->stream);
-    free(d);
-}
-
-static void name_download(struct http_exchange *x, const struct api_captures *of,
-                          const char *suffix)
-{
-    char text[ID_TEXT_BYTES], value[96];
-    id_text(of->id.bytes, text);
-    snprintf(value, sizeof value, "attachment; filename=\"%s%s.%s\"",
-             of->incident ? "incident-" : "", text, suffix);
-    http_add_header(x, "Content-Disposition", value);
-}
-
-static void trace_send(struct api_services *api, struct http_exchange *x,
-                       struct trace_stream *stream, const struct api_captures *of, bool export)
-{
-    const char *form = export ? "perfetto" : "skein";
-    char detail[32];
-    struct download *d = malloc(sizeof *d);
-    if (d == NULL) {
-        trace_stream_free(&stream);
-        if (export)
-            places_leave(api->exports, api_holder(x));
-        return;
-    }
-    *d = (struct download){api, stream, export, ""};
-    snprintf(d->who, sizeof d->who, "%s", api_holder(x));
-    struct http_source source = {d, download_read, download_end, NULL};
-    bool sent;
-    name_download(x, of, export ? "pftrace" : "skein");
-    if (export)
-        sent =
-            http_reply_source(x, 200, "application/vnd.perfetto.trace", HTTP_SIZE_UNKNOWN, &source);
-    else
-        sent = http_reply_ranged(x, "application/vnd.skein.trace", trace_stream_bytes(stream),
-                                 trace_stream_etag(stream), &source);
-    snprintf(detail, sizeof detail, "%s%s", form, of->incident ? " of the incident" : "");
-    if (sent)
-        api_audit_id(x, "capture.download", of->id.bytes, SKEIN_OK, detail);
-}
-
-static void reply_trace(struct api_services *api, struct http_exchange *x,
-                        const struct api_captures *of, struct trace_stream_query *query)
-{
-    struct trace_stream *stream;
-    struct partition_ranges *ranges;
-    bool export = query->format == TRACE_PERFETTO;
-    int status =
-        capture_ranges(api->captures, of->all.items, of->all.count, query->process, &ranges);
-    query->ranges = ranges;
-    if (status == SKEIN_OK)
-        status = trace_stream_open(api->index, query, &stream);
-    query->ranges = NULL;
-    partition_ranges_unref(&ranges);
-    if (status == SKEIN_NOT_FOUND) {
-        http_problem_of(x, PROBLEM_NOTHING_STORED, NULL,
-                        "nothing of this %s%s%s is stored (yet); GET %s says why",
-                        of->incident ? "incident" : "capture",
-                        query->process != NULL ? " and process" : "",
-                        query->window ? " and window" : "", "/api/v1/captures/{capture}");
-    } else if (status == SKEIN_CORRUPT) {
-        api_damaged(api, x, query->damaged, "; damaged=skip gives the rest");
-    } else if (status != SKEIN_OK) {
-        api_failed(x, status, "the trace cannot be read");
-    } else if (export && !places_enter(api->exports, api_holder(x))) {
-        trace_stream_free(&stream);
-        http_problem_of(x, PROBLEM_BUSY, NULL,
-                        "no place is free for one more export: http.max_exports are %" PRIu64
-                        ", the last "
-                        "quarter for tokens that have none; format=skein has no such limit",
-                        api->config.http_exports);
-    } else {
-        trace_send(api, x, stream, of, export);
-    }
-}
-
-static int groups_take(void *context, const struct catalog_capture *row)
-{
-    *(uint64_t *)context = row->groups;
-    return 0;
-}
-
-/* What an export shows: the groups that are asked for, else those that the capture names. */
-static bool groups_query(struct api_services *api, struct http_exchange *x,
-                         const struct api_captures *of, struct trace_stream_query *query)
-{
-    const char *text = http_query(x, "groups");
-    if (text == NULL && !of->incident)
-        catalog_capture(api->catalog, &of->id, groups_take, &query->groups);
-    if (text == NULL ||
-        (query->format == TRACE_PERFETTO && event_groups_parse(text, &query->groups)))
-        return true;
-    http_problem(
-        x, 400, "groups",
-        query->format == TRACE_PERFETTO
-            ? "must be all, or some of " EVENT_GROUPS ", with commas between"
-            : "is for format=perfetto: the skein format has all, for its readers to choose");
-    return false;
-}
-
-/* The trace of the capture in the path, or of `incident`. */
-void api_captures_trace(void *context, struct http_exchange *x)
-{
-    static const char *const known[] = {"process", "from",   "to", "format",
-                                        "damaged", "groups", NULL};
-    static const char *const known_of_all[] = {"process", "from",     "to",     "format",
-                                               "damaged", "incident", "groups", NULL};
-    struct api_services *api = context;
-    struct partition_key damaged;
-    struct trace_stream_query query = {.selector = http_principal(x)->selector,
-                                       .damaged = &damaged};
-    struct api_captures of;
-    struct process_uid process;
-    bool one_process;
-    const char *format = http_query(x, "format");
-    if (!http_query_known(x, http_part(x, 0)[0] != '\0' ? known : known_of_all) ||
-        !api_query_id(x, "process", process.bytes, &one_process) ||
-        !api_window(x, &query.from_ns, &query.to_ns))
-        return;
-    query.window = http_query(x, "from") != NULL || http_query(x, "to") != NULL;
-    bool export = format != NULL && strcmp(format, "perfetto") == 0;
-    query.format = export ? TRACE_PERFETTO : TRACE_SKEIN;
-    if (format != NULL && !export && strcmp(format, "skein") != 0) {
-        http_problem(x, 400, "format", "must be skein or perfetto");
-        return;
-    }
-    const char *skip = http_query(x, "damaged");
-    query.skip_damaged = skip != NULL;
-    if (skip != NULL && strcmp(skip, "skip") != 0) {
-        http_problem(x, 400, "damaged", "must be skip");
-        return;
-    }
-    if (!api_captures_of(api, x, &of))
-        return;
-    query.process = one_process ? &process : NULL;
-    if (groups_query(api, x, &of, &query))
-        reply_trace(api, x, &of, &query);
-    api_captures_fini(&of);
 }

@@ -112,7 +112,7 @@ static void request_check(struct json_reader *r, const cJSON *body, struct captu
     static const char *const known[] = {
         "selector", "kind",   "at",     "pre_ms",      "post_ms",     "from",
         "to",       "for_ms", "max_ms", "deadline_ms", "min_targets", "max_targets",
-        "reason",   "ttl_ms", "pin",    "threads",     NULL};
+        "reason",   "ttl_ms", "pin",    "threads",     "evidence",    NULL};
     json_known(r, body, "", known);
     q->selector_text = json_str(r, body, "", "selector", JSON_REQUIRED, "", 1024);
     q->reason = json_str(r, body, "", "reason", JSON_OPTIONAL, "", CONTROL_WORDS_MAX);
@@ -121,7 +121,7 @@ static void request_check(struct json_reader *r, const cJSON *body, struct captu
     q->max_targets = json_u64(r, body, "", "max_targets", JSON_OPTIONAL, 0, 1, 1000000);
     q->ttl_ms = json_u64(r, body, "", "ttl_ms", JSON_OPTIONAL, 0, 1000, TTL_MAX);
     q->pin = json_bool(r, body, "", "pin", false);
-    q->threads = json_bool(r, body, "", "threads", false);
+    evidence_wish_get(r, body, "", false, &q->wish);
     kind_check(r, body, q);
     if (q->max_targets > 0 && q->max_targets < q->min_targets)
         request_fail(r, "max_targets: must not be below min_targets");

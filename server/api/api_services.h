@@ -29,7 +29,7 @@
 struct api_config {
     const char *folder; /* data_dir */
     const char *http_address, *http_hosts, *http_metrics_public;
-    uint64_t http_event_streams, http_exports, retention_max_bytes;
+    uint64_t http_event_streams, http_exports, http_profile_bytes, retention_max_bytes;
     const struct config_map *retention_services;
     bool http_loopback; /* nobody but this machine reaches the HTTP port */
 };
@@ -52,7 +52,7 @@ struct api_services {
     struct tokens *tokens;
     struct audit *audit;
     struct lockout *lockout;
-    struct places *exports; /* perfetto downloads now */
+    struct places *exports; /* that run now */
     uint64_t replays;       /* tests of rules now; atomic */
     bool draining;          /* atomic */
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Joins stored partitions, or slices of them, to one download. Owns the list of places, the plan of
- * the slice read last and, for Perfetto, the exporter and the partition being exported. Reads the
- * store piece by piece; keeps no lock between reads.
+ * the slice read last and, for exports, the exporter or the profile and the partition being read.
+ * Reads the store piece by piece; keeps no lock between reads.
  */
 #include "trace_stream.h"
 
@@ -13,8 +13,10 @@
 
 #include "array.h"
 #include "checksum.h"
+#include "clock.h"
 #include "partition_slice.h"
 #include "perfetto_export.h"
+#include "stack_profile.h"
 #include "stored_walk.h"
 #include "trace_file.h"
 
@@ -35,7 +37,10 @@ struct trace_stream {
     struct partition_slice slice; /* the plan for piece `sliced` */
     size_t sliced;                /* SIZE_MAX: there is no plan */
     size_t entered;               /* the piece that is being read; SIZE_MAX: none */
-    /* Perfetto */
+    enum trace_format format;
+    uint64_t groups; /* that an export shows; 0: all */
+    char of[8];      /* TRACE_FOLDED; "": samples where there are any */
+    /* exports; of a profile `out` is all of it */
     struct perfetto_export *exporter;
     struct stored_pair pair;
     size_t next;
@@ -199,10 +204,14 @@ static int piece_read(struct trace_stream *s, size_t i, uint64_t from, void *out
 /* ---- the download ---- */
 
 /* Computes the offsets, the closing table and the entity tag. */
-static int stream_lay_out(struct trace_stream *s, bool with_table, enum trace_format format)
+static int stream_lay_out(struct trace_stream *s, bool with_table)
 {
     struct buf names = {0};
-    buf_put_u8(&names, (uint8_t)format);
+    buf_put_u8(&names, (uint8_t)s->format);
+    if (s->format != TRACE_SKEIN) {
+        buf_put_u64(&names, s->groups);
+        buf_put(&names, s->of, sizeof s->of);
+    }
     buf_put_u64(&names, s->from_ns);
     buf_put_u64(&names, s->to_ns);
     uint64_t *lengths = malloc(s->list.count * sizeof *lengths);
@@ -241,6 +250,9 @@ int trace_stream_open(struct index *index, const struct trace_stream_query *quer
     s->sliced = s->entered = SIZE_MAX;
     s->from_ns = query->window ? query->from_ns : 0;
     s->to_ns = query->window ? query->to_ns : UINT64_MAX;
+    s->format = query->format;
+    s->groups = query->groups;
+    snprintf(s->of, sizeof s->of, "%s", query->of != NULL ? query->of : "");
     int status = pieces_find(s, index, query);
     if (status == SKEIN_OK && query->window)
         unconcerned_drop(s);
@@ -251,7 +263,7 @@ int trace_stream_open(struct index *index, const struct trace_stream_query *quer
     if (status == SKEIN_OK && query->window)
         status = window_keep(s);
     if (status == SKEIN_OK)
-        status = stream_lay_out(s, query->partition == NULL, query->format);
+        status = stream_lay_out(s, query->partition == NULL);
     if (status == SKEIN_OK && query->format == TRACE_PERFETTO)
         status = perfetto_export_new(query->groups, &s->exporter);
     if (status != SKEIN_OK)
@@ -278,7 +290,7 @@ void trace_stream_free(struct trace_stream **stream)
 
 uint64_t trace_stream_bytes(const struct trace_stream *s)
 {
-    return s->bytes;
+    return s->format == TRACE_SKEIN ? s->bytes : s->out.len;
 }
 
 const char *trace_stream_etag(const struct trace_stream *s)
@@ -364,7 +376,116 @@ static int64_t perfetto_read(struct trace_stream *s, void *out, size_t n)
     return (int64_t)n;
 }
 
+/* ---- profiles ---- */
+
+/* Whether the process has no later cut: only that one tells what is still open. */
+static bool is_last_cut(const struct trace_stream *s, size_t at)
+{
+    const struct process_uid *process = &s->list.pieces[at].key.process;
+    for (size_t i = at + 1; i < s->list.count; i++) {
+        const struct partition_key *key = &s->list.pieces[i].key;
+        if (!process_uid_equal(&key->process, process))
+            return true;
+        if (key->sequence < PARTITION_EVIDENCE_FROM)
+            return false;
+    }
+    return true;
+}
+
+/* Cuts the event down to what of it lies in the window; false: nothing does. What is added up must be
+ * of the window alone, and not of the blocks that reach into it. */
+static bool event_clip(const struct trace_stream *s, struct trace_event *event)
+{
+    int64_t offset_ns = partition_reader_info(s->pair.reader)->clock_offset_ns;
+    if (s->from_ns == 0 && s->to_ns == UINT64_MAX)
+        return true;
+    uint64_t left_ns = UINT64_MAX - event->time_ns;
+    uint64_t end_ns = event->time_ns + (event->dur_ns < left_ns ? event->dur_ns : left_ns);
+    uint64_t from_ns = clock_shift_ns(event->time_ns, offset_ns);
+    uint64_t to_ns = clock_shift_ns(end_ns, offset_ns);
+    if (from_ns > s->to_ns || to_ns < s->from_ns)
+        return false;
+    uint64_t before_ns = from_ns < s->from_ns ? s->from_ns - from_ns : 0;
+    uint64_t behind_ns = to_ns > s->to_ns ? to_ns - s->to_ns : 0;
+    event->time_ns += before_ns;
+    event->dur_ns = to_ns - from_ns - before_ns - behind_ns;
+    return true;
+}
+
+static int events_profile(struct trace_stream *s, bool last, struct stack_profile *profile)
+{
+    struct trace_event event;
+    int status = SKEIN_OK, got = 1;
+    while (status == SKEIN_OK && got > 0) {
+        got = partition_reader_next(s->pair.reader, &event);
+        if (got > 0 && (event.kind != TRACE_OPEN || last) &&
+            event_type_shown(event.type, s->groups) && event_clip(s, &event))
+            status = stack_profile_add(profile, s->pair.reader, &event);
+    }
+    return status == SKEIN_OK && got < 0 ? got : status;
+}
+
+static int profile_put(struct trace_stream *s, const struct stack_profile *profile)
+{
+    uint64_t samples = stack_profile_samples(profile), waits = stack_profile_waits(profile);
+    if (samples + waits == 0)
+        return SKEIN_INVALID;
+    if (s->format == TRACE_PPROF)
+        return stack_profile_pprof(profile, &s->out);
+    bool of_waits = s->of[0] != '\0' ? strcmp(s->of, "waits") == 0 : samples == 0;
+    if ((of_waits ? waits : samples) == 0)
+        return SKEIN_INVALID;
+    return stack_profile_folded(profile, of_waits, &s->out);
+}
+
+/* Takes the piece at s->next. */
+static int piece_profile(struct trace_stream *s, struct stack_profile *profile)
+{
+    size_t at = s->next;
+    int status = piece_enter(s, at);
+    if (status != SKEIN_OK)
+        return status;
+    status = export_load(s);
+    if (status == SKEIN_OK)
+        status = events_profile(s, is_last_cut(s, at), profile);
+    if (status == SKEIN_CORRUPT || status == SKEIN_TRUNCATED || status == SKEIN_VERSION)
+        status = SKEIN_UNSUPPORTED; /* its bytes are as they came */
+    return status;
+}
+
+int trace_stream_profile(struct trace_stream *s, const struct trace_profile_bounds *bounds,
+                         struct partition_key *damaged)
+{
+    struct stack_profile *profile = NULL;
+    int status = stack_profile_new(bounds->most_bytes, &profile);
+    while (status == SKEIN_OK && s->next < s->list.count) {
+        *damaged = s->list.pieces[s->next].key;
+        if (__atomic_load_n(bounds->stop, __ATOMIC_RELAXED))
+            status = SKEIN_CLOSED;
+        else if (clock_monotonic_ns() >= bounds->deadline_ns)
+            status = SKEIN_TIMEOUT;
+        else
+            status = piece_profile(s, profile);
+    }
+    if (status == SKEIN_OK)
+        status = profile_put(s, profile);
+    stack_profile_free(&profile);
+    stored_pair_fini(&s->pair);
+    return status;
+}
+
+static int64_t profile_read(const struct trace_stream *s, uint64_t offset, void *out, size_t n)
+{
+    uint64_t left = offset < s->out.len ? s->out.len - offset : 0;
+    n = n < left ? n : (size_t)left;
+    if (n > 0)
+        memcpy(out, s->out.data + offset, n);
+    return (int64_t)n;
+}
+
 int64_t trace_stream_read(struct trace_stream *s, uint64_t offset, void *out, size_t n)
 {
-    return s->exporter != NULL ? perfetto_read(s, out, n) : native_read(s, offset, out, n);
+    if (s->format == TRACE_SKEIN)
+        return native_read(s, offset, out, n);
+    return s->exporter != NULL ? perfetto_read(s, out, n) : profile_read(s, offset, out, n);
 }

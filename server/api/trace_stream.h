@@ -8,6 +8,9 @@
  *              (format/partition_slice.h).
  *   perfetto   made while it is read, with one partition in memory at a time (two of one process,
  *              so that ranges over a cut stay whole).
+ *   pprof,     profiles of what has a stack. A profile is made whole before its first byte is read,
+ *   folded     in a memory that is bounded, two partitions beside it; its length is known then. With
+ *              a window they count what lies in it alone.
  *
  * One owner; several streams at once.
  */
@@ -22,7 +25,7 @@ struct trace_stream;
 /* So much is verified before an answer's first byte, at most. */
 #define TRACE_VERIFY_FIRST (UINT64_C(64) << 20)
 
-enum trace_format { TRACE_SKEIN, TRACE_PERFETTO };
+enum trace_format { TRACE_SKEIN, TRACE_PERFETTO, TRACE_PPROF, TRACE_FOLDED, TRACE_FORMATS };
 
 struct trace_stream_query {
     const struct partition_ranges *ranges; /* what captures have; NULL: only `partition` */
@@ -33,8 +36,9 @@ struct trace_stream_query {
     bool window;
     uint64_t from_ns, to_ns;
     enum trace_format format;
-    uint64_t groups;               /* TRACE_PERFETTO: events of these alone; 0: all */
-    bool skip_damaged;             /* what is damaged is left out; else nothing is given */
+    uint64_t groups;   /* not TRACE_SKEIN: events of these alone; 0: all */
+    const char *of;    /* TRACE_FOLDED: "samples" or "waits"; NULL: samples where there are any */
+    bool skip_damaged; /* what is damaged is left out; else nothing is given */
     struct partition_key *damaged; /* the first that is; NULL: not asked */
 };
 
@@ -46,8 +50,21 @@ int trace_stream_open(struct index *index, const struct trace_stream_query *quer
                       struct trace_stream **out);
 void trace_stream_free(struct trace_stream **stream);
 
-uint64_t trace_stream_bytes(const struct trace_stream *s); /* TRACE_SKEIN */
-/* with its quotes; changes with the set of partitions, the window and the format */
+struct trace_profile_bounds {
+    size_t most_bytes;    /* of its tables, and again of each of its forms */
+    uint64_t deadline_ns; /* CLOCK_MONOTONIC, to within a partition */
+    const bool *stop;     /* atomic: nobody waits any more */
+};
+/* TRACE_PPROF and TRACE_FOLDED, once, before it is read: makes the profile. SKEIN_OK;
+ * SKEIN_TOO_LARGE: it would take more memory; SKEIN_TIMEOUT, SKEIN_CLOSED: stopped; SKEIN_INVALID:
+ * no event has a stack; SKEIN_CORRUPT: the partition *damaged is not what was stored;
+ * SKEIN_UNSUPPORTED: it is, and does not read; SKEIN_NOT_FOUND (deleted meanwhile), SKEIN_NO_MEMORY,
+ * SKEIN_IO. */
+int trace_stream_profile(struct trace_stream *s, const struct trace_profile_bounds *bounds,
+                         struct partition_key *damaged);
+
+uint64_t trace_stream_bytes(const struct trace_stream *s); /* not TRACE_PERFETTO */
+/* with its quotes; changes with the set of partitions, the window, the format and what it shows */
 const char *trace_stream_etag(const struct trace_stream *s);
 
 /* At most n bytes from offset; TRACE_PERFETTO only onwards. Bytes, 0 at the end, SKEIN_NOT_FOUND

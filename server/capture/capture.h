@@ -14,6 +14,7 @@
 #include "audit.h"
 #include "capture_status.h"
 #include "events.h"
+#include "evidence_kinds.h"
 #include "fleet.h"
 #include "index.h"
 
@@ -80,7 +81,7 @@ struct capture_request {
     uint64_t min_targets, max_targets;
     uint64_t ttl_ms; /* how long it is kept after its end; 0: as the settings say */
     bool pin;
-    bool threads; /* agents dump the threads of each process as it begins */
+    struct evidence_wish wish; /* for which evidence agents are asked */
     bool unsaved; /* the caller saves it (control_save), together with what else belongs to it */
     uint64_t *matched; /* out: how many processes match; may be NULL */
 };

@@ -170,6 +170,7 @@ static void capture_keep_as(struct capture_engine *e, struct capture *c,
     if (keep->ttl_ms > 0)
         c->ttl_ms = keep->ttl_ms;
     c->pin = keep->pin;
+    c->wish = keep->wish;
     if (keep->incident != NULL)
         c->incident = *keep->incident;
     capture_set_expiry(c);
@@ -334,19 +335,21 @@ static void on_nothing(struct capture_engine *e, struct capture *c, struct captu
 {
     if (report->has_death || report->gap_count > 0 || report->loss_count > 0) {
         cJSON *copy = cJSON_Duplicate(json, true);
-        if (t->status != TARGET_COMPLETE && copy != NULL)
+        if (!target_is_stored(t->status) && copy != NULL)
             target_take_facts(e, c, t, copy);
         else
             cJSON_Delete(copy);
     }
-    target_set(e, c, t, report->state == REPORT_FAILED ? TARGET_FAILED : TARGET_NOTHING,
-               report->reason);
+    enum target_status to = target_lacks_ring(report)        ? TARGET_WATCHED
+                            : report->state == REPORT_FAILED ? TARGET_FAILED
+                                                             : TARGET_NOTHING;
+    target_set(e, c, t, to, report->reason);
 }
 
 static int on_uploading(struct capture_engine *e, struct capture *c, struct capture_target *t,
                         const struct report_target *report, const cJSON *json) CONTROL_LOCKED
 {
-    if (t->status == TARGET_COMPLETE || t->status == TARGET_NOTHING)
+    if (target_has_ended_well(t->status))
         return SKEIN_OK;
     if (report->partition_count == 0) {
         on_nothing(e, c, t, report, json);

@@ -53,6 +53,7 @@ struct capture_keep {
     uint64_t ttl_ms, deadline_ms; /* ttl_ms 0: no bound */
     bool pin;
     const struct capture_id *incident; /* the one that it joins; NULL: its own */
+    struct evidence_wish wish;         /* that it asks for by name, also of its neighbours */
 };
 /* Whether the agent may report this process for this capture. Captures that an agent begins by
  * itself, and processes that it adds to captures, are bounded an hour. Call it once a report: it

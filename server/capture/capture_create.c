@@ -56,7 +56,7 @@ static int command_capture(struct capture_engine *e, const struct capture *c, ui
                                     .stream_ms = c->stream_ms,
                                     .upload_after_ms = capture_upload_after_ms(c, agent),
                                     .unshared = c->at_ns < c->pre_ms * 1000000 + e->deleted_to_ns,
-                                    .threads = c->threads,
+                                    .wish = c->wish,
                                     .deadline_ns = c->deadline_ns,
                                     .processes = processes,
                                     .process_count = count};
@@ -224,7 +224,7 @@ static int members_fill(struct capture *c, const struct capture_request *request
     if (request->ttl_ms > 0)
         c->ttl_ms = request->ttl_ms;
     c->pin = request->pin;
-    c->threads = request->threads;
+    c->wish = request->wish;
     c->min_targets = request->min_targets > 0 ? request->min_targets : 1;
     c->max_targets = request->max_targets;
     uint64_t end_ns = c->at_ns + c->post_ms * 1000000u;

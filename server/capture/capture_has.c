@@ -157,7 +157,7 @@ int capture_take_sent(struct capture_engine *e, struct capture *c)
     uint64_t after = 0;
     int64_t n;
     size_t whole = 0;
-    while (whole < c->target_count && c->targets[whole]->status == TARGET_COMPLETE)
+    while (whole < c->target_count && target_is_stored(c->targets[whole]->status))
         whole++;
     if (e->index == NULL || whole == c->target_count)
         return SKEIN_OK;

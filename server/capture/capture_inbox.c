@@ -145,7 +145,7 @@ static void rows_look_up(struct capture_engine *e) CONTROL_LOCKED
         (void)capture_take_sent(e, c);
         for (size_t i = 0; i < c->target_count; i++) {
             struct capture_target *t = c->targets[i];
-            cJSON *copy = t->report != NULL && t->status != TARGET_COMPLETE
+            cJSON *copy = t->report != NULL && !target_is_stored(t->status)
                               ? cJSON_Duplicate(t->report, true)
                               : NULL;
             if (copy != NULL && target_take_facts(e, c, t, copy) == SKEIN_OK)

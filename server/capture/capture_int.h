@@ -25,6 +25,7 @@
     X(UPLOADING, "uploading", false) /* the agent has cut and listed its partitions */             \
     X(COMPLETE, "complete", true)    /* every listed partition is stored */                        \
     X(NOTHING, "nothing", true)      /* the window held no records */                              \
+    X(WATCHED, "watched", true)      /* it has no ring: what was seen from outside is stored */    \
     X(FAILED, "failed", true)                                                                      \
     X(EXPIRED, "expired", true) /* the deadline came first; late truth still completes it */
 enum target_status {
@@ -77,7 +78,9 @@ struct capture {
     uint64_t groups;        /* event groups that it is read for; 0: all. All are stored */
     uint64_t known_from_ns; /* processes that ended before may be unknown, so no targets; 0: none */
     bool stopped, pin, own; /* own: an agent began it */
-    bool threads;           /* agents are asked for thread dumps; its listing keeps it */
+    /* For which evidence agents are asked; of a rule's, for which it asks by name. Its listing
+     * keeps it. */
+    struct evidence_wish wish;
     enum capture_kind kind;
     enum capture_status status;
     char trigger[16], rule[64] /* a sample's policy */, reason[CONTROL_WORDS_MAX + 1],

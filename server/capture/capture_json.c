@@ -123,18 +123,26 @@ static void losses_say(struct verdict *v, const struct capture *c, const struct 
     ledger_fini(&ledger);
 }
 
+/* Whether its status already says what the gap does. */
+static bool gap_is_said(const struct capture_target *t, const struct loss_gap *gap)
+{
+    return t->status == TARGET_WATCHED && gap->reason == LOSS_WATCHED;
+}
+
 static void target_say(struct verdict *v, const struct capture *c, const struct capture_target *t)
 {
     bool ended = t->status == TARGET_COMPLETE || t->status == TARGET_NOTHING;
     if (!ended && finding_begin(v)) {
         capturer_say(v, t);
-        buf_printf(&v->text, "%s%s%s", target_status_text(t->status),
-                   t->reason[0] != '\0' ? ", " : "", t->reason);
+        const char *status = target_status_text(t->status);
+        bool twice = strncmp(t->reason, status, strlen(status)) == 0;
+        buf_printf(&v->text, "%s%s%s", twice ? "" : status,
+                   !twice && t->reason[0] != '\0' ? ", " : "", t->reason);
     }
     for (size_t i = 0; i < t->facts.gap_count; i++) {
         char from[CLOCK_TEXT_BYTES], to[CLOCK_TEXT_BYTES];
         struct loss_gap gap;
-        if (!target_gap(c, t, &t->facts.gaps[i], &gap) || !finding_begin(v))
+        if (!target_gap(c, t, &t->facts.gaps[i], &gap) || gap_is_said(t, &gap) || !finding_begin(v))
             continue;
         clock_text(gap.from_ns, from);
         clock_text(gap.to_ns, to);
@@ -160,8 +168,9 @@ static void unknown_say(struct verdict *v, const struct capture *c)
 static cJSON *verdict_json(const struct capture *c)
 {
     struct verdict v = {.named = 0};
-    uint64_t complete = 0, idle = 0, events = 0;
+    uint64_t complete = 0, idle = 0, watched = 0, events = 0;
     for (size_t i = 0; i < c->target_count; i++) {
+        watched += c->targets[i]->status == TARGET_WATCHED;
         complete += c->targets[i]->status == TARGET_COMPLETE;
         idle += c->targets[i]->status == TARGET_NOTHING;
         events += c->targets[i]->stored_events;
@@ -170,6 +179,8 @@ static cJSON *verdict_json(const struct capture *c)
                capture_status_text(c->status), (complete + idle), c->target_count, events);
     if (idle > 0)
         buf_printf(&v.text, ", %" PRIu64 " idle", idle);
+    if (watched > 0)
+        buf_printf(&v.text, ", %" PRIu64 " watched", watched);
     unknown_say(&v, c);
     for (size_t i = 0; i < c->target_count; i++)
         target_say(&v, c, c->targets[i]);
@@ -249,8 +260,7 @@ static void asked_add(cJSON *json, const struct capture *c)
     if (c->ttl_ms > 0)
         json_add_u64(json, "ttl_ms", c->ttl_ms);
     cJSON_AddBoolToObject(json, "pin", c->pin);
-    if (c->threads)
-        cJSON_AddBoolToObject(json, "threads", true);
+    evidence_wish_add(&c->wish, json);
 }
 
 static void targets_add(cJSON *json, const struct capture *c, const struct selector *within)

@@ -53,14 +53,16 @@ static enum target_status target_status_parse(const char *text)
 }
 
 /* Only the listing has it: an agent that has not answered yet is asked again. */
-static bool threads_load(const char *listing)
+static struct evidence_wish wish_load(const char *listing)
 {
     char error[64];
+    struct evidence_wish wish = {0};
     cJSON *json =
         listing[0] != '\0' ? json_parse(listing, strlen(listing), error, sizeof error) : NULL;
-    bool threads = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "threads"));
+    if (json != NULL)
+        evidence_wish_told(&(struct json_reader){{0}}, json, "", false, &wish);
     cJSON_Delete(json);
-    return threads;
+    return wish;
 }
 
 static int row_load(void *context, const struct catalog_capture *row)
@@ -99,7 +101,7 @@ static int row_load(void *context, const struct catalog_capture *row)
     snprintf(c->rule, sizeof c->rule, "%s", row->rule);
     snprintf(c->trigger_process, sizeof c->trigger_process, "%s", row->process);
     snprintf(c->reason, sizeof c->reason, "%s", row->reason);
-    c->threads = threads_load(row->listing);
+    c->wish = wish_load(row->listing);
     load->capture = c;
     load->unlisted = row->listing[0] == '\0';
     return 0;
@@ -186,8 +188,7 @@ static void loaded_catch_up(struct capture_engine *e, struct capture *c) CONTROL
             log_warn("captures", "a stored report cannot be counted", "host", t->host, "error",
                      skein_status_text(taken), NULL);
         /* A complete target stays so, even if its partitions have been lost since. */
-        if (taken == SKEIN_OK && t->status == TARGET_COMPLETE &&
-            t->stored_count < t->facts.listed) {
+        if (taken == SKEIN_OK && target_is_stored(t->status) && t->stored_count < t->facts.listed) {
             log_warn("captures", "partitions of a complete target are gone", "host", t->host, NULL);
             target_enter(c, t, TARGET_EXPIRED);
             snprintf(t->reason, sizeof t->reason, "partitions that were stored are gone");

@@ -15,6 +15,8 @@
  *     capturing           on_capturing           the agent reports; join, adopt: it has begun it
  *     uploading           on_uploading           the agent has listed what it has cut
  *     nothing, failed     on_nothing             the agent had no record, or could not
+ *     watched             on_nothing, target_check_stored  as nothing and complete, of a process
+ *                                                without a ring: nobody says that it is whole
  *     failed              capture_command_done   the agent refused; send_…: no command can be made
  *     complete            target_check_stored    the index has all that is listed
  *     expired             expire, capture_agent_stop     the clock, or somebody stopped it
@@ -48,17 +50,18 @@
 /* Where each state may go. */
 static const unsigned allowed[TARGET_STATUS_COUNT] = {
     [TARGET_PENDING] = BIT(SENT) | BIT(OFFLINE) | BIT(CAPTURING) | BIT(UPLOADING) | BIT(NOTHING) |
+                       BIT(WATCHED) | BIT(FAILED) | BIT(EXPIRED),
+    [TARGET_SENT] = BIT(OFFLINE) | BIT(CAPTURING) | BIT(UPLOADING) | BIT(NOTHING) | BIT(WATCHED) |
+                    BIT(FAILED) | BIT(EXPIRED),
+    [TARGET_OFFLINE] = BIT(SENT) | BIT(CAPTURING) | BIT(UPLOADING) | BIT(NOTHING) | BIT(WATCHED) |
                        BIT(FAILED) | BIT(EXPIRED),
-    [TARGET_SENT] =
-        BIT(OFFLINE) | BIT(CAPTURING) | BIT(UPLOADING) | BIT(NOTHING) | BIT(FAILED) | BIT(EXPIRED),
-    [TARGET_OFFLINE] =
-        BIT(SENT) | BIT(CAPTURING) | BIT(UPLOADING) | BIT(NOTHING) | BIT(FAILED) | BIT(EXPIRED),
-    [TARGET_CAPTURING] = BIT(UPLOADING) | BIT(NOTHING) | BIT(FAILED) | BIT(EXPIRED),
-    [TARGET_UPLOADING] = BIT(COMPLETE) | BIT(FAILED) | BIT(EXPIRED),
+    [TARGET_CAPTURING] = BIT(UPLOADING) | BIT(NOTHING) | BIT(WATCHED) | BIT(FAILED) | BIT(EXPIRED),
+    [TARGET_UPLOADING] = BIT(COMPLETE) | BIT(WATCHED) | BIT(FAILED) | BIT(EXPIRED),
     [TARGET_COMPLETE] = 0,
     [TARGET_NOTHING] = 0,
-    [TARGET_FAILED] = BIT(UPLOADING) | BIT(EXPIRED) | BIT(NOTHING),
-    [TARGET_EXPIRED] = BIT(COMPLETE) | BIT(NOTHING) | BIT(FAILED),
+    [TARGET_WATCHED] = 0,
+    [TARGET_FAILED] = BIT(UPLOADING) | BIT(EXPIRED) | BIT(NOTHING) | BIT(WATCHED),
+    [TARGET_EXPIRED] = BIT(COMPLETE) | BIT(NOTHING) | BIT(WATCHED) | BIT(FAILED),
 };
 
 static const struct {
@@ -78,6 +81,24 @@ const char *target_status_text(enum target_status status)
 bool target_is_final(enum target_status status)
 {
     return target_states[status].final;
+}
+
+bool target_is_stored(enum target_status status)
+{
+    return status == TARGET_COMPLETE || status == TARGET_WATCHED;
+}
+
+bool target_has_ended_well(enum target_status status)
+{
+    return target_is_stored(status) || status == TARGET_NOTHING;
+}
+
+bool target_lacks_ring(const struct report_target *report)
+{
+    for (size_t i = 0; i < report->gap_count; i++)
+        if (loss_parse(report->gaps[i].reason) == LOSS_WATCHED)
+            return true;
+    return false;
 }
 
 bool target_may(enum target_status from, enum target_status to)
@@ -311,7 +332,7 @@ bool target_lists(const struct capture_target *t, uint64_t epoch, uint64_t seque
 
 int target_take_sent(struct capture_target *t, const struct partition_key *key, uint64_t to_ns)
 {
-    bool takes = t->status != TARGET_COMPLETE && !target_lists(t, key->epoch, key->sequence);
+    bool takes = !target_is_stored(t->status) && !target_lists(t, key->epoch, key->sequence);
     int added = takes ? stored_set_add(&t->sent, key->epoch, key->sequence) : 0;
     if (added == 1) {
         bool first = t->sent_high_ns == 0;
@@ -522,6 +543,9 @@ void target_check_stored(struct capture_engine *e, struct capture *c, struct cap
     if (t->sent.count > 0)
         saving_mark(&t->list_save); /* its agent has said what it has */
     stored_set_fini(&t->sent);
-    target_set(e, c, t, TARGET_COMPLETE, "");
+    if (target_lacks_ring(&t->facts))
+        target_set(e, c, t, TARGET_WATCHED, t->facts.reason);
+    else
+        target_set(e, c, t, TARGET_COMPLETE, "");
     capture_settle(e, c);
 }

@@ -11,6 +11,12 @@
 
 const char *target_status_text(enum target_status status);
 bool target_is_final(enum target_status status);
+/* Whether it ended with all that it lists stored: whole, or as far as it can be. */
+bool target_is_stored(enum target_status status);
+/* As target_is_stored, or with nothing to store: no late report changes that. */
+bool target_has_ended_well(enum target_status status);
+/* Whether its agent says that the process is watched from outside. */
+bool target_lacks_ring(const struct report_target *report);
 bool target_may(enum target_status from, enum target_status to);
 /* Notes the state and when it was entered. */
 void target_enter(struct capture *c, struct capture_target *t, enum target_status to);

@@ -434,6 +434,7 @@ static struct api_services api_services_of(const struct collector *c)
                                             .http_metrics_public = g->http_metrics_public,
                                             .http_event_streams = g->http_event_streams,
                                             .http_exports = g->http_exports,
+                                            .http_profile_bytes = g->http_profile_bytes,
                                             .retention_max_bytes = g->retention_max_bytes,
                                             .retention_services = &g->retention_services,
                                             .http_loopback = http_is_loopback(g->http_address)},

@@ -41,7 +41,8 @@ struct collector_config {
     bool require_sealed, insecure_plaintext, http_insecure_plaintext;
     uint64_t http_threads, http_connections, http_connections_per_ip, http_body_bytes,
         http_bad_tokens, http_lockout_ms, http_receive_ms, http_idle_ms, http_drain_ms,
-        http_exports, http_event_streams, audit_keep_ms, audit_max_rows, backup_every_ms, backups;
+        http_exports, http_profile_bytes, http_event_streams, audit_keep_ms, audit_max_rows,
+        backup_every_ms, backups;
 };
 extern const struct config_param collector_params[];
 
@@ -64,7 +65,7 @@ struct collector {
     struct state_backup *backup;
     struct audit *audit;
     struct lockout *lockout;
-    struct places *exports; /* perfetto downloads now */
+    struct places *exports; /* that run now */
     struct api_services api;
     struct http_server *http;
 };

@@ -106,8 +106,13 @@ const struct config_param collector_params[] = {
                "a connection without traffic is closed after this"),
     CONFIG_U64(struct collector_config, http_drain_ms, "http.drain_ms", 10000, 0, 600000,
                "at the stop, running answers have this long"),
-    CONFIG_U64(struct collector_config, http_exports, "http.max_exports", 4, 1, 64,
-               "Perfetto exports at once; each may hold two partitions in memory"),
+    CONFIG_U64(
+        struct collector_config, http_exports, "http.max_exports", 4, 1, 64,
+        "exports at once, for Perfetto or as profiles; each may hold two partitions in memory"),
+    CONFIG_U64(struct collector_config, http_profile_bytes, "http.max_profile_bytes", 64 << 20,
+               4 << 10, UINT64_C(4) << 30,
+               "memory of a profile's stacks, and again of what is sent of it; larger ones are "
+               "refused"),
     CONFIG_U64(struct collector_config, http_event_streams, "http.max_event_streams", 256, 1,
                100000, "watchers of events at once"),
     CONFIG_U64(struct collector_config, backup_every_ms, "state.backup_every_ms", DAY_MS, 60000,

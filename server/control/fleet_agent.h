@@ -46,7 +46,8 @@ struct fleet_agent {
     struct agent_counters counters;   /* from its last heartbeat */
     struct heartbeat_samples samples; /* as well; its text is: */
     char samples_refused[HEARTBEAT_REFUSED_MAX + 1];
-    bool counted; /* there was a heartbeat */
+    struct heartbeat_refused refused; /* as well */
+    bool counted;                     /* there was a heartbeat */
     /* capture_admits' own: what the agent began by itself, in CAPTURE_OWN_UNITS */
     struct hourly own;
     uint64_t own_refused, own_said_ns;

@@ -336,6 +336,7 @@ void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const c
     snprintf(agent->samples_refused, sizeof agent->samples_refused, "%s",
              beat.samples.told ? beat.samples.refused : "");
     agent->samples.refused = agent->samples_refused;
+    agent->refused = beat.refused;
     if (clock_monotonic_ns() - agent->saved_ns > SAVE_EVERY_NS)
         session_save_soon(f, agent);
     if (f->hooks.agent_heard != NULL)

@@ -38,6 +38,7 @@
     X(MISDIRECTED, 421, "misdirected", "Misdirected Request")                                      \
     X(INVALID, 422, "invalid", "Unprocessable Content")                                            \
     X(NO_MATCH, 422, "no-match", "Nothing Matches")                                                \
+    X(PROFILE_TOO_LARGE, 422, "profile-too-large", "Profile Too Large")                            \
     X(KEY_REUSED, 422, "idempotency-key-reused", "Idempotency Key Reused")                         \
     X(PRECONDITION_NEEDED, 428, "precondition-required", "Precondition Required")                  \
     X(LOCKED_OUT, 429, "too-many-wrong-tokens", "Too Many Requests")                               \

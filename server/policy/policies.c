@@ -60,6 +60,7 @@ static struct named_item *policy_make(const cJSON *json)
     policy->ttl_ms = named_number(retain, "ttl_ms");
     policy->pin = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(retain, "pin"));
     policy->groups = event_groups_get(&(struct json_reader){{0}}, json, "groups");
+    policy->samples_hz = named_number(json, "samples_hz");
     return &policy->item;
 }
 
@@ -101,6 +102,8 @@ static cJSON *policies_list(void *context)
         json_add_u64(item, "every_ms", policy->plan.every_ms);
         member_copy(cJSON_GetObjectItemCaseSensitive(policy->item.json, "limits"),
                     "agent_cpu_percent", item);
+        member_copy(policy->item.json, "evidence", item);
+        member_copy(policy->item.json, "samples_hz", item);
         cJSON_AddBoolToObject(item, "paused", policy->suspended);
         cJSON_AddItemToArray(set, item);
     }

@@ -61,6 +61,14 @@ static void push_add(struct policies *p, cJSON *state) CONTROL_LOCKED
                             agents > 0 ? (double)current / (double)agents : 0);
 }
 
+/* Whether samples are taken of it: of one without a ring there are none. */
+static bool is_sampled(struct policies *p, const struct policy *policy,
+                       const struct fleet_process *q) CONTROL_LOCKED
+{
+    return fleet_process_status(p->fleet, q) != FLEET_GONE && q->not_recorded[0] == '\0' &&
+           fleet_process_match(policy->selector, q);
+}
+
 /* Who matches, and whose slot it is now. */
 static void processes_add(struct policies *p, const struct policy *policy, uint64_t now_ns,
                           cJSON *state) CONTROL_LOCKED
@@ -69,8 +77,7 @@ static void processes_add(struct policies *p, const struct policy *policy, uint6
     uint32_t slot = sampling_slot_at(plan, now_ns);
     size_t at = 0, matching = 0, on = 0;
     for (struct fleet_process *q; (q = fleet_process_next(p->fleet, &at)) != NULL;) {
-        if (fleet_process_status(p->fleet, q) == FLEET_GONE ||
-            !fleet_process_match(policy->selector, q))
+        if (!is_sampled(p, policy, q))
             continue;
         matching++;
         on += sampling_slot_of(plan, &q->uid) == slot && process_sampled(p, policy, q);
@@ -99,6 +106,63 @@ static void paused_add(struct policies *p, const struct policy *policy, cJSON *s
     }
 }
 
+/* Whether a process runs there of which the policy takes samples. */
+static bool agent_matches(struct policies *p, const struct policy *policy,
+                          const struct fleet_agent *agent) CONTROL_LOCKED
+{
+    for (const struct fleet_process *q = agent->processes; q != NULL; q = q->next_of_agent)
+        if (is_sampled(p, policy, q))
+            return true;
+    return false;
+}
+
+/* Why the agent samples its CPUs less often than the policy asks for; "": it does not. */
+static void slower_why(const struct policy *policy, const struct fleet_agent *agent, char why[256])
+{
+    const struct heartbeat_samples *samples = &agent->samples;
+    why[0] = '\0';
+    if (!samples->told)
+        snprintf(why, 256, "it does not say how often it samples: an older agent?");
+    else if (samples->hz == 0)
+        snprintf(why, 256, "switched off by the agent's configuration: samples.hz is 0");
+    else if (samples->cpus == 0 ||
+             (samples->hz < policy->samples_hz && samples->refused[0] != '\0'))
+        snprintf(why, 256, "%.250s", samples->refused);
+    else if (samples->hz < policy->samples_hz)
+        snprintf(why, 256,
+                 "its configuration allows no more (samples.max_hz), or its next "
+                 "heartbeat will tell");
+}
+
+/* Of the hosts on which it is in force. */
+static void slower_add(struct policies *p, const struct policy *policy, cJSON *state) CONTROL_LOCKED
+{
+    size_t at = 0, agents = 0;
+    char why[256];
+    if (policy->samples_hz == 0 || !policy->enabled || policy->suspended)
+        return;
+    cJSON *hosts = cJSON_CreateArray();
+    for (struct fleet_agent *agent; (agent = fleet_agent_next(p->fleet, &at)) != NULL;) {
+        if (!agent->online || !agent->counted || !agent_matches(p, policy, agent))
+            continue;
+        slower_why(policy, agent, why);
+        if (why[0] == '\0' || agents++ >= HOSTS_SHOWN)
+            continue;
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddStringToObject(item, "host", agent->host);
+        json_add_u64(item, "samples_hz", agent->samples.cpus > 0 ? agent->samples.hz : 0);
+        cJSON_AddStringToObject(item, "why", why);
+        cJSON_AddItemToArray(hosts, item);
+    }
+    cJSON *to = agents > 0 ? cJSON_AddObjectToObject(state, "slower_agents") : NULL;
+    if (to == NULL) {
+        cJSON_Delete(hosts);
+        return;
+    }
+    json_add_u64(to, "agents", agents);
+    cJSON_AddItemToObject(to, "hosts", hosts);
+}
+
 cJSON *policy_state_json(struct policies *p, const struct policy *policy, uint64_t now_ns)
 {
     control_assert_locked(p->control);
@@ -115,5 +179,6 @@ cJSON *policy_state_json(struct policies *p, const struct policy *policy, uint64
         cJSON_AddStringToObject(state, "last_capture", id);
     }
     paused_add(p, policy, state);
+    slower_add(p, policy, state);
     return json;
 }

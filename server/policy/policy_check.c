@@ -15,6 +15,7 @@
 #define EVERY_MS_MIN  1000
 #define EVERY_MS_MAX  UINT64_C(604800000) /* a week */
 #define CPU_MAX       102400
+#define HZ_MAX        1000
 
 static void times_check(struct json_reader *r, const cJSON *json, cJSON *policy)
 {
@@ -51,15 +52,18 @@ static void limits_check(struct json_reader *r, const cJSON *json, cJSON *policy
 
 cJSON *policy_check(const char *name, const cJSON *json, char *error, size_t error_bytes)
 {
-    static const char *const known[] = {"name",      "description", "selector", "enabled",
-                                        "record_ms", "every_ms",    "groups",   "limits",
-                                        "retain",    "state",       NULL};
+    static const char *const known[] = {
+        "name",   "description", "selector", "enabled",  "record_ms",  "every_ms", "groups",
+        "limits", "retain",      "state",    "evidence", "samples_hz", NULL};
     struct json_reader r = {{0}};
     cJSON *policy = cJSON_CreateObject();
     json_known(&r, json, "", known);
     rule_check_head(&r, name, json, policy);
     times_check(&r, json, policy);
     groups_check(&r, json, policy);
+    rule_check_evidence(&r, json, "", policy);
+    if (cJSON_GetObjectItemCaseSensitive(json, "samples_hz") != NULL)
+        rule_copy_number(&r, json, "", "samples_hz", 0, 1, HZ_MAX, policy);
     limits_check(&r, json, policy);
     rule_check_retain(&r, json, policy);
     if (r.error[0] == '\0' && policy != NULL)

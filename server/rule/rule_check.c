@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "evidence_kinds.h"
 #include "rule_check.h"
 #include "rules.h"
 
@@ -57,10 +58,22 @@ static void selector_check(struct json_reader *r, const char *path, const char *
     selector_free(&selector);
 }
 
+void rule_check_evidence(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+{
+    static const char *const members[] = {"threads", "evidence"};
+    struct evidence_wish wish;
+    evidence_wish_get(r, from, path, false, &wish);
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        const cJSON *item = cJSON_GetObjectItemCaseSensitive(from, members[i]);
+        if (item != NULL)
+            cJSON_AddItemToObject(to, members[i], cJSON_Duplicate(item, true));
+    }
+}
+
 static void capture_check(struct json_reader *r, const cJSON *json, cJSON *rule)
 {
-    static const char *const known[] = {"pre_ms",    "post_ms",     "include",
-                                        "same_host", "deadline_ms", NULL};
+    static const char *const known[] = {"pre_ms",      "post_ms", "include",  "same_host",
+                                        "deadline_ms", "threads", "evidence", NULL};
     const cJSON *capture = json_object(r, json, "", "capture", JSON_OPTIONAL);
     capture = capture != NULL ? capture : &empty;
     json_known(r, capture, "capture", known);
@@ -74,6 +87,7 @@ static void capture_check(struct json_reader *r, const cJSON *json, cJSON *rule)
     }
     cJSON_AddBoolToObject(to, "same_host", json_bool(r, capture, "capture", "same_host", false));
     rule_copy_number(r, capture, "capture", "deadline_ms", 30000, 100, 24 * HOUR_MS, to);
+    rule_check_evidence(r, capture, "capture", to);
     uint64_t pre_ms = json_u64(r, capture, "capture", "pre_ms", JSON_OPTIONAL, 10000, 0, HOUR_MS);
     uint64_t post_ms = json_u64(r, capture, "capture", "post_ms", JSON_OPTIONAL, 0, 0, HOUR_MS);
     if (pre_ms + post_ms == 0)

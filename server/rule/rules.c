@@ -59,6 +59,7 @@ static struct named_item *rule_make(const cJSON *json)
     rule->post_ms = named_number(capture, "post_ms");
     rule->deadline_ms = named_number(capture, "deadline_ms");
     rule->include = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(capture, "include"));
+    evidence_wish_told(&(struct json_reader){{0}}, capture, "capture", false, &rule->wish);
     rule->same_host = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(capture, "same_host"));
     rule->ttl_ms = named_number(retain, "ttl_ms");
     rule->pin = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(retain, "pin"));

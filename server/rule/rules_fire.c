@@ -77,7 +77,8 @@ static int firing_grant(struct rules *r, struct rule *rule, struct fleet_agent *
                         bool joins) CONTROL_LOCKED
 {
     struct rule_capture capture = {fired->capture, joins ? rule->last_capture : fired->capture};
-    struct capture_keep keep = {rule->ttl_ms, rule->deadline_ms, rule->pin, &capture.incident};
+    struct capture_keep keep = {rule->ttl_ms, rule->deadline_ms, rule->pin, &capture.incident,
+                                rule->wish};
     int status = capture_on_fired(r->captures, agent, fired, &keep);
     if (status != SKEIN_OK)
         return status;
@@ -140,6 +141,7 @@ static int firing_begin(struct rules *r, const struct rule *rule, const struct f
                                     .max_targets = rule->max_targets,
                                     .ttl_ms = rule->ttl_ms,
                                     .pin = rule->pin,
+                                    .wish = rule->wish,
                                     .unsaved = true};
         if (selector_new(f->selectors[i], &selector, error, sizeof error) != SKEIN_OK)
             return SKEIN_INVALID;

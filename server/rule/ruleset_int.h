@@ -44,6 +44,7 @@ struct rule {
     bool enabled;
     const char *include; /* in json; NULL: none */
     bool same_host, pin;
+    struct evidence_wish wish; /* what it asks for by name */
     uint64_t pre_ms, post_ms, deadline_ms, max_targets, ttl_ms;
     uint64_t every_ms, offset_ms; /* a schedule; 0: none */
     uint64_t slot;                /* the last slot of the schedule that is over */
@@ -57,8 +58,7 @@ struct rule {
     size_t grant_count, grant_cap;
 };
 
-/* A row of the history that is not saved yet. */
-struct history_row {
+struct history_row { /* that is not saved yet */
     char rule[64], what[16], why[RULE_WHY_BYTES];
     uint64_t at_ns;
     struct process_uid process;
@@ -128,8 +128,7 @@ size_t rules_grants_hour(struct rules *r, uint64_t now_ns, uint64_t *left_ns); /
 uint64_t rules_bytes_hour(struct rules *r, struct rule *rule, uint64_t now_ns, uint64_t limit,
                           uint64_t *left_ns);
 
-/* rules_fire.c */
-/* Whether a window around at_ns overlaps that of the first firing in the rule's last incident. */
+/* rules_fire.c: whether a window around at_ns overlaps that of the first firing in the rule's last incident. */
 bool rule_overlaps_last(const struct rule *rule, uint64_t at_ns);
 /* The schedule. */
 void rules_schedule(struct rules *r, struct rule *rule, uint64_t now_ns) CONTROL_LOCKED;

@@ -54,12 +54,31 @@ def fails():
         return
 
 
+def slow(thread):
+    """Lasts for longer than the agent's thresholds.stack_ns, in a thread that nobody has seen made."""
+    with skein.region("py.slow", n=thread):
+        threading.Event().wait(0.02)
+
+
 def refuses(error, call):
     try:
         call()
     except error:
         return
     raise SystemExit("%s was taken" % call)
+
+
+class Speaks(str):
+    """Asked for its text while its event's type is being made, as a signal's handler may come then."""
+
+    def __str__(self):
+        skein.instant("py.within", n=0)
+        child = os.fork()
+        if child == 0:
+            skein.instant("py.child_within")
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        return "py.around"
 
 
 def main():
@@ -69,6 +88,10 @@ def main():
     for thread in threads:
         thread.start()
     for thread in threads:
+        thread.join()
+    for t in range(THREADS):  # one after the other: where two end at once, one may go without a stack
+        thread = threading.Thread(target=slow, args=(t,))
+        thread.start()
         thread.join()
     called(2)
     asyncio.run(interleaved())
@@ -80,6 +103,7 @@ def main():
     refuses(ValueError, lambda: skein.instant("x", group="nobody"))
     refuses(ValueError, lambda: skein.instant("x", a=1, b=2, c=3, d=4, e=5, f=6, g=7))
     refuses(TypeError, lambda: skein.counter("x", "many"))
+    skein.instant(Speaks("py.around"), n=0)
     for i in range(skein.TYPES_MAX):
         skein.instant("py.type.%d" % i)
     child = os.fork()
@@ -87,7 +111,7 @@ def main():
         skein.instant("py.child", n=1)
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    print(json.dumps({"marks": EACH * THREADS, "refused": skein.refused}), flush=True)
+    print(json.dumps({"marks": EACH * THREADS, "slow": THREADS, "refused": skein.refused}), flush=True)
     sys.stdin.read()
 
 

@@ -71,12 +71,12 @@ class Binding(unittest.TestCase):
         begins = collections.Counter()
         depth = 0
         for name, _, _ in self.records:
-            if name in ("py.called", "py.left"):
+            if name in ("py.called", "py.left", "py.slow"):
                 begins[name] += 1
                 depth += 1
             depth -= name is None
         if LANGUAGE == "python":
-            self.assertEqual(begins, {"py.called": 3, "py.left": 1})
+            self.assertEqual(begins, {"py.called": 3, "py.left": 1, "py.slow": self.said["slow"]})
         self.assertEqual(depth, 0)
 
     def test_spans_interleave(self):
@@ -99,12 +99,25 @@ class Python(Binding):
         self.assertEqual([e["args"]["error"] for e in self.named("py.fails")], ["KeyError"])
         self.assertEqual(len(self.named("py.coroutine")), 1)
 
+    def test_what_lasts_carries_its_threads_stack(self):
+        slow = self.named("py.slow")
+        self.assertEqual(sorted(e["args"]["n"] for e in slow), list(range(self.said["slow"])))
+        for event in slow:
+            self.assertEqual(event["stack_end"], "whole")
+            modules = [os.path.basename(frame["module"]) for frame in event["frames"]]
+            self.assertTrue([m for m in modules if m.startswith("python")], modules)
+            self.assertEqual(modules[-1], "libc.so.6")  # which has made the thread
+
     def test_counters_and_log(self):
         self.assertEqual(self.firsts("py.depth"), list(range(20)))
         self.assertTrue([e for e in self.events if "a line, \N{SNOWMAN}" in json.dumps(e, ensure_ascii=False)])
 
     def test_child_is_another_process(self):
         self.assertEqual(self.firsts("py.child"), [])
+
+    def test_an_event_within_the_making_of_a_type(self):
+        self.assertEqual((self.firsts("py.within"), self.firsts("py.around")), ([0], [0]))
+        self.assertEqual(self.firsts("py.child_within"), [])
 
     def test_types_beyond_the_limit_are_counted(self):
         there = sum(1 for n, _, _ in self.records if n and n.startswith("py.type."))

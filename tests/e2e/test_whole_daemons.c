@@ -171,6 +171,37 @@ START_TEST(sigterm_finishes_what_is_under_way)
 }
 END_TEST
 
+/* The collector hangs, so the agent waits for it as long as it may: its timers are due then. What it
+ * has freed by then is filled with what nobody can use. */
+START_TEST(an_end_that_takes_long_runs_nothing_that_is_gone)
+{
+    static const char *const under[] = {
+        "env", "GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.perturb=170", NULL};
+    struct whole w;
+    struct load load;
+    struct load_options options = {.service = "load", .threads = 1, .burst = 5, .pause_us = 1000};
+    char id[ID_TEXT_BYTES];
+    whole_init(&w, NULL, "\"drain_ms\":2500");
+    w.agent_under = under;
+    whole_collector_start(&w);
+    whole_agent_start(&w);
+    load_start(&w, &options, &load);
+    whole_wait_live(&w, "service%3Dload", 1);
+    load_wait_attached(&load);
+    struct capture_id capture =
+        whole_capture(&w, "{\"selector\":\"service=load\",\"pre_ms\":1000,\"post_ms\":600000}");
+    id_text(capture.bytes, id);
+    struct target_wait wait = {&w, id};
+    ck_assert_msg(wait_until(is_capturing, &wait, 0), "not capturing: see %s", w.folder);
+    ck_assert_int_eq(kill(w.collector, SIGSTOP), 0);
+    int status = whole_stop(&w.agent);
+    ck_assert_int_eq(kill(w.collector, SIGCONT), 0);
+    ck_assert_int_eq(status, 0);
+    load_free(&load);
+    whole_fini(&w);
+}
+END_TEST
+
 struct words {
     const struct whole *w;
     const char *log, *text;
@@ -214,8 +245,8 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(
-        suite_of("whole_daemons", wrong_settings_are_named_by_their_path,
-                 exit_statuses_are_0_1_and_2, a_second_daemon_on_the_same_place_ends_with_status_1,
-                 sigterm_finishes_what_is_under_way, sighup_reads_the_settings_again, NULL));
+    return suite_run(suite_of(
+        "whole_daemons", wrong_settings_are_named_by_their_path, exit_statuses_are_0_1_and_2,
+        a_second_daemon_on_the_same_place_ends_with_status_1, sigterm_finishes_what_is_under_way,
+        an_end_that_takes_long_runs_nothing_that_is_gone, sighup_reads_the_settings_again, NULL));
 }

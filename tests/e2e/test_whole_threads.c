@@ -3,11 +3,13 @@
  * Thread dumps through the whole product: asked for by a request, by nobody, refused by the agent's
  * operator; each capture is as complete as without. One thread.
  */
+#include <dirent.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "whole.h"
 
@@ -133,6 +135,67 @@ START_TEST(an_operator_may_bar_dumps)
 }
 END_TEST
 
+/* Entries of a folder of the agent's in /proc, or lines of its file. */
+static size_t agent_count(const char *name, bool folder)
+{
+    char path[96];
+    size_t count = 0, n;
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)w.agent, name);
+    DIR *entries = folder ? opendir(path) : NULL;
+    while (entries != NULL && readdir(entries) != NULL)
+        count++;
+    if (entries != NULL)
+        closedir(entries);
+    char *text = folder ? NULL : file_read(path, &n), *rest = text;
+    while (text != NULL && strsep(&rest, " ") != NULL)
+        count++;
+    free(text);
+    return count;
+}
+
+struct holds {
+    size_t descriptors, threads, children;
+};
+
+static struct holds agent_holds(void)
+{
+    char name[48];
+    snprintf(name, sizeof name, "task/%d/children", (int)w.agent);
+    return (struct holds){agent_count("fd", true), agent_count("task", true),
+                          agent_count(name, false)};
+}
+
+static bool holds_no_more(void *context)
+{
+    const struct holds *before = context, now = agent_holds();
+    return now.descriptors <= before->descriptors && now.threads <= before->threads &&
+           now.children <= before->children;
+}
+
+/* SKEIN_DUMPS makes it longer. */
+START_TEST(captures_with_evidence_leave_nothing_behind)
+{
+    char id[ID_TEXT_BYTES];
+    const char *wish = getenv("SKEIN_DUMPS");
+    long rounds = wish != NULL ? strtol(wish, NULL, 10) : 20;
+    struct holds before = {0};
+    whole_shop(&w, &load, NULL);
+    for (long i = 0; i < rounds; i++) {
+        cJSON_Delete(captured(",\"threads\":true", id));
+        struct holds now = agent_holds();
+        if (i < rounds / 2) { /* what stays open once is opened by then */
+            before.descriptors = MAX(before.descriptors, now.descriptors);
+            before.threads = MAX(before.threads, now.threads);
+            before.children = MAX(before.children, now.children);
+        }
+        if (wish != NULL && i % 50 == 0)
+            printf("%ld: %zu descriptors, %zu threads, %zu children\n", i, now.descriptors,
+                   now.threads, now.children);
+    }
+    ck_assert(wait_until(holds_no_more, &before, 0));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("whole_threads");
@@ -142,6 +205,7 @@ int main(void)
     tcase_add_test(t, a_dump_that_is_asked_for_is_beside_the_cuts);
     tcase_add_test(t, nobody_is_dumped_unasked);
     tcase_add_test(t, an_operator_may_bar_dumps);
+    tcase_add_test(t, captures_with_evidence_leave_nothing_behind);
     suite_add_tcase(suite, t);
     return suite_run(suite);
 }

@@ -123,7 +123,7 @@ static int profile_all(void)
     struct trace_event event;
     struct buf out = {0};
     char error[256];
-    int status = stack_profile_new(&profile);
+    int status = stack_profile_new(0, &profile);
     if (status == SKEIN_OK)
         status = partition_reader_new(sample.data, sample.len, &reader, error, sizeof error);
     while (status == SKEIN_OK && (status = partition_reader_next(reader, &event)) == 1)

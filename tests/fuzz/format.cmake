@@ -2,3 +2,4 @@
 skein_fuzz(partition LINK skein_format)
 skein_fuzz(footer LINK skein_format)
 skein_fuzz(slice LINK skein_format)
+skein_fuzz(evidence LINK skein_analysis skein_format)

@@ -63,6 +63,18 @@ static void on_heartbeat(void *context, struct process *p)
     text_check(p->heartbeat.why);
 }
 
+static int on_watch(void *context, const struct attach_watch *ask, const struct ucred *asker,
+                    char *text, size_t bytes)
+{
+    (void)context;
+    require(asker->pid > 0);
+    require(strnlen(ask->service, sizeof ask->service) < sizeof ask->service);
+    require(strnlen(ask->labels, sizeof ask->labels) < sizeof ask->labels);
+    require(bytes > 0);
+    text[0] = '\0';
+    return SKEIN_DENIED;
+}
+
 static void stop(void *context)
 {
     loop_stop(context);
@@ -156,7 +168,8 @@ static void run(const uint8_t *bytes, size_t n, int ring)
                                        .refused = on_refused,
                                        .snapshot = on_snapshot,
                                        .heartbeat = on_heartbeat,
-                                       .gone = on_process};
+                                       .gone = on_process,
+                                       .watch = on_watch};
     require(loop_new(&loop) == SKEIN_OK);
     require(attach_new(loop, host, &settings, &hooks, &attach, error, sizeof error) == SKEIN_OK);
     struct sockaddr_un address = {.sun_family = AF_UNIX};

@@ -42,7 +42,7 @@ static void events_print(struct partition_reader *reader)
     int status;
     const struct partition_info *info = partition_reader_info(reader);
     struct stack_profile *profile;
-    require(stack_profile_new(&profile) == SKEIN_OK);
+    require(stack_profile_new(0, &profile) == SKEIN_OK);
     while ((status = partition_reader_next(reader, &event)) == 1) {
         buf_clear(&lines);
         trace_json_put(&lines, info, &event, reader);

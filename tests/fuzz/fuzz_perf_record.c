@@ -25,6 +25,9 @@ static bool sample_look(void *context, const struct perf_sample *sample)
         (sample->stack < seen->bytes ||
          sample->stack_bytes > (size_t)(seen->bytes + seen->n - sample->stack)))
         abort();
+    if (sample->raw != NULL && (sample->raw < seen->bytes ||
+                                sample->raw_bytes > (size_t)(seen->bytes + seen->n - sample->raw)))
+        abort();
     sample_stack_make(sample, NULL, &maps, &stack);
     if (stack.count == 0 || stack.count > SAMPLE_STACK_PCS || stack.in_kernel > stack.count)
         abort();
@@ -40,7 +43,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
         return 0;
     memcpy(copy, bytes, n);
     struct seen seen = {copy, n, 0};
+    struct perf_head head;
+    if (n >= PERF_HEAD_BYTES && perf_head_get(copy, &head) &&
+        (head.bytes < 8 || (head.kind != PERF_KIND_LOST && head.lost != 0)))
+        abort();
     perf_records_walk(copy, n, sample_look, &seen, &walk);
+    if (walk.samples != seen.count || walk.bytes > n)
+        abort();
+    seen.count = 0;
+    perf_raw_records_walk(copy, n, sample_look, &seen, &walk);
     if (walk.samples != seen.count || walk.bytes > n)
         abort();
     free(copy);

@@ -10,22 +10,25 @@
 
 static void kernel_text_feed(const char *text, size_t n)
 {
-    struct kernel_name names[3] = {
-        {.address = 0x10}, {.address = 0xffffffff81000100}, {.address = UINT64_MAX}};
-    struct kernel_reading reading;
-    kernel_names_begin(&reading, names, 3);
-    kernel_names_feed(&reading, text, n / 2);
-    kernel_names_feed(&reading, text + n / 2, n - n / 2);
-    (void)kernel_names_end(&reading);
-    for (size_t i = 0; i < 3; i++) {
-        if (names[i].start > names[i].address ||
-            names[i].address - names[i].start >= KERNEL_REACH_MAX) {
-            if (names[i].start != 0)
-                abort();
-        }
-        if (memchr(names[i].text, '\0', sizeof names[i].text) == NULL)
+    const uint64_t asked[] = {0x10, 0xffffffff81000100, UINT64_MAX};
+    struct kernel_table table = {.count = 0};
+    kernel_table_feed(&table, text, n / 2);
+    kernel_table_feed(&table, text + n / 2, n - n / 2);
+    (void)kernel_table_end(&table);
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        bool sure;
+        const struct kernel_function *function = kernel_table_find(&table, asked[i], true, &sure);
+        if (function == NULL && sure)
+            abort();
+        if (function == NULL)
+            continue;
+        if (function->start > asked[i] || asked[i] - function->start >= KERNEL_REACH_MAX ||
+            function->text >= table.texts.len || function->owner >= table.texts.len ||
+            memchr(table.texts.data + function->text, '\0', table.texts.len - function->text) ==
+                NULL)
             abort();
     }
+    kernel_table_fini(&table);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)

@@ -35,14 +35,14 @@ static void process_take(const char *text)
 {
     struct proc_stat stat;
     struct fd_row row;
-    uint64_t a = 0;
+    uint64_t a = 0, b = 0;
     double load;
     if (proc_parse_stat(text, &stat) == SKEIN_OK &&
         (memchr(stat.name, '\0', sizeof stat.name) == NULL || stat.state <= ' ' ||
          stat.user_ticks > UINT64_MAX - stat.system_ticks))
         abort();
     (void)proc_parse_statm(text, &a);
-    (void)proc_parse_schedstat(text, &a);
+    (void)proc_parse_schedstat(text, &a, &b);
     (void)proc_parse_load(text, &load);
     (void)proc_parse_cpu_max(text, &load);
     (void)text_value(text, "oom_kill", &a);

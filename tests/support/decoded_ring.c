@@ -82,6 +82,13 @@ static bool fail(struct decoded_ring *out, const char *what, uint64_t a, uint64_
     return false;
 }
 
+/* Of an array that grows by ones: what AddressSanitizer's realloc copies each time, it copies at
+ * powers of two alone. */
+static void *room_for_one(void *items, size_t count, size_t size)
+{
+    return (count & (count - 1)) == 0 ? realloc(items, (2 * count + 1) * size) : items;
+}
+
 /* ---- tables ---- */
 
 static int64_t take_zigzag(struct cursor *c)
@@ -92,7 +99,7 @@ static int64_t take_zigzag(struct cursor *c)
 
 static bool take_stack(struct cursor *c, struct decoded_ring *out, uint32_t epoch)
 {
-    out->stacks = realloc(out->stacks, (out->stack_count + 1) * sizeof *out->stacks);
+    out->stacks = room_for_one(out->stacks, out->stack_count, sizeof *out->stacks);
     struct decoded_stack *stack = &out->stacks[out->stack_count++];
     memset(stack, 0, sizeof *stack);
     stack->epoch = epoch;
@@ -109,7 +116,7 @@ static bool take_stack(struct cursor *c, struct decoded_ring *out, uint32_t epoc
 
 static bool take_mapping(struct cursor *c, struct decoded_ring *out, uint32_t epoch)
 {
-    out->mappings = realloc(out->mappings, (out->mapping_count + 1) * sizeof *out->mappings);
+    out->mappings = room_for_one(out->mappings, out->mapping_count, sizeof *out->mappings);
     struct decoded_mapping *mapping = &out->mappings[out->mapping_count++];
     memset(mapping, 0, sizeof *mapping);
     mapping->epoch = epoch;
@@ -169,7 +176,7 @@ static bool read_tables(struct decoder *d, const uint8_t *ring, const struct rin
         struct cursor c = {at + sizeof(struct ring_table), at + sizeof(struct ring_table) + bytes,
                            0};
         while (c.p != c.end) {
-            d->types = realloc(d->types, (d->type_count + 1) * sizeof *d->types);
+            d->types = room_for_one(d->types, d->type_count, sizeof *d->types);
             struct type_desc *type = &d->types[d->type_count++];
             memset(type, 0, sizeof *type);
             type->epoch = (uint32_t)(committed >> 32);
@@ -212,8 +219,7 @@ static void copy_segment(struct decoded_ring *out, const uint8_t *at, uint32_t r
 {
     const struct ring_segment *segment =
         (const struct ring_segment *)(const void *)(at + records - sizeof *segment);
-    if ((out->chunk_count & (out->chunk_count - 1)) == 0)
-        out->chunks = realloc(out->chunks, (2 * out->chunk_count + 1) * sizeof *out->chunks);
+    out->chunks = room_for_one(out->chunks, out->chunk_count, sizeof *out->chunks);
     struct decoded_chunk *c = &out->chunks[out->chunk_count++];
     memset(c, 0, sizeof *c);
     c->index = index;
@@ -283,8 +289,7 @@ static int compare_chunks(const void *pa, const void *pb)
 static struct decoded_event *add_event(struct decoder *d, enum decoded_kind kind, uint64_t ticks)
 {
     struct decoded_ring *out = d->out;
-    if ((out->event_count & (out->event_count - 1)) == 0)
-        out->events = realloc(out->events, (2 * out->event_count + 1) * sizeof *out->events);
+    out->events = room_for_one(out->events, out->event_count, sizeof *out->events);
     struct decoded_event *e = &out->events[out->event_count++];
     memset(e, 0, sizeof *e);
     e->kind = kind;

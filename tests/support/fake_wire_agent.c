@@ -130,6 +130,8 @@ cJSON *wire_agent_beat(struct wire_agent *a, uint64_t sent_ns, uint64_t rules_ge
     json_add_u64(beat, "processes_version", a->version);
     if (a->samples != NULL)
         cJSON_AddItemToObject(beat, "samples", cJSON_Parse(a->samples));
+    if (a->refused != NULL)
+        cJSON_AddItemToObject(beat, "refused", cJSON_Parse(a->refused));
     cJSON *answer = ask(a, WIRE_HEARTBEAT, WIRE_HEARTBEAT_ACK, beat);
     cJSON_Delete(beat);
     ck_assert_msg(answer != NULL, "no answer to a heartbeat");

@@ -17,6 +17,7 @@ struct wire_agent {
     uint64_t id, epoch, next_frame, version;
     uint64_t policies_generation; /* what heartbeats say */
     const char *samples;          /* the same, as JSON; NULL: nothing */
+    const char *refused;          /* as well */
     const char *host;
     struct transport *control, *data;
     uint16_t data_port;

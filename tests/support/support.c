@@ -173,16 +173,37 @@ int unix_connect(const char *path)
 
 /* ---- processes ---- */
 
-static void become(const char *const argv[], const struct spawn_options *o, pid_t parent)
+/* environ with `more` in front, where the first of a name counts; to be freed. */
+static char **environment_with(const char *const *more)
+{
+    size_t n = 0, own = 0, at = 0;
+    while (more != NULL && more[n] != NULL)
+        n++;
+    while (environ[own] != NULL)
+        own++;
+    char **all = calloc(n + own + 1, sizeof *all);
+    ck_assert_ptr_nonnull(all);
+    for (size_t i = 0; i < n; i++)
+        all[at++] = (char *)(uintptr_t)more[i];
+    for (size_t i = 0; i < own; i++) {
+        size_t length = strcspn(environ[i], "=") + 1;
+        bool replaced = false;
+        for (size_t k = 0; k < n; k++)
+            replaced = replaced || strncmp(environ[i], more[k], length) == 0;
+        if (!replaced)
+            all[at++] = environ[i];
+    }
+    return all;
+}
+
+/* The child of a process that may have threads: whatever they held, memory's lock with it, is held
+ * for ever here. No allocation. */
+static void become(const char *const argv[], char *const environment[],
+                   const struct spawn_options *o, pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) /* the test died before the line above */
         _exit(127);
-    for (const char *const *e = o->env; e && *e; e++) {
-        char *copy = strdup(*e);
-        if (!copy || putenv(copy) != 0)
-            _exit(127);
-    }
     if (o->folder && chdir(o->folder) != 0)
         _exit(127);
     if (o->out_file) {
@@ -190,27 +211,23 @@ static void become(const char *const argv[], const struct spawn_options *o, pid_
         if (fd < 0 || dup2(fd, 1) < 0 || dup2(fd, 2) < 0)
             _exit(127);
     }
-    char *arguments[64];
-    size_t n = 0;
-    for (; argv[n] && n < 63; n++)
-        arguments[n] = strdup(argv[n]);
-    arguments[n] = NULL;
-    if (!arguments[0])
-        _exit(127);
-    execvp(arguments[0], arguments);
-    fprintf(stderr, "spawn: %s: %s\n", argv[0], strerror(errno));
+    execvpe(argv[0], (char *const *)(uintptr_t)argv, environment);
+    dprintf(2, "spawn: %s: %s\n", argv[0], strerrorname_np(errno));
     _exit(127);
 }
 
 pid_t spawn(const char *const argv[], const struct spawn_options *options)
 {
     static const struct spawn_options none;
+    const struct spawn_options *o = options != NULL ? options : &none;
+    char **environment = environment_with(o->env);
     pid_t parent = getpid();
     fflush(NULL);
     pid_t pid = fork();
     ck_assert_int_ge(pid, 0);
     if (pid == 0)
-        become(argv, options ? options : &none, parent);
+        become(argv, environment, o, parent);
+    free(environment);
     return pid;
 }
 
@@ -253,9 +270,15 @@ int suite_run(Suite *suite)
     return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* What libcheck gives each test: its own 4 s are too few under sanitizers. Below ctest's limit, so
+ * that libcheck names the test. */
+__attribute__((constructor)) static void timeout_set(void)
+{
+    setenv("CK_DEFAULT_TIMEOUT", "280", 0);
+}
+
 Suite *suite_of(const char *name, ...)
 {
-    enum { CASE_SECONDS = 280 }; /* below ctest's own limit, so that libcheck names the test */
     Suite *suite = suite_create(name);
     TCase *tests = tcase_create(name);
     const TTest *test;
@@ -264,7 +287,6 @@ Suite *suite_of(const char *name, ...)
     while ((test = va_arg(list, const TTest *)))
         tcase_add_test(tests, test);
     va_end(list);
-    tcase_set_timeout(tests, CASE_SECONDS);
     suite_add_tcase(suite, tests);
     return suite;
 }

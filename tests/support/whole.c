@@ -17,6 +17,8 @@
 #include "http_client.h"
 #include "json.h"
 
+#define WORDS_MAX 16
+
 /* ---- a folder and its daemons ---- */
 
 char *whole_path(const struct whole *w, const char *name)
@@ -34,6 +36,8 @@ static void config_write(const struct whole *w, const char *name, const struct b
 
 void whole_configure(struct whole *w)
 {
+    static const char no_vitals[] =
+        "\"vitals\":{\"host\":false,\"processes\":false,\"top\":false,\"files\":false},";
     struct buf text = {0};
     buf_printf(&text,
                "{\"listen\":{\"data\":\"tcp://127.0.0.1:%u\",\"control\":\"tcp://127.0.0.1:%u\","
@@ -47,11 +51,10 @@ void whole_configure(struct whole *w)
     buf_printf(
         &text,
         "{\"collector\":{\"data\":\"tcp://127.0.0.1:%u\",\"control\":\"tcp://127.0.0.1:%u\"%s%s},"
-        /* Tests count the events that programs have made. */
-        "\"vitals\":{\"host\":false,\"processes\":false,\"top\":false,\"files\":false},"
-        "\"socket\":\"%s\",\"state_dir\":\"%s/agent\",\"heartbeat_ms\":200%s%s}",
-        w->data, w->control, w->pins_more ? "," : "", w->pins_more ? w->pins_more : "", w->socket,
-        w->folder, w->agent_more ? "," : "", w->agent_more ? w->agent_more : "");
+        "%s\"socket\":\"%s\",\"state_dir\":\"%s/agent\",\"heartbeat_ms\":200%s%s}",
+        w->data, w->control, w->pins_more ? "," : "", w->pins_more ? w->pins_more : "",
+        w->vitals ? "" : no_vitals, w->socket, w->folder, w->agent_more ? "," : "",
+        w->agent_more ? w->agent_more : "");
     config_write(w, "agent.json", &text);
     buf_fini(&text);
 }
@@ -82,7 +85,14 @@ static pid_t daemon_spawn(const struct whole *w, const char *program, const char
                           const char *log, const char *const *env)
 {
     char *config_path = whole_path(w, config), *log_path = whole_path(w, log);
-    const char *argv[] = {program, "--config", config_path, NULL};
+    const char *const words[] = {program, "--config", config_path};
+    const char *const *under = strcmp(program, WHOLE_AGENT) == 0 ? w->agent_under : NULL;
+    const char *argv[WORDS_MAX] = {NULL};
+    size_t n = 0;
+    for (size_t i = 0; under != NULL && under[i] != NULL; i++)
+        argv[n++] = under[i];
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        argv[n++] = words[i];
     struct spawn_options options = {.out_file = log_path, .env = env};
     pid_t pid = spawn(argv, &options);
     free(config_path);

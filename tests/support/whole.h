@@ -21,8 +21,10 @@ struct whole {
     const char *collector_more, *agent_more; /* members added to the daemons' config, or NULL */
     /* and to its objects "agents" and "collector"; whole_configure puts them in */
     const char *agents_more, *pins_more;
-    long skew_s;     /* what the agent's wall clock is ahead; 0: none */
-    bool own_clocks; /* the daemons' wall clocks can be set: whole_clock_set */
+    long skew_s;                    /* what the agent's wall clock is ahead; 0: none */
+    bool own_clocks;                /* the daemons' wall clocks can be set: whole_clock_set */
+    const char *const *agent_under; /* words before the agent's program, as WHOLE_CONFINED; NULL */
+    bool vitals; /* the agent records them; off where events are counted. whole_configure */
 };
 
 /* A folder, ports that nobody else is given, and both config files; nothing runs yet. The members
@@ -110,6 +112,7 @@ struct load {
 
 struct load_options {
     const char *service;
+    const char *program;  /* a copy of WHOLE_LOAD; NULL: that */
     unsigned threads;     /* 1 to LOAD_THREADS_MAX */
     unsigned burst;       /* events between two pauses of a thread */
     unsigned pause_us;    /* 0: none, as fast as it goes */

@@ -35,8 +35,9 @@ void load_start(const struct whole *w, const struct load_options *o, struct load
     (void)snprintf(snapshot, sizeof snapshot, "%u", o->snapshot_ms);
     (void)snprintf(socket, sizeof socket, "SKEIN_SOCKET=%s", w->socket);
     const char *const env[] = {socket, NULL};
-    const char *const argv[] = {WHOLE_LOAD, load->file, o->service, threads,
-                                burst,      pause,      snapshot,   NULL};
+    const char *program = o->program != NULL ? o->program : WHOLE_LOAD;
+    const char *const argv[] = {program, load->file, o->service, threads,
+                                burst,   pause,      snapshot,   NULL};
     load->pid = spawn(argv, &(struct spawn_options){.env = env});
 }
 

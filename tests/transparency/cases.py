@@ -13,6 +13,7 @@ class Case:
     racy: bool = False  # many runs: what goes wrong goes wrong now and then
     heavy: bool = False  # one way of tracing is enough
     root: bool = False
+    usual: bool = False  # with the thresholds that agents usually have
     unordered: bool = False  # lines come in any order
     unlike: tuple = field(default=())  # (pattern, in its place)
     ignore: tuple = field(default=())  # patterns of files that differ
@@ -124,13 +125,19 @@ CASES = [
     # ---- what the program loads and unloads itself ----
     Case("dlclosed", "for i in 1 2; do echo \"char room$i[$((i*70000))]={1}; long before(int a){return a$(printf '*3%.0s' $(seq $((i*40))));} long io_getevents(void*c,long l,long n,void*e,void*t){return $i;}\" >q$i.c; echo 'long io_getevents(void*c,long l,long n,void*e,void*t); long go(void){return io_getevents(0,0,0,0,0);}' >p$i.c; gcc -shared -fPIC -o q$i.so q$i.c; gcc -shared -fPIC -o p$i.so p$i.c -Wl,--no-as-needed $PWD/q$i.so; done; /usr/bin/python3 -c 'import ctypes,_ctypes,os\nfor i in (1,2,1,2):\n    h=ctypes.CDLL(os.path.abspath(f\"p{i}.so\")); print(h.go(),flush=True); _ctypes.dlclose(h._handle)'; echo $?", needs=("gcc", "/usr/bin/python3"), quick=True),
     # ---- subject.c ----
+    # same_storage: two tasks at once in one thread's storage. Where each call of both is an event they
+    # write one record together, which no lane withstands (docs/what-is-recorded.md, at its end).
     Case("subject_realtime", "taskset -c 0 $SUBJECT realtime; echo $?", needs=("taskset",), root=True, quick=True),
-    *[Case("subject_" + name, f"$SUBJECT {name}; echo $?", quick=True, racy=name in RACY)
+    *[Case("subject_" + name, f"$SUBJECT {name}; echo $?", quick=True, racy=name in RACY, usual=name == "same_storage")
       for RACY in [("numbers", "twice", "new_user", "dropper", "strict_beside", "tight_young", "threads", "vforker", "stacks", "same_storage")]
       for name in ("numbers", "closer", "close_range", "twice", "daemon", "dropper", "no_new_privs", "new_user", "new_user_raw",
                    "forker", "raw_forker", "vforker", "tasks", "powerless", "tight", "tight_syscall", "tight_young", "strict", "strict_beside",
                    "no_tsc", "signals", "interrupted", "alarmed", "threads", "session", "last_call", "last_instruction", "last_thread", "tasks_limit", "system_once", "task_numbers", "small_stack", "spawn_limit", "stacks", "given_up", "queue_notice", "same_storage")],
     # each call is an event, and says all that there is to say
     *[Case("subject_" + name, f"ulimit -c 0; export SKEIN_IO_THRESHOLD_US=0; $SUBJECT {name}; echo $?", quick=True, racy=name.startswith("calls"), unlike=((r"line 1: +\d+ ", ""),))
-      for name in ("bad_pointers", "calls_in_handler", "calls_in_children", "calls_in_threads", "waits_of_all_kinds", "ends_exit", "ends_abort", "ends_assert")],
+      for name in ("bad_pointers", "calls_in_handler", "calls_in_children", "calls_in_threads", "waits_of_all_kinds", "ends_exit", "ends_abort", "ends_assert", "waits_on_small_stack", "frames_astray", "sandbox_by_hand", "ends_by_status")],
+    # crashes: seen from outside alone, so that nothing in the program is another one for it
+    *[Case("subject_" + name, f"ulimit -c 0; $SUBJECT {name}; echo $?", quick=True, unlike=((r"line 1: +\d+ ", ""),))
+      for name in ("crash_plain", "crash_thread", "crash_caught", "crash_barrier", "crash_once", "crash_logged", "crash_blocked", "crash_ignored", "crash_deep", "crash_deep_handled", "crash_deep_twice", "crash_abort", "crash_abort_handled", "crash_trap", "crash_killed", "crash_bus")],
+    Case("crash_core", "ulimit -c unlimited; $SUBJECT crash_plain; echo $?; $SUBJECT crash_logged; echo $?; ls | sed 's/core.*/core/'", quick=True, unlike=((r"line 1: +\d+ ", ""),), ignore=("core",)),
 ]

@@ -16,4 +16,28 @@ int ends_abort(void);
 int ends_assert(void);
 int waits_of_all_kinds(void); /* for locks with owners, threads, children */
 
+/* ---- subject_stacks.c ---- */
+int waits_on_small_stack(void);
+int frames_astray(void);
+int sandbox_by_hand(void);
+
+/* ---- subject_crashes.c ---- */
+int crash_plain(void);
+int crash_thread(void);
+int crash_caught(void);
+int crash_barrier(void);
+int crash_once(void);
+int crash_logged(void);
+int crash_blocked(void);
+int crash_ignored(void);
+int crash_deep(void);
+int crash_deep_handled(void);
+int crash_deep_twice(void);
+int crash_abort(void);
+int crash_abort_handled(void);
+int crash_trap(void);
+int crash_killed(void);
+int crash_bus(void);
+int ends_by_status(void);
+
 #endif

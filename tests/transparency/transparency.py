@@ -32,6 +32,8 @@ from ports import port_take
 
 DEADLINE_S = 120
 WORKERS = 2 * len(os.sched_getaffinity(0))  # most of a case's time is spent in waiting
+# Everything that can be an event is one, and carries its words and its stack.
+THRESHOLDS = '{"io_ns":1,"lock_ns":1,"stack_ns":1}'
 RUN_SAYS = r"\Askein: warning: no agent at .*\n"  # skein run's own word, before the program begins
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/lib/postgresql/15/bin"
 
@@ -134,13 +136,14 @@ def difference(alone, traced):
     return "\n".join(lines)
 
 
-def agent_start(options, folder):
+def agent_start(options, folder, thresholds):
+    os.makedirs(folder, mode=0o755, exist_ok=True)
     where = os.path.join(folder, "agent.sock")
     config = os.path.join(folder, "agent.json")
     with open(config, "w", encoding="utf-8") as file:
         file.write(
             '{"collector":{"control":"tcp://127.0.0.1:1","data":"tcp://127.0.0.1:1"},"socket":"%s","state_dir":"%s/state",'
-            '"ring":{"bytes":1048576},"processes":{"max":4096}}' % (where, folder))
+            '"ring":{"bytes":1048576},"processes":{"max":4096},"thresholds":%s}' % (where, folder, thresholds))
     with open(os.path.join(folder, "agent.log"), "wb") as log:
         agent = subprocess.Popen([options.agent, "--config", config], stdout=log, stderr=log, stdin=subprocess.DEVNULL)
     until = time.monotonic() + 30
@@ -205,7 +208,11 @@ def main():
         shutil.copy(getattr(options, name), copy)
         os.chmod(copy, 0o755)
         setattr(options, name, copy)
-    agent, where = agent_start(options, folder)
+    agents = []
+    agent, where = agent_start(options, os.path.join(folder, "each"), THRESHOLDS)
+    agents.append(agent)
+    agent, usual = agent_start(options, os.path.join(folder, "usual"), "{}")
+    agents.append(agent)
     nobody = os.path.join(folder, "nobody.sock")
     modes = [("with an agent, at once", (0, where))]
     if not options.quick:
@@ -225,7 +232,8 @@ def main():
             if not hasattr(own, "run"):
                 own.run = Run(options, os.path.join(folder, f"worker{threading.get_ident()}"))
             started = time.monotonic()
-            problem = judge(case, own.run, modes[:1] if case.heavy else modes,
+            mine = [(name, (at, usual if case.usual and at_where == where else at_where)) for name, (at, at_where) in modes]
+            problem = judge(case, own.run, mine[:1] if case.heavy else mine,
                             options.rounds if case.racy and not options.quick else 1)
             print(f"{case.name}: {'DIFFERS ' + problem if problem else 'same'} ({time.monotonic() - started:.1f} s)", flush=True)
             return problem is not None
@@ -234,12 +242,14 @@ def main():
         with concurrent.futures.ThreadPoolExecutor(WORKERS) as workers:
             wrong = sum(workers.map(work, chosen))
         done = len(chosen)
-        if agent.poll() is not None:
-            print(f"the agent ended: {agent.returncode}")
-            wrong += 1
+        for agent in agents:
+            if agent.poll() is not None:
+                print(f"the agent ended: {agent.returncode}")
+                wrong += 1
     finally:
-        agent.terminate()
-        agent.wait()
+        for agent in agents:
+            agent.terminate()
+            agent.wait()
         shutil.rmtree(folder, ignore_errors=True)
     print(f"{done} programs, {wrong} differ, {left_out} left out")
     sys.exit(1 if wrong or not done else 0)

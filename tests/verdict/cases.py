@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs and their rings: what is written, lost, and by whom."""
+import shutil
 import signal
 import time
 
 from case import KIB, MIB, ONESHOT, SLEEPS, case, shots
-from world import Failed
+from world import Failed, SUBJECT
 
 
 # ---- nothing is lost ----
@@ -520,6 +521,18 @@ def executed_many_times(m):
         s.say("attach 0 0")
     s.say("hum 2 100")
     shots(m, w, [s], 3, 3000)
+
+
+@case(1)
+def watched(m):
+    """A process that is only watched from outside, beside one with a ring: all that it does is a gap."""
+    w = m.world(agent={"watch": {"select": ["truth exe=*/watched_subject"]}})
+    program = shutil.copy(SUBJECT, w.path("watched_subject"))  # other worlds' are none of its business
+    traced = w.subject("hum 2 100", program=program)
+    outside = w.subject("hum %d 100" % m.rng.randrange(1, 9), attach=None, program=program)
+    w.wait_live(2)
+    time.sleep(1)
+    shots(m, w, [traced, outside], 3, 1500)
 
 
 @case(2)

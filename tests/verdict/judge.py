@@ -12,7 +12,7 @@ BORDER = 20 * MS    # events so near to the window's ends are nobody's proof
 COUNTED = 400 * MS  # of losses so near to the window's ends the ring tells an estimate (V-9)
 # Reasons that nobody can count; docs/verdict.md.
 UNCOUNTED = {"overwritten", "corrupt", "agent_failed", "agent_restarted", "no_answer", "unknown",
-             "attached_late", "attach_refused", "ring_replaced", "ring_released"}
+             "attached_late", "attach_refused", "ring_replaced", "ring_released", "watched"}
 # Nobody can know whether something was there: such a gap may cover nothing.
 UNKNOWABLE = {"agent_restarted", "no_answer"}
 # Parts of something longer that the window cuts off: the part may hold nothing (V-2, V-6, V-9).
@@ -20,7 +20,7 @@ CUT_OFF = {"ring_full", "attached_late", "overwritten"}
 EDGE = 100 * MS     # how long such a part may be
 # Before the process had a ring, between two, or until its agent saw that it had ended: longer where it
 # stood still.
-WITHOUT_RING = {"attached_late", "attach_refused", "ring_replaced"}
+WITHOUT_RING = {"attached_late", "attach_refused", "ring_replaced", "watched"}
 
 
 def ns_of(text):

@@ -28,7 +28,8 @@ from judge import judge, ns_of
 from world import Failed, World, settled
 
 SHORT = {"steady", "ring_wraps", "ended_threads", "more_threads_than_chunks", "oneshot",
-         "full_before_the_window", "ended_before_the_capture", "attached_late", "idle_neighbour"}
+         "full_before_the_window", "ended_before_the_capture", "attached_late", "idle_neighbour",
+         "watched"}
 # A newer agent's, and 320 cuts of one target: tests/unit/agent/test_capture_job.c.
 NOT_HERE = {"unknown", "report_full"}
 

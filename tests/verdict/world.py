@@ -216,10 +216,10 @@ class World:
             a["status"] == "online" and a.get("spool", {}).get("bytes", 0) == 0
             for a in self.get("/agents")["items"]))
 
-    def subject(self, *commands, service="truth", attach=(0, 0), within=()):
+    def subject(self, *commands, service="truth", attach=(0, 0), within=(), program=SUBJECT):
         """A program, attached unless attach is None, that has obeyed the commands. `within`: the
-        command line that runs it."""
-        s = Subject(self, service, within)
+        command line that runs it; `program`: a copy of it."""
+        s = Subject(self, service, within, (program, service))
         self.subjects.append(s)
         if attach is not None:
             s.say("attach %d %d" % attach)
@@ -231,7 +231,7 @@ class World:
 
     def plain(self, mode, number):
         """A program that knows nothing of the tracer."""
-        s = Subject(self, "truth", (), (PLAIN, mode, str(number)))
+        s = Subject(self, "truth", (), (PLAIN, mode, str(number)), preload=os.path.abspath(PRELOAD))
         self.subjects.append(s)
         return s
 
@@ -241,16 +241,16 @@ class Subject:
 
     count = 0
 
-    def __init__(self, world, service, within, plain=None):
+    def __init__(self, world, service, within, command, preload=""):
         Subject.count += 1
         self.world, self.service = world, service
         self.file = world.path("truth-%d" % Subject.count)
-        program, *more = plain or (SUBJECT, service)
+        program, *more = command
         self.process = subprocess.Popen(
             [*within, program, self.file, str(CAPACITY), *more], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, bufsize=0,
             env=dict(os.environ, SKEIN_SOCKET=world.socket, SKEIN_SERVICE=service,
-                     LD_PRELOAD=os.path.abspath(PRELOAD) if plain else ""))
+                     LD_PRELOAD=preload))
         self.pid = self.process.pid
 
     def tell(self, command):

@@ -111,6 +111,9 @@ if _lib is not None:
     _lib.skein_thread_name.restype = None
     _lib.skein_status_text.argtypes = [ctypes.c_int]
     _lib.skein_status_text.restype = ctypes.c_char_p
+    _thread_stack = getattr(_lib, "skein_thread_stack", None)  # older ones lack it
+    if _thread_stack is not None:
+        _thread_stack.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
     # These two wait, and let other threads run meanwhile.
     _waiting = ctypes.CDLL(_lib._name)
     _waiting.skein_start.argtypes = [ctypes.POINTER(_Options)]
@@ -122,10 +125,27 @@ def _bytes(text):
     return str(text).encode("utf-8", "replace").replace(b"\0", b"\xef\xbf\xbd")
 
 
+# ---- threads ----
+
+class _Thread(threading.local):
+    """Has libskein know the stack of each thread, so that what lasts on it carries its frames."""
+
+    def __init__(self):  # once in each thread, with its first look at this
+        if _lib is not None and _thread_stack is not None:
+            _thread_stack(None, 0)
+
+    def begin(self):
+        pass
+
+
+_thread = _Thread()
+
+
 # ---- event types ----
 
-_sites = {}  # never shrinks: libskein keeps their addresses
-_sites_lock = threading.Lock()
+# Never shrinks: libskein keeps their addresses. Without a lock: a signal's handler, a finalizer or
+# the child of a fork comes here while another has it, or this very thread.
+_sites = {}
 
 
 def _kind(value):
@@ -158,13 +178,10 @@ def _site(klass, group, name, shape):
     key = (klass, group, name, shape)
     found = _sites.get(key)
     if found is None:
-        with _sites_lock:
-            found = _sites.get(key)
-            if found is None:
-                if len(_sites) >= TYPES_MAX:
-                    refused += 1
-                    return None
-                found = _sites[key] = _site_new(klass, group, name, shape)
+        if len(_sites) >= TYPES_MAX:  # threads that come at once may exceed it by one each
+            refused += 1
+            return None
+        found = _sites.setdefault(key, _site_new(klass, group, name, shape))
     return found[0]
 
 
@@ -339,6 +356,7 @@ class region(span):
             self._site = _site(_RANGE_BEGIN, group, name, self._shape)
 
     def __enter__(self):
+        _thread.begin()
         # What was not recorded must not end another's: the ring may come in between.
         self._begun = (self._site is not None and _lib.skein_region_open(
             self._site, _values(self._shape, self._args.values())).depth != 0)

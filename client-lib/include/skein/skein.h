@@ -138,6 +138,24 @@ int skein_health(bool ok, const char *why);
  * Does not block; not signal-safe. */
 void skein_thread_name(const char *name);
 
+/* Says on which stack the calling thread runs, so that operations and regions that last carry its
+ * call stack, where the agent asks for those (thresholds.stack_ns). Without it only the first thread's
+ * do, and, of what the preload library records, those of all threads on their own stacks.
+ *   skein_thread_stack(NULL, 0)    the thread's own, of which the C library is asked, once: call it
+ *                                  first thing in each thread that your program makes
+ *   skein_thread_stack(low, bytes) one that the program has made itself, a coroutine's or a fiber's:
+ *                                  its lowest address, and its size without guard pages. It counts
+ *                                  beside the thread's own, on which the thread may go on at any
+ *                                  time, until another is declared: call it before each switch.
+ * Bounds that are wrong cost stacks, and never harm: a walk keeps within them, and asks the kernel of
+ * each page whether it can be read (rt_sigprocmask: who forbids himself that one by seccomp, declares
+ * no bounds). A child of fork knows what its thread knew.
+ * Returns SKEIN_OK; SKEIN_INVALID (no address, or one of the last; 8192 bytes or fewer: so many are
+ * left to handlers); SKEIN_NO_MEMORY; SKEIN_UNSUPPORTED (the C library does not know, as of a thread
+ * that was made without it). Some nanoseconds; the C library takes some microseconds.
+ * Does not block. Signal-safe with bounds; not with NULL, where it may allocate. */
+int skein_thread_stack(const void *low, size_t bytes);
+
 /* A region that was opened; 0: it was not recorded. Closed by skein_scope_leave(). */
 struct skein_scope {
     uint32_t depth; /* among the thread's open regions, from 1 */

@@ -44,12 +44,10 @@ static void told_take(struct told *to, const struct trace_event *event)
     }
 }
 
-static inline struct telling_read tell_room(struct sched_source *source, uint64_t from_ns,
-                                            uint64_t to_ns, size_t room)
+static inline struct telling_read tell_of(struct sched_source *source, struct process *process,
+                                          uint64_t from_ns, uint64_t to_ns, size_t room)
 {
-    static struct process process;
-    process.pid = (uint32_t)getpid();
-    const struct evidence_ask ask = {.process = &process,
+    const struct evidence_ask ask = {.process = process,
                                      .from_ns = from_ns,
                                      .to_ns = to_ns,
                                      .deadline_ns = clock_monotonic_ns() + 20000000000u};
@@ -78,10 +76,26 @@ static inline struct telling_read tell_room(struct sched_source *source, uint64_
     return read;
 }
 
+static inline struct telling_read tell_room(struct sched_source *source, uint64_t from_ns,
+                                            uint64_t to_ns, size_t room)
+{
+    static struct process process;
+    process.pid = (uint32_t)getpid();
+    return tell_of(source, &process, from_ns, to_ns, room);
+}
+
 static inline struct telling_read tell(struct sched_source *source, uint64_t from_ns,
                                        uint64_t to_ns)
 {
     return tell_room(source, from_ns, to_ns, 0);
+}
+
+/* How much of it is in [from, to]. */
+static inline uint64_t told_part(const struct told *told, uint64_t from_ns, uint64_t to_ns)
+{
+    uint64_t from = told->from_ns > from_ns ? told->from_ns : from_ns;
+    uint64_t to = told->to_ns < to_ns ? told->to_ns : to_ns;
+    return to > from ? to - from : 0;
 }
 
 /* The part of [from, to] that the thread spent in events of the name. */
@@ -91,10 +105,31 @@ static inline uint64_t told_sum(const struct telling_read *read, uint32_t tid, c
     uint64_t sum = 0;
     for (size_t i = 0; i < read->count; i++) {
         const struct told *told = &read->events[i];
-        uint64_t from = told->from_ns > from_ns ? told->from_ns : from_ns;
-        uint64_t to = told->to_ns < to_ns ? told->to_ns : to_ns;
-        if (told->tid == tid && strcmp(told->name, name) == 0 && to > from)
-            sum += to - from;
+        if (told->tid == tid && strcmp(told->name, name) == 0)
+            sum += told_part(told, from_ns, to_ns);
+    }
+    return sum;
+}
+
+/* Some kernels leave out changes of a CPU's thread. A span beside such a one is a bound: a part of it
+ * was one of the thread's other states (docs/evidence-sched.md). */
+static inline bool told_is_bound(const struct told *told)
+{
+    bool runs = strcmp(told->name, "sched.run") == 0;
+    return strcmp(told->texts[runs ? 1 : 5], "unseen") == 0; /* the argument cut */
+}
+
+/* The part of [from, to] in which the thread's state is a bound. Of events of the name alone, or, with
+ * NULL, of all. */
+static inline uint64_t told_doubt(const struct telling_read *read, uint32_t tid, const char *name,
+                                  uint64_t from_ns, uint64_t to_ns)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < read->count; i++) {
+        const struct told *told = &read->events[i];
+        if (told->tid == tid && strncmp(told->name, "sched.", 6) == 0 && told_is_bound(told) &&
+            (name == NULL || strcmp(told->name, name) == 0))
+            sum += told_part(told, from_ns, to_ns);
     }
     return sum;
 }

@@ -41,14 +41,19 @@ struct self {
     struct symbolizer_process process;
 };
 
-static inline void self_read(struct symbolizer *s, struct self *self)
+static inline void process_read(struct symbolizer *s, pid_t pid, struct self *self)
 {
-    ck_assert_int_eq(symbolizer_maps(s, getpid(), deadline_far(), &self->maps), SKEIN_OK);
+    ck_assert_int_eq(symbolizer_maps(s, pid, deadline_far(), &self->maps), SKEIN_OK);
     self->mappings = calloc(self->maps.count, sizeof *self->mappings);
     for (size_t i = 0; i < self->maps.count; i++)
         self->mappings[i] = self->maps.items[i].mapping;
     self->process = (struct symbolizer_process){
-        .pid = getpid(), .mappings = self->mappings, .mapping_count = self->maps.count};
+        .pid = pid, .mappings = self->mappings, .mapping_count = self->maps.count};
+}
+
+static inline void self_read(struct symbolizer *s, struct self *self)
+{
+    process_read(s, getpid(), self);
 }
 
 static inline void self_free(struct self *self)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The worker's half of a capture, with a spool of its own and nobody at the other end. */
 #include <semaphore.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,7 +112,7 @@ static struct target *target_full(struct evidence *evidence)
     }
     captures.settings.evidence = evidence;
     TAILQ_INSERT_TAIL(&captures.targets, target, link);
-    capture_evidence_begin(target, false);
+    capture_evidence_begin(target, &(struct evidence_wish){0});
     ck_assert_ptr_nonnull(target->evidence);
     return target;
 }
@@ -269,6 +270,106 @@ START_TEST(a_large_target_does_not_hold_up_the_others)
 }
 END_TEST
 
+static void tell(void *source, const struct evidence_ask *ask, struct evidence_out *out,
+                 struct evidence_note *note)
+{
+    (void)source;
+    const struct partition_event_type type = {.name = "seen", .klass = SKEIN_CLASS_INSTANT};
+    int64_t thread = evidence_thread(out, 0, EVIDENCE_THREAD_PROCESS);
+    (void)evidence_event(out, thread, evidence_type(out, &type), ask->from_ns + 1, 0, NULL);
+    evidence_say(note, EVIDENCE_TAKEN, "%s", "");
+    sem_post(&entered);
+}
+
+static sem_t begun, go_on;
+enum { MANY_CHUNKS = 12 };
+
+/* On the worker: one cut, whose rest waits in the queue until this returns. */
+static void first_turn_run(void *context)
+{
+    struct target *target = context;
+    struct capture_job *job = calloc(1, sizeof *job);
+    must_hold(job != NULL, "memory");
+    *job = (struct capture_job){
+        .target = target, .to_ns = target->end_ns, .first = true, .last = true};
+    capture_job_run(job);
+    must_hold(target->turn == job && target->result.events < MANY_CHUNKS, "a part of the cut");
+    sem_wait(&entered); /* the source is asked all the same */
+    sem_post(&begun);
+    sem_wait(&go_on);
+}
+
+/* Evidence comes (_i 0), its time is over (1), or the agent ends (2), while the last cut is half
+ * done. */
+START_TEST(evidence_is_taken_while_the_last_cut_is_made)
+{
+    static const char *const notes[] = {"\"taken\"",
+                                        "\"none\",\"reason\":\"not had within 100 ms\"",
+                                        "\"none\",\"reason\":\"the agent ended\""};
+    const struct evidence_settings settings = {.deadline_ms = _i == 1 ? 100 : 10000};
+    const struct evidence_source source = {
+        .kind = "vitals", .when = EVIDENCE_AT_END, .collect = _i == 0 ? tell : hang};
+    char note[128];
+    struct host_page_owner *host;
+    struct evidence *evidence, *left;
+    struct worker *worker;
+    sem_init(&entered, 0, 0);
+    sem_init(&gate, 0, 0);
+    sem_init(&begun, 0, 0);
+    sem_init(&go_on, 0, 0);
+    TAILQ_INIT(&captures.targets);
+    TAILQ_INIT(&captures.waits);
+    TAILQ_INIT(&captures.timed);
+    pthread_mutex_init(&captures.waits_mutex, NULL);
+    ck_assert_int_eq(host_page_new(100, &host), SKEIN_OK);
+    ck_assert_int_eq(worker_new(&worker), SKEIN_OK);
+    ck_assert_int_eq(evidence_new(&settings, NULL, &evidence), SKEIN_OK);
+    ck_assert_int_eq(evidence_add(evidence, &source), SKEIN_OK);
+    captures.settings.worker = worker;
+    captures.settings.host_page = host;
+    captures.settings.partition_bytes = 1; /* a chunk each */
+    captures.settings.evidence = evidence;
+    captures.running = 1;
+    struct target *target = calloc(1, sizeof *target);
+    ck_assert_ptr_nonnull(target);
+    *target = target_of(1, process_make(1, MANY_CHUNKS));
+    TAILQ_INSERT_TAIL(&captures.targets, target, link);
+    capture_evidence_begin(target, &(struct evidence_wish){0});
+    ck_assert_int_eq(worker_post(worker, first_turn_run, target), SKEIN_OK);
+    sem_wait(&begun);
+    do { /* until the time is over, and what to do then stands in front of the rest of the cut */
+        ck_assert_ptr_nonnull(loop_timer_add(loop, 10, 0, loop_end, loop));
+        ck_assert_int_eq(loop_run(loop), SKEIN_OK);
+    } while (_i == 1 && !TAILQ_EMPTY(&captures.timed));
+    if (_i == 2)
+        capture_evidence_drain(&captures);
+    sem_post(&go_on);
+    while (captures.running > 0) {
+        ck_assert_ptr_nonnull(loop_timer_add(loop, 10, 0, loop_end, loop));
+        ck_assert_int_eq(loop_run(loop), SKEIN_OK);
+    }
+    struct spool_report report;
+    ck_assert_int_eq(spool_report_next(spool, 0, &report), SKEIN_OK);
+    ck_assert_int_eq(report.kind, SPOOL_TARGET);
+    snprintf(note, sizeof note, "\"evidence\":[{\"kind\":\"vitals\",\"state\":%s", notes[_i]);
+    ck_assert_ptr_nonnull(strstr(report.text, note));
+    uint64_t events = 0, order = 0;
+    struct spool_head head;
+    while (spool_next(spool, order, &order, &head) == SKEIN_OK)
+        events += head.events;
+    ck_assert_uint_eq(events, MANY_CHUNKS + (_i == 0));
+    free(report.text);
+    sem_post(&gate);
+    left = evidence;
+    while (evidence_free(&evidence) != 0)
+        evidence = left;
+    worker_free(&worker);
+    capture_evidence_free(&captures);
+    host_page_free(&host);
+    pthread_mutex_destroy(&captures.waits_mutex);
+}
+END_TEST
+
 static void run_job(struct target *target, uint64_t to_ns, bool last)
 {
     struct capture_job *job = calloc(1, sizeof *job);
@@ -379,6 +480,7 @@ int main(void)
     tcase_add_test(tc, a_report_that_is_full_says_from_when_on_nothing_is_listed);
     tcase_add_loop_test(tc, a_source_that_hangs_is_named_and_holds_no_report_up, 0, 2);
     tcase_add_test(tc, a_large_target_does_not_hold_up_the_others);
+    tcase_add_loop_test(tc, evidence_is_taken_while_the_last_cut_is_made, 0, 3);
     tcase_add_test(tc, a_process_that_has_left_its_ring_lacks_all_since_its_last_record);
     tcase_add_test(tc, the_journal_says_all_is_told_no_further_than_what_was_counted);
     tcase_add_test(tc, what_one_that_ends_lets_go_is_in_the_journal_of_those_that_share_it);

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/audit.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/perf_event.h>
 #include <linux/seccomp.h>
@@ -21,6 +22,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -173,7 +175,8 @@ struct count {
     uint64_t called[FUNCTIONS]; /* of these: from burn_main, by the next frame */
     uint64_t by_thread[2];      /* of burn_much's, and of burn_other's */
     uint64_t all, stacks, last_ns;
-    int64_t cpu; /* of the last sample */
+    uint64_t own_ns, others_ns; /* of one collection */
+    int64_t cpu;                /* of the last sample */
 };
 
 static enum function function_at(const struct burner *b, uint64_t pc)
@@ -193,8 +196,8 @@ static bool sample_count(void *context, const struct perf_sample *sample)
     must_hold(sample->time_ns >= b->from_ns && sample->time_ns <= b->to_ns, "window");
     count->cpu = sample->cpu;
     count->last_ns = sample->time_ns;
-    if (sample->pid != (uint32_t)b->pid)
-        return true;
+    must_hold(sample->pid == (uint32_t)b->pid, "another's");
+    count->own_ns += sample->period_ns;
     count->all++;
     count->by_thread[0] += sample->tid == b->tid[BURN_MUCH];
     count->by_thread[1] += sample->tid == b->tid[BURN_OTHER];
@@ -207,6 +210,38 @@ static bool sample_count(void *context, const struct perf_sample *sample)
     count->called[f] += function_at(b, sample->user.pcs[1] - 1) == BURN_MAIN;
     count->stacks += PERF_REGS == 0 || (sample->has_regs && sample->stack_bytes > 0);
     return true;
+}
+
+static void records_count(void *context, const uint8_t *records, size_t n)
+{
+    struct perf_walk walk;
+    perf_records_walk(records, n, sample_count, context, &walk);
+    must_hold(walk.unread == 0 && !walk.torn && walk.bytes == n, "records");
+}
+
+static void other_count(void *context, uint32_t pid, uint64_t ns)
+{
+    struct count *count = context;
+    must_hold(pid != (uint32_t)count->burner->pid, "its own");
+    count->others_ns += ns;
+}
+
+static struct perf_reach collect(struct perf_host *host, struct count *count, uint64_t from_ns,
+                                 uint64_t to_ns)
+{
+    struct perf_reach reach;
+    count->cpu = -1; /* the newest again */
+    const struct perf_wish wish = {.from_ns = from_ns,
+                                   .to_ns = to_ns,
+                                   .deadline_ns = UINT64_MAX,
+                                   .pid = (uint32_t)count->burner->pid,
+                                   .own = records_count,
+                                   .other = other_count,
+                                   .context = count};
+    perf_host_collect(host, &wish, &reach);
+    ck_assert_uint_eq(reach.busy_ns, count->own_ns + count->others_ns);
+    count->own_ns = count->others_ns = 0;
+    return reach;
 }
 
 /* Samples come at even distances of CPU time, which spreads them at least as well as drawing them
@@ -227,14 +262,13 @@ static void share_check(const char *what, uint64_t seen, uint64_t n, uint64_t cp
 START_TEST(samples_are_shared_out_as_cpu_time_was)
 {
     struct perf_host *host;
-    struct perf_reach reach;
-    struct perf_host_settings settings = {HZ, REACH, MEMORY, NULL};
+    struct perf_host_settings settings = {.hz = HZ, .reach_ms = REACH, .memory_max = MEMORY};
     if (!may_sample())
         return;
     ck_assert_int_eq(perf_host_new(&settings, &host), SKEIN_OK);
     struct burner b = burner_run(CPU_BURNER, "400");
     struct count count = {.burner = &b, .cpu = -1};
-    perf_host_collect(host, b.from_ns, b.to_ns, UINT64_MAX, sample_count, &count, &reach);
+    struct perf_reach reach = collect(host, &count, b.from_ns, b.to_ns);
     ck_assert_uint_eq(reach.not_read, 0);
     ck_assert_uint_eq(reach.from_ns, b.from_ns); /* the rings have room for it */
     uint64_t *in = count.in, *cpu = b.cpu_ns, n = in[0] + in[1] + in[2];
@@ -261,8 +295,8 @@ START_TEST(a_ring_that_turned_says_since_when)
 {
     struct perf_host *host;
     struct perf_host_state state;
-    struct perf_reach reach;
-    struct perf_host_settings settings = {HZ, 60000, 1, NULL}; /* no memory: the smallest rings */
+    struct perf_host_settings settings = {
+        .hz = HZ, .reach_ms = 60000, .memory_max = 1}; /* no memory: the smallest rings */
     if (!may_sample())
         return;
     ck_assert_int_eq(perf_host_new(&settings, &host), SKEIN_OK);
@@ -272,7 +306,7 @@ START_TEST(a_ring_that_turned_says_since_when)
     struct burner b = burner_start("burner", "400");
     burner_wait(&b);
     struct count count = {.burner = &b, .cpu = -1};
-    perf_host_collect(host, b.from_ns, b.to_ns, UINT64_MAX, sample_count, &count, &reach);
+    struct perf_reach reach = collect(host, &count, b.from_ns, b.to_ns);
     ck_assert_uint_gt(reach.from_ns, b.from_ns);
     ck_assert_uint_lt(reach.room_ns, (b.to_ns - b.from_ns) * state.cpus);
     ck_assert_uint_le(count.all, state.cpus * (256u << 10) / PERF_STACK_BYTES);
@@ -281,16 +315,106 @@ START_TEST(a_ring_that_turned_says_since_when)
 }
 END_TEST
 
+/* ---- another rate ---- */
+
+START_TEST(another_rate_begins_the_rings_anew_with_room_for_it)
+{
+    struct perf_host *host;
+    struct perf_host_state before, state;
+    struct perf_host_settings settings = {.hz = 100, .reach_ms = REACH, .memory_max = MEMORY};
+    if (!may_sample())
+        return;
+    ck_assert_int_eq(perf_host_new(&settings, &host), SKEIN_OK);
+    perf_host_state(host, &before);
+    ck_assert_uint_eq(before.hz, 100);
+    uint64_t changed_ns = clock_monotonic_ns();
+    perf_host_set_hz(host, 800);
+    perf_host_state(host, &state);
+    ck_assert_uint_eq(state.hz, 100); /* with the next look */
+    perf_host_look(host);
+    perf_host_state(host, &state);
+    ck_assert_uint_eq(state.hz, 800);
+    ck_assert_uint_eq(state.cpus, before.cpus);
+    ck_assert_uint_eq(state.ring_bytes, perf_host_ring_bytes(800, REACH));
+    ck_assert_uint_gt(state.ring_bytes, before.ring_bytes);
+    ck_assert_uint_ge(state.reach_ms, REACH);
+    /* A burner's samples stand for as much CPU time as it used, at the new rate. */
+    struct burner b = burner_run(CPU_BURNER, "300");
+    struct count count = {.burner = &b, .cpu = -1};
+    b.from_ns = changed_ns - S; /* with all that it did to begin, and what is gone */
+    struct perf_reach reach = collect(host, &count, b.from_ns, b.to_ns);
+    ck_assert_uint_ge(reach.from_ns, changed_ns); /* what was before is gone, and that is told */
+    uint64_t all_ns = b.cpu_ns[BURN_MUCH] + b.cpu_ns[BURN_LITTLE] + b.cpu_ns[BURN_OTHER];
+    uint64_t slices = b.slices[0] + b.slices[1] + b.slices[2];
+    uint64_t n = count.in[0] + count.in[1] + count.in[2];
+    ck_assert_uint_gt(n, all_ns * 100 / S + slices); /* more than 100 a second could be */
+    ck_assert_uint_le(n, all_ns * 800 / S + slices);
+    ck_assert_uint_ge(reach.busy_ns, count.all * (S / 800));
+    perf_host_set_hz(host, 100);
+    perf_host_look(host);
+    perf_host_state(host, &state);
+    ck_assert(state.hz == 100 && state.ring_bytes == before.ring_bytes && state.why[0] == '\0');
+    perf_host_free(&host);
+    burner_end(&b);
+}
+END_TEST
+
 /* ---- CPUs that come and go ---- */
+
+struct asked {
+    struct perf_host *host;
+    unsigned cpus;
+};
+
+static void other_ask(void *context, uint32_t pid, uint64_t ns)
+{
+    struct asked *asked = context;
+    struct perf_host_state state;
+    (void)pid, (void)ns;
+    perf_host_look(asked->host);
+    perf_host_state(asked->host, &state);
+    asked->cpus = state.cpus;
+}
+
+static void records_leave(void *context, const uint8_t *records, size_t n)
+{
+    (void)context, (void)records, (void)n;
+}
+
+/* The loop asks while a capture reads, which may take long: it would stand still for as long. */
+START_TEST(nobody_waits_for_a_reading_to_hear_of_the_rings)
+{
+    struct perf_host_settings settings = {.hz = HZ, .reach_ms = REACH, .memory_max = MEMORY};
+    struct asked asked = {.cpus = 0};
+    struct perf_reach reach = {.cpus = 0};
+    if (!may_sample())
+        return;
+    uint64_t from_ns = clock_monotonic_ns();
+    ck_assert_int_eq(perf_host_new(&settings, &asked.host), SKEIN_OK);
+    while (asked.cpus == 0) { /* which is sampled, by and by */
+        const struct perf_wish wish = {.from_ns = from_ns,
+                                       .to_ns = clock_monotonic_ns(),
+                                       .deadline_ns = UINT64_MAX,
+                                       .pid = UINT32_MAX,
+                                       .own = records_leave,
+                                       .other = other_ask,
+                                       .context = &asked};
+        perf_host_collect(asked.host, &wish, &reach);
+    }
+    ck_assert_uint_eq(asked.cpus, reach.cpus);
+    perf_host_free(&asked.host);
+}
+END_TEST
 
 START_TEST(a_cpu_that_comes_back_gets_a_new_ring)
 {
     struct perf_host *host;
     struct perf_host_state state;
-    struct perf_reach reach;
     struct count count = {.burner = &(struct burner){.to_ns = UINT64_MAX}, .cpu = -1};
+    struct perf_reach reach;
     char *online = path_join(folder, "online");
-    struct perf_host_settings settings = {HZ, 100, MEMORY, online};
+    struct perf_host_settings settings = {
+        .hz = HZ, .reach_ms = 100, .memory_max = MEMORY, .online = online};
     if (!may_sample()) {
         free(online);
         return;
@@ -298,7 +422,7 @@ START_TEST(a_cpu_that_comes_back_gets_a_new_ring)
     file_write_text(online, "0\n");
     ck_assert_int_eq(perf_host_new(&settings, &host), SKEIN_OK);
     perf_host_look(host);
-    perf_host_collect(host, 1, UINT64_MAX, UINT64_MAX, sample_count, &count, &reach);
+    reach = collect(host, &count, 1, UINT64_MAX);
     ck_assert_uint_eq(reach.cpus, 1);
     uint64_t first_ns = reach.from_ns;
     /* CPU 0 goes: its ring stays, and so do its samples. 8000 is none of this machine's. */
@@ -308,14 +432,14 @@ START_TEST(a_cpu_that_comes_back_gets_a_new_ring)
     ck_assert_uint_eq(state.cpus, 1);
     ck_assert_uint_eq(state.refused, 1);
     ck_assert_ptr_nonnull(strstr(state.why, "perf_event_open"));
-    perf_host_collect(host, 1, UINT64_MAX, UINT64_MAX, sample_count, &count, &reach);
+    reach = collect(host, &count, 1, UINT64_MAX);
     ck_assert_uint_eq(reach.from_ns, first_ns);
     uint64_t back_ns = clock_monotonic_ns();
     file_write_text(online, "0\n");
     perf_host_look(host);
     perf_host_state(host, &state);
     ck_assert(state.cpus == 1 && state.refused == 0 && state.why[0] == '\0');
-    perf_host_collect(host, 1, UINT64_MAX, UINT64_MAX, sample_count, &count, &reach);
+    reach = collect(host, &count, 1, UINT64_MAX);
     ck_assert_uint_ge(reach.from_ns, back_ns);
     /* A list that is none changes nothing. */
     file_write_text(online, "nonsense\n");
@@ -428,6 +552,8 @@ static void partition_tell(struct told *told, struct evidence_out *out, const st
 }
 
 static struct symbolizer *symbolizer; /* of those tests that have one */
+static uint64_t attached_ns;          /* when the agent saw the process; 0: nobody says */
+static bool watched;                  /* it saw it from outside */
 
 static struct told evidence_ask_for(struct cpu_samples *samples, const struct burner *b,
                                     pid_t other, uint64_t from_ns)
@@ -438,6 +564,8 @@ static struct told evidence_ask_for(struct cpu_samples *samples, const struct bu
     told = (struct told){.samples = 0};
     ck_assert_int_eq(process_new(&process), SKEIN_OK);
     process->pid = (uint32_t)b->pid;
+    process->attached_clock.monotonic_ns = attached_ns;
+    process->watched = watched;
     ck_assert_int_eq(proc_start_ticks(b->pid, &process->start_clock_ticks), SKEIN_OK);
     ck_assert_int_eq(evidence_out_new(0, &out), SKEIN_OK);
     struct evidence_ask ask = {.process = process,
@@ -456,7 +584,7 @@ static struct told evidence_ask_for(struct cpu_samples *samples, const struct bu
 START_TEST(a_capture_has_its_samples_and_who_ran_in_its_place)
 {
     struct cpu_samples *samples;
-    struct cpu_samples_settings settings = {HZ, REACH, MEMORY, NULL};
+    struct cpu_samples_settings settings = {.hz = HZ, .reach_ms = REACH, .memory_max = MEMORY};
     if (!may_sample())
         return;
     ck_assert_int_eq(cpu_samples_new(&settings, &samples), SKEIN_OK);
@@ -501,10 +629,77 @@ START_TEST(a_capture_has_its_samples_and_who_ran_in_its_place)
 }
 END_TEST
 
+static bool has_burned(void *context)
+{
+    size_t n;
+    char *text = file_read(((struct burner *)context)->out_file, &n);
+    bool burned = text != NULL && strstr(text, "burned\n") != NULL;
+    free(text);
+    return burned;
+}
+
+/* A shell burns, says so, waits, and becomes a burner. */
+static struct burner shell_burn(char *fifo)
+{
+    static const char script[] = "i=0; while [ $i -lt 400000 ]; do i=$((i + 1)); done; "
+                                 "echo burned; read go < \"$1\"; exec \"$0\" 150";
+    struct burner b = {.out_file = path_join(folder, "shell"), .from_ns = UINT64_MAX};
+    const char *const argv[] = {"/bin/sh", "-c", script, CPU_BURNER, fifo, NULL};
+    ck_assert_int_eq(mkfifo(fifo, 0600), 0);
+    b.pid = spawn(argv, &(struct spawn_options){.out_file = b.out_file});
+    ck_assert(wait_until(has_burned, &b, 0));
+    return b;
+}
+
+/* One pid, two programs: each capture has the samples of its own. */
+START_TEST(samples_before_an_exec_are_another_programs)
+{
+    struct cpu_samples *samples;
+    struct cpu_samples_settings settings = {.hz = HZ, .reach_ms = REACH, .memory_max = MEMORY};
+    if (!may_sample())
+        return;
+    ck_assert_int_eq(cpu_samples_new(&settings, &samples), SKEIN_OK);
+    uint64_t from_ns = clock_monotonic_ns();
+    char *fifo = path_join(folder, "go");
+    struct burner b = shell_burn(fifo);
+    uint64_t between_ns = clock_monotonic_ns();
+    FILE *go = fopen(fifo, "w");
+    ck_assert_ptr_nonnull(go);
+    fputs("go\n", go);
+    fclose(go);
+    burner_wait(&b);
+    uint64_t burned_ns = b.cpu_ns[BURN_MUCH] + b.cpu_ns[BURN_LITTLE] + b.cpu_ns[BURN_OTHER];
+    struct told now = evidence_ask_for(samples, &b, -1, from_ns);
+    attached_ns = between_ns;
+    struct told before = evidence_ask_for(samples, &b, -1, from_ns);
+    watched = true;
+    struct told outside = evidence_ask_for(samples, &b, -1, from_ns);
+    watched = false;
+    attached_ns = 0;
+    if (now.note.state == EVIDENCE_TAKEN) { /* within the reach of a ring */
+        printf("%" PRIu64 " ns burned, %" PRIu64 " sampled, %" PRIu64 " before\n", burned_ns,
+               now.weight_ns, before.weight_ns);
+        ck_assert_uint_le(now.weight_ns, burned_ns + burned_ns / 4);
+        ck_assert_uint_ge(now.weight_ns, burned_ns - burned_ns / 4);
+        ck_assert_uint_gt(now.by_thread[1], 0);
+    }
+    if (outside.note.state == EVIDENCE_TAKEN) /* whatever it becomes */
+        ck_assert_uint_gt(outside.by_thread[1], 0);
+    if (before.note.state == EVIDENCE_TAKEN) {
+        ck_assert_uint_gt(before.samples, 0);
+        ck_assert_uint_eq(before.by_thread[1], 0);
+    }
+    ck_assert_uint_eq(before.stacks, 0);
+    cpu_samples_free(&samples);
+    burner_end(&b);
+    free(fifo);
+}
+END_TEST
+
 START_TEST(a_window_that_began_before_the_samples_says_so)
 {
     struct cpu_samples *samples;
-    struct cpu_samples_settings settings = {HZ, REACH, MEMORY, NULL};
+    struct cpu_samples_settings settings = {.hz = HZ, .reach_ms = REACH, .memory_max = MEMORY};
     if (!may_sample())
         return;
     struct burner b = burner_start("burner", "100");
@@ -525,7 +720,7 @@ END_TEST
 START_TEST(code_without_frame_pointers_is_walked_on_its_copied_stack)
 {
     struct cpu_samples *samples;
-    struct cpu_samples_settings settings = {HZ, REACH, MEMORY, NULL};
+    struct cpu_samples_settings settings = {.hz = HZ, .reach_ms = REACH, .memory_max = MEMORY};
     struct symbolizer_settings program = {.program = SKEIN_SYMBOLIZER};
     if (!may_sample() || PERF_REGS != SYMBOLIZER_REGISTERS)
         return;
@@ -584,7 +779,7 @@ START_TEST(functions_of_the_kernel_are_named_by_its_own_table)
 {
     static char names[KERNEL_ADDRESSES][160], bytes[65536];
     struct cpu_samples *samples;
-    struct cpu_samples_settings settings = {HZ, REACH, MEMORY, NULL};
+    struct cpu_samples_settings settings = {.hz = HZ, .reach_ms = REACH, .memory_max = MEMORY};
     if (!may_sample())
         return;
     ck_assert_int_eq(cpu_samples_new(&settings, &samples), SKEIN_OK);
@@ -632,7 +827,7 @@ static void seccomp_refuse(int answer)
 static void refusal_check(const struct burner *b, const char *error)
 {
     struct cpu_samples *samples;
-    struct cpu_samples_settings settings = {99, 1000, MEMORY, NULL};
+    struct cpu_samples_settings settings = {99, 1000, MEMORY};
     struct cpu_samples_state state;
     char begins[64];
     ck_assert_int_eq(kernel_answer() != 0, 1);
@@ -713,6 +908,68 @@ START_TEST(an_agent_without_rights_has_cpu_times_instead)
 }
 END_TEST
 
+/* ---- little locked memory ---- */
+
+/* A user of its own, whose locked memory nobody else uses, with the right to sample alone. */
+static bool become_poor(void)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct powers[2] = {{0}};
+    const struct rlimit none = {0, 0};
+    powers[CAP_PERFMON / 32].permitted = powers[CAP_PERFMON / 32].effective = 1u
+                                                                              << CAP_PERFMON % 32;
+    return prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) == 0 && setuid(65399) == 0 &&
+           syscall(SYS_capset, &head, powers) == 0 && setrlimit(RLIMIT_MEMLOCK, &none) == 0 &&
+           may_sample();
+}
+
+/* The kernel has perf_event_mlock_kb for each CPU and user. */
+static bool little_memory_is_told(void)
+{
+    struct perf_host *first = NULL, *next = NULL;
+    struct perf_host_state has, lacks;
+    const struct perf_host_settings settings = {.hz = 99, .reach_ms = 10000, .memory_max = MEMORY};
+    const char *wrong = NULL;
+    if (perf_host_new(&settings, &first) != SKEIN_OK || perf_host_new(&settings, &next) != SKEIN_OK)
+        return false;
+    perf_host_state(first, &has);
+    perf_host_state(next, &lacks);
+    if (has.cpus == 0 || has.refused != 0 || has.ring_bytes >= 1u << 20)
+        wrong = "the first rings are not as large as they may be";
+    else if (lacks.refused == 0 || lacks.cpus != 0)
+        wrong = "the next ones had room";
+    else if (strstr(lacks.why, "locked memory; needs RLIMIT_MEMLOCK") == NULL)
+        wrong = "the text";
+    if (wrong != NULL)
+        fprintf(stderr, "%s: %u, %u of %zu bytes; then %u, \"%s\"\n", wrong, has.cpus, has.refused,
+                has.ring_bytes, lacks.cpus, lacks.why);
+    perf_host_free(&first);
+    perf_host_free(&next);
+    return wrong == NULL;
+}
+
+START_TEST(rings_are_as_large_as_locked_memory_lets_them)
+{
+    int status;
+    char kib[16];
+    if (geteuid() != 0 || !may_sample() ||
+        text_file_read("/proc/sys/kernel/perf_event_mlock_kb", kib, sizeof kib) <= 0 ||
+        strtol(kib, NULL, 10) != 516) {
+        printf("not shown: needs root, samples, and kernel.perf_event_mlock_kb as it is\n");
+        return;
+    }
+    fflush(NULL);
+    pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0)
+        _exit(!become_poor() ? 2 : !little_memory_is_told());
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) != 1, "the child ended with %d", status);
+    if (WEXITSTATUS(status) == 2)
+        printf("not shown: CAP_PERFMON is no capability here\n");
+}
+END_TEST
+
 /* ---- off ---- */
 
 static unsigned files_open(void)
@@ -729,7 +986,7 @@ static unsigned files_open(void)
 START_TEST(nothing_is_opened_where_nobody_wants_samples)
 {
     struct cpu_samples *samples;
-    struct cpu_samples_settings settings = {0, 1000, MEMORY, NULL};
+    struct cpu_samples_settings settings = {0, 1000, MEMORY};
     struct cpu_samples_state state;
     unsigned before = files_open();
     ck_assert_int_eq(cpu_samples_new(&settings, &samples), SKEIN_OK);
@@ -740,7 +997,7 @@ START_TEST(nothing_is_opened_where_nobody_wants_samples)
     struct burner b = {.pid = getpid(), .from_ns = 1, .to_ns = clock_monotonic_ns()};
     struct told told = evidence_ask_for(samples, &b, -1, 1);
     ck_assert_int_eq(told.note.state, EVIDENCE_NONE);
-    ck_assert_str_eq(told.note.why, "samples.hz is 0");
+    ck_assert_str_eq(told.note.why, EVIDENCE_OFF "samples.hz is 0");
     ck_assert_uint_eq(told.samples + told.thread_cpu, 0);
     cpu_samples_free(&samples);
     if (!may_sample())
@@ -764,14 +1021,21 @@ int main(void)
     tcase_set_timeout(tests, 0);
     tcase_add_test(tests, samples_are_shared_out_as_cpu_time_was);
     tcase_add_test(tests, a_ring_that_turned_says_since_when);
+    tcase_add_test(tests, another_rate_begins_the_rings_anew_with_room_for_it);
     tcase_add_test(tests, a_cpu_that_comes_back_gets_a_new_ring);
     tcase_add_test(tests, a_capture_has_its_samples_and_who_ran_in_its_place);
+    tcase_add_test(tests, samples_before_an_exec_are_another_programs);
     tcase_add_test(tests, a_window_that_began_before_the_samples_says_so);
     tcase_add_test(tests, code_without_frame_pointers_is_walked_on_its_copied_stack);
     tcase_add_test(tests, functions_of_the_kernel_are_named_by_its_own_table);
     tcase_add_test(tests, a_filter_that_refuses_is_told_with_what_would_allow_it);
     tcase_add_test(tests, an_agent_without_rights_has_cpu_times_instead);
+    tcase_add_test(tests, rings_are_as_large_as_locked_memory_lets_them);
     tcase_add_test(tests, nothing_is_opened_where_nobody_wants_samples);
     suite_add_tcase(suite, tests);
+    TCase *waits = tcase_create("waits"); /* for ever, if it is wrong */
+    tcase_set_timeout(waits, 120);
+    tcase_add_test(waits, nobody_waits_for_a_reading_to_hear_of_the_rings);
+    suite_add_tcase(suite, waits);
     return suite_run(suite);
 }

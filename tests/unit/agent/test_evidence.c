@@ -155,7 +155,7 @@ static struct evidence_task *task_begin(bool threads, bool barred)
 {
     const struct evidence_order order = {.process = process,
                                          .from_ns = 1000,
-                                         .threads = threads,
+                                         .wish = {.kinds = threads ? 1u << EVIDENCE_THREADS : 0},
                                          .threads_barred = barred,
                                          .epoch = 3,
                                          .host = "h"};
@@ -232,6 +232,56 @@ START_TEST(each_source_says_what_became_of_it)
 }
 END_TEST
 
+START_TEST(a_source_of_deaths_is_asked_of_the_dead_alone)
+{
+    struct report_evidence notes[EVIDENCE_KINDS_MAX];
+    evidence_make(60000);
+    source_add("crash", EVIDENCE_AT_DEATH, one_event);
+    source_add("vitals", EVIDENCE_AT_END, one_event);
+    for (size_t dead = 0; dead < 2; dead++) {
+        if (dead > 0)
+            process_set_gone(process, PROCESS_CRASHED);
+        struct evidence_task *task = task_begin(false, false);
+        ck_assert_int_eq(evidence_finish(task, 2000, 0, on_done, NULL), SKEIN_OK);
+        sem_wait(&done);
+        ck_assert_uint_eq(evidence_notes(task, notes), 1 + dead);
+        ck_assert_str_eq(notes[0].kind, dead > 0 ? "crash" : "vitals");
+        ck_assert_uint_eq(evidence_result(task)->events, 1 + dead);
+        ck_assert_uint_eq(evidence_notes_none(task, "why", notes), 1 + dead);
+        (void)evidence_drop(task);
+        evidence_unref(&task);
+    }
+    ck_assert_uint_eq(evidence_free(&evidence), 0);
+}
+END_TEST
+
+START_TEST(who_asks_for_the_death_of_the_living_is_told)
+{
+    struct report_evidence notes[EVIDENCE_KINDS_MAX];
+    evidence_make(60000);
+    source_add("crash", EVIDENCE_AT_DEATH, one_event);
+    for (size_t dead = 0; dead < 2; dead++) {
+        struct evidence_task *task;
+        const struct evidence_order order = {
+            .process = process,
+            .wish = {.only = true, .kinds = EVIDENCE_BIT(EVIDENCE_CRASH)},
+            .host = "h"};
+        if (dead > 0)
+            process_set_gone(process, PROCESS_CRASHED);
+        ck_assert_int_eq(evidence_begin(evidence, &order, &task), SKEIN_OK);
+        ck_assert_int_eq(evidence_finish(task, 2000, 0, on_done, NULL), SKEIN_OK);
+        sem_wait(&done);
+        ck_assert_uint_eq(evidence_notes(task, notes), 1);
+        ck_assert_str_eq(notes[0].kind, "crash");
+        ck_assert_str_eq(notes[0].state, dead > 0 ? "taken" : "none");
+        ck_assert_str_eq(notes[0].reason, dead > 0 ? "all of it" : "the process has not ended");
+        (void)evidence_drop(task);
+        evidence_unref(&task);
+    }
+    ck_assert_uint_eq(evidence_free(&evidence), 0);
+}
+END_TEST
+
 START_TEST(a_dump_that_is_barred_is_named)
 {
     struct report_evidence notes[EVIDENCE_KINDS_MAX];
@@ -245,6 +295,61 @@ START_TEST(a_dump_that_is_barred_is_named)
     ck_assert_uint_eq(evidence_result(task)->bytes.len, 0);
     evidence_unref(&task);
     ck_assert_uint_eq(evidence_free(&evidence), 0);
+}
+END_TEST
+
+static uint64_t asked_until_ns;
+
+static void deadline_note(void *source, const struct evidence_ask *ask, struct evidence_out *out,
+                          struct evidence_note *note)
+{
+    (void)source, (void)out, (void)note;
+    asked_until_ns = ask->deadline_ns;
+    sem_post(&entered);
+}
+
+/* A capture of the past ends when it begins: what is asked first must leave time for the others. */
+START_TEST(a_dump_takes_half_of_the_time_at_most)
+{
+    evidence_make(60000);
+    source_add("threads", EVIDENCE_AT_BEGIN, deadline_note);
+    struct evidence_task *task = task_begin(true, false);
+    sem_wait(&entered);
+    ck_assert_uint_le(asked_until_ns, clock_monotonic_ns() + UINT64_C(30000000000));
+    ck_assert(evidence_drop(task));
+    evidence_unref(&task);
+    ck_assert_uint_eq(evidence_free(&evidence), 0);
+}
+END_TEST
+
+static bool is_refused(void *context)
+{
+    (void)context;
+    struct evidence_task *task = task_begin(true, false);
+    bool refused = evidence_finish(task, 2000, 0, on_done, NULL) == SKEIN_BUSY;
+    struct report_evidence notes[EVIDENCE_KINDS_MAX];
+    if (refused && evidence_notes(task, notes) == 1)
+        ck_assert_str_eq(notes[0].reason, EVIDENCE_HANGS);
+    (void)evidence_drop(task);
+    evidence_unref(&task);
+    return refused;
+}
+
+/* Each task would keep its process: they may not add up behind what does not return. */
+START_TEST(nothing_waits_behind_a_source_that_hangs)
+{
+    evidence_make(1);
+    source_add("threads", EVIDENCE_AT_BEGIN, hang);
+    struct evidence_task *task = task_begin(true, false);
+    sem_wait(&entered);
+    ck_assert(wait_until(is_refused, NULL, 0));
+    ck_assert(is_refused(NULL));
+    (void)evidence_drop(task);
+    evidence_unref(&task);
+    sem_post(&gate);
+    struct evidence *left = evidence;
+    while (evidence_free(&evidence) != 0) /* all others were dropped */
+        evidence = left;
 }
 END_TEST
 
@@ -287,7 +392,11 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, each_source_says_what_became_of_it);
+    tcase_add_test(t, who_asks_for_the_death_of_the_living_is_told);
     tcase_add_test(t, a_dump_that_is_barred_is_named);
+    tcase_add_test(t, a_dump_takes_half_of_the_time_at_most);
+    tcase_add_test(t, nothing_waits_behind_a_source_that_hangs);
+    tcase_add_test(t, a_source_of_deaths_is_asked_of_the_dead_alone);
     tcase_add_test(t, a_source_that_hangs_holds_nobody_up);
     suite_add_tcase(suite, t);
     return suite_run(suite);

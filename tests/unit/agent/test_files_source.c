@@ -304,7 +304,7 @@ START_TEST(what_is_left_out_is_counted)
     list = collect(&source, getpid(), &note);
     ck_assert_uint_eq(list.count, 0);
     ck_assert_int_eq(note.state, EVIDENCE_NONE);
-    ck_assert_str_eq(note.why, "vitals.files is off");
+    ck_assert_str_eq(note.why, EVIDENCE_OFF "vitals.files is false");
     files_source_set(&source, true, &shown);
     list = collect(&source, 0x3fffffff, &note);
     ck_assert_uint_eq(list.count, 0);

@@ -203,6 +203,31 @@ START_TEST(a_host_is_told_as_its_files_say)
 }
 END_TEST
 
+/* The kernel's ticks are of the file's reading, which is a little behind the look's time. */
+START_TEST(no_core_is_busy_for_more_than_all_of_the_time)
+{
+    struct vitals_store *store;
+    struct host_look *look;
+    struct wanted wanted[] = {{"host.cpu0.busy", 100, "%", 0},
+                              {"host.cpu1.busy", 25, "%", 0},
+                              {"host.cpu.user", 62.5, "%", 0},
+                              {"host.cpu.idle", 37.5, "%", 0},
+                              {NULL, 0, NULL, 0}};
+    host_tree_first();
+    put("stat", "cpu  100 0 0 100 0 0 0 0 0 0\ncpu0 50 0 0 50 0 0 0 0 0 0\n"
+                "cpu1 50 0 0 50 0 0 0 0 0 0\n");
+    ck_assert_int_eq(vitals_store_new(&store), SKEIN_OK);
+    ck_assert_int_eq(host_look_new(root, &look), SKEIN_OK);
+    host_look_take(look, store, 10 * S);
+    put("stat", "cpu  115 0 0 109 0 0 0 0 0 0\ncpu0 62 0 0 50 0 0 0 0 0 0\n"
+                "cpu1 53 0 0 59 0 0 0 0 0 0\n");
+    host_look_take(look, store, 10 * S + S / 10);
+    values_check(store, 10 * S + S / 10, wanted);
+    host_look_free(&look);
+    vitals_store_free(&store);
+}
+END_TEST
+
 START_TEST(files_that_are_odd_or_missing_tell_nothing)
 {
     static const char *const names[] = {
@@ -380,6 +405,28 @@ START_TEST(what_another_cgroup_had_is_no_growth)
 }
 END_TEST
 
+/* A capture's own look may come right behind the recorder's: a tick of 10 ms would be 500 %. */
+START_TEST(cpu_time_is_not_told_of_moments)
+{
+    const struct look_roots roots = {.proc = root, .cgroups = at("cg")};
+    struct process_look look;
+    struct process_row row;
+    double hz = (double)sysconf(_SC_CLK_TCK);
+    process_put(42, "x", 'R', 700, 1, 99);
+    process_look_init(&look, 42, 99, true);
+    ck_assert_int_eq(process_look(&look, &roots, 10 * S, &row), SKEIN_OK);
+    process_put(42, "x", 'R', 701, 1, 99);
+    ck_assert_int_eq(process_look(&look, &roots, 10 * S + S / 500, &row), SKEIN_OK);
+    ck_assert(!STORE_IS_KNOWN(row.values[PROCESS_CPU_USER]));
+    ck_assert(!STORE_IS_KNOWN(row.values[PROCESS_CPU_SYSTEM]));
+    value_is(&row, PROCESS_THREADS, 1);
+    process_put(42, "x", 'R', 750, 1, 99);
+    ck_assert_int_eq(process_look(&look, &roots, 11 * S, &row), SKEIN_OK);
+    value_is(&row, PROCESS_CPU_USER, 50 / hz * 100);
+    process_look_fini(&look);
+}
+END_TEST
+
 START_TEST(a_later_process_of_the_same_number_is_another)
 {
     const struct look_roots roots = {.proc = root, .cgroups = at("cg")};
@@ -516,11 +563,13 @@ int main(void)
     TCase *all = tcase_create("all");
     tcase_add_checked_fixture(all, setup, teardown);
     tcase_add_test(all, a_host_is_told_as_its_files_say);
+    tcase_add_test(all, no_core_is_busy_for_more_than_all_of_the_time);
     tcase_add_test(all, files_that_are_odd_or_missing_tell_nothing);
     tcase_add_test(all, a_text_that_is_too_long_is_cut_behind_a_whole_line);
     tcase_add_test(all, the_cgroup_that_limits_counts);
     tcase_add_test(all, a_cgroup_of_version_1_is_read_as_well);
     tcase_add_test(all, what_another_cgroup_had_is_no_growth);
+    tcase_add_test(all, cpu_time_is_not_told_of_moments);
     tcase_add_test(all, a_later_process_of_the_same_number_is_another);
     tcase_add_test(all, threads_are_summed_up_though_some_end);
     tcase_add_test(all, the_ten_that_use_most_are_found);

@@ -5,6 +5,7 @@
  */
 #include "perf_record.h"
 
+#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,7 +100,7 @@ START_TEST(a_sample_says_who_ran_where_and_with_which_stack)
     hand_sample(&hand, 1, 5000, chain, 8, 0x5a, 24);
     struct perf_walk w = walk(&hand, hand.count * 8, &seen);
     ck_assert_uint_eq(w.samples, 1);
-    ck_assert_uint_eq(w.unread + w.lost, 0);
+    ck_assert_uint_eq(w.unread, 0);
     ck_assert_uint_eq(w.bytes, hand.count * 8);
     ck_assert(!w.torn);
     const struct perf_sample *s = &seen.samples[0];
@@ -123,6 +124,61 @@ START_TEST(a_sample_says_who_ran_where_and_with_which_stack)
 }
 END_TEST
 
+/* A record of the kernel's event: after the chain a size and so many bytes; then, of one that is
+ * watched so, registers and stack. */
+static void hand_raw(struct hand *h, const uint64_t *raw, size_t words, bool user)
+{
+    hand_begin(h, 9, 1);
+    hand_word(h, 0xabc);
+    hand_word(h, UINT64_C(77) << 32 | 70);
+    hand_word(h, 5000);
+    hand_word(h, 3);
+    hand_word(h, 1);
+    hand_word(h, 0); /* no chain */
+    for (size_t i = 0; i < words; i++)
+        hand_word(h, raw[i]);
+    if (user) {
+        hand_word(h, 2);
+        for (uint64_t i = 0; i < PERF_REGS; i++)
+            hand_word(h, 1000 + i);
+        hand_word(h, 8);
+        hand_word(h, 0x5a);
+        hand_word(h, 8);
+    }
+    hand_end(h);
+}
+
+START_TEST(an_event_of_the_kernel_has_its_bytes_and_perhaps_a_stack)
+{
+    /* 12 bytes: 4 behind the size, and a word. */
+    const uint64_t raw[] = {UINT64_C(0x44332211) << 32 | 12, UINT64_C(0x1122334455667788)};
+    struct perf_walk w;
+    hand = (struct hand){.count = 0};
+    hand_raw(&hand, raw, 2, false);
+    hand_raw(&hand, raw, 2, PERF_REGS > 0);
+    seen = (struct seen){.most = SIZE_MAX};
+    perf_raw_records_walk((const uint8_t *)hand.words, hand.count * 8, sample_note, &seen, &w);
+    ck_assert_uint_eq(w.samples, 2);
+    ck_assert_uint_eq(w.unread, 0);
+    for (size_t i = 0; i < 2; i++) {
+        const struct perf_sample *s = &seen.samples[i];
+        ck_assert_uint_eq(s->raw_bytes, 12);
+        ck_assert_uint_eq(s->raw[0], 0x11);
+        ck_assert_uint_eq(s->raw[4], 0x88);
+        ck_assert_uint_eq(s->raw[11], 0x11);
+        ck_assert(s->has_regs == (i == 1 && PERF_REGS > 0));
+        ck_assert_uint_eq(s->stack_bytes, s->has_regs ? 8 : 0);
+    }
+    /* One that says that it has more than there is. */
+    const uint64_t odd[] = {UINT64_C(0x44332211) << 32 | 13, UINT64_C(0x1122334455667788)};
+    hand = (struct hand){.count = 0};
+    hand_raw(&hand, odd, 2, false);
+    perf_raw_records_walk((const uint8_t *)hand.words, hand.count * 8, sample_note, &seen, &w);
+    ck_assert_uint_eq(w.samples, 0);
+    ck_assert_uint_eq(w.unread, 1);
+}
+END_TEST
+
 START_TEST(every_shorter_copy_ends_with_its_last_whole_record)
 {
     const uint64_t chain[] = {USER_MARK, 0x401000};
@@ -133,7 +189,6 @@ START_TEST(every_shorter_copy_ends_with_its_last_whole_record)
     for (size_t n = 0; n < hand.count * 8; n++) {
         struct perf_walk w = walk(&hand, n, &seen);
         must_hold(w.samples == (n >= first), "%zu bytes: %zu samples", n, (size_t)w.samples);
-        must_hold(w.oldest_ns == (n >= first ? 9000u : 0u), "%zu bytes", n);
         must_hold(w.torn == ((n < first ? n : n - first) >= 8), "%zu bytes", n);
     }
 }
@@ -149,11 +204,10 @@ START_TEST(who_has_seen_enough_ends_the_walk)
     seen = (struct seen){.most = 2};
     perf_records_walk((const uint8_t *)hand.words, hand.count * 8, sample_note, &seen, &w);
     ck_assert_uint_eq(w.samples, 2);
-    ck_assert_uint_eq(w.oldest_ns, 8999);
 }
 END_TEST
 
-START_TEST(lost_samples_are_added_up_and_other_records_counted)
+START_TEST(heads_tell_samples_losses_and_others_apart)
 {
     const uint64_t chain[] = {USER_MARK, 0x401000};
     hand = (struct hand){.count = 0};
@@ -168,9 +222,76 @@ START_TEST(lost_samples_are_added_up_and_other_records_counted)
     hand_sample(&hand, 2, 7000, chain, 2, 1, 8);
     struct perf_walk w = walk(&hand, hand.count * 8, &seen);
     ck_assert_uint_eq(w.samples, 2);
-    ck_assert_uint_eq(w.lost, 12);
-    ck_assert_uint_eq(w.unread, 1);
-    ck_assert_uint_eq(w.oldest_ns, 7000);
+    ck_assert_uint_eq(w.unread, 2);
+    uint64_t samples_ns = 0, lost = 0, others = 0;
+    struct perf_head head;
+    for (size_t at = 0; at < hand.count * 8; at += head.bytes) {
+        ck_assert(perf_head_get((const uint8_t *)hand.words + at, &head));
+        ck_assert_uint_le(head.bytes, hand.count * 8 - at);
+        samples_ns += head.time_ns;
+        lost += head.lost;
+        others += head.kind == PERF_KIND_OTHER;
+        if (head.kind == PERF_KIND_SAMPLE)
+            ck_assert(head.pid == 70 && head.period_ns == 10101010);
+    }
+    ck_assert_uint_eq(samples_ns, 9000 + 7000);
+    ck_assert_uint_eq(lost, 12);
+    ck_assert_uint_eq(others, 1);
+}
+END_TEST
+
+START_TEST(a_head_takes_nothing_from_behind_its_record)
+{
+    uint64_t words[PERF_HEAD_BYTES / 8] = {[0 ... PERF_HEAD_BYTES / 8 - 1] = 0x4242};
+    struct perf_head head;
+    for (uint64_t size = 0; size <= 64; size++) {
+        words[0] = size << 48 | 9; /* SAMPLE */
+        bool good = size >= 8 && size % 8 == 0;
+        must_hold(perf_head_get((const uint8_t *)words, &head) == good, "%zu", (size_t)size);
+        if (!good)
+            continue;
+        must_hold(head.bytes == size, "%zu", (size_t)size);
+        must_hold(head.kind == (size >= 48 ? PERF_KIND_SAMPLE : PERF_KIND_OTHER), "%zu",
+                  (size_t)size);
+        must_hold(head.period_ns == (size >= 48 ? 0x4242 : 0), "%zu", (size_t)size);
+        words[0] = size << 48 | 2; /* LOST */
+        must_hold(perf_head_get((const uint8_t *)words, &head) &&
+                      head.lost == (size >= 24 ? 0x4242 : 0),
+                  "%zu", (size_t)size);
+    }
+}
+END_TEST
+
+/* As perf_event_open(2) has it: pid and tid, a name of 1 to 16 bytes, then tid, time and cpu. */
+START_TEST(an_exec_says_whose_and_when)
+{
+    for (size_t name_words = 1; name_words <= 2; name_words++) {
+        struct perf_head head;
+        hand.count = 0;
+        hand_begin(&hand, 3, 1 << 13); /* COMM, of an exec */
+        hand_word(&hand, UINT64_C(77) << 32 | 70);
+        for (size_t i = 0; i < name_words; i++)
+            hand_word(&hand, 0x6161);
+        hand_word(&hand, UINT64_C(77) << 32 | 70);
+        hand_word(&hand, 9000);
+        hand_word(&hand, 3);
+        hand_end(&hand);
+        ck_assert(perf_head_get((const uint8_t *)hand.words, &head));
+        ck_assert_int_eq(head.kind, PERF_KIND_EXEC);
+        ck_assert_uint_eq(head.bytes, 40 + 8 * name_words);
+        ck_assert_uint_eq(head.pid, 70);
+        ck_assert_uint_eq(head.time_ns, 9000);
+        hand.words[0] &= ~(UINT64_C(0xffff) << 32); /* named otherwise */
+        ck_assert(perf_head_get((const uint8_t *)hand.words, &head));
+        ck_assert_int_eq(head.kind, PERF_KIND_THREAD);
+    }
+    for (uint64_t size = 8; size <= 80; size += 8) {
+        const uint64_t words[PERF_HEAD_BYTES / 8] = {size << 48 | UINT64_C(1) << 45 | 3};
+        struct perf_head head;
+        ck_assert(perf_head_get((const uint8_t *)words, &head));
+        bool good = size >= 40 && size <= 56;
+        ck_assert_int_eq(head.kind, good ? PERF_KIND_EXEC : PERF_KIND_OTHER);
+    }
 }
 END_TEST
 
@@ -227,25 +348,69 @@ START_TEST(a_chain_that_is_too_deep_is_cut_and_says_so)
 }
 END_TEST
 
-/* ---- copies ---- */
+/* ---- readings ---- */
 
-START_TEST(a_copy_holds_what_was_not_being_overwritten)
+START_TEST(a_reading_holds_what_is_not_being_overwritten)
 {
     const size_t size = 1 << 20, record = 65536;
     /* heads go down from 0 */
-    struct perf_copy c = perf_copy_judge(0, 0, size);
+    struct perf_hold c = perf_hold_judge(0, 0, size);
     ck_assert(c.bytes == 0 && !c.turned);
-    c = perf_copy_judge((uint64_t)-1000, (uint64_t)-1000, size);
+    c = perf_hold_judge((uint64_t)-1000, (uint64_t)-1000, size);
     ck_assert(c.bytes == 1000 && !c.turned);
-    c = perf_copy_judge(-(uint64_t)(size - record), -(uint64_t)(size - record), size);
+    c = perf_hold_judge(-(uint64_t)(size - record), -(uint64_t)(size - record), size);
     ck_assert(c.bytes == size - record && !c.turned);
-    c = perf_copy_judge(-(uint64_t)(size - record) - 8, -(uint64_t)(size - record) - 8, size);
+    c = perf_hold_judge(-(uint64_t)(size - record) - 8, -(uint64_t)(size - record) - 8, size);
     ck_assert(c.bytes == size - record && c.turned);
-    /* 5000 bytes came while it was copied */
-    c = perf_copy_judge((uint64_t)-9000000, (uint64_t)-9005000, size);
+    /* 5000 bytes came while it was read */
+    c = perf_hold_judge((uint64_t)-9000000, (uint64_t)-9005000, size);
     ck_assert(c.bytes == size - record - 5000 && c.turned);
-    c = perf_copy_judge((uint64_t)-9000000, (uint64_t)-90000000, size);
+    c = perf_hold_judge((uint64_t)-9000000, (uint64_t)-90000000, size);
     ck_assert(c.bytes == 0 && c.turned);
+}
+END_TEST
+
+/* A ring whose kernel is this test: each byte says how far from the ring's end it was written. */
+#define HAND_RING ((size_t)256 << 10)
+
+static uint8_t byte_at(uint64_t head_and_more)
+{
+    return (uint8_t)(head_and_more * 7 >> 3);
+}
+
+START_TEST(a_reading_goes_on_round_the_end_and_stops_where_the_kernel_has_been)
+{
+    static uint64_t map[(4096 + HAND_RING) / 8];
+    static uint8_t got[HAND_RING];
+    struct perf_event_mmap_page *page = (void *)map;
+    uint8_t *data = (uint8_t *)map + 4096;
+    struct perf_ring ring = {.fd = -1, .map = map, .map_bytes = sizeof map, .bytes = HAND_RING};
+    struct perf_reading reading;
+    uint64_t head = -(uint64_t)(3 * HAND_RING + 1000); /* the newest lies 1000 before its end */
+    for (uint64_t i = 0; i < HAND_RING; i++)
+        data[(head + i) % HAND_RING] = byte_at(head + i);
+    page->data_head = head;
+    perf_reading_begin(&ring, &reading);
+    size_t held = HAND_RING - PERF_RECORD_BYTES_MAX;
+    ck_assert(reading.hold.bytes == held && reading.hold.turned);
+    ck_assert(perf_reading_get(&reading, 600, got, 5000)); /* round the end */
+    for (uint64_t i = 0; i < 5000; i++)
+        must_hold(got[i] == byte_at(head + 600 + i), "byte %zu", (size_t)i);
+    ck_assert(perf_reading_get(&reading, held - 8, got, 8));
+    ck_assert(!perf_reading_get(&reading, held - 8, got, 16));
+    ck_assert(!perf_reading_get(&reading, held + 8, got, 0));
+    ck_assert(!perf_reading_get(&reading, SIZE_MAX - 7, got, 16));
+    page->data_head = head - 5000; /* the kernel writes on: the oldest 5000 bytes are gone */
+    ck_assert(!perf_reading_get(&reading, held - 8, got, 8));
+    ck_assert_uint_eq(reading.hold.bytes, held - 5000);
+    ck_assert(perf_reading_get(&reading, held - 5008, got, 8));
+    page->data_head = head - 10 * HAND_RING;
+    ck_assert(!perf_reading_get(&reading, 0, got, 8));
+    ck_assert(reading.hold.bytes == 0 && reading.hold.turned);
+    page->data_head = (uint64_t)-64; /* one that has never turned */
+    perf_reading_begin(&ring, &reading);
+    ck_assert(reading.hold.bytes == 64 && !reading.hold.turned);
+    ck_assert(perf_reading_get(&reading, 0, got, 64) && !perf_reading_get(&reading, 8, got, 64));
 }
 END_TEST
 
@@ -352,6 +517,15 @@ START_TEST(lists_of_cpus_are_read_as_the_kernel_writes_them)
 }
 END_TEST
 
+/* ---- names of the kernel's functions ---- */
+
+static const char *name_at(const struct kernel_table *table, uint64_t address, bool modules_same,
+                           bool *sure)
+{
+    const struct kernel_function *function = kernel_table_find(table, address, modules_same, sure);
+    return function != NULL ? (const char *)table->texts.data + function->text : "";
+}
+
 START_TEST(kernel_functions_are_found_in_any_order_and_any_pieces)
 {
     const char *text = "0000000000000000 A fixed_percpu_data\n"
@@ -362,41 +536,130 @@ START_TEST(kernel_functions_are_found_in_any_order_and_any_pieces)
                        "ffffffffc0001000 t in_module\t[nf_tables]\n"
                        "nonsense\n\n"
                        "ffffffff81000200 t third\n";
-    struct kernel_name names[6] = {{.address = 0x1000},
-                                   {.address = 0xffffffff81000000},
-                                   {.address = 0xffffffff810001ff},
-                                   {.address = 0xffffffff81000203},
-                                   {.address = 0xffffffffa0000000},
-                                   {.address = 0xffffffffc0001004}};
+    const struct {
+        uint64_t address;
+        const char *name;
+        bool sure; /* what comes behind it is the kernel's own, too */
+    } asked[] = {{0x1000, "", false},
+                 {0xffffffff81000000, "first", true},
+                 {0xffffffff810001ff, "second", true},
+                 {0xffffffff81000203, "third", false},
+                 {0xffffffffa0000000, "", false},
+                 {0xffffffffc0001004, "in_module", false}};
     for (size_t piece = 1; piece <= strlen(text); piece++) {
-        struct kernel_reading reading;
-        kernel_names_begin(&reading, names, 6);
+        struct kernel_table table = {.count = 0};
         for (size_t at = 0; at < strlen(text); at += piece)
-            kernel_names_feed(&reading, text + at,
+            kernel_table_feed(&table, text + at,
                               strlen(text + at) < piece ? strlen(text + at) : piece);
-        must_hold(kernel_names_end(&reading) == 4, "in pieces of %zu", piece);
-        must_hold(names[0].start == 0 && names[4].start == 0, "in pieces of %zu", piece);
-        must_hold(strcmp(names[1].text, "first") == 0 && strcmp(names[2].text, "second") == 0 &&
-                      strcmp(names[3].text, "third") == 0 &&
-                      strcmp(names[5].text, "in_module") == 0,
-                  "in pieces of %zu", piece);
+        ck_assert_int_eq(kernel_table_end(&table), SKEIN_OK);
+        for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+            bool sure;
+            must_hold(strcmp(name_at(&table, asked[i].address, true, &sure), asked[i].name) == 0 &&
+                          sure == asked[i].sure,
+                      "%zu in pieces of %zu", i, piece);
+        }
+        kernel_table_fini(&table);
     }
-    ck_assert_uint_eq(names[2].start, 0xffffffff81000100);
+}
+END_TEST
+
+START_TEST(what_may_have_come_and_gone_is_never_sure)
+{
+    const char *text = "ffffffffc0001000 t a1\t[one]\n"
+                       "ffffffffc0001100 t a2\t[one]\n"
+                       "ffffffffc0002000 t b1\t[bpf]\n"
+                       "ffffffffc0002100 t b2\t[bpf]\n"
+                       "ffffffffc0003000 t f1\t[__builtin__ftrace]\n"
+                       "ffffffffc0003100 t f2\t[__builtin__ftrace]\n";
+    struct kernel_table table = {.count = 0};
+    bool sure;
+    kernel_table_feed(&table, text, strlen(text));
+    ck_assert_int_eq(kernel_table_end(&table), SKEIN_OK);
+    ck_assert_str_eq(name_at(&table, 0xffffffffc0001010, true, &sure), "a1");
+    ck_assert(sure);
+    ck_assert_str_eq(name_at(&table, 0xffffffffc0001010, false, &sure), "a1");
+    ck_assert(!sure); /* another module may lie there */
+    const uint64_t others[] = {0xffffffffc0001110, 0xffffffffc0002010, 0xffffffffc0002110,
+                               0xffffffffc0003010, 0xffffffffc0003110};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        must_hold(name_at(&table, others[i], true, &sure)[0] != '\0' && !sure, "%zu", i);
+    }
+    kernel_table_fini(&table);
+}
+END_TEST
+
+struct kernel_files {
+    char *folder, *symbols, *modules;
+    struct kernel_names *names;
+};
+
+static void kernel_files_make(struct kernel_files *files)
+{
+    files->folder = temp_dir_new();
+    files->symbols = path_join(files->folder, "kallsyms");
+    files->modules = path_join(files->folder, "modules");
+    ck_assert_int_eq(kernel_names_new(files->symbols, files->modules, &files->names), SKEIN_OK);
+}
+
+static void kernel_files_free(struct kernel_files *files)
+{
+    kernel_names_free(&files->names);
+    free(files->symbols);
+    free(files->modules);
+    temp_dir_free(&files->folder);
+}
+
+static const char *name_asked(const struct kernel_files *files, uint64_t address)
+{
+    struct kernel_name name = {.address = address};
+    int64_t known = kernel_names_find(files->names, &name, 1);
+    ck_assert_int_eq(known, name.text != NULL);
+    return name.text != NULL ? name.text : "";
+}
+
+START_TEST(the_kernels_file_is_read_again_only_for_what_may_have_changed)
+{
+    struct kernel_files f;
+    kernel_files_make(&f);
+    file_write_text(f.symbols, "ffffffff81000000 T first\nffffffff81000100 T second\n"
+                               "ffffffffc0001000 t a1\t[one]\nffffffffc0001100 t a2\t[one]\n");
+    file_write_text(f.modules, "one 4096 2 - Live 0xffffffffc0001000\n");
+    ck_assert_str_eq(name_asked(&f, 0xffffffff81000010), "first");
+    ck_assert_str_eq(name_asked(&f, 0xffffffff81000020), "first");
+    ck_assert_str_eq(name_asked(&f, 0xffffffffc0001020), "a1");
+    file_write_text(f.modules, "one 4096 3 two, Live 0xffffffffc0001000\n"); /* its users alone */
+    ck_assert_str_eq(name_asked(&f, 0xffffffffc0001020), "a1");
+    ck_assert_uint_eq(kernel_names_reads(f.names), 1);
+    /* Another module in its place: the kernel's own is sure, the module's is not. */
+    file_write_text(f.symbols, "ffffffff81000000 T first\nffffffff81000100 T second\n"
+                               "ffffffffc0001000 t z1\t[two]\nffffffffc0001100 t z2\t[two]\n");
+    file_write_text(f.modules, "two 4096 1 - Live 0xffffffffc0001000\n");
+    ck_assert_str_eq(name_asked(&f, 0xffffffff81000010), "first");
+    ck_assert_uint_eq(kernel_names_reads(f.names), 1);
+    ck_assert_str_eq(name_asked(&f, 0xffffffffc0001020), "z1");
+    ck_assert_uint_eq(kernel_names_reads(f.names), 2);
+    ck_assert_str_eq(name_asked(&f, 0xffffffffc0001020), "z1");
+    ck_assert_uint_eq(kernel_names_reads(f.names), 2);
+    /* Its last function has no end. */
+    ck_assert_str_eq(name_asked(&f, 0xffffffffc0001120), "z2");
+    ck_assert_uint_eq(kernel_names_reads(f.names), 3);
+    kernel_files_free(&f);
 }
 END_TEST
 
 START_TEST(a_kernel_that_hides_its_addresses_is_no_names)
 {
-    char *folder = temp_dir_new(), *path = path_join(folder, "kallsyms");
+    struct kernel_files f;
     struct kernel_name name = {.address = 0xffffffff81000000};
-    file_write_text(path, "0000000000000000 T first\n0000000000000000 T second\n");
-    ck_assert_int_eq(kernel_names_read(path, &name, 1), SKEIN_REFUSED);
-    file_write_text(path, "ffffffff80ffffff T first\n");
-    ck_assert_int_eq(kernel_names_read(path, &name, 1), 1);
-    ck_assert_int_eq(kernel_names_read("/nonexistent", &name, 1), SKEIN_IO);
-    ck_assert_uint_eq(name.start, 0);
-    free(path);
-    temp_dir_free(&folder);
+    kernel_files_make(&f);
+    ck_assert_int_eq(kernel_names_find(f.names, &name, 1), SKEIN_IO);
+    file_write_text(f.symbols, "0000000000000000 T first\n0000000000000000 T second\n");
+    ck_assert_int_eq(kernel_names_find(f.names, &name, 1), SKEIN_REFUSED);
+    ck_assert_ptr_null(name.text);
+    file_write_text(f.symbols, "ffffffff80ffffff T first\n"); /* it does no more */
+    ck_assert_int_eq(kernel_names_find(f.names, &name, 1), 1);
+    ck_assert_str_eq(name.text, "first");
+    kernel_files_free(&f);
 }
 END_TEST
 
@@ -474,15 +737,19 @@ int main(void)
 {
     return suite_run(suite_of(
         "perf_record", a_sample_says_who_ran_where_and_with_which_stack,
+        an_event_of_the_kernel_has_its_bytes_and_perhaps_a_stack,
         every_shorter_copy_ends_with_its_last_whole_record, who_has_seen_enough_ends_the_walk,
-        lost_samples_are_added_up_and_other_records_counted,
-        numbers_that_reach_beyond_their_record_are_not_believed,
+        heads_tell_samples_losses_and_others_apart, a_head_takes_nothing_from_behind_its_record,
+        an_exec_says_whose_and_when, numbers_that_reach_beyond_their_record_are_not_believed,
         a_record_of_no_size_or_an_odd_one_ends_the_walk,
-        a_chain_that_is_too_deep_is_cut_and_says_so, a_copy_holds_what_was_not_being_overwritten,
+        a_chain_that_is_too_deep_is_cut_and_says_so, a_reading_holds_what_is_not_being_overwritten,
+        a_reading_goes_on_round_the_end_and_stops_where_the_kernel_has_been,
         a_ring_is_as_large_as_its_reach_asks, a_chain_of_frame_pointers_ends_where_no_code_is,
         a_walk_is_believed_unless_it_broke_sooner_than_frame_pointers,
         lists_of_cpus_are_read_as_the_kernel_writes_them,
         kernel_functions_are_found_in_any_order_and_any_pieces,
+        what_may_have_come_and_gone_is_never_sure,
+        the_kernels_file_is_read_again_only_for_what_may_have_changed,
         a_kernel_that_hides_its_addresses_is_no_names,
         cpu_times_of_a_thread_come_from_the_finer_clock_where_there_is_one,
         the_ten_who_ran_most_are_named_and_the_rest_added_up,

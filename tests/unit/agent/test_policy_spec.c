@@ -27,13 +27,23 @@ START_TEST(a_policy_is_read_whole)
     struct policy_spec *spec = read_spec(
         "{\"name\":\"p\",\"generation\":7,\"selector\":\"service=a\",\"record_ms\":1000,"
         "\"every_ms\":1000000,\"groups\":[\"net\",\"new\"],\"agent_cpu_percent\":5,\"paused\":true,"
-        "\"slots\":{\"" ID "\":999},\"later\":1}", /* as earlier and later collectors send */
+        "\"evidence\":[\"samples\",\"later\"],\"samples_hz\":300,\"slots\":{\"" ID
+        "\":999},\"later\":1}", /* as earlier and later collectors send */
         error);
     ck_assert_msg(spec != NULL, "%s", error);
     ck_assert_str_eq(spec->name, "p");
     ck_assert_uint_eq(spec->generation, 7);
     ck_assert_uint_eq(spec->agent_cpu_percent, 5);
     ck_assert(spec->paused);
+    ck_assert(spec->wish.only);
+    ck_assert_uint_eq(spec->wish.kinds, EVIDENCE_BIT(EVIDENCE_SAMPLES));
+    ck_assert_uint_eq(spec->samples_hz, 300);
+    policy_spec_free(&spec);
+    /* One that says nothing of them has samples without evidence. */
+    spec = read_spec("{\"name\":\"p\",\"generation\":7,\"selector\":\"\",\"record_ms\":100,"
+                     "\"every_ms\":1000}",
+                     error);
+    ck_assert(spec->wish.only && spec->wish.kinds == 0 && spec->samples_hz == 0);
     policy_spec_free(&spec);
 }
 END_TEST

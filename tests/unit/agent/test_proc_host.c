@@ -74,15 +74,17 @@ END_TEST
 START_TEST(loads_and_delays_are_numbers)
 {
     double load = 9;
-    uint64_t delay = 9;
+    uint64_t run = 9, delay = 9;
     ck_assert_int_eq(proc_parse_load("12.05 0.47 1.32 1/122 6670\n", &load), SKEIN_OK);
     ck_assert(load > 12.0499 && load < 12.0501);
     ck_assert_int_eq(proc_parse_load("12", &load), SKEIN_CORRUPT);
     ck_assert_int_eq(proc_parse_load("1. 5", &load), SKEIN_CORRUPT);
     ck_assert_int_eq(proc_parse_load(".5", &load), SKEIN_CORRUPT);
-    ck_assert_int_eq(proc_parse_schedstat("84066 48823 2\n", &delay), SKEIN_OK);
+    ck_assert_int_eq(proc_parse_schedstat("84066 48823 2\n", &run, &delay), SKEIN_OK);
+    ck_assert_uint_eq(run, 84066);
     ck_assert_uint_eq(delay, 48823);
-    ck_assert_int_eq(proc_parse_schedstat("84066\n48823", &delay), SKEIN_CORRUPT);
+    ck_assert_int_eq(proc_parse_schedstat("84067\n48823", &run, &delay), SKEIN_CORRUPT);
+    ck_assert_uint_eq(run, 84066);
     ck_assert_uint_eq(delay, 48823);
 }
 END_TEST

@@ -4,7 +4,9 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "proc_info.h"
 #include "support.h"
 
 struct place {
@@ -73,6 +75,32 @@ START_TEST(a_ring_is_kept_within_its_room_and_a_note_outlives_it)
     ck_assert(roster_release_oldest(place.roster));
     ck_assert(!roster_release_oldest(place.roster));
     ck_assert_uint_eq(roster_ring_bytes(place.roster), 0);
+    place_fini(&place);
+}
+END_TEST
+
+START_TEST(who_does_not_come_back_in_time_and_runs_is_named_as_not_recorded)
+{
+    struct place place;
+    place_init(&place, 0, 0);
+    struct process *here = process_make((uint32_t)getpid(), 0), *gone = process_make(2, 0);
+    ck_assert_int_eq(proc_start_ticks(getpid(), &here->start_clock_ticks), SKEIN_OK);
+    roster_recall(place.roster, here, 0);
+    roster_recall(place.roster, gone, 2002);
+    const struct roster_entry *e = find(&place, here->pid);
+    ck_assert(roster_is_awaited(e));
+    ck_assert(!roster_is_awaited(find(&place, 2)));
+    ck_assert(roster_overdue(place.roster));
+    ck_assert(!roster_overdue(place.roster));
+    ck_assert(!roster_is_awaited(e) && e->expected);
+    ck_assert_int_eq(e->reason, LOSS_AGENT_RESTARTED);
+    ck_assert_int_eq(find(&place, 2)->reason, LOSS_RELEASED);
+    ck_assert(!roster_refresh(place.roster));
+    ck_assert_uint_eq(e->ended_ns, 0);
+    roster_attached(place.roster, here); /* late, but here */
+    ck_assert_ptr_null(find(&place, here->pid));
+    process_unref(&here);
+    process_unref(&gone);
     place_fini(&place);
 }
 END_TEST
@@ -171,6 +199,7 @@ int main(void)
 {
     return suite_run(suite_of("roster", a_ring_is_kept_within_its_room_and_a_note_outlives_it,
                               a_ring_goes_when_its_time_is_over,
+                              who_does_not_come_back_in_time_and_runs_is_named_as_not_recorded,
                               a_refusal_is_news_once_and_forgotten_when_the_process_is_taken,
                               where_notes_run_out_it_is_known_from_when_on_all_are_there,
                               what_the_collector_was_told_is_known_to_it,

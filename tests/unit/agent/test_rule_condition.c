@@ -37,6 +37,35 @@ static struct rule_spec *spec_of(const char *when)
     return spec;
 }
 
+/* Of a stall everybody is dumped, unless the rule says otherwise. */
+START_TEST(evidence_is_what_the_rule_says_or_its_condition)
+{
+    static const struct {
+        const char *rule;
+        bool threads, vitals;
+    } rows[] = {
+        {"\"latency\":{\"region\":\"q\",\"over_us\":1}}", true, true},
+        {"\"health\":{\"heartbeat\":{}}}", true, true},
+        {"\"health\":{\"tcp\":{\"address\":\"a:1\"}}},\"capture\":{\"threads\":false}", false,
+         true},
+        {"\"health\":{\"tcp\":{\"address\":\"a:1\"}}},\"capture\":{\"evidence\":[\"vitals\"]}",
+         false, true},
+        {"\"log\":{}}", false, true},
+        {"\"log\":{}},\"capture\":{\"threads\":true}", true, true},
+        {"\"crash\":{}},\"capture\":{\"evidence\":[\"threads\",\"later\"]}", true, false},
+    };
+    char when[256];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        /* spec_read ends what it is given with a brace */
+        (void)snprintf(when, sizeof when, "%s,\"x\":{", rows[i].rule);
+        struct rule_spec *spec = spec_of(when);
+        ck_assert_msg(evidence_wish_has(&spec->wish, "threads") == rows[i].threads, "%s", when);
+        ck_assert_msg(evidence_wish_has(&spec->wish, "vitals") == rows[i].vitals, "%s", when);
+        rule_spec_free(&spec);
+    }
+}
+END_TEST
+
 START_TEST(each_condition_is_read_with_its_defaults)
 {
     struct rule_spec *spec =
@@ -223,7 +252,8 @@ END_TEST
 int main(void)
 {
     Suite *suite =
-        suite_of("rule_condition", each_condition_is_read_with_its_defaults,
+        suite_of("rule_condition", evidence_is_what_the_rule_says_or_its_condition,
+                 each_condition_is_read_with_its_defaults,
                  what_the_collector_evaluates_is_left_out_and_what_is_wrong_is_named, NULL);
     TCase *tc = tcase_create("system");
     tcase_add_checked_fixture(tc, setup, teardown);

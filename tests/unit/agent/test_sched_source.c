@@ -23,7 +23,7 @@
 #define BURN_NS    UINT64_C(150000000) /* of CPU, however long that takes */
 #define SLACK_NS   UINT64_C(8000000)
 #define WAKES      20
-#define BUFFER_KIB 4096
+#define BUFFER_KIB 16384
 
 static struct sched_source *source_or_skip(uint64_t kib)
 {
@@ -51,6 +51,7 @@ struct burner {
     uint64_t from_ns, to_ns;  /* of the stretch that it has measured */
     uint64_t clock_ns;        /* its own CPU clock in between */
     uint64_t run_ns, wait_ns; /* of schedstat in between */
+    uint64_t stolen_ns;       /* of its CPU in between, by the host of a virtual machine */
 };
 
 static pthread_barrier_t together;
@@ -75,11 +76,31 @@ static void schedstat_read(uint64_t *run_ns, uint64_t *wait_ns)
     ck_assert_int_eq(*end, ' ');
 }
 
+/* In a virtual machine: what its host has taken of the CPU so far. The clock of a thread leaves it out,
+ * the records of the scheduler cannot. */
+static uint64_t stolen_read(int cpu)
+{
+    char line[512], name[32];
+    uint64_t stolen = 0;
+    FILE *file = fopen("/proc/stat", "re");
+    ck_assert_ptr_nonnull(file);
+    snprintf(name, sizeof name, "cpu%d ", cpu);
+    while (fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, name, strlen(name)) != 0)
+            continue;
+        char *at = line + strlen(name);
+        for (unsigned field = 0; field < 8; field++) /* user nice system idle iowait irq softirq */
+            stolen = strtoull(at, &at, 10);
+    }
+    fclose(file);
+    return stolen * (UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
 static void *burn(void *argument)
 {
     struct burner *b = argument;
     cpu_set_t one;
-    uint64_t run_ns, wait_ns;
+    uint64_t run_ns, wait_ns, stolen_ns = stolen_read(b->cpu);
     CPU_ZERO(&one);
     CPU_SET((size_t)b->cpu, &one);
     ck_assert_int_eq(sched_setaffinity(0, sizeof one, &one), 0);
@@ -95,6 +116,7 @@ static void *burn(void *argument)
     schedstat_read(&b->run_ns, &b->wait_ns);
     b->run_ns -= run_ns;
     b->wait_ns -= wait_ns;
+    b->stolen_ns = stolen_read(b->cpu) - stolen_ns;
     return NULL;
 }
 
@@ -121,40 +143,78 @@ static bool waited_for(const struct telling_read *read, uint32_t tid, uint32_t o
     return false;
 }
 
-/* All is told, but for what the kernel of this machine may not record. */
-static void whole_check(const struct telling_read *read)
+/* All is told, but for changes that the kernel of this machine does not record. */
+static bool is_whole(const struct telling_read *read)
 {
-    ck_assert_msg(read->note.state == EVIDENCE_TAKEN ||
-                      strstr(read->note.why, "the kernel did not record") != NULL,
-                  "%s", read->note.why);
+    return read->note.state == EVIDENCE_TAKEN ||
+           strstr(read->note.why, "the kernel did not record") != NULL;
+}
+
+/* What is told for sure is a part of what the thread has measured, which is at most that with what is in
+ * doubt. */
+static void bounds_check(const struct telling_read *read, const struct burner *b, const char *name,
+                         uint64_t measured, uint64_t beside, const char *what)
+{
+    uint64_t told = told_sum(read, b->tid, name, b->from_ns, b->to_ns);
+    uint64_t least = told - told_doubt(read, b->tid, name, b->from_ns, b->to_ns);
+    uint64_t doubt = told_doubt(read, b->tid, NULL, b->from_ns, b->to_ns);
+    uint64_t slack = SLACK_NS + measured / 20;
+    ck_assert_msg(least <= measured + beside + slack, "%s: %" PRIu64 " ns at least, is %" PRIu64,
+                  what, least, measured);
+    ck_assert_msg(least + doubt + slack >= measured, "%s: %" PRIu64 " ns at most, is %" PRIu64,
+                  what, least + doubt, measured);
 }
 
 static void burner_check(const struct telling_read *read, const struct burner *b)
 {
-    uint64_t run = told_sum(read, b->tid, "sched.run", b->from_ns, b->to_ns);
-    uint64_t wait = told_sum(read, b->tid, "sched.runnable", b->from_ns, b->to_ns);
-    uint64_t blocked = told_sum(read, b->tid, "sched.blocked", b->from_ns, b->to_ns);
-    near(run, b->clock_ns, SLACK_NS + b->clock_ns / 20, "running, by its CPU clock");
-    near(run, b->run_ns, SLACK_NS + b->run_ns / 20, "running, by schedstat");
-    near(wait, b->wait_ns, SLACK_NS + b->wait_ns / 20, "runnable, by schedstat");
-    ck_assert_uint_eq(run + wait + blocked, b->to_ns - b->from_ns); /* nothing between them */
+    uint64_t all = told_sum(read, b->tid, "sched.run", b->from_ns, b->to_ns) +
+                   told_sum(read, b->tid, "sched.runnable", b->from_ns, b->to_ns) +
+                   told_sum(read, b->tid, "sched.blocked", b->from_ns, b->to_ns);
+    bounds_check(read, b, "sched.run", b->clock_ns, b->stolen_ns, "running, by its CPU clock");
+    bounds_check(read, b, "sched.run", b->run_ns, b->stolen_ns, "running, by schedstat");
+    bounds_check(read, b, "sched.runnable", b->wait_ns, 0, "runnable, by schedstat");
+    ck_assert_uint_eq(all, b->to_ns - b->from_ns); /* nothing between them */
+}
+
+/* One or two burn together, and what is told of that. A try of which the kernel did not record enough
+ * for more than bounds is made anew: nobody can tell more of it. */
+static struct telling_read burn_and_tell(struct sched_source *source, struct burner *burners,
+                                         size_t count, uint64_t *from_ns, uint64_t *to_ns)
+{
+    uint64_t until_ns = clock_monotonic_ns() + support_deadline_ms() * UINT64_C(1000000);
+    for (;;) {
+        pthread_t threads[2];
+        uint64_t doubt = 0;
+        pthread_barrier_init(&together, NULL, (unsigned)count);
+        *from_ns = clock_monotonic_ns();
+        for (size_t i = 0; i < count; i++)
+            ck_assert_int_eq(pthread_create(&threads[i], NULL, burn, &burners[i]), 0);
+        for (size_t i = 0; i < count; i++)
+            pthread_join(threads[i], NULL);
+        pthread_barrier_destroy(&together);
+        *to_ns = clock_monotonic_ns();
+        struct telling_read read = tell(source, *from_ns, *to_ns);
+        for (size_t i = 0; i < count; i++) {
+            const struct burner *b = &burners[i];
+            uint64_t own = told_doubt(&read, b->tid, NULL, b->from_ns, b->to_ns);
+            doubt = own > doubt ? own : doubt;
+        }
+        if (is_whole(&read) && doubt <= BURN_NS / 10)
+            return read;
+        ck_assert_msg(clock_monotonic_ns() < until_ns, "never whole: %s", read.note.why);
+        fprintf(stderr, "tried again: %s, %" PRIu64 " ns of doubt\n", read.note.why, doubt);
+        free(read.events);
+    }
 }
 
 START_TEST(two_burners_share_one_cpu_as_they_measure_it)
 {
     struct sched_source *source = source_or_skip(BUFFER_KIB);
     struct burner burners[2] = {{.cpu = first_cpu()}, {.cpu = first_cpu()}};
-    pthread_t threads[2];
+    uint64_t from_ns, to_ns;
     if (source == NULL)
         return;
-    pthread_barrier_init(&together, NULL, 2);
-    uint64_t from_ns = clock_monotonic_ns();
-    for (size_t i = 0; i < 2; i++)
-        ck_assert_int_eq(pthread_create(&threads[i], NULL, burn, &burners[i]), 0);
-    for (size_t i = 0; i < 2; i++)
-        pthread_join(threads[i], NULL);
-    struct telling_read read = tell(source, from_ns, clock_monotonic_ns());
-    whole_check(&read);
+    struct telling_read read = burn_and_tell(source, burners, 2, &from_ns, &to_ns);
     for (size_t i = 0; i < 2; i++)
         burner_check(&read, &burners[i]);
     for (size_t i = 0; i < 2; i++) /* others may have had the CPU for longer, if there were many */
@@ -259,28 +319,52 @@ END_TEST
 
 /* ---- the same past twice, and neighbours ---- */
 
+/* What all threads of this process ran: those are all that have such spans. */
+static uint64_t all_run(const struct telling_read *read, uint64_t from_ns, uint64_t to_ns)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < read->count; i++)
+        if (strcmp(read->events[i].name, "sched.run") == 0)
+            sum += told_part(&read->events[i], from_ns, to_ns);
+    return sum;
+}
+
+/* This process is among its neighbours, or those that are had more of the CPUs. */
+static void neighbours_check(const struct telling_read *read, uint64_t run)
+{
+    uint64_t mine = 0, least = UINT64_MAX;
+    size_t named = 0;
+    for (size_t i = 0; i < read->count; i++) {
+        const struct told *told = &read->events[i];
+        if (strcmp(told->name, "sched.neighbour") != 0 || told->numbers[0] == 0)
+            continue; /* (others), (idle) */
+        named++;
+        least = told->numbers[2] < least ? told->numbers[2] : least;
+        if (told->numbers[0] == (uint64_t)getpid())
+            mine = told->numbers[2];
+    }
+    if (mine == 0) {
+        ck_assert_uint_eq(named, 10);
+        ck_assert_uint_ge(least, run);
+    } else {
+        near(mine, run, SLACK_NS, "this process among its neighbours");
+    }
+}
+
 START_TEST(a_second_capture_is_told_the_same_past)
 {
     struct sched_source *source = source_or_skip(BUFFER_KIB);
     struct burner burner = {.cpu = first_cpu()};
-    pthread_t thread;
+    uint64_t from_ns, to_ns;
     if (source == NULL)
         return;
-    pthread_barrier_init(&together, NULL, 1);
-    uint64_t from_ns = clock_monotonic_ns(), mine_ns = 0;
-    ck_assert_int_eq(pthread_create(&thread, NULL, burn, &burner), 0);
-    pthread_join(thread, NULL);
-    uint64_t to_ns = clock_monotonic_ns();
-    struct telling_read first = tell(source, from_ns, to_ns), again = tell(source, from_ns, to_ns);
+    struct telling_read first = burn_and_tell(source, &burner, 1, &from_ns, &to_ns);
+    struct telling_read again = tell(source, from_ns, to_ns);
     uint64_t run = told_sum(&first, burner.tid, "sched.run", from_ns, to_ns);
-    ck_assert_uint_gt(run, BURN_NS / 10 * 9);
+    burner_check(&first, &burner);
+    ck_assert_uint_gt(run, BURN_NS / 2);
     ck_assert_uint_eq(run, told_sum(&again, burner.tid, "sched.run", from_ns, to_ns));
-    for (size_t i = 0; i < again.count; i++)
-        if (strcmp(again.events[i].name, "sched.neighbour") == 0 &&
-            again.events[i].numbers[0] == (uint64_t)getpid())
-            mine_ns = again.events[i].numbers[2];
-    ck_assert_uint_ge(mine_ns, run);
-    near(mine_ns, run, SLACK_NS * 4, "this process among its neighbours");
+    neighbours_check(&again, all_run(&again, from_ns, to_ns));
     free(first.events);
     free(again.events);
     sched_source_free(&source);
@@ -425,6 +509,32 @@ static void refused_check(const struct sched_settings *settings, const char *why
     sched_source_free(&source);
 }
 
+/* The pid is another's by now: nothing that is told is of the process. */
+static void other_check(uint64_t kib, enum evidence_state state)
+{
+    struct sched_source *source;
+    const struct sched_settings settings = {.buffer_kib = kib};
+    struct process former = {.pid = (uint32_t)getpid(), .start_clock_ticks = 1};
+    ck_assert_int_eq(sched_source_new(&settings, &source), SKEIN_OK);
+    if (kib == 0 || sched_source_refused(source)[0] == '\0') {
+        uint64_t now_ns = clock_monotonic_ns();
+        struct telling_read read = tell_of(source, &former, now_ns - 1000000, now_ns, 0);
+        for (size_t i = 0; i < read.count; i++)
+            ck_assert_uint_eq(read.events[i].tid, 0); /* the host's */
+        ck_assert_int_eq(read.note.state, state);
+        ck_assert_msg(strstr(read.note.why, "the process had ended") != NULL, "%s", read.note.why);
+        free(read.events);
+    }
+    sched_source_free(&source);
+}
+
+START_TEST(threads_of_a_pids_next_owner_are_not_told)
+{
+    other_check(0, EVIDENCE_REFUSED);
+    other_check(BUFFER_KIB, EVIDENCE_PARTIAL);
+}
+END_TEST
+
 START_TEST(without_tracefs_there_are_sums)
 {
     char *folder = temp_dir_new();
@@ -440,7 +550,7 @@ START_TEST(without_the_right_it_says_what_would_allow_it)
         ck_assert(setresgid(65534, 65534, 65534) == 0 && setresuid(65534, 65534, 65534) == 0);
     if (access(SCHED_TRACEFS, F_OK) != 0)
         return;
-    refused_check(&(struct sched_settings){.buffer_kib = 64}, "CAP_DAC_OVERRIDE");
+    refused_check(&(struct sched_settings){.buffer_kib = 64}, "ProtectKernelTunables");
 }
 END_TEST
 
@@ -451,6 +561,7 @@ int main(void)
         sleeps_are_blocked_and_woken_by_the_clock, who_writes_to_a_pipe_woke_its_reader,
         a_second_capture_is_told_the_same_past, records_that_were_overwritten_are_told_as_lost,
         what_has_no_room_is_the_oldest_and_counted,
-        what_a_killed_agent_leaves_is_removed_and_nobody_elses, without_tracefs_there_are_sums,
+        what_a_killed_agent_leaves_is_removed_and_nobody_elses,
+        threads_of_a_pids_next_owner_are_not_told, without_tracefs_there_are_sums,
         without_the_right_it_says_what_would_allow_it, NULL));
 }

@@ -211,8 +211,6 @@ static void *ask_often(void *context)
                       (text.len > 0 && memmem(text.data, text.len, "plugin_mix", 10) != NULL),
                   "no name");
         buf_fini(&text);
-        if (i % 10 == 0)
-            (void)symbolizer_warm(asked.s, &asked.self.process);
     }
     return NULL;
 }
@@ -233,24 +231,12 @@ START_TEST(many_threads_ask_at_once)
 }
 END_TEST
 
-START_TEST(warming_loads_the_files)
-{
-    struct asked asked;
-    asked_make(&asked, (struct symbolizer_settings){0});
-    ck_assert_int_eq(symbolizer_warm(asked.s, &asked.self.process), SKEIN_OK);
-    ck_assert(is_named(&asked)); /* a step of warming at most stands before it */
-    ck_assert_uint_ge(counters_of(&asked).files, 1);
-    asked_free(&asked);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_of(
         "symbol_child", a_child_that_was_killed_is_begun_anew, a_child_may_compute_and_nothing_else,
         a_child_that_hangs_costs_its_caller_the_deadline_alone,
         a_file_that_a_child_died_of_is_not_tried_again, without_its_program_there_is_no_symbolizer,
-        another_program_gives_no_names, damaged_files_harm_nobody, many_threads_ask_at_once,
-        warming_loads_the_files, NULL);
+        another_program_gives_no_names, damaged_files_harm_nobody, many_threads_ask_at_once, NULL);
     return suite_run(suite);
 }

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "symbol_bare.h"
 #include "symbol_chain.h"
 #include "symbol_fixture.h"
 
@@ -115,6 +116,77 @@ START_TEST(a_walk_finds_each_caller_without_frame_pointers)
     expect_chain(&walked, 1, &chain);
     ck_assert_uint_ge(walked.count, chain.count + 2); /* the thread's beginning */
     ck_assert_uint_eq(walked.end, PARTITION_STACK_WHOLE | PARTITION_STACK_EXACT);
+    ck_assert(symbolizer_free(&s));
+}
+END_TEST
+
+struct file_wish {
+    const char *path;
+    size_t bytes;
+};
+
+static bool file_has(void *context)
+{
+    const struct file_wish *wish = context;
+    size_t n;
+    char *bytes = file_read(wish->path, &n);
+    bool has = bytes != NULL && n >= wish->bytes;
+    free(bytes);
+    return has;
+}
+
+/* The process's first thread has begun in _start, which nobody has called. */
+START_TEST(a_walk_of_the_first_thread_ends_where_it_began)
+{
+    struct symbolizer *s = symbolizer_make((struct symbolizer_settings){0});
+    struct chain chain = {.depth = 10, .leaf = on_leaf};
+    stack_find();
+    (void)chain_run(&chain);
+    struct walked walked = walk(s, 0);
+    expect_chain(&walked, 1, &chain);
+    ck_assert_uint_eq(walked.end, PARTITION_STACK_WHOLE | PARTITION_STACK_EXACT);
+    ck_assert(symbolizer_free(&s));
+}
+END_TEST
+
+/* symbol_bare.c: a program without unwind tables, which tells its registers and stack itself. */
+START_TEST(a_program_without_tables_is_walked_to_its_beginning)
+{
+    struct symbolizer *s = symbolizer_make((struct symbolizer_settings){0});
+    char *folder = temp_dir_new(), *path = path_join(folder, "told");
+    const char *const argv[] = {SYMBOL_BARE, NULL};
+    pid_t pid = spawn(argv, &(struct spawn_options){.out_file = path});
+    struct bare_told *told = NULL;
+    size_t n = 0;
+    ck_assert(wait_until(file_has, &(struct file_wish){path, sizeof *told}, 0));
+    told = (void *)file_read(path, &n);
+    ck_assert_uint_eq(n, sizeof *told);
+    struct self self;
+    process_read(s, pid, &self);
+    registers_take(&told->registers, sample.registers);
+    sample.address = sample.registers[7];
+    sample.stack = (const uint8_t *)told->stack;
+    sample.stack_bytes = told->stack_bytes;
+    struct walked walked = {.count = 0};
+    ck_assert_int_eq(
+        symbolizer_unwind(s, &self.process, &sample, 1, 0, deadline_far(), walk_keep, &walked),
+        SKEIN_OK);
+    ck_assert_uint_ge(walked.count, BARE_DEPTH + 3); /* and main, and those of libc and _start */
+    for (uint32_t i = 1; i <= BARE_DEPTH; i++)
+        ck_assert_uint_eq(walked.pcs[i], told->returns[i - 1]);
+    ck_assert_uint_eq(walked.end, PARTITION_STACK_WHOLE | PARTITION_STACK_EXACT);
+    /* Without its last frames it is no whole one. */
+    sample.registers[6] = 1;
+    walked = (struct walked){.count = 0};
+    ck_assert_int_eq(
+        symbolizer_unwind(s, &self.process, &sample, 1, 0, deadline_far(), walk_keep, &walked),
+        SKEIN_OK);
+    ck_assert_uint_eq(walked.end, PARTITION_STACK_BROKEN | PARTITION_STACK_EXACT);
+    self_free(&self);
+    spawn_stop(pid, SIGKILL, 0);
+    free(told);
+    free(path);
+    temp_dir_free(&folder);
     ck_assert(symbolizer_free(&s));
 }
 END_TEST
@@ -255,7 +327,9 @@ int main(void)
 {
     return suite_run(suite_of(
         "symbol_unwind", a_walk_finds_each_caller_without_frame_pointers,
-        a_walk_stops_at_its_limit_and_says_so, a_copy_that_ends_too_early_gives_a_cut_walk,
+        a_walk_of_the_first_thread_ends_where_it_began,
+        a_program_without_tables_is_walked_to_its_beginning, a_walk_stops_at_its_limit_and_says_so,
+        a_copy_that_ends_too_early_gives_a_cut_walk,
         registers_that_make_no_sense_give_their_own_pc_alone, a_walk_goes_on_below_a_signal_handler,
         many_stacks_come_in_their_order, registers_of_perf_are_put_in_their_places, NULL));
 }

@@ -511,6 +511,30 @@ END_TEST
 
 /* ---- what is remembered ---- */
 
+/* What has no file is not opened, and nothing is closed for it: all descriptors are others'. */
+START_TEST(what_has_no_file_costs_nobody_a_descriptor)
+{
+    enum { HELD = 200 };
+    int held[HELD], input = fcntl(0, F_GETFD);
+    char heap[] = "[heap]", name[] = "of another user";
+    struct symbolizer *s = symbolizer_make((struct symbolizer_settings){0});
+    struct partition_mapping mappings[] = {{.start = 0x1000, .end = 0x2000, .path = heap},
+                                           {.start = 0x2000, .end = 0x3000, .path = name},
+                                           {.start = 0x3000, .end = 0x4000, .path = ""}};
+    const struct symbolizer_process process = {
+        .pid = getpid(), .mappings = mappings, .mapping_count = 3};
+    const uint64_t addresses[] = {0x1010, 0x2020, 0x3030};
+    for (size_t i = 0; i < HELD; i++)
+        ck_assert_int_ge(held[i] = dup(1), 0);
+    for (size_t i = 0; i < 3; i++)
+        free(names_of(s, &process, &addresses[i], 1, SKEIN_OK));
+    symbolizer_free(&s);
+    for (size_t i = 0; i < HELD; i++)
+        ck_assert_msg(close(held[i]) == 0, "descriptor %d was closed", held[i]);
+    ck_assert_int_eq(fcntl(0, F_GETFD), input);
+}
+END_TEST
+
 START_TEST(names_are_remembered)
 {
     struct symbolizer *s = symbolizer_make((struct symbolizer_settings){0});
@@ -556,6 +580,7 @@ int main(void)
     tcase_add_test(names, the_kernels_page_is_named);
     tcase_add_test(names, stacks_of_a_partition_are_named_before_it_is_packed);
     tcase_add_test(names, a_partition_whose_time_for_names_is_over_stays_raw);
+    tcase_add_test(names, what_has_no_file_costs_nobody_a_descriptor);
     tcase_add_test(names, names_are_remembered);
     suite_add_tcase(suite, names);
     return suite_run(suite);

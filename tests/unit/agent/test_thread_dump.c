@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Dumps of programs that know what each of their threads does. What they must not notice, they tell
  * themselves, over a pipe; whether a thread has run, the kernel's counts of switches say. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <inttypes.h>
 #include <linux/aio_abi.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +30,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "dump_int.h"
 #include "support.h"
 #include "symbolizer.h"
@@ -77,6 +81,12 @@ static void say(int out, int value)
 {
     if (write(out, &value, sizeof value) != sizeof value)
         _exit(2);
+}
+
+/* When what may take many looks to be seen is given up. */
+static uint64_t soon(void)
+{
+    return clock_monotonic_ns() + support_deadline_ms() * UINT64_C(1000000);
 }
 
 static struct dump dump_of(pid_t pid)
@@ -224,11 +234,11 @@ static long call_semtimedop(void)
     struct sembuf down = {.sem_op = -1};
     struct timespec minute = {.tv_sec = 60};
     if (fork() == 0) { /* removes it when this one is gone: the set outlives its makers */
-        prctl(PR_SET_PDEATHSIG, SIGTERM);
         sigset_t term;
         sigemptyset(&term);
         sigaddset(&term, SIGTERM);
-        sigprocmask(SIG_BLOCK, &term, NULL);
+        sigprocmask(SIG_BLOCK, &term, NULL); /* first: check's handler ends the whole group */
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
         int got;
         sigwait(&term, &got);
         semctl(set, 0, IPC_RMID);
@@ -244,11 +254,11 @@ static long call_msgrcv(void)
     } message;
     int queue = msgget(IPC_PRIVATE, 0600);
     if (fork() == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGTERM);
         sigset_t term;
         sigemptyset(&term);
         sigaddset(&term, SIGTERM);
-        sigprocmask(SIG_BLOCK, &term, NULL);
+        sigprocmask(SIG_BLOCK, &term, NULL); /* first: check's handler ends the whole group */
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
         int got;
         sigwait(&term, &got);
         msgctl(queue, IPC_RMID, NULL);
@@ -378,15 +388,19 @@ END_TEST
 
 /* ---- threads that run ---- */
 
-/* Goes to sleep and wakes all the time, so that a stop may meet it on its way into the call. */
+/* Goes to sleep and wakes all the time, so that a stop may meet it on its way into the call: it runs
+ * long enough to be met at all on a machine that others use, and at times so shortly that the call is
+ * near. */
 static void doze(int out, const void *context)
 {
     (void)context;
     int epoll = epoll_create1(0);
     struct epoll_event event;
     say(out, 1);
-    for (volatile unsigned i = 0;; i++) {
-        if (i % 64 == 0 && syscall(SYS_epoll_pwait, epoll, &event, 1, 1, NULL, 8) < 0)
+    for (unsigned turn = 0;; turn++) {
+        for (volatile unsigned i = 0; i < 20000 * (turn % 16); i++)
+            continue;
+        if (syscall(SYS_epoll_pwait, epoll, &event, 1, 1, NULL, 8) < 0)
             say(out, errno);
     }
 }
@@ -396,14 +410,128 @@ START_TEST(who_goes_to_sleep_does_not_notice)
     struct child child = child_start(doze, NULL);
     int value;
     ck_assert(child_says(&child, &value, (int)support_deadline_ms()));
-    size_t stopped = 0, rounds = 0;
-    for (; (stopped < 50 || rounds < 300) && rounds < 20000; rounds++) {
+    size_t stopped = 0;
+    uint64_t until = soon();
+    for (size_t rounds = 0; (stopped < 50 || rounds < 300) && clock_monotonic_ns() < until;
+         rounds++) {
         struct dump dump = dump_of(child.pid);
         stopped += dump.stopped;
         dump_fini(&dump);
         ck_assert_msg(!child_says(&child, &value, 0), "told: %s", strerror(value));
     }
     ck_assert_uint_ge(stopped, 50);
+    child_end(&child);
+}
+END_TEST
+
+/* Waits for a signal that is barred but in the call, as a server does: told EINTR once it has been
+ * handled, it answers. A call that is made again behind the handler waits for ever. */
+static volatile sig_atomic_t handled;
+
+static void signal_handle(int number)
+{
+    (void)number;
+    handled = 1;
+}
+
+static void serve_signals(int out, const void *context)
+{
+    (void)context;
+    int epoll = epoll_create1(0);
+    struct epoll_event event;
+    uint64_t none = 0;
+    sigset_t usr1;
+    sigemptyset(&usr1);
+    sigaddset(&usr1, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &usr1, NULL);
+    signal(SIGUSR1, signal_handle);
+    say(out, 1);
+    for (;;) {
+        for (volatile unsigned i = 0; i < 3000; i++)
+            continue;
+        (void)syscall(SYS_epoll_pwait, epoll, &event, 1, -1, &none, sizeof none);
+        if (handled)
+            say(out, 2);
+        handled = 0;
+    }
+}
+
+static void *signals_send(void *context)
+{
+    const struct child *child = context;
+    int value, rounds = 4000;
+    do
+        kill(child->pid, SIGUSR1);
+    while (--rounds > 0 && child_says(child, &value, (int)support_deadline_ms()));
+    return (void *)(intptr_t)rounds;
+}
+
+START_TEST(a_signal_that_is_handled_ends_the_call)
+{
+    struct child child = child_start(serve_signals, NULL);
+    int value;
+    pthread_t sender;
+    void *left;
+    ck_assert(child_says(&child, &value, (int)support_deadline_ms()));
+    ck_assert_int_eq(pthread_create(&sender, NULL, signals_send, &child), 0);
+    size_t stopped = 0;
+    while (pthread_tryjoin_np(sender, &left) != 0) {
+        struct dump dump = dump_of(child.pid);
+        stopped += dump.stopped;
+        dump_fini(&dump);
+    }
+    ck_assert_int_eq((intptr_t)left, 0);
+    ck_assert_uint_gt(stopped, 0);
+    child_end(&child);
+}
+END_TEST
+
+/* Each thread sleeps and runs in turn, too shortly for anybody to know which. */
+static void *flicker(void *context)
+{
+    (void)context;
+    const struct timespec moment = {.tv_nsec = 300000};
+    for (;;) {
+        for (volatile unsigned i = 0; i < 10000; i++)
+            continue;
+        syscall(SYS_nanosleep, &moment, NULL);
+    }
+    return NULL;
+}
+
+static void flicker_all(int out, const void *context)
+{
+    pthread_t thread;
+    for (int i = 0; i < 7; i++)
+        pthread_create(&thread, NULL, flicker, NULL);
+    say(out, 1);
+    (void)flicker((void *)(uintptr_t)context);
+}
+
+START_TEST(state_and_stack_are_of_one_moment)
+{
+    struct child child = child_start(flicker_all, NULL);
+    int value;
+    size_t ran = 0, slept = 0;
+    ck_assert(child_says(&child, &value, (int)support_deadline_ms()));
+    uint64_t until = soon();
+    for (int round = 0; clock_monotonic_ns() < until && (round < 300 || ran < 50 || slept < 50);
+         round++) {
+        struct dump dump = dump_of(child.pid);
+        ck_assert_uint_eq(dump.fates[DUMP_STACK_NONE], 0);
+        ck_assert_uint_eq(dump.fates[DUMP_STACK_BEYOND], 0);
+        for (size_t i = 0; i < dump.count; i++) {
+            const struct dump_thread *thread = &dump.threads[i];
+            if (thread->fate != DUMP_STACK_TAKEN)
+                continue;
+            ck_assert_int_eq(thread->whole_registers, thread->state == 'R');
+            ck_assert_int_eq(thread->whole_registers, !thread->blocked);
+            *(thread->whole_registers ? &ran : &slept) += 1;
+        }
+        dump_fini(&dump);
+    }
+    ck_assert_uint_ge(ran, 50);
+    ck_assert_uint_ge(slept, 50);
     child_end(&child);
 }
 END_TEST
@@ -514,6 +642,123 @@ START_TEST(who_is_traced_by_another_is_left_alone)
 }
 END_TEST
 
+#ifdef __x86_64__
+/* A stack pointer that leads nowhere is the program's business. */
+static void stack_nowhere(int out, const void *context)
+{
+    say(out, 1);
+    if (*(const int *)context == 0)
+        __asm__ volatile("mov $64, %%rsp\n1: jmp 1b" ::: "memory");
+    else
+        __asm__ volatile("mov $64, %%rsp\n1: mov $34, %%eax\nsyscall\njmp 1b" ::: "memory");
+    __builtin_unreachable();
+}
+
+START_TEST(what_cannot_be_read_is_not_called_refused)
+{
+    const int sleeps = _i;
+    struct child child = child_start(stack_nowhere, &sleeps);
+    struct awaited_call call = {child.pid, SYS_pause};
+    int value;
+    ck_assert(child_says(&child, &value, (int)support_deadline_ms()));
+    if (sleeps)
+        ck_assert(wait_until(sleeps_in, &call, 0));
+    enum dump_stack_fate fate = DUMP_STACK_TAKEN;
+    for (uint64_t until = soon();
+         fate == DUMP_STACK_TAKEN && clock_monotonic_ns() < until;) { /* still in `say` */
+        struct dump dump = dump_of(child.pid);
+        fate = dump.threads[0].fate;
+        dump_fini(&dump);
+    }
+    ck_assert_int_eq(fate, DUMP_STACK_UNREADABLE);
+    child_end(&child);
+}
+END_TEST
+#endif
+
+#define GROUPS 60000
+
+static void in_many_groups(int out, const void *context)
+{
+    static gid_t groups[GROUPS];
+    (void)context;
+    for (gid_t i = 0; i < GROUPS; i++)
+        groups[i] = 100000 + i;
+    int status = setgroups(GROUPS, groups);
+    for (int i = 0; i < 20; i++)
+        (void)poll(NULL, 0, 1);
+    say(out, status);
+    pause();
+}
+
+START_TEST(switches_are_counted_behind_any_number_of_groups)
+{
+    if (geteuid() != 0)
+        return;
+    struct child child = child_start(in_many_groups, NULL);
+    struct awaited_call call = {child.pid, SYS_pause};
+    int value;
+    ck_assert(child_says(&child, &value, (int)support_deadline_ms()));
+    ck_assert_int_eq(value, 0);
+    ck_assert(wait_until(sleeps_in, &call, 0));
+    struct dump dump = dump_of(child.pid);
+    ck_assert_uint_ge(dump.threads[0].voluntary, 20);
+    ck_assert_uint_eq(dump.threads[0].inner_tid, (uint32_t)child.pid);
+    dump_fini(&dump);
+    child_end(&child);
+}
+END_TEST
+
+static void exec_when_told(int out, const void *context)
+{
+    int pipes[2];
+    (void)context;
+    if (pipe(pipes) != 0)
+        _exit(3);
+    say(out, 1);
+    dup2(pipes[0], 0);
+    signal(SIGUSR1, SIG_IGN);
+    sigset_t usr2;
+    sigemptyset(&usr2);
+    sigaddset(&usr2, SIGUSR2);
+    int got;
+    sigwait(&usr2, &got);
+    execlp("cat", "cat", (char *)NULL);
+    _exit(6);
+}
+
+static bool is_cat(void *context)
+{
+    char path[64], name[16] = "";
+    snprintf(path, sizeof path, "/proc/%d/comm", *(const pid_t *)context);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, name, sizeof name - 1);
+    if (fd >= 0)
+        close(fd);
+    return n > 0 && strcmp(name, "cat\n") == 0;
+}
+
+START_TEST(another_program_is_told_from_the_one_before)
+{
+    sigset_t usr2;
+    sigemptyset(&usr2);
+    sigaddset(&usr2, SIGUSR2);
+    sigprocmask(SIG_BLOCK, &usr2, NULL);
+    struct child child = child_start(exec_when_told, NULL);
+    int value;
+    ck_assert(child_says(&child, &value, (int)support_deadline_ms()));
+    const struct dump_program before = dump_program((uint32_t)child.pid);
+    const struct dump_program same = dump_program((uint32_t)child.pid);
+    ck_assert_uint_ne(before.stack_begin, 0);
+    ck_assert_mem_eq(&before, &same, sizeof before);
+    ck_assert_int_eq(kill(child.pid, SIGUSR2), 0);
+    ck_assert(wait_until(is_cat, &child.pid, 0));
+    const struct dump_program after = dump_program((uint32_t)child.pid);
+    ck_assert_mem_ne(&before, &after, sizeof before);
+    child_end(&child);
+}
+END_TEST
+
 /* As another user, without a capability. */
 static void dump_without_rights(int out, const void *context)
 {
@@ -573,6 +818,105 @@ START_TEST(a_zombie_has_no_stack)
 }
 END_TEST
 
+/* ---- who comes and goes ---- */
+
+static void *thread_brief(void *context)
+{
+    return context;
+}
+
+static void *threads_churn(void *context)
+{
+    for (;;) {
+        pthread_t thread;
+        void *back;
+        if (pthread_create(&thread, NULL, thread_brief, context) != 0 ||
+            pthread_join(thread, &back) != 0 || back != context)
+            _exit(10);
+    }
+    return NULL;
+}
+
+/* Threads that end, children by vfork, and a child that stops and goes on. */
+static void churn(void)
+{
+    pthread_t thread;
+    for (int i = 0; i < 3; i++)
+        pthread_create(&thread, NULL, threads_churn, NULL);
+    for (;;) {
+        int status;
+        pid_t pid = vfork();
+        if (pid == 0) {
+            execl("/bin/true", "true", (char *)NULL);
+            _exit(11);
+        }
+        if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
+            _exit(12);
+    }
+}
+
+/* As a shell does: to be told when its child ends, stops, or goes on. */
+static void watch_churn(int out, const void *context)
+{
+    int status = 0;
+    (void)context;
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        signal(SIGTERM, SIG_DFL); /* check has it otherwise */
+        churn();
+    }
+    say(out, (int)pid);
+    for (;;) {
+        pid_t got = waitpid(pid, &status, WUNTRACED | WCONTINUED);
+        say(out, got == pid ? status : -1);
+    }
+}
+
+static size_t descriptors(void)
+{
+    size_t count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    while (readdir(folder) != NULL)
+        count++;
+    closedir(folder);
+    return count;
+}
+
+START_TEST(who_comes_and_goes_does_not_notice)
+{
+    struct child child = child_start(watch_churn, NULL);
+    int pid, status = 0;
+    ck_assert(child_says(&child, &pid, (int)support_deadline_ms()));
+    size_t before = descriptors(), stopped = 0, taken = 0;
+    uint64_t until = soon();
+    for (int round = 0; clock_monotonic_ns() < until && (round < 300 || stopped < 50); round++) {
+        struct dump dump = dump_of(pid);
+        ck_assert_uint_eq(dump.fates[DUMP_STACK_REFUSED] + dump.fates[DUMP_STACK_TRACED], 0);
+        stopped += dump.stopped;
+        taken += dump.fates[DUMP_STACK_TAKEN];
+        dump_fini(&dump);
+        ck_assert_msg(!child_says(&child, &status, 0), "its parent was told 0x%x", status);
+    }
+    ck_assert_uint_ge(stopped, 50);
+    ck_assert_uint_gt(taken, 0);
+    ck_assert_uint_eq(descriptors(), before);
+    /* What its parent is to be told comes through. */
+    ck_assert_int_eq(kill(pid, SIGSTOP), 0);
+    ck_assert(child_says(&child, &status, (int)support_deadline_ms()));
+    ck_assert(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP);
+    struct dump dump = dump_of(pid);
+    dump_fini(&dump);
+    ck_assert_int_eq(kill(pid, SIGCONT), 0);
+    ck_assert(child_says(&child, &status, (int)support_deadline_ms()));
+    ck_assert(WIFCONTINUED(status));
+    ck_assert_int_eq(kill(pid, SIGTERM), 0);
+    ck_assert(child_says(&child, &status, (int)support_deadline_ms()));
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    child_end(&child);
+}
+END_TEST
+
 /* ---- many threads ---- */
 
 #define MANY 600
@@ -619,7 +963,7 @@ START_TEST(of_many_threads_some_have_no_stack_and_are_counted)
     ck_assert_uint_eq(dump.count, MANY);
     ck_assert_uint_eq(dump.left_out, 0);
     ck_assert_uint_eq(dump.fates[DUMP_STACK_TAKEN], DUMP_STACKS_MAX);
-    ck_assert_uint_eq(dump.fates[DUMP_STACK_NONE], MANY - DUMP_STACKS_MAX);
+    ck_assert_uint_eq(dump.fates[DUMP_STACK_BEYOND], MANY - DUMP_STACKS_MAX);
     dump_fini(&dump);
     child_end(&child);
 }
@@ -699,6 +1043,108 @@ START_TEST(a_deadlock_names_who_holds_what)
     ck_assert_str_eq(main_thread->waits_for != NULL ? main_thread->waits_for : "?", "thread");
     ck_assert_uint_eq(main_thread->holder, (uint32_t)one);
     dump_fini(&dump);
+    child_end(&child);
+}
+END_TEST
+
+/* In a pid namespace the program knows its threads by other numbers. */
+static void deadlock_within(int out, const void *context)
+{
+    if (unshare(CLONE_NEWPID) != 0)
+        _exit(3);
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        deadlock(out, context);
+    }
+    say(out, (int)pid);
+    pause();
+}
+
+START_TEST(a_deadlock_in_a_namespace_is_told_by_the_hosts_numbers)
+{
+    if (geteuid() != 0)
+        return;
+    const int plain = 0;
+    struct child child = child_start(deadlock_within, &plain);
+    int said[3], pid = 0;
+    for (int i = 0; i < 3; i++) {
+        ck_assert(child_says(&child, &said[i], (int)support_deadline_ms()));
+        pid = said[i] > 3 ? said[i] : pid; /* the two others are 2 and 3 */
+    }
+    ck_assert(wait_until(all_in_futex, &pid, 0));
+    struct dump dump = dump_of(pid);
+    size_t mutexes = 0, ends = 0;
+    for (size_t i = 0; i < dump.count; i++) {
+        const struct dump_thread *thread = &dump.threads[i];
+        ck_assert(thread->waits_for != NULL);
+        const struct dump_thread *holder = thread_of(&dump, thread->holder);
+        ck_assert_uint_ne(thread->tid, thread->holder);
+        mutexes += strcmp(thread->waits_for, "mutex") == 0 && holder->holder == thread->tid;
+        ends += strcmp(thread->waits_for, "thread") == 0 && thread->tid == (uint32_t)pid;
+    }
+    ck_assert_uint_eq(mutexes, 2);
+    ck_assert_uint_eq(ends, 1);
+    dump_fini(&dump);
+    child_end(&child);
+}
+END_TEST
+
+/* Threads that hold one of two mutexes at a time: no circle can be. */
+static void *take_turns(void *context)
+{
+    unsigned which = (unsigned)(uintptr_t)context;
+    for (;;) {
+        which = which * 1103515245 + 12345;
+        pthread_mutex_t *lock = &locks[which >> 16 & 1];
+        const struct timespec moment = {.tv_nsec = (long)(which >> 17 & 1) * 20000 + 1000};
+        pthread_mutex_lock(lock);
+        nanosleep(&moment, NULL);
+        pthread_mutex_unlock(lock);
+    }
+    return NULL;
+}
+
+static void contend(int out, const void *context)
+{
+    (void)context;
+    pthread_t thread;
+    for (int i = 0; i < 2; i++)
+        pthread_mutex_init(&locks[i], NULL);
+    for (uintptr_t i = 0; i < 12; i++)
+        pthread_create(&thread, NULL, take_turns, (void *)i);
+    say(out, 1);
+    pause();
+}
+
+/* Follows holders as far as there are threads. */
+static bool in_circle(const struct dump *dump, const struct dump_thread *from)
+{
+    const struct dump_thread *at = from;
+    for (size_t i = 0; i < dump->count && at->waits_for != NULL; i++) {
+        at = thread_of(dump, at->holder);
+        if (at == from)
+            return true;
+    }
+    return false;
+}
+
+START_TEST(no_deadlock_is_named_where_there_is_none)
+{
+    struct child child = child_start(contend, NULL);
+    int value;
+    size_t waits = 0;
+    ck_assert(child_says(&child, &value, (int)support_deadline_ms()));
+    uint64_t until = soon();
+    for (int round = 0; round < 400 || (waits == 0 && clock_monotonic_ns() < until); round++) {
+        struct dump dump = dump_of(child.pid);
+        for (size_t i = 0; i < dump.count; i++) {
+            waits += dump.threads[i].waits_for != NULL;
+            ck_assert_msg(!in_circle(&dump, &dump.threads[i]), "round %d", round);
+        }
+        dump_fini(&dump);
+    }
+    ck_assert_uint_gt(waits, 0);
     child_end(&child);
 }
 END_TEST
@@ -783,6 +1229,46 @@ START_TEST(a_stack_leads_through_all_callers)
 }
 END_TEST
 
+/* What the source says of a child whose stack is copied, and not walked. */
+static void unwalked_check(struct symbolizer *symbolizer, const char *why)
+{
+    struct child holding = child_start(hold, NULL);
+    struct awaited_call call = {holding.pid, SYS_epoll_wait};
+    struct process *process;
+    struct evidence_out *out;
+    struct evidence_note note = {.state = EVIDENCE_NONE};
+    ck_assert(wait_until(sleeps_in, &call, 0));
+    ck_assert_int_eq(process_new(&process), SKEIN_OK);
+    process->pid = (uint32_t)holding.pid;
+    const struct evidence_ask ask = {
+        .process = process, .deadline_ns = minute_ahead(), .symbolizer = symbolizer};
+    ck_assert_int_eq(evidence_out_new(0, &out), SKEIN_OK);
+    thread_dump_source.collect(NULL, &ask, out, &note);
+    ck_assert_int_eq(note.state, EVIDENCE_PARTIAL);
+    ck_assert_str_eq(note.why, why);
+    evidence_out_free(&out);
+    process_unref(&process);
+    child_end(&holding);
+}
+
+START_TEST(stacks_that_nobody_walks_are_named)
+{
+    unwalked_check(NULL, "1 thread; stacks of 1 not walked: no symbolizer");
+}
+END_TEST
+
+/* It is given the memory that it may have, and sleeps for as many seconds. */
+START_TEST(a_symbolizer_that_hangs_is_named)
+{
+    struct symbolizer *symbolizer;
+    const struct symbolizer_settings settings = {.program = "/usr/bin/sleep", .hang_ms = 100};
+    ck_assert_int_eq(symbolizer_new(&settings, &symbolizer), SKEIN_OK);
+    unwalked_check(symbolizer, "1 thread; stacks of 1 not walked: "
+                               "the symbolizer has died, or hung, of late");
+    ck_assert(symbolizer_free(&symbolizer));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("thread dump");
@@ -794,14 +1280,26 @@ int main(void)
     t = tcase_create("threads");
     tcase_set_timeout(t, 300);
     tcase_add_test(t, who_goes_to_sleep_does_not_notice);
+    tcase_add_test(t, a_signal_that_is_handled_ends_the_call);
+    tcase_add_test(t, state_and_stack_are_of_one_moment);
     tcase_add_test(t, who_runs_is_stopped_and_goes_on);
     tcase_add_test(t, a_stopped_process_stays_stopped);
     tcase_add_test(t, who_is_traced_by_another_is_left_alone);
+#ifdef __x86_64__
+    tcase_add_loop_test(t, what_cannot_be_read_is_not_called_refused, 0, 2);
+#endif
+    tcase_add_test(t, switches_are_counted_behind_any_number_of_groups);
+    tcase_add_test(t, another_program_is_told_from_the_one_before);
     tcase_add_test(t, who_may_not_look_says_so);
     tcase_add_test(t, a_zombie_has_no_stack);
+    tcase_add_test(t, who_comes_and_goes_does_not_notice);
     tcase_add_test(t, of_many_threads_some_have_no_stack_and_are_counted);
     tcase_add_loop_test(t, a_deadlock_names_who_holds_what, 0, 3);
+    tcase_add_test(t, a_deadlock_in_a_namespace_is_told_by_the_hosts_numbers);
+    tcase_add_test(t, no_deadlock_is_named_where_there_is_none);
     tcase_add_test(t, a_stack_leads_through_all_callers);
+    tcase_add_test(t, stacks_that_nobody_walks_are_named);
+    tcase_add_test(t, a_symbolizer_that_hangs_is_named);
     suite_add_tcase(suite, t);
     return suite_run(suite);
 }

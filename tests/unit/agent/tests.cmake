@@ -19,8 +19,11 @@ skein_test(unit/agent/test_target_result.c LINK skein_agent_core skein_test_supp
 skein_test(unit/agent/test_capture_job.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_policy_spec.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_rule_condition.c LINK skein_agent_core skein_test_support)
+skein_test(unit/agent/test_outside.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_proc_info.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_evidence.c LINK skein_agent_core skein_test_support LABELS tsan)
+skein_test(unit/agent/test_go_source.c LINK skein_agent_core skein_http_client skein_test_support
+    LABELS tsan)
 skein_test(unit/agent/test_thread_dump.c LINK skein_agent_core skein_test_support)
 target_compile_definitions(t_unit_agent_thread_dump PRIVATE
     SKEIN_SYMBOLIZER="$<TARGET_FILE:skein-symbolizer>")
@@ -44,6 +47,14 @@ foreach(test symbolizer symbol_child symbol_unwind)
         SYMBOL_PLUGIN_CPP="$<TARGET_FILE:symbol_plugin_cpp>")
     add_dependencies(t_unit_agent_${test} skein-symbolizer symbol_plugin symbol_plugin_cpp)
 endforeach()
+# A program without unwind tables.
+add_executable(symbol_bare ${CMAKE_CURRENT_LIST_DIR}/symbol_bare.c)
+target_compile_definitions(symbol_bare PRIVATE _GNU_SOURCE)
+target_compile_options(symbol_bare PRIVATE -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-sanitize=all)
+add_custom_command(TARGET symbol_bare POST_BUILD COMMAND
+    ${CMAKE_OBJCOPY} --remove-section .eh_frame --remove-section .eh_frame_hdr --strip-debug $<TARGET_FILE:symbol_bare>)
+target_compile_definitions(t_unit_agent_symbol_unwind PRIVATE SYMBOL_BARE="$<TARGET_FILE:symbol_bare>")
+add_dependencies(t_unit_agent_symbol_unwind symbol_bare)
 skein_test(unit/agent/test_process_maps.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_symbol_demangle.c LINK skein_symbol_serve skein_test_support)
 set_tests_properties(unit/agent/symbol_child PROPERTIES LABELS "unit;tsan")
@@ -96,6 +107,7 @@ skein_test(unit/agent/test_host_page.c LINK skein_agent_core skein_test_support)
 # Vitals: how the host and each process is.
 skein_test(unit/agent/test_proc_host.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_vitals_store.c LINK skein_agent_core skein_test_support)
+skein_test(unit/agent/test_thread_rows.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_host_look.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_vitals.c LINK skein_agent_core skein_test_support LABELS tsan)
 skein_test(unit/agent/test_files_source.c LINK skein_agent_core skein_test_support)
@@ -118,3 +130,17 @@ add_dependencies(t_unit_agent_cpu_samples cpu_burner cpu_burner_frameless skein-
 # The scheduler's records: the kernel's own where it lets us.
 skein_test(unit/agent/test_sched_page.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_sched_source.c LINK skein_agent_core skein_test_support)
+
+# How processes end: as the kernel tells of it, where it lets us.
+add_executable(crash_subject ${CMAKE_CURRENT_LIST_DIR}/crash_subject.c)
+target_compile_options(crash_subject PRIVATE -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls
+    -fno-sanitize=all)
+target_link_options(crash_subject PRIVATE -fno-sanitize=all) # whose runtimes handle faults
+target_compile_definitions(crash_subject PRIVATE _GNU_SOURCE)
+target_link_libraries(crash_subject PRIVATE Threads::Threads)
+skein_test(unit/agent/test_crash.c LINK skein_agent_core skein_test_support LABELS tsan)
+target_compile_definitions(t_unit_agent_crash PRIVATE
+    CRASH_SUBJECT="$<TARGET_FILE:crash_subject>" SKEIN_SYMBOLIZER="$<TARGET_FILE:skein-symbolizer>")
+add_dependencies(t_unit_agent_crash crash_subject skein-symbolizer)
+skein_test(unit/agent/test_signal_record.c LINK skein_agent_core skein_test_support)
+skein_test(unit/agent/test_last_words.c LINK skein_agent_core skein_test_support)

@@ -145,6 +145,50 @@ START_TEST(a_host_counts_once_and_processes_each)
 }
 END_TEST
 
+static void load(uint32_t tid, const char *name, uint64_t s, double run, double wait)
+{
+    static const struct partition_event_type type = {.name = "thread.load",
+                                                     .text = "",
+                                                     .file = "",
+                                                     .klass = SKEIN_CLASS_COUNTER,
+                                                     .nargs = 3,
+                                                     .args = {{SKEIN_T_F64, "run", "%"},
+                                                              {SKEIN_T_F64, "wait", "%"},
+                                                              {SKEIN_T_U64, "over", "ns"}}};
+    const struct partition_thread thread = {tid, name, 0};
+    const struct trace_event event = {.kind = TRACE_COUNTER,
+                                      .time_ns = T0 + s * S,
+                                      .thread = &thread,
+                                      .type = &type,
+                                      .args = {{.f64 = run}, {.f64 = wait}, {.u64 = S}}};
+    ck_assert_int_eq(vitals_table_add(table, &info, &event), SKEIN_OK);
+}
+
+START_TEST(threads_are_told_apart)
+{
+    unsigned found = 0;
+    for (uint64_t i = 0; i < 3; i++) {
+        load(78, "burner", i, 50 + (double)i, 2);
+        load(79, "sleeper", i, 1, 0);
+    }
+    const struct vitals_list *list = end();
+    ck_assert_uint_eq(list->row_count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        const struct vitals_row *row = &list->rows[i];
+        ck_assert_str_eq(row->of.service, "shop");
+        ck_assert_uint_eq(row->of.pid, 77);
+        ck_assert_uint_eq(row->samples, 3);
+        if (row->of.tid == 78 && strcmp(row->name, "thread.run") == 0)
+            found += row->median == 51 && strcmp(row->of.thread, "burner") == 0;
+        if (row->of.tid == 79 && strcmp(row->name, "thread.run") == 0)
+            found += row->median == 1 && strcmp(row->of.thread, "sleeper") == 0;
+        if (row->of.tid == 78 && strcmp(row->name, "thread.wait") == 0)
+            found += row->median == 2 && strcmp(row->unit, "%") == 0;
+    }
+    ck_assert_uint_eq(found, 3);
+}
+END_TEST
+
 START_TEST(who_was_on_top_is_summed_up)
 {
     top("cpu", 1, 5, "bash", 10);
@@ -188,6 +232,20 @@ START_TEST(what_is_no_vital_is_passed_over)
 }
 END_TEST
 
+#define MANY 300000
+
+/* A file may say anything: its values of one moment are not compared each with each. */
+START_TEST(many_values_of_one_moment_are_bounded_work)
+{
+    const struct vitals_list *list;
+    for (unsigned i = 0; i < MANY; i++)
+        counter_at("host.load", "", T0, i);
+    ck_assert_int_eq(vitals_table_end(table, &list), SKEIN_OK);
+    ck_assert_uint_eq(list->row_count, 1);
+    ck_assert_uint_eq(list->rows[0].samples, MANY);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("vitals_table");
@@ -196,8 +254,10 @@ int main(void)
     tcase_add_test(all, a_peak_stands_above_what_always_moves);
     tcase_add_test(all, the_middle_of_an_even_number_lies_between);
     tcase_add_test(all, a_host_counts_once_and_processes_each);
+    tcase_add_test(all, threads_are_told_apart);
     tcase_add_test(all, who_was_on_top_is_summed_up);
     tcase_add_test(all, what_is_no_vital_is_passed_over);
+    tcase_add_test(all, many_values_of_one_moment_are_bounded_work);
     suite_add_tcase(suite, all);
     return suite_run(suite);
 }

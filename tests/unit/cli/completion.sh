@@ -39,8 +39,8 @@ source <(skein completion bash)
 wants skein snap "=>" snapshot
 wants skein capture '' "=>" delete show stop update
 wants skein help captu "=>" capture captures
-wants skein fetch --format '' "=>" perfetto skein
-wants skein fetch --format=p "=>" --format=perfetto
+wants skein fetch --format '' "=>" folded perfetto pprof skein
+wants skein fetch --format=pe "=>" --format=perfetto
 wants skein ps --output = js "=>" json # bash makes three words of it
 wants skein ps -o '' "=>" json table
 wants skein captures --sta "=>" --status
@@ -52,7 +52,7 @@ wants skein nonsense '' "=>" ''
 
 if command -v fish >/dev/null; then
     got=$(HOME=$folder fish -c 'skein completion fish | source; complete -C "skein fetch -f "' | cut -f1 | paste -sd' ')
-    [ "$got" = "perfetto skein" ] || fail fish "$got" "perfetto skein"
+    [ "$got" = "folded perfetto pprof skein" ] || fail fish "$got" "folded perfetto pprof skein"
 fi
 if command -v zsh >/dev/null; then
     got=$(HOME=$folder zsh -fc 'autoload -Uz compinit; compinit -u -D; source <(skein completion zsh); echo $_comps[skein]')

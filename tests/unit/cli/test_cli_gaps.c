@@ -41,13 +41,24 @@ START_TEST(where_the_window_is_not_reached_is_told_by_what_was_asked)
     expect(
         GAP("06:20:00.000Z", "06:23:00.000Z", "agent_restarted"), false,
         "gap        shop[77] on web-1 goes on to 06:20:00.000Z of 06:23:00.000Z asked: the agent "
-        "died in between\n");
+        "was restarted\n");
     expect(GAP("06:12:59.000Z", "06:23:01.000Z", "no_answer"), false,
            "gap        shop[77] on web-1 has nothing whole of the window: the agent did not "
            "answer\n");
     expect(GAP("06:14:00.000Z", "06:14:01.500Z", "moon_phase"), false,
            "gap        shop[77] on web-1 lacks 1.500 s from 06:14:00.000Z: moon_phase\n");
     expect("", false, "");
+}
+END_TEST
+
+/* Its life, which began within the window: there is nothing before it that would go on. */
+START_TEST(of_what_has_no_ring_there_is_no_record_at_any_time)
+{
+    expect(GAP("06:20:00.000Z", "06:23:00.000Z", "watched"), false,
+           "gap        shop[77] on web-1 has no record: it is watched from outside, and has no "
+           "ring\n");
+    expect(GAP("06:13:00.000Z", "06:14:00.000Z", "attach_refused"), false,
+           "gap        shop[77] on web-1 has no record: the agent did not take it\n");
 }
 END_TEST
 
@@ -91,6 +102,7 @@ END_TEST
 int main(void)
 {
     return suite_run(suite_of("cli_gaps", where_the_window_is_not_reached_is_told_by_what_was_asked,
+                              of_what_has_no_ring_there_is_no_record_at_any_time,
                               fragments_that_lie_close_are_one_gap,
                               many_gaps_are_counted_and_listed_on_demand, NULL));
 }

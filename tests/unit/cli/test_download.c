@@ -303,6 +303,20 @@ START_TEST(a_device_is_not_replaced_by_a_trace)
 }
 END_TEST
 
+START_TEST(a_dash_is_no_file)
+{
+    static const struct answer none[] = {{NULL, 0, 0}};
+    strcpy(file, "-");
+    server_start(none);
+    ck_assert_int_eq(fetch(), 1);
+    server_stop();
+    char *text = file_read(out, NULL);
+    ck_assert_ptr_nonnull(strstr(text, "goes into a file"));
+    free(text);
+    ck_assert(!exists("") && !exists(".part"));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("download");
@@ -317,6 +331,7 @@ int main(void)
     tcase_add_test(all, a_problem_is_told_and_leaves_no_file);
     tcase_add_test(all, a_trace_without_its_closing_table_is_no_success);
     tcase_add_test(all, a_device_is_not_replaced_by_a_trace);
+    tcase_add_test(all, a_dash_is_no_file);
     suite_add_tcase(suite, all);
     return suite_run(suite);
 }

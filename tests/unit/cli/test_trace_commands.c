@@ -470,7 +470,7 @@ START_TEST(evidence_lies_beside_the_cuts_and_ends_nothing)
         free(text);
         ck_assert_int_eq(SKEIN(&text, "cat", "-j", "--longest", "1", trace), 0);
         ck_assert_ptr_nonnull(strstr(text, "\"work\""));
-        ck_assert_ptr_nonnull(strstr(text, "1 partitions of evidence are not looked at"));
+        ck_assert_ptr_nonnull(strstr(text, "1 regions of evidence are left out"));
         free(text);
         ck_assert_int_eq(SKEIN(&text, "cat", "-j", "--longest", "1", "--evidence", trace), 0);
         ck_assert_ptr_nonnull(strstr(text, "\"sleep\""));
@@ -488,6 +488,257 @@ static bool holds(const char *bytes, size_t n, const char *text)
 }
 
 /* work is of group 16, note of 63, sleep of app; a loss is of the process. */
+static void text_must_have(const char *text, const char *part)
+{
+    must_hold(strstr(text, part) != NULL, "no \"%s\" in:\n%s", part, text);
+}
+
+/* A crash, as an agent tells of it, and an exit of the program's own words. */
+static void crash_write(void)
+{
+    const struct partition_event_type died = {.name = "crash.signal",
+                                              .text = "",
+                                              .file = "",
+                                              .klass = SKEIN_CLASS_INSTANT,
+                                              .group = SKEIN_GROUP_THREAD,
+                                              .nargs = 6,
+                                              .args = {{SKEIN_T_I64, "signal", ""},
+                                                       {SKEIN_T_I64, "code", ""},
+                                                       {SKEIN_T_STR, "cause", ""},
+                                                       {SKEIN_T_STR, "access", ""},
+                                                       {SKEIN_T_STR, "address", ""},
+                                                       {SKEIN_T_STR, "registers", ""}}};
+    const struct partition_event_type sent = {.name = "crash.sent",
+                                              .text = "",
+                                              .file = "",
+                                              .klass = SKEIN_CLASS_INSTANT,
+                                              .group = SKEIN_GROUP_THREAD,
+                                              .nargs = 5,
+                                              .args = {{SKEIN_T_I64, "signal", ""},
+                                                       {SKEIN_T_I64, "code", ""},
+                                                       {SKEIN_T_STR, "cause", ""},
+                                                       {SKEIN_T_U64, "by", ""},
+                                                       {SKEIN_T_STR, "by_name", ""}}};
+    const struct partition_event_type left = {.name = "exit",
+                                              .text = "",
+                                              .file = "",
+                                              .klass = SKEIN_CLASS_INSTANT,
+                                              .group = SKEIN_GROUP_THREAD,
+                                              .nargs = 1,
+                                              .args = {{SKEIN_T_I64, "status", ""}}};
+    const struct partition_value how[] = {{.i64 = 11},
+                                          {.i64 = 1},
+                                          {.str = {"address not mapped", 18, false}},
+                                          {.str = {"write", 5, false}},
+                                          {.str = {"0x10", 4, false}},
+                                          {.str = {"rax 0x0 rbx 0x1 rip 0x401010", 28, false}}};
+    const struct partition_value who[] = {{.i64 = 9},
+                                          {.i64 = 0},
+                                          {.str = {"sent by kill", 12, false}},
+                                          {.u64 = 5},
+                                          {.str = {"sh", 2, false}}};
+    const struct partition_value status = {.i64 = 3}, none = {.i64 = 0};
+    struct buf file = {0};
+    struct partition_writer *w = writer(0, 0, 10 * S);
+    partition_writer_batch(w, thread_of(w, 78, "helper"), 1, 0, false);
+    partition_writer_event(w, (uint32_t)partition_writer_type(w, &left), 1 * S, 0, &none);
+    partition_writer_event(w, (uint32_t)partition_writer_type(w, &left), 4 * S, 0, &status);
+    finish(&w, &file);
+    evidence = true;
+    w = writer(1, 0, 10 * S);
+    evidence = false;
+    partition_writer_batch(w, thread_of(w, 77, "main"), 1, 0, false);
+    partition_writer_event(w, (uint32_t)partition_writer_type(w, &died), 5 * S, 0, how);
+    stack_put(w, PARTITION_STACK_WHOLE | PARTITION_STACK_EXACT);
+    partition_writer_batch(w, thread_of(w, 0, "process"), 1, 0, false);
+    partition_writer_event(w, (uint32_t)partition_writer_type(w, &sent), 6 * S, 0, who);
+    finish(&w, &file);
+    file_write(trace, file.data, file.len);
+    buf_fini(&file);
+}
+
+START_TEST(a_crash_is_told_in_a_sentence_with_its_stack)
+{
+    char *text;
+    crash_write();
+    for (int i = 0; i < 2; i++) { /* both tell it */
+        ck_assert_int_eq(SKEIN(&text, i == 0 ? "threads" : "what", trace), 0);
+        text_must_have(text,
+                       "shop[77] on here at 2027-01-15T08:00:05.000Z: thread 77 \"main\" died of "
+                       "SIGSEGV (address not mapped), write at 0x10");
+        text_must_have(text, "        rax 0x0  rbx 0x1  rip 0x401010\n");
+        text_must_have(text, "was sent SIGKILL (sent by kill) by process 5 \"sh\"\n");
+        text_must_have(text, "thread 78 \"helper\" called exit(3)\n");
+        ck_assert_ptr_null(strstr(text, "exit(0)"));
+        free(text);
+    }
+    ck_assert_int_eq(SKEIN(&text, "threads", trace, "-o", "json"), 0);
+    cJSON *rows = cJSON_Parse(text);
+    ck_assert_int_eq(cJSON_GetArraySize(rows), 3);
+    const cJSON *row = cJSON_GetArrayItem(rows, 0);
+    ck_assert_str_eq(cJSON_GetObjectItem(row, "end")->valuestring, "signal");
+    ck_assert_str_eq(cJSON_GetObjectItem(row, "address")->valuestring, "0x10");
+    ck_assert_int_eq(cJSON_GetObjectItem(row, "pid")->valueint, 77);
+    ck_assert_int_gt(cJSON_GetArraySize(cJSON_GetObjectItem(row, "frames")), 2);
+    ck_assert_ptr_null(cJSON_GetObjectItem(row, "_below"));
+    cJSON_Delete(rows);
+    free(text);
+    ck_assert_int_ne(SKEIN(&text, "threads", trace, "--process", "4711"), 0);
+    free(text);
+}
+END_TEST
+
+/* ---- last words ---- */
+
+static void text_event(struct partition_writer *w, const struct partition_event_type *type,
+                       const char *text, size_t n)
+{
+    const struct partition_value value = {.str = {text, (uint32_t)n, false}};
+    partition_writer_event(w, (uint32_t)partition_writer_type(w, type), 5 * S, 0, &value);
+}
+
+/* What one wrote last, in pieces, before the thread that it died of is told of. */
+static void words_write(const char *file_name, uint64_t before, const char *since,
+                        const char *missing, const char *const *pieces, const size_t *sizes)
+{
+    const struct partition_event_type place = {.name = "crash.stderr",
+                                               .text = "",
+                                               .file = "",
+                                               .klass = SKEIN_CLASS_INSTANT,
+                                               .group = SKEIN_GROUP_THREAD,
+                                               .nargs = 5,
+                                               .args = {{SKEIN_T_STR, "file", ""},
+                                                        {SKEIN_T_U64, "bytes", "bytes"},
+                                                        {SKEIN_T_U64, "before", "bytes"},
+                                                        {SKEIN_T_STR, "since", ""},
+                                                        {SKEIN_T_STR, "missing", ""}}};
+    const struct partition_event_type piece = {.name = "crash.words",
+                                               .text = "",
+                                               .file = "",
+                                               .klass = SKEIN_CLASS_INSTANT,
+                                               .group = SKEIN_GROUP_THREAD,
+                                               .nargs = 1,
+                                               .args = {{SKEIN_T_STR, "text", ""}}};
+    const struct partition_event_type left = {.name = "exit",
+                                              .text = "",
+                                              .file = "",
+                                              .klass = SKEIN_CLASS_INSTANT,
+                                              .group = SKEIN_GROUP_THREAD,
+                                              .nargs = 1,
+                                              .args = {{SKEIN_T_I64, "status", ""}}};
+    const struct partition_value status = {.i64 = 3};
+    const struct partition_value where[] = {
+        {.str = {file_name, (uint32_t)strlen(file_name), false}},
+        {.u64 = 0},
+        {.u64 = before},
+        {.str = {since, (uint32_t)strlen(since), false}},
+        {.str = {missing, (uint32_t)strlen(missing), false}}};
+    struct buf file = {0};
+    evidence = true;
+    struct partition_writer *w = writer(0, 0, 10 * S);
+    evidence = false;
+    partition_writer_batch(w, thread_of(w, 0, "process"), 1, 0, false);
+    partition_writer_event(w, (uint32_t)partition_writer_type(w, &place), 5 * S, 0, where);
+    for (size_t i = 0; pieces != NULL && pieces[i] != NULL; i++)
+        text_event(w, &piece, pieces[i], sizes != NULL ? sizes[i] : strlen(pieces[i]));
+    finish(&w, &file);
+    w = writer(1, 0, 10 * S);
+    partition_writer_batch(w, thread_of(w, 78, "helper"), 1, 0, false);
+    partition_writer_event(w, (uint32_t)partition_writer_type(w, &left), 4 * S, 0, &status);
+    finish(&w, &file);
+    file_write(trace, file.data, file.len);
+    buf_fini(&file);
+}
+
+START_TEST(last_words_stand_below_the_crash)
+{
+    static const char *const pieces[] = {"no room\n\tfor ord", "er 7\r\n", NULL};
+    char *text;
+    words_write("/var/log/shop.err", 0, "start", "", pieces, NULL);
+    for (int i = 0; i < 2; i++) { /* both tell it */
+        ck_assert_int_eq(SKEIN(&text, i == 0 ? "threads" : "what", trace), 0);
+        text_must_have(text, "called exit(3)\n");
+        text_must_have(strstr(text, "called exit(3)\n"),
+                       "shop[77] on here at 2027-01-15T08:00:05.000Z: its last words, 2 lines of "
+                       "/var/log/shop.err\n"
+                       "        | no room\n"
+                       "        |     for order 7\n");
+        free(text);
+    }
+    ck_assert_int_eq(SKEIN(&text, "threads", trace, "-o", "json"), 0);
+    cJSON *rows = cJSON_Parse(text);
+    const cJSON *row = cJSON_GetArrayItem(rows, 1);
+    ck_assert_str_eq(cJSON_GetObjectItem(row, "end")->valuestring, "words");
+    ck_assert_str_eq(cJSON_GetObjectItem(row, "text")->valuestring, "no room\n\tfor order 7\r\n");
+    cJSON_Delete(rows);
+    free(text);
+}
+END_TEST
+
+START_TEST(last_words_obey_no_terminal_and_are_all_in_json)
+{
+    static const char *const pieces[] = {"\x1b[2Jred\xff\0\xc2\x9b", "\n", NULL};
+    static const size_t sizes[] = {11, 1};
+    char *text;
+    words_write("/tmp/\x1b]0;x\x07", 4711, "unknown", "", pieces, sizes);
+    ck_assert_int_eq(SKEIN(&text, "threads", trace), 0);
+    ck_assert_ptr_null(strchr(text, '\x1b'));
+    ck_assert_ptr_null(strstr(text, "\xc2\x9b"));
+    text_must_have(text,
+                   "its last words, 1 line of /tmp/\\x1b]0;x\\x07; 4711 bytes before them were "
+                   "not kept; some may be of others, from before it began\n"
+                   "        | \\x1b[2Jred\xef\xbf\xbd\xef\xbf\xbd\\xc2\\x9b\n");
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "threads", trace, "-o", "json"), 0);
+    cJSON *rows = cJSON_Parse(text);
+    ck_assert_str_eq(cJSON_GetObjectItem(cJSON_GetArrayItem(rows, 1), "text")->valuestring,
+                     "\x1b[2Jred\xef\xbf\xbd\xef\xbf\xbd\xc2\x9b\n");
+    cJSON_Delete(rows);
+    free(text);
+}
+END_TEST
+
+START_TEST(of_many_lines_the_last_are_shown_and_all_are_in_json)
+{
+    char all[8192], line[1024];
+    const char *const pieces[] = {all, line, NULL};
+    size_t n = 0;
+    char *text;
+    for (int i = 0; i < 100; i++)
+        n += (size_t)snprintf(all + n, sizeof all - n, "line %d\n", i);
+    memset(line, 'x', 1000); /* without an end */
+    line[1000] = '\0';
+    words_write("/e", 0, "start", "", pieces, NULL);
+    ck_assert_int_eq(SKEIN(&text, "threads", trace), 0);
+    text_must_have(text, "its last words, 20 of 101 lines of /e; skein threads -o json has all\n"
+                         "        | line 81\n");
+    text_must_have(text, "        | line 99\n        | xxxx");
+    text_must_have(text, "xxxx ... (600 more bytes)\n");
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "threads", trace, "-o", "json"), 0);
+    cJSON *rows = cJSON_Parse(text);
+    const char *kept = cJSON_GetObjectItem(cJSON_GetArrayItem(rows, 1), "text")->valuestring;
+    ck_assert_uint_eq(strlen(kept), n + 1000);
+    ck_assert_mem_eq(kept, all, n);
+    cJSON_Delete(rows);
+    free(text);
+}
+END_TEST
+
+START_TEST(why_there_are_no_last_words_is_said)
+{
+    char *text;
+    words_write("pipe:[4711]", 0, "", "a pipe", NULL, NULL);
+    ck_assert_int_eq(SKEIN(&text, "threads", trace), 0);
+    text_must_have(text, ": no last words: standard error was a pipe\n");
+    free(text);
+    words_write("/var/log/a", 0, "", "an empty file", NULL, NULL);
+    ck_assert_int_eq(SKEIN(&text, "threads", trace), 0);
+    text_must_have(text, ": no last words: standard error was an empty file, /var/log/a\n");
+    free(text);
+}
+END_TEST
+
 START_TEST(groups_that_are_not_asked_for_are_not_shown_and_losses_are)
 {
     char *text, *whole, *name = path_join(folder, "a.pftrace");
@@ -630,6 +881,40 @@ START_TEST(info_does_not_call_overwritten_records_none)
 }
 END_TEST
 
+static void one_note(struct partition_writer *w, struct buf *file)
+{
+    struct partition_value empty = {.str = {"", 0, false}};
+    partition_writer_batch(w, thread_of(w, 77, "main"), 1, 0, false);
+    partition_writer_event(w, (uint32_t)partition_writer_type(w, &note), 5 * S, 0, &empty);
+    finish(&w, file);
+}
+
+START_TEST(info_says_where_there_is_no_ring)
+{
+    struct buf file = {0};
+    char *text;
+    evidence = true;
+    one_note(writer(PARTITION_EVIDENCE_FROM, 0, 10 * S), &file);
+    evidence = false;
+    file_write(trace, file.data, file.len);
+    ck_assert_int_eq(SKEIN(&text, "info", trace), 0);
+    ck_assert_ptr_nonnull(strstr(text, "no ring: nothing here is a process's own record\n"));
+    ck_assert_ptr_null(strstr(text, "0 lost"));
+    ck_assert_ptr_nonnull(strstr(strstr(text, "LOST"), "no ring"));
+    free(text);
+    process_byte++; /* another process, that has one */
+    one_note(writer(0, 0, 10 * S), &file);
+    process_byte--;
+    file_write(trace, file.data, file.len);
+    ck_assert_int_eq(SKEIN(&text, "info", trace), 0);
+    ck_assert_ptr_nonnull(strstr(text, "2 events, 0 lost\n"));
+    ck_assert_ptr_null(strstr(text, "no ring: "));
+    ck_assert_ptr_nonnull(strstr(strstr(text, "LOST"), "no ring"));
+    free(text);
+    buf_fini(&file);
+}
+END_TEST
+
 START_TEST(info_sums_the_footers)
 {
     char *text;
@@ -724,12 +1009,18 @@ static void add(TCase *all)
     tcase_add_test(all, a_region_over_a_cut_comes_out_whole);
     tcase_add_test(all, stacks_are_shown_where_they_are_asked_for);
     tcase_add_test(all, evidence_lies_beside_the_cuts_and_ends_nothing);
+    tcase_add_test(all, a_crash_is_told_in_a_sentence_with_its_stack);
+    tcase_add_test(all, last_words_stand_below_the_crash);
+    tcase_add_test(all, last_words_obey_no_terminal_and_are_all_in_json);
+    tcase_add_test(all, of_many_lines_the_last_are_shown_and_all_are_in_json);
+    tcase_add_test(all, why_there_are_no_last_words_is_said);
     tcase_add_test(all, cat_filters_by_thread_time_and_count);
     tcase_add_test(all, groups_that_are_not_asked_for_are_not_shown_and_losses_are);
     tcase_add_test(all, what_tells_of_the_moment_and_of_the_longest_waits);
     tcase_add_test(all, the_beginning_of_a_process_id_is_enough);
     tcase_add_test(all, longest_lists_each_region_once_longest_first);
     tcase_add_test(all, a_traces_text_cannot_drive_the_terminal);
+    tcase_add_test(all, info_says_where_there_is_no_ring);
     tcase_add_test(all, info_sums_the_footers);
     tcase_add_test(all, info_does_not_call_overwritten_records_none);
     tcase_add_test(all, check_accepts_sound_and_refuses_damaged_files);

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 skein_test(unit/cli/test_cli_gaps.c LINK skein_cli_core skein_test_support)
+skein_test(unit/cli/test_kept_trace.c LINK skein_cli_core skein_test_support)
 skein_test(unit/cli/test_perf_data.c LINK skein_cli_core skein_test_support)
 target_compile_definitions(t_unit_cli_perf_data PRIVATE CORPUS="${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/perf_data")
 skein_test(unit/cli/test_cli_options.c LINK skein_cli_core skein_test_support)
 skein_test(unit/cli/test_cli_sse.c LINK skein_cli_core skein_test_support)
 skein_test(unit/cli/test_cli_table.c LINK skein_cli_core skein_test_support)
-foreach(test trace_commands download)
+foreach(test trace_commands evidence_commands download sched_commands)
     skein_test(unit/cli/test_${test}.c LINK skein_format skein_common skein_test_support)
     add_dependencies(t_unit_cli_${test} skein_cli)
     target_include_directories(t_unit_cli_${test} PRIVATE ${CMAKE_SOURCE_DIR}/tests/unit/format)
     target_compile_definitions(t_unit_cli_${test} PRIVATE SKEIN_PROGRAM="$<TARGET_FILE:skein_cli>")
 endforeach()
+
+target_compile_definitions(t_unit_cli_sched_commands PRIVATE CORPUS="${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/perf_data")
 
 skein_test(unit/cli/test_symbolize.c LINK skein_format skein_common skein_test_support)
 target_include_directories(t_unit_cli_symbolize PRIVATE ${CMAKE_SOURCE_DIR}/tests/unit/format)

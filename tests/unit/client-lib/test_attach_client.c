@@ -768,6 +768,54 @@ START_TEST(a_young_process_costs_nothing_and_an_older_one_attaches_at_its_next_e
 }
 END_TEST
 
+/* What a server does that forks for each client: one event, and the next fork. */
+static void client_serve(void)
+{
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(0);
+    if (waitpid(pid, NULL, 0) == pid)
+        attach_client_event();
+}
+
+static bool attached_between_forks(void *unused)
+{
+    client_serve();
+    return attached_now(unused);
+}
+
+static bool came_back_between_forks(void *next)
+{
+    client_serve();
+    pthread_mutex_lock(&agent.mutex);
+    bool back = agent.peer_count > *(unsigned *)next;
+    pthread_mutex_unlock(&agent.mutex);
+    return back;
+}
+
+START_TEST(who_forks_all_the_time_is_recorded_and_comes_back)
+{
+    setup_path();
+    fake_agent_init(&agent, 7);
+    fake_agent_serve(&agent, path, SKEIN_MODE_CIRCULAR, 1 << 20);
+    setenv("SKEIN_SOCKET", path, 1);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(start_when_old(NULL, 20) != SKEIN_OK           ? 1
+              : !wait_until(attached_between_forks, NULL, 0) ? 2
+                                                             : 0);
+    ck_assert_int_eq(child_status(pid), 0);
+    ck_assert_ptr_nonnull(peer_of(&agent, pid));
+    start();
+    ck_assert_int_eq(skein_wait_attached(support_deadline_ms()), SKEIN_OK);
+    attach_client_leave();
+    unsigned next = agent.peer_count;
+    ck_assert(wait_until(came_back_between_forks, &next, 0));
+    finish();
+    fake_agent_stop(&agent);
+}
+END_TEST
+
 /* As a daemon does it: no traced call between the forks, signals blocked before the second. */
 START_TEST(the_grandchild_of_a_double_fork_is_recorded)
 {
@@ -922,6 +970,7 @@ int main(void)
         tcase_add_test(forks, a_visitor_that_is_sent_away_as_it_comes_says_so);
         tcase_add_test(forks,
                        a_young_process_costs_nothing_and_an_older_one_attaches_at_its_next_event);
+        tcase_add_test(forks, who_forks_all_the_time_is_recorded_and_comes_back);
         tcase_add_test(forks, the_grandchild_of_a_double_fork_is_recorded);
         tcase_add_test(forks, nothing_comes_to_a_program_that_has_barred_system_calls);
         tcase_add_test(forks, a_filter_of_a_child_in_our_memory_bars_us_only_until_it_is_gone);

@@ -6,10 +6,13 @@
  */
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "decoded_ring.h"
@@ -18,6 +21,7 @@
 #include "skein_atomic.h"
 #include "stack_walk.h"
 #include "support.h"
+#include "walk_subject.h"
 
 static struct fake_agent agent;
 static struct fake_ring ring;
@@ -73,9 +77,9 @@ static __attribute__((noinline)) void operation_and_truth(void)
 
 /* The frames of operation_and_truth() and, perhaps, operation() and skein_op_leave() come before the
  * truth. */
-static void ck_is_truth(const struct decoded_stack *stack)
+static void ck_is_truth(const struct decoded_stack *stack, enum stack_end end)
 {
-    ck_assert_uint_eq(stack->end, STACK_END_WHOLE);
+    ck_assert_uint_eq(stack->end, end);
     uint32_t extra = stack->count - truth_count;
     ck_assert(truth_count > 1 && extra >= 1 && extra <= 3);
     for (uint32_t i = 0; i < truth_count; i++)
@@ -97,7 +101,7 @@ START_TEST(what_lasts_carries_the_stack_of_its_end)
     decode();
     const struct decoded_stack *stack = stack_of("waits", 1);
     ck_assert_ptr_nonnull(stack);
-    ck_is_truth(stack);
+    ck_is_truth(stack, STACK_END_WHOLE);
     ck_assert_uint_eq(missed(), 0);
 }
 END_TEST
@@ -273,6 +277,70 @@ START_TEST(more_stacks_than_an_epoch_holds_are_counted)
 }
 END_TEST
 
+/* ---- threads of a program that links the library ---- */
+
+static void *second_thread(void *unused)
+{
+    (void)unused;
+    operation(); /* nothing is known of its stack yet */
+    ck_assert_int_eq(skein_thread_stack(NULL, 0), SKEIN_OK);
+    operation_and_truth();
+    return NULL;
+}
+
+START_TEST(a_second_threads_wait_carries_one_once_it_has_asked_for_its_stack)
+{
+    pthread_t thread;
+    attach(1 << 20, 1);
+    ck_assert_int_eq(pthread_create(&thread, NULL, second_thread, NULL), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    decode();
+    ck_assert_ptr_null(stack_of("waits", 0));
+    ck_assert_ptr_nonnull(stack_of("waits", 1));
+    ck_is_truth(stack_of("waits", 1), STACK_END_WHOLE);
+    ck_assert_uint_eq(missed(), 0);
+}
+END_TEST
+
+static ucontext_t home, other;
+static const size_t other_bytes = 256 << 10;
+
+static void coroutine(void)
+{
+    operation_and_truth();
+    swapcontext(&other, &home);
+}
+
+static void *coroutine_thread(void *stack)
+{
+    for (int declared = 0; declared < 2; declared++) {
+        if (declared)
+            ck_assert_int_eq(skein_thread_stack(stack, other_bytes), SKEIN_OK);
+        getcontext(&other);
+        other.uc_stack.ss_sp = stack;
+        other.uc_stack.ss_size = other_bytes;
+        other.uc_link = NULL;
+        makecontext(&other, coroutine, 0);
+        swapcontext(&home, &other);
+    }
+    return NULL;
+}
+
+START_TEST(a_coroutines_wait_carries_one_on_a_stack_that_was_declared)
+{
+    pthread_t thread;
+    void *stack = aligned_alloc(4096, other_bytes);
+    attach(1 << 20, 1);
+    ck_assert_int_eq(pthread_create(&thread, NULL, coroutine_thread, stack), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    decode();
+    ck_assert_ptr_null(stack_of("waits", 0));
+    ck_assert_ptr_nonnull(stack_of("waits", 1));
+    ck_is_truth(stack_of("waits", 1), STACK_END_BROKEN); /* makecontext() tells of no end */
+    free(stack);
+}
+END_TEST
+
 /* ---- a library in the place of another ---- */
 
 typedef void work_fn(void (*)(void));
@@ -289,6 +357,14 @@ static uint64_t load_and_work(const char *path, const char **name)
     return place;
 }
 
+static const struct {
+    const char *first, *second;       /* files */
+    const char *of_first, *of_second; /* in their paths */
+} takers[] = {
+    {WALK_PLUGIN_A, WALK_PLUGIN_B, "walk_plugin_a", "walk_plugin_b"},
+    {WALK_PLUGIN_BARE_A, WALK_PLUGIN_BARE_B, "walk_plugin_bare_a", "walk_plugin_bare_b"},
+};
+
 START_TEST(a_library_in_the_place_of_another_is_not_taken_for_it)
 {
     attach(1 << 20, 1);
@@ -296,34 +372,71 @@ START_TEST(a_library_in_the_place_of_another_is_not_taken_for_it)
     const char *name;
     for (int i = 0; i < 40; i++) {
         bool second = i % 2 != 0;
-        uint64_t place = load_and_work(second ? WALK_PLUGIN_B : WALK_PLUGIN_A, &name);
+        uint64_t place = load_and_work(second ? takers[_i].second : takers[_i].first, &name);
         first = i == 0 ? place : first;
         same += place == first;
         decode();
         const struct decoded_stack *stack = stack_of("waits", (size_t)i);
         if (stack == NULL) /* while the table has the other one's description */
             continue;
-        ck_is_truth(stack);
+        ck_is_truth(stack, STACK_END_WHOLE);
         for (size_t m = 0; m < decoded.mapping_count; m++)
             if (decoded.mappings[m].epoch == stack->epoch && place >= decoded.mappings[m].start &&
                 place < decoded.mappings[m].end)
-                ck_assert_ptr_nonnull(
-                    strstr(decoded.mappings[m].path, second ? "walk_plugin_b" : "walk_plugin_a"));
+                ck_assert_ptr_nonnull(strstr(decoded.mappings[m].path,
+                                             second ? takers[_i].of_second : takers[_i].of_first));
     }
     ck_assert_msg(same > 1, "the loader never used the same place");
     ck_assert_uint_gt(missed(), 0);
 }
 END_TEST
 
+/* ---- a library that a guess leads to ---- */
+
+START_TEST(nothing_is_read_of_a_library_that_only_a_guess_leads_to)
+{
+    attach(1 << 20, 1);
+    void *library = dlopen(WALK_PLUGIN_A, RTLD_NOW);
+    ck_assert_msg(library != NULL, "%s", dlerror());
+    const uint64_t place = (uint64_t)(uintptr_t)dlsym(library, "walk_plugin_work") + 8;
+    struct link_map *map;
+    ck_assert_int_eq(dlinfo(library, RTLD_DI_LINKMAP, &map), 0);
+    /* As it is for another thread that is just unloading it. */
+    ck_assert_int_eq(mprotect((void *)map->l_addr, 4096, PROT_NONE), 0);
+    /* Looks like two frames; on the stack itself, where a sanitizer has arrays elsewhere. */
+    uint64_t *frame = __builtin_alloca(4 * sizeof *frame);
+    memcpy(frame, (uint64_t[4]){(uint64_t)(uintptr_t)&frame[2], place}, 4 * sizeof *frame);
+    walk_astray(operation, frame);
+    ck_assert_int_eq(mprotect((void *)map->l_addr, 4096, PROT_READ), 0);
+    dlclose(library);
+    decode();
+    const struct decoded_stack *stack = stack_of("waits", 0);
+    ck_assert_ptr_nonnull(stack);
+    ck_assert_uint_eq(stack->end, STACK_END_BROKEN);
+    ck_assert_uint_eq(stack->pcs[stack->count - 1], place);
+    for (size_t m = 0; m < decoded.mapping_count; m++)
+        ck_assert_ptr_null(strstr(decoded.mappings[m].path, "walk_plugin_a"));
+    ck_assert_uint_gt(decoded.mapping_count, 0); /* the program's */
+}
+END_TEST
+
 int main(void)
 {
-    return suite_run(suite_of("stack_record", what_lasts_carries_the_stack_of_its_end,
-                              nothing_carries_one_where_the_agent_asks_for_none,
-                              what_is_short_carries_none_until_the_threshold_falls,
-                              the_end_of_a_region_carries_one_by_the_fast_way_and_by_the_slow,
-                              regions_deeper_than_is_remembered_carry_none,
-                              each_address_lies_in_a_mapping_that_the_kernel_has,
-                              a_full_table_costs_stacks_and_no_record,
-                              more_stacks_than_an_epoch_holds_are_counted,
-                              a_library_in_the_place_of_another_is_not_taken_for_it, NULL));
+    Suite *suite = suite_create("stack_record");
+    TCase *c = tcase_create("all");
+    tcase_add_test(c, what_lasts_carries_the_stack_of_its_end);
+    tcase_add_test(c, nothing_carries_one_where_the_agent_asks_for_none);
+    tcase_add_test(c, what_is_short_carries_none_until_the_threshold_falls);
+    tcase_add_test(c, the_end_of_a_region_carries_one_by_the_fast_way_and_by_the_slow);
+    tcase_add_test(c, regions_deeper_than_is_remembered_carry_none);
+    tcase_add_test(c, each_address_lies_in_a_mapping_that_the_kernel_has);
+    tcase_add_test(c, a_full_table_costs_stacks_and_no_record);
+    tcase_add_test(c, more_stacks_than_an_epoch_holds_are_counted);
+    tcase_add_test(c, a_second_threads_wait_carries_one_once_it_has_asked_for_its_stack);
+    tcase_add_test(c, a_coroutines_wait_carries_one_on_a_stack_that_was_declared);
+    tcase_add_loop_test(c, a_library_in_the_place_of_another_is_not_taken_for_it, 0,
+                        (int)(sizeof takers / sizeof *takers));
+    tcase_add_test(c, nothing_is_read_of_a_library_that_only_a_guess_leads_to);
+    suite_add_tcase(suite, c);
+    return suite_run(suite);
 }

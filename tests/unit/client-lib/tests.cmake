@@ -31,14 +31,24 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
         -fno-optimize-sibling-calls -fno-sanitize=all)
     skein_test(unit/client-lib/test_stack_walk.c LINK skein_ring_support skein_static ${CMAKE_DL_LIBS})
     target_sources(t_unit_client-lib_stack_walk PRIVATE $<TARGET_OBJECTS:skein_walk_subject>)
+    skein_test(unit/client-lib/test_thread_stack.c LINK skein_ring_support skein_static ${CMAKE_DL_LIBS})
+    target_sources(t_unit_client-lib_thread_stack PRIVATE $<TARGET_OBJECTS:skein_walk_subject>)
+    skein_test(unit/client-lib/test_stack_gaps.c LINK skein_ring_support skein_static ${CMAKE_DL_LIBS})
+    target_compile_options(t_unit_client-lib_stack_gaps PRIVATE -fno-sanitize=all)
+    target_link_options(t_unit_client-lib_stack_gaps PRIVATE
+        -Wl,--section-start=far_text=0x40000000 -Wl,--build-id)
     skein_test(unit/client-lib/test_stack_record.c
         LINK skein_ring_support skein_static ${CMAKE_DL_LIBS} LABELS tsan)
-    foreach(plugin IN ITEMS a b)
+    target_sources(t_unit_client-lib_stack_record PRIVATE $<TARGET_OBJECTS:skein_walk_subject>)
+    foreach(plugin IN ITEMS a b bare_a bare_b) # bare: without a build id
         add_library(walk_plugin_${plugin} MODULE ${CMAKE_CURRENT_LIST_DIR}/walk_plugin.c)
         target_compile_options(walk_plugin_${plugin} PRIVATE -O2 -fomit-frame-pointer -fno-sanitize=all)
         string(TOUPPER ${plugin} upper)
         target_compile_definitions(walk_plugin_${plugin} PRIVATE
             WALK_PLUGIN="${plugin}" WALK_ROOM=$<IF:$<STREQUAL:${plugin},a>,256,768>)
+        if(plugin MATCHES bare)
+            target_link_options(walk_plugin_${plugin} PRIVATE -Wl,--build-id=none)
+        endif()
         target_compile_definitions(t_unit_client-lib_stack_record PRIVATE
             WALK_PLUGIN_${upper}="$<TARGET_FILE:walk_plugin_${plugin}>")
         add_dependencies(t_unit_client-lib_stack_record walk_plugin_${plugin})

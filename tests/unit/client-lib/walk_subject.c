@@ -86,5 +86,9 @@ __asm__(".text\n"
         "walk_lost:\n"
         "push %rbp\nmov $12345, %rbp\nsub $32, %rsp\ncall *%rdi\nadd $32, %rsp\npop %rbp\nret\n"
         ".size walk_lost, .-walk_lost\n"
+        ".globl walk_astray\n.type walk_astray, @function\n"
+        "walk_astray:\n"
+        "push %rbp\nmov %rsi, %rbp\nsub $16, %rsp\ncall *%rdi\nadd $16, %rsp\npop %rbp\nret\n"
+        ".size walk_astray, .-walk_astray\n"
         ".section .note.GNU-stack,\"\",@progbits\n.text\n");
 #endif

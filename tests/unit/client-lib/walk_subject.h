@@ -16,5 +16,6 @@ void walk_sorted(walk_leaf *leaf);                  /* below the C library's qso
 void walk_many_registers(walk_leaf *leaf);
 void walk_without_rules(walk_leaf *leaf); /* hand-written, with a frame pointer */
 void walk_lost(walk_leaf *leaf);          /* hand-written, and the frame pointer is a number */
+void walk_astray(walk_leaf *leaf, const void *frame); /* hand-written, and it is this one */
 
 #endif

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+skein_test(unit/common/test_base64.c LINK skein_common skein_test_support)
 skein_test(unit/common/test_array.c LINK skein_common skein_test_support)
 skein_test(unit/common/test_buf.c LINK skein_common skein_test_support)
 skein_test(unit/common/test_units.c LINK skein_common skein_test_support)
@@ -10,7 +11,9 @@ skein_test(unit/common/test_log.c LINK skein_common skein_test_support LABELS ts
 skein_test(unit/common/test_log_limit.c LINK skein_common skein_test_support)
 skein_test(unit/common/test_sampling.c LINK skein_common skein_test_support)
 skein_test(unit/common/test_event_groups.c LINK skein_common skein_test_support)
+skein_test(unit/common/test_evidence_kinds.c LINK skein_common skein_test_support)
 skein_test(unit/common/test_selector.c LINK skein_common skein_test_support skein_alloc_fail)
+skein_test(unit/common/test_text_whole.c LINK skein_common skein_test_support)
 skein_test(unit/common/test_skein_check.c LINK skein_common skein_test_support)
 skein_test(unit/common/test_transport_nn.c LINK skein_transport skein_test_support LABELS tsan)
 skein_test(unit/common/test_transport_sockets.c LINK skein_transport skein_transport_sockets skein_test_support)

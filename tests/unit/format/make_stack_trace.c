@@ -113,8 +113,15 @@ static void evidence_make(struct buf *file)
         .klass = SKEIN_CLASS_INSTANT,
         .nargs = 2,
         .args = {{SKEIN_T_U64, "cpu", ""}, {SKEIN_T_U64, "weight", "ns"}}};
+    static const struct partition_event_type window = {
+        .name = "cpu.window",
+        .klass = SKEIN_CLASS_INSTANT,
+        .nargs = 2,
+        .args = {{SKEIN_T_U64, "room", "ns"}, {SKEIN_T_U64, "cpus", ""}}};
     struct partition_writer *w = writer_make(1, true);
     uint32_t ids[3], samples = (uint32_t)partition_writer_type(w, &sample);
+    uint32_t windows = (uint32_t)partition_writer_type(w, &window);
+    struct partition_value sampled[2] = {{.u64 = 900 * MS}, {.u64 = 2}};
     stacks_make(w, ids, false);
     partition_writer_batch(w, thread_make(w, 78, "worker;1"), 0, 0, false);
     for (uint64_t i = 0; i < 5; i++) {
@@ -122,6 +129,7 @@ static void evidence_make(struct buf *file)
         partition_writer_event(w, samples, (50 + i * 100) * MS, 0, args);
         partition_writer_event_stack(w, ids[i == 4 ? 1 : 2]);
     }
+    partition_writer_event(w, windows, 500 * MS, 0, sampled);
     partition_end(w, file);
 }
 

@@ -46,6 +46,8 @@ def pprof(skein, go, trace, folder):
     told(skein, "export", trace, "--to", "pprof", "-o", trace + ".pb.gz")
     env = dict(os.environ, HOME=folder, PPROF_TMPDIR=folder, GOFLAGS="", GOPROXY="off")
     raw = told(go, "tool", "pprof", "-symbolize=none", "-raw", trace + ".pb.gz", env=env)
+    rule(re.search(r"^Time: \S+ 09:40:00\.05 .*\nDuration: 450m", raw, re.M),
+         "not when CPUs were sampled:", raw)  # the waits go on until 0.7 s
     rule("samples/count cpu/nanoseconds[dflt] waits/count wait/nanoseconds" in raw, raw)
     samples, _, rest = raw.partition("\nLocations\n")
     locations, _, mappings = rest.partition("\nMappings\n")

@@ -5,10 +5,13 @@
  * "NS ADDRESS...", from the caller of the function that slept on.
  */
 #include <execinfo.h>
+#include <poll.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/time.h>
 #include <threads.h>
 #include <time.h>
 #include <ucontext.h>
@@ -99,8 +102,110 @@ static void handler_run(void)
     raise(SIGUSR1);
 }
 
-int main(void)
+static sigjmp_buf back;
+
+static void jump_back(int number)
 {
+    (void)number;
+    siglongjmp(back, 1);
+}
+
+static void jump_soon(void)
+{
+    const struct itimerval soon = {.it_value.tv_usec = 3000};
+    struct sigaction action = {.sa_handler = jump_back};
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &soon, NULL);
+}
+
+/* Their stacks are gone when these waits are over. */
+__attribute__((noinline)) static void left(long ns)
+{
+    const struct timespec time = {.tv_nsec = ns};
+    if (!sigsetjmp(back, 1)) {
+        jump_soon();
+        for (;;)
+            nanosleep(&time, NULL);
+    }
+    printf("%ld\n", ns);
+    if (!sigsetjmp(back, 1)) {
+        struct pollfd none = {.fd = -1};
+        jump_soon();
+        poll(&none, 1, -1);
+    }
+}
+
+/* ---- storm: waits whose time says how deep their stack is, interrupted by handlers that wait ---- */
+
+#define STORM_DEPTHS  24
+#define STORM_ROUNDS  12
+#define STORM_THREADS 4
+#define HANDLER_NS    777
+
+/* The time says how deep. */
+__attribute__((noinline)) static unsigned storm_deep(unsigned left_of_it, long ns)
+{
+    volatile unsigned kept = left_of_it;
+    const struct timespec time = {.tv_nsec = ns};
+    if (left_of_it == 0)
+        nanosleep(&time, NULL);
+    else
+        kept += storm_deep(left_of_it - 1, ns);
+    return kept;
+}
+
+static __thread sigjmp_buf storm_back;
+static __thread volatile sig_atomic_t storm_jumps;
+
+static void storm_handler(int number)
+{
+    const struct timespec time = {.tv_nsec = HANDLER_NS};
+    nanosleep(&time, NULL);
+    if (number == SIGUSR2 && storm_jumps) {
+        storm_jumps = 0;
+        siglongjmp(storm_back, 1);
+    }
+}
+
+static void *storm_thread(void *unused)
+{
+    for (unsigned round = 0; round < STORM_ROUNDS; round++) {
+        for (unsigned depth = 1; depth <= STORM_DEPTHS; depth++) {
+            storm_deep(depth, 1000L * depth);
+            if (!sigsetjmp(storm_back, 1)) {
+                storm_jumps = 1;
+                pthread_kill(pthread_self(), depth % 3 ? SIGUSR1 : SIGUSR2);
+                storm_jumps = 0;
+            }
+        }
+    }
+    return unused;
+}
+
+static int storm(void)
+{
+    pthread_t threads[STORM_THREADS];
+    const struct itimerval often = {{.tv_usec = 400}, {.tv_usec = 400}}, never = {{0, 0}, {0, 0}};
+    struct sigaction action = {.sa_handler = storm_handler};
+    sigaction(SIGUSR1, &action, NULL);
+    sigaction(SIGALRM, &action, NULL);
+    action.sa_flags = SA_NODEFER;
+    sigaction(SIGUSR2, &action, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    for (int i = 0; i < STORM_THREADS; i++)
+        if (pthread_create(&threads[i], NULL, storm_thread, NULL))
+            return 1;
+    for (int i = 0; i < STORM_THREADS; i++)
+        pthread_join(threads[i], NULL);
+    setitimer(ITIMER_REAL, &never, NULL);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    (void)argv;
+    if (argc > 1)
+        return storm();
     void *warm[2];
     backtrace(warm, 2);
     deep(4, 3100000);
@@ -119,5 +224,6 @@ int main(void)
         return 1;
     pthread_join(runner, NULL);
     handler_run();
+    left(900000000);
     return 0;
 }

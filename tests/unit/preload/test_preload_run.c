@@ -4,6 +4,7 @@
  * missing, also in the capture.
  */
 #include <check.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,6 +180,7 @@ static void run_with_agent(const char *command)
     char *folder = temp_dir_new(), *path = path_join(folder, "agent.sock"), text[8192];
     fake_agent_init(&agent, 7);
     agent.stack_ns = stack_ns;
+    agent.threshold_ns = stack_ns == 1; /* all, or as it is */
     fake_agent_serve(&agent, path, SKEIN_MODE_CIRCULAR, 1 << 20);
     snprintf(text, sizeof text, "export SKEIN_SOCKET=%s; %s", path, command);
     run(text);
@@ -222,7 +224,7 @@ static void ck_stack_is(const struct decoded_ring *decoded, char *line)
     char *rest;
     int64_t ns = strtol(line, &rest, 10);
     const struct decoded_stack *stack = sleep_stack(decoded, ns);
-    if (ns >= 3500000) { /* on stacks that are not the thread's */
+    if (ns >= 3500000) { /* on stacks that are not the thread's, or that it had left */
         ck_assert_msg(stack == NULL, "a stack of the sleep of %lld ns", (long long)ns);
         return;
     }
@@ -244,6 +246,15 @@ static void ck_stack_is(const struct decoded_ring *decoded, char *line)
     ck_assert(of_program);
 }
 
+/* Of a wait that a jump left it is not known what it found. */
+static void ck_nothing_found(const struct decoded_event *poll)
+{
+    ck_assert_ptr_nonnull(poll);
+    ck_assert_int_eq(poll->args[1].i64, -ECANCELED);
+    ck_assert_int_eq(poll->args[2].i64, -1);
+    ck_assert_uint_eq(poll->stack, 0);
+}
+
 START_TEST(waits_carry_the_stacks_of_their_threads)
 {
     static struct decoded_ring decoded;
@@ -262,8 +273,51 @@ START_TEST(waits_carry_the_stacks_of_their_threads)
         ck_stack_is(&decoded, line);
         lines++;
     }
-    ck_assert_uint_eq(lines, 7);
+    ck_assert_uint_eq(lines, 8);
+    ck_nothing_found(decoded_nth(&decoded, "poll", 0));
     ck_assert_uint_eq(record_of(ring)->stacks_missed, 0);
+    ring_decode_free(&decoded);
+}
+END_TEST
+
+/* Which depth a wait of preload_waits.c had that was asked for so long; 0: another wait. */
+static unsigned storm_depth(int64_t ns)
+{
+    return ns >= 1000 && ns <= 24000 && ns % 1000 == 0 ? (unsigned)(ns / 1000) : 0;
+}
+
+/* No wait has the stack of another, also where handlers wait in its midst and jump away. */
+START_TEST(in_a_storm_of_signals_each_wait_has_its_own_stack)
+{
+    static struct decoded_ring decoded;
+    stack_ns = 1;
+    run_with_agent(SKEIN " run -q --preload " PRELOAD " -- " WAITS " storm 2>&1");
+    ck_assert_int_eq(status, 0);
+    struct fake_ring *ring = &agent.peers[0].ring;
+    ck_assert_msg(ring_decode(ring->ring, &ring->geometry, &decoded), "%s", decoded.error);
+    size_t own = 0, of_handlers = 0, count = decoded_count(&decoded, "sleep");
+    uint32_t above = 0; /* frames of a thread's begin */
+    for (size_t i = 0; i < count; i++) {
+        const struct decoded_event *event = decoded_nth(&decoded, "sleep", i);
+        const unsigned depth = storm_depth(event->args[0].i64);
+        if (event->stack == 0)
+            continue;
+        const struct decoded_stack *stack = &decoded.stacks[event->stack - 1];
+        if (depth == 0) {
+            ck_assert_int_eq(event->args[0].i64, 777);
+            must_hold(stack->end == 2 && stack->count == 2, "a handler's end %u, %u frames",
+                      stack->end, stack->count);
+            of_handlers++;
+            continue;
+        }
+        must_hold(stack->end == 0 && stack->count > depth, "end %u of a stack of %u frames",
+                  stack->end, stack->count);
+        above = above ? above : stack->count - depth;
+        must_hold(stack->count - depth == above, "depth %u, %u frames", depth, stack->count);
+        own++;
+    }
+    ck_assert_uint_gt(own, 500);
+    ck_assert_uint_gt(of_handlers, 500);
     ring_decode_free(&decoded);
 }
 END_TEST
@@ -322,7 +376,8 @@ int main(void)
         a_program_with_another_c_library_runs_without_the_tracer,
         a_program_whose_warnings_nobody_reads_runs, captures_of_a_go_program_carry_a_label,
         a_process_that_waits_for_a_signal_from_the_start_is_recorded,
-        waits_carry_the_stacks_of_their_threads, the_service_is_recorded_from_its_first_event_on,
+        waits_carry_the_stacks_of_their_threads, in_a_storm_of_signals_each_wait_has_its_own_stack,
+        the_service_is_recorded_from_its_first_event_on,
         a_service_that_is_started_by_another_program_is_recorded,
         what_the_service_starts_is_recorded_when_it_is_older,
         the_number_of_another_process_means_nothing, an_age_that_is_given_holds_for_the_service_too,

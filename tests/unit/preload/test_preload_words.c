@@ -19,12 +19,14 @@
 static struct fake_agent agent;
 static struct decoded_ring decoded;
 static char *folder, said[SAID_BYTES];
+static uint64_t stack_ns; /* what the agent asks for; 0: no stacks */
 
 static const uint64_t key[2] = {0x1122334455667788, 0x99aabbccddeeff00};
 
 static void setup(void)
 {
     folder = temp_dir_new();
+    stack_ns = 0;
 }
 
 static void teardown(void)
@@ -43,6 +45,7 @@ static int run(uint32_t privacy, const char *const argv[])
     fake_agent_init(&agent, 7);
     agent.privacy = (struct privacy_rule){privacy, {key[0], key[1]}};
     agent.threshold_ns = 1;
+    agent.stack_ns = stack_ns;
     fake_agent_serve(&agent, path, SKEIN_MODE_CIRCULAR, 4 << 20);
     struct spawn_options options = {.env = environment, .folder = folder, .out_file = out};
     int status = spawn_wait(spawn(argv, &options), 0);
@@ -260,6 +263,42 @@ START_TEST(a_program_that_ends_itself_says_how)
     ck_assert_int_eq(
         run(PRIVACY_OFF, (const char *[]){"/usr/bin/python3", "-c", scripts[_i], NULL}), 7);
     ck_assert_int_eq(last_of("exit")->args[0].i64, 7);
+    ck_assert_uint_eq(last_of("exit")->stack, 0); /* nobody asked for any */
+}
+END_TEST
+
+/* From the program's own code up to the outermost frame. */
+static void ck_stack_is_whole(const struct decoded_event *e)
+{
+    ck_assert_uint_gt(e->stack, 0);
+    const struct decoded_stack *stack = &decoded.stacks[e->stack - 1];
+    bool of_program = false;
+    ck_assert_uint_eq(stack->end, 0);
+    ck_assert_uint_gt(stack->count, 2);
+    for (size_t i = 0; i < decoded.mapping_count; i++)
+        of_program |= decoded.mappings[i].path[0] == '\0' &&
+                      stack->pcs[0] >= decoded.mappings[i].start &&
+                      stack->pcs[0] < decoded.mappings[i].end;
+    ck_assert(of_program);
+}
+
+START_TEST(a_program_that_gives_up_leaves_its_stack)
+{
+    static const char *const ends[] = {"ends_assert", "crash_abort"};
+    stack_ns = 3600 * UINT64_C(1000000000); /* nothing else lasts so long */
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_int_eq(run(PRIVACY_OFF, (const char *[]){SUBJECT, ends[i], NULL}), 128 + 6);
+        ck_stack_is_whole(last_of("abort"));
+        fake_agent_fini(&agent);
+    }
+    ck_assert_int_eq(run(PRIVACY_OFF, (const char *[]){SUBJECT, "ends_by_status", NULL}), 9);
+    ck_stack_is_whole(last_of("exit"));
+    for (size_t i = 0; i < decoded.event_count; i++)
+        ck_assert(decoded.events[i].stack == 0 || strcmp(decoded.events[i].name, "exit") == 0);
+    fake_agent_fini(&agent);
+    const char *const well[] = {"/usr/bin/python3", "-c", "import os; os._exit(0)", NULL};
+    ck_assert_int_eq(run(PRIVACY_OFF, well), 0);
+    ck_assert_uint_eq(last_of("exit")->stack, 0);
 }
 END_TEST
 
@@ -290,6 +329,7 @@ int main(void)
     tcase_add_loop_test(c, clients_say_whom_they_could_not_reach, 0, 4);
     tcase_add_loop_test(c, a_program_that_ends_itself_says_how, 0, 3);
     tcase_add_test(c, a_program_that_gives_up_says_why);
+    tcase_add_test(c, a_program_that_gives_up_leaves_its_stack);
     suite_add_tcase(suite, c);
     return suite_run(suite);
 }

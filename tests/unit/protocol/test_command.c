@@ -27,10 +27,11 @@ START_TEST(commands_are_read_with_integers_in_both_forms)
 {
     struct command command;
     char error[256] = "";
-    cJSON *json =
-        parse("{\"command\":\"x\",\"kind\":\"capture\",\"capture\":\"" CAPTURE "\","
-              "\"at_ns\":\"1763719200000000001\",\"pre_ms\":5,\"post_ms\":6,\"stream_ms\":250,"
-              "\"share\":false,\"upload_after_ms\":70,\"new\":{},\"processes\":[\"" PROCESS "\"]}");
+    cJSON *json = parse(
+        "{\"command\":\"x\",\"kind\":\"capture\",\"capture\":\"" CAPTURE "\","
+        "\"at_ns\":\"1763719200000000001\",\"pre_ms\":5,\"post_ms\":6,\"stream_ms\":250,"
+        "\"share\":false,\"upload_after_ms\":70,\"evidence\":[\"vitals\",\"newer\"],\"new\":{},\"processes\":[\"" PROCESS
+        "\"]}");
     ck_assert_int_eq(command_get(json, &command, error, sizeof error), SKEIN_OK);
     ck_assert_str_eq(command.command, "x");
     ck_assert_uint_eq(command.at_ns, UINT64_C(1763719200000000001));
@@ -38,6 +39,8 @@ START_TEST(commands_are_read_with_integers_in_both_forms)
     ck_assert_uint_eq(command.post_ms, 6);
     ck_assert_uint_eq(command.stream_ms, 250);
     ck_assert(command.unshared);
+    ck_assert(command.wish.only); /* P-32 */
+    ck_assert_uint_eq(command.wish.kinds, EVIDENCE_BIT(EVIDENCE_VITALS));
     ck_assert_uint_eq(command.upload_after_ms, 70);
     ck_assert(capture_id_equal(&command.capture, &capture));
     ck_assert(process_uid_equal(&command.processes[0], &process));

@@ -98,7 +98,8 @@ START_TEST(an_agent_says_that_it_lives)
                              .lost_partitions = 6,
                              .lost_events = 7,
                              .counters = {.attach_accepted = 9, .partitions_resent = 10},
-                             .samples = {true, 99, 2, 33554432, 19000, "EPERM"}};
+                             .samples = {true, 99, 2, 33554432, 19000, "EPERM"},
+                             .refused = {"no tracefs", ""}};
     GOLDEN(heartbeat, beat,
            "{" AGENT ",\"instance\":\"18446744073709551615\",\"sent_ns\":\"1790000000000000001\","
            "\"clock_offset_ns\":-7,\"rules_generation\":1,\"policies_generation\":2,"
@@ -111,7 +112,7 @@ START_TEST(an_agent_says_that_it_lives)
            "\"partitions_rejected\":0,\"partitions_resent\":10,\"symbols_asked\":0,"
            "\"symbols_named\":0,\"symbolizer_failures\":0},"
            "\"samples\":{\"hz\":99,\"cpus\":2,\"bytes\":33554432,\"reach_ms\":19000,"
-           "\"refused\":\"EPERM\"}}");
+           "\"refused\":\"EPERM\"},\"refused\":{\"sched\":\"no tracefs\"}}");
     struct heartbeat_ack ack = {
         .received_ns = UINT64_C(1790000000000000000), .clock = 2, .rules_generation = 4};
     GOLDEN(heartbeat_ack, ack,
@@ -146,7 +147,7 @@ START_TEST(a_capture_is_commanded)
     command.stream_ms = 250;
     command.upload_after_ms = 70;
     command.unshared = true;
-    command.threads = true;
+    command.wish.kinds = EVIDENCE_BIT(EVIDENCE_THREADS);
     command.process_count = 1;
     GOLDEN_OWNER(
         command, command,
@@ -155,6 +156,16 @@ START_TEST(a_capture_is_commanded)
         "\"pre_ms\":10000,\"post_ms\":5000,\"stream_ms\":250,\"upload_after_ms\":70,"
         "\"share\":false,\"threads\":true,\"deadline_ns\":\"1790000060000000000\",\"processes\":[" PROCESS
         "],\"command\":\"0000000000000001\"}");
+    /* P-32 */
+    command.wish = (struct evidence_wish){true, EVIDENCE_BIT(EVIDENCE_THREADS) |
+                                                    EVIDENCE_BIT(EVIDENCE_SAMPLES)};
+    GOLDEN_OWNER(command, command,
+                 "{\"kind\":\"capture\",\"capture\":" CAPTURE ",\"clock\":2,"
+                 "\"sent_ns\":\"1790000000000000002\",\"at_ns\":\"1790000000000000001\","
+                 "\"pre_ms\":10000,\"post_ms\":5000,\"stream_ms\":250,\"upload_after_ms\":70,"
+                 "\"share\":false,\"threads\":true,\"evidence\":[\"threads\",\"samples\"],"
+                 "\"deadline_ns\":\"1790000060000000000\",\"processes\":[" PROCESS
+                 "],\"command\":\"0000000000000001\"}");
     const struct command stop = {.kind = COMMAND_STOP, .command = "x", .capture = capture};
     GOLDEN_OWNER(command, stop, "{\"kind\":\"stop\",\"capture\":" CAPTURE ",\"command\":\"x\"}");
 }

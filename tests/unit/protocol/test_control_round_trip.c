@@ -187,7 +187,13 @@ START_TEST(heartbeats_come_back)
         if (coin())
             a.samples = (struct heartbeat_samples){true,  any(), any(),
                                                    any(), any(), coin() ? "" : "EPERM; needs more"};
+        if (coin())
+            snprintf(a.refused.sched, sizeof a.refused.sched, "no tracefs");
+        if (coin())
+            snprintf(a.refused.threads, sizeof a.refused.threads, "no ptrace");
         TRIP(heartbeat, a, b);
+        ck_assert_str_eq(a.refused.sched, b.refused.sched);
+        ck_assert_str_eq(a.refused.threads, b.refused.threads);
         SAME(a, b, samples.told);
         SAME(a, b, samples.hz);
         SAME(a, b, samples.cpus);
@@ -247,6 +253,9 @@ static void fill_command(struct command *a, struct process_uid *list, cJSON *set
     a->stream_ms = coin() ? 0 : COMMAND_STREAM_MS_MIN + at_most(1000);
     a->upload_after_ms = at_most(COMMAND_UPLOAD_AFTER_MS_MAX);
     a->unshared = coin();
+    a->wish.only = coin();
+    a->wish.kinds = EVIDENCE_BIT(a->wish.only ? EVIDENCE_KIND_COUNT : EVIDENCE_THREADS + 1) - 1;
+    a->wish.kinds &= (uint32_t)next_random();
     a->processes = list;
     a->process_count = 1 + next_random() % LIST_MAX;
     for (size_t i = 0; i < a->process_count; i++)
@@ -274,6 +283,8 @@ START_TEST(commands_come_back)
         SAME(a, b, stream_ms);
         SAME(a, b, upload_after_ms);
         SAME(a, b, unshared);
+        SAME(a, b, wish.only); /* P-32 */
+        SAME(a, b, wish.kinds);
         SAME(a, b, generation);
         SAME(a, b, process_count);
         if (a.process_count > 0)

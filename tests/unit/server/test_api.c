@@ -219,6 +219,16 @@ START_TEST(agents_say_which_cpus_they_sample)
     cJSON_Delete(json);
     json = call_json(&f, "GET", "/api/v1/processes", NULL, 200);
     ck_assert_str_eq(text_at(json, "items.0.samples_refused"), "EPERM; needs");
+    ck_assert_ptr_null(at_path(json, "items.0.refused"));
+    cJSON_Delete(json);
+    f.agent.refused = "{\"sched\":\"no tracefs\",\"threads\":\"no ptrace\"}";
+    cJSON_Delete(wire_agent_beat(&f.agent, 0, 0));
+    json = call_json(&f, "GET", "/api/v1/agents", NULL, 200);
+    ck_assert_str_eq(text_at(json, "items.0.refused.sched"), "no tracefs");
+    ck_assert_str_eq(text_at(json, "items.0.refused.threads"), "no ptrace");
+    cJSON_Delete(json);
+    json = call_json(&f, "GET", "/api/v1/processes", NULL, 200);
+    ck_assert_str_eq(text_at(json, "items.0.refused.sched"), "no tracefs");
     cJSON_Delete(json);
     fixture_stop(&f);
 }

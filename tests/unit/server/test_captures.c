@@ -116,6 +116,55 @@ START_TEST(gaps_make_a_capture_incomplete_and_are_named)
 }
 END_TEST
 
+/* What an agent says of a process that it watches from outside. */
+static cJSON *watched_target(struct fixture *f, const char *id, const char *state, unsigned listed)
+{
+    cJSON *target = wire_target(&f->agent, id, 1, state, listed, 1), *gap = cJSON_CreateObject();
+    json_add_u64(gap, "from_ns", UINT64_C(1790000000000000000));
+    json_add_u64(gap, "to_ns", UINT64_C(1790000001000000000));
+    cJSON_AddStringToObject(gap, "reason", "watched");
+    cJSON_AddItemToArray(cJSON_GetObjectItem(target, "gaps"), gap);
+    return target;
+}
+
+static void watched_says(struct fixture *f, const char *path)
+{
+    cJSON *json = call_json(f, "GET", path, NULL, 200);
+    ck_assert_str_eq(text_at(json, "targets.0.status"), "watched");
+    ck_assert_double_eq(number_at(json, "target_counts.watched"), 1);
+    ck_assert(cJSON_IsFalse(at_path(json, "verdict.complete")));
+    ck_assert_ptr_nonnull(strstr(text_at(json, "verdict.text"), "0 of 1 targets"));
+    ck_assert_ptr_nonnull(strstr(text_at(json, "verdict.text"), ", 1 watched"));
+    ck_assert_ptr_null(strstr(text_at(json, "verdict.text"), "nothing lost"));
+    ck_assert_str_eq(text_at(json, "targets.0.ledger.gaps.0.reason"), "watched");
+    cJSON_Delete(json);
+}
+
+START_TEST(a_process_without_a_ring_is_neither_complete_nor_failed)
+{
+    static const char *const states[] = {"uploading", "nothing", "failed"};
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+        struct fixture f;
+        char id[ID_TEXT_BYTES], path[96];
+        bool uploads = i == 0;
+        fixture_start(&f);
+        wire_agent_processes(&f.agent, 1, 1, "shop");
+        begin(&f, REQUEST, id, path);
+        ack_command(&f, "capture");
+        report(&f, watched_target(&f, id, states[i], uploads ? 1 : 0));
+        if (uploads) {
+            wait_for_text(&f, path, "targets.0.status", "uploading");
+            ck_assert_int_eq(wire_agent_upload(&f.agent, 1, 0, id, 0), WIRE_STORED);
+        }
+        wait_for_text(&f, path, "status", "incomplete");
+        watched_says(&f, path);
+        report(&f, watched_target(&f, id, "uploading", 2)); /* late: it changes nothing */
+        watched_says(&f, path);
+        fixture_stop(&f);
+    }
+}
+END_TEST
+
 START_TEST(a_ring_that_was_too_short_is_told_by_how_far_it_reached)
 {
     struct fixture f;
@@ -494,6 +543,53 @@ START_TEST(running_capture_goes_on_after_a_restart)
 }
 END_TEST
 
+/* The next command's kinds, as JSON; the caller frees. */
+static char *command_evidence(struct fixture *f)
+{
+    cJSON *command = wire_agent_command(&f->agent, "capture", (int)support_deadline_ms());
+    ck_assert_ptr_nonnull(command);
+    char *text = cJSON_PrintUnformatted(at_path(command, "evidence"));
+    ck_assert(cJSON_IsTrue(at_path(command, "threads")));
+    cJSON_Delete(command);
+    return text;
+}
+
+/* The agent is told until it answers, whoever was restarted in between. */
+START_TEST(kinds_of_evidence_are_asked_for_by_name)
+{
+    struct fixture f;
+    char id[ID_TEXT_BYTES], path[96];
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    begin(&f,
+          "{\"selector\":\"service=shop\",\"pre_ms\":1,\"evidence\":[\"sched\",\"samples\"],"
+          "\"threads\":true}",
+          id, path);
+    char *before = command_evidence(&f);
+    ck_assert_str_eq(before, "[\"threads\",\"samples\",\"sched\"]");
+    cJSON *json = call_json(&f, "GET", path, NULL, 200);
+    char *shown = cJSON_PrintUnformatted(at_path(json, "evidence"));
+    ck_assert_str_eq(shown, before);
+    free(shown);
+    cJSON_Delete(json);
+    fixture_restart(&f);
+    cJSON_Delete(wire_agent_hello(&f.agent));
+    char *after = command_evidence(&f);
+    ck_assert_str_eq(after, before);
+    free(before);
+    free(after);
+    expect_problem(&f, "POST", "/api/v1/captures", "{\"selector\":\"\",\"evidence\":[\"all\"]}",
+                   422, "evidence");
+    expect_problem(&f, "POST", "/api/v1/captures",
+                   "{\"selector\":\"\",\"evidence\":[\"threads\"],\"threads\":false}", 422,
+                   "threads");
+    json = call_json(&f, "POST", "/api/v1/captures", REQUEST, 202);
+    ck_assert_ptr_null(at_path(json, "evidence")); /* the usual */
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
 static int partitions_of(struct fixture *f, const char *capture)
 {
     char path[128];
@@ -559,6 +655,7 @@ int main(void)
     return suite_run(suite_of(
         "captures", capture_completes_when_the_listed_partitions_are_stored,
         partitions_may_arrive_before_the_report, gaps_make_a_capture_incomplete_and_are_named,
+        a_process_without_a_ring_is_neither_complete_nor_failed,
         a_ring_that_was_too_short_is_told_by_how_far_it_reached,
         a_window_of_which_not_all_processes_are_known_is_not_complete,
         late_truth_beats_an_early_verdict, command_is_repeated_until_it_is_acknowledged,
@@ -568,6 +665,7 @@ int main(void)
         stop_tells_the_agent_and_the_capture_ends_stopped, capture_is_deleted_once_by_however_many,
         stopped_window_claims_no_time_that_was_still_to_come, deleted_capture_does_not_come_back,
         nothing_is_shared_with_what_was_deleted, running_capture_goes_on_after_a_restart,
+        kinds_of_evidence_are_asked_for_by_name,
         a_partition_is_kept_out_of_a_capture_without_its_process,
         what_an_agent_sends_before_it_says_why_becomes_its_captures, NULL));
 }

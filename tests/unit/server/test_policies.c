@@ -322,12 +322,110 @@ START_TEST(agent_that_is_gone_does_not_pause)
 }
 END_TEST
 
+START_TEST(evidence_and_a_rate_are_pushed)
+{
+    struct fixture f;
+    fixture_start(&f);
+    cJSON_Delete(call_json(&f, "PUT", PATH,
+                           "{\"selector\":\"service=shop\",\"record_ms\":500,\"every_ms\":1000,"
+                           "\"evidence\":[\"threads\",\"vitals\"],\"samples_hz\":400}",
+                           201));
+    cJSON *push = take_push(&f);
+    ck_assert_str_eq(text_at(push, "policies.0.evidence.0"), "threads");
+    ck_assert_str_eq(text_at(push, "policies.0.evidence.1"), "vitals");
+    ck_assert_double_eq(number_at(push, "policies.0.samples_hz"), 400);
+    cJSON_Delete(push);
+    /* One that names none has none. */
+    cJSON_Delete(call_json(&f, "PUT", PATH, POLICY, 200));
+    push = take_push(&f);
+    ck_assert_ptr_null(at_path(push, "policies.0.evidence"));
+    ck_assert_ptr_null(at_path(push, "policies.0.samples_hz"));
+    cJSON_Delete(push);
+    fixture_stop(&f);
+}
+END_TEST
+
+/* "": nobody is slower. */
+static void slower_expect(struct fixture *f, const char *samples, const char *why)
+{
+    f->agent.samples = samples;
+    cJSON_Delete(wire_agent_beat(&f->agent, 0, 0));
+    cJSON *json = call_json(f, "GET", PATH, NULL, 200);
+    const cJSON *slower = at_path(json, "state.slower_agents");
+    ck_assert_msg((slower != NULL) == (why[0] != '\0'), "%s", samples != NULL ? samples : "none");
+    if (slower != NULL) {
+        ck_assert_double_eq(number_at(slower, "agents"), 1);
+        ck_assert_str_eq(text_at(slower, "hosts.0.host"), "host-a");
+        ck_assert_msg(strstr(text_at(slower, "hosts.0.why"), why) != NULL, "%s",
+                      text_at(slower, "hosts.0.why"));
+    }
+    cJSON_Delete(json);
+}
+
+START_TEST(agents_that_sample_less_often_are_shown)
+{
+    static const char policy[] = "{\"selector\":\"service=shop\",\"samples_hz\":400}";
+    struct fixture f;
+    fixture_start(&f);
+    cJSON_Delete(call_json(&f, "PUT", PATH, policy, 201));
+    slower_expect(&f, NULL, ""); /* no process of it runs there */
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    slower_expect(&f, NULL, "does not say");
+    slower_expect(&f, "{\"hz\":0,\"cpus\":0,\"bytes\":0,\"reach_ms\":0}",
+                  "switched off by the agent's configuration");
+    slower_expect(&f, "{\"hz\":400,\"cpus\":0,\"bytes\":0,\"reach_ms\":0,\"refused\":\"EPERM\"}",
+                  "EPERM");
+    slower_expect(&f, "{\"hz\":99,\"cpus\":2,\"bytes\":1,\"reach_ms\":1}", "samples.max_hz");
+    slower_expect(&f, "{\"hz\":99,\"cpus\":2,\"bytes\":1,\"reach_ms\":1,\"refused\":\"ENOMEM\"}",
+                  "ENOMEM");
+    slower_expect(&f, "{\"hz\":400,\"cpus\":2,\"bytes\":1,\"reach_ms\":1}", "");
+    slower_expect(&f, "{\"hz\":99,\"cpus\":2,\"bytes\":1,\"reach_ms\":1}", "samples.max_hz");
+    cJSON_Delete(call_json(&f, "PATCH", PATH, "{\"enabled\":false}", 200));
+    slower_expect(&f, "{\"hz\":99,\"cpus\":2,\"bytes\":1,\"reach_ms\":1}", "");
+    fixture_stop(&f);
+}
+END_TEST
+
+/* Agents take no samples of what they only watch, and do not sample more often for it. */
+START_TEST(processes_without_a_ring_do_not_count)
+{
+    static const char *const reasons[] = {"watched", "attach_refused"};
+    struct fixture f;
+    char error[256], id[ID_TEXT_BYTES];
+    fixture_start(&f);
+    cJSON_Delete(
+        call_json(&f, "PUT", PATH, "{\"selector\":\"service=shop\",\"samples_hz\":400}", 201));
+    cJSON *report = wire_report(&f.agent, "processes");
+    json_add_u64(report, "version", ++f.agent.version);
+    cJSON *list = cJSON_AddArrayToObject(report, "processes");
+    for (uint32_t i = 0; i < 2; i++) {
+        cJSON *p = cJSON_CreateObject();
+        id_text(process_of(i + 1).bytes, id);
+        cJSON_AddStringToObject(p, "process", id);
+        json_add_u64(p, "pid", 100 + i);
+        cJSON_AddStringToObject(p, "service", "shop");
+        cJSON_AddStringToObject(p, "state", "live");
+        json_add_u64(p, "start_ns", clock_realtime_ns());
+        cJSON_AddStringToObject(p, "not_recorded", reasons[i]);
+        cJSON_AddItemToArray(list, p);
+    }
+    ck_assert_msg(wire_agent_report(&f.agent, report, error, sizeof error), "%s", error);
+    slower_expect(&f, "{\"hz\":99,\"cpus\":2,\"bytes\":1,\"reach_ms\":1}", "");
+    cJSON *json = call_json(&f, "GET", PATH, NULL, 200);
+    ck_assert_double_eq(number_at(json, "state.processes.matching"), 0);
+    ck_assert_double_eq(number_at(json, "state.processes.planned_on"), 0);
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of(
         "policies", policy_is_created_replaced_listed_and_deleted,
         every_agent_is_told_the_policies_and_who_is_on_is_known,
         samples_of_one_span_are_one_capture, sample_named_by_a_far_time_ends_now_all_the_same,
-        a_restart_keeps_policies_budgets_and_running_samples, agents_that_pause_are_shown,
-        agent_that_is_gone_does_not_pause, NULL));
+        a_restart_keeps_policies_budgets_and_running_samples, evidence_and_a_rate_are_pushed,
+        agents_that_sample_less_often_are_shown, processes_without_a_ring_do_not_count,
+        agents_that_pause_are_shown, agent_that_is_gone_does_not_pause, NULL));
 }

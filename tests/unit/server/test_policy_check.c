@@ -42,6 +42,10 @@ START_TEST(policy_is_completed_with_defaults)
                 "\"record_ms\":10000,\"every_ms\":1000000,\"groups\":[\"io\",\"16\"],"
                 "\"limits\":{\"bytes_per_day\":5,\"agent_cpu_percent\":3},"
                 "\"retain\":{\"ttl_ms\":5000,\"pin\":false}}");
+    expect_text("{\"selector\":\"\",\"evidence\":[\"samples\",\"threads\"],\"samples_hz\":1000}",
+                "{\"name\":\"p\",\"description\":\"\",\"selector\":\"\",\"enabled\":true,"
+                "\"record_ms\":1000,\"every_ms\":1000000,\"evidence\":[\"samples\",\"threads\"],"
+                "\"samples_hz\":1000}");
 }
 END_TEST
 
@@ -57,6 +61,11 @@ START_TEST(whatever_is_wrong_has_its_path)
         {"\"record_ms\":10,\"every_ms\":100010", "every_ms"},
         {"\"groups\":[]", "groups"},
         {"\"groups\":[\"all\"]", "groups"},
+        {"\"evidence\":[\"thread\"]", "evidence"},
+        {"\"evidence\":true", "evidence"},
+        {"\"threads\":true", "threads"}, /* its list names them */
+        {"\"samples_hz\":0", "samples_hz"},
+        {"\"samples_hz\":1001", "samples_hz"},
         {"\"limits\":{\"bytes_per_day\":0}", "limits.bytes_per_day"},
         {"\"limits\":{\"agent_cpu_percent\":0}", "limits.agent_cpu_percent"},
         {"\"limits\":{\"cooldown_ms\":1}", "limits.cooldown_ms"},

@@ -49,6 +49,39 @@ START_TEST(rule_is_completed_with_defaults)
 }
 END_TEST
 
+/* What nobody says is not written in: the default is another for each condition. */
+START_TEST(evidence_is_kept_as_it_is_said)
+{
+    static const struct {
+        const char *given, *kept;
+    } rows[] = {{"\"threads\":false", "\"threads\":false"},
+                {"\"threads\":true,\"pre_ms\":1", "\"threads\":true"},
+                {"\"evidence\":[]", "\"evidence\":[]"},
+                {"\"evidence\":[\"vitals\"],\"threads\":true",
+                 "\"threads\":true,\"evidence\":[\"vitals\"]"}};
+    char error[256], text[256], kept[256];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct buf out = {0};
+        (void)snprintf(text, sizeof text, "{\"selector\":\"\",\"capture\":{%s}," EXEC "}",
+                       rows[i].given);
+        (void)snprintf(kept, sizeof kept, ",\"deadline_ms\":30000,%s}", rows[i].kept);
+        cJSON *rule = check("r", text, error);
+        ck_assert_msg(rule != NULL, "%s", error);
+        json_print(rule, &out);
+        buf_put_u8(&out, 0);
+        ck_assert_msg(strstr((char *)out.data, kept) != NULL, "%s: %s", text, (char *)out.data);
+        buf_fini(&out);
+        cJSON_Delete(rule);
+    }
+    expect_error("{\"selector\":\"\",\"capture\":{\"evidence\":[\"all\"]}," EXEC "}",
+                 "capture.evidence");
+    expect_error("{\"selector\":\"\",\"capture\":{\"threads\":1}," EXEC "}", "capture.threads");
+    expect_error(
+        "{\"selector\":\"\",\"capture\":{\"threads\":false,\"evidence\":[\"threads\"]}," EXEC "}",
+        "capture.threads");
+}
+END_TEST
+
 START_TEST(answer_can_be_sent_back)
 {
     char error[256];
@@ -244,9 +277,9 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(
-        suite_of("rule_check", rule_is_completed_with_defaults, answer_can_be_sent_back,
-                 receiver_is_of_http_and_sets_headers_of_its_own, wrong_key_is_named_by_its_path,
-                 each_condition_is_completed, times_and_sizes_may_have_units,
-                 wrong_condition_is_named_by_its_path, name_is_short_and_plain, NULL));
+    return suite_run(suite_of(
+        "rule_check", rule_is_completed_with_defaults, evidence_is_kept_as_it_is_said,
+        answer_can_be_sent_back, receiver_is_of_http_and_sets_headers_of_its_own,
+        wrong_key_is_named_by_its_path, each_condition_is_completed, times_and_sizes_may_have_units,
+        wrong_condition_is_named_by_its_path, name_is_short_and_plain, NULL));
 }

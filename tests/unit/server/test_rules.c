@@ -467,6 +467,45 @@ START_TEST(neighbours_get_the_same_window)
 }
 END_TEST
 
+/* What the rule says by name holds for its neighbours, too; its defaults are of what fires. */
+START_TEST(neighbours_give_the_evidence_that_the_rule_names)
+{
+    static const struct {
+        const char *members;
+        bool threads;
+        int kinds; /* -1: the usual */
+    } rows[] = {{"", false, -1},
+                {",\"threads\":true", true, -1},
+                {",\"evidence\":[\"vitals\",\"files\"]", false, 2}};
+    struct fixture f;
+    char error[256], rule[256];
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 2, "shop");
+    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct http_response response;
+        (void)snprintf(rule, sizeof rule,
+                       "{\"selector\":\"pid=101\",\"when\":{\"latency\":{\"region\":\"q\","
+                       "\"over_us\":1}},\"limits\":{\"cooldown_ms\":0},"
+                       "\"capture\":{\"pre_ms\":1,\"include\":\"service=shop\"%s}}",
+                       rows[i].members);
+        call(&f, "PUT", PATH, rule, NULL, &response);
+        ck_assert_int_eq(response.status / 100, 2);
+        http_response_fini(&response);
+        /* apart, so that they are incidents of their own */
+        uint64_t at_ns = clock_realtime_ns() - (3 - i) * UINT64_C(1000000000);
+        ck_assert(fire(&f, 0x91 + i, 1, at_ns, error));
+        cJSON *command = wire_agent_command(&f.agent, "capture", (int)support_deadline_ms());
+        ck_assert_ptr_nonnull(command);
+        wire_agent_ack(&f.agent, command, NULL);
+        ck_assert_int_eq(cJSON_IsTrue(at_path(command, "threads")), rows[i].threads);
+        const cJSON *kinds = at_path(command, "evidence");
+        ck_assert_int_eq(kinds != NULL ? cJSON_GetArraySize(kinds) : -1, rows[i].kinds);
+        cJSON_Delete(command);
+    }
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(schedule_fires_by_itself)
 {
     struct fixture f;
@@ -595,6 +634,6 @@ int main(void)
         history_tells_what_a_rule_did_and_why, dry_run_tells_who_matches,
         stored_bytes_hold_firings_back, captures_of_agents_are_kept_as_the_rule_says,
         overlapping_firings_become_one_incident, neighbours_get_the_same_window,
-        watchers_hear_of_firings, schedule_fires_by_itself, set_that_fits_no_message_is_refused,
-        NULL));
+        neighbours_give_the_evidence_that_the_rule_names, watchers_hear_of_firings,
+        schedule_fires_by_itself, set_that_fits_no_message_is_refused, NULL));
 }

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What processes wrote last; see crash_int.h. Which file it is must be known while the process
+ * lives, and its end is read as soon as it is dead, before another goes on in it. The files are
+ * touched on a thread of their own: where a file system does not answer, it hangs alone, and last
+ * words are all that captures lack.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "crash_int.h"
+#include "proc_info.h"
+
+#define MS       UINT64_C(1000000)
+#define BEAT_NS  (5000 * MS)
+#define TURN_NS  (50 * MS) /* of a second, for all */
+#define JOBS_MAX CRASH_DEAD_MAX
+
+static bool are_off(const struct crash *crash)
+{
+    return __atomic_load_n(&crash->is_private, __ATOMIC_RELAXED) ||
+           __atomic_load_n(&crash->no_words, __ATOMIC_RELAXED);
+}
+
+/* ---- the living ---- */
+
+struct words_look {
+    struct process_uid uid;
+    pid_t pid;
+    uint64_t ticks, start_ns;
+    struct words_place place;
+    struct words_mark mark;
+};
+
+/* Whether the number is the process's still: what was seen before is of it then. */
+static bool is_there(pid_t pid, uint64_t start_clock_ticks)
+{
+    uint64_t ticks;
+    return proc_start_ticks(pid, &ticks) == SKEIN_OK && ticks == start_clock_ticks;
+}
+
+void crash_words_first(struct crash_entry *entry)
+{
+    pid_t pid = (pid_t)entry->pid;
+    (void)words_place_read(pid, &entry->words.place);
+    if (!is_there(pid, entry->start_clock_ticks))
+        entry->words.place = (struct words_place){.file = ""};
+}
+
+static bool look_choose(struct crash *crash, uint64_t now_ns, struct words_look *look)
+{
+    struct crash_entry *entry;
+    pthread_mutex_lock(&crash->mutex);
+    TAILQ_FOREACH(entry, &crash->entries, link) {
+        if (entry->gone || entry->words.next_ns > now_ns)
+            continue;
+        uint64_t age_ns = now_ns - entry->born_ns; /* a young process may still open its log */
+        entry->words.next_ns = now_ns + (age_ns < BEAT_NS ? age_ns : BEAT_NS) + MS;
+        *look = (struct words_look){.uid = entry->uid,
+                                    .pid = (pid_t)entry->pid,
+                                    .ticks = entry->start_clock_ticks,
+                                    .start_ns = entry->start_ns,
+                                    .mark = entry->words.mark};
+        break;
+    }
+    pthread_mutex_unlock(&crash->mutex);
+    return entry != NULL;
+}
+
+static void look_make(struct crash *crash, struct words_look *look)
+{
+    if (words_place_read(look->pid, &look->place) == SKEIN_NOT_FOUND)
+        return;
+    words_place_stat(look->pid, look->start_ns, &look->place, &look->mark);
+    if (!is_there(look->pid, look->ticks))
+        return;
+    pthread_mutex_lock(&crash->mutex);
+    struct crash_entry *entry = crash_entry_find(crash, &look->uid);
+    if (entry != NULL && !entry->words.read) {
+        entry->words.place = look->place;
+        entry->words.mark = look->mark;
+    }
+    pthread_mutex_unlock(&crash->mutex);
+}
+
+static void job_end(struct crash *crash)
+{
+    crash->words_jobs--;
+    pthread_cond_broadcast(&crash->read);
+}
+
+/* worker_fn */
+static void words_look_all(void *context)
+{
+    struct crash *crash = context;
+    struct words_look look;
+    uint64_t began_ns = clock_monotonic_ns(), now_ns = began_ns;
+    while (now_ns - began_ns < TURN_NS && look_choose(crash, now_ns, &look)) {
+        look_make(crash, &look);
+        now_ns = clock_monotonic_ns();
+    }
+    pthread_mutex_lock(&crash->mutex);
+    crash->words_busy = false;
+    job_end(crash);
+    pthread_mutex_unlock(&crash->mutex);
+}
+
+void crash_words_post(struct crash *crash)
+{
+    if (are_off(crash))
+        return;
+    pthread_mutex_lock(&crash->mutex);
+    bool post = !crash->words_busy && !TAILQ_EMPTY(&crash->entries);
+    if (post && worker_post(crash->words_worker, words_look_all, crash) == SKEIN_OK) {
+        crash->words_busy = true;
+        crash->words_jobs++;
+    }
+    pthread_mutex_unlock(&crash->mutex);
+}
+
+/* ---- the dead ---- */
+
+struct words_job {
+    struct crash *crash;
+    struct crash_entry *entry; /* stays: this is a user of it */
+};
+
+/* worker_fn. Place and mark do not change any more: the looks are on this thread. */
+static void words_read_run(void *context)
+{
+    struct words_job *job = context;
+    struct crash *crash = job->crash;
+    struct crash_words *words = &job->entry->words;
+    struct words read;
+    words_read(&words->place, &words->mark, job->entry->start_ns, &read);
+    pthread_mutex_lock(&crash->mutex);
+    words->words = read;
+    words->read = true;
+    job->entry->users--;
+    job_end(crash);
+    pthread_mutex_unlock(&crash->mutex);
+    free(job);
+}
+
+void crash_words_gone(struct crash *crash, struct crash_entry *entry)
+{
+    bool wanted = entry->words.wanted && !are_off(crash) && crash->words_jobs < JOBS_MAX;
+    struct words_job *job = wanted ? malloc(sizeof *job) : NULL;
+    if (job != NULL) {
+        *job = (struct words_job){crash, entry};
+        if (worker_post_first(crash->words_worker, words_read_run, job) == SKEIN_OK) {
+            entry->users++;
+            crash->words_jobs++;
+            return;
+        }
+        free(job);
+    }
+    entry->words.words.why = "not read, as too many ended at once";
+    entry->words.words.why_more = "";
+    entry->words.read = true;
+}
+
+/* ---- what is told ---- */
+
+static void words_say(struct evidence_note *note, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void words_say(struct evidence_note *note, const char *format, ...)
+{
+    size_t used = strlen(note->why);
+    va_list values;
+    va_start(values, format);
+    (void)vsnprintf(note->why + used, sizeof note->why - used, format, values);
+    va_end(values);
+}
+
+static int64_t place_type(struct evidence_out *out)
+{
+    return evidence_type(out,
+                         &(struct partition_event_type){.name = "crash.stderr",
+                                                        .klass = SKEIN_CLASS_INSTANT,
+                                                        .group = SKEIN_GROUP_THREAD,
+                                                        .nargs = 5,
+                                                        .args = {{SKEIN_T_STR, "file", NULL},
+                                                                 {SKEIN_T_U64, "bytes", "bytes"},
+                                                                 {SKEIN_T_U64, "before", "bytes"},
+                                                                 {SKEIN_T_STR, "since", NULL},
+                                                                 {SKEIN_T_STR, "missing", NULL}}});
+}
+
+static int64_t piece_type(struct evidence_out *out)
+{
+    return evidence_type(out,
+                         &(struct partition_event_type){.name = "crash.words",
+                                                        .klass = SKEIN_CLASS_INSTANT,
+                                                        .group = SKEIN_GROUP_THREAD,
+                                                        .nargs = 1,
+                                                        .args = {{SKEIN_T_STR, "text", NULL}}});
+}
+
+static struct partition_value words_text(const char *text)
+{
+    return (struct partition_value){.str = {text, (uint32_t)strlen(text), false}};
+}
+
+/* All at one moment, which is when the process was seen to be gone; they keep their order. */
+static void words_put(const struct crash_words *said, uint64_t at_ns, struct evidence_out *out)
+{
+    const struct words *words = &said->words;
+    int64_t thread = evidence_thread(out, 0, EVIDENCE_THREAD_PROCESS), type = place_type(out);
+    char missing[160] = "";
+    if (words->bytes == NULL)
+        snprintf(missing, sizeof missing, "%s%s", words->why, words->why_more);
+    const struct partition_value args[] = {words_text(said->place.file),
+                                           {.u64 = words->count},
+                                           {.u64 = words->before},
+                                           words_text(words->bytes == NULL ? ""
+                                                      : words->since_start ? "start"
+                                                                           : "unknown"),
+                                           words_text(missing)};
+    if (!evidence_event(out, thread, type, at_ns, 0, args))
+        return; /* counted there, and there is no room for its words either */
+    type = piece_type(out);
+    for (size_t at = 0, n; at < words->count; at += n) {
+        n = words_piece(words->bytes + at, words->count - at);
+        const struct partition_value piece = {.str = {words->bytes + at, (uint32_t)n, false}};
+        (void)evidence_event(out, thread, type, at_ns, 0, &piece);
+    }
+}
+
+void crash_words_write(const struct crash *crash, const struct evidence_ask *ask,
+                       const struct crash_entry *entry, struct evidence_out *out,
+                       struct evidence_note *note)
+{
+    const char *and = note->why[0] != '\0' ? "; " : "";
+    if (__atomic_load_n(&crash->is_private, __ATOMIC_RELAXED)) {
+        words_say(note, "%sno last words: left out by evidence.privacy", and);
+        return;
+    }
+    if (__atomic_load_n(&crash->no_words, __ATOMIC_RELAXED)) {
+        words_say(note, "%sno last words: crash.words is false", and);
+        return;
+    }
+    if (entry == NULL) {
+        words_say(note, "%sno last words: not read in time", and);
+        return;
+    }
+    const struct words *words = &entry->words.words;
+    words_put(&entry->words, entry->gone_ns < ask->to_ns ? entry->gone_ns : ask->to_ns, out);
+    if (words->bytes == NULL) {
+        words_say(note, "%sno last words: standard error was %s%s", and, words->why,
+                  words->why_more);
+        return;
+    }
+    words_say(note, "%slast words: %zu bytes", and, words->count);
+    note->state = note->state == EVIDENCE_NONE      ? EVIDENCE_TAKEN
+                  : note->state == EVIDENCE_REFUSED ? EVIDENCE_PARTIAL
+                                                    : note->state;
+}

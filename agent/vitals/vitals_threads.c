@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From the recorder's rows of threads to events of a capture, "thread.load" on each thread.
+ * Evidence thread. Reads names of threads alone.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kept_file.h"
+#include "vitals_int.h"
+
+static int64_t thread_load_type(struct evidence_out *out)
+{
+    static const struct partition_event_type type = {.name = "thread.load",
+                                                     .text = "",
+                                                     .file = "",
+                                                     .klass = SKEIN_CLASS_COUNTER,
+                                                     .group = VITALS_GROUP,
+                                                     .nargs = 5,
+                                                     .args = {{SKEIN_TYPE_f64, "run", "%"},
+                                                              {SKEIN_TYPE_f64, "wait", "%"},
+                                                              {SKEIN_TYPE_f64, "gave_way", "/s"},
+                                                              {SKEIN_TYPE_f64, "preempted", "/s"},
+                                                              {SKEIN_TYPE_u64, "over", "ns"}}};
+    return evidence_type(out, &type);
+}
+
+/* "": it has ended. */
+static void name_read(const char *proc, uint32_t pid, uint32_t tid, char *name, size_t bytes)
+{
+    char folder[512], file[64];
+    snprintf(folder, sizeof folder, "%.400s/%u/task", proc, pid);
+    snprintf(file, sizeof file, "%u/comm", tid);
+    if (!once_read(folder, file, name, bytes))
+        name[0] = '\0';
+    name[strcspn(name, "\n")] = '\0';
+}
+
+static void row_put(struct evidence_out *out, int64_t thread, int64_t type,
+                    const struct thread_row *row)
+{
+    double over_us = row->over_us > 0 ? (double)row->over_us : 1;
+    const struct partition_value args[] = {{.f64 = (double)row->run_us * 100 / over_us},
+                                           {.f64 = (double)row->wait_us * 100 / over_us},
+                                           {.f64 = (double)row->voluntary * 1e6 / over_us},
+                                           {.f64 = (double)row->involuntary * 1e6 / over_us},
+                                           {.u64 = (uint64_t)row->over_us * 1000}};
+    (void)evidence_event(out, thread, type, row->at_ns, 0, args);
+}
+
+int vitals_threads_put(struct vitals *v, const struct evidence_ask *ask, uint64_t from_ns,
+                       uint64_t to_ns, struct evidence_out *out, uint64_t *whole_ns)
+{
+    struct thread_row *rows;
+    size_t count;
+    int64_t thread = -1, type = thread_load_type(out);
+    uint32_t pid = ask->process->pid;
+    char name[64];
+    int status = thread_rows_of(v->threads, pid, ask->process->start_clock_ticks, from_ns, to_ns,
+                                &rows, &count, whole_ns);
+    for (size_t i = 0; status == SKEIN_OK && i < count; i++) {
+        if (i == 0 || rows[i].tid != rows[i - 1].tid) {
+            name_read(v->roots.proc, pid, rows[i].tid, name, sizeof name);
+            thread = evidence_thread(out, rows[i].tid, name);
+        }
+        row_put(out, thread, type, &rows[i]);
+    }
+    free(rows);
+    return status;
+}

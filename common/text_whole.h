@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A text from a descriptor, to its end, as of a file of /proc, which has no size. No state; any
+ * thread.
+ */
+#ifndef TEXT_WHOLE_H
+#define TEXT_WHOLE_H
+
+#include "buf.h"
+
+/* Appends all that is left to be read, and a NUL behind it. SKEIN_OK; SKEIN_TOO_LARGE: there was
+ * more than max_bytes, and some of it is not there; a status of status_of_errno; SKEIN_NO_MEMORY.
+ * The caller frees `text`. */
+int text_whole_read(int fd, size_t max_bytes, struct buf *text);
+
+#endif

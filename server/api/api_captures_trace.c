@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * /captures/{capture}/trace: a capture's or an incident's partitions as one download, in their own
+ * format, for Perfetto, or as a profile. No state but the places of running exports; any thread.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api.h"
+#include "api_handlers.h"
+#include "catalog_capture.h"
+#include "clock.h"
+#include "event_groups.h"
+#include "trace_stream.h"
+
+#define PROFILE_S 60 /* the connection is cut where an answer does not begin within 120 */
+
+/* One row for each form. `place`: it costs the collector work and memory, so few run at once. */
+static const struct {
+    const char *name, *type, *suffix;
+    bool place;
+} forms[TRACE_FORMATS] = {
+    [TRACE_SKEIN] = {"skein", "application/vnd.skein.trace", "skein", false},
+    [TRACE_PERFETTO] = {"perfetto", "application/vnd.perfetto.trace", "pftrace", true},
+    [TRACE_PPROF] = {"pprof", "application/gzip", "pb.gz", true},
+    [TRACE_FOLDED] = {"folded", "text/plain; charset=utf-8", "folded", true}};
+
+struct download {
+    struct api_services *api;
+    struct trace_stream *stream;
+    bool place;
+    char who[PRINCIPAL_NAME_BYTES]; /* holds the export's place */
+};
+
+static int64_t download_read(void *context, uint64_t offset, void *out, size_t n)
+{
+    struct download *d = context;
+    return trace_stream_read(d->stream, offset, out, n);
+}
+
+static void download_end(void *context)
+{
+    struct download *d = context;
+    if (d->place)
+        places_leave(d->api->exports, d->who);
+    trace_stream_free(&d->stream);
+    free(d);
+}
+
+static void download_name(struct http_exchange *x, const struct api_captures *of,
+                          const char *suffix)
+{
+    char text[ID_TEXT_BYTES], value[96];
+    id_text(of->id.bytes, text);
+    snprintf(value, sizeof value, "attachment; filename=\"%s%s.%s\"",
+             of->incident ? "incident-" : "", text, suffix);
+    http_add_header(x, "Content-Disposition", value);
+}
+
+static void trace_send(struct api_services *api, struct http_exchange *x,
+                       struct trace_stream *stream, const struct api_captures *of,
+                       enum trace_format format)
+{
+    char detail[32];
+    struct download *d = malloc(sizeof *d);
+    if (d == NULL) {
+        trace_stream_free(&stream);
+        if (forms[format].place)
+            places_leave(api->exports, api_holder(x));
+        return;
+    }
+    *d = (struct download){api, stream, forms[format].place, ""};
+    snprintf(d->who, sizeof d->who, "%s", api_holder(x));
+    struct http_source source = {d, download_read, download_end, NULL};
+    bool sent;
+    download_name(x, of, forms[format].suffix);
+    if (format == TRACE_PERFETTO)
+        sent = http_reply_source(x, 200, forms[format].type, HTTP_SIZE_UNKNOWN, &source);
+    else
+        sent = http_reply_ranged(x, forms[format].type, trace_stream_bytes(stream),
+                                 trace_stream_etag(stream), &source);
+    snprintf(detail, sizeof detail, "%s%s", forms[format].name,
+             of->incident ? " of the incident" : "");
+    if (sent)
+        api_audit_id(x, "capture.download", of->id.bytes, SKEIN_OK, detail);
+}
+
+/* Makes the profile of a stream that has a place. False: an answer was given. */
+static bool profile_make(struct api_services *api, struct http_exchange *x,
+                         struct trace_stream *stream, const struct trace_stream_query *query)
+{
+    struct partition_key at;
+    char key[PARTITION_KEY_TEXT_BYTES];
+    const struct trace_profile_bounds bounds = {
+        .most_bytes = (size_t)api->config.http_profile_bytes,
+        .deadline_ns = clock_monotonic_ns() + PROFILE_S * UINT64_C(1000000000),
+        .stop = &api->draining};
+    int status = trace_stream_profile(stream, &bounds, &at);
+    switch (status) {
+    case SKEIN_OK:
+        return true;
+    case SKEIN_TOO_LARGE:
+        http_problem_of(x, PROBLEM_PROFILE_TOO_LARGE, NULL,
+                        "its stacks take more than http.max_profile_bytes, %" PRIu64
+                        " bytes: ask for one process, or for less time (process=, from=, to=), or "
+                        "download format=skein and use `skein export --to %s`",
+                        api->config.http_profile_bytes, forms[query->format].name);
+        break;
+    case SKEIN_TIMEOUT:
+        http_problem_of(x, PROBLEM_PROFILE_TOO_LARGE, NULL,
+                        "there is more of it than can be read within %d s: ask for one process, or "
+                        "for less time (process=, from=, to=), or download format=skein and use "
+                        "`skein export --to %s`",
+                        PROFILE_S, forms[query->format].name);
+        break;
+    case SKEIN_CLOSED:
+        http_problem_of(x, PROBLEM_UNAVAILABLE, NULL, "the collector stops");
+        break;
+    case SKEIN_INVALID:
+        http_problem_of(x, PROBLEM_NOTHING_STORED, NULL, "no event of it%s%s has a stack%s",
+                        query->groups != 0 ? " that is shown" : "",
+                        query->of != NULL ? " and counts for of=" : "",
+                        "; docs/evidence.md says what has");
+        break;
+    case SKEIN_UNSUPPORTED:
+        partition_key_text(&at, key);
+        http_problem_of(x, PROBLEM_INTERNAL, NULL,
+                        "the partition %s is as it came, and cannot be read; format=skein gives "
+                        "all that there is",
+                        key);
+        break;
+    case SKEIN_CORRUPT:
+        api_damaged(api, x, &at, "; damaged=skip gives the rest");
+        break;
+    default:
+        api_failed(x, status, "the trace cannot be read");
+    }
+    return false;
+}
+
+/* Answers with the stream, which it owns from here on. */
+static void stream_reply(struct api_services *api, struct http_exchange *x,
+                         struct trace_stream *stream, const struct api_captures *of,
+                         const struct trace_stream_query *query)
+{
+    enum trace_format format = query->format;
+    if (forms[format].place && !places_enter(api->exports, api_holder(x))) {
+        trace_stream_free(&stream);
+        http_problem_of(x, PROBLEM_BUSY, NULL,
+                        "no place is free for one more export: http.max_exports are %" PRIu64
+                        ", the last quarter for tokens that have none; format=skein has no such "
+                        "limit",
+                        api->config.http_exports);
+        return;
+    }
+    bool profile = format == TRACE_PPROF || format == TRACE_FOLDED;
+    if (!profile || profile_make(api, x, stream, query)) {
+        trace_send(api, x, stream, of, format);
+        return;
+    }
+    trace_stream_free(&stream);
+    places_leave(api->exports, api_holder(x));
+}
+
+static void trace_reply(struct api_services *api, struct http_exchange *x,
+                        const struct api_captures *of, struct trace_stream_query *query)
+{
+    struct trace_stream *stream;
+    struct partition_ranges *ranges;
+    int status =
+        capture_ranges(api->captures, of->all.items, of->all.count, query->process, &ranges);
+    query->ranges = ranges;
+    if (status == SKEIN_OK)
+        status = trace_stream_open(api->index, query, &stream);
+    query->ranges = NULL;
+    partition_ranges_unref(&ranges);
+    if (status == SKEIN_NOT_FOUND) {
+        http_problem_of(x, PROBLEM_NOTHING_STORED, NULL,
+                        "nothing of this %s%s%s is stored (yet); GET %s says why",
+                        of->incident ? "incident" : "capture",
+                        query->process != NULL ? " and process" : "",
+                        query->window ? " and window" : "", "/api/v1/captures/{capture}");
+    } else if (status == SKEIN_CORRUPT) {
+        api_damaged(api, x, query->damaged, "; damaged=skip gives the rest");
+    } else if (status != SKEIN_OK) {
+        api_failed(x, status, "the trace cannot be read");
+    } else {
+        stream_reply(api, x, stream, of, query);
+    }
+}
+
+static int groups_take(void *context, const struct catalog_capture *row)
+{
+    *(uint64_t *)context = row->groups;
+    return 0;
+}
+
+/* What an export shows: the groups that are asked for, else those that the capture names. */
+static bool groups_query(struct api_services *api, struct http_exchange *x,
+                         const struct api_captures *of, struct trace_stream_query *query)
+{
+    const char *text = http_query(x, "groups");
+    bool export = query->format != TRACE_SKEIN;
+    if (text == NULL && !of->incident)
+        catalog_capture(api->catalog, &of->id, groups_take, &query->groups);
+    if (text == NULL || (export && event_groups_parse(text, &query->groups)))
+        return true;
+    http_problem(x, 400, "groups",
+                 export ? "must be all, or some of " EVENT_GROUPS ", with commas between"
+                        : "is for exports: the skein format has all, for its readers to choose");
+    return false;
+}
+
+/* False: a 400 was given. */
+static bool form_query(struct http_exchange *x, struct trace_stream_query *query)
+{
+    const char *format = http_query(x, "format"), *of = http_query(x, "of");
+    unsigned form = TRACE_SKEIN;
+    while (format != NULL && form < TRACE_FORMATS && strcmp(format, forms[form].name) != 0)
+        form++;
+    query->format = (enum trace_format)form;
+    query->of = of;
+    if (form == TRACE_FORMATS)
+        http_problem(x, 400, "format", "must be skein, perfetto, pprof or folded");
+    else if (of != NULL && form != TRACE_FOLDED)
+        http_problem(x, 400, "of", "is for format=folded: other forms have both");
+    else if (of != NULL && strcmp(of, "samples") != 0 && strcmp(of, "waits") != 0)
+        http_problem(x, 400, "of", "must be samples or waits");
+    else
+        return true;
+    return false;
+}
+
+/* The trace of the capture in the path, or of `incident`. */
+void api_captures_trace(void *context, struct http_exchange *x)
+{
+    static const char *const known[] = {"process", "from",   "to", "format",
+                                        "damaged", "groups", "of", NULL};
+    static const char *const known_of_all[] = {"process",  "from",   "to", "format", "damaged",
+                                               "incident", "groups", "of", NULL};
+    struct api_services *api = context;
+    struct partition_key damaged;
+    struct trace_stream_query query = {.selector = http_principal(x)->selector,
+                                       .damaged = &damaged};
+    struct api_captures of;
+    struct process_uid process;
+    bool one_process;
+    if (!http_query_known(x, http_part(x, 0)[0] != '\0' ? known : known_of_all) ||
+        !api_query_id(x, "process", process.bytes, &one_process) ||
+        !api_window(x, &query.from_ns, &query.to_ns) || !form_query(x, &query))
+        return;
+    query.window = http_query(x, "from") != NULL || http_query(x, "to") != NULL;
+    const char *skip = http_query(x, "damaged");
+    query.skip_damaged = skip != NULL;
+    if (skip != NULL && strcmp(skip, "skip") != 0) {
+        http_problem(x, 400, "damaged", "must be skip");
+        return;
+    }
+    if (!api_captures_of(api, x, &of))
+        return;
+    query.process = one_process ? &process : NULL;
+    if (groups_query(api, x, &of, &query))
+        trace_reply(api, x, &of, &query);
+    api_captures_fini(&of);
+}

@@ -1,0 +1,3 @@
+module outside
+
+go 1.19
