@@ -130,6 +130,11 @@ const char *partition_reader_error(const struct partition_reader *r)
     return r->error;
 }
 
+int partition_reader_status(const struct partition_reader *r)
+{
+    return r->status;
+}
+
 uint64_t partition_reader_fixed_up(const struct partition_reader *r)
 {
     return r->fixed_up;

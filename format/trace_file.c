@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Trace files (docs/format.md F-36, F-37): finds the whole partitions of a file and reads one at a
- * time. Owns an open descriptor and the footers. One thread; never maps the file, because another
+ * time, through a source; one is here for files. Owns an open descriptor and the footers. One thread; never maps the file, because another
  * program may cut it while we look.
  */
 #include "trace_file.h"
@@ -24,8 +24,12 @@ enum { SEARCH_BYTES = 64 << 10, MAGIC_BYTES = 8 };
 
 struct trace_file {
     bool closed;
-    int fd;
+    struct skein_trace_source source;
+    char *name;
+    int fd; /* of a file that was opened here; else -1 */
     uint64_t size, torn;
+    struct trace_torn *torn_list;
+    size_t torn_count, torn_cap;
     struct trace_entry *entries;
     size_t count, cap;
     struct buf scratch;
@@ -46,24 +50,40 @@ int partition_trace_order(const struct partition_key *a, uint64_t a_from_ns,
     return order;
 }
 
-/* SKEIN_OK only with all n bytes; SKEIN_TRUNCATED at the end of the file. */
-static int bytes_read(struct trace_file *file, uint64_t offset, size_t n, struct buf *out)
+/* ---- bytes ---- */
+
+/* The source of a file: SKEIN_TRUNCATED where it has become shorter. */
+static int descriptor_read(void *context, uint64_t offset, void *out, size_t n)
 {
-    buf_clear(out);
-    uint8_t *to = buf_reserve(out, n);
-    if (to == NULL)
-        return SKEIN_NO_MEMORY;
-    while (out->len < n) {
-        ssize_t got = pread(file->fd, to + out->len, n - out->len, (off_t)(offset + out->len));
+    const struct trace_file *file = context;
+    for (size_t have = 0; have < n;) {
+        ssize_t got = pread(file->fd, (uint8_t *)out + have, n - have, (off_t)(offset + have));
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
             return SKEIN_IO;
         if (got == 0)
             return SKEIN_TRUNCATED;
-        out->len += (size_t)got;
+        have += (size_t)got;
     }
     return SKEIN_OK;
+}
+
+/* SKEIN_OK only with all n bytes; SKEIN_TRUNCATED at the end of the file. */
+static int bytes_read(struct trace_file *file, uint64_t offset, size_t n, struct buf *out)
+{
+    buf_clear(out);
+    if (offset > file->size || n > file->size - offset)
+        return SKEIN_TRUNCATED;
+    uint8_t *to = buf_reserve(out, n);
+    if (to == NULL) {
+        buf_fini(out); /* it may be tried again */
+        return SKEIN_NO_MEMORY;
+    }
+    int status = file->source.read(file->source.context, offset, to, n);
+    if (status == SKEIN_OK)
+        out->len = n;
+    return status;
 }
 
 /* The footer of the partition of this length at offset, which lies inside the file. */
@@ -94,7 +114,7 @@ struct place {
     uint64_t offset;
 };
 
-static int source_read(void *context, uint64_t offset, void *out, size_t n)
+static int place_read(void *context, uint64_t offset, void *out, size_t n)
 {
     const struct place *place = context;
     int status = bytes_read(place->file, place->offset + offset, n, &place->file->scratch);
@@ -120,7 +140,7 @@ static int entry_add(struct trace_file *file, uint64_t offset, uint64_t length)
 {
     struct partition_footer footer;
     struct place place = {file, offset};
-    struct partition_source source = {source_read, &place, length};
+    struct partition_source source = {place_read, &place, length};
     int64_t clock_offset_ns = 0;
     int status = footer_read(file, offset, length, &footer);
     if (status != SKEIN_OK)
@@ -292,6 +312,20 @@ static int item_open(struct trace_file *file, uint64_t offset, uint64_t *length)
     return status;
 }
 
+static int torn_note(struct trace_file *file, uint64_t offset, uint64_t bytes)
+{
+    struct trace_torn *last = file->torn_count > 0 ? &file->torn_list[file->torn_count - 1] : NULL;
+    file->torn += bytes;
+    if (last != NULL && last->offset + last->bytes == offset) {
+        last->bytes += bytes;
+        return SKEIN_OK;
+    }
+    if (!array_grow(file->torn_list, file->torn_count + 1, &file->torn_cap))
+        return SKEIN_NO_MEMORY;
+    file->torn_list[file->torn_count++] = (struct trace_torn){offset, bytes};
+    return SKEIN_OK;
+}
+
 /* F-37 */
 static int file_walk(struct trace_file *file)
 {
@@ -312,60 +346,97 @@ static int file_walk(struct trace_file *file)
         status = magic_find(file, offset + 1, &next);
         if (status != SKEIN_OK)
             return status;
-        file->torn += next - offset;
+        status = torn_note(file, offset, next - offset);
+        if (status != SKEIN_OK)
+            return status;
         offset = next;
     }
     return SKEIN_OK;
 }
 
-static int file_list(struct trace_file *file, const char *path, char *error, size_t error_bytes)
+static int file_list(struct trace_file *file, char *error, size_t error_bytes)
 {
-    struct stat facts;
-    file->fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (file->fd < 0 || fstat(file->fd, &facts) != 0) {
-        snprintf(error, error_bytes, "%s: %s", path, strerror(errno));
-        return SKEIN_IO;
-    }
-    if (!S_ISREG(facts.st_mode) && !S_ISBLK(facts.st_mode)) {
-        snprintf(error, error_bytes, "%s: not a file", path);
-        return SKEIN_IO;
-    }
-    file->size = (uint64_t)facts.st_size;
+    const char *name = file->name;
     int status = partition_table_open(file);
     file->closed = status == SKEIN_OK;
     if (status == SKEIN_NOT_FOUND)
         status = file_walk(file);
     if (status != SKEIN_OK) {
-        snprintf(error, error_bytes, "%s: %s", path, skein_status_text(status));
+        snprintf(error, error_bytes, "%s: %s", name, skein_status_text(status));
         return status;
     }
     if (file->count > 0)
         return SKEIN_OK;
     status = file->first_failure == SKEIN_VERSION ? SKEIN_VERSION : SKEIN_CORRUPT;
     if (file->size == 0)
-        snprintf(error, error_bytes, "%s: the file is empty", path);
+        snprintf(error, error_bytes, "%s: the file is empty", name);
     else if (file->first_failure == SKEIN_OK)
-        snprintf(error, error_bytes, "%s: there is no partition in it", path);
+        snprintf(error, error_bytes, "%s: there is no partition in it", name);
     else
         snprintf(error, error_bytes,
-                 "%s: no whole partition in %" PRIu64 " bytes; at byte %" PRIu64 ": %s", path,
+                 "%s: no whole partition in %" PRIu64 " bytes; at byte %" PRIu64 ": %s", name,
                  file->size, file->failed_at, skein_status_text(file->first_failure));
     return status;
 }
 
-int trace_file_open(const char *path, struct trace_file **out, char *error, size_t error_bytes)
+static int file_new(const char *name, struct trace_file **out, char *error, size_t error_bytes)
 {
-    *out = NULL;
     struct trace_file *file = calloc(1, sizeof *file);
-    if (file == NULL) {
-        snprintf(error, error_bytes, "%s: out of memory", path);
+    *out = NULL;
+    if (file != NULL)
+        file->name = strdup(name);
+    if (file == NULL || file->name == NULL) {
+        snprintf(error, error_bytes, "%s: out of memory", name);
+        free(file);
         return SKEIN_NO_MEMORY;
     }
     file->fd = -1;
-    int status = file_list(file, path, error, error_bytes);
-    if (status != SKEIN_OK)
-        trace_file_free(&file);
     *out = file;
+    return SKEIN_OK;
+}
+
+int trace_file_open_source(const struct skein_trace_source *source, struct trace_file **out,
+                           char *error, size_t error_bytes)
+{
+    int status = file_new(source->name != NULL ? source->name : "", out, error, error_bytes);
+    if (status != SKEIN_OK)
+        return status;
+    (*out)->source = *source;
+    (*out)->source.name = (*out)->name;
+    (*out)->size = source->bytes;
+    status = file_list(*out, error, error_bytes);
+    if (status != SKEIN_OK)
+        trace_file_free(out);
+    return status;
+}
+
+static int descriptor_open(struct trace_file *file, char *error, size_t error_bytes)
+{
+    struct stat facts;
+    file->fd = open(file->name, O_RDONLY | O_CLOEXEC);
+    if (file->fd < 0 || fstat(file->fd, &facts) != 0) {
+        snprintf(error, error_bytes, "%s: %s", file->name, strerror(errno));
+        return SKEIN_IO;
+    }
+    if (!S_ISREG(facts.st_mode) && !S_ISBLK(facts.st_mode)) {
+        snprintf(error, error_bytes, "%s: not a file", file->name);
+        return SKEIN_IO;
+    }
+    file->size = (uint64_t)facts.st_size;
+    file->source = (struct skein_trace_source){descriptor_read, file, file->size, file->name};
+    return SKEIN_OK;
+}
+
+int trace_file_open(const char *path, struct trace_file **out, char *error, size_t error_bytes)
+{
+    int status = file_new(path, out, error, error_bytes);
+    if (status != SKEIN_OK)
+        return status;
+    status = descriptor_open(*out, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = file_list(*out, error, error_bytes);
+    if (status != SKEIN_OK)
+        trace_file_free(out);
     return status;
 }
 
@@ -377,6 +448,8 @@ void trace_file_free(struct trace_file **file)
         return;
     entries_clear(f);
     free(f->entries);
+    free(f->torn_list);
+    free(f->name);
     buf_fini(&f->scratch);
     if (f->fd >= 0)
         close(f->fd);
@@ -396,6 +469,17 @@ const struct trace_entry *trace_file_entry(const struct trace_file *file, size_t
 uint64_t trace_file_torn(const struct trace_file *file)
 {
     return file->torn;
+}
+
+size_t trace_file_torn_list(const struct trace_file *file, const struct trace_torn **list)
+{
+    *list = file->torn_list;
+    return file->torn_count;
+}
+
+const char *trace_file_name(const struct trace_file *file)
+{
+    return file->name;
 }
 
 bool trace_file_closed(const struct trace_file *file)

@@ -8,6 +8,7 @@
 
 #include "buf.h"
 #include "partition.h"
+#include "skein/trace.h"
 
 /* The order of partitions in a trace: by process, when they begin, epoch and sequence. Sequences
  * alone are not in time's order where a later capture was cut from an earlier stretch. */
@@ -30,12 +31,22 @@ struct trace_file;
  * SKEIN_CORRUPT / SKEIN_VERSION with a sentence in error where not even one partition can be read;
  * SKEIN_NO_MEMORY. */
 int trace_file_open(const char *path, struct trace_file **out, char *error, size_t error_bytes);
+/* The same of what a source gives. The name is copied; the context must outlive the file. */
+int trace_file_open_source(const struct skein_trace_source *source, struct trace_file **out,
+                           char *error, size_t error_bytes);
 void trace_file_free(struct trace_file **file);
 size_t trace_file_count(const struct trace_file *file);
 const struct trace_entry *trace_file_entry(const struct trace_file *file, size_t i);
 
 /* Bytes at the end, or in the middle, that belong to no whole partition; 0 in a sound file. */
 uint64_t trace_file_torn(const struct trace_file *file);
+/* They lie in stretches, by offset. */
+struct trace_torn {
+    uint64_t offset, bytes;
+};
+size_t trace_file_torn_list(const struct trace_file *file, const struct trace_torn **list);
+
+const char *trace_file_name(const struct trace_file *file);
 
 /* Whether it ends in the table of all its partitions: so does a whole download. */
 bool trace_file_closed(const struct trace_file *file);
