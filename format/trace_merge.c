@@ -220,14 +220,12 @@ static void lanes_list(struct trace_merge *merge)
         end = i + 1;
         while (!facts->evidence && end < count && parts[end]->facts.process == facts->process)
             end++;
-        if (!merge_wants(merge, facts->process) ||
-            (facts->evidence && merge->ask.no_evidence))
+        if (!merge_wants(merge, facts->process) || (facts->evidence && merge->ask.no_evidence))
             continue;
         merge->lanes[merge->lane_count++] =
             (struct trace_lane){.next = i, .end = end, .ns = facts->from_ns, .waits = true};
     }
 }
-
 
 int trace_merge_new(struct skein_trace *trace, const struct trace_merge_ask *ask,
                     struct trace_merge **out)
@@ -274,9 +272,9 @@ static void place_of(const struct trace_merge *merge, const struct trace_lane *l
     const struct skein_trace *trace = merge->trace;
     place->entry = lane->now->part->entry;
     place->reader = lane->now->reader;
-    place->last_of_process = lane->number + 1 == trace->part_count ||
-                             trace->parts[lane->number + 1]->facts.process !=
-                                 lane->now->part->facts.process;
+    place->last_of_process =
+        lane->number + 1 == trace->part_count ||
+        trace->parts[lane->number + 1]->facts.process != lane->now->part->facts.process;
 }
 
 int trace_merge_step(struct trace_merge *merge, struct trace_step *place)
