@@ -314,6 +314,15 @@ static void batch_restate(const struct partition_reader *r, struct lane *lane,
     lane->clip_to = (uint32_t)same;
 }
 
+/* How many of a type's columns are taken from; of a projection those it needs alone. */
+static unsigned columns_read(const struct partition_reader *r, uint32_t type)
+{
+    const struct reader_type *facts = &r->type_facts[type];
+    if (!r->no_args || facts->sequences > 0 || facts->stack)
+        return facts->columns;
+    return r->types[type].klass == SKEIN_CLASS_SPAN;
+}
+
 static int batch_leave(struct partition_reader *r, const struct lane *lane)
 {
     bool bad = lane->codes.pos != lane->codes.end || lane->times.pos != lane->times.end ||
@@ -321,7 +330,8 @@ static int batch_leave(struct partition_reader *r, const struct lane *lane)
     for (uint32_t i = 0; i < lane->batch->types && !bad; i++) {
         const struct lane_type *type = &lane->types[i];
         bad = type->left != 0;
-        for (unsigned k = 0; k < r->type_facts[type->type].columns && !bad; k++)
+        unsigned read = columns_read(r, type->type);
+        for (unsigned k = 0; k < read && !bad; k++)
             bad = lane->columns[type->column + k].pos != lane->columns[type->column + k].end;
     }
     if (!bad)
@@ -466,8 +476,15 @@ int lane_args(struct partition_reader *r, struct lane *lane, uint64_t *dur_ticks
         bad = bad || column->failed;
         column++;
     }
+    bool skip = r->no_args && r->type_facts[place->type].sequences == 0;
     for (unsigned i = 0; i < type->nargs; i++, column++) {
         uint8_t kind = type->args[i].type;
+        if (skip) {
+            args[i].str.text = "";
+            args[i].str.len = 0;
+            args[i].str.cut = false;
+            continue;
+        }
         if (kind > SKEIN_T_SEQ) { /* from the future: not even its bytes are looked at */
             column->pos = column->end;
             args[i].u64 = 0;

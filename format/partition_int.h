@@ -112,7 +112,7 @@ struct tail {
 int tail_get(const uint8_t *bytes, size_t n, struct tail *tail, const uint8_t **last, size_t *need);
 
 /* ---- partition_time.c ---- */
-
+#define FRACTION_BITS 40 /* of a factor (F-17) */
 /* F-17, precomputed. */
 struct tick_scale {
     uint64_t anchor_ticks, anchor_ns, factor; /* ns << 40 per tick */

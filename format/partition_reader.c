@@ -324,7 +324,8 @@ static bool known_open(struct partition_reader *r, const struct reader_frame *fr
 /* After the last record: ranges without an end, then operations in progress. */
 static bool open_give(struct partition_reader *r, struct trace_event *event)
 {
-    uint64_t cut = r->now > r->info.end.ticks ? r->now : r->info.end.ticks;
+    uint64_t last = r->now > r->passed ? r->now : r->passed;
+    uint64_t cut = last > r->info.end.ticks ? last : r->info.end.ticks;
     bool behind = r->footer.left_out_behind > 0; /* F-41: the end may be left out */
     for (; r->open_lane < r->thread_count; r->open_lane++, r->open_frame = 0) {
         const struct lane *lane = &r->lanes[r->open_lane];
@@ -354,8 +355,10 @@ static bool open_give(struct partition_reader *r, struct trace_event *event)
     return true;
 }
 
-static int reader_prepare(struct partition_reader *r)
+int reader_ready(struct partition_reader *r)
 {
+    if (r->status != SKEIN_OK || r->prepared)
+        return r->status;
     r->prepared = true;
     int status = blocks_open(r);
     return status == SKEIN_OK ? merge_open(r) : status;
@@ -364,7 +367,7 @@ static int reader_prepare(struct partition_reader *r)
 int partition_reader_next(struct partition_reader *r, struct trace_event *event)
 {
     *event = (struct trace_event){0};
-    if (r->status != SKEIN_OK || (!r->prepared && reader_prepare(r) != SKEIN_OK))
+    if (reader_ready(r) != SKEIN_OK)
         return r->status;
     struct lane *lane = merge_top(r);
     if (r->loss_at < r->loss_count &&

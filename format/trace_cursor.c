@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "trace_int.h"
+#include "trace_rows.h"
 
 #define RETIRED_BYTES (1u << 20) /* of partitions that a batch keeps because of their texts */
 #define KINDS         (((1u << (SKEIN_ROW_END_ONLY + 1)) - 1) & ~1u)
@@ -43,11 +44,13 @@ static int cursor_fill(struct skein_cursor *cursor)
                                         .no_evidence = q->no_evidence,
                                         .by_process = q->by_process};
     int status = trace_merge_new(cursor->trace, &ask, &cursor->merge);
+    if (status == SKEIN_OK)
+        cursor->merge->cursor = cursor->slow ? NULL : cursor;
     return status == SKEIN_OK ? rows_new(cursor) : status;
 }
 
-int skein_cursor_new(struct skein_trace *trace, const struct skein_query *query,
-                     struct skein_cursor **out)
+static int cursor_make(struct skein_trace *trace, const struct skein_query *query, bool slow,
+                       struct skein_cursor **out)
 {
     *out = NULL;
     if (!query_is_sound(query))
@@ -57,6 +60,7 @@ int skein_cursor_new(struct skein_trace *trace, const struct skein_query *query,
         return SKEIN_NO_MEMORY;
     cursor->trace = trace;
     cursor->query = *query;
+    cursor->slow = slow;
     if (query->columns == 0)
         cursor->query.columns = SKEIN_COLUMN_ALL;
     if (query->kinds == 0)
@@ -66,6 +70,18 @@ int skein_cursor_new(struct skein_trace *trace, const struct skein_query *query,
         skein_cursor_free(&cursor);
     *out = cursor;
     return status;
+}
+
+int skein_cursor_new(struct skein_trace *trace, const struct skein_query *query,
+                     struct skein_cursor **out)
+{
+    return cursor_make(trace, query, false, out);
+}
+
+int trace_cursor_slow_new(struct skein_trace *trace, const struct skein_query *query,
+                          struct skein_cursor **out)
+{
+    return cursor_make(trace, query, true, out);
 }
 
 void skein_cursor_free(struct skein_cursor **cursor)
@@ -82,6 +98,20 @@ void skein_cursor_free(struct skein_cursor **cursor)
 
 /* ---- rows ---- */
 
+static int event_give(struct skein_cursor *cursor, struct trace_lane *lane)
+{
+    int status = rows_put(cursor, lane->now, &lane->event);
+    return status == SKEIN_OK ? merge_advance(cursor->merge) : status;
+}
+
+/* Of a lane that was peeked at: what comes next as rows, or else as an event. */
+static int lane_give(struct skein_cursor *cursor, struct trace_lane *lane)
+{
+    if (rows_run(cursor, lane))
+        lane->peeked = false; /* to be looked at anew */
+    return merge_advance(cursor->merge);
+}
+
 static int batch_fill(struct skein_cursor *cursor)
 {
     while (!rows_full(cursor->rows) && cursor->merge->retired_bytes < RETIRED_BYTES) {
@@ -89,10 +119,10 @@ static int batch_fill(struct skein_cursor *cursor)
         int status = merge_first(cursor->merge, &lane);
         if (status == SKEIN_OK && lane == NULL)
             break;
-        if (status == SKEIN_OK)
-            status = rows_put(cursor, lane->now, &lane->event);
-        if (status == SKEIN_OK)
-            status = merge_advance(cursor->merge);
+        if (status == SKEIN_OK && lane->peeked)
+            status = lane_give(cursor, lane);
+        else if (status == SKEIN_OK)
+            status = event_give(cursor, lane);
         if (status != SKEIN_OK)
             return status;
     }
