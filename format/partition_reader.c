@@ -152,18 +152,27 @@ uint64_t partition_reader_time_ns(const struct partition_reader *r, uint64_t tic
 
 /* ---- open ranges ---- */
 
-int frame_push(struct partition_reader *r, struct lane *lane, const struct reader_frame *frame)
+struct reader_frame *frame_room(struct partition_reader *r, struct lane *lane)
 {
     if (r->frames == READER_RANGES_MAX || lane->deeper > 0) {
         r->frames_full = true;
         lane->deeper++;
-        return SKEIN_OK;
+        return NULL;
     }
-    if (!array_grow(lane->stack, lane->depth + 1, &lane->stack_cap))
-        return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for open ranges");
-    lane->stack[lane->depth++] = *frame;
+    if (!array_grow(lane->stack, lane->depth + 1, &lane->stack_cap)) {
+        reader_fail(r, SKEIN_NO_MEMORY, "out of memory for open ranges");
+        return NULL;
+    }
     r->frames++;
-    return SKEIN_OK;
+    return &lane->stack[lane->depth++];
+}
+
+int frame_push(struct partition_reader *r, struct lane *lane, const struct reader_frame *frame)
+{
+    struct reader_frame *room = frame_room(r, lane);
+    if (room != NULL)
+        *room = *frame;
+    return r->status;
 }
 
 static const struct partition_event_type *frame_type(const struct reader_frame *frame)

@@ -193,6 +193,8 @@ int reader_ready(struct partition_reader *r);
 
 /* partition_reader.c: opens a range on the lane, or counts it where too many are open. */
 int frame_push(struct partition_reader *r, struct lane *lane, const struct reader_frame *frame);
+/* Where it goes, not filled in; NULL: too many are open, or r->status says that there is no memory. */
+struct reader_frame *frame_room(struct partition_reader *r, struct lane *lane);
 
 /* partition_tables.c: head, tail, sections, tables, footer of r->bytes. */
 int tables_open(struct partition_reader *r);

@@ -4,8 +4,6 @@
  * events, without one. Both share the state of the reader, so that either may go on where the other
  * stopped. Knows the simple records alone. One thread.
  */
-#include <string.h>
-
 #include "partition_reader_int.h"
 #include "trace_rows.h"
 
@@ -138,13 +136,18 @@ static void end_run(struct partition_reader *r, struct lane *lane, const struct 
 
 static int begin_run(struct partition_reader *r, struct lane *lane, const struct record *record)
 {
-    struct reader_frame frame = {.type = record->type,
-                                 .recorded = lane->raw_ticks,
-                                 .ticks = r->now,
-                                 .stack = lane->stack_id,
-                                 .block = NO_BLOCK};
-    memcpy(frame.args, record->args, record->type->nargs * sizeof *record->args);
-    return frame_push(r, lane, &frame);
+    struct reader_frame *frame = frame_room(r, lane);
+    if (frame == NULL)
+        return r->status;
+    frame->type = record->type;
+    frame->recorded = lane->raw_ticks;
+    frame->ticks = r->now;
+    frame->block = NO_BLOCK;
+    frame->clipped = false;
+    frame->stack = lane->stack_id;
+    for (unsigned i = 0; i < record->type->nargs; i++)
+        frame->args[i] = record->args[i];
+    return SKEIN_OK;
 }
 
 /* The lane's head, a simple record, is given. SKEIN_OK or a failure. */
@@ -179,7 +182,7 @@ static int record_run(struct partition_reader *r, struct lane *lane, const struc
 
 static bool is_simple(const struct partition_reader *r, const struct lane *lane)
 {
-    if (lane->head != LANE_RECORD || lane->blocked || lane->ticks >= next_loss(r))
+    if (lane->head != LANE_RECORD || lane->blocked)
         return false;
     if (lane->code != 0)
         return r->type_facts[lane->types[lane->code - 1].type].sequences == 0;
@@ -189,17 +192,27 @@ static bool is_simple(const struct partition_reader *r, const struct lane *lane)
     return type >= first && type - first < r->type_count * sizeof *r->types;
 }
 
-bool partition_reader_run(struct partition_reader *r, const struct row_run *run)
+bool partition_reader_run(struct partition_reader *r, const struct row_run *run, uint64_t *ns)
 {
     bool any = false;
-    while (r->status == SKEIN_OK && r->heap_count > 0 && run->rows->count < SKEIN_BATCH_ROWS) {
+    uint64_t loss = next_loss(r);
+    *ns = UINT64_MAX;
+    while (r->status == SKEIN_OK && r->heap_count > 0) {
         struct lane *lane = &r->lanes[r->heap[0]];
-        uint64_t ns = ns_of(&r->scale, lane->ticks > r->now ? lane->ticks : r->now);
-        if (!is_simple(r, lane) || ns > run->until_ns || (ns == run->until_ns && !run->at_too))
+        if (lane->ticks >= loss)
+            break;
+        uint64_t ticks = lane->ticks > r->now ? lane->ticks : r->now;
+        *ns = ns_of(&r->scale, ticks);
+        if (*ns > run->until_ns || (*ns == run->until_ns && !run->at_too) ||
+            run->rows->count == SKEIN_BATCH_ROWS)
+            return any;
+        if (!is_simple(r, lane))
             break;
         any = true;
         if (record_run(r, lane, run) != SKEIN_OK || merge_pop(r, lane) != SKEIN_OK)
             break;
     }
+    if (partition_reader_peek(r, ns) <= 0)
+        *ns = UINT64_MAX;
     return any;
 }

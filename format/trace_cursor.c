@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "trace_int.h"
-#include "trace_rows.h"
 
 #define RETIRED_BYTES (1u << 20) /* of partitions that a batch keeps because of their texts */
 #define KINDS         (((1u << (SKEIN_ROW_END_ONLY + 1)) - 1) & ~1u)
@@ -104,14 +103,6 @@ static int event_give(struct skein_cursor *cursor, struct trace_lane *lane)
     return status == SKEIN_OK ? merge_advance(cursor->merge) : status;
 }
 
-/* Of a lane that was peeked at: what comes next as rows, or else as an event. */
-static int lane_give(struct skein_cursor *cursor, struct trace_lane *lane)
-{
-    if (rows_run(cursor, lane))
-        lane->peeked = false; /* to be looked at anew */
-    return merge_advance(cursor->merge);
-}
-
 static int batch_fill(struct skein_cursor *cursor)
 {
     while (!rows_full(cursor->rows) && cursor->merge->retired_bytes < RETIRED_BYTES) {
@@ -120,7 +111,8 @@ static int batch_fill(struct skein_cursor *cursor)
         if (status == SKEIN_OK && lane == NULL)
             break;
         if (status == SKEIN_OK && lane->peeked)
-            status = lane_give(cursor, lane);
+            status =
+                merge_run(cursor->merge, cursor->rows) ? SKEIN_OK : merge_advance(cursor->merge);
         else if (status == SKEIN_OK)
             status = event_give(cursor, lane);
         if (status != SKEIN_OK)

@@ -14,6 +14,7 @@
 #include "trace_file.h"
 #include "trace_merge.h"
 #include "trace_names.h"
+#include "trace_rows.h"
 
 /* ---- the trace: trace_open.c ---- */
 
@@ -60,6 +61,7 @@ struct trace_loaded {
     size_t type_count;
     uint32_t *type_numbers, *thread_numbers; /* in the trace */
     uint8_t *type_shown, *thread_shown;      /* by a cursor's query; NULL: no cursor's */
+    struct row_run run;                      /* of that query */
     uint32_t stack_base;                     /* a stack's number in a batch: this and its id */
     bool in_batch;                           /* a row of the batch has texts of it */
     struct trace_loaded *next;               /* retired */
@@ -117,8 +119,9 @@ static inline bool merge_wants(const struct trace_merge *merge, uint32_t process
 /* The lane whose event comes next, NULL: none; and on to its next one. SKEIN_OK, SKEIN_NO_MEMORY. */
 int merge_first(struct trace_merge *merge, struct trace_lane **lane);
 int merge_advance(struct trace_merge *merge);
-/* Up to when records of the heap's first lane come before all others; at it, only if `too`. */
-uint64_t merge_until(const struct trace_merge *merge, bool *too);
+/* Rows of what comes next in lanes that were peeked at, as long as it is simple. false: it is not any
+ * more, and the first lane must be read on. */
+bool merge_run(struct trace_merge *merge, const struct trace_rows *rows);
 void merge_release(struct trace_merge *merge); /* the batch needs no texts any more */
 uint64_t merge_fixed_up(const struct trace_merge *merge);
 uint64_t merge_unordered(const struct trace_merge *merge);
@@ -148,8 +151,6 @@ bool rows_full(const struct trace_rows *rows);
 uint32_t rows_count(const struct trace_rows *rows);
 /* Prepares a partition for the query. SKEIN_OK, SKEIN_NO_MEMORY. */
 int rows_project(struct skein_cursor *cursor, struct trace_loaded *loaded);
-/* Rows of what comes next in the heap's first lane, which was peeked at; false: it is not simple. */
-bool rows_run(struct skein_cursor *cursor, struct trace_lane *lane);
 /* Puts the event there if the query asks for it. SKEIN_OK, SKEIN_NO_MEMORY. */
 int rows_put(struct skein_cursor *cursor, struct trace_loaded *loaded,
              const struct trace_event *event);

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 
 #include "trace_int.h"
-#include "trace_rows.h"
 
 /* ---- partitions that are done ---- */
 
@@ -211,14 +210,38 @@ int merge_first(struct trace_merge *merge, struct trace_lane **lane)
     return status;
 }
 
-uint64_t merge_until(const struct trace_merge *merge, bool *too)
+/* Up to when records of the first lane come before all others, and whether at that time, too. */
+static void run_until(const struct trace_merge *merge, struct row_run *run)
 {
     const struct trace_lane *other = NULL;
     for (size_t i = 1; i < 3 && i < merge->heap_count; i++)
         if (other == NULL || is_earlier(merge->heap[i], other))
             other = merge->heap[i];
-    *too = other == NULL || merge->heap[0] < other;
-    return other == NULL ? UINT64_MAX : other->ns;
+    run->at_too = other == NULL || merge->heap[0] < other;
+    run->until_ns = other == NULL ? UINT64_MAX : other->ns;
+}
+
+bool merge_run(struct trace_merge *merge, const struct trace_rows *rows)
+{
+    while (merge->heap[0]->peeked) {
+        struct trace_lane *lane = merge->heap[0];
+        uint32_t had = rows->count;
+        uint64_t ns;
+        run_until(merge, &lane->now->run);
+        bool any = partition_reader_run(lane->now->reader, &lane->now->run, &ns);
+        lane->now->in_batch = lane->now->in_batch || rows->count > had;
+        if (!any)
+            return rows->count == SKEIN_BATCH_ROWS;
+        if (ns == UINT64_MAX) {
+            lane->peeked = false; /* to be looked at anew */
+            return false;
+        }
+        lane->ns = ns > lane->ns ? ns : lane->ns;
+        heap_sink(merge, 0);
+        if (rows->count == SKEIN_BATCH_ROWS)
+            return true;
+    }
+    return true;
 }
 
 uint64_t merge_fixed_up(const struct trace_merge *merge)

@@ -8,7 +8,6 @@
 
 #include "array.h"
 #include "trace_int.h"
-#include "trace_rows.h"
 #include "trace_stack.h"
 
 enum wanted { WANTED_UNASKED, WANTED_YES, WANTED_NO };
@@ -210,6 +209,24 @@ int rows_put(struct skein_cursor *cursor, struct trace_loaded *loaded,
 
 /* ---- many at once: partition_run.c ---- */
 
+static void run_init(struct skein_cursor *cursor, struct trace_loaded *loaded)
+{
+    const struct skein_query *q = &cursor->query;
+    loaded->run = (struct row_run){.rows = cursor->rows,
+                                   .loaded = loaded,
+                                   .type_numbers = loaded->type_numbers,
+                                   .thread_numbers = loaded->thread_numbers,
+                                   .type_shown = loaded->type_shown,
+                                   .thread_shown = loaded->thread_shown,
+                                   .process = loaded->part->facts.process,
+                                   .stack_base = loaded->stack_base,
+                                   .kinds = q->kinds,
+                                   .flags = loaded->part->facts.evidence ? SKEIN_ROW_EVIDENCE : 0,
+                                   .from_ns = q->from_ns,
+                                   .to_ns = q->to_ns != 0 ? q->to_ns : UINT64_MAX,
+                                   .has_window = q->from_ns != 0 || q->to_ns != 0};
+}
+
 int rows_project(struct skein_cursor *cursor, struct trace_loaded *loaded)
 {
     const struct partition_thread *threads;
@@ -237,31 +254,8 @@ int rows_project(struct skein_cursor *cursor, struct trace_loaded *loaded)
     }
     partition_reader_project(loaded->reader, (cursor->query.columns & SKEIN_COLUMN_ARGS) != 0,
                              cursor->query.thread != NULL ? loaded->thread_shown : NULL);
+    run_init(cursor, loaded);
     return SKEIN_OK;
-}
-
-bool rows_run(struct skein_cursor *cursor, struct trace_lane *lane)
-{
-    const struct skein_query *q = &cursor->query;
-    struct trace_loaded *loaded = lane->now;
-    struct row_run run = {.rows = cursor->rows,
-                          .loaded = loaded,
-                          .type_numbers = loaded->type_numbers,
-                          .thread_numbers = loaded->thread_numbers,
-                          .type_shown = loaded->type_shown,
-                          .thread_shown = loaded->thread_shown,
-                          .process = loaded->part->facts.process,
-                          .stack_base = loaded->stack_base,
-                          .kinds = q->kinds,
-                          .flags = loaded->part->facts.evidence ? SKEIN_ROW_EVIDENCE : 0,
-                          .from_ns = q->from_ns,
-                          .to_ns = q->to_ns != 0 ? q->to_ns : UINT64_MAX,
-                          .has_window = q->from_ns != 0 || q->to_ns != 0};
-    uint32_t had = cursor->rows->count;
-    run.until_ns = merge_until(cursor->merge, &run.at_too);
-    bool any = partition_reader_run(loaded->reader, &run);
-    loaded->in_batch = loaded->in_batch || cursor->rows->count > had;
-    return any;
 }
 
 void rows_give(const struct skein_cursor *cursor, struct skein_batch *batch)

@@ -36,8 +36,8 @@ struct row_run {
     const uint8_t *type_shown, *thread_shown;      /* by number in the partition; 0: left out */
     uint32_t process, stack_base, kinds;
     uint8_t flags;
-    uint64_t from_ns, to_ns;  /* of the query; to_ns UINT64_MAX: no end */
-    uint64_t until_ns;        /* records made later are for another time; at it, only if `at_too` */
+    uint64_t from_ns, to_ns; /* of the query; to_ns UINT64_MAX: no end */
+    uint64_t until_ns;       /* records made later are for another time; at it, only if `at_too` */
     bool at_too, has_window;
 };
 
@@ -54,7 +54,8 @@ int partition_reader_peek(struct partition_reader *r, uint64_t *ns);
 
 /* Gives records as rows, as far as they are simple: ranges, spans, instants, counters and logs. Stops
  * in front of all else, which partition_reader_next gives, and where the batch is full. A failure
- * stops it, too, and is the next call's. Whether anything was given or left out. */
-bool partition_reader_run(struct partition_reader *r, const struct row_run *run);
+ * stops it, too, and is the next call's. false: nothing was given or left out. *ns as of
+ * partition_reader_peek; UINT64_MAX: that gives none. */
+bool partition_reader_run(struct partition_reader *r, const struct row_run *run, uint64_t *ns);
 
 #endif

@@ -88,15 +88,14 @@ static void batches_put(struct partition_writer *w, struct process *p, uint64_t 
         p->chunk[t] += below(6) == 0 ? 2 : 1; /* at times one is missing */
         partition_writer_batch(w, made_thread(w, p->pid + t), 1, p->chunk[t], below(20) == 0);
         for (uint64_t open = below(4) == 0 && !evidence ? below(3) : 0; open > 0; open--)
-            partition_writer_open_range(w, below(3) ? 0 : -1,
-                                        ticks[t] - below(ticks[t] + 1));
+            partition_writer_open_range(w, below(3) ? 0 : -1, ticks[t] - below(ticks[t] + 1));
         ticks[t] = records_put(w, p, ticks[t], evidence);
     }
     for (uint64_t n = below(3); n > 0; n--) {
         uint64_t lost = from + below(9000);
-        partition_writer_loss(
-            w, &(struct partition_loss){below(2) ? 0 : UINT32_MAX, (uint8_t)(1 + below(6)), below(9),
-                                        lost, lost + below(500)});
+        partition_writer_loss(w, &(struct partition_loss){below(2) ? 0 : UINT32_MAX,
+                                                          (uint8_t)(1 + below(6)), below(9), lost,
+                                                          lost + below(500)});
     }
     if (!evidence && below(2))
         partition_writer_open(w, &(struct partition_open){0, 0, from + below(100), -4});
@@ -231,7 +230,8 @@ static size_t rows_are_same(struct skein_trace *trace, const struct skein_query 
     for (size_t i = 0; i < count; i++)
         must_hold(strcmp(x[i].what, y[i].what) == 0, "%s is not %s", x[i].what, y[i].what);
     if (query->thread == NULL) { /* else only what is read is counted */
-        must_hold(skein_cursor_fixed_up(slow.cursor) == skein_cursor_fixed_up(fast.cursor), "raised");
+        must_hold(skein_cursor_fixed_up(slow.cursor) == skein_cursor_fixed_up(fast.cursor),
+                  "raised");
         must_hold(skein_cursor_unordered(slow.cursor) == skein_cursor_unordered(fast.cursor),
                   "circles");
     }
