@@ -22,8 +22,7 @@ _Static_assert((int)SKEIN_ROW_BEGIN == (int)TRACE_BEGIN &&
                    (int)SKEIN_ROW_REGION == (int)TRACE_REGION &&
                    (int)SKEIN_ROW_INSTANT == (int)TRACE_INSTANT &&
                    (int)SKEIN_ROW_COUNTER == (int)TRACE_COUNTER &&
-                   (int)SKEIN_ROW_LOG == (int)TRACE_LOG &&
-                   (int)SKEIN_ROW_OPEN == (int)TRACE_OPEN &&
+                   (int)SKEIN_ROW_LOG == (int)TRACE_LOG && (int)SKEIN_ROW_OPEN == (int)TRACE_OPEN &&
                    (int)SKEIN_ROW_LOSS == (int)TRACE_LOSS &&
                    (int)SKEIN_ROW_END_ONLY == (int)TRACE_END_ONLY,
                "kinds of rows are those of the partition reader");

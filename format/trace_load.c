@@ -45,9 +45,8 @@ static int threads_number(struct skein_trace *trace, struct trace_loaded *loaded
     if (loaded->thread_numbers == NULL)
         return SKEIN_NO_MEMORY;
     for (size_t i = 0; i < count; i++) {
-        int64_t number =
-            names_thread(&trace->names, loaded->part->facts.process, loaded->part->facts.evidence,
-                         &loaded->threads[i]);
+        int64_t number = names_thread(&trace->names, loaded->part->facts.process,
+                                      loaded->part->facts.evidence, &loaded->threads[i]);
         if (number < 0)
             return SKEIN_NO_MEMORY;
         loaded->thread_numbers[i] = (uint32_t)number;
@@ -89,8 +88,8 @@ int loaded_new(struct skein_trace *trace, struct trace_part *part, struct trace_
     loaded->part = part;
     int status = trace_file_read(part->file, part->at, &loaded->bytes);
     if (status == SKEIN_OK)
-        status = partition_reader_new(loaded->bytes.data, loaded->bytes.len, &loaded->reader,
-                                      error, SKEIN_TRACE_ERROR_BYTES);
+        status = partition_reader_new(loaded->bytes.data, loaded->bytes.len, &loaded->reader, error,
+                                      SKEIN_TRACE_ERROR_BYTES);
     if (status == SKEIN_OK)
         status = numbers_make(trace, loaded);
     if (status == SKEIN_OK) {
