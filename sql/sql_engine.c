@@ -133,11 +133,9 @@ static int action_allow(void *context, int action, const char *first, const char
                         const char *database, const char *by)
 {
     static const char *const pragmas[] = {"table_info", "table_xinfo"};
-    const struct sql_engine *engine = context;
+    (void)context;
     (void)database;
     (void)by;
-    if (engine->declaring)
-        return SQLITE_OK;
     switch (action) {
     case SQLITE_SELECT:
     case SQLITE_READ:
@@ -175,10 +173,7 @@ int sql_vtab_connect(sqlite3 *db, void *context, int argc, const char *const *ar
     (void)argc;
     (void)argv;
     declaration_put(text, sizeof text, module->table);
-    /* SQLite asks for leave to note a table in the schema that it never writes. */
-    module->engine->declaring = true;
     int code = sqlite3_declare_vtab(db, text);
-    module->engine->declaring = false;
     if (code != SQLITE_OK) {
         *error = sqlite3_mprintf("%s", sqlite3_errmsg(db));
         return code;
@@ -228,6 +223,27 @@ static int tables_make(struct sql_engine *engine)
     return SQLITE_OK;
 }
 
+/* A table is declared when it is first named. SQLite asks for leave to note that in a schema, which it
+ * then does not, so all are named before the authorizer is there: these, and what else may be used. */
+static int tables_declare(sqlite3 *db)
+{
+    static const char *const others[] = {"json_each", "json_tree", "pragma_table_info",
+                                         "pragma_table_xinfo"};
+    const size_t count = sizeof others / sizeof *others;
+    int code = SQLITE_OK;
+    for (size_t i = 0; code == SQLITE_OK && (i < count || sql_tables[i - count] != NULL); i++) {
+        char text[64];
+        sqlite3_stmt *stmt;
+        snprintf(text, sizeof text, "select 1 from %s",
+                 i < count ? others[i] : sql_tables[i - count]->name);
+        code = sqlite3_prepare_v2(db, text, -1, &stmt, NULL);
+        sqlite3_finalize(stmt);
+        if (i < count && code != SQLITE_NOMEM) /* this SQLite may be without it */
+            code = SQLITE_OK;
+    }
+    return code;
+}
+
 /* ---- the connection ---- */
 
 static bool is_locked(struct sql_engine *engine)
@@ -261,6 +277,8 @@ int sql_open(struct skein_trace *trace, const struct sql_limits *limits, struct 
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX, NULL);
     if (code == SQLITE_OK)
         code = tables_make(engine);
+    if (code == SQLITE_OK)
+        code = tables_declare(engine->db);
     int status = code == SQLITE_OK ? SKEIN_OK : SKEIN_NO_MEMORY;
     if (status == SKEIN_OK && !is_locked(engine))
         status = SKEIN_UNSUPPORTED;

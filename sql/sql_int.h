@@ -21,7 +21,6 @@ struct sql_engine {
     struct skein_trace *trace;
     struct sql_limits limits;
     atomic_bool stopped;
-    bool declaring; /* a table, whose text is ours */
     /* Of the statement that runs. */
     uint64_t rows, steps, deadline_ns;
     int64_t memory_before;

@@ -72,11 +72,24 @@ static bool open_reach(struct sql_place *place, size_t depth)
     return true;
 }
 
+#define GIVEN                                                                                      \
+    (UINT64_C(1) << 63) /* its row has come: of one that is in progress, others lie in it */
+
 static uint64_t open_place(struct sql_place *place, size_t depth)
 {
     if (place->open[depth] == 0)
         place->open[depth] = ++place->places;
-    return place->open[depth];
+    return place->open[depth] & ~GIVEN;
+}
+
+/* The place of a region's row, which comes once. */
+static uint64_t region_place(struct sql_place *place, size_t depth, bool given)
+{
+    if ((place->open[depth] & GIVEN) != 0)
+        place->open[depth] = 0;
+    uint64_t at = open_place(place, depth);
+    place->open[depth] |= given ? GIVEN : 0;
+    return at;
 }
 
 int sql_nest_add(struct sql_nest *nest, const struct skein_batch *batch, uint32_t row,
@@ -102,7 +115,8 @@ int sql_nest_add(struct sql_nest *nest, const struct skein_batch *batch, uint32_
         *parent = base + sign * (int64_t)open_place(place, depth - 1);
     if (kind == SKEIN_ROW_BEGIN)
         place->open[depth] = 0;
-    *id = base + sign * (int64_t)(range ? open_place(place, depth) : ++place->places);
+    *id = base + sign * (int64_t)(range ? region_place(place, depth, kind == SKEIN_ROW_OPEN)
+                                        : ++place->places);
     /* What was deeper has lost its end; of open ones, all rows come at the end of what is known. */
     if (kind == SKEIN_ROW_BEGIN)
         place->depth = depth + 1;

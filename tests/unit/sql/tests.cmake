@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+skein_test(unit/sql/test_sql_engine.c LINK skein_sql skein_test_support skein_alloc_fail LABELS tsan)
+
 # Sums by another program over the same trace, and what docs/sql.md shows.
 find_program(SYSTEM_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
 skein_program(make_sql_trace FILES unit/sql/make_sql_trace.c LINK skein_sched skein_format)
