@@ -23,6 +23,7 @@
 
 /* What SIGINT ends; set while a statement runs at a person's terminal. */
 static struct sql_engine *_Atomic running;
+static volatile sig_atomic_t pressed; /* since the person's line */
 
 struct shell {
     struct sql_engine *engine;
@@ -137,6 +138,8 @@ static int statement_run(struct shell *shell, const char *text, const char *from
         return CLI_OK;
     if (status == SKEIN_OK) {
         running = shell->person ? shell->engine : NULL;
+        if (pressed) /* before it ran */
+            sql_interrupt(shell->engine);
         status = sql_rows_print(statement, shell->form);
         running = NULL;
     }
@@ -319,6 +322,7 @@ static char *history_path(void)
 static void statement_interrupt(int signal)
 {
     (void)signal;
+    pressed = 1;
     if (running != NULL)
         sql_interrupt(running);
 }
@@ -340,6 +344,7 @@ static int person_run(struct shell *shell)
     printf("Tables: .tables, .schema; .help says more.\n");
     while (!shell->quits && (line = line_edit_get(edit, shell->text.len > 0 ? "...> " : "sql> ",
                                                   &cancelled)) != NULL) {
+        pressed = 0;
         if (cancelled)
             buf_clear(&shell->text);
         else
