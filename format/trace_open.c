@@ -333,3 +333,15 @@ void skein_trace_bounds(const struct skein_trace *trace, uint64_t *from_ns, uint
     if (*to_ns == 0)
         *from_ns = 0;
 }
+
+const struct trace_file *trace_first_file(const struct skein_trace *trace)
+{
+    return trace->inputs[0].file;
+}
+
+const struct trace_entry *trace_process_entry(const struct skein_trace *trace, uint32_t process)
+{
+    size_t at;
+    array_find(at, 0, trace->part_count, trace->parts[at]->facts.process < process);
+    return at < trace->part_count ? trace->parts[at]->entry : NULL;
+}

@@ -63,7 +63,7 @@ static int table_payload_get(const uint8_t *bytes, size_t n, struct cursor *payl
 }
 
 int trace_table_get(const uint8_t *bytes, size_t n, uint64_t **lengths, size_t *count,
-                     uint64_t *sum, struct partition_fault *fault)
+                    uint64_t *sum, struct partition_fault *fault)
 {
     struct cursor c;
     *lengths = NULL;
