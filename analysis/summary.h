@@ -58,6 +58,8 @@ void summary_bounds(const struct summary *summary, uint64_t *from_ns, uint64_t *
 /* What each service came to: its processes merged into one, whose `text` is the service; without
  * threads and calls. SKEIN_OK, SKEIN_NO_MEMORY; *out is the caller's, and sorted. */
 int summary_by_service(const struct summary *summary, struct summary **out);
+/* The same of all processes together: one, whose `text` is "". */
+int summary_as_one(const struct summary *summary, struct summary **out);
 
 /* Bytes of version SUMMARY_VERSION (docs/summary.md); equal summaries have equal bytes. _get: what is
  * given back is sorted. SKEIN_OK; SKEIN_CORRUPT, SKEIN_TRUNCATED; SKEIN_VERSION; SKEIN_TOO_LARGE: a

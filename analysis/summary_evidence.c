@@ -65,7 +65,7 @@ void feed_told_find(struct feed_type *type, const struct skein_event_type *of)
         const struct told *told = &tolds[i];
         if (strcmp(of->name, told->name) != 0)
             continue;
-        type->told = told->told;
+        type->told = (int)told->told;
         for (size_t k = 0; k < FEED_ARGS && told->args[k] != NULL; k++) {
             int8_t at = arg_find(of, told->args[k]);
             if (at >= 0 && of->args[at].type == wanted_type(told->told, told->args[k]))
@@ -277,8 +277,8 @@ static int dumped_take(struct summary_feed *f, const struct feed_event *event)
         return SKEIN_OK;
     if (text_put(f, &text, "mutex_lock") != SKEIN_OK)
         return SKEIN_NO_MEMORY;
-    struct summary_lock *lock = (struct summary_lock *)summary_row_get(f->s, SUMMARY_LOCK, event->process,
-                                                               text, number_of(event, 1), &fresh);
+    struct summary_lock *lock = (struct summary_lock *)summary_row_get(
+        f->s, SUMMARY_LOCK, event->process, text, number_of(event, 1), &fresh);
     if (lock == NULL)
         return SKEIN_NO_MEMORY;
     row_touch(&lock->row, event->end_ns);

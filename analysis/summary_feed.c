@@ -63,8 +63,8 @@ static int process_find(struct summary_feed *f, uint32_t process, uint32_t *row)
     id[32] = '\0';
     if (text_put(f, &text, id) != SKEIN_OK)
         return SKEIN_NO_MEMORY;
-    struct summary_process *p =
-        (struct summary_process *)summary_row_get(f->s, SUMMARY_PROCESS, SUMMARY_NONE, text, 0, &fresh);
+    struct summary_process *p = (struct summary_process *)summary_row_get(
+        f->s, SUMMARY_PROCESS, SUMMARY_NONE, text, 0, &fresh);
     if (p == NULL || text_put(f, &p->host, of->host) != SKEIN_OK ||
         text_put(f, &p->service, of->service) != SKEIN_OK ||
         text_put(f, &p->labels, of->labels) != SKEIN_OK ||
@@ -263,20 +263,24 @@ int summary_feed_take(struct summary_feed *feed, struct skein_cursor *cursor,
 /* ---- the end ---- */
 
 /* Of the time asked for, so long is recorded of a process: from the first record of a cut to its end,
- * which is later where all threads slept. */
+ * which is later where all threads slept; and between a cut and the next one. */
 static uint64_t process_seen_ns(const struct summary_feed *f, uint32_t process, bool evidence)
 {
     uint64_t seen_ns = 0, until_ns = f->from_ns;
+    const struct skein_partition *before = NULL;
     for (uint32_t i = 0; i < skein_trace_partition_count(f->trace); i++) {
         const struct skein_partition *p = skein_trace_partition(f->trace, i);
         uint64_t end_ns = p->to_ns > p->window_to_ns ? p->to_ns : p->window_to_ns;
-        if (p->process != process || p->evidence != evidence || end_ns <= until_ns)
+        if (p->process != process || p->evidence != evidence)
             continue;
-        uint64_t from_ns = p->from_ns > until_ns ? p->from_ns : until_ns;
+        bool next = before != NULL && before->epoch == p->epoch && p->sequence > 0 &&
+                    before->sequence == p->sequence - 1;
+        uint64_t from_ns = p->from_ns > until_ns && !next ? p->from_ns : until_ns;
         uint64_t to_ns = end_ns < f->to_ns ? end_ns : f->to_ns;
         if (to_ns > from_ns)
             sum_add(&seen_ns, to_ns - from_ns);
-        until_ns = end_ns;
+        until_ns = end_ns > until_ns ? end_ns : until_ns;
+        before = p;
     }
     return seen_ns;
 }
@@ -291,8 +295,8 @@ static int gaps_take(struct summary_feed *f, const struct skein_cursor *cursor)
         if ((gaps[i].process != SKEIN_NONE && process_find(f, gaps[i].process, &of) != SKEIN_OK) ||
             text_put(f, &text, gaps[i].what != NULL ? gaps[i].what : "") != SKEIN_OK)
             return SKEIN_NO_MEMORY;
-        struct summary_gap *gap =
-            (struct summary_gap *)summary_row_get(f->s, SUMMARY_GAP, of, text, gaps[i].reason, &fresh);
+        struct summary_gap *gap = (struct summary_gap *)summary_row_get(f->s, SUMMARY_GAP, of, text,
+                                                                        gaps[i].reason, &fresh);
         if (gap == NULL)
             return SKEIN_NO_MEMORY;
         gap->count++;

@@ -79,8 +79,8 @@ static inline struct summary_row *row_at(const struct summary *s, enum summary_t
 }
 
 /* The row under a key, made where there is none (then all-zero but for the key). NULL: no memory. */
-struct summary_row *summary_row_get(struct summary *s, enum summary_table table, uint32_t of, uint32_t text,
-                            uint64_t number, bool *fresh);
+struct summary_row *summary_row_get(struct summary *s, enum summary_table table, uint32_t of,
+                                    uint32_t text, uint64_t number, bool *fresh);
 /* The number of a text; SKEIN_NO_MEMORY. */
 int64_t text_intern(struct summary *s, const char *text, size_t n);
 /* Whether a row's number is one of a text. */

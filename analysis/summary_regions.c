@@ -70,8 +70,8 @@ static int call_find(struct summary_feed *f, const struct feed_event *event, uin
     *out = f->calls[at & mask];
     if (out->key != 0)
         return SKEIN_OK;
-    struct summary_row *row =
-        summary_row_get(f->s, SUMMARY_CALL, event->thread, event->type->text, event->type->group, &fresh);
+    struct summary_row *row = summary_row_get(f->s, SUMMARY_CALL, event->thread, event->type->text,
+                                              event->type->group, &fresh);
     if (row == NULL || name_find(f, event, event->type->group, &out->name) != SKEIN_OK)
         return SKEIN_NO_MEMORY;
     out->key = key;
@@ -246,7 +246,7 @@ int feed_region_take(struct summary_feed *f, const struct feed_event *event)
     if (status == SKEIN_OK && event->type->lock)
         status = lock_add(f, event, false);
     if (status == SKEIN_OK && batch->stack[event->row] != 0)
-        status = feed_stack_add(f, event, event->dur_ns);
+        status = feed_stack_add(f, event, self_ns);
     return status;
 }
 

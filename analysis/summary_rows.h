@@ -64,7 +64,7 @@ struct summary_call { /* the same, of a thread */
 };
 struct summary_stack { /* text: event; number: text "innermost;…;outermost" */
     struct summary_row row;
-    uint64_t count, total_ns; /* of cpu.sample: on a CPU */
+    uint64_t count, total_ns; /* own time; of cpu.sample: on a CPU */
 };
 struct summary_holder {
     uint64_t tid, waits, wait_ns, dumped; /* dumped: waiters in thread dumps */

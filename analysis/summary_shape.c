@@ -92,10 +92,10 @@ int feed_log_take(struct summary_feed *f, const struct feed_event *event)
     buf_fini(&shape);
     size_t n = args[1].len < SHAPE_BYTES ? args[1].len : SHAPE_BYTES;
     int64_t example = text < 0 ? text : text_intern(f->s, args[1].text, n);
-    struct summary_log *log = example < 0
-                                  ? NULL
-                                  : (struct summary_log *)summary_row_get(f->s, SUMMARY_LOG, event->process,
-                                                                  (uint32_t)text, level, &fresh);
+    struct summary_log *log =
+        example < 0 ? NULL
+                    : (struct summary_log *)summary_row_get(f->s, SUMMARY_LOG, event->process,
+                                                            (uint32_t)text, level, &fresh);
     if (log == NULL)
         return SKEIN_NO_MEMORY;
     row_touch(&log->row, event->end_ns);

@@ -122,8 +122,8 @@ static bool rows_grow(struct summary_rows *rows, size_t row_bytes)
     return true;
 }
 
-struct summary_row *summary_row_get(struct summary *s, enum summary_table table, uint32_t of, uint32_t text,
-                            uint64_t number, bool *fresh)
+struct summary_row *summary_row_get(struct summary *s, enum summary_table table, uint32_t of,
+                                    uint32_t text, uint64_t number, bool *fresh)
 {
     struct summary_rows *rows = &s->tables[table];
     *fresh = false;
@@ -239,9 +239,9 @@ static uint32_t *order_of(const struct summary *s, enum summary_table table)
 struct transfer {
     struct summary *to;
     const struct summary *from;
-    bool sorted;       /* in their order, and at most to->limit of them */
-    bool by_service;   /* processes under their services; no threads */
-    uint32_t *maps[2]; /* of processes and threads: which row of `to` one of `from` is */
+    bool sorted;          /* in their order, and at most to->limit of them */
+    bool by_service, one; /* processes under their services, or all as one; no threads */
+    uint32_t *maps[2];    /* of processes and threads: which row of `to` one of `from` is */
 };
 
 /* Whether a row becomes one of the others: it is, or what it is of does. */
@@ -253,6 +253,11 @@ static bool row_joins_others(const struct transfer *t, enum summary_table table,
         return row_is_others(row);
     enum summary_table parent = of == OF_THREAD ? SUMMARY_THREAD : SUMMARY_PROCESS;
     return row_is_others(row_at(t->to, parent, t->maps[parent][row->of]));
+}
+
+static const char *service_of(const struct summary *s, const struct summary_row *process)
+{
+    return summary_text(s, ((const struct summary_process *)(const void *)process)->service);
 }
 
 /* The key that a row has in `to`. */
@@ -269,7 +274,7 @@ static int key_move(const struct transfer *t, enum summary_table table, bool oth
     if (others)
         text = SUMMARY_OTHERS;
     else if (table == SUMMARY_PROCESS && t->by_service)
-        text = summary_text(t->from, ((const struct summary_process *)(const void *)row)->service);
+        text = t->one ? "" : service_of(t->from, row);
     int64_t number = text_intern(t->to, text, strlen(text));
     if (number < 0)
         return SKEIN_NO_MEMORY;
@@ -368,16 +373,26 @@ int summary_merge(struct summary *summary, const struct summary *from)
     return status == SKEIN_OK ? summary_bound(summary) : status;
 }
 
-int summary_by_service(const struct summary *summary, struct summary **out)
+static int processes_fold(const struct summary *summary, bool one, struct summary **out)
 {
     int status = summary_new(summary->limit, out);
     if (status != SKEIN_OK)
         return status;
-    struct transfer transfer = {.to = *out, .from = summary, .by_service = true};
+    struct transfer transfer = {.to = *out, .from = summary, .by_service = true, .one = one};
     status = tables_merge(&transfer);
     if (status == SKEIN_OK)
         status = summary_sort(*out);
     if (status != SKEIN_OK)
         summary_free(out);
     return status;
+}
+
+int summary_by_service(const struct summary *summary, struct summary **out)
+{
+    return processes_fold(summary, false, out);
+}
+
+int summary_as_one(const struct summary *summary, struct summary **out)
+{
+    return processes_fold(summary, true, out);
 }

@@ -53,8 +53,8 @@ int main(int argc, char **argv)
     summary_json(s, &json);
     buf_put_u8(&json, '\n');
     int bad = file_put(argv[1], "summary-v1.bin", &bytes) ||
-              file_put(argv[1], "summary-v1.json", &json) ||
-              file_put(argv[2], "whole", &bytes) || file_put(argv[2], "others", &small);
+              file_put(argv[1], "summary-v1.json", &json) || file_put(argv[2], "whole", &bytes) ||
+              file_put(argv[2], "others", &small);
     summary_free(&s);
     summary_free(&few);
     buf_fini(&bytes);

@@ -75,8 +75,7 @@ START_TEST(each_name_comes_to_what_the_program_did)
     for (size_t p = 0; p < 3; p++)
         for (unsigned i = 0; i < MADE_NAMES; i++) {
             const struct made_sum *sum = &programs[p].sums[i];
-            const struct summary_name *n =
-                name_find(s, programs[p].pid, made_regions[i].name);
+            const struct summary_name *n = name_find(s, programs[p].pid, made_regions[i].name);
             ck_assert_ptr_nonnull(n);
             ck_assert(sum->count > 100);
             ck_assert_uint_eq(n->count, sum->count);
@@ -359,7 +358,6 @@ int main(void)
         threads_and_calls_add_up_to_their_process, processes_merged_in_any_order_are_the_whole,
         times_merged_are_the_whole_but_for_what_is_told_as_unsure,
         beyond_the_limit_the_least_are_one_row_and_nothing_is_lost,
-        a_service_is_all_of_its_processes,
-        bytes_come_back_the_same_and_none_that_are_cut_are_taken,
+        a_service_is_all_of_its_processes, bytes_come_back_the_same_and_none_that_are_cut_are_taken,
         json_parses_and_has_a_row_for_each, without_memory_nothing_breaks, NULL));
 }

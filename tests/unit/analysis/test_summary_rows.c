@@ -26,11 +26,13 @@ TYPE(nap, "sleep", SPAN, SKEIN_GROUP_SLEEP, .nargs = 0)
 TYPE(lock, "mutex_lock", SPAN, SKEIN_GROUP_LOCK,
      ARGS(3, {SKEIN_T_PTR, "lock", ""}, {SKEIN_T_I64, "result", ""}, {SKEIN_T_I64, "owner", "tid"}))
 TYPE(depth, "depth", COUNTER, 16, ARGS(1, {SKEIN_T_I64, "value", "jobs"}))
-TYPE(line, "log", LOG, SKEIN_GROUP_LOG, ARGS(2, {SKEIN_T_U64, "level", ""}, {SKEIN_T_STR, "text", ""}))
+TYPE(line, "log", LOG, SKEIN_GROUP_LOG,
+     ARGS(2, {SKEIN_T_U64, "level", ""}, {SKEIN_T_STR, "text", ""}))
 TYPE(sample, "cpu.sample", INSTANT, SKEIN_GROUP_THREAD,
      ARGS(2, {SKEIN_T_U64, "cpu", ""}, {SKEIN_T_U64, "weight", "ns"}))
 TYPE(window, "cpu.window", INSTANT, SKEIN_GROUP_THREAD,
-     ARGS(3, {SKEIN_T_U64, "process", "ns"}, {SKEIN_T_U64, "busy", "ns"}, {SKEIN_T_U64, "room", "ns"}))
+     ARGS(3, {SKEIN_T_U64, "process", "ns"}, {SKEIN_T_U64, "busy", "ns"},
+          {SKEIN_T_U64, "room", "ns"}))
 TYPE(others, "cpu.others", INSTANT, SKEIN_GROUP_THREAD,
      ARGS(4, {SKEIN_T_U64, "weight", "ns"}, {SKEIN_T_U64, "samples", ""}, {SKEIN_T_U64, "pid", ""},
           {SKEIN_T_STR, "name", ""}))
@@ -54,11 +56,11 @@ static void put(const struct partition_event_type *type, uint64_t ticks, uint64_
     partition_writer_event(w, (uint32_t)partition_writer_type(w, type), ticks, dur, args);
 }
 
-#define U(n)     ((struct partition_value){.u64 = (n)})
-#define I(n)     ((struct partition_value){.i64 = (n)})
-#define F(n)     ((struct partition_value){.f64 = (n)})
-#define NOTHING  U(0), U(0), U(0)
-#define NS(t)    ((uint64_t)(t)*64)
+#define U(n)       ((struct partition_value){.u64 = (n)})
+#define I(n)       ((struct partition_value){.i64 = (n)})
+#define F(n)       ((struct partition_value){.f64 = (n)})
+#define NOTHING    U(0), U(0), U(0)
+#define NS(t)      ((uint64_t)(t)*64)
 #define SAME(a, b) ck_assert_uint_eq(a, b)
 
 static void ring_fill(void)
@@ -82,9 +84,9 @@ static void ring_fill(void)
     put(&lock, 3600, 50, (struct partition_value){.u64 = 0xdef}, I(0), I(0));
     partition_writer_loss(w, &(struct partition_loss){thread_of(11, "worker"),
                                                       PARTITION_LOSS_RING_FULL, 7, 3700, 3800});
-    partition_writer_open(
-        w, &(struct partition_open){thread_of(11, "worker"),
-                                    (uint32_t)partition_writer_type(w, &nap), 90000, 0});
+    partition_writer_open(w, &(struct partition_open){thread_of(11, "worker"),
+                                                      (uint32_t)partition_writer_type(w, &nap),
+                                                      90000, 0});
     ck_assert_int_eq(partition_writer_finish(w, &bytes, NULL), SKEIN_OK);
     partition_writer_free(&w);
 }
