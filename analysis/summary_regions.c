@@ -152,17 +152,16 @@ static bool is_idle(const struct wait_kind *kind, uint32_t depth)
     return kind->wait && !kind->for_lock && depth == 0 && (kind->for_anything || kind->own_time);
 }
 
-static int region_push(struct summary_feed *f, struct feed_thread *thread,
-                       const struct feed_region *region)
+/* Where the thread's next region goes, to be filled in place; NULL: no memory. */
+static struct feed_region *region_push(struct summary_feed *f, struct feed_thread *thread)
 {
     if (thread->regions == NULL)
         thread->regions = calloc(FEED_NESTED, sizeof *thread->regions);
     if (thread->regions == NULL)
-        return SKEIN_NO_MEMORY;
+        return NULL;
     if (thread->count == FEED_NESTED)
         regions_pair(f, thread);
-    thread->regions[thread->count++] = *region;
-    return SKEIN_OK;
+    return &thread->regions[thread->count++];
 }
 
 static void wait_add(struct summary_feed *f, const struct feed_event *event, uint64_t ns)
@@ -233,16 +232,18 @@ int feed_region_take(struct summary_feed *f, const struct feed_event *event)
     if (event->begin_ns < f->from_ns) /* what was in it before is not asked for */
         sum_add(&unsure_ns, f->from_ns - event->begin_ns);
     uint64_t self_ns = event->dur_ns > in_ns ? event->dur_ns - in_ns : 0;
-    const struct feed_region region = {.begin_ns = event->begin_ns,
-                                       .end_ns = event->end_ns,
-                                       .sum_ns = event->dur_ns,
-                                       .idle_ns = idle ? self_ns : 0,
-                                       .call = at.call,
-                                       .name = at.name};
-    status = region_push(f, thread, &region);
+    struct feed_region *region = region_push(f, thread);
+    if (region == NULL)
+        return SKEIN_NO_MEMORY;
+    region->begin_ns = event->begin_ns;
+    region->end_ns = event->end_ns;
+    region->sum_ns = event->dur_ns;
+    region->idle_ns = idle ? self_ns : 0;
+    region->call = at.call;
+    region->name = at.name;
+    region->several = false;
     wait_add(f, event, self_ns);
-    if (status == SKEIN_OK)
-        status = region_count(f, event, &at, self_ns, unsure_ns < self_ns ? unsure_ns : self_ns);
+    status = region_count(f, event, &at, self_ns, unsure_ns < self_ns ? unsure_ns : self_ns);
     if (status == SKEIN_OK && event->type->lock)
         status = lock_add(f, event, false);
     if (status == SKEIN_OK && batch->stack[event->row] != 0)
