@@ -23,6 +23,7 @@
 #define CTF_MAGIC    UINT32_C(0xc1fc1fc1)
 #define PACKET_BYTES ((size_t)64 << 10) /* a packet ends behind the event that reaches it */
 #define SECOND_NS    UINT64_C(1000000000)
+#define LAST_NS      (INT64_MAX - 10 * SECOND_NS) /* readers count from 1970 with 63 bits */
 
 enum {
     AT_BEGIN = 24,
@@ -233,13 +234,12 @@ static void event_put(struct export_run *x, struct buf *p, const struct export_r
 static uint64_t stream_ns(struct ctf *ctf, const struct ctf_stream *stream,
                           const struct export_row *row)
 {
-    /* Readers count from 1970 with 63 bits. */
-    uint64_t ns = row->made_ns < INT64_MAX ? row->made_ns : INT64_MAX;
+    uint64_t ns = row->made_ns < LAST_NS ? row->made_ns : LAST_NS;
     if (!ctf->based)
         ctf->base_ns = ns - ns % SECOND_NS;
     ctf->based = true;
     uint64_t least = stream->last_ns > ctf->base_ns ? stream->last_ns : ctf->base_ns;
-    ctf->raised += ns < least;
+    ctf->changed += ns < least || ns != row->made_ns;
     return ns < least ? least : ns;
 }
 
@@ -323,8 +323,8 @@ static void ctf_told(const struct export_run *x, struct buf *line)
     const struct ctf *ctf = x->state;
     export_count_put(line, x->losses_unknown, "loss of unknown size among the discarded events",
                      "losses of unknown size among the discarded events");
-    export_count_put(line, ctf->raised, "time as it was (raised, so that times rise)",
-                     "times as they were (raised, so that times rise)");
+    export_count_put(line, ctf->changed, "time as it was (times rise, and end in 2262)",
+                     "times as they were (times rise, and end in 2262)");
 }
 
 const struct export_kind export_ctf = {

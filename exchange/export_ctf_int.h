@@ -33,7 +33,7 @@ struct ctf {
     uint8_t uuid[16];
     bool based;       /* base_ns is set */
     uint64_t base_ns; /* the second of the first record; times are since then */
-    uint64_t raised;  /* times, so that a stream's rise */
+    uint64_t changed; /* times that readers cannot have as they were */
     struct skein_frame frames[256];
 };
 

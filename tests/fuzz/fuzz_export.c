@@ -54,7 +54,22 @@ static void fxt_look(const struct buf *b)
     }
 }
 
-static void packets_look(const struct buf *b)
+/* Since 1970, where the clock begins; readers take 63 bits of nanoseconds, and no less than a second
+ * short of that. */
+static uint64_t clock_begins(const struct files *files)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        const struct buf *b = &files->items[i].bytes;
+        const char *at = strcmp(files->items[i].name, "metadata") == 0
+                             ? memmem(b->data, b->len, "offset_s = ", 11)
+                             : NULL;
+        if (at != NULL)
+            return strtoull(at + 11, NULL, 10) * 1000000000;
+    }
+    abort();
+}
+
+static void packets_look(const struct buf *b, uint64_t begins)
 {
     size_t at = 0;
     uint64_t last = 0, discarded = 0;
@@ -62,6 +77,7 @@ static void packets_look(const struct buf *b)
         require(b->len - at > 76);
         const uint8_t *p = b->data + at;
         require(little_u64(p + 24) >= last && little_u64(p + 32) >= little_u64(p + 24));
+        require(little_u64(p + 32) <= INT64_MAX - UINT64_C(5000000000) - begins);
         require(little_u64(p + 40) == little_u64(p + 48) && little_u64(p + 48) / 8 <= b->len - at);
         require(little_u64(p + 56) >= discarded || discarded > UINT64_MAX / 2);
         last = little_u64(p + 32);
@@ -89,7 +105,7 @@ static void files_look(enum export_form form, const struct files *files)
         else if (form == EXPORT_FXT)
             fxt_look(b);
         else if (strcmp(files->items[i].name, "metadata") != 0)
-            packets_look(b);
+            packets_look(b, clock_begins(files));
         else
             require(b->len > 11 && memcmp(b->data, "/* CTF 1.8 ", 11) == 0 &&
                     memchr(b->data, 0, b->len) == NULL);
