@@ -45,9 +45,8 @@ static int threads_number(struct skein_trace *trace, struct trace_loaded *loaded
     if (loaded->thread_numbers == NULL)
         return SKEIN_NO_MEMORY;
     for (size_t i = 0; i < count; i++) {
-        int64_t number =
-            names_thread(&trace->names, loaded->part->facts.process, loaded->part->facts.evidence,
-                         &loaded->threads[i]);
+        int64_t number = names_thread(&trace->names, loaded->part->facts.process,
+                                      loaded->part->facts.evidence, &loaded->threads[i]);
         if (number < 0)
             return SKEIN_NO_MEMORY;
         loaded->thread_numbers[i] = (uint32_t)number;
@@ -70,6 +69,12 @@ static int numbers_make(struct skein_trace *trace, struct trace_loaded *loaded)
     loaded->stack_base = trace->stacks;
     trace->stacks += (uint32_t)stacks;
     process->start_ns = info->process_start_ns;
+    struct skein_partition *facts = &loaded->part->facts;
+    facts->clock_from.monotonic_ns = info->begin.monotonic_ns;
+    facts->clock_from.realtime_ns = info->begin.realtime_ns;
+    facts->clock_to.monotonic_ns = info->end.monotonic_ns;
+    facts->clock_to.realtime_ns = info->end.realtime_ns;
+    facts->clock_offset_ns = info->clock_offset_ns;
     if (info->death.known) {
         process->death.known = true;
         process->death.signal = info->death.signal;
@@ -89,8 +94,8 @@ int loaded_new(struct skein_trace *trace, struct trace_part *part, struct trace_
     loaded->part = part;
     int status = trace_file_read(part->file, part->at, &loaded->bytes);
     if (status == SKEIN_OK)
-        status = partition_reader_new(loaded->bytes.data, loaded->bytes.len, &loaded->reader,
-                                      error, SKEIN_TRACE_ERROR_BYTES);
+        status = partition_reader_new(loaded->bytes.data, loaded->bytes.len, &loaded->reader, error,
+                                      SKEIN_TRACE_ERROR_BYTES);
     if (status == SKEIN_OK)
         status = numbers_make(trace, loaded);
     if (status == SKEIN_OK) {

@@ -4,12 +4,12 @@
  * how long that usually takes and the longest two. One thread enters. Never reads a file.
  */
 #include "array.h"
-#include "findings_int.h"
+#include "moment_int.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-int findings_new(uint64_t groups, uint64_t at_ns, bool end, struct findings **out)
+int moment_new(uint64_t groups, uint64_t at_ns, bool end, struct moment **out)
 {
     *out = calloc(1, sizeof **out);
     if (*out == NULL)
@@ -20,10 +20,10 @@ int findings_new(uint64_t groups, uint64_t at_ns, bool end, struct findings **ou
     return SKEIN_OK;
 }
 
-void findings_free(struct findings **findings)
+void moment_free(struct moment **moment)
 {
-    struct findings *f = *findings;
-    *findings = NULL;
+    struct moment *f = *moment;
+    *moment = NULL;
     if (f == NULL)
         return;
     for (size_t i = 0; i < f->label_count; i++)
@@ -73,79 +73,71 @@ static void label_judge(struct label *label)
     label->rhythmic = label->own_time || (label->wait && is_one_of(label->text, replies));
 }
 
-static int label_of(struct findings *f, const struct partition_event_type *type, size_t *at)
+int64_t moment_label_put(struct moment *f, const char *name, uint8_t group, bool shown)
 {
-    char key[PARTITION_NAME_MAX + 2] = {(char)type->group};
+    char key[PARTITION_NAME_MAX + 2] = {(char)group};
     bool fresh;
-    size_t n = strnlen(type->name, PARTITION_NAME_MAX);
-    memcpy(key + 1, type->name, n);
-    int64_t found = intern_table_put(&f->label_keys, key, n + 1, &fresh);
-    if (found < 0)
-        return SKEIN_NO_MEMORY;
-    *at = (size_t)found;
-    if (*at < f->label_count)
-        return SKEIN_OK;
-    char *text = strndup(type->name, n);
+    size_t n = strnlen(name, PARTITION_NAME_MAX);
+    memcpy(key + 1, name, n);
+    int64_t at = intern_table_put(&f->label_keys, key, n + 1, &fresh);
+    if (at < 0 || (size_t)at < f->label_count)
+        return at;
+    char *text = strndup(name, n);
     if (text == NULL || !array_grow(f->labels, f->label_count + 1, &f->label_cap)) {
         free(text);
         return SKEIN_NO_MEMORY;
     }
-    f->labels[f->label_count] = (struct label){
-        .text = text, .group = type->group, .hidden = !event_type_shown(type, f->groups)};
+    f->labels[f->label_count] = (struct label){.text = text, .group = group, .hidden = !shown};
     label_judge(&f->labels[f->label_count++]);
-    return SKEIN_OK;
+    return at;
 }
 
-static int death_add(struct findings *f, const struct process *p, const struct partition_info *info)
+int moment_death_put(struct moment *f, size_t process, int32_t signal, int32_t status)
 {
-    struct findings_list *list = &f->list;
-    struct finding_death *deaths =
+    struct process *p = &f->processes[process];
+    struct moment_list *list = &f->list;
+    struct moment_death *deaths =
         realloc(list->deaths, (list->death_count + 1) * sizeof *list->deaths);
     if (deaths == NULL)
         return SKEIN_NO_MEMORY;
+    p->dead = true;
     list->deaths = deaths;
     deaths[list->death_count++] =
-        (struct finding_death){p->pid, p->service, p->host, info->death.signal, info->death.status};
+        (struct moment_death){p->pid, p->service, p->host, signal, status};
     return SKEIN_OK;
 }
 
-static int process_of(struct findings *f, const struct partition_info *info, size_t *at)
+int64_t moment_process_put(struct moment *f, const uint8_t id[16], uint32_t pid,
+                           const char *service, const char *host)
 {
     bool fresh;
-    int64_t found = intern_table_put(&f->process_keys, info->key.process.bytes,
-                                     sizeof info->key.process.bytes, &fresh);
-    if (found < 0)
-        return SKEIN_NO_MEMORY;
-    *at = (size_t)found;
-    if (*at < f->process_count)
-        return SKEIN_OK;
+    int64_t at = intern_table_put(&f->process_keys, id, 16, &fresh);
+    if (at < 0 || (size_t)at < f->process_count)
+        return at;
     if (!array_grow(f->processes, f->process_count + 1, &f->process_cap))
         return SKEIN_NO_MEMORY;
     struct process *p = &f->processes[f->process_count++];
-    *p = (struct process){.service = strdup(info->service),
-                          .host = strdup(info->host),
-                          .pid = info->pid,
+    *p = (struct process){.service = strdup(service),
+                          .host = strdup(host),
+                          .pid = pid,
                           .from_ns = UINT64_MAX,
                           .open_ns = UINT64_MAX};
-    return p->service != NULL && p->host != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
+    return p->service != NULL && p->host != NULL ? at : SKEIN_NO_MEMORY;
 }
 
-static int thread_of(struct findings *f, size_t process, const struct partition_thread *thread,
-                     size_t *at)
+int64_t moment_thread_put(struct moment *f, size_t process, uint32_t tid, uint64_t incarnation,
+                          const char *name)
 {
-    uint64_t key[3] = {process, thread->tid, thread->incarnation};
+    uint64_t key[3] = {process, tid, incarnation};
     bool fresh;
-    int64_t found = intern_table_put(&f->thread_keys, key, sizeof key, &fresh);
-    if (found < 0)
-        return SKEIN_NO_MEMORY;
-    *at = (size_t)found;
-    if (*at < f->thread_count)
-        return SKEIN_OK;
+    int64_t at = intern_table_put(&f->thread_keys, key, sizeof key, &fresh);
+    if (at < 0 || (size_t)at < f->thread_count)
+        return at;
     if (!array_grow(f->threads, f->thread_count + 1, &f->thread_cap))
         return SKEIN_NO_MEMORY;
     struct thread *t = &f->threads[f->thread_count++];
-    *t = (struct thread){.process = process, .tid = thread->tid, .name = strdup(thread->name)};
-    return t->name != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
+    *t = (struct thread){.process = process, .tid = tid, .name = strdup(name)};
+    return t->name != NULL ? at : SKEIN_NO_MEMORY;
 }
 
 static struct stat *stat_of(struct thread *t, size_t label)
@@ -173,9 +165,10 @@ static unsigned level_of(uint64_t ns)
     return level;
 }
 
-static void stat_take(struct stat *s, const struct finding_span *span)
+static void stat_take(struct stat *s, const struct moment_span *span)
 {
     s->count++;
+    s->total_ns += span->dur_ns;
     unsigned level = level_of(span->dur_ns);
     s->levels[level] += s->levels[level] < UINT32_MAX;
     size_t at = TOP;
@@ -188,11 +181,11 @@ static void stat_take(struct stat *s, const struct finding_span *span)
 }
 
 /* A span that is work came: the waits that it holds, which came before it, were at work. */
-static void waits_mark(struct thread *t, const struct finding_span *work)
+static void waits_mark(struct thread *t, const struct moment_span *work)
 {
     for (size_t i = 0; i < t->stat_count; i++)
         for (size_t k = 0; k < TOP; k++) {
-            struct finding_span *wait = &t->stats[i].top[k];
+            struct moment_span *wait = &t->stats[i].top[k];
             wait->at_work |= wait->time_ns >= work->time_ns &&
                              wait->time_ns + wait->dur_ns <= work->time_ns + work->dur_ns &&
                              (wait->time_ns != work->time_ns || wait->dur_ns != work->dur_ns);
@@ -200,14 +193,14 @@ static void waits_mark(struct thread *t, const struct finding_span *work)
 }
 
 /* Keeps the innermost, by when they began. */
-static void inside_take(struct thread *t, const struct finding_span *span, size_t label)
+static void inside_take(struct thread *t, const struct moment_span *span, size_t label)
 {
     size_t at = t->inside_count;
     while (at > 0 && (t->inside[at - 1].time_ns > span->time_ns ||
                       (t->inside[at - 1].time_ns == span->time_ns &&
                        t->inside[at - 1].dur_ns < span->dur_ns)))
         at--;
-    if (t->inside_count == FINDINGS_INSIDE_MAX) {
+    if (t->inside_count == MOMENT_INSIDE_MAX) {
         if (at == 0)
             return;
         memmove(&t->inside[0], &t->inside[1], --at * sizeof t->inside[0]);
@@ -221,57 +214,83 @@ static void inside_take(struct thread *t, const struct finding_span *span, size_
     t->inside_label[at] = label;
 }
 
-static int span_take(struct findings *f, struct thread *t, const struct trace_event *event)
+bool moment_would_keep(const struct moment *f, size_t thread, size_t label, uint64_t dur_ns)
 {
-    size_t label;
-    int status = label_of(f, event->type, &label);
-    struct stat *stat = status == SKEIN_OK ? stat_of(t, label) : NULL;
+    const struct thread *t = &f->threads[thread];
+    for (size_t i = 0; i < t->stat_count; i++)
+        if (t->stats[i].label == label)
+            return dur_ns > t->stats[i].top[TOP - 1].dur_ns;
+    return true;
+}
+
+int moment_span_put(struct moment *f, size_t thread, size_t label, const struct moment_span *given,
+                    bool work)
+{
+    struct thread *t = &f->threads[thread];
+    struct stat *stat = stat_of(t, label);
     if (stat == NULL)
         return SKEIN_NO_MEMORY;
-    bool open = event->kind == TRACE_OPEN;
-    const struct finding_span span = {.name = f->labels[label].text,
-                                      .time_ns = event->time_ns,
-                                      .dur_ns = event->dur_ns,
-                                      .open = open,
-                                      .clipped = event->begin_clipped || event->end_clipped,
-                                      .at_work = event->depth > 0,
-                                      .stack = event->stack};
-    if (!f->labels[label].wait && event->type->klass == SKEIN_CLASS_SPAN)
+    struct moment_span span = *given;
+    span.name = f->labels[label].text;
+    if (!f->labels[label].wait && work)
         waits_mark(t, &span);
     stat_take(stat, &span);
-    bool begun = span.time_ns <= f->at_ns || (open && f->end); /* the end is not known yet */
-    if (begun && (open || f->at_ns - span.time_ns <= span.dur_ns))
+    bool begun = span.time_ns <= f->at_ns || (span.open && f->end); /* the end is not known yet */
+    if (begun && (span.open || f->at_ns - span.time_ns <= span.dur_ns))
         inside_take(t, &span, label);
     return SKEIN_OK;
 }
 
-int findings_add(struct findings *f, const struct partition_info *info,
-                 const struct trace_event *event, bool last)
+void moment_time_put(struct moment *f, size_t process, uint64_t from_ns, uint64_t until_ns,
+                     bool open)
 {
-    size_t process, thread;
-    bool region = event->kind == TRACE_REGION;
-    if (event->kind == TRACE_LOSS || (event->kind == TRACE_OPEN && !last))
-        return SKEIN_OK;
-    int status = process_of(f, info, &process);
-    if (status != SKEIN_OK)
-        return status;
     struct process *p = &f->processes[process];
-    if (info->death.known && !p->dead) {
-        p->dead = true;
-        status = death_add(f, p, info);
-    }
-    uint64_t until_ns = event->time_ns + (region || event->kind == TRACE_OPEN ? event->dur_ns : 0);
-    if (event->kind == TRACE_OPEN) {
-        p->open_ns = event->time_ns < p->open_ns ? event->time_ns : p->open_ns;
+    if (open) {
+        p->open_ns = from_ns < p->open_ns ? from_ns : p->open_ns;
         f->open_to_ns = until_ns > f->open_to_ns ? until_ns : f->open_to_ns;
     } else {
         p->from_ns = until_ns < p->from_ns ? until_ns : p->from_ns;
     }
     p->to_ns = until_ns > p->to_ns ? until_ns : p->to_ns;
-    if (event->thread == NULL || status != SKEIN_OK)
-        return status;
-    status = thread_of(f, process, event->thread, &thread);
-    if (status == SKEIN_OK && event->type != NULL && (region || event->kind == TRACE_OPEN))
-        status = span_take(f, &f->threads[thread], event);
+}
+
+static int event_put(struct moment *f, int64_t process, const struct trace_event *event)
+{
+    int64_t thread = moment_thread_put(f, (size_t)process, event->thread->tid,
+                                       event->thread->incarnation, event->thread->name);
+    bool open = event->kind == TRACE_OPEN;
+    if (thread < 0 || event->type == NULL || (event->kind != TRACE_REGION && !open))
+        return thread < 0 ? SKEIN_NO_MEMORY : SKEIN_OK;
+    int64_t label = moment_label_put(f, event->type->name, event->type->group,
+                                     event_type_shown(event->type, f->groups));
+    if (label < 0)
+        return SKEIN_NO_MEMORY;
+    const struct moment_span span = {.time_ns = event->time_ns,
+                                     .dur_ns = event->dur_ns,
+                                     .open = open,
+                                     .clipped = event->begin_clipped || event->end_clipped,
+                                     .at_work = event->depth > 0,
+                                     .stack = event->stack};
+    return moment_span_put(f, (size_t)thread, (size_t)label, &span,
+                           event->type->klass == SKEIN_CLASS_SPAN);
+}
+
+int moment_add(struct moment *f, const struct partition_info *info, const struct trace_event *event,
+               bool last)
+{
+    bool open = event->kind == TRACE_OPEN;
+    if (event->kind == TRACE_LOSS || (open && !last))
+        return SKEIN_OK;
+    int64_t process =
+        moment_process_put(f, info->key.process.bytes, info->pid, info->service, info->host);
+    if (process < 0)
+        return SKEIN_NO_MEMORY;
+    int status = SKEIN_OK;
+    if (info->death.known && !f->processes[process].dead)
+        status = moment_death_put(f, (size_t)process, info->death.signal, info->death.status);
+    uint64_t lasted_ns = event->kind == TRACE_REGION || open ? event->dur_ns : 0;
+    moment_time_put(f, (size_t)process, event->time_ns, event->time_ns + lasted_ns, open);
+    if (event->thread != NULL && status == SKEIN_OK)
+        status = event_put(f, process, event);
     return status;
 }
