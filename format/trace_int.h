@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The inside of skein/trace.h: trace_open.c (files, processes, partitions), trace_names.c (types,
- * threads and texts, numbered through the trace), trace_cursor.c (the merge of all processes),
- * trace_rows.c (a query, and its rows in columns), trace_load.c (a partition in memory), trace_gaps.c.
+ * threads and texts, numbered through the trace), trace_load.c (a partition in memory), trace_merge.c
+ * (all of them by time), trace_gaps.c, trace_cursor.c and trace_rows.c (a query, in columns).
  * Included by these alone.
  */
 #ifndef TRACE_INT_H
@@ -12,25 +12,8 @@
 #include "partition_reader.h"
 #include "skein/trace.h"
 #include "trace_file.h"
-
-/* ---- names: trace_names.c ---- */
-
-struct trace_names {
-    struct intern_table texts; /* by bytes; text_at[number] has it with a NUL behind it */
-    char **text_at;
-    size_t text_cap;
-    struct intern_table type_keys, thread_keys;
-    struct skein_event_type **types, *spare_type;
-    struct skein_thread **threads, *spare_thread;
-    size_t type_cap, thread_cap;
-    struct buf key;
-};
-
-void names_fini(struct trace_names *names);
-/* The number of what is named; SKEIN_NO_MEMORY. A thread's name is the one given last. */
-int64_t names_type(struct trace_names *names, const struct partition_event_type *type);
-int64_t names_thread(struct trace_names *names, uint32_t process, bool evidence,
-                     const struct partition_thread *thread);
+#include "trace_merge.h"
+#include "trace_names.h"
 
 /* ---- the trace: trace_open.c ---- */
 
@@ -92,7 +75,7 @@ void loaded_free(struct trace_loaded **loaded);
 int64_t loaded_type(struct skein_trace *trace, struct trace_loaded *loaded,
                     const struct partition_event_type *type);
 
-/* ---- cursors: trace_cursor.c ---- */
+/* ---- the walk: trace_merge.c ---- */
 
 /* A row of partitions whose records come one after the other: the cuts of a process, or one of its
  * evidence. */
@@ -106,11 +89,10 @@ struct trace_lane {
     bool opens;               /* what is in progress is given: no cut comes behind this one */
 };
 
-struct skein_cursor {
+struct trace_merge {
     struct skein_trace *trace;
-    struct skein_query query;
-    int status; /* below 0: for good */
-    bool *process_wanted;
+    struct trace_merge_ask ask;
+    bool given;       /* the event of the heap's first lane, by trace_merge_next */
     uint32_t process; /* by_process: whose lanes are in the heap */
     struct trace_lane *lanes;
     size_t lane_count, lane_next; /* lane_next: of a later process */
@@ -122,16 +104,36 @@ struct skein_cursor {
     struct skein_gap *gaps;
     char **what; /* of each */
     size_t gap_count, gap_cap, what_cap;
-    struct trace_rows *rows;
 };
 
-/* trace_gaps.c. SKEIN_OK, SKEIN_NO_MEMORY. */
-int gaps_known(struct skein_cursor *cursor); /* those that can be told before anything is read */
-void gaps_free(struct skein_cursor *cursor);
-/* Of the partition of this number, what is behind from_ns cannot be read. */
-int gap_broken(struct skein_cursor *cursor, size_t number, uint64_t from_ns, const char *why);
+static inline bool merge_wants(const struct trace_merge *merge, uint32_t process)
+{
+    return merge->ask.process_wanted == NULL || merge->ask.process_wanted[process];
+}
 
-/* ---- rows: trace_rows.c ---- */
+/* The lane whose event comes next, NULL: none; and on to its next one. SKEIN_OK, SKEIN_NO_MEMORY. */
+int merge_first(struct trace_merge *merge, struct trace_lane **lane);
+int merge_advance(struct trace_merge *merge);
+void merge_release(struct trace_merge *merge); /* the batch needs no texts any more */
+uint64_t merge_fixed_up(const struct trace_merge *merge);
+uint64_t merge_unordered(const struct trace_merge *merge);
+
+/* trace_gaps.c. SKEIN_OK, SKEIN_NO_MEMORY. */
+int gaps_known(struct trace_merge *merge); /* those that can be told before anything is read */
+void gaps_free(struct trace_merge *merge);
+/* Of the partition of this number, what is behind from_ns cannot be read. */
+int gap_broken(struct trace_merge *merge, size_t number, uint64_t from_ns, const char *why);
+
+/* ---- cursors: trace_cursor.c, and their rows: trace_rows.c ---- */
+
+struct skein_cursor {
+    struct skein_trace *trace;
+    struct skein_query query;
+    int status; /* below 0: for good */
+    bool *process_wanted;
+    struct trace_merge *merge;
+    struct trace_rows *rows;
+};
 
 int rows_new(struct skein_cursor *cursor);
 void rows_free(struct trace_rows **rows);

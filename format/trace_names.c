@@ -66,10 +66,8 @@ static bool type_copy(struct trace_names *names, const struct partition_event_ty
     buf_put_u8(&names->key, from->group);
     buf_put_u32(&names->key, from->line);
     buf_put_u8(&names->key, from->nargs);
-    *to = (struct skein_event_type){.line = from->line,
-                                    .klass = from->klass,
-                                    .group = from->group,
-                                    .arg_count = from->nargs};
+    *to = (struct skein_event_type){
+        .line = from->line, .klass = from->klass, .group = from->group, .arg_count = from->nargs};
     to->name = names_text(names, from->name);
     to->text = names_text(names, from->text);
     to->file = names_text(names, from->file);

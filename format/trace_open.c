@@ -116,14 +116,14 @@ static int input_room(struct skein_trace *trace, struct trace_input *input)
     size_t n = trace_file_count(input->file);
     input->parts = calloc(n, sizeof *input->parts);
     input->processes = calloc(n, sizeof *input->processes);
-    bool room = input->parts != NULL && input->processes != NULL &&
-                n < SKEIN_NONE - trace->part_count && trace->input_count < SKEIN_NONE &&
-                array_grow(trace->parts, trace->part_count + n, &trace->part_cap) &&
-                array_grow(trace->processes, trace->process_count + n, &trace->process_cap) &&
-                array_grow(trace->inputs, trace->input_count + 1, &trace->input_cap) &&
-                intern_table_reserve(&trace->process_ids, n, n * 16) == SKEIN_OK &&
-                intern_table_reserve(&trace->partition_keys, n, n * PARTITION_KEY_BYTES) ==
-                    SKEIN_OK;
+    bool room =
+        input->parts != NULL && input->processes != NULL && n < SKEIN_NONE - trace->part_count &&
+        trace->input_count < SKEIN_NONE &&
+        array_grow(trace->parts, trace->part_count + n, &trace->part_cap) &&
+        array_grow(trace->processes, trace->process_count + n, &trace->process_cap) &&
+        array_grow(trace->inputs, trace->input_count + 1, &trace->input_cap) &&
+        intern_table_reserve(&trace->process_ids, n, n * 16) == SKEIN_OK &&
+        intern_table_reserve(&trace->partition_keys, n, n * PARTITION_KEY_BYTES) == SKEIN_OK;
     return room ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
@@ -137,8 +137,7 @@ static uint32_t process_of(struct skein_trace *trace, struct trace_input *input,
                            const struct partition_footer *footer)
 {
     bool fresh;
-    int64_t number =
-        intern_table_put(&trace->process_ids, footer->key.process.bytes, 16, &fresh);
+    int64_t number = intern_table_put(&trace->process_ids, footer->key.process.bytes, 16, &fresh);
     if (fresh) {
         struct skein_process *made = &input->processes[spare];
         *made = (struct skein_process){.pid = footer->pid,
@@ -178,8 +177,8 @@ static void part_add(struct skein_trace *trace, struct trace_input *input, size_
     uint64_t stacks = partition_footer_stacks(f);
     uint32_t number = process_of(trace, input, i, f);
     struct skein_process *process = trace->processes[number];
-    int64_t shift = (int64_t)(entry->to_ns - (f->events > 0 || f->to_ns > 0 ? f->to_ns
-                                                                            : f->window_to_ns));
+    int64_t shift =
+        (int64_t)(entry->to_ns - (f->events > 0 || f->to_ns > 0 ? f->to_ns : f->window_to_ns));
     input->parts[i] = (struct trace_part){
         .facts = {.process = number,
                   .epoch = f->key.epoch,
@@ -212,8 +211,7 @@ static int input_add(struct skein_trace *trace, struct trace_input *input,
                      char error[SKEIN_TRACE_ERROR_BYTES])
 {
     if (input_room(trace, input) != SKEIN_OK) {
-        snprintf(error, SKEIN_TRACE_ERROR_BYTES, "%s: out of memory",
-                 trace_file_name(input->file));
+        snprintf(error, SKEIN_TRACE_ERROR_BYTES, "%s: out of memory", trace_file_name(input->file));
         input_fini(input);
         return SKEIN_NO_MEMORY;
     }
@@ -334,4 +332,16 @@ void skein_trace_bounds(const struct skein_trace *trace, uint64_t *from_ns, uint
     }
     if (*to_ns == 0)
         *from_ns = 0;
+}
+
+const struct trace_file *trace_first_file(const struct skein_trace *trace)
+{
+    return trace->inputs[0].file;
+}
+
+const struct trace_entry *trace_process_entry(const struct skein_trace *trace, uint32_t process)
+{
+    size_t at;
+    array_find(at, 0, trace->part_count, trace->parts[at]->facts.process < process);
+    return at < trace->part_count ? trace->parts[at]->entry : NULL;
 }

@@ -33,8 +33,8 @@ void rows_free(struct trace_rows **rows)
     *rows = NULL;
     if (r == NULL)
         return;
-    void *all[] = {r->kind,  r->flags,   r->process, r->thread, r->type,   r->depth,
-                   r->stack, r->more,    r->time_ns, r->dur_ns, r->args,   r->mores,
+    void *all[] = {r->kind,  r->flags,   r->process, r->thread,   r->type, r->depth,
+                   r->stack, r->more,    r->time_ns, r->dur_ns,   r->args, r->mores,
                    r->types, r->threads, r->loaded,  r->stack_id, r};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
@@ -42,8 +42,8 @@ void rows_free(struct trace_rows **rows)
 
 /* A column of the batch where the query asks for it. false: no memory. */
 #define COLUMN(rows, asked, name, width)                                                           \
-    (!(asked) || ((rows)->name = calloc((size_t)SKEIN_BATCH_ROWS * (width),                        \
-                                        sizeof *(rows)->name)) != NULL)
+    (!(asked) ||                                                                                   \
+     ((rows)->name = calloc((size_t)SKEIN_BATCH_ROWS * (width), sizeof *(rows)->name)) != NULL)
 
 int rows_new(struct skein_cursor *cursor)
 {
@@ -104,8 +104,8 @@ static int type_wanted(struct skein_cursor *cursor, uint32_t number)
     if (said == NULL)
         return SKEIN_NO_MEMORY;
     if (*said == WANTED_UNASKED)
-        *said = q->type(q->context, skein_trace_type(cursor->trace, number)) ? WANTED_YES
-                                                                            : WANTED_NO;
+        *said =
+            q->type(q->context, skein_trace_type(cursor->trace, number)) ? WANTED_YES : WANTED_NO;
     return *said == WANTED_YES;
 }
 
@@ -119,15 +119,15 @@ static int thread_wanted(struct skein_cursor *cursor, uint32_t number)
         return SKEIN_NO_MEMORY;
     if (*said == WANTED_UNASKED)
         *said = q->thread(q->context, skein_trace_thread(cursor->trace, number)) ? WANTED_YES
-                                                                                : WANTED_NO;
+                                                                                 : WANTED_NO;
     return *said == WANTED_YES;
 }
 
 /* By what the event says itself. */
 static bool event_wanted(const struct skein_query *q, const struct trace_event *event)
 {
-    uint64_t end_ns = event->dur_ns < UINT64_MAX - event->time_ns ? event->time_ns + event->dur_ns
-                                                                  : UINT64_MAX;
+    uint64_t end_ns =
+        event->dur_ns < UINT64_MAX - event->time_ns ? event->time_ns + event->dur_ns : UINT64_MAX;
     return (q->kinds >> event->kind & 1) != 0 && end_ns >= q->from_ns &&
            (q->to_ns == 0 || event->time_ns <= q->to_ns) &&
            event_type_shown(event->type, q->groups);
@@ -153,11 +153,11 @@ static uint32_t more_set(struct trace_rows *rows, const struct trace_event *even
 {
     if (event->loss == NULL && !event->has_detail)
         return SKEIN_NONE;
-    rows->mores[rows->more_count] = (struct skein_row_more){
-        .loss_reason = event->loss != NULL ? event->loss->reason : 0,
-        .lost = event->loss != NULL ? event->loss->events : 0,
-        .detail = event->detail,
-        .has_detail = event->has_detail};
+    rows->mores[rows->more_count] =
+        (struct skein_row_more){.loss_reason = event->loss != NULL ? event->loss->reason : 0,
+                                .lost = event->loss != NULL ? event->loss->events : 0,
+                                .detail = event->detail,
+                                .has_detail = event->has_detail};
     return rows->more_count++;
 }
 
@@ -248,18 +248,18 @@ int skein_cursor_stack(struct skein_cursor *cursor, uint32_t row, struct skein_f
     for (; trace_frames_next(&walk, &frame); ++*total) {
         if (*total >= most)
             continue;
-        frames[*total] = (struct skein_frame){
-            .address = frame.address,
-            .looked_up = frame.looked_up,
-            .offset = frame.offset,
-            .function = frame.function,
-            .file = frame.file,
-            .module = frame.mapping != NULL ? frame.mapping->path : "",
-            .line = frame.line,
-            .inlined = frame.inlined};
+        frames[*total] =
+            (struct skein_frame){.address = frame.address,
+                                 .looked_up = frame.looked_up,
+                                 .offset = frame.offset,
+                                 .function = frame.function,
+                                 .file = frame.file,
+                                 .module = frame.mapping != NULL ? frame.mapping->path : "",
+                                 .line = frame.line,
+                                 .inlined = frame.inlined};
     }
     if (end != NULL)
         *end = walk.stack.end;
     return partition_reader_status(rows->loaded[row]->reader) == SKEIN_NO_MEMORY ? SKEIN_NO_MEMORY
-                                                                               : SKEIN_OK;
+                                                                                 : SKEIN_OK;
 }

@@ -21,7 +21,7 @@ static inline void require(bool holds)
 
 /* Frames one piece; notes a block for the footer. */
 static inline void piece_put(struct buf *b, uint8_t kind, const uint8_t *bytes, size_t n,
-                      struct partition_footer *footer)
+                             struct partition_footer *footer)
 {
     size_t at = b->len;
     if (kind == SECTION_BLOCK || kind == (0x80 | SECTION_STRINGS)) {

@@ -236,8 +236,8 @@ static inline void made_fill(struct made_trace *made)
             made_cut(made, &made_processes[p], 42 + cut, 1000 + cut * 10000u,
                      1000 + (cut + 1) * 10000u, &random);
             if (p < 2 && cut % 2 == 1)
-                made_evidence(made, &made_processes[p], cut, 5000 + cut * 8000u, 18000 + cut * 8000u,
-                              &random);
+                made_evidence(made, &made_processes[p], cut, 5000 + cut * 8000u,
+                              18000 + cut * 8000u, &random);
         }
 }
 

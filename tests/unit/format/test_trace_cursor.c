@@ -43,8 +43,7 @@ static const char *type_name(const struct skein_trace *trace, const struct skein
 /* The row that was made and is this one; NULL. */
 static struct made_row *made_of(const struct skein_batch *batch, uint32_t i)
 {
-    struct made_row *row =
-        made_find(&made, skein_batch_args(batch, i)[0].u64, batch->kind[i]);
+    struct made_row *row = made_find(&made, skein_batch_args(batch, i)[0].u64, batch->kind[i]);
     return row != NULL && row->kind == batch->kind[i] && !row->seen ? row : NULL;
 }
 
@@ -95,8 +94,8 @@ static bool is_wanted(const struct asking *a, const struct made_row *row)
 {
     const struct skein_query *q = &a->query;
     bool kind = q->kinds != 0 ? (q->kinds >> row->kind & 1) != 0 : row->kind != SKEIN_ROW_BEGIN;
-    bool time = row->time_ns + row->dur_ns >= q->from_ns &&
-                (q->to_ns == 0 || row->time_ns <= q->to_ns);
+    bool time =
+        row->time_ns + row->dur_ns >= q->from_ns && (q->to_ns == 0 || row->time_ns <= q->to_ns);
     bool group = q->groups == 0 || (q->groups >> row->group & 1) != 0;
     return kind && time && group && !(q->no_evidence && (row->flags & SKEIN_ROW_EVIDENCE)) &&
            (a->pid == 0 || row->pid == a->pid) && (a->tid == 0 || row->tid == a->tid) &&
@@ -164,8 +163,8 @@ START_TEST(a_query_gives_what_it_asks_for_in_every_combination)
         if (made_random(&random, 2))
             a.query.from_ns = begin + made_random(&random, long_ns);
         if (made_random(&random, 2))
-            a.query.to_ns = (a.query.from_ns ? a.query.from_ns : begin) +
-                            made_random(&random, long_ns);
+            a.query.to_ns =
+                (a.query.from_ns ? a.query.from_ns : begin) + made_random(&random, long_ns);
         if (made_random(&random, 3) == 0)
             a.query.groups = UINT64_C(1) << SKEIN_GROUP_IO | UINT64_C(1) << 16;
         if (made_random(&random, 3) == 0)
@@ -214,7 +213,8 @@ START_TEST(each_choice_of_columns_gives_the_same_rows)
             if (b.depth != NULL)
                 ck_assert_mem_eq(a.depth, b.depth, a.count * sizeof *a.depth);
             for (uint32_t i = 0; b.args != NULL && i < a.count; i++)
-                must_hold(skein_batch_args(&a, i)->u64 == skein_batch_args(&b, i)->u64, "arguments");
+                must_hold(skein_batch_args(&a, i)->u64 == skein_batch_args(&b, i)->u64,
+                          "arguments");
         }
         ck_assert_int_eq(skein_cursor_next(some, &b), 0);
         skein_cursor_free(&all);
@@ -342,12 +342,11 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("trace_cursor",
-                                    all_rows_come_in_the_order_in_which_they_were_made,
-                                    a_query_gives_what_it_asks_for_in_every_combination,
-                                    each_choice_of_columns_gives_the_same_rows,
-                                    footers_tell_of_processes_and_partitions,
-                                    a_partition_that_is_there_already_is_left_out,
-                                    files_of_a_trace_come_one_by_one_and_in_any_order,
-                                    what_is_no_trace_is_refused_with_a_sentence, NULL));
+    return suite_run(suite_of("trace_cursor", all_rows_come_in_the_order_in_which_they_were_made,
+                              a_query_gives_what_it_asks_for_in_every_combination,
+                              each_choice_of_columns_gives_the_same_rows,
+                              footers_tell_of_processes_and_partitions,
+                              a_partition_that_is_there_already_is_left_out,
+                              files_of_a_trace_come_one_by_one_and_in_any_order,
+                              what_is_no_trace_is_refused_with_a_sentence, NULL));
 }

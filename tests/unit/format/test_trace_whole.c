@@ -144,9 +144,8 @@ START_TEST(cuts_with_evidence_between_their_numbers_follow_each_other)
     info.evidence = true;
     w = made_writer(&info);
     cut_end(&bytes, &w);
-    const struct expected rows[] = {{SKEIN_ROW_BEGIN, 1, 100, 0, 0},
-                                    {SKEIN_ROW_REGION, 1, 100, 1600, 0},
-                                    {0, 0, 0, 0, 0}};
+    const struct expected rows[] = {
+        {SKEIN_ROW_BEGIN, 1, 100, 0, 0}, {SKEIN_ROW_REGION, 1, 100, 1600, 0}, {0, 0, 0, 0, 0}};
     const struct skein_gap *gaps;
     struct skein_trace *trace = opened(&bytes);
     struct skein_cursor *cursor = all_of(trace);
@@ -169,13 +168,12 @@ START_TEST(a_missing_cut_is_a_gap_and_clips_what_was_open_over_it)
     partition_writer_end(w, 2500);
     partition_writer_end(w, 2600);
     cut_end(&bytes, &w);
-    const struct expected rows[] = {
-        {SKEIN_ROW_BEGIN, 1, 100, 0, 0},
-        {SKEIN_ROW_INSTANT, 2, 900, 0, 0},
-        {SKEIN_ROW_BEGIN, 0, 100, 0, SKEIN_ROW_BEGIN_CLIPPED},
-        {SKEIN_ROW_REGION, 0, 100, 2400, SKEIN_ROW_BEGIN_CLIPPED},
-        {SKEIN_ROW_END_ONLY, 0, 2600, 0, 0},
-        {0, 0, 0, 0, 0}};
+    const struct expected rows[] = {{SKEIN_ROW_BEGIN, 1, 100, 0, 0},
+                                    {SKEIN_ROW_INSTANT, 2, 900, 0, 0},
+                                    {SKEIN_ROW_BEGIN, 0, 100, 0, SKEIN_ROW_BEGIN_CLIPPED},
+                                    {SKEIN_ROW_REGION, 0, 100, 2400, SKEIN_ROW_BEGIN_CLIPPED},
+                                    {SKEIN_ROW_END_ONLY, 0, 2600, 0, 0},
+                                    {0, 0, 0, 0, 0}};
     const struct skein_gap *gaps;
     struct skein_trace *trace = opened(&bytes);
     struct skein_cursor *cursor = all_of(trace);
@@ -516,14 +514,12 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(
-        suite_of("trace_whole", a_region_over_cuts_is_one_row_and_what_is_in_progress_comes_once,
-                 cuts_with_evidence_between_their_numbers_follow_each_other,
-                 a_missing_cut_is_a_gap_and_clips_what_was_open_over_it,
-                 losses_tell_why_how_many_and_of_whom, stacks_come_as_frames_with_their_names,
-                 every_type_of_argument_has_its_value,
-                 a_changed_byte_costs_its_partition_and_is_a_gap,
-                 bytes_between_partitions_are_torn_and_all_partitions_are_given,
-                 a_source_that_fails_is_an_error_or_a_gap,
-                 no_memory_is_a_status_wherever_it_happens, NULL));
+    return suite_run(suite_of(
+        "trace_whole", a_region_over_cuts_is_one_row_and_what_is_in_progress_comes_once,
+        cuts_with_evidence_between_their_numbers_follow_each_other,
+        a_missing_cut_is_a_gap_and_clips_what_was_open_over_it,
+        losses_tell_why_how_many_and_of_whom, stacks_come_as_frames_with_their_names,
+        every_type_of_argument_has_its_value, a_changed_byte_costs_its_partition_and_is_a_gap,
+        bytes_between_partitions_are_torn_and_all_partitions_are_given,
+        a_source_that_fails_is_an_error_or_a_gap, no_memory_is_a_status_wherever_it_happens, NULL));
 }
