@@ -413,13 +413,18 @@ static void record_take(struct trace_report_builder *b, const struct skein_batch
     }
     p->first_ns = p->first_ns == 0 || at_ns < p->first_ns ? at_ns : p->first_ns;
     p->last_ns = at_ns > p->last_ns ? at_ns : p->last_ns;
-    struct report_actor *a =
-        batch->thread[row] != SKEIN_NONE ? actor_get(b, batch->thread[row]) : NULL;
-    if (a == NULL)
+    if (batch->thread[row] == SKEIN_NONE)
         return;
+    struct report_actor *a = actor_get(b, batch->thread[row]);
+    if (a == NULL) {
+        b->status = SKEIN_NO_MEMORY;
+        return;
+    }
     if (a->last_ns != 0 && at_ns > a->last_ns && at_ns - a->last_ns >= SILENCE_MIN_NS) {
-        bool region = batch->kind[row] == SKEIN_ROW_REGION;
+        bool region = batch->kind[row] == SKEIN_ROW_REGION && batch->type[row] != SKEIN_NONE;
         const struct report_type *t = region ? type_get(b, batch->type[row]) : NULL;
+        if (region && t == NULL)
+            b->status = SKEIN_NO_MEMORY;
         const struct label *label = t != NULL ? &b->moment->labels[t->label] : NULL;
         silence_put(a->silences,
                     &(struct report_silence){
