@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-skein_test(unit/analysis/test_findings.c LINK skein_analysis skein_test_support)
+skein_test(unit/analysis/test_moment.c LINK skein_analysis skein_test_support)
 skein_test(unit/analysis/test_thread_list.c LINK skein_analysis skein_test_support)
 skein_test(unit/analysis/test_vitals_table.c LINK skein_analysis skein_test_support)
 skein_test(unit/analysis/test_sched_sums.c LINK skein_analysis skein_sched skein_test_support)
@@ -26,3 +26,4 @@ if(SYSTEM_PYTHON)
     set_tests_properties(unit/cli/stats_truth unit/cli/stats_diff PROPERTIES LABELS unit
         TIMEOUT 300)
 endif()
+skein_test(unit/analysis/test_trace_report.c LINK skein_analysis skein_test_incidents skein_test_support)
