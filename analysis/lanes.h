@@ -57,6 +57,7 @@ struct lane {
     uint32_t process, thread; /* thread SKEIN_NONE: of the process */
     enum lane_kind kind;
     uint32_t number, layer;
+    bool evidence;           /* its first row was told by the agent */
     uint64_t rows;           /* that it was given */
     bool has_rows;           /* they are still there: zoom has no end. Else cells are the finest */
     uint64_t cell_ns;        /* the finest cell */

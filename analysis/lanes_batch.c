@@ -20,6 +20,7 @@
 struct key {
     uint32_t process, thread, number;
     enum lane_kind kind;
+    bool evidence; /* no part of what tells lanes apart */
 };
 
 static size_t hash_of(const struct key *key)
@@ -64,7 +65,7 @@ static int slots_room(struct lanes *lanes)
     lanes->slot_cap = cap;
     for (size_t i = 0; i < lanes->count; i++) {
         const struct lane *lane = &lanes->lanes[i]->lane;
-        const struct key key = {lane->process, lane->thread, lane->number, lane->kind};
+        const struct key key = {lane->process, lane->thread, lane->number, lane->kind, false};
         if (lane->layer == 0)
             *slot_of(lanes, &key) = (uint32_t)i + 1;
     }
@@ -90,6 +91,7 @@ static int lane_new(struct lanes *lanes, const struct key *key, uint32_t layer,
                               .kind = key->kind,
                               .number = key->number,
                               .layer = layer,
+                              .evidence = key->evidence,
                               .has_rows = true};
     own->base.shift = lanes->shift;
     lanes->lanes[lanes->count++] = *out = own;
@@ -278,7 +280,7 @@ static int mark_put(struct lanes *lanes, const struct skein_batch *batch, uint32
 static int batch_row_put(struct lanes *lanes, const struct skein_batch *batch, uint32_t i)
 {
     bool evidence = (batch->flags[i] & SKEIN_ROW_EVIDENCE) != 0;
-    struct key key = {batch->process[i], batch->thread[i], batch->type[i], 0};
+    struct key key = {batch->process[i], batch->thread[i], batch->type[i], 0, evidence};
     lanes->totals.rows++;
     switch (batch->kind[i]) {
     case SKEIN_ROW_REGION:
@@ -326,7 +328,7 @@ int lanes_add_gaps(struct lanes *lanes, const struct skein_gap *gaps, size_t cou
         qsort(order, count, sizeof *order, gap_order);
     for (size_t i = 0; i < count && status == SKEIN_OK; i++) {
         const struct skein_gap *gap = order[i];
-        struct key key = {gap->process, SKEIN_NONE, 0, LANE_LOSS};
+        struct key key = {gap->process, SKEIN_NONE, 0, LANE_LOSS, false};
         struct lane_row row = {.type = LANES_GAP + (uint32_t)gap->reason};
         lanes->totals.rows++;
         if (gap->to_ns == 0 || gap->to_ns < gap->from_ns)

@@ -43,6 +43,7 @@ struct page_bucket { /* of a histogram: lengths from from_ns up to to_ns; in ord
 struct page_region {                    /* the slowest first */
     const char *name, *service, *place; /* place: "shop.c:38" */
     bool wait;                          /* for something, and no work */
+    bool idle;                          /* mostly: for whatever comes, or for its turn */
     uint64_t count, total_ns, self_ns;  /* self_ns UINT64_MAX: not known */
     uint64_t p50_ns, p99_ns, max_ns;
     const struct page_bucket *buckets; /* bucket_count 0: it has no histogram */
@@ -56,7 +57,7 @@ struct page_thread { /* the most affected first: they are drawn in this order */
     const uint32_t *numbers; /* of its lanes: its own and those of what evidence tells of it */
     size_t number_count;
     const char *why; /* it stands here: "inside of sleep for 2.0 s" */
-    uint64_t events, busy_ns, longest_ns;
+    uint64_t regions, busy_ns, longest_ns;
     const char *longest; /* name of its longest */
     bool scheduled;      /* the next three are known */
     uint64_t run_ns, runnable_ns, blocked_ns;

@@ -38,6 +38,7 @@ bool page_fit(struct buf *b, const char *text, size_t n, size_t columns);
 
 /* "12,345", "1.234 ms", "-1.204 s", "12.3 %"; a coordinate with two digits at most. */
 void page_count(struct buf *b, uint64_t n);
+void page_number(struct buf *b, double value);
 void page_duration(struct buf *b, uint64_t ns);
 void page_when(struct buf *b, const struct page *page, double since_from_ns);
 void page_share(struct buf *b, double share);
@@ -48,11 +49,6 @@ unsigned page_hue(const char *name, size_t n);
 
 /* "N are left out: …": a paragraph, where n is not 0. */
 void page_left_out(struct buf *b, uint64_t n, const char *what);
-
-/* A name that is used once on the page, for ids: 1, 2, … */
-struct page_numbers {
-    unsigned next;
-};
 
 void page_picture(struct buf *b, const struct page *page);
 void page_latencies(struct buf *b, const struct page *page);

@@ -163,8 +163,8 @@ static void track_put(struct picture *p, const struct page_thread *t)
         if (lanes_at(page->lanes, i)->kind == LANE_MARK &&
             picture_is_of(t, lanes_at(page->lanes, i)))
             picture_marks(p, i);
-    if (p->y <= top) /* nothing is drawn of it: a line where it would stand */
-        p->y += 6;
+    if (p->y <= top) /* nothing but losses: there is a place for them */
+        p->y += 10;
     buf_printf(&p->body, "<line class=\"base\" x1=\"0\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>\n",
                PICTURE_WIDTH, p->y + 2, p->y + 2);
     hatches_put(p, t, top);
@@ -181,21 +181,33 @@ static size_t lanes_of(const struct page *page, const struct page_thread *t)
     return count < PICTURE_DEPTHS + 5 ? count : PICTURE_DEPTHS + 5;
 }
 
-static void tracks_put(struct picture *p)
+/* The first threads of which there is something to draw. */
+static void tracks_choose(struct picture *p)
 {
     const struct page *page = p->page;
-    size_t most = page->thread_count < PICTURE_THREADS ? page->thread_count : PICTURE_THREADS;
-    for (size_t i = 0; i < most; i++)
-        p->lanes_left += lanes_of(page, &page->threads[i]);
-    p->lanes_left += PICTURE_COUNTERS;
-    for (size_t i = 0; i < most; i++) {
+    for (size_t i = 0; i < page->thread_count; i++) {
         size_t lanes = lanes_of(page, &page->threads[i]);
-        if (p->body.len > PAGE_PICTURE_BYTES)
-            break;
-        track_put(p, &page->threads[i]);
-        p->lanes_left -= lanes;
+        if (lanes == 0) {
+            p->silent++;
+        } else if (p->chosen_count == PICTURE_THREADS) {
+            p->threads_left++;
+        } else {
+            p->chosen[p->chosen_count++] = &page->threads[i];
+            p->lanes_left += lanes;
+        }
+    }
+    p->lanes_left += PICTURE_COUNTERS;
+}
+
+static void tracks_put(struct picture *p)
+{
+    tracks_choose(p);
+    while (p->drawn < p->chosen_count && p->body.len < PAGE_PICTURE_BYTES) {
+        track_put(p, p->chosen[p->drawn]);
+        p->lanes_left -= lanes_of(p->page, p->chosen[p->drawn]);
         p->drawn++;
     }
+    p->threads_left += p->chosen_count - p->drawn;
     picture_counters(p);
 }
 
@@ -229,8 +241,9 @@ static void left_out_put(struct buf *b, const struct picture *p)
     const struct page *page = p->page;
     struct lanes_totals totals;
     lanes_totals(page->lanes, &totals);
-    page_left_out(b, page->thread_count + page->threads_left_out - p->drawn,
+    page_left_out(b, p->threads_left + page->threads_left_out,
                   " more threads are not drawn: there is no room for them.");
+    page_left_out(b, p->silent, " threads have nothing that could be drawn.");
     page_left_out(b, p->deeper, " deeper lanes of the threads above are not drawn.");
     page_left_out(b, p->counters_left, " more counters are not drawn.");
     page_left_out(b, totals.left_out,
@@ -241,7 +254,6 @@ static void left_out_put(struct buf *b, const struct picture *p)
 
 static void svg_put(struct buf *b, const struct picture *p)
 {
-    const struct page *page = p->page;
     double height = p->y + 4;
     buf_printf(b,
                "<svg class=\"picture\" role=\"img\" aria-labelledby=\"picture-t picture-d\" "
@@ -252,7 +264,7 @@ static void svg_put(struct buf *b, const struct picture *p)
     page_count(b, p->drawn);
     page_raw(b, " threads, those that are affected most first:");
     for (size_t i = 0; i < p->drawn; i++) {
-        const struct page_thread *t = &page->threads[i];
+        const struct page_thread *t = p->chosen[i];
         page_raw(b, i > 0 ? "; " : " ");
         page_str(b, t->name, PAGE_NAME);
         buf_printf(b, "/%u", t->tid);

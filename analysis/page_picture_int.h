@@ -29,8 +29,9 @@ struct picture {
     double span_ns, zero_ns;
     struct lanes_item *items;     /* PICTURE_ITEMS */
     uint8_t looks[PICTURE_ITEMS]; /* of each: PICTURE_BOX, or hue and shade */
-    size_t lanes_left, drawn;
-    uint64_t deeper, counters_left;
+    const struct page_thread *chosen[PICTURE_THREADS];
+    size_t chosen_count, drawn, lanes_left;
+    uint64_t threads_left, silent, deeper, counters_left;
 };
 
 double picture_x(const struct picture *p, double ns);

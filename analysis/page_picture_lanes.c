@@ -292,31 +292,57 @@ static void counter_line(struct picture *p, const struct lane *lane, size_t coun
     buf_printf(b, "H%d\"/>\n", PICTURE_WIDTH);
 }
 
+/* Whose it is, as far as the page's threads know. */
+static void owner_put(struct buf *b, const struct page *page, const struct lane *lane)
+{
+    for (size_t i = 0; i < page->thread_count; i++) {
+        const struct page_thread *t = &page->threads[i];
+        if (t->process != lane->process)
+            continue;
+        page_raw(b, " \u00b7 ");
+        page_fit(b, t->service, strlen(t->service), 30);
+        buf_printf(b, "[%u]", t->pid);
+        return;
+    }
+}
+
+static void counter_put(struct picture *p, size_t i)
+{
+    struct buf *b = &p->body;
+    const struct lane *lane = lanes_at(p->page->lanes, i);
+    const char *name = p->page->type_name(p->page->context, lane->number);
+    size_t count = picture_view(p, i, PICTURE_ITEMS);
+    buf_printf(b, "<g><title>counter</title><text class=\"head\" x=\"2\" y=\"%.0f\">", p->y + 12);
+    page_fit(b, name, strlen(name), 60);
+    owner_put(b, p->page, lane);
+    page_raw(b, " \u00b7 ");
+    page_number(b, lane->least);
+    page_raw(b, " to ");
+    page_number(b, lane->most);
+    page_raw(b, "</text>\n");
+    p->y += 17;
+    counter_line(p, lane, count);
+    page_raw(b, "</g>\n");
+    p->y += COUNTER_HEIGHT + 8;
+    p->lanes_left -= p->lanes_left > 0;
+}
+
+/* Those that change: the service's own, then what the agent saw. */
 void picture_counters(struct picture *p)
 {
     const struct page *page = p->page;
-    struct buf *b = &p->body;
     unsigned drawn = 0;
-    for (size_t i = 0; i < lanes_count(page->lanes); i++) {
-        const struct lane *lane = lanes_at(page->lanes, i);
-        const char *name;
-        if (lane->kind != LANE_COUNTER || lane->layer > 0 || !(lane->most > lane->least))
-            continue;
-        if (drawn == PICTURE_COUNTERS || b->len > PAGE_PICTURE_BYTES) {
-            p->counters_left++;
-            continue;
+    for (unsigned evidence = 0; evidence < 2; evidence++)
+        for (size_t i = 0; i < lanes_count(page->lanes); i++) {
+            const struct lane *lane = lanes_at(page->lanes, i);
+            if (lane->kind != LANE_COUNTER || lane->layer > 0 || !(lane->most > lane->least) ||
+                lane->evidence != (evidence == 1))
+                continue;
+            if (drawn == PICTURE_COUNTERS || p->body.len > PAGE_PICTURE_BYTES) {
+                p->counters_left++;
+                continue;
+            }
+            drawn++;
+            counter_put(p, i);
         }
-        drawn++;
-        name = page->type_name(page->context, lane->number);
-        size_t count = picture_view(p, i, PICTURE_ITEMS);
-        buf_printf(b, "<g><title>counter</title><text class=\"head\" x=\"2\" y=\"%.0f\">",
-                   p->y + 12);
-        page_fit(b, name, strlen(name), 60);
-        buf_printf(b, " \u00b7 %.6g to %.6g</text>\n", lane->least, lane->most);
-        p->y += 17;
-        counter_line(p, lane, count);
-        page_raw(b, "</g>\n");
-        p->y += COUNTER_HEIGHT + 8;
-        p->lanes_left -= p->lanes_left > 0;
-    }
 }

@@ -7,11 +7,12 @@
 #include <math.h>
 #include <string.h>
 
-#define PLOTS_MOST 12u
-#define BARS_MOST  200u
-#define WIDTH      320
-#define HEIGHT     96 /* of the bars */
-#define FOOT       22
+#define PLOTS_MOST  12u
+#define BARS_MOST   200u
+#define COUNT_LEAST 4u /* fewer are no distribution */
+#define WIDTH       320
+#define HEIGHT      96 /* of the bars */
+#define FOOT        22
 
 struct plot {
     const struct page_region *region;
@@ -138,29 +139,43 @@ static void plot_put(struct buf *b, const struct page_region *region, unsigned n
     page_raw(b, "</figure>\n");
 }
 
+/* The region that took longest of those that took less than `below`, or as long and stand behind it:
+ * each is given once. NULL: there is none. Idle waits are as long as nothing happens: they are left
+ * out. */
+static const struct page_region *slowest(const struct page *page, const struct page_region *below)
+{
+    const struct page_region *most = NULL;
+    for (size_t i = 0; i < page->region_count; i++) {
+        const struct page_region *r = &page->regions[i];
+        bool before =
+            below == NULL || r->max_ns < below->max_ns || (r->max_ns == below->max_ns && r > below);
+        if (r->bucket_count > 0 && r->count >= COUNT_LEAST && !r->idle && before &&
+            (most == NULL || r->max_ns > most->max_ns))
+            most = r;
+    }
+    return most;
+}
+
 void page_latencies(struct buf *b, const struct page *page)
 {
     size_t begin = b->len;
     unsigned drawn = 0;
     uint64_t left_out = 0;
-    for (size_t i = 0; i < page->region_count; i++) {
-        const struct page_region *region = &page->regions[i];
-        if (region->bucket_count == 0)
-            continue;
-        if (drawn == PLOTS_MOST || b->len - begin > PAGE_LATENCY_BYTES) {
-            left_out++;
-            continue;
-        }
-        if (drawn++ == 0)
-            page_raw(b,
-                     "<section id=\"latencies\">\n<h2>How long regions took</h2>\n<p>The slowest "
-                     "regions. To the right is longer, each line ten times; higher is more often, "
-                     "by a square root, so that one of many is seen. The dashed lines: half took "
-                     "less, 99 % took less.</p>\n<div class=\"plots\">\n");
-        plot_put(b, region, drawn);
-    }
-    if (drawn == 0)
+    const struct page_region *region = slowest(page, NULL);
+    if (region == NULL)
         return;
+    page_raw(
+        b,
+        "<section id=\"latencies\">\n<h2>How long regions took</h2>\n<p>Those that took "
+        "longest, where there are at least four; idle waits are left out. To the right is longer, each line ten times; higher "
+        "is more often, by a square root, so that one of many is seen. The dashed lines: half "
+        "took less, 99 % took less.</p>\n<div class=\"plots\">\n");
+    for (; region != NULL; region = slowest(page, region)) {
+        if (drawn < PLOTS_MOST && b->len - begin < PAGE_LATENCY_BYTES)
+            plot_put(b, region, ++drawn);
+        else
+            left_out++;
+    }
     page_raw(b, "</div>\n");
     page_left_out(b, left_out, " more regions have no plot here; the table has them.");
     page_raw(b, "</section>\n");

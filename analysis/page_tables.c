@@ -35,7 +35,7 @@ static void region_row(struct buf *b, const struct page_region *r)
 {
     page_raw(b, "<tr>");
     text_cell(b, r->name, true);
-    page_raw(b, r->wait ? "<td>wait</td>" : "<td>work</td>");
+    page_raw(b, r->idle ? "<td>idle wait</td>" : r->wait ? "<td>wait</td>" : "<td>work</td>");
     text_cell(b, r->service, false);
     count_cell(b, r->count);
     duration_cell(b, r->total_ns, false);
@@ -82,7 +82,7 @@ static void thread_row(struct buf *b, const struct page_thread *t)
     }
     page_raw(b, "</td>");
     text_cell(b, t->why, false);
-    count_cell(b, t->events);
+    count_cell(b, t->regions);
     duration_cell(b, t->busy_ns, false);
     page_raw(b, "<td class=\"n\">");
     page_duration(b, t->longest_ns);
@@ -103,7 +103,7 @@ static void threads_put(struct buf *b, const struct page *page)
            "role=\"region\" aria-label=\"Threads\">\n<table><caption>Those that are affected most "
            "first. In regions: not idle.</caption>\n<thead><tr><th scope=\"col\">Thread</th>"
            "<th scope=\"col\">Process</th><th scope=\"col\">Why it stands here</th>"
-           "<th scope=\"col\" class=\"n\">Events</th><th scope=\"col\" class=\"n\">In regions</th>"
+           "<th scope=\"col\" class=\"n\">Regions</th><th scope=\"col\" class=\"n\">In regions</th>"
            "<th scope=\"col\" class=\"n\">Longest</th><th scope=\"col\" class=\"n\">Ran</th>"
            "<th scope=\"col\" class=\"n\">Waited for a CPU</th>"
            "<th scope=\"col\" class=\"n\">Blocked</th></tr></thead>\n<tbody>\n");

@@ -127,6 +127,17 @@ void page_count(struct buf *b, uint64_t n)
     }
 }
 
+void page_number(struct buf *b, double value)
+{
+    double whole = fabs(value);
+    if (whole < 1000 || whole > 1e15) {
+        buf_printf(b, "%.4g", value);
+        return;
+    }
+    page_raw(b, value < 0 ? "-" : "");
+    page_count(b, (uint64_t)(whole + 0.5));
+}
+
 void page_duration(struct buf *b, uint64_t ns)
 {
     char text[TRACE_DURATION_BYTES];

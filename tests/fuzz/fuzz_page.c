@@ -88,8 +88,17 @@ static void page_check(const struct lanes *lanes, uint64_t from, uint64_t to, ui
     const struct page_finding finding = {PAGE_NOTE, name, lines, 1, from, to};
     const struct page_bucket buckets[] = {{from % 1000, from, at}, {from, to, 1}};
     const uint32_t numbers[] = {1, 2, 3, SKEIN_NONE};
-    const struct page_region region = {name, name, name, true, at,      to,
-                                       from, at,   to,   at,   buckets, 2};
+    const struct page_region region = {.name = name,
+                                       .service = name,
+                                       .place = name,
+                                       .count = at,
+                                       .total_ns = to,
+                                       .self_ns = from,
+                                       .p50_ns = at,
+                                       .p99_ns = to,
+                                       .max_ns = at,
+                                       .buckets = buckets,
+                                       .bucket_count = 2};
     const struct page_thread thread = {.name = name,
                                        .service = name,
                                        .host = name,

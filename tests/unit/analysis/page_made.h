@@ -183,7 +183,7 @@ static void made_tables(void)
                                                .numbers = made_numbers[i],
                                                .number_count = 2,
                                                .why = why[i],
-                                               .events = 30000 / (i + 1),
+                                               .regions = 30000 / (i + 1),
                                                .busy_ns = 5000 * MADE_MS,
                                                .longest_ns = 2000 * MADE_MS,
                                                .longest = "sleep",
