@@ -96,7 +96,9 @@ int lanes_add_gaps(struct lanes *lanes, const struct skein_gap *gaps, size_t cou
  * views fast. Rows may follow; then it is called again. SKEIN_OK, SKEIN_NO_MEMORY. */
 int lanes_settle(struct lanes *lanes);
 
-/* Lanes by process, thread, kind, number, layer. Only after lanes_settle. */
+/* Lanes by process, thread, kind, number; of these the last layer first: spans come when they end, so
+ * one that encloses others stands in a later layer, and is to be drawn above them. Only after
+ * lanes_settle. */
 size_t lanes_count(const struct lanes *lanes);
 const struct lane *lanes_at(const struct lanes *lanes, size_t i);
 void lanes_totals(const struct lanes *lanes, struct lanes_totals *totals);

@@ -354,7 +354,7 @@ static int lane_order(const void *a, const void *b)
         return x->kind < y->kind ? -1 : 1;
     if (x->number != y->number)
         return x->number < y->number ? -1 : 1;
-    return (x->layer > y->layer) - (x->layer < y->layer);
+    return (x->layer < y->layer) - (x->layer > y->layer);
 }
 
 int lanes_settle(struct lanes *lanes)

@@ -329,10 +329,33 @@ START_TEST(rows_that_overlap_stand_in_layers)
     for (uint32_t i = 0; i < LANES_LAYERS; i++) {
         const struct lane *lane = lanes_at(lanes, i);
         size_t count = lanes_view(lanes, i, 0, SPAN, 4, items);
-        ck_assert_uint_eq(lane->layer, i);
-        ck_assert(count > 0 && items[0].from_ns <= (double)i && items[0].to_ns >= 100);
+        ck_assert_uint_eq(lane->layer, LANES_LAYERS - 1 - i);
+        ck_assert(count > 0 && items[0].from_ns <= (double)lane->layer && items[0].to_ns >= 100);
     }
-    ck_assert_uint_eq(lanes_at(lanes, 0)->rows, 2);
+    ck_assert_uint_eq(lanes_at(lanes, LANES_LAYERS - 1)->rows, 2);
+    lanes_free(&lanes);
+}
+END_TEST
+
+START_TEST(spans_stand_above_those_that_they_enclose)
+{
+    struct lanes *lanes = lanes_made(0);
+    struct lanes_item items[4];
+    static const struct {
+        uint64_t time, dur;
+    } ended[] = {{10, 5}, {20, 5}, {8, 20}, {30, 1}, {5, 40}}; /* inner ones end first */
+    for (size_t i = 0; i < sizeof ended / sizeof *ended; i++)
+        ck_assert_int_eq(
+            add(lanes,
+                (struct one){.kind = SKEIN_ROW_REGION, .time = ended[i].time, .dur = ended[i].dur}),
+            SKEIN_OK);
+    ck_assert_int_eq(lanes_settle(lanes), SKEIN_OK);
+    ck_assert_uint_eq(lanes_count(lanes), 3);
+    ck_assert_uint_eq(lanes_view(lanes, 0, 0, SPAN, 4, items), 1);
+    ck_assert(fabs(items[0].longest_ns - 40) < 0.5);
+    ck_assert_uint_eq(lanes_view(lanes, 1, 0, SPAN, 4, items), 1);
+    ck_assert(fabs(items[0].longest_ns - 20) < 0.5);
+    ck_assert_uint_eq(lanes_view(lanes, 2, 0, SPAN, 4, items), 3);
     lanes_free(&lanes);
 }
 END_TEST
@@ -549,7 +572,8 @@ int main(void)
     return suite_run(suite_of(
         "lanes", every_zoom_shows_the_longest_row_and_the_busy_share,
         where_memory_is_short_rows_go_and_the_pyramid_stays_true, lanes_without_memory_are_counted,
-        rows_that_overlap_stand_in_layers, rows_are_clipped_to_the_window_and_deep_ones_counted,
+        rows_that_overlap_stand_in_layers, spans_stand_above_those_that_they_enclose,
+        rows_are_clipped_to_the_window_and_deep_ones_counted,
         scheduling_is_three_lanes_of_states_and_other_evidence_none,
         counters_keep_least_and_most_of_each_cell, marks_are_counted_and_the_most_severe_is_kept,
         losses_and_gaps_have_their_reason, a_window_as_long_as_time_itself_is_drawn,
