@@ -214,7 +214,6 @@ int lane_row_add(struct lanes *lanes, struct lane_own *own, uint64_t begin, uint
         lanes->totals.crowded++;
     }
     lane_levels_drop(own);
-    lanes->settled = false;
     int status = row_room(lanes, own);
     if (status == SKEIN_OK)
         status = cell_room(lanes, own);

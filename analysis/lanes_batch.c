@@ -306,6 +306,7 @@ static int batch_row_put(struct lanes *lanes, const struct skein_batch *batch, u
 int lanes_add(struct lanes *lanes, const struct skein_batch *batch)
 {
     int status = SKEIN_OK;
+    lanes->settled = false;
     for (uint32_t i = 0; i < batch->count && status == SKEIN_OK; i++)
         status = batch_row_put(lanes, batch, i);
     return status;
@@ -322,6 +323,7 @@ int lanes_add_gaps(struct lanes *lanes, const struct skein_gap *gaps, size_t cou
 {
     const struct skein_gap **order = malloc((count + 1) * sizeof *order);
     int status = order == NULL ? SKEIN_NO_MEMORY : SKEIN_OK;
+    lanes->settled = false;
     for (size_t i = 0; i < count && order != NULL; i++)
         order[i] = &gaps[i];
     if (order != NULL)

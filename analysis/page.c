@@ -61,7 +61,7 @@ static void header_put(struct buf *b, const struct page *page)
 
 static bool has_time(const struct page *page, const struct page_finding *f)
 {
-    return f->to_ns > 0 && f->to_ns >= f->from_ns && f->from_ns >= page->from_ns;
+    return f->to_ns > 0 && f->to_ns >= f->from_ns && page->to_ns > 0;
 }
 
 static void finding_put(struct buf *b, const struct page *page, const struct page_finding *f,
@@ -85,9 +85,9 @@ static void finding_put(struct buf *b, const struct page *page, const struct pag
     page_left_out(b, f->evidence_count - i, " more lines of it are not on the page.");
     if (has_time(page, f)) {
         page_raw(b, "<p class=\"time\">from ");
-        page_when(b, page, (double)(f->from_ns - page->from_ns));
+        page_when(b, page, page_since(page, f->from_ns));
         page_raw(b, " to ");
-        page_when(b, page, (double)(f->to_ns - page->from_ns));
+        page_when(b, page, page_since(page, f->to_ns));
         page_raw(b, page->at_ns > 0 ? " around the trigger</p>\n" : " of the window</p>\n");
     }
     page_raw(b, "</li>\n");

@@ -40,6 +40,9 @@ bool page_fit(struct buf *b, const char *text, size_t n, size_t columns);
 void page_count(struct buf *b, uint64_t n);
 void page_number(struct buf *b, double value);
 void page_duration(struct buf *b, uint64_t ns);
+/* A time since the window's begin; the time from which the page counts. */
+double page_since(const struct page *page, uint64_t time_ns);
+double page_zero(const struct page *page);
 void page_when(struct buf *b, const struct page *page, double since_from_ns);
 void page_share(struct buf *b, double share);
 void page_xy(struct buf *b, const char *name, double value);

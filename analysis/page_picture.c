@@ -291,7 +291,7 @@ void page_picture(struct buf *b, const struct page *page)
     if (page->lanes == NULL || page->thread_count == 0 || page->to_ns <= page->from_ns)
         return;
     p.span_ns = (double)(page->to_ns - page->from_ns);
-    p.zero_ns = page->at_ns > 0 ? (double)page->at_ns - (double)page->from_ns : 0;
+    p.zero_ns = page_zero(page);
     p.items = calloc(PICTURE_ITEMS, sizeof *p.items);
     if (p.items == NULL) {
         b->status = SKEIN_NO_MEMORY;

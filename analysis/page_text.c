@@ -145,11 +145,21 @@ void page_duration(struct buf *b, uint64_t ns)
     page_raw(b, text);
 }
 
+double page_since(const struct page *page, uint64_t time_ns)
+{
+    return time_ns >= page->from_ns ? (double)(time_ns - page->from_ns)
+                                    : -(double)(page->from_ns - time_ns);
+}
+
+double page_zero(const struct page *page)
+{
+    return page->at_ns > 0 ? page_since(page, page->at_ns) : 0;
+}
+
 /* A time since the window's begin, as it is told: from the moment of the trigger, where there is one. */
 void page_when(struct buf *b, const struct page *page, double since_from_ns)
 {
-    double at = page->at_ns > page->from_ns ? (double)(page->at_ns - page->from_ns) : 0;
-    double since = page->at_ns > 0 ? since_from_ns - at : since_from_ns;
+    double since = since_from_ns - page_zero(page);
     buf_put_u8(b, since < 0 ? '-' : '+');
     page_duration(b, (uint64_t)fmin(fabs(since), 1e18));
 }

@@ -287,6 +287,7 @@ int page_trace_put(struct skein_trace *trace, const struct page_ask *ask, struct
     free(t.buckets);
     free(t.threads);
     free(t.numbers);
+    free(t.processes);
     free(t.missing);
     buf_fini(&t.cpu);
     buf_fini(&t.waits);

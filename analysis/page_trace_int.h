@@ -20,7 +20,9 @@ struct page_trace {
     struct page_region *regions;
     struct page_bucket *buckets;
     struct page_thread *threads;
-    uint32_t *numbers; /* of threads' lanes */
+    uint32_t *numbers;   /* of threads' lanes */
+    uint32_t *processes; /* the trace's number of each of the summary */
+    size_t process_count;
     const char **missing;
     size_t missing_cap;
     struct buf cpu, waits;

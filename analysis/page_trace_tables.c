@@ -112,19 +112,30 @@ static int rank_order(const void *a, const void *b)
     return x->thread < y->thread ? -1 : x->thread > y->thread;
 }
 
-/* The trace's number of a process of the summary; SKEIN_NONE: it has none. */
-static uint32_t process_of(const struct page_trace *t, uint32_t row)
+/* The trace's number of each process of the summary; SKEIN_NONE: it has none. */
+static int processes_find(struct page_trace *t)
 {
     const struct summary_process *rows;
     char id[ID_TEXT_BYTES];
-    if (row >= summary_processes(t->summary, &rows))
-        return SKEIN_NONE;
+    size_t count = summary_processes(t->summary, &rows);
+    t->processes = calloc(count + 1, sizeof *t->processes);
+    if (t->processes == NULL)
+        return SKEIN_NO_MEMORY;
+    for (size_t row = 0; row < count; row++)
+        t->processes[row] = SKEIN_NONE;
     for (uint32_t i = 0; i < skein_trace_process_count(t->trace); i++) {
         id_text(skein_trace_process(t->trace, i)->id, id);
-        if (strcmp(id, summary_text(t->summary, rows[row].row.text)) == 0)
-            return i;
+        for (size_t row = 0; row < count; row++)
+            if (strcmp(id, summary_text(t->summary, rows[row].row.text)) == 0)
+                t->processes[row] = i;
     }
-    return SKEIN_NONE;
+    t->process_count = count;
+    return SKEIN_OK;
+}
+
+static uint32_t process_of(const struct page_trace *t, uint32_t row)
+{
+    return row < t->process_count ? t->processes[row] : SKEIN_NONE;
 }
 
 static size_t subject_of(const struct page_trace *t, uint32_t process, uint64_t tid)
@@ -213,7 +224,8 @@ int page_trace_threads(struct page_trace *t)
     struct ranked *ranked = calloc(count + 1, sizeof *ranked);
     t->threads = calloc(made + 1, sizeof *t->threads);
     t->numbers = calloc((made + 1) * NUMBERS_MOST, sizeof *t->numbers);
-    if (ranked == NULL || t->threads == NULL || t->numbers == NULL) {
+    if (ranked == NULL || t->threads == NULL || t->numbers == NULL ||
+        processes_find(t) != SKEIN_OK) {
         free(ranked);
         return SKEIN_NO_MEMORY;
     }

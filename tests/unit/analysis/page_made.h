@@ -126,7 +126,8 @@ static const struct page_finding made_findings[] = {
      MADE_T0 + 6010 * MADE_MS, MADE_T0 + 8010 * MADE_MS},
     {PAGE_WARNING, "The counter queue_length rose from 0 to 132 within 2.2 s", made_evidence + 2, 0,
      MADE_T0 + 6000 * MADE_MS, MADE_T0 + 8200 * MADE_MS},
-    {PAGE_NOTE, "900 ms of thread worker-2 are missing: its ring was full", NULL, 0, 0, 0}};
+    {PAGE_NOTE, "900 ms of thread worker-2 are missing: its ring was full", NULL, 0,
+     MADE_T0 - 1000 * MADE_MS, MADE_T0 + MADE_MS}};
 
 static const char *const made_missing[] = {
     "Thread worker-2 of shop: records between -5.000 s and -4.100 s are lost (ring_full)."};

@@ -59,6 +59,7 @@ START_TEST(a_page_says_what_the_capture_says)
     must_say(text, "<h1><bdi>shop-ready fired");
     must_say(text, "Thread main of shop was in sleep for 2.000 s");
     must_say(text, "from -1.990 s to +10.000 ms around the trigger");
+    must_say(text, "from -9.000 s to -7.999 s around the trigger"); /* it began before the window */
     must_say(text, "<title>sleep 2.000 s (-1.990 s to +10.000 ms)</title>");
     must_say(text, "records are missing: ring_full (-5.000 s to -4.100 s)");
     must_say(text, "3,120 times; half within 1.000 ms, 99 % within 12.000 ms, longest 2.000 s");
