@@ -40,7 +40,7 @@ static void facts_put(struct buf *b, const struct page *page)
         page_raw(b, "</bdi></dd></div>\n");
     }
     page_raw(b, "</dl>\n");
-    page_left_out(b, page->fact_count - i, " more facts are not on the page.");
+    page_left_out(b, page->fact_count - i, "More facts, which have no room on the page");
 }
 
 static void header_put(struct buf *b, const struct page *page)
@@ -82,7 +82,7 @@ static void finding_put(struct buf *b, const struct page *page, const struct pag
     }
     if (f->evidence_count > 0)
         page_raw(b, i > 0 ? "</ul>\n" : "<li>not on the page</li></ul>\n");
-    page_left_out(b, f->evidence_count - i, " more lines of it are not on the page.");
+    page_left_out(b, f->evidence_count - i, "More lines of it, which have no room on the page");
     if (has_time(page, f)) {
         page_raw(b, "<p class=\"time\">from ");
         page_when(b, page, page_since(page, f->from_ns));
@@ -108,7 +108,7 @@ static void findings_put(struct buf *b, const struct page *page)
     for (; i < page->finding_count && b->len - begin < PAGE_FINDINGS_BYTES; i++)
         finding_put(b, page, &page->findings[i], begin);
     page_raw(b, "</ol>\n");
-    page_left_out(b, page->finding_count - i, " more findings are not on the page.");
+    page_left_out(b, page->finding_count - i, "More findings, which have no room on the page");
     page_raw(b, "</section>\n");
 }
 
@@ -124,7 +124,7 @@ static void missing_put(struct buf *b, const struct page *page)
         page_raw(b, "</bdi></li>\n");
     }
     page_raw(b, "</ul>\n");
-    page_left_out(b, page->missing_count - i, " more lines are not on the page.");
+    page_left_out(b, page->missing_count - i, "More lines, which have no room on the page");
     page_raw(b, "</section>\n");
 }
 

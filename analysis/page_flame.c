@@ -294,8 +294,8 @@ static void graph_put(struct buf *b, const struct flame *f, const struct kind *k
             narrow++;
     }
     page_raw(b, "</svg>\n</div>\n<p class=\"says\" aria-hidden=\"true\"></p>\n");
-    page_left_out(b, narrow, " frames are too narrow to be drawn.");
-    page_left_out(b, f->unread, " lines of the stacks could not be read.");
+    page_left_out(b, narrow, "Frames that are too narrow to be drawn");
+    page_left_out(b, f->unread, "Lines of the stacks that could not be read");
     if (f->depth == DEPTH_MOST)
         page_raw(b,
                  "<p class=\"left\">What lies deeper than 60 frames is drawn as part of the frame "

@@ -50,7 +50,7 @@ void page_xy(struct buf *b, const char *name, double value);
 /* One of 12 colours that a name always has. */
 unsigned page_hue(const char *name, size_t n);
 
-/* "N are left out: …": a paragraph, where n is not 0. */
+/* "More facts, which have no room on the page: 12": a paragraph, where n is not 0. */
 void page_left_out(struct buf *b, uint64_t n, const char *what);
 
 void page_picture(struct buf *b, const struct page *page);

@@ -242,14 +242,15 @@ static void left_out_put(struct buf *b, const struct picture *p)
     struct lanes_totals totals;
     lanes_totals(page->lanes, &totals);
     page_left_out(b, p->threads_left + page->threads_left_out,
-                  " more threads are not drawn: there is no room for them.");
-    page_left_out(b, p->silent, " threads have nothing that could be drawn.");
-    page_left_out(b, p->deeper, " deeper lanes of the threads above are not drawn.");
-    page_left_out(b, p->counters_left, " more counters are not drawn.");
-    page_left_out(b, totals.left_out,
-                  " rows are not in the picture: its memory was full, or they lie too deep.");
-    page_left_out(b, totals.ends, " regions end whose begin is lost; they are not drawn.");
-    page_left_out(b, totals.crowded, " rows are drawn only where none before them is.");
+                  "More threads, for which the picture has no room");
+    page_left_out(b, p->silent, "Threads of which there is nothing to draw");
+    page_left_out(b, p->deeper, "Deeper lanes of these threads, which are not drawn");
+    page_left_out(b, p->counters_left, "More counters, which are not drawn");
+    page_left_out(
+        b, totals.left_out,
+        "Records that are not in the picture, as its memory was full or they lie too deep");
+    page_left_out(b, totals.ends, "Ends of regions whose begin is lost, which are not drawn");
+    page_left_out(b, totals.crowded, "Records that are drawn only where none before them is");
 }
 
 static void svg_put(struct buf *b, const struct picture *p)

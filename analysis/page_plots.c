@@ -177,6 +177,6 @@ void page_latencies(struct buf *b, const struct page *page)
             left_out++;
     }
     page_raw(b, "</div>\n");
-    page_left_out(b, left_out, " more regions have no plot here; the table has them.");
+    page_left_out(b, left_out, "More regions, of which only the table tells");
     page_raw(b, "</section>\n");
 }

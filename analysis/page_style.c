@@ -6,7 +6,7 @@
  */
 #include "page_int.h"
 
-const char page_style_hash[] = "sha256-nUgm9QRt6nyrMjKxe9ENKnlSCnREpAhBYZGH6s+HrNk=";
+const char page_style_hash[] = "sha256-4ELJIr1CMxhUF2rZHhxSSX1mqsSKA3d02yXDMlUzqTY=";
 const char page_script_hash[] = "sha256-ejpiq5L7UMQYNLQCHMYtp9dwMR5EWCqjuOzzStA+NxE=";
 
 const char page_style[] =
@@ -27,6 +27,7 @@ const char page_style[] =
     "main,footer{max-width:1120px;margin:0 auto;padding:0 16px}\n"
     "h1{font-size:24px;line-height:1.25;margin:2px 0 8px}\n"
     "h2{font-size:19px;margin:36px 0 4px;border-top:1px solid var(--line);padding-top:14px}\n"
+    "h2,h2+p{break-after:avoid}\n"
     "p{margin:6px 0}\n"
     ".kind{margin-top:20px;color:var(--dim)}\n"
     ".verdict{border-left:4px solid var(--good);padding:4px 10px;background:var(--card)}\n"
@@ -82,6 +83,8 @@ const char page_style[] =
     ".plots{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(300px,100%),1fr));gap:18px}\n"
     "figure{margin:0;break-inside:avoid}\n"
     "figcaption{font-size:13px;min-height:60px}\n"
+    "td .dim{font-size:inherit}\n"
+    "th,td{overflow-wrap:break-word}th bdi,td bdi{display:inline-block;max-width:300px}\n"
     "table{border-collapse:collapse;font-size:13px;width:100%;margin:8px 0}\n"
     "caption{text-align:left;padding:4px 0}\n"
     "th,td{text-align:left;padding:3px 16px 3px 0;border-bottom:1px solid var(--line);"

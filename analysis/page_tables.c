@@ -64,7 +64,7 @@ static void regions_put(struct buf *b, const struct page *page)
         region_row(b, &page->regions[i]);
     page_raw(b, "</tbody></table>\n</div>\n");
     page_left_out(b, page->region_count - i + page->regions_left_out,
-                  " more regions are not in the table.");
+                  "More regions, for which the table has no room");
     page_raw(b, "</section>\n");
 }
 
@@ -111,7 +111,7 @@ static void threads_put(struct buf *b, const struct page *page)
         thread_row(b, &page->threads[i]);
     page_raw(b, "</tbody></table>\n</div>\n");
     page_left_out(b, page->thread_count - i + page->threads_left_out,
-                  " more threads are not in the table.");
+                  "More threads, for which the table has no room");
     page_raw(b, "</section>\n");
 }
 

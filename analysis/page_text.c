@@ -193,7 +193,8 @@ void page_left_out(struct buf *b, uint64_t n, const char *what)
     if (n == 0)
         return;
     page_raw(b, "<p class=\"left\">");
-    page_count(b, n);
     page_raw(b, what);
+    page_raw(b, ": ");
+    page_count(b, n);
     page_raw(b, "</p>\n");
 }

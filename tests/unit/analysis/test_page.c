@@ -67,7 +67,7 @@ START_TEST(a_page_says_what_the_capture_says)
     must_say(text, "parse_value</bdi></th><td class=\"n\">62.6 %</td><td class=\"n\">12.120 s<");
     must_say(text, "nanosleep\n67.8 % \xc2\xb7 2.000 s");
     must_say(text, "queue_length \xc2\xb7 shop[7998] \xc2\xb7 0 to 132");
-    must_say(text, "1 threads have nothing that could be drawn");
+    must_say(text, "Threads of which there is nothing to draw: 1<");
     must_say(text, "not known");
     ck_assert_uint_eq(times(text, "<figure>"), 3);
     ck_assert_uint_eq(times(text, "class=\"moment\""), 1);
@@ -142,7 +142,7 @@ START_TEST(no_text_gets_out_of_its_place)
         char *text = judged(&page, name);
         ck_assert_uint_eq(times(text, "<script"), 1);
         ck_assert_uint_eq(times(text, "<img"), 0);
-        ck_assert_uint_ge(times(text, "lines of the stacks could not be read"), 2);
+        ck_assert_uint_ge(times(text, "Lines of the stacks that could not be read"), 2);
         free(text);
         lanes_free(&lanes);
     }
@@ -247,16 +247,16 @@ START_TEST(a_page_of_a_huge_capture_is_small_and_says_what_has_no_room)
     page.threads = threads, page.thread_count = HUGE_THREADS, page.threads_left_out = 9;
     page.cpu = page.waits = folded, page.cpu_bytes = page.waits_bytes = strlen(folded);
     char *text = judged(&page, "huge.html");
-    must_say(text, " more facts are not on the page.");
-    must_say(text, " more lines of it are not on the page.");
-    must_say(text, " more findings are not on the page.");
-    must_say(text, " more threads are not drawn");
-    must_say(text, " deeper lanes of the threads above are not drawn.");
-    must_say(text, " more regions have no plot here");
-    must_say(text, " frames are too narrow to be drawn.");
+    must_say(text, "More facts, which have no room on the page");
+    must_say(text, "More lines of it, which have no room on the page");
+    must_say(text, "More findings, which have no room on the page");
+    must_say(text, "More threads, for which the picture has no room");
+    must_say(text, "Deeper lanes of these threads, which are not drawn");
+    must_say(text, "More regions, of which only the table tells");
+    must_say(text, "Frames that are too narrow to be drawn");
     must_say(text, "What lies deeper than 60 frames");
-    must_say(text, " more regions are not in the table.");
-    must_say(text, " more threads are not in the table.");
+    must_say(text, "More regions, for which the table has no room");
+    must_say(text, "More threads, for which the table has no room");
     ck_assert_uint_ge(times(text, "class=\"head\""), 10);
     free(text);
     free(folded);
