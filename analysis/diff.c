@@ -95,13 +95,13 @@ static int names_pair(struct diff *d, unsigned side)
     for (size_t i = 0; i < count; i++) {
         const struct summary_name *n = &names[i];
         const struct summary_process *service = service_of(s, &n->row);
-        enum diff_kind kind = n->row.number >= 256                          ? DIFF_INSTANT
+        enum diff_kind kind = n->row.number >= 256                       ? DIFF_INSTANT
                               : n->row.number >= 1 && n->row.number <= 5 ? DIFF_WAIT
-                                                                            : DIFF_REGION;
+                                                                         : DIFF_REGION;
         if (service == NULL)
             continue;
-        struct diff_pair *pair = pair_get(d, kind, summary_text(s, service->row.text),
-                                          summary_text(s, n->row.text), "");
+        struct diff_pair *pair =
+            pair_get(d, kind, summary_text(s, service->row.text), summary_text(s, n->row.text), "");
         if (pair == NULL)
             return SKEIN_NO_MEMORY;
         struct diff_side *to = side_of(pair, side);
@@ -161,8 +161,7 @@ static int counters_pair(struct diff *d, unsigned side)
             continue;
         const char *host = service == NULL ? summary_text(s, (uint32_t)c->row.number) : "";
         struct diff_pair *pair =
-            pair_get(d, DIFF_COUNTER,
-                     service != NULL ? summary_text(s, service->row.text) : host,
+            pair_get(d, DIFF_COUNTER, service != NULL ? summary_text(s, service->row.text) : host,
                      summary_text(s, c->row.text), host);
         if (pair == NULL)
             return SKEIN_NO_MEMORY;
@@ -500,8 +499,8 @@ static int diff_make(struct diff *d, const struct summary *const whole[2], bool 
     return status;
 }
 
-int diff_new(const struct summary *before, const struct summary *after, bool one,
-             struct diff **out, const struct diff_list **list)
+int diff_new(const struct summary *before, const struct summary *after, bool one, struct diff **out,
+             const struct diff_list **list)
 {
     const struct summary *const whole[2] = {before, after};
     *out = calloc(1, sizeof **out);

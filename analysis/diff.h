@@ -42,7 +42,7 @@ struct diff_change {
     enum diff_kind kind;
     const char *service, *name, *stack, *unit; /* "": none; service of a host's counter: the host */
     struct diff_side before, after;
-    double longer;           /* how likely one of after lasts longer than one of before */
+    double longer;            /* how likely one of after lasts longer than one of before */
     double q_count, q_lasted; /* false discovery rates of number and length, or mean; 1: no test */
     bool sure;
     double size; /* by which it is ranked */
@@ -50,7 +50,8 @@ struct diff_change {
 };
 
 struct diff_list {
-    struct diff_change *changes; /* the largest first, those that are not sure by half of their size */
+    struct diff_change
+        *changes; /* the largest first, those that are not sure by half of their size */
     size_t count;
     size_t compared, tests; /* rows, and tests among which q are rates */
     char **notes;           /* what is to be known beside: sentences */
@@ -62,8 +63,8 @@ struct diff;
 
 /* Compares; `one` takes all processes of a side as one, whatever their services are. *list is the
  * diff's, and its texts. SKEIN_OK, SKEIN_NO_MEMORY. */
-int diff_new(const struct summary *before, const struct summary *after, bool one,
-             struct diff **out, const struct diff_list **list);
+int diff_new(const struct summary *before, const struct summary *after, bool one, struct diff **out,
+             const struct diff_list **list);
 void diff_free(struct diff **diff);
 
 const char *diff_kind_text(enum diff_kind kind);

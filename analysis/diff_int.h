@@ -13,10 +13,10 @@ struct diff_pair { /* one row of each side, under the same key */
     struct statistics_sums {
         double sum, squares;
     } values[2];
-    double p[2];   /* of number, of length or mean; -1: no test */
-    double tail[2]; /* shares of regions beyond what 99 % of both took */
+    double p[2];                         /* of number, of length or mean; -1: no test */
+    double tail[2];                      /* shares of regions beyond what 99 % of both took */
     bool number_changed, length_changed; /* surely, and not by little */
-    bool idle;     /* mostly idle on both sides */
+    bool idle;                           /* mostly idle on both sides */
 };
 
 struct diff {

@@ -94,8 +94,8 @@ static void region_put(struct buf *out, const struct diff_pair *pair)
     busy_put(out, c->kind == DIFF_WAIT ? "it waited" : "its own time is", c);
     if (!c->sure && c->after.count + c->before.count < FEW) {
         buf_printf(out, "; the longest was ");
-        duration_put(out, (double)(c->after.max_ns > c->before.max_ns ? c->after.max_ns
-                                                                      : c->before.max_ns));
+        duration_put(
+            out, (double)(c->after.max_ns > c->before.max_ns ? c->after.max_ns : c->before.max_ns));
     }
 }
 

@@ -201,14 +201,16 @@ static int neighbour_take(struct summary_feed *f, const struct feed_event *event
     uint32_t name;
     bool fresh;
     uint64_t cpu_ns = number_of(event, 2), window_ns = number_of(event, 3);
+    uint64_t pid = number_of(event, 1) & UINT32_MAX;
     if (text_put(f, &name, text_of_arg(event, 0)) != SKEIN_OK)
         return SKEIN_NO_MEMORY;
     struct summary_neighbour *n = (struct summary_neighbour *)summary_row_get(
-        f->s, SUMMARY_NEIGHBOUR, SUMMARY_NONE, name, feed_process(f, event->process)->host, &fresh);
+        f->s, SUMMARY_NEIGHBOUR, SUMMARY_NONE, name,
+        pid << 32 | feed_process(f, event->process)->host, &fresh);
     if (n == NULL)
         return SKEIN_NO_MEMORY;
     row_touch(&n->row, event->end_ns);
-    n->pid = number_of(event, 1);
+    n->pid = pid;
     n->cpu_ns = cpu_ns > n->cpu_ns ? cpu_ns : n->cpu_ns;
     n->window_ns = window_ns > n->window_ns ? window_ns : n->window_ns;
     return SKEIN_OK;

@@ -59,26 +59,27 @@ FIELDS(neighbour, FIELD(neighbour, LATEST, pid), FIELD(neighbour, MAX, cpu_ns),
        FIELD(neighbour, MAX, window_ns))
 FIELDS(gap, FIELD(gap, SUM, count), FIELD(gap, SUM, bytes))
 
-#define KIND(singular, plural, text, number, of, type, weight, weight2)                            \
+#define KIND(singular, plural, text, number, of, type, weight, weight2, weight3)                   \
     {                                                                                              \
 #plural, text, number, sizeof(struct summary_##singular), OF_##of, NUMBER_##type,          \
-            offsetof(struct summary_##singular, weight),                                           \
-            offsetof(struct summary_##singular, weight2), singular##_fields,                       \
-            sizeof singular##_fields / sizeof *singular##_fields                                   \
+            {offsetof(struct summary_##singular, weight),                                          \
+             offsetof(struct summary_##singular, weight2),                                         \
+             offsetof(struct summary_##singular, weight3) },                                       \
+             singular##_fields, sizeof singular##_fields / sizeof *singular##_fields               \
     }
 
 const struct summary_kind summary_kinds[SUMMARY_TABLES] = {
-    KIND(process, processes, "process", NULL, NOTHING, PLAIN, events, regions),
-    KIND(thread, threads, NULL, "tid", PROCESS, PLAIN, regions, sampled_ns),
-    KIND(name, names, "name", "group", PROCESS, PLAIN, total_ns, count),
-    KIND(call, calls, "name", "group", THREAD, PLAIN, total_ns, count),
-    KIND(stack, stacks, "name", "stack", PROCESS, TEXT, total_ns, count),
-    KIND(lock, locks, "name", "address", PROCESS, PLAIN, total_ns, count),
-    KIND(counter, counters, "name", "host", PROCESS, HOST, count, count),
-    KIND(log, logs, "shape", "level", PROCESS, PLAIN, count, count),
-    KIND(loss, losses, NULL, "reason", PROCESS, PLAIN, records, count),
-    KIND(neighbour, neighbours, "name", "host", NOTHING, TEXT, cpu_ns, window_ns),
-    KIND(gap, gaps, "what", "reason", PROCESS, PLAIN, count, bytes),
+    KIND(process, processes, "process", NULL, NOTHING, PLAIN, events, sampled_ns, seen_ns),
+    KIND(thread, threads, NULL, "tid", PROCESS, PLAIN, regions, sampled_ns, run_ns),
+    KIND(name, names, "name", "group", PROCESS, PLAIN, total_ns, count, open_ns),
+    KIND(call, calls, "name", "group", THREAD, PLAIN, total_ns, count, open_ns),
+    KIND(stack, stacks, "name", "stack", PROCESS, TEXT, total_ns, count, count),
+    KIND(lock, locks, "name", "address", PROCESS, PLAIN, total_ns, count, open),
+    KIND(counter, counters, "name", "host", PROCESS, HOST, count, count, count),
+    KIND(log, logs, "shape", "level", PROCESS, PLAIN, count, count, count),
+    KIND(loss, losses, NULL, "reason", PROCESS, PLAIN, records, count, dur_ns),
+    KIND(neighbour, neighbours, "name", "host", NOTHING, TEXT, cpu_ns, window_ns, pid),
+    KIND(gap, gaps, "what", "reason", PROCESS, PLAIN, count, bytes, bytes),
 };
 
 /* ---- merging members ---- */

@@ -42,14 +42,18 @@ struct summary_field {
 };
 
 enum summary_of { OF_NOTHING, OF_PROCESS, OF_THREAD };
-enum summary_number { NUMBER_PLAIN, NUMBER_TEXT, NUMBER_HOST }; /* HOST: a text where of is NONE */
+enum summary_number {
+    NUMBER_PLAIN,
+    NUMBER_TEXT,
+    NUMBER_HOST
+}; /* HOST: a text where of is NONE; a text: the low half */
 
 struct summary_kind {
     const char *plural, *text, *number_name; /* names in JSON; NULL: not shown */
     size_t row_bytes;
     enum summary_of of;
     enum summary_number number;
-    size_t weight, weight2; /* offsets of 64 bits: by which rows come first */
+    size_t weights[3]; /* offsets of 64 bits: by which rows come first */
     const struct summary_field *fields;
     size_t field_count;
 };

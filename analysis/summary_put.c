@@ -200,7 +200,11 @@ static void key_get(struct cursor *c, const struct summary *s, enum summary_tabl
     *key = (struct summary_row){.of = n == 0 ? SUMMARY_NONE : n - 1};
     key->text = number_get(c, s->texts.count);
     key->number = cursor_uleb(c);
-    if (c->status == SKEIN_OK && number_is_text(table, key) && key->number >= s->texts.count)
+    if (c->status == SKEIN_OK && number_is_text(table, key) &&
+        (uint32_t)key->number >= s->texts.count)
+        cursor_fail(c, SKEIN_CORRUPT);
+    if (c->status == SKEIN_OK && table != SUMMARY_NEIGHBOUR && number_is_text(table, key) &&
+        key->number > UINT32_MAX)
         cursor_fail(c, SKEIN_CORRUPT);
     if (c->status == SKEIN_OK && key->of == SUMMARY_NONE && key->number == OTHERS_NUMBER &&
         strcmp(summary_text(s, key->text), SUMMARY_OTHERS) != 0)

@@ -90,7 +90,7 @@ struct summary_loss { /* number: reason, docs/format.md F-32 */
     struct summary_row row;
     uint64_t count, records, dur_ns, unknown; /* unknown: of the count, without a number */
 };
-struct summary_neighbour { /* of a host's CPUs; text: name; number: text of the host */
+struct summary_neighbour { /* of a host's CPUs; text: name; number: text of the host, + pid << 32 */
     struct summary_row row;
     uint64_t pid, cpu_ns, window_ns; /* in the window where it used most */
 };

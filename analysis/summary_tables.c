@@ -201,9 +201,11 @@ static int keys_compare(const struct summary *s, enum summary_table table,
         order = strcmp(summary_text(s, a->text), summary_text(s, b->text));
     if (order != 0)
         return order;
-    return number_is_text(table, a) && number_is_text(table, b)
-               ? strcmp(summary_text(s, (uint32_t)a->number), summary_text(s, (uint32_t)b->number))
-               : numbers_compare(a->number, b->number);
+    if (number_is_text(table, a) && number_is_text(table, b))
+        order = strcmp(summary_text(s, (uint32_t)a->number), summary_text(s, (uint32_t)b->number));
+    else
+        order = numbers_compare(a->number, b->number);
+    return order != 0 ? order : numbers_compare(a->number >> 32, b->number >> 32);
 }
 
 static int rows_compare(const void *a, const void *b, void *context)
@@ -214,9 +216,9 @@ static int rows_compare(const void *a, const void *b, void *context)
     const struct summary_row *y = row_at(o->s, o->table, *(const uint32_t *)b);
     if (row_is_others(x) != row_is_others(y))
         return row_is_others(x) ? 1 : -1;
-    int order = numbers_compare(weight_of(y, kind->weight), weight_of(x, kind->weight));
-    if (order == 0)
-        order = numbers_compare(weight_of(y, kind->weight2), weight_of(x, kind->weight2));
+    int order = 0;
+    for (size_t i = 0; i < 3 && order == 0; i++)
+        order = numbers_compare(weight_of(y, kind->weights[i]), weight_of(x, kind->weights[i]));
     return order != 0 ? order : keys_compare(o->s, o->table, x, y);
 }
 
@@ -283,7 +285,7 @@ static int key_move(const struct transfer *t, enum summary_table table, bool oth
         return SKEIN_OK;
     text = summary_text(t->from, (uint32_t)row->number);
     number = text_intern(t->to, text, strlen(text));
-    key->number = (uint64_t)number;
+    key->number = (row->number & ~(uint64_t)UINT32_MAX) | (uint64_t)number;
     return number < 0 ? SKEIN_NO_MEMORY : SKEIN_OK;
 }
 

@@ -24,8 +24,9 @@ struct options {
 };
 
 static const struct cli_option options[] = {
-    CLI_OPTION(CLI_TEXT, 0, "before", "TIME", struct options, before,
-               "in one file: what is after this time beside what is before it (-5s: before the end)"),
+    CLI_OPTION(
+        CLI_TEXT, 0, "before", "TIME", struct options, before,
+        "in one file: what is after this time beside what is before it (-5s: before the end)"),
     CLI_OPTION(CLI_DURATION, 0, "window", "TIME", struct options, window,
                "with --before: only so long after, and the same before"),
     CLI_OPTION(CLI_TEXT, 'p', "process", "ID|PID", struct options, part.process,
@@ -35,7 +36,8 @@ static const struct cli_option options[] = {
     PART_TIMES(struct options),
     CLI_OPTION(CLI_NUMBER, 0, "top", "N", struct options, top,
                "changes that are listed (default: 12); what is left out is counted"),
-    CLI_OUTPUT(struct options), CLI_OPTIONS_END};
+    CLI_OUTPUT(struct options),
+    CLI_OPTIONS_END};
 
 /* One side: a trace, and which part of it. */
 struct side {
@@ -114,9 +116,9 @@ static void side_say(const char *title, const struct options *o, const struct si
     clock_text(to_ns, to);
     printf("%s %s, %zu process%s%s%s, from %s to %s\n", title, file, count, count == 1 ? "" : "es",
            o->against != NULL ? " " : "",
-           o->against == NULL               ? ""
+           o->against == NULL              ? ""
            : strcmp(title, "before:") == 0 ? o->against
-                                            : o->part.process,
+                                           : o->part.process,
            from, to);
 }
 
@@ -197,7 +199,8 @@ static int diff_run(const void *values, int count, char **arguments)
 const struct cli_command cmd_diff = {
     .name = "diff",
     .arguments = "BEFORE [AFTER]",
-    .summary = "What changed: regions, waits, stacks, CPU, vitals and log lines, and how sure that is",
+    .summary =
+        "What changed: regions, waits, stacks, CPU, vitals and log lines, and how sure that is",
     .details =
         "Two trace files; one file before and after a time; or two of its processes. Services are\n"
         "compared by name. The largest change is first. \"May be chance\" stands at what is large\n"

@@ -55,7 +55,8 @@ static void service_make(struct service *s, struct buf *out)
     ck_assert_int_eq(partition_writer_new(&info, &w), SKEIN_OK);
     uint32_t read_type = (uint32_t)partition_writer_type(w, &made_regions[2]);
     partition_writer_batch(w, (uint32_t)partition_writer_thread(w, &thread), 1, 1, false);
-    uint64_t at = 10, gap = SECOND / s->requests, log_each = s->errors > 0 ? 10 * SECOND / s->errors : 0;
+    uint64_t at = 10, gap = SECOND / s->requests,
+             log_each = s->errors > 0 ? 10 * SECOND / s->errors : 0;
     uint64_t next_log = 5, next_load = 7, n = 0;
     while (at < 10 * SECOND - SECOND / 10) {
         uint64_t begin = at + ticks_of(s, gap * 64 / 1000 / 2) + gap / 4;
@@ -76,7 +77,8 @@ static void service_make(struct service *s, struct buf *out)
         at = begin + read + 51;
         if (log_each > 0 && at > next_log) {
             args[0].u64 = 4, args[1] = sample_str("order 12 failed");
-            partition_writer_event(w, (uint32_t)partition_writer_type(w, &sample_log), at++, 0, args);
+            partition_writer_event(w, (uint32_t)partition_writer_type(w, &sample_log), at++, 0,
+                                   args);
             next_log = at + log_each;
         }
         if (at > next_load) {

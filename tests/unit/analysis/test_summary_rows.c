@@ -126,6 +126,8 @@ static void evidence_fill(void)
     put(&busy, 7000, 0, F(40), U(0), U(0));
     put(&window, 9000, 0, U(3000), U(20000), U(80000));
     partition_writer_event(w, (uint32_t)partition_writer_type(w, &others), 9000, 0, four);
+    four[0] = U(3200), four[2] = U(78); /* another one of that name */
+    partition_writer_event(w, (uint32_t)partition_writer_type(w, &others), 9000, 0, four);
     ck_assert_int_eq(partition_writer_finish(w, &bytes, NULL), SKEIN_OK);
     partition_writer_free(&w);
 }
@@ -248,8 +250,9 @@ START_TEST(the_agents_events_tell_of_cpus_and_neighbours)
     ck_assert(p->samples == 2 && p->window_ns == 3000 && p->busy_ns == 20000 &&
               p->room_ns == 80000);
     SAME(p->events, 13); /* of the ring */
-    SAME(summary_neighbours(s, &n), 1);
-    ck_assert(n->cpu_ns == 6400 && n->pid == 77);
+    SAME(summary_neighbours(s, &n), 2);
+    ck_assert(n->cpu_ns == 6400 && n->pid == 77 && n[1].cpu_ns == 3200 && n[1].pid == 78);
+    ck_assert_str_eq(summary_text(s, (uint32_t)n->row.number), "host-a");
     ck_assert_str_eq(summary_text(s, n->row.text), "bully");
 }
 END_TEST

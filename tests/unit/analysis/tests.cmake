@@ -30,7 +30,8 @@ if(SYSTEM_PYTHON)
         ${CMAKE_SOURCE_DIR}/tests/golden/partition-v1-3.skein)
     add_test(NAME unit/cli/stats_diff COMMAND ${SYSTEM_PYTHON}
         ${CMAKE_SOURCE_DIR}/tests/unit/cli/stats_diff.py $<TARGET_FILE:skein_cli>
-        $<TARGET_FILE:make_summary_trace> ${CMAKE_CURRENT_BINARY_DIR})
+        $<TARGET_FILE:make_summary_trace> ${CMAKE_CURRENT_BINARY_DIR}
+        ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/perf_data/sched)
     set_tests_properties(unit/cli/stats_truth unit/cli/stats_diff PROPERTIES LABELS unit
         TIMEOUT 300)
 endif()

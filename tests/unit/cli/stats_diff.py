@@ -2,14 +2,14 @@
 """skein stats and skein diff as they are typed: what is left out is counted, parts of a time add up to
 the whole, a trace beside itself has no change, and wrong usage is refused.
 
-  stats_diff.py SKEIN MAKE_TRACE FOLDER
+  stats_diff.py SKEIN MAKE_TRACE FOLDER PERF_DATA
 """
 import json
 import os
 import subprocess
 import sys
 
-skein, make, folder = sys.argv[1:]
+skein, make, folder, perf = sys.argv[1:]
 trace = os.path.join(folder, "stats_diff.skein")
 subprocess.run([make, trace], check=True)
 
@@ -45,6 +45,23 @@ window = json.loads(run(0, "diff", trace, "--before", middle, "--window", "3ms",
 assert int(window["after"]["to_ns"]) - int(window["before"]["from_ns"]) <= 6_000_000
 pair = run(0, "diff", trace, "--process", "100", "--against", "111")
 assert "1 process 111, from" in pair and "1 process 100, from" in pair, pair
+
+# Scheduling, by what `skein sched` finds in the same file with other code.
+run(0, "import", "perf", perf, "-o", trace)
+sched = json.loads(run(0, "sched", trace, "-o", "json"))
+stats = json.loads(run(0, "stats", trace, "--json"))
+threads = {(t["pid"], t["tid"]): t for t in stats["threads"]}
+assert len(sched["threads"]) == len(threads) > 5
+for t in sched["threads"]:
+    s = threads[t["pid"], t["tid"]]
+    for member in ("run_ns", "runnable_ns", "runs", "preempted"):
+        assert s[member] == t[member], (member, s, t)
+    for state, ns in t["blocked_ns"].items():
+        assert s[f"blocked_{state.lower()}_ns"] == ns, (state, s, t)
+    for which in ("longest_runnable", "longest_blocked"):
+        assert s.get(which, {}).get("dur_ns") == t.get(which, {}).get("dur_ns"), (which, s, t)
+assert {(u["pid"], u["comm"], u["cpu_ns"]) for u in sched["cpu_users"]} == {
+    (n["pid"], n["name"], n["cpu_ns"]) for n in stats["neighbours"]}
 
 assert "one file needs --before TIME" in run(2, "diff", trace)
 assert "no --before or --against" in run(2, "diff", trace, trace, "--before", "-1s")
