@@ -68,15 +68,16 @@ static void process_add(cJSON *to, const struct skein_trace *trace, uint32_t pro
     if (process == SKEIN_NONE)
         return;
     const struct skein_process *p = skein_trace_process(trace, process);
-    subject_add(to, &(struct report_subject){.pid = p->pid, .service = p->service, .host = p->host});
+    subject_add(to,
+                &(struct report_subject){.pid = p->pid, .service = p->service, .host = p->host});
 }
 
 static void missing_add(cJSON *to, const struct trace_report *r, const struct skein_trace *trace)
 {
-    static const char *const reasons[] = {[SKEIN_GAP_BROKEN] = "broken",
-                                          [SKEIN_GAP_MISSING] = "missing",
-                                          [SKEIN_GAP_TORN] = "torn"};
-    cJSON *gaps = cJSON_AddArrayToObject(to, "gaps"), *losses = cJSON_AddArrayToObject(to, "losses");
+    static const char *const reasons[] = {
+        [SKEIN_GAP_BROKEN] = "broken", [SKEIN_GAP_MISSING] = "missing", [SKEIN_GAP_TORN] = "torn"};
+    cJSON *gaps = cJSON_AddArrayToObject(to, "gaps"),
+          *losses = cJSON_AddArrayToObject(to, "losses");
     for (size_t i = 0; i < r->gap_count; i++) {
         const struct report_gap *gap = &r->gaps[i];
         cJSON *json = cJSON_CreateObject();

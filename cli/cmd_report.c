@@ -30,11 +30,14 @@ struct options {
 static const struct cli_option options[] = {
     {CLI_NUMBER, 0, "top", "N", "findings, and rows of each table (default: 10)",
      offsetof(struct options, top), 10000, NULL},
-    CLI_OPTION(CLI_TEXT, 0, "from", "TIME", struct options, from,
-               "what touches the time from then on: 2026-11-21T09:40:00Z, -5s (before the end), +2s "
-               "(after the start)"),
+    CLI_OPTION(
+        CLI_TEXT, 0, "from", "TIME", struct options, from,
+        "what touches the time from then on: 2026-11-21T09:40:00Z, -5s (before the end), +2s "
+        "(after the start)"),
     CLI_OPTION(CLI_TEXT, 0, "to", "TIME", struct options, to, "and until then"),
-    CLI_OUTPUT(struct options), CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
+    CLI_OUTPUT(struct options),
+    CLI_COLLECTOR(struct options),
+    CLI_OPTIONS_END};
 
 /* ---- as text, made from the JSON ---- */
 
@@ -179,14 +182,11 @@ static int tables_print(const cJSON *report)
                                                   {"LONGEST", "most_ns", TABLE_NS},
                                                   {"IN", "most", TABLE_TEXT},
                                                   {NULL, NULL, TABLE_TEXT}};
-    static const struct table_column missing[] = {{"REASON", "reason", TABLE_TEXT},
-                                                  {"SERVICE", "service", TABLE_TEXT},
-                                                  {"PID", "pid", TABLE_NUMBER},
-                                                  {"FROM", "from", TABLE_TIME},
-                                                  {"FOR", "dur_ns", TABLE_NS},
-                                                  {"RECORDS", "records", TABLE_NUMBER},
-                                                  {"WHY", "text", TABLE_TEXT},
-                                                  {NULL, NULL, TABLE_TEXT}};
+    static const struct table_column missing[] = {
+        {"REASON", "reason", TABLE_TEXT}, {"SERVICE", "service", TABLE_TEXT},
+        {"PID", "pid", TABLE_NUMBER},     {"FROM", "from", TABLE_TIME},
+        {"FOR", "dur_ns", TABLE_NS},      {"RECORDS", "records", TABLE_NUMBER},
+        {"WHY", "text", TABLE_TEXT},      {NULL, NULL, TABLE_TEXT}};
     int status = table_put("Regions, without nested ones' time taken off", report, "regions",
                            regions, json_u64_at(report, "totals.regions_left_out"));
     if (status == CLI_OK)
@@ -258,6 +258,11 @@ static int report_make(struct skein_trace *trace, struct skein_cursor *cursor,
         return out_of_memory();
     int shown = o->json ? json_show(json) : report_show(json);
     cJSON_Delete(json);
+    for (size_t i = 0; i < report->gap_count && shown == CLI_OK; i++)
+        if (report->gaps[i].reason != SKEIN_GAP_MISSING) { /* as of all commands that read files */
+            say_error("%s", report->gaps[i].what);
+            shown = CLI_FAILED;
+        }
     return shown;
 }
 

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "fuzz_target.h"
-#include "partition_writer.h"
 #include "json.h"
+#include "partition_writer.h"
 #include "trace_report_json.h"
 
 #define RUNS_MAX   512
@@ -42,13 +42,32 @@ static uint64_t number_take(struct input *in)
     return value;
 }
 
-static const char *const names[] = {
-    "mutex_lock",  "fsync",        "read",         "connect",    "epoll_wait",         "cond_wait",
-    "loop",        "request",      "jobs.queue",   "sleep",      "thread.wait",        "thread.dump",
-    "proc.state",  "crash.signal", "sched.run",    "fd",         "host.disk.sd.await", "host.cpu.steal",
-    "thread.load", "cpu.others",   "host.disk.sd.queue", "sched.runnable", "sched.neighbour", "host.disk."};
-static const char *const arguments[] = {"fd",   "result", "owner", "holder", "object", "signal",
-                                        "wait", "title",  "state", "at_least", "kind", "instead"};
+static const char *const names[] = {"mutex_lock",
+                                    "fsync",
+                                    "read",
+                                    "connect",
+                                    "epoll_wait",
+                                    "cond_wait",
+                                    "loop",
+                                    "request",
+                                    "jobs.queue",
+                                    "sleep",
+                                    "thread.wait",
+                                    "thread.dump",
+                                    "proc.state",
+                                    "crash.signal",
+                                    "sched.run",
+                                    "fd",
+                                    "host.disk.sd.await",
+                                    "host.cpu.steal",
+                                    "thread.load",
+                                    "cpu.others",
+                                    "host.disk.sd.queue",
+                                    "sched.runnable",
+                                    "sched.neighbour",
+                                    "host.disk."};
+static const char *const arguments[] = {"fd",   "result", "owner", "holder",   "object", "signal",
+                                        "wait", "title",  "state", "at_least", "kind",   "instead"};
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
 static const char *text_of(uint64_t value)

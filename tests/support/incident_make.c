@@ -53,12 +53,11 @@ const struct partition_event_type incident_memory = {.name = "proc.memory",
                                                      .klass = SKEIN_CLASS_COUNTER,
                                                      .nargs = 1,
                                                      .args = {{SKEIN_T_U64, "value", "bytes"}}};
-const struct partition_event_type incident_fd = {.name = "fd",
-                                                 .klass = SKEIN_CLASS_INSTANT,
-                                                 .nargs = 3,
-                                                 .args = {{SKEIN_T_U64, "fd", ""},
-                                                          {SKEIN_T_STR, "kind", ""},
-                                                          {SKEIN_T_STR, "path", ""}}};
+const struct partition_event_type incident_fd = {
+    .name = "fd",
+    .klass = SKEIN_CLASS_INSTANT,
+    .nargs = 3,
+    .args = {{SKEIN_T_U64, "fd", ""}, {SKEIN_T_STR, "kind", ""}, {SKEIN_T_STR, "path", ""}}};
 const struct partition_event_type incident_runnable = {.name = "sched.runnable",
                                                        .klass = SKEIN_CLASS_SPAN,
                                                        .nargs = 6,
@@ -185,15 +184,14 @@ void incident_call(struct incident *in, size_t process, uint32_t tid,
                    const struct partition_event_type *type, uint64_t from_ns, uint64_t dur_ns,
                    int64_t a, int64_t result, int64_t more)
 {
-    struct incident_event event = {.type = type,
-                                   .thread = tid == in->processes[process].pid
-                                                 ? in->processes[process].service
-                                                 : "worker",
-                                   .tid = tid,
-                                   .from_ns = from_ns,
-                                   .dur_ns = dur_ns,
-                                   .args = {{.i64 = a}, {.i64 = result}, {.i64 = more}},
-                                   .stack = dur_ns >= INCIDENT_MS};
+    struct incident_event event = {
+        .type = type,
+        .thread = tid == in->processes[process].pid ? in->processes[process].service : "worker",
+        .tid = tid,
+        .from_ns = from_ns,
+        .dur_ns = dur_ns,
+        .args = {{.i64 = a}, {.i64 = result}, {.i64 = more}},
+        .stack = dur_ns >= INCIDENT_MS};
     incident_add(in, process, &event);
 }
 
@@ -249,10 +247,10 @@ static uint32_t stack_put(struct partition_writer *w, const struct incident_even
         {"work", "a.c", 1}, {"serve", "a.c", 2}, {"main", "a.c", 3}};
     static const uint64_t pcs[] = {0x1010, 0x1020, 0x1030};
     ck_assert(e->stack);
-    ck_assert_int_eq(partition_writer_mapping(w, &(struct partition_mapping){.start = 0x1000,
-                                                                            .end = 0x2000,
-                                                                            .path = "/srv/app"}),
-                     SKEIN_OK);
+    ck_assert_int_eq(
+        partition_writer_mapping(
+            w, &(struct partition_mapping){.start = 0x1000, .end = 0x2000, .path = "/srv/app"}),
+        SKEIN_OK);
     for (size_t i = 0; i < 3; i++)
         partition_writer_symbol(w, &(struct partition_symbol){pcs[i] - (i > 0), &lines[i], 1});
     int64_t id = partition_writer_stack(
@@ -265,7 +263,8 @@ static void event_put(struct partition_writer *w, const struct incident_event *e
 {
     int64_t type = partition_writer_type(w, e->type);
     int64_t thread = partition_writer_thread(
-        w, &(struct partition_thread){.tid = e->tid, .name = e->thread != NULL ? e->thread : "host",
+        w, &(struct partition_thread){.tid = e->tid,
+                                      .name = e->thread != NULL ? e->thread : "host",
                                       .incarnation = e->tid});
     ck_assert_int_ge(type, 0);
     ck_assert_int_ge(thread, 0);
@@ -293,7 +292,8 @@ static void cut_put(struct incident *in, size_t number, uint64_t from_ns, uint64
     for (size_t i = 0; i < p->count; i++) {
         const struct incident_event *e = &p->events[i];
         uint64_t end_ns = e->from_ns + e->dur_ns;
-        if (e->evidence == evidence && (evidence || (e->open ? last : end_ns >= from_ns && end_ns < to_ns)))
+        if (e->evidence == evidence &&
+            (evidence || (e->open ? last : end_ns >= from_ns && end_ns < to_ns)))
             event_put(w, e);
     }
     ck_assert_int_eq(partition_writer_finish(w, &in->bytes, NULL), SKEIN_OK);

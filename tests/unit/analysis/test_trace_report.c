@@ -7,9 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "incident_make.h"
-#include "support.h"
-#include "trace_report.h"
+#include "report_reading.h"
 
 #define SEEDS  8
 #define WINDOW (10 * INCIDENT_S)
@@ -65,8 +63,8 @@ static void tell(struct incident *in, size_t p, const struct partition_event_typ
                  const char *thread, uint32_t tid, uint64_t at, uint64_t dur,
                  const struct partition_value *args)
 {
-    struct incident_event e = {.type = type, .thread = thread, .tid = tid, .from_ns = at,
-                               .dur_ns = dur, .evidence = true};
+    struct incident_event e = {
+        .type = type, .thread = thread, .tid = tid, .from_ns = at, .dur_ns = dur, .evidence = true};
     memcpy(e.args, args, 6 * sizeof *args);
     incident_add(in, p, &e);
 }
@@ -114,7 +112,8 @@ static void slow_disk(struct incident *in)
         at += idle + sync + 4 * MS;
     }
     for (uint64_t at = 0; at < WINDOW; at += S)
-        disk_tell(in, p, at + 1, at > 3 * S && at < 8 * S ? 380 : 2, at > 3 * S && at < 8 * S ? 40 : 0.1);
+        disk_tell(in, p, at + 1, at > 3 * S && at < 8 * S ? 380 : 2,
+                  at > 3 * S && at < 8 * S ? 40 : 0.1);
     tell(in, p, &incident_fd, NULL, 0, WINDOW, 0,
          (struct partition_value[6]){{.u64 = 9}, text("file"), text("/srv/db/log")});
 }
@@ -126,8 +125,12 @@ static void cpu_neighbour(struct incident *in)
     for (uint64_t at = 0; at < WINDOW;) {
         uint64_t wait = incident_about(in, 30 * MS), run = incident_about(in, 18 * MS);
         tell(in, p, &incident_runnable, "shop", 300, at, wait,
-             (struct partition_value[6]){{.u64 = 0}, text("preempted"), {.u64 = 999},
-                                         text("stress-ng"), {.u64 = wait}, text("")});
+             (struct partition_value[6]){{.u64 = 0},
+                                         text("preempted"),
+                                         {.u64 = 999},
+                                         text("stress-ng"),
+                                         {.u64 = wait},
+                                         text("")});
         tell(in, p, &incident_run, "shop", 300, at + wait, run,
              (struct partition_value[6]){{.u64 = 0}, text("")});
         request(in, p, 300, at + 1000, wait + run - 2000);
@@ -135,8 +138,12 @@ static void cpu_neighbour(struct incident *in)
         at += wait + run + MS;
     }
     tell(in, p, &incident_neighbour, NULL, 0, WINDOW, 0,
-         (struct partition_value[6]){{.u64 = 999}, text("stress-ng"), {.u64 = 6 * S},
-                                     {.u64 = WINDOW}, {.u64 = 300}, {.u64 = 1}});
+         (struct partition_value[6]){{.u64 = 999},
+                                     text("stress-ng"),
+                                     {.u64 = 6 * S},
+                                     {.u64 = WINDOW},
+                                     {.u64 = 300},
+                                     {.u64 = 1}});
 }
 
 static void slow_shard(struct incident *in)
@@ -154,7 +161,8 @@ static void gc_pause(struct incident *in)
     uint64_t at = 5 * S, pause = incident_about(in, 400 * MS);
     for (uint32_t tid = 500; tid < 508; tid++) {
         serve(in, p, tid, 0, at - 8 * MS, 2 * MS, 2 * MS);
-        incident_call(in, p, tid, &incident_cond, at + us(in, 0, 300), pause + us(in, 0, 300), 0x60, 0, 0);
+        incident_call(in, p, tid, &incident_cond, at + us(in, 0, 300), pause + us(in, 0, 300), 0x60,
+                      0, 0);
         serve(in, p, tid, at + pause + MS, WINDOW, 2 * MS, 2 * MS);
     }
 }
@@ -215,8 +223,12 @@ static void idle_server(struct incident *in)
     for (uint64_t at = 0; at < WINDOW - S; at += S)
         incident_call(in, p, 2000, &incident_epoll, at, S - MS, 5, 0, 0);
     for (uint32_t tid = 2001; tid < 2005; tid++) {
-        struct incident_event e = {.type = &incident_cond, .thread = "worker", .tid = tid,
-                                   .from_ns = us(in, 10, 900), .args = {{.i64 = 0x44}}, .open = true};
+        struct incident_event e = {.type = &incident_cond,
+                                   .thread = "worker",
+                                   .tid = tid,
+                                   .from_ns = us(in, 10, 900),
+                                   .args = {{.i64 = 0x44}},
+                                   .open = true};
         incident_add(in, p, &e);
     }
 }
@@ -232,7 +244,8 @@ static void busy_server(struct incident *in)
     for (uint64_t at = 0; at < WINDOW; at += S)
         disk_tell(in, p, at + 1, 3, 0.4);
     for (uint64_t at = 0; at < WINDOW; at += 100 * MS) /* a queue that comes and goes */
-        incident_call(in, p, 2100, &incident_queue, at + 7, 0, (int64_t)incident_random(in, 0, 9), 0, 0);
+        incident_call(in, p, 2100, &incident_queue, at + 7, 0, (int64_t)incident_random(in, 0, 9),
+                      0, 0);
 }
 
 /* Reads, computes, writes; nobody waits for it. */
@@ -274,50 +287,10 @@ static void periodic_work(struct incident *in)
         uint64_t job = incident_about(in, 120 * MS), sleep = S - job;
         incident_call(in, p, 2410, &incident_fsync, at + job / 2, us(in, 2000, 9000), 3, 0, 0);
         incident_call(in, p, 2410, &incident_request, at, job, 0, 0, 0);
-        incident_call(in, p, 2410, &incident_sleep, at + job + 1000, sleep - 2000, (int64_t)sleep, 0, 0);
+        incident_call(in, p, 2410, &incident_sleep, at + job + 1000, sleep - 2000, (int64_t)sleep,
+                      0, 0);
         at += S;
     }
-}
-
-/* ---- reading ---- */
-
-struct reading {
-    struct skein_trace *trace;
-    struct skein_cursor *cursor;
-    struct trace_report_builder *builder;
-    const struct trace_report *report;
-};
-
-static void reading_open(struct reading *r, const struct buf *bytes, const struct trace_report_limits *limits)
-{
-    char error[SKEIN_TRACE_ERROR_BYTES];
-    struct skein_batch batch;
-    const struct skein_query query = {.size = sizeof query};
-    int next;
-    *r = (struct reading){.trace = NULL};
-    ck_assert_int_eq(skein_trace_new(&r->trace), SKEIN_OK);
-    ck_assert_msg(skein_trace_add_memory(r->trace, bytes->data, bytes->len, "made", error) == SKEIN_OK,
-                  "%s", error);
-    ck_assert_int_eq(skein_cursor_new(r->trace, &query, &r->cursor), SKEIN_OK);
-    ck_assert_int_eq(trace_report_new(limits, &r->builder), SKEIN_OK);
-    while ((next = skein_cursor_next(r->cursor, &batch)) > 0)
-        ck_assert_int_eq(trace_report_add(r->builder, r->trace, r->cursor, &batch), SKEIN_OK);
-    ck_assert_int_eq(next, 0);
-    ck_assert_int_eq(trace_report_end(r->builder, r->trace, r->cursor, &r->report), SKEIN_OK);
-}
-
-static void reading_close(struct reading *r)
-{
-    trace_report_free(&r->builder);
-    skein_cursor_free(&r->cursor);
-    skein_trace_free(&r->trace);
-}
-
-static void findings_print(const struct trace_report *report)
-{
-    for (size_t i = 0; i < report->finding_count; i++)
-        printf("  %-7s %-16s %8.2f  %s\n", report_severity_text(report->findings[i].severity),
-               report->findings[i].rule, report->findings[i].score, report->findings[i].sentence);
 }
 
 static uint64_t first_seed(void)
@@ -342,15 +315,14 @@ static void cause_is_named(scene *made, const char *rule, const char *words, con
         struct incident *in;
         struct reading r;
         scene_open(&r, &in, made, seed);
-        bool right = r.report->finding_count > 0 &&
-                     strcmp(r.report->findings[0].rule, rule) == 0 &&
+        bool right = r.report->finding_count > 0 && strcmp(r.report->findings[0].rule, rule) == 0 &&
                      strstr(r.report->findings[0].sentence, words) != NULL &&
                      strstr(r.report->findings[0].sentence, more) != NULL &&
                      r.report->findings[0].severity > REPORT_NOTE;
         if (!right)
             findings_print(r.report);
-        ck_assert_msg(right, "seed %llu: not first: %s, \"%s\", \"%s\"", (unsigned long long)seed, rule,
-                      words, more);
+        ck_assert_msg(right, "seed %llu: not first: %s, \"%s\", \"%s\"", (unsigned long long)seed,
+                      rule, words, more);
         reading_close(&r);
         incident_free(&in);
     }
@@ -365,7 +337,8 @@ static void nothing_stands_out(scene *made, const char *name)
         bool well = r.report->finding_count == 0 || r.report->findings[0].severity == REPORT_NOTE;
         if (!well)
             findings_print(r.report);
-        ck_assert_msg(well, "seed %llu: %s has a finding above a note", (unsigned long long)seed, name);
+        ck_assert_msg(well, "seed %llu: %s has a finding above a note", (unsigned long long)seed,
+                      name);
         ck_assert_uint_gt(r.report->totals.rows, 0);
         reading_close(&r);
         incident_free(&in);
@@ -403,10 +376,10 @@ HEALTHY(periodic_work)
 
 int main(void)
 {
-    return suite_run(suite_of(
-        "trace_report", lock_convoy_is_named, slow_disk_is_named, cpu_neighbour_is_named,
-        slow_shard_is_named, gc_pause_is_named, retry_storm_is_named, queue_growth_is_named,
-        cold_cache_is_named, clock_step_is_named, lost_partition_is_named, idle_server_is_well,
-        busy_server_is_well, batch_job_is_well, short_connections_is_well, periodic_work_is_well,
-        NULL));
+    return suite_run(suite_of("trace_report", lock_convoy_is_named, slow_disk_is_named,
+                              cpu_neighbour_is_named, slow_shard_is_named, gc_pause_is_named,
+                              retry_storm_is_named, queue_growth_is_named, cold_cache_is_named,
+                              clock_step_is_named, lost_partition_is_named, idle_server_is_well,
+                              busy_server_is_well, batch_job_is_well, short_connections_is_well,
+                              periodic_work_is_well, NULL));
 }
