@@ -362,6 +362,20 @@ static int findings_order(const void *a, const void *b)
     return strcmp(x->sentence, y->sentence);
 }
 
+/* What had not ended has no stack of its own: the dump's, taken in that time. */
+static void stacks_complete(struct trace_report_builder *b)
+{
+    for (size_t i = 0; i < b->finding_count; i++) {
+        struct report_finding *f = &b->findings[i];
+        for (size_t k = 0; k < b->state_count && f->frame_count == 0 && f->subject.tid != 0; k++) {
+            const struct report_state *state = &b->states[k];
+            if (state->process == f->subject.process && state->tid == f->subject.tid &&
+                state->at_ns >= f->from_ns && state->at_ns <= f->to_ns)
+                report_stack_set(b, f, state->stack);
+        }
+    }
+}
+
 static void rules_apply(struct trace_report_builder *b)
 {
     static void (*const apply[])(struct trace_report_builder *) = {
@@ -370,6 +384,7 @@ static void rules_apply(struct trace_report_builder *b)
         report_peer_rules,  report_trend_rules,  report_long_rules};
     for (size_t i = 0; i < sizeof apply / sizeof *apply && b->status == SKEIN_OK; i++)
         apply[i](b);
+    stacks_complete(b);
     if (b->finding_count > 0)
         qsort(b->findings, b->finding_count, sizeof *b->findings, findings_order);
     b->report.findings = b->findings;

@@ -18,12 +18,13 @@ struct evidence_row {
     struct trace_event event;
 };
 
-enum report_mark report_mark_of(const char *name)
+static enum report_mark mark_of(const char *name)
 {
     static const struct {
         const char *name;
         enum report_mark mark;
     } marks[] = {{"crash.signal", REPORT_MARK_CRASH},
+                 {"crash.handled", REPORT_MARK_HANDLED},
                  {"thread.wait", REPORT_MARK_WAIT},
                  {"thread.dump", REPORT_MARK_DUMP},
                  {"thread.state", REPORT_MARK_STATE}};
@@ -114,9 +115,9 @@ static uint64_t number_of(const struct trace_event *event, const char *name)
 
 static int crash_take(struct trace_report_builder *b, struct skein_cursor *cursor,
                       const struct skein_batch *batch, uint32_t row,
-                      const struct trace_event *event)
+                      const struct trace_event *event, bool handled)
 {
-    if (b->crash_count >= REPORT_WAITERS_MAX)
+    if (b->crash_count >= REPORT_KEPT_MAX)
         return SKEIN_OK;
     if (!array_grow(b->crashes, b->crash_count + 1, &b->crash_cap))
         return SKEIN_NO_MEMORY;
@@ -125,14 +126,15 @@ static int crash_take(struct trace_report_builder *b, struct skein_cursor *curso
                               .thread = batch->thread[row],
                               .stack = report_stack_keep(b, cursor, batch, row),
                               .signal = (int64_t)number_of(event, "signal"),
-                              .at_ns = batch->time_ns[row]};
+                              .at_ns = batch->time_ns[row],
+                              .handled = handled};
     return b->status;
 }
 
 static int waiter_take(struct trace_report_builder *b, const struct skein_batch *batch,
                        uint32_t row, const struct trace_event *event)
 {
-    if (b->waiter_count >= REPORT_WAITERS_MAX || event->thread == NULL)
+    if (b->waiter_count >= REPORT_KEPT_MAX || event->thread == NULL)
         return SKEIN_OK;
     if (!array_grow(b->waiters, b->waiter_count + 1, &b->waiter_cap))
         return SKEIN_NO_MEMORY;
@@ -149,7 +151,7 @@ static int title_take(struct trace_report_builder *b, const struct skein_batch *
                       const struct trace_event *event)
 {
     const struct partition_value *title = arg_find(event, "title", true);
-    if (title == NULL || title->str.len == 0 || b->title_count >= REPORT_WAITERS_MAX)
+    if (title == NULL || title->str.len == 0 || b->title_count >= REPORT_KEPT_MAX)
         return SKEIN_OK;
     if (!array_grow(b->titles, b->title_count + 1, &b->title_cap))
         return SKEIN_NO_MEMORY;
@@ -168,7 +170,7 @@ static int state_take(struct trace_report_builder *b, struct skein_cursor *curso
 {
     const struct partition_value *call = arg_find(event, "syscall", true);
     if (call == NULL || call->str.len == 0 || event->thread == NULL ||
-        b->state_count >= REPORT_WAITERS_MAX)
+        b->state_count >= REPORT_KEPT_MAX)
         return SKEIN_OK;
     if (!array_grow(b->states, b->state_count + 1, &b->state_cap))
         return SKEIN_NO_MEMORY;
@@ -200,9 +202,11 @@ int report_evidence_take(struct trace_report_builder *b, struct skein_cursor *cu
         status = sched_sums_add(b->sched, &as.info, &as.event);
     if (status != SKEIN_OK || as.event.kind != SKEIN_ROW_INSTANT)
         return status;
-    switch (report_mark_of(as.type.name)) {
+    switch (mark_of(as.type.name)) {
     case REPORT_MARK_CRASH:
-        return crash_take(b, cursor, batch, row, &as.event);
+    case REPORT_MARK_HANDLED:
+        return crash_take(b, cursor, batch, row, &as.event,
+                          mark_of(as.type.name) == REPORT_MARK_HANDLED);
     case REPORT_MARK_WAIT:
         return waiter_take(b, batch, row, &as.event);
     case REPORT_MARK_STATE:

@@ -10,22 +10,14 @@
 #include "moment_int.h"
 #include "sched_sums.h"
 #include "trace_report.h"
+#include "trace_report_evidence.h"
 #include "vitals_table.h"
 
 #define REPORT_BUCKETS      32 /* of the window, in which things are counted */
 #define REPORT_SILENCES     6  /* longest that a thread and a process keep */
 #define REPORT_COUNTERS_MAX 4096
-#define REPORT_WAITERS_MAX  4096 /* of thread dumps */
 
 #define MS(n) ((uint64_t)(n)*1000000u)
-
-enum report_mark { /* what a type of events is to the rules */
-                   REPORT_MARK_NONE,
-                   REPORT_MARK_CRASH,
-                   REPORT_MARK_WAIT,
-                   REPORT_MARK_DUMP,
-                   REPORT_MARK_STATE
-};
 
 struct report_type { /* of a type of the trace */
     int64_t label;   /* of the moment's; -1: not looked up yet */
@@ -82,29 +74,6 @@ struct report_counter {
     uint64_t counts[REPORT_BUCKETS];
 };
 
-struct report_waiter { /* of a thread dump */
-    uint32_t process, tid, holder;
-    uint64_t object, at_ns;
-};
-
-struct report_crash {
-    uint32_t process, thread, stack;
-    int64_t signal;
-    uint64_t at_ns;
-};
-
-struct report_state { /* of a thread, by the dump: the system call that it was in */
-    uint32_t process, tid, stack;
-    uint64_t at_ns;
-    char *call;
-};
-
-struct report_title { /* what a process says of itself */
-    uint32_t process;
-    uint64_t at_ns;
-    char *text;
-};
-
 struct trace_report_builder {
     struct trace_report_limits limits;
     const struct skein_trace *trace;
@@ -151,13 +120,5 @@ size_t report_bucket(const struct trace_report_builder *b, uint64_t at_ns);
 /* The number of a row's stack among those that are kept, from 1; 0: none. */
 uint32_t report_stack_keep(struct trace_report_builder *b, struct skein_cursor *cursor,
                            const struct skein_batch *batch, uint32_t row);
-
-/* ---- trace_report_evidence.c ---- */
-
-/* What a type is to the rules of evidence. */
-enum report_mark report_mark_of(const char *name);
-/* A row that the agent told. SKEIN_OK, SKEIN_NO_MEMORY. */
-int report_evidence_take(struct trace_report_builder *b, struct skein_cursor *cursor,
-                         const struct skein_batch *batch, uint32_t row);
 
 #endif

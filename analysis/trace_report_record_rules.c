@@ -16,12 +16,14 @@
 
 /* ---- how a process ended ---- */
 
+/* The fault that its own handler was called for, where it died in that: there the cause lies. */
 static const struct report_crash *crash_of(const struct trace_report_builder *b, uint32_t process)
 {
+    const struct report_crash *found = NULL;
     for (size_t i = 0; i < b->crash_count; i++)
-        if (b->crashes[i].process == process)
-            return &b->crashes[i];
-    return NULL;
+        if (b->crashes[i].process == process && (found == NULL || b->crashes[i].handled))
+            found = &b->crashes[i];
+    return found;
 }
 
 /* Signals by which somebody ends a process that has done nothing wrong. */

@@ -19,8 +19,8 @@
 #define DISK_NS        MS(100)
 #define DISK_SHARE     0.05
 #define DISK_MEAN_NS   MS(20)
-#define DISK_AWAIT_MS  100
-#define DISK_QUEUE     4
+#define DISK_AWAIT_MS  100.0
+#define DISK_QUEUE     4.0
 #define PROBLEM_NS     MS(500)
 #define SERVES_MIN     3 /* waits for whatever comes, before a thread is one that serves */
 #define UNDERWAY_NS    MS(500)

@@ -258,6 +258,11 @@ static int report_make(struct skein_trace *trace, struct skein_cursor *cursor,
         return out_of_memory();
     int shown = o->json ? json_show(json) : report_show(json);
     cJSON_Delete(json);
+    for (size_t i = 0; i < report->gap_count && shown == CLI_OK; i++)
+        if (report->gaps[i].reason != SKEIN_GAP_MISSING) { /* as of all commands that read files */
+            say_error("%s", report->gaps[i].what);
+            shown = CLI_FAILED;
+        }
     return shown;
 }
 
