@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+skein_fuzz(import_go LINK skein_exchange)
+target_include_directories(fuzz_import_go PRIVATE ${CMAKE_SOURCE_DIR}/tests/unit/exchange)
