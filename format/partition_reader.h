@@ -7,6 +7,7 @@
 #define PARTITION_READER_H
 
 #include "partition.h"
+#include "partition_fault.h"
 
 struct partition_reader;
 
@@ -49,6 +50,9 @@ struct trace_event {
  * sentence (what, at which byte) in error; SKEIN_NO_MEMORY. */
 int partition_reader_new(const uint8_t *bytes, size_t n, struct partition_reader **out, char *error,
                          size_t error_bytes);
+/* The same, with the reason in *fault. */
+int partition_reader_make(const uint8_t *bytes, size_t n, struct partition_reader **out,
+                          struct partition_fault *fault);
 void partition_reader_free(struct partition_reader **reader);
 
 const struct partition_info *partition_reader_info(const struct partition_reader *r);
@@ -83,6 +87,7 @@ bool partition_reader_symbol(struct partition_reader *r, uint64_t address,
  * partition_reader_error. Pointers in *event are valid until the next call. */
 int partition_reader_next(struct partition_reader *r, struct trace_event *event);
 const char *partition_reader_error(const struct partition_reader *r);
+int partition_reader_status(const struct partition_reader *r); /* SKEIN_OK, or what ended it */
 
 /* Counted so far by the merge: times raised, and records that waited for each other in a circle
  * (F-29). */
