@@ -25,8 +25,9 @@
     X(12)                                                                                          \
     X(13)                                                                                          \
     X(14)                                                                                          \
-    X(15) X(16) X(18) X(19) X(20) X(21) X(23) X(24) X(25) X(26) X(27) X(30) X(31) X(33) X(34)      \
-        X(36) X(37) X(40) X(42) X(44) X(45) X(46) X(47) X(50)
+    X(15)                                                                                          \
+    X(16) X(18) X(19) X(20) X(21) X(23) X(24) X(25) X(26) X(27) X(30) X(31) X(33) X(34) X(36)      \
+        X(37) X(40) X(42) X(44) X(45) X(46) X(47) X(50)
 enum format_rule {
     F_NONE = 0, /* no rule is broken: for want of memory */
 #define X(n) F_##n = (n),
