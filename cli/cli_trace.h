@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A walk over the partitions of a trace file: process by process, of each its evidence and then its
- * cuts in the order of partition_trace_order(), so that a region over a cut comes out whole. A partition that cannot be read is told of
- * and left out. One thread; the memory of two partitions, but for a merged walk.
+ * The walk of format/trace_merge.h over a trace file, for commands: what cannot be read is told of and
+ * left out. One thread; the memory of two partitions, but for a merged walk.
  */
 #ifndef CLI_TRACE_H
 #define CLI_TRACE_H
 
 #include "partition_reader.h"
 #include "trace_file.h"
+#include "trace_merge.h"
 
 struct trace_walk;
 
@@ -33,12 +33,6 @@ int trace_time_parse(const char *text, const struct trace_bounds *bounds, uint64
                "events of these groups, such as net,io: app, net, io, lock, thread, sleep, log, "  \
                "16 to 63 (a service's own), or all (default: " otherwise ")")
 int trace_groups_parse(const char *text, uint64_t *groups);
-
-struct trace_step {
-    const struct trace_entry *entry;
-    struct partition_reader *reader; /* the walk's; until the next step */
-    bool last_of_process;            /* no later partition of this process is in the file */
-};
 
 /* CLI_OK, or CLI_FAILED after telling why. */
 int trace_walk_new(const char *path, struct trace_walk **out);

@@ -39,6 +39,20 @@ static bool slots_grow(struct intern_table *table)
     return true;
 }
 
+int intern_table_reserve(struct intern_table *table, size_t count, size_t bytes)
+{
+    while (table->count + count >= table->slot_count / 2)
+        if (!slots_grow(table))
+            return SKEIN_NO_MEMORY;
+    if (!array_grow(table->entries, table->count + count + 1, &table->cap))
+        return SKEIN_NO_MEMORY;
+    if (buf_reserve(&table->bytes, bytes) == NULL) {
+        table->bytes.status = SKEIN_OK;
+        return SKEIN_NO_MEMORY;
+    }
+    return SKEIN_OK;
+}
+
 int64_t intern_table_put(struct intern_table *table, const void *bytes, size_t n, bool *fresh)
 {
     uint32_t hash = checksum32(bytes, n);

@@ -12,22 +12,12 @@
 #include <stdint.h>
 
 /* The rules that a reader can find broken; the others are kept by writers, or define. */
-#define FORMAT_RULE_LIST(X)                                                                        \
-    X(1)                                                                                           \
-    X(3)                                                                                           \
-    X(4)                                                                                           \
-    X(5)                                                                                           \
-    X(6)                                                                                           \
-    X(8)                                                                                           \
-    X(9)                                                                                           \
-    X(10)                                                                                          \
-    X(11)                                                                                          \
-    X(12)                                                                                          \
-    X(13)                                                                                          \
-    X(14)                                                                                          \
-    X(15)                                                                                          \
-    X(16) X(18) X(19) X(20) X(21) X(23) X(24) X(25) X(26) X(27) X(30) X(31) X(33) X(34) X(36)      \
-        X(37) X(40) X(42) X(44) X(45) X(46) X(47) X(50)
+/* clang-format off */
+#define FORMAT_RULE_LIST(X) \
+    X(1) X(3) X(4) X(5) X(6) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(18) X(19) X(20) \
+    X(21) X(23) X(24) X(25) X(26) X(27) X(30) X(31) X(33) X(34) X(36) X(37) X(40) X(42) X(44) X(45) \
+    X(46) X(47) X(50)
+/* clang-format on */
 enum format_rule {
     F_NONE = 0, /* no rule is broken: for want of memory */
 #define X(n) F_##n = (n),

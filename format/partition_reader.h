@@ -87,6 +87,7 @@ bool partition_reader_symbol(struct partition_reader *r, uint64_t address,
  * partition_reader_error. Pointers in *event are valid until the next call. */
 int partition_reader_next(struct partition_reader *r, struct trace_event *event);
 const char *partition_reader_error(const struct partition_reader *r);
+int partition_reader_status(const struct partition_reader *r); /* SKEIN_OK, or what ended it */
 
 /* Counted so far by the merge: times raised, and records that waited for each other in a circle
  * (F-29). */

@@ -170,7 +170,7 @@ static int types_open(struct partition_reader *r, struct cursor *c)
 
 /* ---- STRINGS and THREADS ---- */
 
-/* F-20: the texts stay where they are, in the partition or in the unpacked section. */
+/* F-20: the texts are copied, so that each has a NUL behind it: in place of its length. */
 static int strings_open(struct partition_reader *r, struct cursor *c)
 {
     size_t n = (size_t)count_get(c, STRINGS_MAX - r->string_count, 1);
@@ -183,11 +183,18 @@ static int strings_open(struct partition_reader *r, struct cursor *c)
             r->string_cap = cap;
         r->strings = strings == NULL ? r->strings : strings;
     }
+    char *copy = reader_alloc(r, cursor_left(c) + 1);
+    if (copy == NULL)
+        cursor_fail(c, SKEIN_NO_MEMORY);
     for (size_t i = 0; i < n && c->status == SKEIN_OK; i++) {
         size_t len = 0;
         const char *text = text_get(c, PARTITION_NAME_MAX, F_3, &len);
-        if (text != NULL)
-            r->strings[r->string_count++] = (struct reader_string){text, (uint32_t)len};
+        if (text == NULL)
+            break;
+        memcpy(copy, text, len);
+        copy[len] = 0;
+        r->strings[r->string_count++] = (struct reader_string){copy, (uint32_t)len};
+        copy += len + 1;
     }
     return c->status == SKEIN_OK ? SKEIN_OK : reader_table_fail(r, c, F_20, "strings");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Trace files (docs/format.md F-36, F-37): finds the whole partitions of a file and reads one at a
- * time. Owns an open descriptor and the footers. One thread; never maps the file, because another
- * program may cut it while we look.
+ * time, through a source; one is here for files. Owns an open descriptor and the footers. One
+ * thread; never maps the file, because another program may cut it while we look.
  */
 #include "trace_file.h"
 
@@ -20,6 +20,7 @@
 #include "partition_int.h"
 #include "partition_reader.h"
 #include "partition_slice.h"
+#include "trace_table_int.h"
 
 enum { SEARCH_BYTES = 64 << 10, MAGIC_BYTES = 8 };
 
@@ -31,7 +32,9 @@ struct stretch {
 
 struct trace_file {
     bool closed;
-    int fd;
+    struct skein_trace_source source;
+    char *name;
+    int fd; /* of a file that was opened here; else -1 */
     uint64_t size, torn;
     struct trace_entry *entries;
     size_t count, cap;
@@ -55,24 +58,40 @@ int partition_trace_order(const struct partition_key *a, uint64_t a_from_ns,
     return order;
 }
 
-/* SKEIN_OK only with all n bytes; SKEIN_TRUNCATED at the end of the file. */
-static int bytes_read(struct trace_file *file, uint64_t offset, size_t n, struct buf *out)
+/* ---- bytes ---- */
+
+/* The source of a file: SKEIN_TRUNCATED where it has become shorter. */
+static int descriptor_read(void *context, uint64_t offset, void *out, size_t n)
 {
-    buf_clear(out);
-    uint8_t *to = buf_reserve(out, n);
-    if (to == NULL)
-        return SKEIN_NO_MEMORY;
-    while (out->len < n) {
-        ssize_t got = pread(file->fd, to + out->len, n - out->len, (off_t)(offset + out->len));
+    const struct trace_file *file = context;
+    for (size_t have = 0; have < n;) {
+        ssize_t got = pread(file->fd, (uint8_t *)out + have, n - have, (off_t)(offset + have));
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
             return SKEIN_IO;
         if (got == 0)
             return SKEIN_TRUNCATED;
-        out->len += (size_t)got;
+        have += (size_t)got;
     }
     return SKEIN_OK;
+}
+
+/* SKEIN_OK only with all n bytes; SKEIN_TRUNCATED at the end of the file. */
+static int bytes_read(struct trace_file *file, uint64_t offset, size_t n, struct buf *out)
+{
+    buf_clear(out);
+    if (offset > file->size || n > file->size - offset)
+        return SKEIN_TRUNCATED;
+    uint8_t *to = buf_reserve(out, n);
+    if (to == NULL) {
+        buf_fini(out); /* it may be tried again */
+        return SKEIN_NO_MEMORY;
+    }
+    int status = file->source.read(file->source.context, offset, to, n);
+    if (status == SKEIN_OK)
+        out->len = n;
+    return status;
 }
 
 /* The footer of the partition of this length at offset, which lies inside the file. */
@@ -103,7 +122,7 @@ struct place {
     uint64_t offset;
 };
 
-static int source_read(void *context, uint64_t offset, void *out, size_t n)
+static int place_read(void *context, uint64_t offset, void *out, size_t n)
 {
     const struct place *place = context;
     int status = bytes_read(place->file, place->offset + offset, n, &place->file->scratch);
@@ -129,7 +148,7 @@ static int entry_add(struct trace_file *file, uint64_t offset, uint64_t length)
 {
     struct partition_footer footer;
     struct place place = {file, offset};
-    struct partition_source source = {source_read, &place, length};
+    struct partition_source source = {place_read, &place, length};
     int64_t clock_offset_ns = 0;
     int status = footer_read(file, offset, length, &footer);
     if (status != SKEIN_OK)
@@ -147,89 +166,7 @@ static int entry_add(struct trace_file *file, uint64_t offset, uint64_t length)
     return SKEIN_OK;
 }
 
-/* ---- the closing table ---- */
-
-int trace_table_put(const uint64_t *lengths, size_t count, struct buf *out)
-{
-    size_t start = out->len;
-    head_put(out, HEAD_TABLE, 0);
-    size_t last = section_begin(out, SECTION_TABLE);
-    buf_put_uleb(out, count);
-    for (size_t i = 0; i < count; i++)
-        buf_put_uleb(out, lengths[i]);
-    section_end(out, last);
-    tail_put(out, start, last, HEAD_TABLE);
-    size_t end = out->len;
-    if (out->status != SKEIN_OK || end - start > PARTITION_BYTES_MAX) {
-        out->len = start;
-        return out->status != SKEIN_OK ? out->status : SKEIN_TOO_LARGE;
-    }
-    out->len = start;
-    head_put(out, HEAD_TABLE, end - start);
-    out->len = end;
-    return SKEIN_OK;
-}
-
-/* The payload of a whole table. SKEIN_OK, SKEIN_CORRUPT. */
-static int table_payload_get(const uint8_t *bytes, size_t n, struct cursor *payload,
-                             struct partition_fault *fault)
-{
-    struct tail tail;
-    const uint8_t *last;
-    size_t need;
-    struct section section;
-    if (tail_explain(bytes, n, &tail, &last, &need, fault) != SKEIN_OK)
-        return SKEIN_CORRUPT;
-    uint64_t at = (uint64_t)(last - bytes);
-    cursor_init(payload, last, (size_t)tail.last_bytes - TAIL_BYTES);
-    if (tail.length != n)
-        partition_fault_set(fault, F_14, n - TAIL_BYTES + 8, "the tail tells another length");
-    else if (tail.kind != HEAD_TABLE)
-        partition_fault_set(fault, F_13, n - 1, "the tail is a partition's, not a table's");
-    else if (section_get(payload, 0, &section) != SKEIN_OK || cursor_left(payload) != 0)
-        partition_fault_set(fault, F_9, at, "the table's section has impossible lengths");
-    else if (!section_sound(&section, last))
-        partition_fault_set(fault, F_9, at, "the table's section fails its checksum");
-    else if (section.kind != SECTION_TABLE || section.packing != PACKING_RAW)
-        partition_fault_set(fault, F_36, at, "the section is of kind %u, not a plain table",
-                            section.kind);
-    else {
-        cursor_init(payload, section.payload, (size_t)section.length);
-        return SKEIN_OK;
-    }
-    return SKEIN_CORRUPT;
-}
-
-/* Lengths of a whole table in *lengths (malloc'ed) and their sum. SKEIN_OK; SKEIN_CORRUPT and why,
- * unless fault is NULL; SKEIN_NO_MEMORY. */
-static int table_get(const uint8_t *bytes, size_t n, uint64_t **lengths, size_t *count,
-                     uint64_t *sum, struct partition_fault *fault)
-{
-    struct cursor c;
-    *lengths = NULL;
-    if (table_payload_get(bytes, n, &c, fault) != SKEIN_OK)
-        return SKEIN_CORRUPT;
-    *count = (size_t)count_get(&c, PARTITION_BYTES_MAX, 1);
-    *sum = 0;
-    uint64_t *found = calloc(*count + 1, sizeof *found);
-    if (found == NULL)
-        return SKEIN_NO_MEMORY;
-    for (size_t i = 0; i < *count; i++) {
-        const uint8_t *at = c.pos;
-        found[i] = cursor_uleb(&c);
-        if (found[i] < HEAD_BYTES + TAIL_BYTES || found[i] > PARTITION_BYTES_MAX)
-            rule_break(&c, F_36, at);
-        *sum += found[i];
-    }
-    if (c.status == SKEIN_OK) {
-        *lengths = found;
-        return SKEIN_OK;
-    }
-    free(found);
-    partition_fault_set(fault, cursor_rule(&c, F_36), (uint64_t)(c.pos - bytes),
-                        "the table is malformed");
-    return SKEIN_CORRUPT;
-}
+/* ---- opening by the closing table ---- */
 
 static void entries_clear(struct trace_file *file)
 {
@@ -262,7 +199,7 @@ static int partition_table_open(struct trace_file *file)
                                tail.kind != HEAD_TABLE))
         status = SKEIN_NOT_FOUND;
     if (status == SKEIN_OK)
-        status = table_get(bytes.data, bytes.len, &lengths, &count, &sum, NULL);
+        status = trace_table_get(bytes.data, bytes.len, &lengths, &count, &sum, NULL);
     if (status == SKEIN_OK && sum != file->size - length)
         status = SKEIN_NOT_FOUND;
     uint64_t offset = 0;
@@ -358,7 +295,8 @@ static int item_open(struct trace_file *file, uint64_t offset, uint64_t *length)
     size_t count;
     status = bytes_read(file, offset, (size_t)*length, &file->scratch);
     if (status == SKEIN_OK)
-        status = table_get(file->scratch.data, file->scratch.len, &lengths, &count, &sum, NULL);
+        status =
+            trace_table_get(file->scratch.data, file->scratch.len, &lengths, &count, &sum, NULL);
     if (status == SKEIN_OK) {
         status = table_compare(file, offset, lengths, count);
         free(lengths);
@@ -389,32 +327,22 @@ static int file_walk(struct trace_file *file)
     return SKEIN_OK;
 }
 
-static int file_list(struct trace_file *file, const char *path, char *error, size_t error_bytes)
+static int file_list(struct trace_file *file, char *error, size_t error_bytes)
 {
-    struct stat facts;
-    file->fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (file->fd < 0 || fstat(file->fd, &facts) != 0) {
-        snprintf(error, error_bytes, "%s: %s", path, strerror(errno));
-        return SKEIN_IO;
-    }
-    if (!S_ISREG(facts.st_mode) && !S_ISBLK(facts.st_mode)) {
-        snprintf(error, error_bytes, "%s: not a file", path);
-        return SKEIN_IO;
-    }
-    file->size = (uint64_t)facts.st_size;
+    const char *name = file->name;
     int status = partition_table_open(file);
     file->closed = status == SKEIN_OK;
     if (status == SKEIN_NOT_FOUND)
         status = file_walk(file);
     if (status != SKEIN_OK) {
-        snprintf(error, error_bytes, "%s: %s", path, skein_status_text(status));
+        snprintf(error, error_bytes, "%s: %s", name, skein_status_text(status));
         return status;
     }
     if (file->count > 0 || file->stretch_count > 0)
         return SKEIN_OK;
     status = torn_note(file, 0, 0); /* empty, or tables alone */
     if (status != SKEIN_OK)
-        snprintf(error, error_bytes, "%s: %s", path, skein_status_text(status));
+        snprintf(error, error_bytes, "%s: %s", name, skein_status_text(status));
     return status;
 }
 
@@ -446,7 +374,8 @@ static int item_explain(struct trace_file *file, uint64_t offset, struct partiti
     }
     status = bytes_read(file, offset, (size_t)length, &file->scratch);
     if (status == SKEIN_OK && is_table)
-        status = table_get(file->scratch.data, file->scratch.len, &lengths, &count, &sum, why);
+        status =
+            trace_table_get(file->scratch.data, file->scratch.len, &lengths, &count, &sum, why);
     else if (status == SKEIN_OK)
         status = partition_reader_make(file->scratch.data, file->scratch.len, &reader, why);
     free(lengths);
@@ -474,40 +403,93 @@ int trace_file_fault(struct trace_file *file, size_t i, struct trace_fault *faul
     return status == SKEIN_OK ? SKEIN_CORRUPT : status;
 }
 
-int trace_file_inspect(const char *path, struct trace_file **out, char *error, size_t error_bytes)
+static int file_new(const char *name, struct trace_file **out, char *error, size_t error_bytes)
 {
-    *out = NULL;
     struct trace_file *file = calloc(1, sizeof *file);
-    if (file == NULL) {
-        snprintf(error, error_bytes, "%s: out of memory", path);
+    *out = NULL;
+    if (file != NULL)
+        file->name = strdup(name);
+    if (file == NULL || file->name == NULL) {
+        snprintf(error, error_bytes, "%s: out of memory", name);
+        free(file);
         return SKEIN_NO_MEMORY;
     }
     file->fd = -1;
-    int status = file_list(file, path, error, error_bytes);
-    if (status != SKEIN_OK)
-        trace_file_free(&file);
     *out = file;
+    return SKEIN_OK;
+}
+
+/* Where there is not one partition, the file is closed again. */
+static int whole_wanted(struct trace_file **file, char *error, size_t error_bytes)
+{
+    struct trace_fault fault;
+    char why[256];
+    const char *name = (*file)->name;
+    if (trace_file_count(*file) > 0)
+        return SKEIN_OK;
+    int status = trace_file_fault(*file, 0, &fault);
+    partition_fault_print(&fault.why, 0, why, sizeof why);
+    if (fault.why.text[0] == 0)
+        snprintf(error, error_bytes, "%s: %s", name, skein_status_text(status));
+    else if (fault.bytes == 0)
+        snprintf(error, error_bytes, "%s: %s", name, why);
+    else
+        snprintf(error, error_bytes, "%s: no whole partition in %" PRIu64 " bytes: %s", name,
+                 (*file)->size, why);
+    trace_file_free(file);
+    return status == SKEIN_TRUNCATED ? SKEIN_CORRUPT : status;
+}
+
+int trace_file_open_source(const struct skein_trace_source *source, struct trace_file **out,
+                           char *error, size_t error_bytes)
+{
+    int status = file_new(source->name != NULL ? source->name : "", out, error, error_bytes);
+    if (status != SKEIN_OK)
+        return status;
+    (*out)->source = *source;
+    (*out)->source.name = (*out)->name;
+    (*out)->size = source->bytes;
+    status = file_list(*out, error, error_bytes);
+    if (status == SKEIN_OK)
+        return whole_wanted(out, error, error_bytes);
+    trace_file_free(out);
+    return status;
+}
+
+static int descriptor_open(struct trace_file *file, char *error, size_t error_bytes)
+{
+    struct stat facts;
+    file->fd = open(file->name, O_RDONLY | O_CLOEXEC);
+    if (file->fd < 0 || fstat(file->fd, &facts) != 0) {
+        snprintf(error, error_bytes, "%s: %s", file->name, strerror(errno));
+        return SKEIN_IO;
+    }
+    if (!S_ISREG(facts.st_mode) && !S_ISBLK(facts.st_mode)) {
+        snprintf(error, error_bytes, "%s: not a file", file->name);
+        return SKEIN_IO;
+    }
+    file->size = (uint64_t)facts.st_size;
+    file->source = (struct skein_trace_source){descriptor_read, file, file->size, file->name};
+    return SKEIN_OK;
+}
+
+int trace_file_inspect(const char *path, struct trace_file **out, char *error, size_t error_bytes)
+{
+    int status = file_new(path, out, error, error_bytes);
+    if (status != SKEIN_OK)
+        return status;
+    status = descriptor_open(*out, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = file_list(*out, error, error_bytes);
+    if (status != SKEIN_OK)
+        trace_file_free(out);
     return status;
 }
 
 int trace_file_open(const char *path, struct trace_file **out, char *error, size_t error_bytes)
 {
-    struct trace_fault fault;
-    char why[256];
     int status = trace_file_inspect(path, out, error, error_bytes);
-    if (status != SKEIN_OK || trace_file_count(*out) > 0)
-        return status;
-    status = trace_file_fault(*out, 0, &fault);
-    partition_fault_print(&fault.why, 0, why, sizeof why);
-    if (fault.why.text[0] == 0)
-        snprintf(error, error_bytes, "%s: %s", path, skein_status_text(status));
-    else if (fault.bytes == 0)
-        snprintf(error, error_bytes, "%s: %s", path, why);
-    else
-        snprintf(error, error_bytes, "%s: no whole partition in %" PRIu64 " bytes: %s", path,
-                 (*out)->size, why);
-    trace_file_free(out);
-    return status == SKEIN_TRUNCATED ? SKEIN_CORRUPT : status;
+    return status == SKEIN_OK ? whole_wanted(out, error, error_bytes) : status;
 }
 
 void trace_file_free(struct trace_file **file)
@@ -519,6 +501,7 @@ void trace_file_free(struct trace_file **file)
     entries_clear(f);
     free(f->entries);
     free(f->stretches);
+    free(f->name);
     buf_fini(&f->scratch);
     if (f->fd >= 0)
         close(f->fd);
@@ -538,6 +521,11 @@ const struct trace_entry *trace_file_entry(const struct trace_file *file, size_t
 uint64_t trace_file_torn(const struct trace_file *file)
 {
     return file->torn;
+}
+
+const char *trace_file_name(const struct trace_file *file)
+{
+    return file->name;
 }
 
 bool trace_file_closed(const struct trace_file *file)

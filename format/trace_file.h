@@ -9,6 +9,7 @@
 #include "buf.h"
 #include "partition.h"
 #include "partition_fault.h"
+#include "skein/trace.h"
 
 /* The order of partitions in a trace: by process, when they begin, epoch and sequence. Sequences
  * alone are not in time's order where a later capture was cut from an earlier stretch. */
@@ -31,6 +32,9 @@ struct trace_file;
  * SKEIN_CORRUPT / SKEIN_VERSION with a sentence in error where not even one partition can be read;
  * SKEIN_NO_MEMORY. */
 int trace_file_open(const char *path, struct trace_file **out, char *error, size_t error_bytes);
+/* The same of what a source gives. The name is copied; the context must outlive the file. */
+int trace_file_open_source(const struct skein_trace_source *source, struct trace_file **out,
+                           char *error, size_t error_bytes);
 /* The same; but a file opens too in which there is no whole partition, for trace_file_fault. */
 int trace_file_inspect(const char *path, struct trace_file **out, char *error, size_t error_bytes);
 void trace_file_free(struct trace_file **file);
@@ -39,6 +43,7 @@ const struct trace_entry *trace_file_entry(const struct trace_file *file, size_t
 
 /* Bytes at the end, or in the middle, that belong to no whole partition; 0 in a sound file. */
 uint64_t trace_file_torn(const struct trace_file *file);
+const char *trace_file_name(const struct trace_file *file);
 
 /* What is wrong with the file, but for what lies inside its whole partitions (partition_fault_find):
  * a stretch that belongs to none of them, or a table that tells of others than there are. 0 in a

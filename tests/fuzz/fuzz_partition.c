@@ -1,28 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Partitions behind their checksums. The input is a row of pieces {kind u8, length u16, bytes};
- * each becomes a sound section (a BLOCK, and STRINGS of kind 0x83, packed), with head, a footer
- * that lists the blocks, and tail around them, so that mutations reach tables, batches and columns.
- * The same input is also taken as it is. Whatever opens is read to its end and printed in every
- * form.
+ * Partitions behind their checksums: the input as pieces of one (fuzz_pieces.h), and as it is.
+ * Whatever opens is read to its end and printed in every form.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_pieces.h"
 #include "fuzz_target.h"
-#include "partition_int.h"
 #include "perfetto_export.h"
 #include "stack_profile.h"
 #include "trace_file.h"
 #include "trace_json.h"
 #include "trace_stack.h"
 #include "trace_text.h"
-
-static void require(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 /* The profile of all events, in both of its forms. */
 static void profile_print(struct stack_profile *profile)
@@ -102,65 +93,12 @@ static void partition_try(const uint8_t *bytes, size_t n)
     buf_fini(&packets);
 }
 
-/* Frames one piece; notes a block for the footer. */
-static void piece_put(struct buf *b, uint8_t kind, const uint8_t *bytes, size_t n,
-                      struct partition_footer *footer)
-{
-    size_t at = b->len;
-    if (kind == SECTION_BLOCK || kind == (0x80 | SECTION_STRINGS)) {
-        section_put_packed(b, kind & 0x7f, bytes, n);
-    } else {
-        size_t section = section_begin(b, kind);
-        buf_put(b, bytes, n);
-        section_end(b, section);
-    }
-    if (kind == SECTION_BLOCK && footer->block_count < 64)
-        footer->blocks[footer->block_count++] = (struct partition_block){
-            .offset = at, .stored_bytes = (uint32_t)(b->len - at), .raw_bytes = (uint32_t)n};
-}
-
-static void assembled_try(const uint8_t *bytes, size_t n)
-{
-    struct partition_block blocks[64];
-    struct partition_footer footer = {
-        .host = (char[]){""}, .service = (char[]){""}, .labels = (char[]){""}, .exe = (char[]){""}};
-    struct buf b = {0};
-    struct cursor c;
-    footer.blocks = blocks;
-    cursor_init(&c, bytes, n);
-    head_put(&b, HEAD_PARTITION, 0);
-    while (cursor_left(&c) > 3 && footer.block_count < 64) {
-        uint8_t kind = cursor_u8(&c);
-        size_t len = cursor_u16(&c);
-        len = len < cursor_left(&c) ? len : cursor_left(&c);
-        const uint8_t *piece = cursor_bytes(&c, len);
-        if (kind == SECTION_INFO && len > 18) {
-            memcpy(footer.key.process.bytes, piece, 16);
-            footer.key.epoch = piece[16] & 0x7f;
-            footer.key.sequence = piece[17] & 0x7f;
-        }
-        piece_put(&b, kind, piece, len, &footer);
-    }
-    size_t last = section_begin(&b, SECTION_FOOTER);
-    footer_put(&b, &footer);
-    section_end(&b, last);
-    tail_put(&b, 0, last, HEAD_PARTITION);
-    size_t len = b.len;
-    b.len = 0;
-    head_put(&b, HEAD_PARTITION, len);
-    b.len = len;
-    require(b.status == SKEIN_OK);
-    uint8_t *exact = malloc(len); /* so that a read past the end is seen */
-    require(exact != NULL);
-    memcpy(exact, b.data, len);
-    partition_try(exact, len);
-    free(exact);
-    buf_fini(&b);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
+    size_t length;
     partition_try(bytes, n);
-    assembled_try(bytes, n);
+    uint8_t *assembled = pieces_assemble(bytes, n, &length);
+    partition_try(assembled, length);
+    free(assembled);
     return 0;
 }

@@ -6,8 +6,7 @@
  *
  *     struct skein_batch batch;
  *     struct skein_query query = {sizeof query, .columns = SKEIN_COLUMN_TIME | SKEIN_COLUMN_TYPE};
- *     if (skein_trace_open("out.skein", &trace, error) != SKEIN_OK)
- *         ...
+ *     skein_trace_open("out.skein", &trace, error); // and look at what it returns
  *     skein_cursor_new(trace, &query, &cursor);
  *     while (skein_cursor_next(cursor, &batch) > 0)
  *         for (uint32_t i = 0; i < batch.count; i++)
@@ -17,8 +16,8 @@
  * processes and hosts; a region or span is recorded when it ends. Sequence numbers go before clocks:
  * an effect is never before its cause, and its time is raised where a clock says otherwise.
  *
- * Every byte of a trace is hostile: nothing of it is believed before it is checked. What is broken
- * or missing is left out and told as a gap; all else is given. Texts may hold any bytes but NUL.
+ * Every byte of a trace is hostile: what is broken or missing is left out and told as a gap; all else
+ * is given. Texts may hold any bytes but NUL.
  *
  * Memory: that of one partition for each process whose time it is, and of what the trace names (types,
  * threads, processes). A trace and its cursors belong to one thread at a time; there is no I/O but
@@ -35,6 +34,10 @@
 
 #ifdef __cplusplus
 extern "C" {
+#endif
+#ifdef __clang__ /* struct skein_arg */
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wpedantic"
 #endif
 
 #define SKEIN_TRACE_ERROR_BYTES 512
@@ -86,7 +89,7 @@ struct skein_process {
         bool known;
         int32_t signal, status;
     } death;         /* once a partition that tells of it has been read */
-    uint64_t events; /* of the ring, by its footers */
+    uint64_t events; /* records of the ring, by its footers; stacks are not counted */
     uint32_t partitions;
 };
 
@@ -100,9 +103,8 @@ struct skein_partition {
     bool evidence, slice;
 };
 
-/* Processes and partitions, numbered from 0: processes as they come in the files, partitions by
- * process, evidence first, then in the order of their cuts. What is given lasts as long as the
- * trace. */
+/* Numbered from 0: processes as they come in the files, partitions by process, evidence first, then
+ * in the order of their cuts. What is given lasts as long as the trace. */
 uint32_t skein_trace_process_count(const struct skein_trace *trace);
 const struct skein_process *skein_trace_process(const struct skein_trace *trace, uint32_t process);
 uint32_t skein_trace_partition_count(const struct skein_trace *trace);
@@ -111,9 +113,7 @@ const struct skein_partition *skein_trace_partition(const struct skein_trace *tr
 /* From the first record to the last, by footers; 0, 0: there is none. */
 void skein_trace_bounds(const struct skein_trace *trace, uint64_t *from_ns, uint64_t *to_ns);
 
-/* ---- what events name: numbered through the whole trace, as cursors come upon it ----
- *
- * Two partitions that name the same thing name one number. */
+/* ---- what events name: numbered through the whole trace, as cursors come upon it ---- */
 
 struct skein_arg_type {
     uint8_t type; /* enum skein_type; others are from the future */
@@ -150,10 +150,8 @@ enum skein_row_kind {
     SKEIN_ROW_INSTANT = 3,
     SKEIN_ROW_COUNTER = 4, /* argument 0 is the value */
     SKEIN_ROW_LOG = 5,     /* argument 0 the level, 1 the text */
-    SKEIN_ROW_OPEN =
-        6, /* in progress at the end of what is known: dur_ns so far. Given once, behind
-                              the process's last cut */
-    SKEIN_ROW_LOSS = 7,    /* records are missing between time_ns and time_ns + dur_ns: `loss` */
+    SKEIN_ROW_OPEN = 6,    /* in progress behind the process's last cut: dur_ns so far */
+    SKEIN_ROW_LOSS = 7,    /* records are missing between time_ns and time_ns + dur_ns: `more` */
     SKEIN_ROW_END_ONLY = 8 /* an end whose begin is lost; dur_ns unknown (0) */
 };
 
@@ -173,7 +171,7 @@ struct skein_arg {
         uint64_t resource;
     };
     union {
-        struct {
+        __extension__ struct {
             uint32_t len;
             bool cut; /* the text was longer */
         };
@@ -213,10 +211,9 @@ struct skein_batch {
     const struct skein_row_more *mores;
 };
 
-static inline const struct skein_arg *skein_batch_args(const struct skein_batch *batch,
-                                                       uint32_t row)
+static inline const struct skein_arg *skein_batch_args(const struct skein_batch *b, uint32_t row)
 {
-    return batch->args + (size_t)row * SKEIN_ARGS_MAX;
+    return b->args + (size_t)row * SKEIN_ARGS_MAX;
 }
 
 /* ---- queries ---- */
@@ -229,8 +226,7 @@ struct skein_query {
     uint64_t from_ns, to_ns; /* what touches this time, both ends included; to 0: no end */
     uint64_t groups;         /* bit n: event group n; 0: all. Losses are always given */
     bool no_evidence;        /* leave out what the agent told */
-    bool
-        by_process; /* one process after the other, each in its order: memory for one, not for all */
+    bool by_process;         /* one after the other, each in its order: memory for one alone */
     /* Which processes, threads and types: false leaves it out. Asked once for each number; NULL: all. */
     bool (*process)(void *context, const struct skein_process *process);
     bool (*thread)(void *context, const struct skein_thread *thread);
@@ -243,7 +239,7 @@ int skein_cursor_new(struct skein_trace *trace, const struct skein_query *query,
                      struct skein_cursor **out);
 void skein_cursor_free(struct skein_cursor **cursor);
 
-/* The next rows. 1; 0 at the end; SKEIN_NO_MEMORY. What cannot be read is a gap, not a failure. */
+/* The next rows. 1; 0 at the end; SKEIN_NO_MEMORY, then for good. What cannot be read is a gap. */
 int skein_cursor_next(struct skein_cursor *cursor, struct skein_batch *batch);
 
 /* ---- stacks of the rows of the last batch ---- */
@@ -267,8 +263,7 @@ int skein_cursor_stack(struct skein_cursor *cursor, uint32_t row, struct skein_f
 /* ---- what is not there ---- */
 
 enum skein_gap_reason {
-    SKEIN_GAP_BROKEN =
-        1, /* the partition, or what is left of it, cannot be read: `what` says why */
+    SKEIN_GAP_BROKEN = 1,  /* a partition, or its rest, cannot be read: `what` says why */
     SKEIN_GAP_MISSING = 2, /* between two numbers of a process's cuts there is none */
     SKEIN_GAP_TORN = 3     /* bytes of the file belong to no partition */
 };
@@ -293,6 +288,9 @@ uint64_t skein_cursor_unordered(const struct skein_cursor *cursor);
 /* "ring_full", …; "unknown" for one from the future. */
 const char *skein_loss_text(uint8_t reason);
 
+#ifdef __clang__
+#pragma clang diagnostic pop
+#endif
 #ifdef __cplusplus
 }
 #endif

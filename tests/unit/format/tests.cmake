@@ -8,8 +8,26 @@ skein_test(unit/format/test_partition_stacks.c LINK skein_format skein_test_supp
 skein_test(unit/format/test_partition_writer.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_perfetto_export.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_stack_profile.c LINK skein_format skein_test_support)
+skein_test(unit/format/test_trace_columns.c LINK skein_format skein_test_support)
+skein_test(unit/format/test_trace_cursor.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_trace_file.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_trace_json.c LINK skein_format skein_common skein_test_support)
+skein_test(unit/format/test_trace_whole.c LINK skein_format skein_test_support skein_alloc_fail)
+
+# The installed reader: what it exports, and what a program outside of the tree makes of it.
+if(NOT SKEIN_SANITIZE)
+    skein_program(reader_abi FILES unit/format/reader_abi.c)
+    target_include_directories(reader_abi PRIVATE ${CMAKE_SOURCE_DIR}/format/include
+        ${CMAKE_SOURCE_DIR}/client-lib/include)
+    add_dependencies(reader_abi skein_reader skein_reader_archive)
+    add_test(NAME unit/format/reader_abi
+        COMMAND ${CMAKE_CURRENT_LIST_DIR}/reader_abi.sh ${CMAKE_BINARY_DIR})
+    add_test(NAME unit/format/reader_installed
+        COMMAND ${CMAKE_CURRENT_LIST_DIR}/reader_installed.sh ${CMAKE_SOURCE_DIR}
+            ${CMAKE_BINARY_DIR} ${CMAKE_COMMAND})
+    set_tests_properties(unit/format/reader_abi unit/format/reader_installed PROPERTIES
+        LABELS unit TIMEOUT 120)
+endif()
 
 # An export read by another decoder, by Perfetto's own rules.
 find_program(PROTOC protoc)

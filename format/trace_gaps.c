@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What of a trace is not there, told as a sentence each. Owns the sentences. One thread.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "array.h"
+#include "trace_int.h"
+
+void gaps_free(struct trace_merge *merge)
+{
+    for (size_t i = 0; i < merge->gap_count; i++)
+        free(merge->what[i]);
+    free(merge->gaps);
+    free(merge->what);
+}
+
+/* The sentence is taken, also where this fails. */
+static int gap_add(struct trace_merge *merge, const struct skein_gap *gap, struct buf *what)
+{
+    buf_put_u8(what, 0);
+    if (what->status != SKEIN_OK ||
+        !array_grow(merge->gaps, merge->gap_count + 1, &merge->gap_cap) ||
+        !array_grow(merge->what, merge->gap_count + 1, &merge->what_cap)) {
+        buf_fini(what);
+        return SKEIN_NO_MEMORY;
+    }
+    merge->what[merge->gap_count] = (char *)what->data;
+    merge->gaps[merge->gap_count] = *gap;
+    merge->gaps[merge->gap_count++].what = (char *)what->data;
+    return SKEIN_OK;
+}
+
+int gap_broken(struct trace_merge *merge, size_t number, uint64_t from_ns, const char *why)
+{
+    const struct trace_part *part = merge->trace->parts[number];
+    const struct skein_partition *facts = &part->facts;
+    struct buf what = {0};
+    struct skein_gap gap = {.reason = SKEIN_GAP_BROKEN,
+                            .process = facts->process,
+                            .partition = (uint32_t)number,
+                            .from_ns = from_ns,
+                            .to_ns = facts->to_ns > from_ns ? facts->to_ns : from_ns};
+    buf_printf(&what, "%s: partition at byte %" PRIu64 ": %s", trace_file_name(part->file),
+               facts->offset, why);
+    return gap_add(merge, &gap, &what);
+}
+
+/* F-37 */
+static int torn_note(struct trace_merge *merge, struct trace_file *file)
+{
+    int status = SKEIN_OK;
+    for (size_t i = 0; status == SKEIN_OK && i < trace_file_faults(file); i++) {
+        struct trace_fault fault;
+        char why[256];
+        if (trace_file_fault(file, i, &fault) == SKEIN_NO_MEMORY)
+            return SKEIN_NO_MEMORY;
+        if (fault.bytes == 0) /* a table that tells of others: nothing is missing */
+            continue;
+        struct buf what = {0};
+        struct skein_gap gap = {.reason = SKEIN_GAP_TORN,
+                                .process = SKEIN_NONE,
+                                .partition = SKEIN_NONE,
+                                .bytes = fault.bytes};
+        partition_fault_print(&fault.why, 0, why, sizeof why);
+        buf_printf(&what,
+                   "%s: %" PRIu64 " bytes from byte %" PRIu64
+                   " on belong to no whole partition (F-37): %s",
+                   trace_file_name(file), fault.bytes, fault.offset, why);
+        status = gap_add(merge, &gap, &what);
+    }
+    return status;
+}
+
+static int number_order(const void *a, const void *b)
+{
+    const struct skein_partition *x = &(*(const struct trace_part *const *)a)->facts;
+    const struct skein_partition *y = &(*(const struct trace_part *const *)b)->facts;
+    if (x->epoch != y->epoch)
+        return x->epoch < y->epoch ? -1 : 1;
+    return (x->sequence > y->sequence) - (x->sequence < y->sequence);
+}
+
+/* Between two cuts that are neighbours by their numbers. */
+static int missing_note(struct trace_merge *merge, const struct trace_part *a,
+                        const struct trace_part *b)
+{
+    const struct skein_partition *f = &a->facts, *g = &b->facts;
+    if (f->epoch != g->epoch || trace_part_follows(merge->trace, a, b))
+        return SKEIN_OK;
+    struct skein_gap gap = {.reason = SKEIN_GAP_MISSING,
+                            .process = f->process,
+                            .partition = SKEIN_NONE,
+                            .from_ns = f->to_ns < g->from_ns ? f->to_ns : g->from_ns,
+                            .to_ns = f->to_ns < g->from_ns ? g->from_ns : f->to_ns};
+    struct buf what = {0};
+    buf_printf(
+        &what,
+        "pid %" PRIu32 " has no cut between number %" PRIu64 " and %" PRIu64 " of epoch %" PRIu64,
+        skein_trace_process(merge->trace, f->process)->pid, f->sequence, g->sequence, f->epoch);
+    return gap_add(merge, &gap, &what);
+}
+
+int gaps_known(struct trace_merge *merge)
+{
+    const struct skein_trace *trace = merge->trace;
+    int status = SKEIN_OK;
+    for (size_t i = 0; status == SKEIN_OK && i < trace->input_count; i++)
+        status = torn_note(merge, trace->inputs[i].file);
+    struct trace_part **cuts = calloc(trace->part_count + 1, sizeof *cuts);
+    if (cuts == NULL)
+        return SKEIN_NO_MEMORY;
+    for (size_t i = 0, end; status == SKEIN_OK && i < trace->part_count; i = end) {
+        uint32_t process = trace->parts[i]->facts.process;
+        size_t n = 0;
+        for (end = i; end < trace->part_count && trace->parts[end]->facts.process == process; end++)
+            if (!trace->parts[end]->facts.evidence && merge_wants(merge, process))
+                cuts[n++] = trace->parts[end];
+        qsort(cuts, n, sizeof *cuts, number_order);
+        for (size_t k = 1; status == SKEIN_OK && k < n; k++)
+            status = missing_note(merge, cuts[k - 1], cuts[k]);
+    }
+    free(cuts);
+    return status;
+}

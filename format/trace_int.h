@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The inside of skein/trace.h: trace_open.c (files, processes, partitions), trace_names.c (types,
+ * threads and texts, numbered through the trace), trace_load.c (a partition in memory), trace_merge.c
+ * (all of them by time), trace_gaps.c, trace_cursor.c and trace_rows.c (a query, in columns).
+ * Included by these alone.
+ */
+#ifndef TRACE_INT_H
+#define TRACE_INT_H
+
+#include "intern_table.h"
+#include "partition_reader.h"
+#include "skein/trace.h"
+#include "trace_file.h"
+#include "trace_merge.h"
+#include "trace_names.h"
+#include "trace_rows.h"
+
+/* ---- the trace: trace_open.c ---- */
+
+/* A partition of a file. */
+struct trace_part {
+    struct skein_partition facts;
+    const struct trace_entry *entry;
+    struct trace_file *file;
+    size_t at; /* in the file */
+};
+
+struct trace_input {
+    struct trace_file *file;
+    struct trace_memory *memory;     /* what its source reads; NULL: another one */
+    struct trace_part *parts;        /* one for each entry of the file */
+    struct skein_process *processes; /* those that this file was the first to name */
+};
+
+struct skein_trace {
+    struct trace_input *inputs;
+    size_t input_count, input_cap;
+    struct intern_table process_ids, partition_keys;
+    struct skein_process **processes;
+    size_t process_count, process_cap;
+    struct trace_part **parts; /* in the order of the header */
+    size_t part_count, part_cap;
+    struct trace_names names;
+    size_t cursors;
+    uint32_t stacks; /* that partitions have had so far: their numbers never meet in a batch */
+};
+
+/* Whether b was cut right after a (F-50): between them there is nothing but evidence. */
+bool trace_part_follows(const struct skein_trace *trace, const struct trace_part *a,
+                        const struct trace_part *b);
+
+/* ---- a partition in memory: trace_load.c ---- */
+
+struct trace_loaded {
+    struct trace_part *part;
+    struct buf bytes;
+    struct partition_reader *reader;
+    const struct partition_event_type *types;
+    const struct partition_thread *threads;
+    size_t type_count;
+    uint32_t *type_numbers, *thread_numbers; /* in the trace */
+    uint8_t *type_shown, *thread_shown;      /* by a cursor's query; NULL: no cursor's */
+    struct row_run run;                      /* of that query */
+    uint32_t stack_base;                     /* a stack's number in a batch: this and its id */
+    bool in_batch;                           /* a row of the batch has texts of it */
+    struct trace_loaded *next;               /* retired */
+    /* the type that was asked for last and is none of the table's, as a range over a cut has */
+    const struct partition_event_type *other;
+    uint32_t other_number;
+};
+
+/* SKEIN_OK; SKEIN_NO_MEMORY; else another status and a sentence in `error`. */
+int loaded_new(struct skein_trace *trace, struct trace_part *part, struct trace_loaded **out,
+               char error[SKEIN_TRACE_ERROR_BYTES]);
+void loaded_free(struct trace_loaded **loaded);
+/* The number of an event's type. SKEIN_NO_MEMORY. */
+int64_t loaded_type(struct skein_trace *trace, struct trace_loaded *loaded,
+                    const struct partition_event_type *type);
+
+/* ---- the walk: trace_merge.c ---- */
+
+/* A row of partitions whose records come one after the other: the cuts of a process, or one of its
+ * evidence. */
+struct trace_lane {
+    size_t next, end; /* in the trace's partitions; next: to be read */
+    size_t number;    /* of the one at hand */
+    struct trace_loaded *now;
+    struct trace_event event; /* to be given next */
+    uint64_t ns;              /* when its record was made; never goes back */
+    bool waits;               /* nothing is read yet; ns is that of its first record */
+    bool peeked;              /* it has no event: the reader stands in front of it */
+    bool opens;               /* what is in progress is given: no cut comes behind this one */
+};
+
+struct trace_merge {
+    struct skein_trace *trace;
+    struct trace_merge_ask ask;
+    struct skein_cursor *cursor; /* whose rows records may become at once; NULL: none */
+    bool given;                  /* the event of the heap's first lane, by trace_merge_next */
+    uint32_t process;            /* by_process: whose lanes are in the heap */
+    struct trace_lane *lanes;
+    size_t lane_count, lane_next; /* lane_next: of a later process */
+    struct trace_lane **heap;     /* the earliest first */
+    size_t heap_count;
+    struct trace_loaded *retired; /* texts of the batch are theirs */
+    size_t retired_bytes;
+    uint64_t fixed_up, unordered; /* of partitions that are gone */
+    struct skein_gap *gaps;
+    char **what; /* of each */
+    size_t gap_count, gap_cap, what_cap;
+};
+
+static inline bool merge_wants(const struct trace_merge *merge, uint32_t process)
+{
+    return merge->ask.process_wanted == NULL || merge->ask.process_wanted[process];
+}
+
+/* The lane whose event comes next, NULL: none; and on to its next one. SKEIN_OK, SKEIN_NO_MEMORY. */
+int merge_first(struct trace_merge *merge, struct trace_lane **lane);
+int merge_advance(struct trace_merge *merge);
+/* Rows of what comes next in lanes that were peeked at, as long as it is simple. false: it is not any
+ * more, and the first lane must be read on. */
+bool merge_run(struct trace_merge *merge, const struct trace_rows *rows);
+void merge_release(struct trace_merge *merge); /* the batch needs no texts any more */
+uint64_t merge_fixed_up(const struct trace_merge *merge);
+uint64_t merge_unordered(const struct trace_merge *merge);
+
+/* trace_gaps.c. SKEIN_OK, SKEIN_NO_MEMORY. */
+int gaps_known(struct trace_merge *merge); /* those that can be told before anything is read */
+void gaps_free(struct trace_merge *merge);
+/* Of the partition of this number, what is behind from_ns cannot be read. */
+int gap_broken(struct trace_merge *merge, size_t number, uint64_t from_ns, const char *why);
+
+/* ---- cursors: trace_cursor.c, and their rows: trace_rows.c ---- */
+
+struct skein_cursor {
+    struct skein_trace *trace;
+    struct skein_query query;
+    int status; /* below 0: for good */
+    bool *process_wanted;
+    bool slow; /* event by event, for tests: the same rows */
+    struct trace_merge *merge;
+    struct trace_rows *rows;
+};
+
+int rows_new(struct skein_cursor *cursor);
+void rows_free(struct trace_rows **rows);
+void rows_clear(struct trace_rows *rows);
+bool rows_full(const struct trace_rows *rows);
+uint32_t rows_count(const struct trace_rows *rows);
+/* Prepares a partition for the query. SKEIN_OK, SKEIN_NO_MEMORY. */
+int rows_project(struct skein_cursor *cursor, struct trace_loaded *loaded);
+/* Puts the event there if the query asks for it. SKEIN_OK, SKEIN_NO_MEMORY. */
+int rows_put(struct skein_cursor *cursor, struct trace_loaded *loaded,
+             const struct trace_event *event);
+void rows_give(const struct skein_cursor *cursor, struct skein_batch *batch);
+
+#endif
