@@ -14,8 +14,7 @@
 #include "pack_other.h"
 #include "pack_trace.h"
 
-enum { ROUNDS = 5 };
-#define ROUND_NS UINT64_C(100000000) /* what is shorter is done again and again */
+#define TASK_NS UINT64_C(500000000)
 
 static bool lz4_form_pack(struct buf *b, const void *bytes, size_t n)
 {
@@ -93,7 +92,7 @@ static void blocks_fini(struct blocks *b)
     free(b->packed_ends);
 }
 
-/* What is done again and again, and its least time; false: it failed. */
+/* What is done again and again, and the least time that it took once; false: it failed. */
 struct task {
     bool (*run)(void *context);
     void *context;
@@ -101,16 +100,16 @@ struct task {
 
 static bool task_measure(struct task task, double *ns)
 {
-    *ns = 0;
-    for (unsigned round = 0; round < ROUNDS; round++) {
-        uint64_t began = clock_monotonic_ns(), took = 0;
-        unsigned times = 0;
-        for (; took < ROUND_NS; times++, took = clock_monotonic_ns() - began)
-            if (!task.run(task.context))
-                return false;
-        double each = (double)took / times;
-        *ns = round == 0 || each < *ns ? each : *ns;
+    uint64_t least = UINT64_MAX, spent = 0;
+    while (spent < TASK_NS) {
+        uint64_t began = clock_monotonic_ns();
+        if (!task.run(task.context))
+            return false;
+        uint64_t took = clock_monotonic_ns() - began;
+        least = took < least ? took : least;
+        spent += took > 0 ? took : 1;
     }
+    *ns = (double)least;
     return true;
 }
 

@@ -15,9 +15,15 @@ struct column_place {
     uint32_t bytes;
 };
 
+/* Codes, times and the types' columns, one behind the other; the list of types goes into *header. */
 static uint8_t *columns_write(struct partition_writer *w, uint8_t *to, struct buf *header)
 {
     uint8_t *start = to;
+    to = codes_write(to, w->codes, w->batch.events, (uint16_t)w->batch.local_types);
+    w->batch.codes_len = (size_t)(to - start);
+    start = to;
+    to = ulebs_write(to, w->times, w->batch.events);
+    w->batch.times_len = (size_t)(to - start);
     for (uint32_t i = 0; i < w->batch.local_types; i++) {
         struct writer_type *t = &w->types[w->local_types[i]];
         buf_put_uleb(header, w->local_types[i]);
@@ -106,8 +112,7 @@ static void block_append(struct partition_writer *w, struct writer_thread *t,
 {
     const struct writer_batch *b = &w->batch;
     size_t lists = (b->opens > t->depth ? b->opens : t->depth) * BATCH_OPEN_BYTES;
-    size_t need =
-        BATCH_HEADER_BYTES + lists + types->len + b->codes_len + b->times_len + columns_len;
+    size_t need = BATCH_HEADER_BYTES + lists + types->len + columns_len;
     if (need > PARTITION_BLOCK_RAW_MAX - w->raw_len)
         block_flush(w);
     struct buf front = {0};
@@ -121,8 +126,6 @@ static void block_append(struct partition_writer *w, struct writer_thread *t,
             bytes_append(to, prefix, (size_t)(uleb_write(prefix, front.len + types->len) - prefix));
         to = bytes_append(to, front.data, front.len);
         to = bytes_append(to, types->data, types->len);
-        to = bytes_append(to, w->codes, b->codes_len);
-        to = bytes_append(to, w->times, b->times_len);
         to = bytes_append(to, w->scratch, columns_len);
         w->raw_len = (size_t)(to - w->raw);
         totals_add(w);

@@ -10,6 +10,7 @@
 #include "partition_int.h"
 
 #define COLUMN_VALUE_BYTES 8 /* no encoding that the writer chooses takes more for a value */
+#define COLUMN_SLACK_BYTES 8 /* what the functions that write may spoil behind their end */
 
 static inline uint64_t zigzag(uint64_t v)
 {
@@ -30,6 +31,11 @@ static inline uint8_t *uleb_write(uint8_t *to, uint64_t v)
     *to++ = (uint8_t)v;
     return to;
 }
+
+/* Writes n values in LEB128, at most 10 bytes each; returns the end. */
+uint8_t *ulebs_write(uint8_t *to, const uint64_t *values, size_t n);
+/* The same of codes up to `largest`, below 2^14. */
+uint8_t *codes_write(uint8_t *to, const uint16_t *codes, size_t n, uint16_t largest);
 
 /* Writes n values in the shortest encoding, at most n * COLUMN_VALUE_BYTES bytes; returns the end.
  * Values of type SKEIN_T_I64 are two's complement, of SKEIN_T_F64 their bits. */

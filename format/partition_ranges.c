@@ -100,20 +100,18 @@ void ranges_follow(struct partition_writer *w, struct writer_thread *t)
     t->last_sequence = b->last_sequence;
     t->block = (uint32_t)w->block_count;
     bool begins = false;
-    for (uint32_t i = 0; i < b->local_types && !begins; i++)
-        begins = w->types[w->local_types[i]].klass == SKEIN_CLASS_RANGE_BEGIN;
+    for (uint32_t i = 1; i <= b->local_types && !begins; i++)
+        begins = w->begins[i] != 0;
     if (!begins && t->depth == 0 && t->deeper == 0)
         return;
-    struct column codes = {.pos = w->codes, .end = w->codes + b->codes_len};
-    struct column times = {.pos = w->times, .end = w->times + b->times_len};
     uint64_t ticks = b->base;
     for (uint32_t i = 0; i < b->events; i++) {
-        uint64_t code = column_uleb(&codes);
-        ticks += column_uleb(&times);
+        uint32_t code = w->codes[i];
+        ticks += w->times[i];
         if (code == 0)
             range_close(w, t, ticks);
-        else if (w->types[w->local_types[code - 1]].klass == SKEIN_CLASS_RANGE_BEGIN)
-            range_open(w, t, w->local_types[code - 1] + 1, ticks);
+        else if (w->begins[code] != 0)
+            range_open(w, t, w->begins[code], ticks);
     }
 }
 

@@ -41,9 +41,10 @@ int partition_writer_new(const struct partition_info *info, struct partition_wri
     struct tick_scale scale;
     if (tick_scale_init(&scale, info) != SKEIN_OK)
         return SKEIN_INVALID;
-    struct partition_writer *w = calloc(1, sizeof *w);
+    struct partition_writer *w = malloc(sizeof *w); /* nearly a MiB, most of it buffers */
     if (w == NULL)
         return SKEIN_NO_MEMORY;
+    memset(w, 0, WRITER_ZEROED_BYTES);
     w->scale = scale;
     w->from_ticks = UINT64_MAX;
     int status = info_copy(w, info);
@@ -110,7 +111,7 @@ static bool type_entry_put(struct buf *b, const struct partition_event_type *typ
 
 static int type_init(struct writer_type *t, const struct partition_event_type *type)
 {
-    *t = (struct writer_type){.klass = type->klass, .nargs = type->nargs};
+    *t = (struct writer_type){.klass = type->klass, .nargs = type->nargs, .copied = true};
     if (type->klass == SKEIN_CLASS_SPAN)
         t->column_types[t->columns++] = SKEIN_T_U64;
     for (unsigned i = 0; i < type->nargs; i++) {
@@ -118,6 +119,7 @@ static int type_init(struct writer_type *t, const struct partition_event_type *t
         t->args[i] = kind;
         t->last_string[i] = NO_STRING;
         t->column_types[t->columns++] = kind;
+        t->copied = t->copied && kind != SKEIN_T_STR && kind != SKEIN_T_BOOL && kind != SKEIN_T_SEQ;
         if (kind == SKEIN_T_SEQ) {
             t->column_types[t->columns++] = kind;
             t->sequences++;
@@ -125,7 +127,7 @@ static int type_init(struct writer_type *t, const struct partition_event_type *t
         if (kind == SKEIN_T_STR && strcmp(text_or_empty(type->args[i].name), "trace_id") == 0)
             t->trace_id_args |= (uint8_t)(1u << i);
     }
-    t->event_bytes = 2 + 10 + t->columns * (uint32_t)COLUMN_VALUE_BYTES;
+    t->event_bytes = RECORD_BYTES + t->columns * (uint32_t)COLUMN_VALUE_BYTES;
     t->header_bytes = 3 + 3 + 1 + t->columns * 4u;
     t->name = strdup(text_or_empty(type->name));
     return t->name == NULL ? SKEIN_NO_MEMORY : SKEIN_OK;
@@ -257,7 +259,7 @@ void partition_writer_open_range(struct partition_writer *w, int64_t type_or_min
 }
 
 /* A full batch goes out and its thread continues in the next (F-28: the same sequence). */
-static void batch_continue(struct partition_writer *w)
+static __attribute__((noinline)) void batch_continue(struct partition_writer *w)
 {
     struct writer_batch full = w->batch;
     batch_flush(w);
@@ -282,8 +284,9 @@ static bool rows_grow(struct writer_type *t)
 }
 
 /* The cold half of an event: makes room in the batch, in its list of types, and in the type's
- * rows. */
-static bool event_room(struct partition_writer *w, struct writer_type *t, uint32_t type)
+ * rows. Out of line, as values_put, so that the hot half needs no frame for them. */
+static __attribute__((noinline)) bool event_room(struct partition_writer *w, struct writer_type *t,
+                                                 uint32_t type)
 {
     struct writer_batch *b = &w->batch;
     size_t need = t->event_bytes + (t->local == 0 ? t->header_bytes : 0);
@@ -292,6 +295,7 @@ static bool event_room(struct partition_writer *w, struct writer_type *t, uint32
     if (t->local == 0) {
         w->local_types[b->local_types++] = type;
         t->local = b->local_types;
+        w->begins[t->local] = t->klass == SKEIN_CLASS_RANGE_BEGIN ? type + 1 : 0;
         b->bytes_max += t->header_bytes;
     }
     if (t->rows == t->cap && !rows_grow(t)) {
@@ -311,8 +315,8 @@ static inline void record_put(struct partition_writer *w, uint32_t code, uint64_
         ticks = b->last;
         w->fixed_up++;
     }
-    b->times_len = (size_t)(uleb_write(w->times + b->times_len, ticks - b->last) - w->times);
-    b->codes_len = (size_t)(uleb_write(w->codes + b->codes_len, code) - w->codes);
+    w->times[b->events] = ticks - b->last;
+    w->codes[b->events] = (uint16_t)code;
     b->last = ticks;
     b->events++;
     b->fresh = false;
@@ -352,6 +356,26 @@ static uint64_t string_value(struct partition_writer *w, struct writer_type *t, 
     return (uint64_t)id * 2 + cut;
 }
 
+/* The arguments of one event, where some are not stored as they come. */
+static __attribute__((noinline)) void values_put(struct partition_writer *w, struct writer_type *t,
+                                                 uint64_t *value,
+                                                 const struct partition_value *args)
+{
+    for (unsigned i = 0; i < t->nargs; i++, value += t->cap) {
+        if (t->args[i] == SKEIN_T_STR) {
+            *value = string_value(w, t, i, &args[i]);
+        } else if (t->args[i] == SKEIN_T_BOOL) {
+            *value = args[i].u64 != 0;
+        } else if (t->args[i] == SKEIN_T_SEQ) {
+            *value = args[i].seq.resource;
+            value += t->cap;
+            *value = args[i].seq.number;
+        } else {
+            *value = args[i].u64;
+        }
+    }
+}
+
 void partition_writer_event(struct partition_writer *w, uint32_t type, uint64_t ticks,
                             uint64_t dur_ticks, const struct partition_value *args)
 {
@@ -373,19 +397,12 @@ void partition_writer_event(struct partition_writer *w, uint32_t type, uint64_t 
         *value = dur_ticks;
         value += t->cap;
     }
-    for (unsigned i = 0; i < t->nargs; i++, value += t->cap) {
-        if (t->args[i] == SKEIN_T_STR) {
-            *value = string_value(w, t, i, &args[i]);
-        } else if (t->args[i] == SKEIN_T_BOOL) {
-            *value = args[i].u64 != 0;
-        } else if (t->args[i] == SKEIN_T_SEQ) {
-            *value = args[i].seq.resource;
-            value += t->cap;
-            *value = args[i].seq.number;
-        } else {
+    if (t->copied) {
+        for (unsigned i = 0; i < t->nargs; i++, value += t->cap)
             *value = args[i].u64;
-        }
+        return;
     }
+    values_put(w, t, value, args);
 }
 
 void partition_writer_end(struct partition_writer *w, uint64_t ticks)
@@ -395,9 +412,9 @@ void partition_writer_end(struct partition_writer *w, uint64_t ticks)
         writer_fail(w, SKEIN_INVALID);
         return;
     }
-    if (!batch_has_room(b, 12))
+    if (!batch_has_room(b, RECORD_BYTES))
         batch_continue(w);
-    b->bytes_max += 12;
+    b->bytes_max += RECORD_BYTES;
     record_put(w, 0, ticks);
 }
 
@@ -430,6 +447,7 @@ void partition_writer_event_stack(struct partition_writer *w, uint32_t id)
     if (t->local == 0) { /* the batch has room: BATCH_BYTES_MAX */
         w->local_types[b->local_types++] = w->names.type - 1;
         t->local = b->local_types;
+        w->begins[t->local] = 0;
         b->bytes_max += t->header_bytes;
     }
     if (t->rows == t->cap && !rows_grow(t)) {
@@ -495,8 +513,7 @@ void partition_writer_open(struct partition_writer *w, const struct partition_op
 
 uint64_t partition_writer_bytes(const struct partition_writer *w)
 {
-    return HEAD_BYTES + TAIL_BYTES + w->packed.len + w->raw_len + w->batch.codes_len +
-           w->batch.times_len + w->string_bytes + w->type_entries.bytes.len +
-           w->thread_entries.bytes.len + w->loss_count * 32 + w->open_count * 24 + stacks_bytes(w) +
-           1024;
+    return HEAD_BYTES + TAIL_BYTES + w->packed.len + w->raw_len + (uint64_t)w->batch.events * 2 +
+           w->string_bytes + w->type_entries.bytes.len + w->thread_entries.bytes.len +
+           w->loss_count * 32 + w->open_count * 24 + stacks_bytes(w) + 1024;
 }

@@ -17,6 +17,7 @@
 #define WRITER_BATCH_EVENTS 8192u
 #define WRITER_BATCH_OPENS  RANGES_FOLLOWED_MAX
 #define WRITER_COLUMNS_MAX  (1 + 2 * SKEIN_ARGS_MAX) /* duration, and two for each sequence */
+#define RECORD_BYTES        12                       /* code and time of a record, at most */
 #define NO_STRING           UINT32_MAX
 #define BATCH_HEADER_BYTES  128 /* at most, with the length in front, without its lists */
 #define BATCH_OPEN_BYTES    14  /* of a range in its list */
@@ -29,6 +30,7 @@ struct writer_type {
     uint8_t args[SKEIN_ARGS_MAX];
     uint8_t column_types[WRITER_COLUMNS_MAX]; /* enum skein_type by which a column is encoded */
     uint8_t sequences;                        /* sequence arguments */
+    bool copied;                              /* all arguments are stored as they come */
     uint8_t trace_id_args;                    /* bit n: argument n may be a trace id (F-35) */
     uint32_t event_bytes,
         header_bytes; /* at most, in a batch: of an event; of its entry in the header */
@@ -86,15 +88,7 @@ struct partition_writer {
 
     struct writer_stacks names;
 
-    /* a full batch still takes the stack of its last record */
     struct writer_batch batch;
-    uint32_t local_types[WRITER_BATCH_EVENTS + 1];
-    struct partition_open opens_listed[WRITER_BATCH_OPENS];
-    uint8_t codes[(WRITER_BATCH_EVENTS + 1) * 2];
-    uint8_t times[(WRITER_BATCH_EVENTS + 1) * 10];
-    uint8_t scratch[PARTITION_BLOCK_RAW_MAX];
-
-    uint8_t raw[PARTITION_BLOCK_RAW_MAX]; /* the block that is being filled */
     size_t raw_len;
     struct partition_block block;
     struct buf packed; /* finished BLOCK sections */
@@ -108,9 +102,23 @@ struct partition_writer {
     size_t open_count, open_cap;
     uint64_t batches, sequences;
     uint64_t events, fixed_up, from_ticks, to_ticks;
-};
 
-_Static_assert(WRITER_BATCH_EVENTS < 1u << 14, "codes take two bytes");
+    /* ---- from here on nothing is read before it was written, and nothing is zeroed ---- */
+
+    /* a full batch still takes the stack of its last record */
+    uint32_t local_types[WRITER_BATCH_EVENTS + 1];
+    struct partition_open opens_listed[WRITER_BATCH_OPENS];
+    uint16_t codes[WRITER_BATCH_EVENTS + 1];
+    uint64_t times[WRITER_BATCH_EVENTS + 1]; /* since the record before, the first since base */
+    /* of a local type the range that its records begin, as in writer_frame; 0: of another class */
+    uint32_t begins[WRITER_BATCH_EVENTS + 2];
+    uint8_t scratch[PARTITION_BLOCK_RAW_MAX + COLUMN_SLACK_BYTES]; /* the batch's columns */
+
+    uint8_t raw[PARTITION_BLOCK_RAW_MAX]; /* the block that is being filled */
+};
+#define WRITER_ZEROED_BYTES offsetof(struct partition_writer, local_types)
+
+_Static_assert(WRITER_BATCH_EVENTS < 1u << 14, "codes take two bytes, and RECORD_BYTES hold");
 
 static inline bool batch_has_room(const struct writer_batch *b, size_t need)
 {
