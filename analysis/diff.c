@@ -22,7 +22,7 @@ static double not_negative(double v)
     return v > 0 ? v : 0;
 }
 
-static double seconds(uint64_t ns)
+static double seconds_of(uint64_t ns)
 {
     return (double)ns / 1e9;
 }
@@ -106,7 +106,8 @@ static int names_pair(struct diff *d, unsigned side)
             return SKEIN_NO_MEMORY;
         struct diff_side *to = side_of(pair, side);
         to->count = n->count;
-        to->busy = not_negative(seconds(n->self_ns) - seconds(n->idle_ns) + seconds(n->open_ns));
+        to->busy =
+            not_negative(seconds_of(n->self_ns) - seconds_of(n->idle_ns) + seconds_of(n->open_ns));
         to->p50_ns = histogram_quantile(&n->lasted, .5);
         to->p99_ns = histogram_quantile(&n->lasted, .99);
         to->max_ns = n->lasted.max_ns;
@@ -144,7 +145,7 @@ static int stacks_pair(struct diff *d, unsigned side)
         pair->change.stack = stack;
         pair->idle &= stack_is_idle(s, &stacks[i].row);
         side_of(pair, side)->count = stacks[i].count;
-        side_of(pair, side)->busy = seconds(stacks[i].total_ns);
+        side_of(pair, side)->busy = seconds_of(stacks[i].total_ns);
     }
     return SKEIN_OK;
 }
@@ -211,7 +212,7 @@ static int services_pair(struct diff *d, unsigned side)
             return SKEIN_NO_MEMORY;
         pair->idle = false;
         side_of(pair, side)->count = p->samples;
-        side_of(pair, side)->busy = seconds(p->sampled_ns);
+        side_of(pair, side)->busy = seconds_of(p->sampled_ns);
     }
     return SKEIN_OK;
 }
@@ -236,7 +237,7 @@ static int threads_pair(struct diff *d, unsigned side, const struct summary *who
             return SKEIN_NO_MEMORY;
         pair->idle = false;
         side_of(pair, side)->count += t->preempted;
-        side_of(pair, side)->busy += seconds(t->runnable_ns);
+        side_of(pair, side)->busy += seconds_of(t->runnable_ns);
     }
     return SKEIN_OK;
 }
@@ -439,7 +440,7 @@ static bool pair_is_whole(struct diff *d, struct diff_pair *pair)
         return c->before.count > 0 && c->after.count > 0;
     for (unsigned side = 0; side < 2; side++) {
         struct diff_side *to = side_of(pair, side);
-        to->seen_s = services[side] != NULL ? seconds(services[side]->seen_ns) : 0;
+        to->seen_s = services[side] != NULL ? seconds_of(services[side]->seen_ns) : 0;
         if (!(to->seen_s > 0))
             return false;
         to->rate = (double)to->count / to->seen_s;

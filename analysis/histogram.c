@@ -60,10 +60,15 @@ static bool octaves_cover(struct histogram *h, uint32_t from, uint32_t to)
     return true;
 }
 
-/* The longer one; of two that are as long the earlier one, then by their threads. */
-static void example_take(struct histogram *h, const struct histogram_example *example)
+static unsigned octave_of(const struct histogram_example *example)
 {
-    unsigned octave = histogram_level(example->dur_ns) / HISTOGRAM_STEPS;
+    return histogram_level(example->dur_ns) / HISTOGRAM_STEPS;
+}
+
+/* The longer one; of two that are as long the earlier one, then by their threads. */
+static void example_take(struct histogram *h, unsigned octave,
+                         const struct histogram_example *example)
+{
     struct histogram_example *had = &h->examples[octave % HISTOGRAM_EXAMPLES];
     if (example->dur_ns < had->dur_ns)
         return;
@@ -92,8 +97,8 @@ int histogram_add(struct histogram *h, const struct histogram_example *example)
     h->max_ns = dur_ns > h->max_ns ? dur_ns : h->max_ns;
     h->count++;
     h->sum_ns = sum_bounded(h->sum_ns, dur_ns);
-    if (dur_ns > 0)
-        example_take(h, example);
+    if (dur_ns > 0 && dur_ns >= h->examples[octave % HISTOGRAM_EXAMPLES].dur_ns)
+        example_take(h, octave, example);
     return SKEIN_OK;
 }
 
@@ -112,7 +117,7 @@ int histogram_merge(struct histogram *h, const struct histogram *from)
     h->sum_ns = sum_bounded(h->sum_ns, from->sum_ns);
     for (size_t i = 0; i < HISTOGRAM_EXAMPLES; i++)
         if (from->examples[i].dur_ns > 0)
-            example_take(h, &from->examples[i]);
+            example_take(h, octave_of(&from->examples[i]), &from->examples[i]);
     return SKEIN_OK;
 }
 
@@ -218,7 +223,7 @@ static int examples_get(struct cursor *from, struct histogram *h)
             return from->status;
         example.pid = (uint32_t)pid;
         example.tid = (uint32_t)tid;
-        example_take(h, &example);
+        example_take(h, octave_of(&example), &example);
     }
     return SKEIN_OK;
 }

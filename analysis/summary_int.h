@@ -89,8 +89,12 @@ struct summary_row *summary_row_get(struct summary *s, enum summary_table table,
 int64_t text_intern(struct summary *s, const char *text, size_t n);
 /* Whether a row's number is one of a text. */
 bool number_is_text(enum summary_table table, const struct summary_row *row);
-/* The row ends events at this time. */
-void row_touch(struct summary_row *row, uint64_t ns);
+/* The row has an event that ends at this time. */
+static inline void row_touch(struct summary_row *row, uint64_t ns)
+{
+    row->first_ns = row->first_ns == 0 || ns < row->first_ns ? ns : row->first_ns;
+    row->last_ns = ns > row->last_ns ? ns : row->last_ns;
+}
 /* Merges rows of tables that have grown to twice the limit. SKEIN_OK, SKEIN_NO_MEMORY. */
 int summary_bound(struct summary *s);
 

@@ -146,13 +146,6 @@ struct summary_row *summary_row_get(struct summary *s, enum summary_table table,
     return row;
 }
 
-void row_touch(struct summary_row *row, uint64_t ns)
-{
-    if (row->first_ns == 0 || ns < row->first_ns)
-        row->first_ns = ns;
-    row->last_ns = ns > row->last_ns ? ns : row->last_ns;
-}
-
 static bool row_is_others(const struct summary_row *row)
 {
     return row->of == SUMMARY_NONE && row->number == OTHERS_NUMBER;

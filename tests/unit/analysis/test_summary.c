@@ -251,6 +251,42 @@ START_TEST(beyond_the_limit_the_least_are_one_row_and_nothing_is_lost)
 }
 END_TEST
 
+/* What a process in the others did is in the others of all tables, and the sums are as they were. */
+START_TEST(what_is_of_others_is_one_of_the_others)
+{
+    struct buf bytes = {0};
+    made_fill(&bytes);
+    struct summary *all = summed(&bytes, NULL, 0), *few = summed(&bytes, NULL, 2);
+    const struct summary_process *processes;
+    const struct summary_thread *threads;
+    const struct summary_name *names[2];
+    const struct summary_call *calls;
+    uint64_t sums[2][3] = {{0}}, merged[4] = {0};
+    ck_assert_uint_eq(summary_processes(few, &processes), 3);
+    ck_assert(processes[2].row.merged >= 1); /* more, where one came again */
+    size_t count = summary_threads(few, &threads);
+    ck_assert_uint_eq(count, 3);
+    merged[0] = threads[2].row.merged;
+    ck_assert_uint_eq(summary_calls(few, &calls), 3);
+    merged[1] = calls[2].row.merged;
+    for (unsigned side = 0; side < 2; side++) {
+        count = summary_names(side == 0 ? all : few, &names[side]);
+        for (size_t i = 0; i < count; i++) {
+            sums[side][0] += names[side][i].count;
+            sums[side][1] += names[side][i].self_ns;
+            sums[side][2] += names[side][i].lasted.sum_ns;
+        }
+    }
+    ck_assert_uint_eq(count, 3);
+    ck_assert(memcmp(sums[0], sums[1], sizeof sums[0]) == 0);
+    ck_assert(merged[0] >= 9 - 2 && merged[1] >= 9 * MADE_NAMES - 2);
+    ck_assert_uint_ge(names[1][2].row.merged, 3 * (MADE_NAMES + 1) - 2);
+    summary_free(&all);
+    summary_free(&few);
+    buf_fini(&bytes);
+}
+END_TEST
+
 START_TEST(a_service_is_all_of_its_processes)
 {
     struct buf bytes = {0};
@@ -358,6 +394,7 @@ int main(void)
         threads_and_calls_add_up_to_their_process, processes_merged_in_any_order_are_the_whole,
         times_merged_are_the_whole_but_for_what_is_told_as_unsure,
         beyond_the_limit_the_least_are_one_row_and_nothing_is_lost,
-        a_service_is_all_of_its_processes, bytes_come_back_the_same_and_none_that_are_cut_are_taken,
+        a_service_is_all_of_its_processes, what_is_of_others_is_one_of_the_others,
+        bytes_come_back_the_same_and_none_that_are_cut_are_taken,
         json_parses_and_has_a_row_for_each, without_memory_nothing_breaks, NULL));
 }

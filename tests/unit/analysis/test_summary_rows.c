@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc_fail.h"
 #include "sched_types.h"
 #include "summary.h"
 #include "summary_feed.h"
@@ -257,6 +258,29 @@ START_TEST(the_agents_events_tell_of_cpus_and_neighbours)
 }
 END_TEST
 
+START_TEST(without_memory_no_event_breaks_anything)
+{
+    for (unsigned n = 1;; n++) {
+        struct summary *again = NULL;
+        struct skein_trace *opened = made_open(&bytes);
+        struct buf put = {0};
+        alloc_fail_at(n);
+        int status = summary_new(2, &again);
+        if (status == SKEIN_OK)
+            status = summary_read(again, opened, NULL);
+        if (status == SKEIN_OK)
+            status = summary_bytes_put(again, &put);
+        bool failed = alloc_fail_end();
+        ck_assert_int_eq(status, failed ? SKEIN_NO_MEMORY : SKEIN_OK);
+        summary_free(&again);
+        skein_trace_free(&opened);
+        buf_fini(&put);
+        if (!failed)
+            break;
+    }
+}
+END_TEST
+
 START_TEST(log_lines_that_say_the_same_have_one_shape)
 {
     static const char *const lines[][2] = {
@@ -291,6 +315,7 @@ int main(void)
     tcase_add_test(made, a_lock_has_its_holders_and_those_of_thread_dumps);
     tcase_add_test(made, counters_logs_and_losses_are_counted);
     tcase_add_test(made, the_agents_events_tell_of_cpus_and_neighbours);
+    tcase_add_test(made, without_memory_no_event_breaks_anything);
     suite_add_tcase(suite, made);
     return suite_run(suite);
 }

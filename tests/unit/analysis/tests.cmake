@@ -14,7 +14,8 @@ target_compile_definitions(t_unit_analysis_page_trace PRIVATE
 skein_test(unit/analysis/test_lanes_read.c LINK skein_analysis skein_format skein_test_support)
 skein_test(unit/analysis/test_histogram.c LINK skein_alloc_fail skein_analysis skein_test_support m)
 skein_test(unit/analysis/test_summary.c LINK skein_alloc_fail skein_analysis skein_test_support)
-skein_test(unit/analysis/test_summary_rows.c LINK skein_analysis skein_sched skein_test_support)
+skein_test(unit/analysis/test_summary_rows.c LINK skein_alloc_fail skein_analysis skein_sched
+    skein_test_support)
 skein_test(unit/analysis/test_statistics.c LINK skein_analysis skein_test_support m)
 skein_test(unit/analysis/test_diff.c LINK skein_alloc_fail skein_analysis skein_test_support m)
 
