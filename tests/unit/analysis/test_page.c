@@ -77,6 +77,43 @@ START_TEST(a_page_says_what_the_capture_says)
 }
 END_TEST
 
+/* The judge's answer to a page in which one place is another. */
+static int judged_changed(const char *text, const char *from, const char *to)
+{
+    const char *at = strstr(text, from);
+    struct buf out = {0};
+    char *path = path_join(folder, "changed.html");
+    must_hold(at != NULL, "there is no %s", from);
+    buf_put(&out, text, (size_t)(at - text));
+    buf_put(&out, to, strlen(to));
+    buf_put(&out, at + strlen(from), strlen(at + strlen(from)));
+    file_write(path, out.data, out.len);
+    const char *const argv[] = {SKEIN_PAGE_JUDGE, path, NULL};
+    int status = spawn_wait(spawn(argv, &(struct spawn_options){.out_file = "/dev/null"}), 0);
+    buf_fini(&out);
+    free(path);
+    return status;
+}
+
+START_TEST(the_judge_finds_what_is_wrong)
+{
+    struct lanes *lanes = made_lanes();
+    struct page page = made_page(lanes);
+    char *text = judged(&page, "judged.html");
+    ck_assert_int_eq(judged_changed(text, "</main>", "</main>"), 0);
+    ck_assert_int_eq(judged_changed(text, "</main>", "<img src=\"x\"/></main>"), 1);
+    ck_assert_int_eq(judged_changed(text, "</main>", "<p></main>"), 1);
+    ck_assert_int_eq(judged_changed(text, "</main>", "<p onclick=\"x\"></p></main>"), 1);
+    ck_assert_int_eq(judged_changed(text, "</main>", "<script>x</script></main>"), 1);
+    ck_assert_int_eq(judged_changed(text, "</main>", "<a href=\"x:y\">z</a></main>"), 1);
+    ck_assert_int_eq(judged_changed(text, "</main>", "\xe2\x80\xae</main>"), 1);
+    ck_assert_int_eq(judged_changed(text, "color-scheme:light dark", "color-scheme:dark light"), 1);
+    ck_assert_int_eq(judged_changed(text, "default-src 'none'", "default-src *"), 1);
+    free(text);
+    lanes_free(&lanes);
+}
+END_TEST
+
 START_TEST(a_capture_with_nothing_in_it_makes_a_page)
 {
     const struct page page = {.title = "",
@@ -289,6 +326,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_set_timeout(tcase, 0); /* ctest's limit ends one that hangs */
     tcase_add_test(tcase, a_page_says_what_the_capture_says);
+    tcase_add_test(tcase, the_judge_finds_what_is_wrong);
     tcase_add_test(tcase, a_capture_with_nothing_in_it_makes_a_page);
     tcase_add_test(tcase, no_text_gets_out_of_its_place);
     tcase_add_test(tcase, texts_are_cut_where_they_are_long);
