@@ -12,7 +12,7 @@
 #include "import_go_int.h"
 
 #define FILE_HEAD_BYTES  16
-#define BATCH_HEAD_BYTES 64           /* more than one takes */
+#define BATCH_HEAD_BYTES 64          /* more than one takes */
 #define BATCH_BYTES_MAX  (16u << 20) /* the runtime's are of 64 KiB */
 #define FIRST_V2         22
 #define LAST_V2          26
@@ -42,8 +42,7 @@ static int head_read(struct go_import *i)
         return SKEIN_UNSUPPORTED;
     }
     if (version < FIRST_V2 || version > LAST_V2) {
-        go_why(i->told,
-               "it is of Go 1.%u; read are those of Go 1.%u to 1.%u%s", version, FIRST_V2,
+        go_why(i->told, "it is of Go 1.%u; read are those of Go 1.%u to 1.%u%s", version, FIRST_V2,
                LAST_V2, version < FIRST_V2 ? ": build the program with one of these" : "");
         return SKEIN_VERSION;
     }
@@ -125,8 +124,10 @@ static int batch_read(struct go_import *i, const struct batch_head *head)
 static void tail_leave(struct go_import *i, uint64_t from, const char *what)
 {
     i->told->cut_bytes = i->source->bytes - from;
-    go_why(i->told, "%s at byte %" PRIu64 "; the %" PRIu64 " bytes of its last generation are "
-                    "left out", what, i->at, i->told->cut_bytes);
+    go_why(i->told,
+           "%s at byte %" PRIu64 "; the %" PRIu64 " bytes of its last generation are "
+           "left out",
+           what, i->at, i->told->cut_bytes);
     i->at = i->source->bytes;
     import_loss(i->out, PARTITION_LOSS_CORRUPT, 0, i->last_ns, i->last_ns);
 }
@@ -281,11 +282,10 @@ int import_go(const struct skein_trace_source *source, const struct import_to *t
     *told = (struct import_told){.partitions = 0};
     *go = (struct go_told){.version = 0};
     int status = head_read(&i);
-    const struct import_process process = {
-        .seed = status == SKEIN_OK ? seed_of(&i) : 0,
-        .pid = to->pid,
-        .host = to->host,
-        .service = to->service[0] != '\0' ? to->service : "go"};
+    const struct import_process process = {.seed = status == SKEIN_OK ? seed_of(&i) : 0,
+                                           .pid = to->pid,
+                                           .host = to->host,
+                                           .service = to->service[0] != '\0' ? to->service : "go"};
     if (status == SKEIN_OK)
         status = import_out_new(to, &process, told, &i.out);
     if (status == SKEIN_OK)

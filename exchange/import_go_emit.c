@@ -32,8 +32,7 @@ static uint32_t stack_number(struct go_import *i, uint64_t id)
                     frame[3] <= UINT32_MAX ? (uint32_t)frame[3] : 0);
     }
     if (stack->number == 0 && stack->count > 0)
-        stack->number =
-            import_stack(i->out, pcs, stack->count, stack->count == GO_FRAMES_MAX);
+        stack->number = import_stack(i->out, pcs, stack->count, stack->count == GO_FRAMES_MAX);
     return stack->number;
 }
 
@@ -57,7 +56,8 @@ static uint32_t thread_by_id(struct go_import *i, uint64_t id, uint32_t name)
 
 static uint32_t thread_of(struct go_import *i, const struct go_goroutine *g)
 {
-    return g != NULL ? thread_by_id(i, g->id, g->name) : import_thread(i->out, 0, 0, "runtime", true);
+    return g != NULL ? thread_by_id(i, g->id, g->name)
+                     : import_thread(i->out, 0, 0, "runtime", true);
 }
 
 static struct go_goroutine *goroutine_at(struct go_import *i, const struct go_where *where)
@@ -162,8 +162,8 @@ static void region_put(struct go_import *i, const struct go_goroutine *g,
                  thread_of(i, g), ns, ns - region->since_ns, values, region->stack);
 }
 
-static void region_begin(struct go_import *i, struct go_goroutine *g,
-                         const struct go_cursor *e, uint64_t ns)
+static void region_begin(struct go_import *i, struct go_goroutine *g, const struct go_cursor *e,
+                         uint64_t ns)
 {
     char name[GO_STRING_MAX + 1];
     if (g->region_count == GO_REGIONS_MAX) {
@@ -192,8 +192,7 @@ static void region_end(struct go_import *i, struct go_goroutine *g, const struct
         const struct go_region region = g->regions[k];
         if (region.task != e->args[0] || region.name != name)
             continue;
-        memmove(&g->regions[k], &g->regions[k + 1],
-                (g->region_count - k - 1) * sizeof *g->regions);
+        memmove(&g->regions[k], &g->regions[k + 1], (g->region_count - k - 1) * sizeof *g->regions);
         g->region_count--;
         region_put(i, g, &region, ns, false, false);
         return;
@@ -213,8 +212,7 @@ static void task_begin(struct go_import *i, struct go_goroutine *g, const struct
     bool known = import_map_get(&i->task_places, e->args[0]) != IMPORT_MAP_NONE;
     if (known || i->task_count == GO_TASKS_MAX) {
         i->told->left_out++;
-        go_why(i->told, "more than %u tasks are open at a time, or one begins twice",
-               GO_TASKS_MAX);
+        go_why(i->told, "more than %u tasks are open at a time, or one begins twice", GO_TASKS_MAX);
         return;
     }
     if (!array_grow(i->tasks, i->task_count + 1, &i->task_cap) ||
@@ -233,8 +231,8 @@ static void task_begin(struct go_import *i, struct go_goroutine *g, const struct
 }
 
 /* A span on the goroutine that began it, wherever it ends. */
-static void task_end(struct go_import *i, const struct go_goroutine *g,
-                     const struct go_cursor *e, uint64_t ns)
+static void task_end(struct go_import *i, const struct go_goroutine *g, const struct go_cursor *e,
+                     uint64_t ns)
 {
     struct go_task task = {.id = e->args[0],
                            .g = g->id,
@@ -256,8 +254,8 @@ static void task_end(struct go_import *i, const struct go_goroutine *g,
                  task.stack);
 }
 
-static void annotation_emit(struct go_import *i, struct go_goroutine *g,
-                            const struct go_cursor *e, uint64_t ns)
+static void annotation_emit(struct go_import *i, struct go_goroutine *g, const struct go_cursor *e,
+                            uint64_t ns)
 {
     if (g == NULL)
         return;
@@ -271,19 +269,18 @@ static void annotation_emit(struct go_import *i, struct go_goroutine *g,
         task_end(i, g, e, ns);
 }
 
-static void log_emit(struct go_import *i, const struct go_goroutine *g,
-                     const struct go_cursor *e, uint64_t ns)
+static void log_emit(struct go_import *i, const struct go_goroutine *g, const struct go_cursor *e,
+                     uint64_t ns)
 {
-    const uint64_t values[] = {0, string_put(i, e->args[2]), string_put(i, e->args[1]),
-                               e->args[0]};
+    const uint64_t values[] = {0, string_put(i, e->args[2]), string_put(i, e->args[1]), e->args[0]};
     import_event(i->out, i->types[GO_TYPE_LOG], thread_of(i, g), ns, 0, values,
                  stack_number(i, e->args[3]));
 }
 
 /* ---- what the runtime does ---- */
 
-static void sweep_emit(struct go_import *i, const struct go_goroutine *g,
-                       const struct go_cursor *e, const struct go_where *where)
+static void sweep_emit(struct go_import *i, const struct go_goroutine *g, const struct go_cursor *e,
+                       const struct go_where *where)
 {
     uint64_t values[SKEIN_ARGS_MAX] = {e->args[0], e->args[1], where->p};
     uint64_t id = e->kind == GO_SWEEP_ACTIVE ? e->args[0] : where->p;
@@ -319,8 +316,7 @@ static void runtime_emit(struct go_import *i, struct go_goroutine *g, const stru
         return;
     switch (e->kind) {
     case GO_STW_BEGIN:
-        stretch_begin(i, &g->stw, where->ns, e->args[1], go_text(&i->gen, e->args[0], kind),
-                      false);
+        stretch_begin(i, &g->stw, where->ns, e->args[1], go_text(&i->gen, e->args[0], kind), false);
         break;
     case GO_STW_END:
         values[0] = text_of_kept(i, g->stw.text);
@@ -328,13 +324,12 @@ static void runtime_emit(struct go_import *i, struct go_goroutine *g, const stru
                     false);
         break;
     case GO_ASSIST_END:
-        stretch_put(i, &g->assist, i->types[GO_TYPE_ASSIST], thread_of(i, g), where->ns, values,
-                    0, false);
+        stretch_put(i, &g->assist, i->types[GO_TYPE_ASSIST], thread_of(i, g), where->ns, values, 0,
+                    false);
         break;
     default:
         if (!g->assist.on)
-            stretch_begin(i, &g->assist, where->ns,
-                          e->kind == GO_ASSIST_BEGIN ? e->args[0] : 0, "",
+            stretch_begin(i, &g->assist, where->ns, e->kind == GO_ASSIST_BEGIN ? e->args[0] : 0, "",
                           e->kind == GO_ASSIST_ACTIVE);
     }
 }
@@ -424,8 +419,7 @@ void go_sample_emit(struct go_import *i, const struct go_sample *sample, uint64_
 {
     const uint64_t values[] = {SAMPLE_WEIGHT_NS, sample->m, sample->p};
     const struct go_goroutine *g = sample->g != 0 ? go_goroutine_get(i, sample->g) : NULL;
-    uint32_t thread =
-        g == NULL && sample->g != 0 ? thread_by_id(i, sample->g, 0) : thread_of(i, g);
+    uint32_t thread = g == NULL && sample->g != 0 ? thread_by_id(i, sample->g, 0) : thread_of(i, g);
     import_event(i->out, i->types[GO_TYPE_SAMPLE], thread, ns, 0, values,
                  stack_number(i, sample->stack));
 }

@@ -20,17 +20,17 @@
 #include "import_go_states.h"
 #include "import_out.h"
 
-#define GO_NONE         UINT64_MAX /* of an M, a P or a goroutine */
-#define GO_ARGS_MAX     4          /* of an event, behind its time */
-#define GO_REGIONS_MAX  1024 /* open at a time on a goroutine */
-#define GO_TASKS_MAX    1000000u
-#define GO_THREADS_MAX  65536u /* in a generation */
+#define GO_NONE        UINT64_MAX /* of an M, a P or a goroutine */
+#define GO_ARGS_MAX    4          /* of an event, behind its time */
+#define GO_REGIONS_MAX 1024       /* open at a time on a goroutine */
+#define GO_TASKS_MAX   1000000u
+#define GO_THREADS_MAX 65536u /* in a generation */
 
 struct go_cursor {
     uint64_t m;
-    size_t batch;                /* the next one of it */
-    const uint8_t *at, *end;     /* of the current one */
-    uint64_t time;               /* of the event, as the file has it */
+    size_t batch;            /* the next one of it */
+    const uint8_t *at, *end; /* of the current one */
+    uint64_t time;           /* of the event, as the file has it */
     unsigned kind;
     uint64_t args[GO_ARGS_MAX];
 };

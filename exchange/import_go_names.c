@@ -132,15 +132,14 @@ const struct partition_event_type go_types[GO_TYPES] = {
                              "let a goroutine go on", 1, NUMBER("goroutine")),
     [GO_TYPE_LABEL] = TYPE("go.label", SKEIN_CLASS_INSTANT, SKEIN_GROUP_THREAD,
                            "is called so from now on", 1, TEXT("label")),
-    [GO_TYPE_GC] = TYPE("go.gc", SKEIN_CLASS_SPAN, SKEIN_GROUP_THREAD, "the heap was marked", 1,
-                        TEXT("cut")),
+    [GO_TYPE_GC] =
+        TYPE("go.gc", SKEIN_CLASS_SPAN, SKEIN_GROUP_THREAD, "the heap was marked", 1, TEXT("cut")),
     [GO_TYPE_STW] = TYPE("go.stw", SKEIN_CLASS_SPAN, SKEIN_GROUP_THREAD, "all were stopped", 2,
                          TEXT("kind"), TEXT("cut")),
     [GO_TYPE_ASSIST] = TYPE("go.gc.assist", SKEIN_CLASS_SPAN, SKEIN_GROUP_THREAD,
                             "had to help to mark", 1, TEXT("cut")),
-    [GO_TYPE_SWEEP] =
-        TYPE("go.gc.sweep", SKEIN_CLASS_SPAN, SKEIN_GROUP_THREAD, "memory was swept", 4,
-             BYTES("swept"), BYTES("reclaimed"), PLACE("p"), TEXT("cut")),
+    [GO_TYPE_SWEEP] = TYPE("go.gc.sweep", SKEIN_CLASS_SPAN, SKEIN_GROUP_THREAD, "memory was swept",
+                           4, BYTES("swept"), BYTES("reclaimed"), PLACE("p"), TEXT("cut")),
     [GO_TYPE_HEAP_ALLOC] = TYPE("go.heap.alloc", SKEIN_CLASS_COUNTER, SKEIN_GROUP_THREAD,
                                 "heap that lives", 1, BYTES("value")),
     [GO_TYPE_HEAP_GOAL] = TYPE("go.heap.goal", SKEIN_CLASS_COUNTER, SKEIN_GROUP_THREAD,
@@ -200,14 +199,13 @@ uint32_t go_wait_type(struct go_import *i, const char *reason)
     while (n > 0 && (name[n - 1] == '_' || name[n - 1] == '.'))
         n--;
     name[n] = '\0';
-    const struct partition_event_type made = {
-        .name = name,
-        .text = "goroutine was blocked",
-        .file = "",
-        .klass = SKEIN_CLASS_SPAN,
-        .group = wait_group(reason),
-        .nargs = 3,
-        .args = {TEXT("reason"), NUMBER("by"), TEXT("cut")}};
+    const struct partition_event_type made = {.name = name,
+                                              .text = "goroutine was blocked",
+                                              .file = "",
+                                              .klass = SKEIN_CLASS_SPAN,
+                                              .group = wait_group(reason),
+                                              .nargs = 3,
+                                              .args = {TEXT("reason"), NUMBER("by"), TEXT("cut")}};
     type = import_type(i->out, &made, true);
     if (type != SKEIN_NONE && !import_map_set(&i->waits, key, type))
         i->status = SKEIN_NO_MEMORY;

@@ -22,8 +22,7 @@ struct go_goroutine *go_goroutine_get(const struct go_import *i, uint64_t id)
 static struct go_goroutine *goroutine_make(struct go_import *i, uint64_t id, enum go_status status)
 {
     struct go_goroutine *made = calloc(1, sizeof *made);
-    if (made == NULL ||
-        !array_grow(i->goroutines, i->goroutine_count + 1, &i->goroutine_cap) ||
+    if (made == NULL || !array_grow(i->goroutines, i->goroutine_count + 1, &i->goroutine_cap) ||
         !import_map_set(&i->g_places, id, (uint32_t)i->goroutine_count)) {
         free(made);
         i->status = SKEIN_NO_MEMORY;
@@ -114,8 +113,7 @@ static bool has_all(const struct go_step *s)
 /* The goroutine that the thread runs, if it is in this status. */
 static struct go_goroutine *current(const struct go_step *s, enum go_status status)
 {
-    struct go_goroutine *g =
-        s->at.g != GO_NONE ? go_goroutine_get(s->i, s->at.g) : NULL;
+    struct go_goroutine *g = s->at.g != GO_NONE ? go_goroutine_get(s->i, s->at.g) : NULL;
     return g != NULL && g->status == status ? g : NULL;
 }
 
@@ -251,8 +249,8 @@ static int go_create(struct go_step *s)
     if (g == NULL)
         return GO_BROKEN;
     g->by = creator != NULL ? creator->id : 0;
-    go_state_begin(s->i, g, status, &s->at, s->e->args[1],
-                   status == GO_RUNNABLE ? "created" : "", false);
+    go_state_begin(s->i, g, status, &s->at, s->e->args[1], status == GO_RUNNABLE ? "created" : "",
+                   false);
     return GO_WENT;
 }
 
@@ -306,8 +304,7 @@ static int go_switch(struct go_step *s)
     struct go_goroutine *next = go_goroutine_get(s->i, s->e->args[0]);
     if (g == NULL)
         return GO_BROKEN;
-    if (next == NULL || next->status != GO_WAITING ||
-        !seq_follows(s->i, &next->seq, s->e->args[1]))
+    if (next == NULL || next->status != GO_WAITING || !seq_follows(s->i, &next->seq, s->e->args[1]))
         return GO_LATER;
     seq_set(s->i, &next->seq, s->e->args[1]);
     next->by = g->id;
@@ -370,8 +367,7 @@ static int syscall_end_blocked(struct go_step *s)
 /* A thread of C calls Go, and returns. */
 static int create_syscall(struct go_step *s)
 {
-    if (s->at.m == GO_NONE || s->at.g != GO_NONE ||
-        go_goroutine_get(s->i, s->e->args[0]) != NULL)
+    if (s->at.m == GO_NONE || s->at.g != GO_NONE || go_goroutine_get(s->i, s->e->args[0]) != NULL)
         return GO_BROKEN;
     struct go_goroutine *g = goroutine_make(s->i, s->e->args[0], GO_SYSCALL);
     if (g == NULL)

@@ -88,8 +88,7 @@ static int stack_take(struct go_generation *g, struct cursor *c, struct import_t
         !array_grow(g->stacks, g->stack_count + 1, &g->stack_cap) ||
         !import_map_set(&g->stack_ids, id, (uint32_t)g->stack_count))
         return SKEIN_NO_MEMORY;
-    g->stacks[g->stack_count++] =
-        (struct go_stack){.pcs = g->pc_count, .count = (uint32_t)frames};
+    g->stacks[g->stack_count++] = (struct go_stack){.pcs = g->pc_count, .count = (uint32_t)frames};
     for (uint64_t i = 0; i < frames * 4; i++)
         g->pcs[g->pc_count++] = cursor_uleb(c);
     return c->status == SKEIN_OK ? SKEIN_OK : corrupt(told, "its table of stacks is cut");

@@ -30,8 +30,7 @@ int import_out_new(const struct import_to *to, const struct import_process *proc
         import_out_free(&made);
         return SKEIN_NO_MEMORY;
     }
-    made->key.process =
-        process_uid_make(process->seed, made->host, process->pid, process->number);
+    made->key.process = process_uid_make(process->seed, made->host, process->pid, process->number);
     *out = made;
     return SKEIN_OK;
 }
@@ -97,8 +96,8 @@ static const char *text_keep(char **at, const char *text)
     return kept;
 }
 
-static bool type_keep(struct out_type *made, const struct partition_event_type *type,
-                      bool evidence, size_t room)
+static bool type_keep(struct out_type *made, const struct partition_event_type *type, bool evidence,
+                      size_t room)
 {
     char *at = made->keep = malloc(room);
     if (at == NULL)
@@ -116,8 +115,7 @@ static bool type_keep(struct out_type *made, const struct partition_event_type *
     return true;
 }
 
-uint32_t import_type(struct import_out *out, const struct partition_event_type *type,
-                     bool evidence)
+uint32_t import_type(struct import_out *out, const struct partition_event_type *type, bool evidence)
 {
     struct buf key = {0};
     struct out_type made = {.keep = NULL};
@@ -143,8 +141,8 @@ uint32_t import_type(struct import_out *out, const struct partition_event_type *
 
 /* ---- threads, texts, stacks, names ---- */
 
-uint32_t import_thread(struct import_out *out, uint32_t tid, uint64_t incarnation,
-                       const char *name, bool believed)
+uint32_t import_thread(struct import_out *out, uint32_t tid, uint64_t incarnation, const char *name,
+                       bool believed)
 {
     bool fresh;
     const uint64_t key[2] = {tid, incarnation};
@@ -227,8 +225,7 @@ uint32_t import_stack(struct import_out *out, const uint64_t *pcs, uint32_t coun
 void import_name(struct import_out *out, uint64_t pc, const char *function, const char *file,
                  uint32_t line)
 {
-    if (out->pc_count == IMPORT_NAMES_MAX ||
-        import_map_get(&out->pcs, pc) != IMPORT_MAP_NONE)
+    if (out->pc_count == IMPORT_NAMES_MAX || import_map_get(&out->pcs, pc) != IMPORT_MAP_NONE)
         return;
     uint32_t function_at = import_keep(out, function), file_at = import_keep(out, file);
     if (!array_grow(out->pc_names, out->pc_count + 1, &out->pc_cap) ||
@@ -281,15 +278,15 @@ void import_event(struct import_out *out, uint32_t type, uint32_t thread, uint64
 void import_open(struct import_out *out, uint32_t type, uint32_t thread, uint64_t since_ns,
                  int64_t detail)
 {
-    if (type >= out->type_keys.count || out->types[type].evidence || thread >= out->thread_keys.count)
+    if (type >= out->type_keys.count || out->types[type].evidence ||
+        thread >= out->thread_keys.count)
         return;
     if (!array_grow(out->opens, out->open_count + 1, &out->open_cap)) {
         out_fail(out, SKEIN_NO_MEMORY);
         return;
     }
-    out->opens[out->open_count++] =
-        (struct partition_open){
-            .thread = thread, .type = type, .since_ticks = since_ns, .detail = detail};
+    out->opens[out->open_count++] = (struct partition_open){
+        .thread = thread, .type = type, .since_ticks = since_ns, .detail = detail};
 }
 
 void import_loss(struct import_out *out, uint8_t reason, uint64_t records, uint64_t from_ns,
@@ -308,8 +305,8 @@ void import_loss(struct import_out *out, uint8_t reason, uint64_t records, uint6
 
 bool import_out_full(const struct import_out *out)
 {
-    return out->record_count >= IMPORT_RECORDS_MAX || out->thread_keys.count >= IMPORT_THREADS_MAX ||
-           out->texts.bytes.len > (size_t)8 << 20 ||
+    return out->record_count >= IMPORT_RECORDS_MAX ||
+           out->thread_keys.count >= IMPORT_THREADS_MAX || out->texts.bytes.len > (size_t)8 << 20 ||
            out->loss_count >= 4096;
 }
 

@@ -18,7 +18,7 @@
 
 #define IMPORT_RECORDS_MAX 400000u /* of a partition: some 10 MiB */
 #define IMPORT_THREADS_MAX 100000u /* of a partition */
-#define IMPORT_TYPES_MAX   8192u   /* of an import; types are the file's names, and F-4 has a limit */
+#define IMPORT_TYPES_MAX   8192u /* of an import; types are the file's names, and F-4 has a limit */
 #define IMPORT_NAMES_MAX   1000000u /* of addresses */
 #define IMPORT_KEPT_MAX    4000000u
 #define IMPORT_STACKS_MAX  200000u
@@ -48,8 +48,8 @@ uint32_t import_type(struct import_out *out, const struct partition_event_type *
 
 /* A number until the next flush; the same tid and incarnation have the same. A name is taken that is
  * believed, or where there is none yet. */
-uint32_t import_thread(struct import_out *out, uint32_t tid, uint64_t incarnation,
-                       const char *name, bool believed);
+uint32_t import_thread(struct import_out *out, uint32_t tid, uint64_t incarnation, const char *name,
+                       bool believed);
 
 /* An argument's value that is a text: its number until the next flush. */
 uint64_t import_text(struct import_out *out, const char *text, size_t n);

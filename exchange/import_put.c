@@ -29,20 +29,20 @@ static int writer_begin(struct put *p)
 {
     struct import_out *out = p->out;
     uint64_t to_ns = out->last_ns > out->from_ns ? out->last_ns : out->from_ns + 1; /* F-16 */
-    const struct partition_info info = {.key = {.process = out->key.process,
-                                                .sequence = p->evidence ? out->evidence_sequence++
-                                                                        : out->sequence++},
-                                        .pid = out->pid,
-                                        .clock = PARTITION_CLOCK_MONOTONIC,
-                                        .evidence = p->evidence,
-                                        .begin = snapshot_at(out, out->from_ns),
-                                        .end = snapshot_at(out, to_ns),
-                                        .window_from_ticks = out->from_ns,
-                                        .window_to_ticks = out->last_ns,
-                                        .host = out->host,
-                                        .service = out->service,
-                                        .labels = "",
-                                        .exe = ""};
+    const struct partition_info info = {
+        .key = {.process = out->key.process,
+                .sequence = p->evidence ? out->evidence_sequence++ : out->sequence++},
+        .pid = out->pid,
+        .clock = PARTITION_CLOCK_MONOTONIC,
+        .evidence = p->evidence,
+        .begin = snapshot_at(out, out->from_ns),
+        .end = snapshot_at(out, to_ns),
+        .window_from_ticks = out->from_ns,
+        .window_to_ticks = out->last_ns,
+        .host = out->host,
+        .service = out->service,
+        .labels = "",
+        .exe = ""};
     for (size_t i = 0; i < out->type_keys.count; i++)
         out->types[i].at = -1;
     for (size_t i = 0; i < out->stack_count; i++)
@@ -96,10 +96,9 @@ static void name_put(struct put *p, uint64_t pc)
     if (at == IMPORT_MAP_NONE)
         return;
     const struct out_name *name = &out->pc_names[at];
-    const struct partition_line line = {
-        .function = import_kept(out, name->function),
-        .file = import_kept(out, name->file),
-        .line = name->line};
+    const struct partition_line line = {.function = import_kept(out, name->function),
+                                        .file = import_kept(out, name->file),
+                                        .line = name->line};
     (void)partition_writer_symbol(
         p->w, &(struct partition_symbol){.address = pc, .lines = &line, .line_count = 1});
 }

@@ -11,8 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     struct buf trace = {0};
     struct fuzz_source from;
     const struct skein_trace_source source = fuzz_source_make(&from, bytes, n);
-    const struct import_to to = {
-        .put = fuzz_put, .context = &trace, .host = "", .service = ""};
+    const struct import_to to = {.put = fuzz_put, .context = &trace, .host = "", .service = ""};
     int status = import_go(&source, &to, &told, &go);
     fuzz_source_fini(&from);
     fuzz_check(status == SKEIN_OK || status == SKEIN_NO_MEMORY || told.why[0] != '\0');

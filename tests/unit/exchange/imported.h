@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "import.h"
-#include "trace_file.h"
 #include "partition_reader.h"
 #include "support.h"
+#include "trace_file.h"
 
 struct bytes_source {
     const uint8_t *bytes;

@@ -72,8 +72,19 @@ static void tables(uint64_t generation, uint64_t time)
     batch(generation, NOBODY, time);
 }
 
-enum { PROC_START = 10, PROC_STATUS = 13, CREATE, GO_START_ = 16, DESTROY, BLOCK = 20, UNBLOCK,
-       STATUS = 25, REGION_BEGIN = 42, REGION_END, LOG };
+enum {
+    PROC_START = 10,
+    PROC_STATUS = 13,
+    CREATE,
+    GO_START_ = 16,
+    DESTROY,
+    BLOCK = 20,
+    UNBLOCK,
+    STATUS = 25,
+    REGION_BEGIN = 42,
+    REGION_END,
+    LOG
+};
 
 /* Goroutine 1 runs on the batch's thread, 100, with processor 0. */
 static void one_runs(void)
@@ -103,8 +114,7 @@ static int imported(const uint8_t *bytes, size_t n, struct buf *trace)
     struct bytes_source from = {bytes, n};
     const struct skein_trace_source source = {
         .read = bytes_source_read, .context = &from, .bytes = n, .name = "by hand"};
-    const struct import_to to = {
-        .put = imported_put, .context = trace, .host = "", .service = ""};
+    const struct import_to to = {.put = imported_put, .context = trace, .host = "", .service = ""};
     return import_go(&source, &to, &told, &go);
 }
 
@@ -136,12 +146,12 @@ START_TEST(numbers_go_before_clocks)
     head("go 1.22 trace\0\0\0");
     tables(1, 900);
     one_runs();
-    event(PROC_STATUS, 0, 2, N(1), N(2));                 /* processor 1 is idle */
-    event(CREATE, 500, 3, N(7), N(1), N(0));              /* at 1500 */
+    event(PROC_STATUS, 0, 2, N(1), N(2));    /* processor 1 is idle */
+    event(CREATE, 500, 3, N(7), N(1), N(0)); /* at 1500 */
     batch(1, 100, 1000);
-    event(PROC_START, 100, 2, N(1), N(1));                /* thread 200's clock is behind: 1100 */
-    event(GO_START_, 100, 2, N(7), N(1));                 /* 1200: before it was made */
-    event(BLOCK, 1000, 2, N(1), N(1));                    /* 2200 */
+    event(PROC_START, 100, 2, N(1), N(1)); /* thread 200's clock is behind: 1100 */
+    event(GO_START_, 100, 2, N(7), N(1));  /* 1200: before it was made */
+    event(BLOCK, 1000, 2, N(1), N(1));     /* 2200 */
     batch(1, 200, 1000);
     char *lines = lines_of_file();
     must_say(lines, "region go.runnable 7 1500+1 why=created");
@@ -242,7 +252,9 @@ START_TEST(files_that_are_none_are_refused_with_a_sentence)
         {"go 1.99 trace\0\0\0", SKEIN_VERSION, "Go 1.99; read are those"},
         {"go 1.22 trace\0\0x", SKEIN_UNSUPPORTED, "does not begin as"},
         {"go 1.2222 trace\0", SKEIN_UNSUPPORTED, "does not begin as"},
-        {"\x7f" "ELF............", SKEIN_UNSUPPORTED, "does not begin as"},
+        {"\x7f"
+         "ELF............",
+         SKEIN_UNSUPPORTED, "does not begin as"},
         {"go 1.22 trace\0\0\0", SKEIN_NOT_FOUND, "no event"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -282,13 +294,12 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite =
-        suite_of("import_go", numbers_go_before_clocks,
-                 a_region_lasts_over_generations_and_one_that_never_ends_is_open,
-                 a_generation_that_cannot_be_ordered_is_told_and_the_next_begins_anew,
-                 what_is_whole_of_a_cut_file_is_given_and_the_rest_is_told,
-                 files_that_are_none_are_refused_with_a_sentence,
-                 bytes_that_are_changed_never_give_a_broken_trace, NULL);
+    Suite *suite = suite_of("import_go", numbers_go_before_clocks,
+                            a_region_lasts_over_generations_and_one_that_never_ends_is_open,
+                            a_generation_that_cannot_be_ordered_is_told_and_the_next_begins_anew,
+                            what_is_whole_of_a_cut_file_is_given_and_the_rest_is_told,
+                            files_that_are_none_are_refused_with_a_sentence,
+                            bytes_that_are_changed_never_give_a_broken_trace, NULL);
     int failed = suite_run(suite);
     tear_down();
     return failed;
