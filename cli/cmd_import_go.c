@@ -45,8 +45,11 @@ static void trace_say_json(void *context, cJSON *said)
 static int go_run(const void *values, int count, char **arguments)
 {
     struct go_told go;
-    const struct import_how how = {
-        .import = trace_import, .say = trace_say, .say_json = trace_say_json, .context = &go};
+    const struct import_how how = {.import = trace_import,
+                                   .say = trace_say,
+                                   .say_json = trace_say_json,
+                                   .context = &go,
+                                   .evidence = true};
     const struct options *o = values;
     (void)count;
     return import_file(arguments[0], &o->import, &how);

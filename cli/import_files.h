@@ -37,7 +37,8 @@ struct import_how {
     void (*say)(void *context); /* lines for people */
     void (*say_json)(void *context, cJSON *said);
     void *context;
-    bool folder; /* it is read by `import` itself: there is no source */
+    bool evidence; /* some of what comes out is */
+    bool folder;   /* it is read by `import` itself: there is no source */
 };
 
 /* A regular file as a source. SKEIN_OK; SKEIN_IO, after saying why. Close it in any case. */
