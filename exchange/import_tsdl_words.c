@@ -21,7 +21,7 @@ static char peek(const struct tsdl_reader *r, size_t ahead)
     return ahead < (size_t)(r->end - r->at) ? r->at[ahead] : '\0';
 }
 
-static void step(struct tsdl_reader *r)
+static void char_step(struct tsdl_reader *r)
 {
     r->line += *r->at == '\n';
     r->at++;
@@ -32,12 +32,12 @@ static bool blanks_skip(struct tsdl_reader *r)
 {
     for (;;) {
         if (r->at < r->end && isspace((unsigned char)*r->at)) {
-            step(r);
+            char_step(r);
         } else if (peek(r, 0) == '/' && peek(r, 1) == '/') {
             while (r->at < r->end && *r->at != '\n')
-                step(r);
+                char_step(r);
         } else if (peek(r, 0) == '/' && peek(r, 1) == '*') {
-            for (r->at += 2; !(peek(r, 0) == '*' && peek(r, 1) == '/'); step(r))
+            for (r->at += 2; !(peek(r, 0) == '*' && peek(r, 1) == '/'); char_step(r))
                 if (r->at >= r->end)
                     return false;
             r->at += 2;
@@ -61,19 +61,19 @@ static void text_read(struct tsdl_reader *r)
 {
     size_t n = 0;
     char quote = *r->at;
-    step(r);
+    char_step(r);
     while (r->status == SKEIN_OK && peek(r, 0) != quote) {
         if (r->at == r->end) {
             tsdl_fail(r, SKEIN_CORRUPT, "a text does not end");
             return;
         }
         if (*r->at == '\\' && r->end - r->at > 1)
-            step(r);
+            char_step(r);
         put(r, &n, *r->at);
-        step(r);
+        char_step(r);
     }
     if (r->status == SKEIN_OK)
-        step(r);
+        char_step(r);
     r->word.kind = WORD_TEXT;
 }
 
@@ -90,7 +90,7 @@ static void number_read(struct tsdl_reader *r)
     r->word.kind = WORD_NUMBER;
     if (*r->at == '-') {
         r->word.negative = true;
-        step(r);
+        char_step(r);
     }
     if (peek(r, 0) == '0' && (peek(r, 1) == 'x' || peek(r, 1) == 'X')) {
         base = 16;
@@ -98,14 +98,14 @@ static void number_read(struct tsdl_reader *r)
     } else if (peek(r, 0) == '0' && digit_of(peek(r, 1)) < 8) {
         base = 8;
     }
-    for (; digit_of(peek(r, 0)) < base; step(r)) {
+    for (; digit_of(peek(r, 0)) < base; char_step(r)) {
         unsigned digit = digit_of(*r->at);
         if (r->word.number > (UINT64_MAX - digit) / base)
             tsdl_fail(r, SKEIN_CORRUPT, "a number has more than 64 bits");
         r->word.number = r->word.number * base + digit;
     }
     while (strchr("uUlL", peek(r, 0)) != NULL && peek(r, 0) != '\0')
-        step(r);
+        char_step(r);
     if (r->word.negative)
         r->word.number = 0 - r->word.number;
 }
@@ -119,7 +119,7 @@ static void sign_read(struct tsdl_reader *r)
                                                                                     : 1;
     for (unsigned i = 0; i < length; i++) {
         put(r, &n, *r->at);
-        step(r);
+        char_step(r);
     }
 }
 
@@ -142,7 +142,7 @@ void tsdl_next(struct tsdl_reader *r)
     if (isalpha((unsigned char)c) || c == '_') {
         r->word.kind = WORD_NAME;
         for (; r->status == SKEIN_OK && (isalnum((unsigned char)peek(r, 0)) || peek(r, 0) == '_');
-             step(r))
+             char_step(r))
             put(r, &n, *r->at);
     } else if (isdigit((unsigned char)c) || (c == '-' && isdigit((unsigned char)peek(r, 1)))) {
         number_read(r);
