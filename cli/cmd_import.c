@@ -153,7 +153,7 @@ static const struct cli_command perf = {
     .run = perf_run,
 };
 
-static const struct cli_command *const actions[] = {&perf, &cmd_import_go, NULL};
+static const struct cli_command *const actions[] = {&perf, &cmd_import_go, &cmd_import_ctf, NULL};
 
 const struct cli_command cmd_import = {
     .name = "import",

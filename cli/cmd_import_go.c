@@ -10,7 +10,11 @@
 #include "import_go.h"
 #include "json.h"
 
-static const struct cli_option options[] = {IMPORT_FILES_OPTIONS(struct import_options),
+struct options {
+    struct import_options import;
+};
+
+static const struct cli_option options[] = {IMPORT_FILES_OPTIONS(struct options, import),
                                             CLI_OPTIONS_END};
 
 static int trace_import(void *context, const struct skein_trace_source *source,
@@ -41,10 +45,14 @@ static void trace_say_json(void *context, cJSON *said)
 static int go_run(const void *values, int count, char **arguments)
 {
     struct go_told go;
-    const struct import_how how = {
-        .import = trace_import, .say = trace_say, .say_json = trace_say_json, .context = &go};
+    const struct import_how how = {.import = trace_import,
+                                   .say = trace_say,
+                                   .say_json = trace_say_json,
+                                   .context = &go,
+                                   .evidence = true};
+    const struct options *o = values;
     (void)count;
-    return import_file(arguments[0], values, &how);
+    return import_file(arguments[0], &o->import, &how);
 }
 
 const struct cli_command cmd_import_go = {
@@ -59,7 +67,7 @@ const struct cli_command cmd_import_go = {
     .examples = "  curl -o app.trace 'http://127.0.0.1:6060/debug/pprof/trace?seconds=5'\n"
                 "  skein import go app.trace -o app.skein && skein cat --evidence app.skein\n",
     .options = options,
-    .options_bytes = sizeof(struct import_options),
+    .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = 1,
     .run = go_run,

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,18 +24,25 @@
 struct files {
     const char *path;
     struct buf name, service;
-    int in;
+    struct skein_trace_source source;
     FILE *out;
-    uint64_t changed_ns, bytes, shown_ns;
+    uint64_t changed_ns, shown_ns;
     bool unwritten; /* the output's failure was said */
+};
+
+/* ---- sources ---- */
+
+struct source_file {
+    int fd;
+    char *name;
 };
 
 static int bytes_read(void *context, uint64_t offset, void *out, size_t n)
 {
-    const struct files *f = context;
+    const struct source_file *f = context;
     uint8_t *at = out;
     while (n > 0) {
-        ssize_t got = pread(f->in, at, n, (off_t)offset);
+        ssize_t got = pread(f->fd, at, n, (off_t)offset);
         if (got <= 0) /* it has become shorter, or cannot be read */
             return SKEIN_IO;
         at += got;
@@ -43,6 +51,44 @@ static int bytes_read(void *context, uint64_t offset, void *out, size_t n)
     }
     return SKEIN_OK;
 }
+
+int import_source_open(const char *path, struct skein_trace_source *source)
+{
+    struct stat stat;
+    struct source_file *f = calloc(1, sizeof *f);
+    *source = (struct skein_trace_source){.read = bytes_read, .context = f};
+    if (f == NULL)
+        return SKEIN_NO_MEMORY;
+    f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    f->name = strdup(path);
+    source->name = f->name;
+    if (f->name == NULL)
+        return SKEIN_NO_MEMORY;
+    if (f->fd < 0 || fstat(f->fd, &stat) != 0) {
+        say_error("%s: %s", path, strerror(errno));
+        return SKEIN_IO;
+    }
+    if (!S_ISREG(stat.st_mode)) {
+        say_error("%s: is no regular file", path);
+        return SKEIN_IO;
+    }
+    source->bytes = (uint64_t)stat.st_size;
+    return SKEIN_OK;
+}
+
+void import_source_close(struct skein_trace_source *source)
+{
+    struct source_file *f = source->context;
+    if (f == NULL)
+        return;
+    if (f->fd >= 0)
+        close(f->fd);
+    free(f->name);
+    free(f);
+    source->context = NULL;
+}
+
+/* ---- what goes out ---- */
 
 static int bytes_put(void *context, const uint8_t *bytes, size_t n)
 {
@@ -71,33 +117,48 @@ static void on_progress(void *context, uint64_t done, uint64_t total)
     buf_fini(&line);
 }
 
+/* Without slashes at the end. */
+static size_t path_length(const char *path)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    return n;
+}
+
 /* The name without its folder and what is behind the last dot. */
 static void service_name(const char *path, struct buf *service)
 {
-    const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
-    const char *dot = strrchr(base, '.');
-    size_t n = dot != NULL && dot > base ? (size_t)(dot - base) : strlen(base);
-    buf_printf(service, "%.*s", (int)n, base);
+    size_t end = path_length(path), from = end, dot = end;
+    while (from > 0 && path[from - 1] != '/')
+        from--;
+    for (size_t k = end; k-- > from + 1;)
+        if (path[k] == '.') {
+            dot = k;
+            break;
+        }
+    buf_printf(service, "%.*s", (int)(dot - from), path + from);
 }
 
-static bool files_open(struct files *f, const struct import_options *o)
+static bool files_open(struct files *f, const struct import_options *o,
+                       const struct import_how *how)
 {
-    struct stat stat;
-    f->in = open(f->path, O_RDONLY | O_CLOEXEC);
-    if (f->in < 0 || fstat(f->in, &stat) != 0) {
+    struct stat about;
+    if (stat(f->path, &about) != 0) {
         say_error("%s: %s", f->path, strerror(errno));
         return false;
     }
-    if (!S_ISREG(stat.st_mode)) {
-        say_error("%s: is no regular file", f->path);
+    if (how->folder && !S_ISDIR(about.st_mode)) {
+        say_error("%s: is no folder", f->path);
         return false;
     }
-    f->bytes = (uint64_t)stat.st_size;
-    f->changed_ns = (uint64_t)stat.st_mtim.tv_sec * 1000000000u + (uint64_t)stat.st_mtim.tv_nsec;
+    if (!how->folder && import_source_open(f->path, &f->source) != SKEIN_OK)
+        return false;
+    f->changed_ns = (uint64_t)about.st_mtim.tv_sec * 1000000000u + (uint64_t)about.st_mtim.tv_nsec;
     if (o->result.file != NULL)
         buf_printf(&f->name, "%s", o->result.file);
     else
-        buf_printf(&f->name, "%s.skein", f->path);
+        buf_printf(&f->name, "%.*s.skein", (int)path_length(f->path), f->path);
     service_name(f->path, &f->service);
     f->out = fopen(text_of(&f->name), "we");
     if (f->out == NULL)
@@ -127,7 +188,8 @@ static int told_json(struct files *f, const struct import_told *told, const stru
 static int told_say(struct files *f, const struct import_told *told, const struct import_how *how)
 {
     const char *name = text_of(&f->name);
-    printf("%s: %" PRIu64 " events; skein cat --evidence %s\n", name, told->events, name);
+    printf("%s: %" PRIu64 " events; skein cat %s%s\n", name, told->events,
+           how->evidence ? "--evidence " : "", name);
     how->say(how->context);
     if (told->fixed_up > 0)
         printf("%" PRIu64 " times were raised, so that no effect is before its cause\n",
@@ -147,8 +209,6 @@ static int told_say(struct files *f, const struct import_told *told, const struc
 static int file_import(struct files *f, const struct import_options *o,
                        const struct import_how *how, struct import_told *told)
 {
-    const struct skein_trace_source source = {
-        .read = bytes_read, .context = f, .bytes = f->bytes, .name = f->path};
     const struct import_to to = {.put = bytes_put,
                                  .progress = progress_seen() ? on_progress : NULL,
                                  .context = f,
@@ -156,7 +216,7 @@ static int file_import(struct files *f, const struct import_options *o,
                                  .service = o->service != NULL ? o->service : text_of(&f->service),
                                  .pid = (uint32_t)o->pid.value,
                                  .changed_ns = f->changed_ns};
-    int status = how->import(how->context, &source, &to, told);
+    int status = how->import(how->context, &f->source, &to, told);
     progress_clear();
     if (status == SKEIN_OK)
         return CLI_OK;
@@ -168,17 +228,16 @@ static int file_import(struct files *f, const struct import_options *o,
 int import_file(const char *path, const struct import_options *options,
                 const struct import_how *how)
 {
-    struct files f = {.path = path, .in = -1};
+    struct files f = {.path = path};
     struct import_told told = {.partitions = 0};
-    int status = files_open(&f, options) ? file_import(&f, options, how, &told) : CLI_FAILED;
+    int status = files_open(&f, options, how) ? file_import(&f, options, how, &told) : CLI_FAILED;
     if (f.out != NULL && fclose(f.out) != 0 && status == CLI_OK) {
         say_error("%s: %s", text_of(&f.name), strerror(errno));
         status = CLI_FAILED;
     }
     if (f.out != NULL && status != CLI_OK)
         unlink(text_of(&f.name));
-    if (f.in >= 0)
-        close(f.in);
+    import_source_close(&f.source);
     if (status == CLI_OK)
         status = options->result.json ? told_json(&f, &told, how) : told_say(&f, &told, how);
     buf_fini(&f.name);

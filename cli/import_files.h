@@ -17,12 +17,18 @@ struct import_options {
     struct cli_number pid;
 };
 
-#define IMPORT_FILES_OPTIONS(s)                                                                    \
-    CLI_OUTPUT_FILE(s, "where to (default: the file's name with .skein)"),                         \
-        CLI_OPTION(CLI_TEXT, 0, "service", "NAME", s, service,                                     \
-                   "what the process is called (default: the file's name)"),                       \
-        CLI_OPTION(CLI_TEXT, 0, "host", "NAME", s, host, "the host that it ran on"),               \
-        CLI_OPTION(CLI_NUMBER, 0, "pid", "PID", s, pid, "its process id")
+/* `in`: the member of s that is a struct import_options. */
+#define IMPORT_FILES_OPTIONS(s, in)                                                                \
+    CLI_OPTION(CLI_RESULT, 'o', "output", "FILE|FORM", s, in.result,                               \
+               "where to (default: the file's name with .skein); json or table: the form of what " \
+               "is printed (./json: a file)"),                                                     \
+        CLI_OPTION(CLI_FLAG, 'j', "json", NULL, s, in.result.json, "short for -o json"),           \
+        CLI_OPTION(CLI_TEXT, 0, "service", "NAME", s, in.service,                                  \
+                   "what the process is called, where the file does not say (default: the file's " \
+                   "name)"),                                                                       \
+        CLI_OPTION(CLI_TEXT, 0, "host", "NAME", s, in.host, "the host that it ran on"),            \
+        CLI_OPTION(CLI_NUMBER, 0, "pid", "PID", s, in.pid,                                         \
+                   "its process id, where the file does not say")
 
 /* How it is read, and what else is said of it; `context` is the command's. */
 struct import_how {
@@ -31,7 +37,13 @@ struct import_how {
     void (*say)(void *context); /* lines for people */
     void (*say_json)(void *context, cJSON *said);
     void *context;
+    bool evidence; /* some of what comes out is */
+    bool folder;   /* it is read by `import` itself: there is no source */
 };
+
+/* A regular file as a source. SKEIN_OK; SKEIN_IO, after saying why. Close it in any case. */
+int import_source_open(const char *path, struct skein_trace_source *source);
+void import_source_close(struct skein_trace_source *source);
 
 /* An exit status; what failed has been said. */
 int import_file(const char *path, const struct import_options *options,

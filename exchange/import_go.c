@@ -203,7 +203,7 @@ static int clock_set(struct go_import *i)
 }
 
 /* From here on nothing is known of anybody. */
-static int begin_anew(struct go_import *i)
+static int states_reset(struct go_import *i)
 {
     int status = go_all_end(i);
     go_states_forget(i);
@@ -227,7 +227,7 @@ static int generation_take(struct go_import *i, bool broken)
         import_loss(i->out, PARTITION_LOSS_CORRUPT, 0, i->last_ns, i->last_ns);
         i->told->left_out++;
     }
-    return status == SKEIN_CORRUPT ? begin_anew(i) : status;
+    return status == SKEIN_CORRUPT ? states_reset(i) : status;
 }
 
 static int file_walk(struct go_import *i)

@@ -211,7 +211,7 @@ static int syscall_bind(struct go_step *s, uint64_t id, uint64_t m)
     return go_thread_make(s->i, m, id) ? GO_WENT : GO_BROKEN;
 }
 
-static int go_status(struct go_step *s)
+static int goroutine_status(struct go_step *s)
 {
     const uint64_t *args = s->e->args;
     uint64_t stack = s->e->kind == GO_STATUS_STACK ? args[3] : 0;
@@ -285,7 +285,7 @@ static int go_stop(struct go_step *s)
     return GO_WENT;
 }
 
-static int go_unblock(struct go_step *s)
+static int goroutine_unblock(struct go_step *s)
 {
     struct go_goroutine *g = go_goroutine_get(s->i, s->e->args[0]);
     if (g == NULL || g->status != GO_WAITING || !seq_follows(s->i, &g->seq, s->e->args[1]))
@@ -298,7 +298,7 @@ static int go_unblock(struct go_step *s)
 
 /* One goroutine hands its processor to another: that one is unblocked, this one waits or ends, and
  * that one runs; three moments. */
-static int go_switch(struct go_step *s)
+static int goroutine_switch(struct go_step *s)
 {
     struct go_goroutine *g = has_all(s) ? current(s, GO_RUNNING) : NULL;
     struct go_goroutine *next = go_goroutine_get(s->i, s->e->args[0]);
@@ -365,7 +365,7 @@ static int syscall_end_blocked(struct go_step *s)
 }
 
 /* A thread of C calls Go, and returns. */
-static int create_syscall(struct go_step *s)
+static int syscall_create(struct go_step *s)
 {
     if (s->at.m == GO_NONE || s->at.g != GO_NONE || go_goroutine_get(s->i, s->e->args[0]) != NULL)
         return GO_BROKEN;
@@ -426,7 +426,7 @@ int go_advance(struct go_step *s)
         return proc_steal(s);
     case GO_STATUS:
     case GO_STATUS_STACK:
-        return go_status(s);
+        return goroutine_status(s);
     case GO_CREATE:
     case GO_CREATE_BLOCKED:
         return go_create(s);
@@ -437,10 +437,10 @@ int go_advance(struct go_step *s)
     case GO_BLOCK:
         return go_stop(s);
     case GO_UNBLOCK:
-        return go_unblock(s);
+        return goroutine_unblock(s);
     case GO_SWITCH:
     case GO_SWITCH_DESTROY:
-        return go_switch(s);
+        return goroutine_switch(s);
     case GO_SYSCALL_BEGIN:
         return syscall_begin(s);
     case GO_SYSCALL_END:
@@ -448,7 +448,7 @@ int go_advance(struct go_step *s)
     case GO_SYSCALL_END_BLOCKED:
         return syscall_end_blocked(s);
     case GO_CREATE_SYSCALL:
-        return create_syscall(s);
+        return syscall_create(s);
     case GO_DESTROY_SYSCALL:
         return destroy_syscall(s);
     case GO_GC_ACTIVE:

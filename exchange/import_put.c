@@ -50,7 +50,7 @@ static int writer_begin(struct put *p)
     return partition_writer_new(&info, &p->w);
 }
 
-static struct partition_value text_value(const struct import_out *out, uint64_t text)
+static struct partition_value noted_text(const struct import_out *out, uint64_t text)
 {
     struct partition_value value = {.str = {.text = "", .len = 0}};
     if (text < out->texts.count) {
@@ -74,7 +74,7 @@ static int64_t thread_put(struct put *p, uint32_t thread)
     const struct out_thread *t = &p->out->threads[thread];
     if (p->threads[thread] != 0)
         return p->threads[thread] - 1;
-    struct partition_value text = text_value(p->out, t->name);
+    struct partition_value text = noted_text(p->out, t->name);
     size_t n = strnlen(text.str.text, text.str.len);
     n = n <= PARTITION_NAME_MAX ? n : PARTITION_NAME_MAX;
     memcpy(name, text.str.text, n);
@@ -142,7 +142,7 @@ static int record_put(struct put *p, const struct out_record *record)
         return (int)at;
     for (unsigned i = 0; i < type->nargs; i++) {
         uint64_t value = out->values[record->values + i];
-        values[i] = type->args[i].type == SKEIN_T_STR ? text_value(out, value)
+        values[i] = type->args[i].type == SKEIN_T_STR ? noted_text(out, value)
                                                       : (struct partition_value){.u64 = value};
     }
     partition_writer_event(p->w, (uint32_t)at, record->time_ns, record->dur_ns, values);

@@ -9,6 +9,14 @@ if(SYSTEM_PYTHON AND TARGET skein_cli)
             ${CMAKE_CURRENT_LIST_DIR}/go_judge.py compare ${golden}.json $<TARGET_FILE:skein_cli> ${golden}.trace)
         set_tests_properties(exchange/go_${version} PROPERTIES LABELS exchange TIMEOUT 120)
     endforeach()
+    set(golden ${CMAKE_CURRENT_LIST_DIR}/traces/lttng)
+    add_test(NAME exchange/ctf_lttng COMMAND ${SYSTEM_PYTHON} -B ${CMAKE_CURRENT_LIST_DIR}/ctf_judge.py
+        compare ${golden}.txt $<TARGET_FILE:skein_cli> ${golden})
+    set_tests_properties(exchange/ctf_lttng PROPERTIES LABELS exchange TIMEOUT 120)
+    add_test(NAME exchange/ctf_live COMMAND ${CMAKE_CURRENT_LIST_DIR}/ctf_live.sh ${SYSTEM_PYTHON}
+        $<TARGET_FILE:skein_cli> ${CMAKE_BINARY_DIR}/tests/exchange)
+    set_tests_properties(exchange/ctf_live PROPERTIES LABELS exchange TIMEOUT 600 SKIP_RETURN_CODE 77
+        RESOURCE_LOCK lttng)
     add_test(NAME exchange/go_live COMMAND ${CMAKE_CURRENT_LIST_DIR}/go_live.sh ${SYSTEM_PYTHON}
         $<TARGET_FILE:skein_cli> ${CMAKE_BINARY_DIR}/tests/exchange)
     set_tests_properties(exchange/go_live PROPERTIES LABELS exchange TIMEOUT 600 SKIP_RETURN_CODE 77)

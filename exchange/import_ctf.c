@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See import_ctf.h: the metadata, and the streams by time.
+ */
+#include "import_ctf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "checksum.h"
+#include "import_ctf_int.h"
+
+#define METADATA_MAGIC      0x75d11d57u
+#define METADATA_HEAD_BYTES 37
+
+/* ---- metadata ---- */
+
+/* As text, or in packets with a head each: the text of all. */
+static int metadata_text(struct ctf_import *i, const uint8_t *bytes, size_t n, struct buf *text)
+{
+    struct cursor c;
+    bool packets = n >= 4 && (memcmp(bytes, "\x57\x1d\xd1\x75", 4) == 0 ||
+                              memcmp(bytes, "\x75\xd1\x1d\x57", 4) == 0);
+    if (!packets) {
+        buf_put(text, bytes, n);
+        return text->status;
+    }
+    bool big = bytes[0] == 0x75;
+    for (size_t at = 0; at < n;) {
+        cursor_init(&c, bytes + at, n - at);
+        (void)cursor_bytes(&c, 24); /* magic, uuid, checksum */
+        uint32_t content = cursor_u32(&c), size = cursor_u32(&c);
+        uint8_t compressed = cursor_u8(&c), encrypted = cursor_u8(&c);
+        (void)cursor_bytes(&c, 3);
+        if (big) {
+            content = __builtin_bswap32(content);
+            size = __builtin_bswap32(size);
+        }
+        if (c.status != SKEIN_OK || size % 8 != 0 || content % 8 != 0 || content > size ||
+            content / 8 < METADATA_HEAD_BYTES || size / 8 > n - at) {
+            ctf_why(i->told, "its metadata has a packet of a size that it cannot have");
+            return SKEIN_CORRUPT;
+        }
+        if (compressed != 0 || encrypted != 0) {
+            ctf_why(i->told, "its metadata is compressed or encrypted");
+            return SKEIN_UNSUPPORTED;
+        }
+        buf_put(text, bytes + at + METADATA_HEAD_BYTES, content / 8 - METADATA_HEAD_BYTES);
+        at += size / 8;
+    }
+    return text->status;
+}
+
+static int metadata_read(struct ctf_import *i, const struct skein_trace_source *source)
+{
+    struct buf bytes = {0}, text = {0};
+    char error[IMPORT_ERROR_BYTES] = "";
+    int status = SKEIN_UNSUPPORTED;
+    if (source->bytes > CTF_METADATA_BYTES_MAX) {
+        ctf_why(i->told, "its metadata is larger than 16 MiB");
+        return status;
+    }
+    uint8_t *room = buf_reserve(&bytes, (size_t)source->bytes + 1);
+    status = room == NULL ? SKEIN_NO_MEMORY
+                          : source->read(source->context, 0, room, (size_t)source->bytes);
+    if (status == SKEIN_OK) {
+        i->seed ^= checksum64(room, (size_t)source->bytes);
+        status = metadata_text(i, room, (size_t)source->bytes, &text);
+    }
+    if (status == SKEIN_OK)
+        status = tsdl_read((const char *)text.data, text.len, &i->t, error, sizeof error);
+    if (error[0] != '\0')
+        ctf_why(i->told, "%s", error);
+    buf_fini(&bytes);
+    buf_fini(&text);
+    return status;
+}
+
+static int events_number(struct ctf_import *i)
+{
+    for (size_t k = 0; k < i->t.event_count; k++)
+        if (!import_map_set(&i->events, i->t.events[k].id ^ i->t.events[k].stream << 32,
+                            (uint32_t)k))
+            return SKEIN_NO_MEMORY;
+    return SKEIN_OK;
+}
+
+/* ---- streams by time ---- */
+
+static bool earlier(const struct ctf_import *i, size_t a, size_t b)
+{
+    return i->streams[a].time_ns < i->streams[b].time_ns;
+}
+
+static void heap_down(struct ctf_import *i, size_t at)
+{
+    for (;;) {
+        size_t least = at, child = at * 2 + 1;
+        for (size_t k = child; k < child + 2 && k < i->heap_count; k++)
+            if (earlier(i, i->heap[k], i->heap[least]))
+                least = k;
+        if (least == at)
+            return;
+        size_t moved = i->heap[at];
+        i->heap[at] = i->heap[least];
+        i->heap[least] = moved;
+        at = least;
+    }
+}
+
+static int streams_open(struct ctf_import *i, const struct skein_trace_source *sources)
+{
+    for (size_t k = 0; k < i->stream_count; k++) {
+        i->streams[k].source = &sources[k];
+        int more = ctf_stream_next(i, &i->streams[k]);
+        if (more < 0)
+            return more;
+        if (more > 0)
+            i->heap[i->heap_count++] = k;
+    }
+    for (size_t k = i->heap_count / 2; k-- > 0;)
+        heap_down(i, k);
+    return SKEIN_OK;
+}
+
+static void progress(struct ctf_import *i, const struct ctf_stream *s)
+{
+    uint64_t done = 0, total = 0;
+    if (i->to->progress == NULL || s->event_at > 4096u * 8)
+        return; /* about once a packet */
+    for (size_t k = 0; k < i->stream_count; k++) {
+        done += i->streams[k].offset;
+        total += i->streams[k].source->bytes;
+    }
+    i->to->progress(i->to->context, done, total);
+}
+
+static int streams_merge(struct ctf_import *i)
+{
+    while (i->heap_count > 0) {
+        struct ctf_stream *s = &i->streams[i->heap[0]];
+        int status = ctf_event_emit(i, s);
+        if (status != SKEIN_OK)
+            return status;
+        progress(i, s);
+        int more = ctf_stream_next(i, s);
+        if (more < 0)
+            return more;
+        if (more == 0)
+            i->heap[0] = i->heap[--i->heap_count];
+        if (i->heap_count > 0)
+            heap_down(i, 0);
+    }
+    return SKEIN_OK;
+}
+
+static int all_flush(struct ctf_import *i)
+{
+    int status = i->status;
+    for (size_t k = 0; k < i->process_count && status == SKEIN_OK; k++)
+        status = import_out_flush(i->processes[k].out);
+    return status;
+}
+
+/* ---- the whole ---- */
+
+static void import_fini(struct ctf_import *i)
+{
+    for (size_t k = 0; i->streams != NULL && k < i->stream_count; k++)
+        buf_fini(&i->streams[k].packet);
+    for (size_t k = 0; k < i->process_count; k++)
+        import_out_free(&i->processes[k].out);
+    tsdl_fini(&i->t);
+    free(i->streams);
+    free(i->heap);
+    free(i->processes);
+    free(i->values.items);
+    free(i->opens);
+    buf_fini(&i->values.texts);
+    buf_fini(&i->more);
+    import_map_fini(&i->events);
+    import_map_fini(&i->process_places);
+}
+
+int import_ctf(const struct skein_trace_source *metadata, const struct skein_trace_source *streams,
+               size_t count, bool pairs, const struct import_to *to, struct import_told *told,
+               struct ctf_told *ctf)
+{
+    struct ctf_import i = {
+        .to = to, .told = told, .ctf = ctf, .pairs = pairs, .stream_count = count};
+    uint64_t before = told->events;
+    if (count > CTF_STREAMS_MAX) {
+        ctf_why(told, "it has more than %u streams", CTF_STREAMS_MAX);
+        return SKEIN_UNSUPPORTED;
+    }
+    i.streams = calloc(count + 1, sizeof *i.streams);
+    i.heap = calloc(count + 1, sizeof *i.heap);
+    i.values.items = calloc(CTF_FIELDS_MAX, sizeof *i.values.items);
+    int status =
+        i.streams != NULL && i.heap != NULL && i.values.items != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
+    if (status == SKEIN_OK)
+        status = metadata_read(&i, metadata);
+    if (status == SKEIN_OK)
+        status = events_number(&i);
+    if (status == SKEIN_OK)
+        status = streams_open(&i, streams);
+    if (status == SKEIN_OK)
+        status = streams_merge(&i);
+    if (status == SKEIN_OK)
+        status = all_flush(&i);
+    ctf->streams += count;
+    if (status == SKEIN_OK && told->events == before) {
+        ctf_why(told, "it holds no event");
+        status = SKEIN_NOT_FOUND;
+    }
+    import_fini(&i);
+    return status;
+}

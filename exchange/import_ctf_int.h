@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The inside of the import of CTF: import_ctf.c (streams by time), import_ctf_packet.c (packets and
+ * heads of events), import_ctf_value.c (bits and fields), import_ctf_emit.c (records). For these alone.
+ */
+#ifndef IMPORT_CTF_INT_H
+#define IMPORT_CTF_INT_H
+
+#include "import_ctf.h"
+#include "import_map.h"
+#include "import_out.h"
+#include "import_tsdl.h"
+
+#define CTF_FIELDS_MAX 4096u  /* of an event, all arrays' elements counted */
+#define CTF_PLAIN_ARGS 5u     /* further fields are one text, the sixth argument */
+#define CTF_TEXT_MAX   65536u /* of a field */
+#define CTF_OPENS_MAX  4096   /* begins that wait for their ends; the oldest give way */
+
+struct ctf_bits {
+    const uint8_t *bytes;
+    uint64_t at, end; /* in bits */
+    bool big, failed;
+};
+void ctf_align(struct ctf_bits *b, uint32_t align);
+uint64_t ctf_integer(struct ctf_bits *b, uint32_t bits, bool big);
+
+/* A field as it was read: a number, or a text (of `texts`, kind STRING). */
+struct ctf_value {
+    const char *name; /* of the last part of its path, without the underscore in front */
+    uint8_t kind;     /* TSDL_INTEGER, TSDL_FLOAT, TSDL_STRING */
+    bool is_signed, clock;
+    uint32_t bits;
+    uint64_t number; /* bits of a float64 */
+    size_t text, n;
+    uint32_t label; /* of an enumeration, as it is called; TSDL_NONE */
+};
+
+struct ctf_values {
+    struct ctf_value *items; /* CTF_FIELDS_MAX */
+    size_t count;
+    struct buf texts;
+};
+
+/* Reads a structure; its fields are added. false: it does not lie in what is left, or is too large. */
+bool ctf_struct_read(const struct tsdl *t, struct ctf_bits *b, uint32_t type,
+                     struct ctf_values *values);
+/* The last value that is called so, from `from` on; NULL. */
+const struct ctf_value *ctf_value_find(const struct ctf_values *values, size_t from,
+                                       const char *name);
+
+struct ctf_stream {
+    const struct skein_trace_source *source;
+    uint64_t offset; /* of the next packet */
+    struct buf packet;
+    struct ctf_bits bits;
+    const struct tsdl_stream *description;
+    uint64_t clock, end_clock, last_ns; /* last_ns: up to which nothing more can be lost */
+    uint64_t discarded, lost, cpu;
+    bool begun, has_cpu, has_discarded;
+    /* the event that comes next, whose head has been read */
+    const struct tsdl_event *event;
+    uint64_t event_at, time_ns; /* where it begins, in bits */
+};
+
+struct ctf_process {
+    uint64_t pid;
+    struct import_out *out;
+};
+
+struct ctf_open { /* a pair's begin */
+    uint64_t pid, tid, since_ns;
+    uint64_t name; /* checksum of what is in front of "_entry" */
+};
+
+struct ctf_import {
+    struct tsdl t;
+    const struct import_to *to;
+    struct import_told *told;
+    struct ctf_told *ctf;
+    bool pairs;
+    struct ctf_stream *streams;
+    size_t stream_count;
+    size_t *heap; /* of streams that have an event, by time */
+    size_t heap_count;
+    struct import_map events; /* by number and stream, to places */
+    struct import_map process_places;
+    struct ctf_process *processes;
+    size_t process_count, process_cap;
+    struct ctf_values values;
+    struct buf more;
+    uint64_t last_ns, seed, pending; /* pending: records since all were written */
+    struct ctf_open *opens;
+    size_t open_count, open_cap;
+    int status;
+};
+
+/* The head of the stream's next event: 1; 0: it has no more; a status below 0. A packet that is
+ * broken ends its stream, and is told. */
+int ctf_stream_next(struct ctf_import *i, struct ctf_stream *s);
+
+/* What is left of the stream is broken: it is told. SKEIN_OK. */
+int ctf_stream_leave(struct ctf_import *i, struct ctf_stream *s, const char *what);
+
+/* The rest of the event whose head was read, as a record. */
+int ctf_event_emit(struct ctf_import *i, struct ctf_stream *s);
+void ctf_loss_emit(struct ctf_import *i, struct ctf_stream *s, uint64_t from_ns, uint64_t to_ns);
+uint64_t ctf_ns(const struct ctf_import *i, uint64_t clock);
+
+void ctf_why(struct import_told *told, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

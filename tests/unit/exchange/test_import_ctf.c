@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * CTF, written here byte by byte: what LTTng does not write, and what nobody should. What LTTng writes
+ * is in tests/exchange, judged by babeltrace2.
+ */
+#include <stdlib.h>
+
+#include "import_ctf.h"
+#include "import_tsdl.h"
+#include "imported.h"
+#include "skein/status.h"
+
+static struct import_told told;
+static struct ctf_told ctf;
+
+static int imported(const char *metadata, const uint8_t *stream, size_t n, bool pairs,
+                    struct buf *trace)
+{
+    struct bytes_source from[2] = {{(const uint8_t *)metadata, strlen(metadata)}, {stream, n}};
+    struct skein_trace_source sources[2];
+    for (unsigned i = 0; i < 2; i++)
+        sources[i] = (struct skein_trace_source){.read = bytes_source_read,
+                                                 .context = &from[i],
+                                                 .bytes = from[i].n,
+                                                 .name = i == 0 ? "metadata" : "stream"};
+    const struct import_to to = {
+        .put = imported_put, .context = trace, .host = "", .service = "test"};
+    told = (struct import_told){.partitions = 0};
+    ctf = (struct ctf_told){.packets = 0};
+    return import_ctf(&sources[0], &sources[1], 1, pairs, &to, &told, &ctf);
+}
+
+static void must_say(const char *lines, const char *what)
+{
+    ck_assert_msg(strstr(lines, what) != NULL, "no \"%s\" in\n%s", what, lines);
+}
+
+/* Big-endian, bits that do not end with bytes, a variant, an enumeration, a nested structure. */
+static const char odd[] =
+    "/* CTF 1.8 */ trace { major = 1; minor = 8; byte_order = be; };\n"
+    "clock { name = c; freq = 1000; offset_s = 10; offset = 500; };\n"
+    "typealias integer { size = 3; align = 1; } := bits3;\n"
+    "typealias integer { size = 16; align = 8; map = clock.c.value; } := time16;\n"
+    "struct where { bits3 row; bits3 column; };\n"
+    "stream { id = 0; event.header := struct { integer { size = 8; } id; time16 t; }; };\n"
+    "event { id = 7; name = \"odd\"; stream_id = 0; fields := struct {\n"
+    "  bits3 a; struct where at; enum : integer { size = 7; align = 1; signed = true; }\n"
+    "  { low = -5 ... -1, \"high\" = 1 } level;\n"
+    "  variant <level> { integer { size = 8; signed = true; } low; string high; } what; }; };\n"
+    "event { id = 1; name = \"job_begin\"; stream_id = 0; fields := struct {\n"
+    "  integer { size = 8; } n; }; };\n"
+    "event { id = 2; name = \"job_end\"; stream_id = 0; fields := struct {\n"
+    "  integer { size = 8; } n; }; };\n";
+
+START_TEST(fields_of_any_width_and_order_are_read)
+{
+    /* odd at 0x0102: a 5, row 2, column 6, level -3 (7 bits), what -2; then level 1, what "hi" */
+    static const uint8_t stream[] = {
+        7, 1, 2, 0xab, 0x7d, 0xfe, /* 101 010 11, 0 1111101 */
+        7, 1, 3, 0x00, 0x01, 'h',  'i', 0,
+    };
+    struct buf trace = {0}, lines = {0};
+    int status = imported(odd, stream, sizeof stream, false, &trace);
+    ck_assert_msg(status == SKEIN_OK, "%d %s", status, told.why);
+    const char *text = imported_lines(&trace, &lines);
+    ck_assert_str_eq(told.why, "");
+    /* (0x102 + 500) ms + 10 s */
+    must_say(text, "instant odd 0 10758000000+0 level=low\n");
+    must_say(text, "instant odd 0 10759000000+0 level=high what=hi\n");
+    ck_assert_uint_eq(told.events, 2);
+    buf_fini(&trace);
+    buf_fini(&lines);
+}
+END_TEST
+
+START_TEST(a_narrow_clock_that_goes_round_goes_on_and_pairs_are_regions_if_asked)
+{
+    static const uint8_t stream[] = {1, 0xff, 0xff, 4, 2, 0, 1, 5};
+    struct buf trace = {0}, lines = {0};
+    ck_assert_int_eq(imported(odd, stream, sizeof stream, true, &trace), SKEIN_OK);
+    const char *text = imported_lines(&trace, &lines);
+    must_say(text, "instant job_begin 0 76035000000+0");
+    must_say(text, "region job 0 76035000000+2000000");
+    buf_fini(&trace);
+    buf_fini(&lines);
+    lines = (struct buf){0};
+    ck_assert_int_eq(imported(odd, stream, sizeof stream, false, &trace), SKEIN_OK);
+    must_say(imported_lines(&trace, &lines), "instant job_end 0 76037000000+0");
+    buf_fini(&trace);
+    buf_fini(&lines);
+}
+END_TEST
+
+START_TEST(metadata_that_cannot_be_read_is_refused_with_its_line)
+{
+    static const struct {
+        const char *text, *why;
+        int status;
+    } cases[] = {
+        {"trace { major = 1;\n minor = 8", "line 2: there must be a \";\"", SKEIN_CORRUPT},
+        {"\n\n/* never", "line 3: a comment does not end", SKEIN_CORRUPT},
+        {"typealias integer { size = 65; } := x;", "has not 1 to 64 bits", SKEIN_UNSUPPORTED},
+        {"typealias integer { size = 8; align = 3; } := x;", "no power of two", SKEIN_CORRUPT},
+        {"event { fields := struct {\n nothing x; }; };", "line 2: a type is named", SKEIN_CORRUPT},
+        {"event { fields := integer { size = 8; }; };", "is no structure", SKEIN_CORRUPT},
+        {"clock { freq = 0; };", "frequency is 0", SKEIN_CORRUPT},
+        {"trace { major = 2; };", "not of CTF 1", SKEIN_UNSUPPORTED},
+        {"typealias integer { size = 99999999999999999999; } := x;", "more than 64 bits",
+         SKEIN_CORRUPT},
+        {"", "no event", SKEIN_NOT_FOUND},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf trace = {0};
+        int status = imported(cases[i].text, (const uint8_t *)"", 0, false, &trace);
+        ck_assert_msg(status == cases[i].status, "%s: %d %s", cases[i].text, status, told.why);
+        must_say(told.why, cases[i].why);
+        buf_fini(&trace);
+    }
+    struct buf deep = {0};
+    for (unsigned i = 0; i < 100; i++)
+        buf_printf(&deep, "struct { ");
+    buf_put_u8(&deep, 0);
+    struct buf trace = {0};
+    ck_assert_int_eq(imported((char *)deep.data, (const uint8_t *)"", 0, false, &trace),
+                     SKEIN_UNSUPPORTED);
+    must_say(told.why, "deeper");
+    buf_fini(&deep);
+}
+END_TEST
+
+START_TEST(every_cut_and_changed_stream_gives_a_sound_trace_and_tells_the_rest)
+{
+    char *folder = path_join(TRACES, "lttng"), *path = path_join(folder, "ring_1");
+    char *meta_path = path_join(folder, "metadata");
+    size_t n, m;
+    uint8_t *stream = (uint8_t *)file_read(path, &n);
+    char *packets = file_read(meta_path, &m);
+    ck_assert_ptr_nonnull(stream);
+    ck_assert_ptr_nonnull(packets);
+    struct bytes_source from[2] = {{(uint8_t *)packets, m}, {stream, n}};
+    uint64_t state = 7;
+    for (unsigned i = 0; i < 600; i++) {
+        struct buf trace = {0};
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        bool cut = i % 3 == 0, meta = i % 3 == 1;
+        size_t at = (size_t)((state >> 20) % (meta ? m : n));
+        uint8_t *byte = meta ? (uint8_t *)packets + at : stream + at, kept = *byte;
+        if (!cut)
+            *byte = (uint8_t)(state >> 56);
+        from[1].n = cut ? at : n;
+        struct skein_trace_source sources[2];
+        for (unsigned k = 0; k < 2; k++)
+            sources[k] = (struct skein_trace_source){
+                .read = bytes_source_read, .context = &from[k], .bytes = from[k].n, .name = "x"};
+        const struct import_to to = {
+            .put = imported_put, .context = &trace, .host = "", .service = "test"};
+        told = (struct import_told){.partitions = 0};
+        int status = import_ctf(&sources[0], &sources[1], 1, false, &to, &told, &ctf);
+        ck_assert_msg(status == SKEIN_OK || told.why[0] != '\0', "%u: %d", i, status);
+        ck_assert_msg(!cut || at == 0 || told.cut_bytes == at, "cut at %zu: %llu", at,
+                      (unsigned long long)told.cut_bytes);
+        imported_walk(&trace, NULL, NULL);
+        *byte = kept;
+        buf_fini(&trace);
+    }
+    free(stream);
+    free(packets);
+    free(path);
+    free(meta_path);
+    free(folder);
+}
+END_TEST
+
+int main(void)
+{
+    return suite_run(suite_of("import_ctf", fields_of_any_width_and_order_are_read,
+                              a_narrow_clock_that_goes_round_goes_on_and_pairs_are_regions_if_asked,
+                              metadata_that_cannot_be_read_is_refused_with_its_line,
+                              every_cut_and_changed_stream_gives_a_sound_trace_and_tells_the_rest,
+                              NULL));
+}
