@@ -333,7 +333,7 @@ static int cursor_open(struct sql_scan *scan)
                                 .context = scan};
     scan->ended = scan->at_gap = false;
     scan->part = scan->parts = 0;
-    if (f->empty || kinds == 0) {
+    if (f->empty || kinds == 0 || (f->to_ns != 0 && f->from_ns > f->to_ns)) {
         scan->ended = true;
         return SKEIN_OK;
     }
