@@ -142,8 +142,9 @@ int line_edit_new(const char *program, const char *file, line_word *word, void *
     el_set(edit->el, EL_PROMPT, prompt_of);
     el_set(edit->el, EL_EDITOR, "emacs");
     el_set(edit->el, EL_HIST, history, edit->history);
-    el_set(edit->el, EL_ADDFN, "skein-complete", "Complete a word", word_complete);
-    el_set(edit->el, EL_ADDFN, "skein-cancel", "Clear the line", line_cancel);
+    /* By the wide function: the other one copies these texts and forgets the copies. */
+    el_wset(edit->el, EL_ADDFN, L"skein-complete", L"Complete a word", word_complete);
+    el_wset(edit->el, EL_ADDFN, L"skein-cancel", L"Clear the line", line_cancel);
     el_set(edit->el, EL_SETTY, "-d", "-isig", (char *)NULL);
     el_set(edit->el, EL_BIND, "^I", "skein-complete", (char *)NULL);
     el_set(edit->el, EL_BIND, "^C", "skein-cancel", (char *)NULL);

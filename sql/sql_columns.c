@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "json.h"
 #include "sql_scan.h"
 #include "trace_json.h"
 
@@ -59,45 +60,42 @@ static void argument_give(sqlite3_context *to, const struct sql_scan *scan, int 
 {
     static const char *const types[] = {"",        "u64",     "i64",    "f64",
                                         "boolean", "pointer", "string", "sequence"};
-    const struct skein_arg_type *type = &sql_scan_type(scan)->args[scan->part];
+    const struct sql_arg arg = sql_scan_arg(scan, scan->part);
     switch (field) {
     case 0:
         sqlite3_result_int64(to, scan->part);
         break;
     case 1:
-        sql_text_give(to, type->name);
+        sql_text_give(to, arg.name);
         break;
     case 2:
-        sql_text_give(to,
-                      type->type >= 1 && type->type <= SKEIN_T_SEQ ? types[type->type] : "unknown");
+        sql_text_give(to, arg.type >= 1 && arg.type <= SKEIN_T_SEQ ? types[arg.type] : "unknown");
         break;
     case 3:
-        sql_text_give(to, type->unit);
+        sql_text_give(to, arg.unit);
         break;
     case 4:
-        sql_arg_give(to, type->type, &sql_scan_args(scan)[scan->part]);
+        sql_arg_give(to, arg.type, &arg.value);
         break;
     case 5:
-        if (type->type == SKEIN_T_SEQ)
-            sql_u64_give(to, sql_scan_args(scan)[scan->part].number);
+        if (arg.type == SKEIN_T_SEQ)
+            sql_u64_give(to, arg.value.number);
         break;
     default:
-        sqlite3_result_int(to, type->type == SKEIN_T_STR && sql_scan_args(scan)[scan->part].cut);
+        sqlite3_result_int(to, arg.type == SKEIN_T_STR && arg.value.cut);
         break;
     }
 }
 
 static void task_give(sqlite3_context *to, const struct sql_scan *scan, int field)
 {
-    uint32_t at = sql_scan_task(scan, scan->part);
-    const struct skein_arg_type *type = &sql_scan_type(scan)->args[at];
-    const struct skein_arg *arg = &sql_scan_args(scan)[at];
+    const struct sql_arg arg = sql_scan_arg(scan, sql_scan_task(scan, scan->part));
     if (field == 0)
-        sql_arg_give(to, type->type, arg);
+        sql_arg_give(to, arg.type, &arg.value);
     else if (field == 1)
-        sql_text_give(to, type->name);
-    else if (type->type == SKEIN_T_SEQ)
-        sql_u64_give(to, arg->number);
+        sql_text_give(to, arg.name);
+    else if (arg.type == SKEIN_T_SEQ)
+        sql_u64_give(to, arg.value.number);
 }
 
 static void part_give(sqlite3_context *to, struct sql_scan *scan, int field)
@@ -114,30 +112,29 @@ static void part_give(sqlite3_context *to, struct sql_scan *scan, int field)
 
 static void named_arg_give(sqlite3_context *to, const struct sql_scan *scan, const char *name)
 {
-    const struct skein_event_type *type = sql_scan_type(scan);
-    for (uint32_t i = 0; type != NULL && i < type->arg_count; i++)
-        if (strcmp(type->args[i].name, name) == 0) {
-            sql_arg_give(to, type->args[i].type, &sql_scan_args(scan)[i]);
+    for (uint32_t i = 0; i < sql_scan_arg_count(scan); i++) {
+        const struct sql_arg arg = sql_scan_arg(scan, i);
+        if (strcmp(arg.name, name) == 0) {
+            sql_arg_give(to, arg.type, &arg.value);
             return;
         }
+    }
 }
 
 static void placed_arg_give(sqlite3_context *to, const struct sql_scan *scan,
                             const struct sql_column *column)
 {
     static const char *const levels[] = {"debug", "info", "warning", "error"};
-    const struct skein_event_type *type = sql_scan_type(scan);
-    uint32_t at = (uint32_t)column->at;
-    if (type == NULL || at >= type->arg_count)
+    if ((uint32_t)column->at >= sql_scan_arg_count(scan))
         return;
+    const struct sql_arg arg = sql_scan_arg(scan, (uint32_t)column->at);
     if (column->what == SQL_UNIT_AT) {
-        sql_text_give(to, type->args[at].unit);
+        sql_text_give(to, arg.unit);
     } else if (column->what == SQL_LEVEL) {
-        uint64_t level = sql_scan_args(scan)[at].u64;
-        if (type->args[at].type == SKEIN_T_U64 && level < sizeof levels / sizeof *levels)
-            sql_text_give(to, levels[level]);
+        if (arg.type == SKEIN_T_U64 && arg.value.u64 < sizeof levels / sizeof *levels)
+            sql_text_give(to, levels[arg.value.u64]);
     } else {
-        sql_arg_give(to, type->args[at].type, &sql_scan_args(scan)[at]);
+        sql_arg_give(to, arg.type, &arg.value);
     }
 }
 
@@ -151,6 +148,24 @@ static void thread_give(sqlite3_context *to, const struct sql_scan *scan, enum s
         sqlite3_result_text(to, thread->name, -1, SQLITE_TRANSIENT);
     else
         sqlite3_result_int64(to, what == SQL_TID ? thread->tid : number);
+}
+
+static void args_give(sqlite3_context *to, const struct sql_scan *scan)
+{
+    struct buf b = {0};
+    for (uint32_t i = 0; i < sql_scan_arg_count(scan); i++) {
+        const struct sql_arg arg = sql_scan_arg(scan, i);
+        buf_put_u8(&b, i == 0 ? '{' : ',');
+        json_put_text(&b, arg.name, strlen(arg.name));
+        buf_put_u8(&b, ':');
+        sql_arg_put(&b, arg.type, &arg.value);
+    }
+    buf_put_u8(&b, '}');
+    if (b.status == SKEIN_OK)
+        sqlite3_result_text64(to, (const char *)b.data, b.len, SQLITE_TRANSIENT, SQLITE_UTF8);
+    else
+        sqlite3_result_error_nomem(to);
+    buf_fini(&b);
 }
 
 static void type_give(sqlite3_context *to, const struct sql_scan *scan, enum sql_what what)
@@ -176,8 +191,8 @@ static void type_give(sqlite3_context *to, const struct sql_scan *scan, enum sql
         for (size_t i = 0; i < sizeof states / sizeof *states; i++)
             if (scan->table->types[i] != NULL && strcmp(scan->table->types[i], type->name) == 0)
                 sql_text_give(to, states[i]);
-    } else if (what == SQL_ARGS && type->arg_count > 0) {
-        sql_args_give(to, type, sql_scan_args(scan));
+    } else if (what == SQL_ARGS && sql_scan_arg_count(scan) > 0) {
+        args_give(to, scan);
     }
 }
 

@@ -6,6 +6,7 @@
 #ifndef SQL_INT_H
 #define SQL_INT_H
 
+#include "buf.h"
 #include "sql_table_int.h"
 
 /* ---- the engine ---- */
@@ -74,8 +75,7 @@ void sql_text_give(sqlite3_context *to, const char *text);
 void sql_process_give(sqlite3_context *to, const struct skein_trace *trace, uint32_t process,
                       enum sql_what what);
 void sql_arg_give(sqlite3_context *to, uint8_t type, const struct skein_arg *arg);
-/* All arguments as a JSON object. */
-void sql_args_give(sqlite3_context *to, const struct skein_event_type *type,
-                   const struct skein_arg *args);
+/* As a value of JSON. */
+void sql_arg_put(struct buf *b, uint8_t type, const struct skein_arg *arg);
 
 #endif

@@ -103,26 +103,53 @@ const struct skein_event_type *sql_scan_type(const struct sql_scan *scan)
     return type != SKEIN_NONE ? skein_trace_type(scan->engine->trace, type) : NULL;
 }
 
-const struct skein_arg *sql_scan_args(const struct sql_scan *scan)
+static const struct skein_row_more *operation_of(const struct sql_scan *scan)
 {
-    return skein_batch_args(&scan->batch, scan->row);
+    uint32_t more = scan->batch.more[scan->row];
+    return more != SKEIN_NONE && scan->batch.mores[more].has_detail ? &scan->batch.mores[more]
+                                                                    : NULL;
 }
 
-static bool is_task(const struct skein_arg_type *type, const struct skein_arg *arg)
+uint32_t sql_scan_arg_count(const struct sql_scan *scan)
 {
-    if (type->type == SKEIN_T_SEQ)
+    const struct skein_event_type *type = sql_scan_type(scan);
+    if (type == NULL || (scan->batch.flags[scan->row] & SKEIN_ROW_BEGIN_CLIPPED) != 0)
+        return 0;
+    if (operation_of(scan) != NULL)
+        return type->arg_count > 0 ? 1 : 0;
+    return type->arg_count;
+}
+
+struct sql_arg sql_scan_arg(const struct sql_scan *scan, uint32_t i)
+{
+    const struct skein_arg_type *type = &sql_scan_type(scan)->args[i];
+    const struct skein_row_more *operation = operation_of(scan);
+    struct sql_arg arg = {.name = type->name, .unit = type->unit, .type = type->type};
+    if (operation != NULL) {
+        arg.type = SKEIN_T_I64;
+        arg.value.i64 = operation->detail;
+    } else if (scan->batch.args != NULL) {
+        arg.value = skein_batch_args(&scan->batch, scan->row)[i];
+    }
+    return arg;
+}
+
+static bool is_task(const struct sql_arg *arg)
+{
+    if (arg->type == SKEIN_T_SEQ)
         return true;
-    return type->type == SKEIN_T_STR && strcmp(type->name, "trace_id") == 0 && arg->len == 32 &&
-           strspn(arg->text, "0123456789abcdefABCDEF") == 32;
+    return arg->type == SKEIN_T_STR && strcmp(arg->name, "trace_id") == 0 && arg->value.len == 32 &&
+           strspn(arg->value.text, "0123456789abcdefABCDEF") == 32;
 }
 
 static uint32_t tasks_count(const struct sql_scan *scan, uint32_t stop_at, uint32_t *arg)
 {
-    const struct skein_event_type *type = sql_scan_type(scan);
     uint32_t found = 0;
-    for (uint32_t i = 0; type != NULL && i < type->arg_count; i++)
-        if (is_task(&type->args[i], &sql_scan_args(scan)[i]) && found++ == stop_at)
+    for (uint32_t i = 0; i < sql_scan_arg_count(scan); i++) {
+        const struct sql_arg at = sql_scan_arg(scan, i);
+        if (is_task(&at) && found++ == stop_at)
             *arg = i;
+    }
     return found;
 }
 
@@ -155,12 +182,11 @@ static int type_look(struct sql_scan *scan)
 /* Into scan->parts: how many rows the table has of this one. */
 static int parts_count(struct sql_scan *scan)
 {
-    const struct skein_event_type *type = sql_scan_type(scan);
     int status = SKEIN_OK;
     scan->part = 0;
     switch (scan->table->rows) {
     case SQL_ROWS_ARGS:
-        scan->parts = type != NULL ? type->arg_count : 0;
+        scan->parts = sql_scan_arg_count(scan);
         break;
     case SQL_ROWS_STACK:
         scan->parts = scan->batch.stack[scan->row] != 0;
@@ -307,7 +333,7 @@ static int cursor_open(struct sql_scan *scan)
                                 .context = scan};
     scan->ended = scan->at_gap = false;
     scan->part = scan->parts = 0;
-    if (f->empty || kinds == 0) {
+    if (f->empty || kinds == 0 || (f->to_ns != 0 && f->from_ns > f->to_ns)) {
         scan->ended = true;
         return SKEIN_OK;
     }

@@ -76,7 +76,16 @@ static inline bool sql_scan_ended(const struct sql_scan *scan)
 
 /* Of the row. */
 const struct skein_event_type *sql_scan_type(const struct sql_scan *scan); /* NULL: none */
-const struct skein_arg *sql_scan_args(const struct sql_scan *scan);
+/* Its arguments that are known: none of a region whose begin is lost, and of an operation in progress
+ * the first, which is its detail. sql_scan_arg wants i below the count, and the column of arguments
+ * where it looks at the value. */
+uint32_t sql_scan_arg_count(const struct sql_scan *scan);
+struct sql_arg {
+    const char *name, *unit;
+    uint8_t type; /* enum skein_type */
+    struct skein_arg value;
+};
+struct sql_arg sql_scan_arg(const struct sql_scan *scan, uint32_t i);
 /* The nth argument that tells of a task: which of the event's arguments it is. */
 uint32_t sql_scan_task(const struct sql_scan *scan, uint32_t n);
 /* Fills scan->frames. SKEIN_OK or a status. */

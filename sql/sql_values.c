@@ -90,7 +90,7 @@ static void u64_put(struct buf *b, uint64_t value)
     buf_printf(b, "%s%" PRIu64 "%s", quote, value, quote);
 }
 
-static void arg_put(struct buf *b, uint8_t type, const struct skein_arg *arg)
+void sql_arg_put(struct buf *b, uint8_t type, const struct skein_arg *arg)
 {
     switch (type) {
     case SKEIN_T_I64:
@@ -123,24 +123,4 @@ static void arg_put(struct buf *b, uint8_t type, const struct skein_arg *arg)
         buf_printf(b, "null");
         break;
     }
-}
-
-void sql_args_give(sqlite3_context *to, const struct skein_event_type *type,
-                   const struct skein_arg *args)
-{
-    struct buf b = {0};
-    buf_put(&b, "{", 1);
-    for (unsigned i = 0; i < type->arg_count; i++) {
-        if (i > 0)
-            buf_put(&b, ",", 1);
-        json_put_text(&b, type->args[i].name, strlen(type->args[i].name));
-        buf_put(&b, ":", 1);
-        arg_put(&b, type->args[i].type, &args[i]);
-    }
-    buf_put(&b, "}", 1);
-    if (b.status == SKEIN_OK)
-        sqlite3_result_text64(to, (const char *)b.data, b.len, SQLITE_TRANSIENT, SQLITE_UTF8);
-    else
-        sqlite3_result_error_nomem(to);
-    buf_fini(&b);
 }

@@ -64,7 +64,7 @@ static void question_ask(struct sql_engine *engine, const char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
-    const struct sql_limits limits = {.steps = 200000};
+    const struct sql_limits limits = {.steps = 3000};
     char error[SKEIN_TRACE_ERROR_BYTES];
     struct skein_trace *trace;
     struct sql_engine *engine;

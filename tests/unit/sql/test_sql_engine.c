@@ -249,6 +249,10 @@ START_TEST(conditions_that_are_no_filter_still_hold)
     ck_assert_int_eq(number("select count(*) from slice where tid = 41 and tid = 42"), 0);
     ck_assert_int_eq(number("select count(*) from event where ts <= -1"), 0);
     ck_assert_int_eq(number("select count(*) from event where ts < 1e30 and pid = 41"), 19);
+    ck_assert_int_eq(number("select count(*) from event where ts > 1800000000005000000 and ts < "
+                            "1800000000001000000"),
+                     0);
+    ck_assert_int_eq(number("select count(*) from event where ts > 0 and ts <= 0"), 0);
     ck_assert_int_eq(number("select count(*) from slice where thread_id = 99999999999"), 0);
     ck_assert_int_eq(number("select count(*) from slice where thread_id = -1"), 0);
     ck_assert_int_eq(number("select count(*) from slice where process_id = 4294967296"), 0);

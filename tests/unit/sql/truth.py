@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 # What the tables of `skein sql` hold, against sums that this program makes by itself from what
-# `skein cat --json` prints of the same trace: truth.py SKEIN MAKE_SQL_TRACE [...]
+# `skein cat --json` prints of the same trace: truth.py SKEIN MAKE_SQL_TRACE [...], or of a capture of a
+# real program: truth.py SKEIN capture FILE
 import collections
 import json
 import os
@@ -135,6 +136,37 @@ def cut_test(folder):
         sys.exit(f"cut: {out}")
 
 
+def capture_test(file):
+    """Of a real program: all groups, all arguments, all stacks."""
+    events = printed(file)
+    db = database(events)
+    if not any(e["type"] == "region" and "frames" in e for e in events):
+        sys.exit("the capture has no region with a stack")
+    for question in (
+            "select kind, name, pid, tid, thread, count(*), sum(dur), min(ts), max(ts) from event group by 1, 2, 3, 4, 5",
+            "select ts, dur, name from event where kind = 'region' and dur > 1000000 and service = 'redis'",
+            "select name, count(*), sum(dur) from event where thread = 'redis-server' group by 1",
+            "select count(*) from event where ts >= (select (min(ts) + max(ts)) / 2 from event)"):
+        same(rows(question, file), db.execute(question).fetchall(), question)
+    arguments = collections.Counter((e["name"], name) for e in events
+                                    if e["type"] != "loss" for name in e["args"] if name != "detail")
+    same(rows("select event_name, name, count(*) from args group by 1, 2", file),
+         [(*k, n) for k, n in arguments.items()], "arguments")
+    stacks = collections.Counter(e["name"] for e in events if "frames" in e)
+    same(rows("select name, count(*) from stack group by 1", file), stacks.items(), "stacks")
+    frames = collections.Counter()
+    for e in events:
+        frames[e["name"]] += len(e.get("frames", []))
+    same(rows("select name, count(*) from frame group by 1", file), [i for i in frames.items() if i[1]], "frames")
+    got = rows("select sum(weight) from sample union all select sum(dur) from sched", file)
+    weights = [number(e["args"]["weight"]) for e in events if e["name"] == "cpu.sample"]
+    ran = [e["dur_ns"] for e in events if e["name"] == "sched.run"]
+    same([g[0] for g in got], [sum(weights) or None, sum(ran) or None], "samples and scheduling")
+
+
+if MAKE == "capture":
+    capture_test(sys.argv[3])
+    sys.exit(0)
 with tempfile.TemporaryDirectory() as folder:
     for seed in (1, 2, 77):
         wood_test(folder, seed)
