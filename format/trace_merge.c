@@ -59,13 +59,37 @@ static void lane_pass(struct trace_lane *lane)
     lane->ns = ns > lane->ns ? ns : lane->ns;
 }
 
+/* Whether nothing that a query asks for hangs on the partition that is next. Skipped are those whose
+ * ranges are all whole in them: what is carried on might end or be lost anywhere behind. The last of
+ * a process tells what is in progress. */
+static bool lane_skips(const struct trace_merge *merge, struct trace_lane *lane)
+{
+    struct trace_part *const *parts = merge->trace->parts;
+    const struct trace_part *part = parts[lane->next];
+    const struct partition_footer *f = &part->entry->footer;
+    bool follows = !f->evidence && lane->next > 0 &&
+                   trace_part_follows(merge->trace, parts[lane->next - 1], part);
+    bool carried = lane->carries && follows;
+    lane->carries = carried || !f->reaches || f->slice || f->open_range_count > 0;
+    if (merge->cursor == NULL || carried || (!f->evidence && lane->next + 1 == lane->end))
+        return false;
+    const struct skein_query *q = &merge->cursor->query;
+    return !lane->carries && (part->entry->told_to_ns < q->from_ns ||
+                              (q->to_ns != 0 && part->entry->told_from_ns > q->to_ns));
+}
+
 /* Goes on to the next partition that can be read. 1; 0: there is none, and the one at hand stays;
  * SKEIN_NO_MEMORY. */
 static int lane_step(struct trace_merge *merge, struct trace_lane *lane)
 {
     while (lane->next < lane->end) {
+        bool skips = lane_skips(merge, lane);
         size_t number = lane->next++;
         struct trace_part *part = merge->trace->parts[number];
+        if (skips) {
+            lane->ns = part->facts.to_ns > lane->ns ? part->facts.to_ns : lane->ns;
+            continue;
+        }
         char error[SKEIN_TRACE_ERROR_BYTES];
         struct trace_loaded *loaded;
         int status = loaded_new(merge->trace, part, &loaded, error);
