@@ -9,6 +9,7 @@
 
 #include "array.h"
 #include "buf.h"
+#include "event_args.h"
 
 struct descriptor {
     uint64_t fd;
@@ -74,21 +75,6 @@ void beside_free(struct beside **beside)
 
 /* ---- arguments ---- */
 
-static const struct partition_value *arg_find(const struct trace_event *event, const char *name,
-                                              uint8_t type)
-{
-    for (unsigned i = 0; i < event->type->nargs; i++)
-        if (event->type->args[i].type == type && strcmp(event->type->args[i].name, name) == 0)
-            return &event->args[i];
-    return NULL;
-}
-
-static uint64_t number_of(const struct trace_event *event, const char *name)
-{
-    const struct partition_value *value = arg_find(event, name, SKEIN_T_U64);
-    return value != NULL ? value->u64 : 0;
-}
-
 static void arg_append(struct buf *text, const struct trace_event *event, const char *name,
                        const char *before)
 {
@@ -138,8 +124,8 @@ static void socket_take(struct beside *b, const struct trace_event *event)
     b->sockets[b->socket_count++] = (struct socket){.kind = arg_keep(b, event, "kind"),
                                                     .local = arg_keep(b, event, "local"),
                                                     .peer = arg_keep(b, event, "peer"),
-                                                    .unread = number_of(event, "receive_queue"),
-                                                    .unsent = number_of(event, "send_queue")};
+                                                    .unread = arg_number(event, "receive_queue"),
+                                                    .unsent = arg_number(event, "send_queue")};
 }
 
 static void descriptor_take(struct beside *b, const struct trace_event *event)
@@ -156,7 +142,7 @@ static void descriptor_take(struct beside *b, const struct trace_event *event)
     arg_append(&text, event, "local", " ");
     arg_append(&text, event, "peer", " to ");
     struct descriptor *descriptor = &b->descriptors[b->descriptor_count++];
-    *descriptor = (struct descriptor){number_of(event, "fd"), text_keep(b, &text)};
+    *descriptor = (struct descriptor){arg_number(event, "fd"), text_keep(b, &text)};
     b->descriptors_sorted = false;
     socket_take(b, event);
 }
@@ -276,11 +262,11 @@ static void wait_take(struct beside *b, const struct trace_event *event)
         (struct beside_wait){.tid = event->thread->tid,
                              .time_ns = event->time_ns,
                              .dur_ns = event->dur_ns,
-                             .cpu = number_of(event, "cpu"),
+                             .cpu = arg_number(event, "cpu"),
                              .cut = cut != NULL && cut->str.len > 0,
-                             .instead_tid = (uint32_t)number_of(event, "instead_tid"),
+                             .instead_tid = (uint32_t)arg_number(event, "instead_tid"),
                              .instead = text_keep(b, &name),
-                             .instead_ns = number_of(event, "instead_ns")};
+                             .instead_ns = arg_number(event, "instead_ns")};
 }
 
 const struct beside_wait *beside_wait_at(const struct beside *b, uint32_t tid, uint64_t at_ns)
@@ -329,7 +315,7 @@ static void user_add(struct beside *b, const struct trace_event *event, uint64_t
         return;
     }
     arg_append(&name, event, "name", "");
-    struct beside_user user = {text_keep(b, &name), number_of(event, "pid"), cpu_ns};
+    struct beside_user user = {text_keep(b, &name), arg_number(event, "pid"), cpu_ns};
     for (; at > 0 && user_is_before(&user, &b->users[at - 1]); at--)
         b->users[at] = b->users[at - 1];
     b->users[at] = user;
@@ -346,10 +332,10 @@ static void sampled_begin(struct beside *b)
 
 static void window_take(struct beside *b, const struct trace_event *event)
 {
-    uint64_t busy = number_of(event, "busy"), room = number_of(event, "room");
+    uint64_t busy = arg_number(event, "busy"), room = arg_number(event, "room");
     sampled_begin(b);
-    b->cpu.cpus = number_of(event, "cpus");
-    b->cpu.process_ns = number_of(event, "process");
+    b->cpu.cpus = arg_number(event, "cpus");
+    b->cpu.process_ns = arg_number(event, "process");
     b->cpu.window_ns = b->cpu.cpus > 0 ? room / b->cpu.cpus : 0;
     b->cpu.idle_ns = room > busy ? room - busy : 0;
 }
@@ -361,7 +347,7 @@ static void top_take(struct beside *b, const struct trace_event *event)
     if (b->cpu.sampled || percent == NULL || event->time_ns < b->top_ns)
         return;
     if (event->time_ns > b->top_ns)
-        b->cpu = (struct beside_cpu){.window_ns = number_of(event, "over")};
+        b->cpu = (struct beside_cpu){.window_ns = arg_number(event, "over")};
     b->top_ns = event->time_ns;
     double ns = percent->f64 / 100 * (double)b->cpu.window_ns;
     user_add(b, event, ns > 0 && ns < 1e18 ? (uint64_t)ns : 0);
@@ -378,7 +364,7 @@ int beside_add(struct beside *b, const struct trace_event *event)
         window_take(b, event);
     } else if (strcmp(name, "cpu.others") == 0) {
         sampled_begin(b);
-        user_add(b, event, number_of(event, "weight"));
+        user_add(b, event, arg_number(event, "weight"));
     } else if (strcmp(name, "host.top.cpu") == 0) {
         top_take(b, event);
     }

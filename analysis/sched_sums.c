@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "event_args.h"
 #include "intern_table.h"
 #include "sched_types.h"
 
@@ -38,21 +39,6 @@ void sched_sums_free(struct sched_sums **sums)
 }
 
 /* ---- arguments ---- */
-
-static const struct partition_value *arg_find(const struct trace_event *event, const char *name,
-                                              uint8_t type)
-{
-    for (unsigned i = 0; i < event->type->nargs; i++)
-        if (event->type->args[i].type == type && strcmp(event->type->args[i].name, name) == 0)
-            return &event->args[i];
-    return NULL;
-}
-
-static uint64_t number_of(const struct trace_event *event, const char *name)
-{
-    const struct partition_value *value = arg_find(event, name, SKEIN_T_U64);
-    return value != NULL ? value->u64 : 0;
-}
 
 static void text_of_arg(const struct trace_event *event, const char *name, char *to, size_t bytes)
 {
@@ -120,8 +106,8 @@ static void runnable_take(struct sched_thread_sums *thread, const struct trace_e
         return;
     struct sched_longest *longest = &thread->runnable;
     memcpy(longest->more, why, sizeof longest->more);
-    longest->other = (uint32_t)number_of(event, "instead_tid");
-    longest->other_ns = number_of(event, "instead_ns");
+    longest->other = (uint32_t)arg_number(event, "instead_tid");
+    longest->other_ns = arg_number(event, "instead_ns");
     text_of_arg(event, "instead", longest->other_name, sizeof longest->other_name);
 }
 
@@ -139,7 +125,7 @@ static void blocked_take(struct sched_thread_sums *thread, const struct trace_ev
         return;
     struct sched_longest *longest = &thread->blocked;
     memcpy(longest->more, state, sizeof longest->more);
-    longest->other = (uint32_t)number_of(event, "waker_tid");
+    longest->other = (uint32_t)arg_number(event, "waker_tid");
     text_of_arg(event, "waker", longest->other_name, sizeof longest->other_name);
     text_of_arg(event, "context", longest->context, sizeof longest->context);
 }
@@ -163,10 +149,10 @@ static int thread_take(struct sched_sums *sums, const struct partition_info *inf
         blocked_take(thread, event);
     } else {
         thread->totals = true;
-        thread->run_ns = number_of(event, "run_ns");
-        thread->runnable_ns = number_of(event, "runnable_ns");
-        thread->runs = number_of(event, "runs");
-        thread->preempted = number_of(event, "preempted");
+        thread->run_ns = arg_number(event, "run_ns");
+        thread->runnable_ns = arg_number(event, "runnable_ns");
+        thread->runs = arg_number(event, "runs");
+        thread->preempted = arg_number(event, "preempted");
     }
     return SKEIN_OK;
 }
@@ -179,10 +165,10 @@ static int user_take(struct sched_sums *sums, const struct partition_info *info,
     if (!array_grow(sums->users, sums->user_count + 1, &sums->user_cap))
         return SKEIN_NO_MEMORY;
     struct sched_user *user = &sums->users[sums->user_count++];
-    *user = (struct sched_user){.pid = (uint32_t)number_of(event, "pid"),
-                                .cpu_ns = number_of(event, "cpu_ns"),
-                                .window_ns = number_of(event, "window_ns"),
-                                .threads = number_of(event, "threads")};
+    *user = (struct sched_user){.pid = (uint32_t)arg_number(event, "pid"),
+                                .cpu_ns = arg_number(event, "cpu_ns"),
+                                .window_ns = arg_number(event, "window_ns"),
+                                .threads = arg_number(event, "threads")};
     text_of_arg(event, "comm", user->comm, sizeof user->comm);
     name_copy(user->host, info->host);
     return SKEIN_OK;
@@ -200,7 +186,7 @@ int sched_sums_add(struct sched_sums *sums, const struct partition_info *info,
         return user_take(sums, info, event);
     if (strcmp(event->type->name, SCHED_NAME_LOST) == 0) {
         sums->lost_ns += event->dur_ns;
-        sums->lost_records += number_of(event, "records");
+        sums->lost_records += arg_number(event, "records");
         return SKEIN_OK;
     }
     for (size_t i = 0; i < sizeof of_threads / sizeof *of_threads; i++)

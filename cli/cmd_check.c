@@ -7,9 +7,9 @@
 
 #include "cli.h"
 #include "cli_out.h"
-#include "cli_trace.h"
 #include "cmd.h"
 #include "json.h"
+#include "trace_file.h"
 
 struct options {
     bool quiet, json;
@@ -19,67 +19,86 @@ static const struct cli_option options[] = {
     CLI_OPTION(CLI_FLAG, 'q', "quiet", NULL, struct options, quiet, "say nothing of sound files"),
     CLI_OUTPUT(struct options), CLI_OPTIONS_END};
 
-/* Takes the sentence to standard error, and into the row. */
-static void fault_add(cJSON *row, struct buf *words)
+/* {"text","rule"?,"byte"?,"unpacked_byte"?,"partition"?}: the sentence also goes to standard error.
+ * What breaks no rule, as a lack of memory, has none. */
+static void fault_add(cJSON *row, struct buf *words, const struct partition_fault *fault,
+                      uint64_t byte)
 {
+    cJSON *item = cJSON_CreateObject();
     say_error("%s", text_of(words));
-    cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(row, "faults"),
-                         cJSON_CreateString(text_of(words)));
+    cJSON_AddStringToObject(item, "text", text_of(words));
+    if (fault->rule != F_NONE) {
+        char rule[16];
+        snprintf(rule, sizeof rule, "F-%u", (unsigned)fault->rule);
+        cJSON_AddStringToObject(item, "rule", rule);
+        json_add_u64(item, "byte", byte);
+        if (fault->packed)
+            json_add_u64(item, "unpacked_byte", fault->unpacked_byte);
+    }
+    cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(row, "faults"), item);
     buf_fini(words);
 }
 
-static void file_partition_check(struct trace_file *file, const char *path, size_t i, cJSON *row)
+static void partition_faults_add(struct trace_file *file, const char *path, size_t i, cJSON *row)
 {
     const struct trace_entry *entry = trace_file_entry(file, i);
-    char error[512] = "";
+    struct partition_fault fault = {.rule = F_NONE};
+    char why[256];
     struct buf bytes = {0}, words = {0};
     int status = trace_file_read(file, i, &bytes);
     if (status == SKEIN_OK)
-        status = partition_check(bytes.data, bytes.len, error, sizeof error);
+        status = partition_fault_find(bytes.data, bytes.len, &fault);
     buf_fini(&bytes);
     if (status == SKEIN_OK)
         return;
-    buf_printf(&words, "%s: partition %zu, which begins at byte %" PRIu64 " of the file: %s", path,
-               i, entry->offset, error[0] ? error : skein_status_text(status));
-    fault_add(row, &words);
+    partition_fault_print(&fault, entry->offset, why, sizeof why);
+    buf_printf(&words, "%s: %s (in partition %zu, which begins at byte %" PRIu64 ")", path,
+               why[0] ? why : skein_status_text(status), i, entry->offset);
+    fault_add(row, &words, &fault, entry->offset + fault.byte);
 }
 
-/* Where the bytes between partitions begin, or where the last whole partition ends. */
-static uint64_t torn_at(const struct trace_file *file)
+/* What is wrong between partitions, or with a table. */
+static void file_faults_add(struct trace_file *file, const char *path, cJSON *row)
 {
-    uint64_t end = 0;
-    for (size_t i = 0; i < trace_file_count(file); i++) {
-        const struct trace_entry *entry = trace_file_entry(file, i);
-        if (entry->offset != end)
-            return end;
-        end = entry->offset + entry->bytes;
+    for (size_t i = 0; i < trace_file_faults(file); i++) {
+        struct trace_fault fault;
+        struct buf words = {0};
+        char why[256];
+        int status = trace_file_fault(file, i, &fault);
+        partition_fault_print(&fault.why, 0, why, sizeof why);
+        buf_printf(&words, "%s: %s", path, why[0] ? why : skein_status_text(status));
+        if (fault.bytes > 0)
+            buf_printf(&words,
+                       " (%" PRIu64 " bytes from byte %" PRIu64
+                       " on belong to no whole partition, F-37)",
+                       fault.bytes, fault.offset);
+        fault_add(row, &words, &fault.why, fault.why.byte);
     }
-    return end;
 }
 
-/* {"file","sound","partitions","events","faults"} of it; NULL where it is no trace, which is told.
- */
+/* {"file","sound","partitions","events","faults"} of it. */
 static cJSON *file_check(const char *path)
 {
-    struct trace_file *file = trace_open(path);
+    char error[512] = "";
+    struct trace_file *file = NULL;
     uint64_t events = 0;
-    if (file == NULL)
-        return NULL;
     cJSON *row = cJSON_CreateObject();
     cJSON_AddStringToObject(row, "file", path);
     cJSON_AddItemToObject(row, "faults", cJSON_CreateArray());
-    for (size_t i = 0; i < trace_file_count(file); i++) {
-        events += trace_file_entry(file, i)->footer.events;
-        file_partition_check(file, path, i, row);
-    }
-    if (trace_file_torn(file) > 0) {
+    if (trace_file_inspect(path, &file, error, sizeof error) != SKEIN_OK) {
+        struct partition_fault none = {.rule = F_NONE};
         struct buf words = {0};
-        buf_printf(&words,
-                   "%s: %" PRIu64 " bytes from byte %" PRIu64 " on belong to no whole partition",
-                   path, trace_file_torn(file), torn_at(file));
-        fault_add(row, &words);
+        buf_printf(&words, "%s", error);
+        fault_add(row, &words, &none, 0);
     }
-    json_add_u64(row, "partitions", trace_file_count(file));
+    size_t count = file == NULL ? 0 : trace_file_count(file);
+    for (size_t i = 0; i < count; i++) {
+        events += trace_file_entry(file, i)->footer.events;
+        partition_faults_add(file, path, i, row);
+    }
+    if (file != NULL)
+        file_faults_add(file, path, row);
+    json_add_u64(row, "partitions", count);
     json_add_u64(row, "events", events);
     const cJSON *faults = json_at(row, "faults");
     cJSON_AddBoolToObject(row, "sound", faults != NULL && faults->child == NULL);
@@ -113,7 +132,8 @@ const struct cli_command cmd_check = {
     .summary = "Verify every byte of trace files",
     .details =
         "Checks all checksums, decodes every block and compares the footers with what is\n"
-        "there. The exit status is 1 where anything is wrong, and the message names the byte.\n",
+        "there. The exit status is 1 where anything is wrong, and the message names the rule of\n"
+        "docs/format.md that is broken (F-n) and the byte of the file.\n",
     .examples = "  skein check redis.skein\n",
     .options = options,
     .options_bytes = sizeof(struct options),

@@ -15,6 +15,7 @@ pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)
 pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl)
 pkg_check_modules(LIBDW REQUIRED IMPORTED_TARGET libdw)
 pkg_check_modules(DEBUGINFOD REQUIRED IMPORTED_TARGET libdebuginfod)
+pkg_check_modules(LIBEDIT REQUIRED IMPORTED_TARGET libedit)
 if(SKEIN_TESTS)
     pkg_check_modules(CHECK REQUIRED IMPORTED_TARGET check)
 endif()
@@ -100,12 +101,13 @@ function(skein_daemon_page name)
     install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
 endfunction()
 
-# skein_test(path/test_x.c [LINK lib...] [LABELS l...]): a check program below tests/. Its limit only
-# ends one that hangs: a machine with ten others at work is slow, and no failure.
+# skein_test(path/test_x.c [TRACEFS] [LINK lib...] [LABELS l...]): a check program below tests/. Its
+# limit only ends one that hangs: a machine with ten others at work is slow, and no failure. TRACEFS:
+# it is mounted for the test where it is not.
 # The ctest name is the path without test_ and .c: unit/format/bytes. Labels default to the path's
 # first folder, so `ctest -L unit` and `ctest -L stress` select by kind.
 function(skein_test file)
-    cmake_parse_arguments(A "" "" "LINK;LABELS" ${ARGN})
+    cmake_parse_arguments(A "TRACEFS" "" "LINK;LABELS" ${ARGN})
     get_filename_component(dir ${file} DIRECTORY)
     get_filename_component(base ${file} NAME_WE)
     string(REGEX REPLACE "^test_" "" short ${base})
@@ -115,7 +117,11 @@ function(skein_test file)
     target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/support)
     target_compile_options(${target} PRIVATE -Wno-format-nonliteral)
     target_link_libraries(${target} PRIVATE skein_flags ${A_LINK} PkgConfig::CHECK)
-    add_test(NAME ${dir}/${short} COMMAND ${target})
+    set(command ${target})
+    if(A_TRACEFS)
+        set(command ${CMAKE_SOURCE_DIR}/tests/support/with_tracefs.sh $<TARGET_FILE:${target}>)
+    endif()
+    add_test(NAME ${dir}/${short} COMMAND ${command})
     set_tests_properties(${dir}/${short} PROPERTIES TIMEOUT 600 LABELS "${kind};${A_LABELS}")
     if(kind MATCHES "crash|e2e|fault") # these take longest: begun first, also where no run is known
         set_tests_properties(${dir}/${short} PROPERTIES COST 10)

@@ -52,6 +52,11 @@ uint64_t clock_cpu_ns(void)
     return clock_read(CLOCK_PROCESS_CPUTIME_ID);
 }
 
+uint64_t clock_thread_cpu_ns(void)
+{
+    return clock_read(CLOCK_THREAD_CPUTIME_ID);
+}
+
 static bool is_leap(unsigned year)
 {
     return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;

@@ -10,6 +10,7 @@ uint64_t clock_realtime_ns(void);  /* UTC since 1970: what people and other host
 uint64_t clock_monotonic_ns(void); /* for durations and deadlines */
 uint64_t clock_boottime_ns(void);
 uint64_t clock_cpu_ns(void); /* that this process has used */
+uint64_t clock_thread_cpu_ns(void);
 
 /* A time on another clock that is offset_ns ahead, held inside 0 to 2^64 - 1. */
 uint64_t clock_shift_ns(uint64_t ns, int64_t offset_ns);

@@ -12,39 +12,39 @@
 #include "pack_lz4.h"
 #include "partition_reader_int.h"
 
-/* Where a batch is, for messages. */
-static uint64_t batch_byte(const struct partition_reader *r, uint32_t block)
-{
-    return r->blocks[block].section.offset;
-}
-
 /* ---- unpacking and listing ---- */
 
 /* One type of a batch's list: its columns' bytes are added to *columns. */
 static void batch_type_check(const struct partition_reader *r, struct cursor *c, uint64_t *records,
                              uint64_t *columns)
 {
+    const uint8_t *at = c->pos;
     uint64_t type = cursor_uleb(c), rows = cursor_uleb(c), count = cursor_uleb(c);
-    if (c->status != SKEIN_OK || type >= r->type_count || rows > BATCH_EVENTS_MAX ||
-        count < r->type_facts[type].columns || count > cursor_left(c) / 2) {
-        cursor_fail(c, SKEIN_CORRUPT);
-        return;
-    }
+    if (c->status == SKEIN_OK && type >= r->type_count)
+        rule_break(c, F_24, at);
+    else if (c->status == SKEIN_OK && count < r->type_facts[type].columns)
+        rule_break(c, F_26, at);
+    if (rows > BATCH_EVENTS_MAX)
+        rule_break(c, F_4, at);
+    if (count > cursor_left(c) / 2)
+        rule_break(c, F_24, at);
     *records += rows;
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; i < count && c->status == SKEIN_OK; i++) {
         cursor_u8(c);
+        const uint8_t *length = c->pos;
         uint64_t bytes = cursor_uleb(c);
         if (bytes > PARTITION_BLOCK_RAW_MAX)
-            cursor_fail(c, SKEIN_CORRUPT);
+            rule_break(c, F_4, length);
         *columns += bytes;
     }
 }
 
 /* F-24: reads the fixed fields of a header, and checks that its lists can be walked; *columns gets
  * their bytes. */
-static int batch_header_get(const struct partition_reader *r, struct cursor *c,
-                            struct reader_batch *batch, uint64_t *columns)
+static void batch_header_get(const struct partition_reader *r, struct cursor *c,
+                             struct reader_batch *batch, uint64_t *columns)
 {
+    const uint8_t *at = c->pos;
     uint64_t thread = cursor_uleb(c), flags = cursor_uleb(c);
     batch->generation = cursor_uleb(c);
     batch->sequence = cursor_uleb(c);
@@ -52,10 +52,13 @@ static int batch_header_get(const struct partition_reader *r, struct cursor *c,
     batch->base = cursor_uleb(c);
     batch->last = batch->base + cursor_uleb(c);
     uint64_t events = cursor_uleb(c), codes = cursor_uleb(c), times = cursor_uleb(c);
-    if (c->status != SKEIN_OK || thread >= r->thread_count || flags > BATCH_FLAGS_IGNORABLE ||
-        events > BATCH_EVENTS_MAX || codes > PARTITION_BLOCK_RAW_MAX ||
-        times > PARTITION_BLOCK_RAW_MAX || batch->last < batch->base)
-        return SKEIN_CORRUPT;
+    if (thread >= r->thread_count || flags > BATCH_FLAGS_IGNORABLE || batch->last < batch->base)
+        rule_break(c, F_24, at);
+    if (events > BATCH_EVENTS_MAX || codes > PARTITION_BLOCK_RAW_MAX ||
+        times > PARTITION_BLOCK_RAW_MAX)
+        rule_break(c, F_4, at);
+    if (c->status != SKEIN_OK)
+        return;
     batch->thread = (uint32_t)thread;
     batch->flags = (uint32_t)flags;
     batch->events = (uint32_t)events;
@@ -64,43 +67,51 @@ static int batch_header_get(const struct partition_reader *r, struct cursor *c,
     batch->opens = (uint32_t)count_get(c, PARTITION_BLOCK_RAW_MAX, 2);
     batch->lists = c->pos;
     for (uint32_t i = 0; i < batch->opens && c->status == SKEIN_OK; i++) {
+        const uint8_t *range = c->pos;
         uint64_t type = cursor_uleb(c);
         cursor_sleb(c);
         if (type > r->type_count)
-            cursor_fail(c, SKEIN_CORRUPT);
+            rule_break(c, F_24, range);
     }
     batch->types = (uint32_t)count_get(c, TYPES_MAX, 3);
     uint64_t records = 0;
     for (uint32_t i = 0; i < batch->types && c->status == SKEIN_OK; i++)
         batch_type_check(r, c, &records, columns);
     batch->lists_end = c->pos;
-    return c->status == SKEIN_OK && records <= events ? SKEIN_OK : SKEIN_CORRUPT;
+    if (records > events)
+        rule_break(c, F_25, at);
 }
 
-/* The batch at c: header and the places of its columns; c moves behind it. */
-static int batch_get(const struct partition_reader *r, struct cursor *c, struct reader_batch *batch)
+/* The batch at c: header and the places of its columns; c moves behind it, or fails. */
+static void batch_get(const struct partition_reader *r, struct cursor *c,
+                      struct reader_batch *batch)
 {
     uint64_t columns = 0;
+    const uint8_t *at = c->pos;
     uint64_t n = cursor_uleb(c);
+    if (n > cursor_left(c))
+        rule_break(c, F_23, at);
     const uint8_t *bytes = cursor_bytes(c, n);
     if (bytes == NULL)
-        return SKEIN_CORRUPT;
+        return;
     struct cursor header;
     cursor_init(&header, bytes, (size_t)n);
-    if (batch_header_get(r, &header, batch, &columns) != SKEIN_OK)
-        return SKEIN_CORRUPT;
+    batch_header_get(r, &header, batch, &columns);
+    if (header.status == SKEIN_TRUNCATED)
+        rule_break(&header, F_24, header.pos);
+    entry_close(c, &header);
     batch->codes = cursor_bytes(c, batch->codes_len);
     batch->times = cursor_bytes(c, batch->times_len);
     batch->columns = cursor_bytes(c, columns);
-    return c->status == SKEIN_OK ? SKEIN_OK : SKEIN_CORRUPT;
 }
 
 static int batch_note(struct partition_reader *r, const struct reader_batch *batch)
 {
     if (!array_grow(r->batches, r->batch_count + 1, &r->batch_cap))
-        return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for the list of batches");
+        return reader_no_memory(r, "the list of batches");
     if (r->batch_count == BATCHES_MAX)
-        return reader_fail(r, SKEIN_CORRUPT, "more than %u batches", BATCHES_MAX);
+        return reader_fail(r, SKEIN_CORRUPT, F_4, batch->codes, "more than %u batches",
+                           BATCHES_MAX);
     uint32_t at = (uint32_t)r->batch_count++;
     struct lane *lane = &r->lanes[batch->thread];
     r->batches[at] = *batch;
@@ -116,23 +127,23 @@ static int batch_note(struct partition_reader *r, const struct reader_batch *bat
 static int block_unpack(struct partition_reader *r, struct reader_block *block)
 {
     const struct section *section = &block->section;
-    uint64_t at = section->offset;
-    if (!section_sound(section, r->bytes + section->offset))
-        return reader_fail(r, SKEIN_CORRUPT, "the block at byte %" PRIu64 " fails its checksum",
-                           at);
+    const uint8_t *at = r->bytes + section->offset;
+    if (!section_sound(section, at))
+        return reader_fail(r, SKEIN_CORRUPT, F_9, at, "the block fails its checksum");
     if (section->raw_bytes > RAW_BYTES_MAX - r->raw_bytes)
-        return reader_fail(r, SKEIN_CORRUPT,
-                           "the block at byte %" PRIu64 " makes it more than %" PRIu64 " unpacked",
-                           at, (uint64_t)RAW_BYTES_MAX);
+        return reader_fail(r, SKEIN_CORRUPT, F_4, at,
+                           "the block makes it more than %" PRIu64 " bytes unpacked",
+                           (uint64_t)RAW_BYTES_MAX);
     r->raw_bytes += section->raw_bytes;
     block->raw = malloc((size_t)section->raw_bytes + 1);
     if (block->raw == NULL)
-        return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for the block at byte %" PRIu64, at);
+        return reader_no_memory(r, "a block");
     int status =
         lz4_unpack(section->payload, (size_t)section->length, block->raw, section->raw_bytes);
+    if (status == SKEIN_NO_MEMORY)
+        return reader_no_memory(r, "unpacking a block");
     if (status != SKEIN_OK)
-        return reader_fail(r, status, "the block at byte %" PRIu64 " cannot be unpacked: %s", at,
-                           skein_status_text(status));
+        return reader_fail(r, status, F_10, at, "the block cannot be unpacked");
     return SKEIN_OK;
 }
 
@@ -147,11 +158,10 @@ int blocks_open(struct partition_reader *r)
         while (cursor_left(&c) > 0) {
             struct reader_batch batch = {.block = (uint32_t)i};
             size_t at = r->blocks[i].section.raw_bytes - cursor_left(&c);
-            if (batch_get(r, &c, &batch) != SKEIN_OK)
-                return reader_fail(r, SKEIN_CORRUPT,
-                                   "the batch at byte %zu of the block at byte %" PRIu64
-                                   " is malformed",
-                                   at, batch_byte(r, (uint32_t)i));
+            batch_get(r, &c, &batch);
+            if (c.status != SKEIN_OK)
+                return reader_fail(r, SKEIN_CORRUPT, cursor_rule(&c, F_23), c.pos,
+                                   "the batch at unpacked byte %zu is malformed", at);
             status = batch_note(r, &batch);
             if (status != SKEIN_OK)
                 return status;
@@ -261,10 +271,10 @@ int batch_enter(struct partition_reader *r, struct lane *lane, const struct read
 {
     size_t columns = batch_columns(r, batch);
     if (!lane_may_grow(r, lane, batch->types, columns))
-        return reader_fail(r, SKEIN_CORRUPT, "more than %u types and columns at one time (F-4)",
-                           ENTERED_MAX);
+        return reader_fail(r, SKEIN_CORRUPT, F_4, batch->lists,
+                           "more than %u types and columns at one time", ENTERED_MAX);
     if (!lane_room(lane, batch->types, columns))
-        return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for a batch");
+        return reader_no_memory(r, "a batch");
     struct cursor c;
     cursor_init(&c, batch->lists, (size_t)(batch->lists_end - batch->lists));
     lane->listed = c;
@@ -323,33 +333,48 @@ static unsigned columns_read(const struct partition_reader *r, uint32_t type)
     return r->types[type].klass == SKEIN_CLASS_SPAN;
 }
 
-static int batch_leave(struct partition_reader *r, const struct lane *lane)
+static int batch_bad(struct partition_reader *r, const struct lane *lane, enum format_rule rule,
+                     const uint8_t *at, const char *what)
 {
-    bool bad = lane->codes.pos != lane->codes.end || lane->times.pos != lane->times.end ||
-               lane->raw_ticks != lane->batch->last;
-    for (uint32_t i = 0; i < lane->batch->types && !bad; i++) {
-        const struct lane_type *type = &lane->types[i];
-        bad = type->left != 0;
-        unsigned read = columns_read(r, type->type);
-        for (unsigned k = 0; k < read && !bad; k++)
-            bad = lane->columns[type->column + k].pos != lane->columns[type->column + k].end;
-    }
-    if (!bad)
-        return SKEIN_OK;
-    return reader_fail(r, SKEIN_CORRUPT,
-                       "a batch of thread %u in the block at byte %" PRIu64
-                       " has columns of other lengths "
-                       "than its records",
-                       lane->batch->thread, batch_byte(r, lane->batch->block));
+    return reader_fail(r, SKEIN_CORRUPT, rule, at, "a batch of thread %u: %s", lane->batch->thread,
+                       what);
 }
 
-static int record_bad(struct partition_reader *r, const struct lane *lane)
+static int batch_leave(struct partition_reader *r, const struct lane *lane)
 {
-    return reader_fail(r, SKEIN_CORRUPT,
-                       "record %u of a batch of thread %u in the block at byte %" PRIu64
-                       " is malformed",
-                       lane->batch->events - lane->events_left, lane->batch->thread,
-                       batch_byte(r, lane->batch->block));
+    if (lane->codes.pos != lane->codes.end)
+        return batch_bad(r, lane, F_25, lane->codes.pos, "more codes than records");
+    if (lane->times.pos != lane->times.end)
+        return batch_bad(r, lane, F_25, lane->times.pos, "more times than records");
+    if (lane->raw_ticks != lane->batch->last)
+        return batch_bad(r, lane, F_24, lane->times.end, "the times end at another than the last");
+    for (uint32_t i = 0; i < lane->batch->types; i++) {
+        const struct lane_type *type = &lane->types[i];
+        if (type->left != 0)
+            return batch_bad(r, lane, F_25, lane->codes.end, "a type occurs less often than told");
+        unsigned read = columns_read(r, type->type);
+        for (unsigned k = 0; k < read; k++) {
+            const struct column *column = &lane->columns[type->column + k];
+            if (column->pos != column->end)
+                return batch_bad(r, lane, F_26, column->pos, "more values than records");
+        }
+    }
+    return SKEIN_OK;
+}
+
+static int record_bad(struct partition_reader *r, const struct lane *lane, enum format_rule rule,
+                      const uint8_t *at)
+{
+    return reader_fail(r, SKEIN_CORRUPT, rule, at, "record %u of a batch of thread %u is malformed",
+                       lane->batch->events - lane->events_left, lane->batch->thread);
+}
+
+/* The rule that is broken by the column from which a value was taken. */
+static enum format_rule value_rule(const struct column *column)
+{
+    if (column->encoding > COLUMN_RAW64)
+        return F_27;
+    return column->failed ? F_26 : F_NONE;
 }
 
 const struct partition_event_type *lane_type(const struct partition_reader *r,
@@ -376,11 +401,14 @@ static int stack_next(struct partition_reader *r, struct lane *lane)
     struct column *ids = &lane->columns[type->column];
     lane->codes = codes;
     lane->events_left--;
+    const uint8_t *time_at = lane->times.pos, *id_at = ids->pos;
     uint64_t delta = column_uleb(&lane->times), id = column_next(ids);
-    bool bad = lane->times.failed || delta != 0 || type->left == 0 || ids->failed ||
-               ids->encoding > COLUMN_RAW64 || id > r->stack_count;
-    if (bad)
-        return record_bad(r, lane);
+    if (lane->times.failed || type->left == 0)
+        return record_bad(r, lane, F_25, time_at);
+    if (value_rule(ids) != F_NONE)
+        return record_bad(r, lane, value_rule(ids), id_at);
+    if (delta != 0 || id > r->stack_count)
+        return record_bad(r, lane, F_45, delta != 0 ? time_at : id_at);
     type->left--;
     lane->stack_id = (uint32_t)id;
     return SKEIN_OK;
@@ -389,11 +417,13 @@ static int stack_next(struct partition_reader *r, struct lane *lane)
 /* F-25 */
 static int record_next(struct partition_reader *r, struct lane *lane)
 {
+    const uint8_t *code_at = lane->codes.pos, *time_at = lane->times.pos;
     uint64_t code = column_uleb(&lane->codes), delta = column_uleb(&lane->times);
     lane->events_left--;
-    if (lane->codes.failed || lane->times.failed || code > lane->batch->types ||
-        delta > UINT64_MAX - lane->raw_ticks)
-        return record_bad(r, lane);
+    if (lane->codes.failed || code > lane->batch->types)
+        return record_bad(r, lane, F_25, code_at);
+    if (lane->times.failed || delta > UINT64_MAX - lane->raw_ticks)
+        return record_bad(r, lane, F_25, time_at);
     lane->raw_ticks += delta;
     head_ticks(lane, lane->raw_ticks);
     lane->code = (uint32_t)code;
@@ -404,7 +434,7 @@ static int record_next(struct partition_reader *r, struct lane *lane)
         struct lane_type *type = &lane->types[code - 1];
         const struct reader_type *facts = &r->type_facts[type->type];
         if (type->left == 0 || facts->stack)
-            return record_bad(r, lane);
+            return record_bad(r, lane, facts->stack ? F_45 : F_25, code_at);
         type->left--;
         if (facts->sequences > 0 && lane_args(r, lane, &lane->dur, lane->args) != SKEIN_OK)
             return r->status;
@@ -461,6 +491,42 @@ int lane_advance(struct partition_reader *r, struct lane *lane)
     }
 }
 
+/* What is wrong with a record's values: the first of it. */
+struct value_fault {
+    enum format_rule rule;
+    const uint8_t *at;
+};
+
+static inline void value_refuse(struct value_fault *fault, enum format_rule rule, const uint8_t *at)
+{
+    if (fault->rule == F_NONE)
+        *fault = (struct value_fault){rule, at};
+}
+
+static inline uint64_t value_take(struct column *column, struct value_fault *fault)
+{
+    const uint8_t *at = column->pos;
+    uint64_t v = column_next(column);
+    if (column->failed || column->encoding > COLUMN_RAW64)
+        value_refuse(fault, value_rule(column), at);
+    return v;
+}
+
+static void string_take(const struct partition_reader *r, struct column *column,
+                        struct partition_value *arg, struct value_fault *fault)
+{
+    const uint8_t *at = column->pos;
+    uint64_t v = value_take(column, fault);
+    if (v >> 1 >= r->string_count) {
+        value_refuse(fault, F_27, at);
+        return;
+    }
+    const struct reader_string *string = &r->strings[v >> 1];
+    arg->str.text = string->text;
+    arg->str.len = string->len;
+    arg->str.cut = (v & 1) != 0;
+}
+
 /* F-19, F-26, F-27: the values of the head, taken from their columns. */
 int lane_args(struct partition_reader *r, struct lane *lane, uint64_t *dur_ticks,
               struct partition_value args[SKEIN_ARGS_MAX])
@@ -468,14 +534,8 @@ int lane_args(struct partition_reader *r, struct lane *lane, uint64_t *dur_ticks
     const struct lane_type *place = &lane->types[lane->code - 1];
     const struct partition_event_type *type = &r->types[place->type];
     struct column *column = &lane->columns[place->column];
-    bool bad = false;
-    *dur_ticks = 0;
-    if (type->klass == SKEIN_CLASS_SPAN) {
-        bad = column->encoding > COLUMN_RAW64;
-        *dur_ticks = column_next(column);
-        bad = bad || column->failed;
-        column++;
-    }
+    struct value_fault fault = {F_NONE, NULL};
+    *dur_ticks = type->klass == SKEIN_CLASS_SPAN ? value_take(column++, &fault) : 0;
     bool skip = r->no_args && r->type_facts[place->type].sequences == 0;
     for (unsigned i = 0; i < type->nargs; i++, column++) {
         uint8_t kind = type->args[i].type;
@@ -488,27 +548,15 @@ int lane_args(struct partition_reader *r, struct lane *lane, uint64_t *dur_ticks
         if (kind > SKEIN_T_SEQ) { /* from the future: not even its bytes are looked at */
             column->pos = column->end;
             args[i].u64 = 0;
-            continue;
-        }
-        bad = bad || column->encoding > COLUMN_RAW64;
-        uint64_t v = column_next(column);
-        bad = bad || column->failed;
-        if (kind == SKEIN_T_STR) {
-            bad = bad || v >> 1 >= r->string_count;
-            if (bad)
-                break;
-            const struct reader_string *string = &r->strings[v >> 1];
-            args[i].str.text = string->text;
-            args[i].str.len = string->len;
-            args[i].str.cut = (v & 1) != 0;
+        } else if (kind == SKEIN_T_STR) {
+            string_take(r, column, &args[i], &fault);
         } else if (kind == SKEIN_T_SEQ) {
-            column++;
-            args[i].seq.resource = v;
-            args[i].seq.number = column_next(column);
-            bad = bad || column->failed || column->encoding > COLUMN_RAW64;
+            args[i].seq.resource = value_take(column++, &fault);
+            args[i].seq.number = value_take(column, &fault);
         } else {
+            uint64_t v = value_take(column, &fault);
             args[i].u64 = kind == SKEIN_T_BOOL ? v != 0 : v;
         }
     }
-    return bad ? record_bad(r, lane) : SKEIN_OK;
+    return fault.rule == F_NONE ? SKEIN_OK : record_bad(r, lane, fault.rule, fault.at);
 }

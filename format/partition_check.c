@@ -12,6 +12,59 @@
 #include "partition_reader_int.h"
 #include "trace_file.h"
 
+/* ---- places in the footer (F-33) ---- */
+
+/* How many fields are passed over, one after the other, to reach the next of enum footer_field. */
+static const struct {
+    uint8_t bytes, numbers, texts, lists, words;
+} footer_steps[] = {
+    [FOOTER_KEY] = {.bytes = 16, .numbers = 2}, /* epoch, sequence */
+    [FOOTER_PID] = {.numbers = 1},
+    [FOOTER_TIMES] = {.numbers = 4},
+    [FOOTER_EVENTS] = {.numbers = 1},
+    [FOOTER_LOST] = {.numbers = 1},
+    [FOOTER_THREADS] = {.numbers = 2}, /* and fixed up */
+    [FOOTER_NAMES] = {.texts = 4},
+    [FOOTER_BLOCKS] = {.lists = 1},
+    [FOOTER_TYPES] = {.lists = 1},
+    [FOOTER_LOSSES] = {.lists = 1, .words = 1}, /* the filter, and the mark of a slice (F-38) */
+    [FOOTER_OPEN_RANGES] = {.lists = 1},
+    [FOOTER_EVIDENCE] = {.bytes = 1}};
+
+static void entries_pass(struct cursor *c, uint64_t count)
+{
+    for (uint64_t i = 0; i < count && c->status == SKEIN_OK; i++)
+        cursor_bytes(c, cursor_uleb(c));
+}
+
+const uint8_t *footer_field(const struct partition_reader *r, enum footer_field field, size_t entry)
+{
+    struct cursor c;
+    const uint8_t *from = r->footer_section + SECTION_HEAD_BYTES;
+    cursor_init(&c, from, (size_t)(r->bytes + r->n - TAIL_BYTES - from));
+    for (unsigned f = 0; f < field; f++) {
+        cursor_bytes(&c, footer_steps[f].bytes);
+        for (unsigned i = 0; i < footer_steps[f].numbers; i++)
+            cursor_uleb(&c);
+        entries_pass(&c, footer_steps[f].texts);
+        if (footer_steps[f].lists > 0)
+            entries_pass(&c, cursor_uleb(&c));
+        if (footer_steps[f].words > 0) {
+            cursor_bytes(&c, cursor_uleb(&c) * 8);
+            cursor_u8(&c);
+            cursor_uleb(&c);
+            cursor_uleb(&c);
+        }
+    }
+    if (entry > 0) {
+        cursor_uleb(&c);
+        entries_pass(&c, entry - 1);
+    }
+    return c.pos;
+}
+
+/* ---- figures ---- */
+
 struct sums {
     uint64_t events, from_ticks, to_ticks;
     uint64_t *by_type;
@@ -53,8 +106,18 @@ static int block_compare(struct partition_reader *r, size_t i, size_t *at)
     if (batches == block->threads && events == block->events && from == block->from_ticks &&
         to == block->to_ticks && reaches)
         return SKEIN_OK;
-    return reader_fail(r, SKEIN_CORRUPT, "the footer is wrong about the block at byte %" PRIu64,
-                       block->offset);
+    bool figures = batches == block->threads && events == block->events &&
+                   from == block->from_ticks && to == block->to_ticks;
+    return reader_fail(r, SKEIN_CORRUPT, figures ? F_42 : F_34,
+                       footer_field(r, FOOTER_BLOCKS, i + 1),
+                       "the footer is wrong about the %s of the block at byte %" PRIu64,
+                       figures ? "reach" : "figures", block->offset);
+}
+
+/* The footer's type k, or its list where there is none. */
+static size_t type_entry(const struct partition_reader *r, size_t k)
+{
+    return k < r->footer.type_count ? k + 1 : 0;
 }
 
 /* F-40: a slice names the types of the whole, with at least the records that are here. */
@@ -68,8 +131,9 @@ static int types_cover(struct partition_reader *r, const struct sums *sums)
         if (sums->by_type[i] == 0)
             continue;
         if (k == r->footer.type_count || r->footer.types[k].events < sums->by_type[i])
-            return reader_fail(r, SKEIN_CORRUPT, "the footer is wrong about event type \"%.64s\"",
-                               r->types[i].name);
+            return reader_fail(r, SKEIN_CORRUPT, F_40,
+                               footer_field(r, FOOTER_TYPES, type_entry(r, k)),
+                               "the footer is wrong about event type \"%.64s\"", r->types[i].name);
         k++;
     }
     return SKEIN_OK;
@@ -87,13 +151,14 @@ static int types_compare(struct partition_reader *r, const struct sums *sums)
         bool same = k < r->footer.type_count && told->events == sums->by_type[i] &&
                     told->klass == r->types[i].klass && strcmp(told->name, r->types[i].name) == 0;
         if (!same)
-            return reader_fail(r, SKEIN_CORRUPT, "the footer is wrong about event type \"%.64s\"",
-                               r->types[i].name);
+            return reader_fail(r, SKEIN_CORRUPT, F_34,
+                               footer_field(r, FOOTER_TYPES, type_entry(r, k)),
+                               "the footer is wrong about event type \"%.64s\"", r->types[i].name);
         k++;
     }
     if (k != r->footer.type_count)
-        return reader_fail(r, SKEIN_CORRUPT, "the footer lists %zu event types, %zu occur",
-                           r->footer.type_count, k);
+        return reader_fail(r, SKEIN_CORRUPT, F_34, footer_field(r, FOOTER_TYPES, k + 1),
+                           "the footer lists %zu event types, %zu occur", r->footer.type_count, k);
     return SKEIN_OK;
 }
 
@@ -119,7 +184,10 @@ static int open_ranges_compare(struct partition_reader *r)
         }
     if (same && at == f->open_range_count)
         return SKEIN_OK;
-    return reader_fail(r, SKEIN_CORRUPT, "the footer is wrong about open range %zu", at);
+    at -= same ? 0 : 1;
+    return reader_fail(r, SKEIN_CORRUPT, F_42,
+                       footer_field(r, FOOTER_OPEN_RANGES, at < f->open_range_count ? at + 1 : 0),
+                       "the footer is wrong about open range %zu", at);
 }
 
 static int losses_compare(struct partition_reader *r)
@@ -130,10 +198,10 @@ static int losses_compare(struct partition_reader *r)
     for (size_t i = 0; i < r->footer.loss_count; i++)
         told += r->footer.losses[i].events;
     if (r->footer.loss_count != r->loss_count || lost != told || lost != r->footer.lost)
-        return reader_fail(r, SKEIN_CORRUPT,
-                           "the footer says %" PRIu64
-                           " records lost in %zu places, there are %" PRIu64 " in %zu",
-                           r->footer.lost, r->footer.loss_count, lost, r->loss_count);
+        return reader_fail(
+            r, SKEIN_CORRUPT, F_34, footer_field(r, lost == told ? FOOTER_LOST : FOOTER_LOSSES, 0),
+            "the footer says %" PRIu64 " records lost in %zu places, there are %" PRIu64 " in %zu",
+            r->footer.lost, r->footer.loss_count, lost, r->loss_count);
     return SKEIN_OK;
 }
 
@@ -144,18 +212,26 @@ static int sums_compare(struct partition_reader *r, const struct sums *sums)
     bool any = sums->from_ticks <= sums->to_ticks;
     uint64_t from = any ? tick_scale_ns(&r->host_scale, sums->from_ticks) : window_to;
     uint64_t to = any ? tick_scale_ns(&r->host_scale, sums->to_ticks) : window_to;
+    enum format_rule rule = footer->slice ? F_40 : F_34;
     if (footer->events != sums->events)
-        return reader_fail(r, SKEIN_CORRUPT,
+        return reader_fail(r, SKEIN_CORRUPT, rule, footer_field(r, FOOTER_EVENTS, 0),
                            "the footer says %" PRIu64 " records, there are %" PRIu64,
                            footer->events, sums->events);
     if (footer->from_ns != from || footer->to_ns != to || footer->window_to_ns != window_to ||
         footer->window_from_ns != tick_scale_ns(&r->host_scale, r->info.window_from_ticks))
-        return reader_fail(r, SKEIN_CORRUPT, "the footer's times are not those of the records");
-    if (footer->threads != r->thread_count || footer->pid != r->info.pid)
-        return reader_fail(r, SKEIN_CORRUPT, "the footer is wrong about process or threads");
+        return reader_fail(r, SKEIN_CORRUPT, rule, footer_field(r, FOOTER_TIMES, 0),
+                           "the footer's times are not those of the records");
+    if (footer->pid != r->info.pid)
+        return reader_fail(r, SKEIN_CORRUPT, F_34, footer_field(r, FOOTER_PID, 0),
+                           "the footer says pid %u, INFO %u", footer->pid, r->info.pid);
+    if (footer->threads != r->thread_count)
+        return reader_fail(r, SKEIN_CORRUPT, F_34, footer_field(r, FOOTER_THREADS, 0),
+                           "the footer says %" PRIu64 " threads, there are %zu", footer->threads,
+                           r->thread_count);
     if (strcmp(footer->host, r->info.host) != 0 || strcmp(footer->service, r->info.service) != 0 ||
         strcmp(footer->labels, r->info.labels) != 0 || strcmp(footer->exe, r->info.exe) != 0)
-        return reader_fail(r, SKEIN_CORRUPT, "the footer names another process than INFO");
+        return reader_fail(r, SKEIN_CORRUPT, F_34, footer_field(r, FOOTER_NAMES, 0),
+                           "the footer names another process than INFO");
     size_t at = 0;
     if (open_ranges_compare(r) != SKEIN_OK)
         return r->status;
@@ -163,7 +239,8 @@ static int sums_compare(struct partition_reader *r, const struct sums *sums)
         if (block_compare(r, i, &at) != SKEIN_OK)
             return r->status;
     if (r->info.evidence && (r->footer.open_range_count > 0 || r->open_count > 0)) /* F-50 */
-        return reader_fail(r, SKEIN_CORRUPT, "evidence leaves operations open");
+        return reader_fail(r, SKEIN_CORRUPT, F_50, footer_field(r, FOOTER_OPEN_RANGES, 0),
+                           "evidence leaves operations open");
     int status = types_compare(r, sums);
     return status == SKEIN_OK ? losses_compare(r) : status;
 }
@@ -181,7 +258,7 @@ static int contents_compare(struct partition_reader *r)
     struct sums sums = {.from_ticks = UINT64_MAX};
     sums.by_type = calloc(r->type_count + 1, sizeof *sums.by_type);
     if (sums.by_type == NULL)
-        return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for the check");
+        return reader_no_memory(r, "the check");
     for (size_t i = 0; status == SKEIN_OK && i < r->batch_count; i++)
         status = batch_count(r, &scratch, &r->batches[i], &sums);
     if (status == SKEIN_OK)
@@ -192,15 +269,23 @@ static int contents_compare(struct partition_reader *r)
     return status;
 }
 
-int partition_check(const uint8_t *bytes, size_t n, char *error, size_t error_bytes)
+int partition_fault_find(const uint8_t *bytes, size_t n, struct partition_fault *fault)
 {
     struct partition_reader *r;
-    int status = partition_reader_new(bytes, n, &r, error, error_bytes);
+    int status = partition_reader_make(bytes, n, &r, fault);
     if (status != SKEIN_OK)
         return status;
     status = contents_compare(r);
-    if (status != SKEIN_OK)
-        snprintf(error, error_bytes, "%s", r->error);
+    *fault = r->fault;
     partition_reader_free(&r);
+    return status;
+}
+
+int partition_check(const uint8_t *bytes, size_t n, char *error, size_t error_bytes)
+{
+    struct partition_fault fault;
+    int status = partition_fault_find(bytes, n, &fault);
+    if (error_bytes > 0)
+        partition_fault_print(&fault, 0, error, error_bytes);
     return status;
 }

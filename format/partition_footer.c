@@ -35,29 +35,75 @@ const char *partition_stack_end_text(uint8_t end)
     }
 }
 
+/* A cursor's status that names a rule, far from those of enum skein_status. */
+#define STATUS_OF_RULE(rule) (-1000 - (int)(rule))
+
+void rule_break(struct cursor *c, enum format_rule rule, const uint8_t *at)
+{
+    if (c->status != SKEIN_OK)
+        return;
+    c->pos = at;
+    cursor_fail(c, STATUS_OF_RULE(rule));
+}
+
+enum format_rule cursor_rule(const struct cursor *c, enum format_rule otherwise)
+{
+    if (c->status == SKEIN_NO_MEMORY)
+        return F_NONE;
+    if (c->status <= STATUS_OF_RULE(0))
+        return (enum format_rule)(STATUS_OF_RULE(0) - c->status);
+    return c->status == SKEIN_CORRUPT ? F_1 : otherwise; /* a uleb beyond 64 bits */
+}
+
 struct cursor entry_get(struct cursor *parent)
 {
+    const uint8_t *at = parent->pos;
     uint64_t n = cursor_uleb(parent);
+    if (n > cursor_left(parent))
+        rule_break(parent, F_6, at);
     const uint8_t *bytes = cursor_bytes(parent, n);
     struct cursor entry;
     cursor_init(&entry, bytes == NULL ? (const uint8_t *)"" : bytes, bytes == NULL ? 0 : (size_t)n);
     return entry;
 }
 
+void entry_close(struct cursor *parent, const struct cursor *entry)
+{
+    if (entry->status == SKEIN_OK || parent->status != SKEIN_OK)
+        return;
+    parent->pos = entry->pos;
+    cursor_fail(parent, entry->status);
+}
+
 uint64_t count_get(struct cursor *c, uint64_t max, size_t min_bytes)
 {
+    const uint8_t *at = c->pos;
     uint64_t count = cursor_uleb(c);
-    if (count > max || count > cursor_left(c) / min_bytes) {
-        cursor_fail(c, SKEIN_CORRUPT);
+    if (count > max) {
+        rule_break(c, F_4, at);
+        return 0;
+    }
+    if (count > cursor_left(c) / min_bytes) {
+        c->pos = at;
+        cursor_fail(c, SKEIN_TRUNCATED);
         return 0;
     }
     return count;
 }
 
+const char *text_get(struct cursor *c, size_t max, enum format_rule rule, size_t *n)
+{
+    struct cursor length = *c;
+    uint64_t len = cursor_uleb(&length);
+    if (length.status == SKEIN_OK && len > max)
+        rule_break(c, rule, c->pos);
+    return cursor_text(c, max, n);
+}
+
 char *text_copy(struct cursor *c)
 {
     size_t n = 0;
-    const char *text = cursor_text(c, PARTITION_NAME_MAX, &n);
+    const char *text = text_get(c, PARTITION_NAME_MAX, F_3, &n);
     if (text == NULL)
         return NULL;
     char *copy = malloc(n + 1);
@@ -93,15 +139,17 @@ void losses_put(struct buf *b, const struct partition_loss *losses, size_t count
 static void loss_get(struct cursor *c, struct partition_loss *loss)
 {
     struct cursor entry = entry_get(c);
+    const uint8_t *at = entry.pos;
     uint64_t thread = cursor_uleb(&entry);
     uint64_t reason = cursor_uleb(&entry);
     loss->events = cursor_uleb(&entry);
     loss->from_ticks = cursor_uleb(&entry);
     loss->to_ticks = cursor_uleb(&entry);
-    if (entry.status != SKEIN_OK || thread > THREADS_MAX || reason > UINT8_MAX)
-        cursor_fail(c, SKEIN_CORRUPT);
+    if (thread > THREADS_MAX)
+        rule_break(&entry, F_31, at);
+    entry_close(c, &entry);
     loss->thread = thread == 0 ? UINT32_MAX : (uint32_t)(thread - 1);
-    loss->reason = (uint8_t)reason;
+    loss->reason = reason > UINT8_MAX ? UINT8_MAX : (uint8_t)reason; /* F-32: unknown */
 }
 
 int losses_get(struct cursor *c, struct partition_loss **losses, size_t *count)
@@ -231,6 +279,7 @@ static void blocks_get(struct cursor *c, struct partition_footer *footer)
     for (; footer->block_count < n && c->status == SKEIN_OK; footer->block_count++) {
         struct partition_block *block = &footer->blocks[footer->block_count];
         struct cursor entry = entry_get(c);
+        const uint8_t *at = entry.pos;
         block->offset = cursor_uleb(&entry);
         uint64_t stored = cursor_uleb(&entry), raw = cursor_uleb(&entry);
         uint64_t batches = cursor_uleb(&entry);
@@ -240,11 +289,12 @@ static void blocks_get(struct cursor *c, struct partition_footer *footer)
         uint64_t left_out = cursor_left(&entry) > 0 ? cursor_uleb(&entry) : 0;
         uint64_t before = cursor_left(&entry) > 0 ? cursor_uleb(&entry) : 0;
         uint64_t behind = cursor_left(&entry) > 0 ? cursor_uleb(&entry) : 0;
-        if (entry.status != SKEIN_OK || stored > PARTITION_BYTES_MAX ||
-            raw > PARTITION_BLOCK_RAW_MAX || batches > PARTITION_BLOCK_RAW_MAX ||
-            left_out > BLOCKS_MAX || before > block->from_ticks ||
-            behind > UINT64_MAX - block->to_ticks)
-            cursor_fail(c, SKEIN_CORRUPT);
+        if (stored > PARTITION_BYTES_MAX || raw > PARTITION_BLOCK_RAW_MAX ||
+            batches > PARTITION_BLOCK_RAW_MAX || left_out > BLOCKS_MAX)
+            rule_break(&entry, F_4, at);
+        if (before > block->from_ticks || behind > UINT64_MAX - block->to_ticks)
+            rule_break(&entry, F_42, at);
+        entry_close(c, &entry);
         block->since_ticks = block->from_ticks - before;
         block->until_ticks = block->to_ticks + behind;
         block->stored_bytes = (uint32_t)stored;
@@ -268,16 +318,16 @@ static void types_get(struct cursor *c, struct partition_footer *footer)
         type->name = text_copy(&entry);
         type->klass = cursor_u8(&entry);
         type->events = cursor_uleb(&entry);
-        if (entry.status != SKEIN_OK)
-            cursor_fail(c, entry.status == SKEIN_NO_MEMORY ? SKEIN_NO_MEMORY : SKEIN_CORRUPT);
+        entry_close(c, &entry);
     }
 }
 
 static void filter_get(struct cursor *c, struct partition_footer *footer)
 {
+    const uint8_t *at = c->pos;
     size_t words = (size_t)count_get(c, FILTER_WORDS_MAX, 8);
     if ((words & (words - 1)) != 0)
-        cursor_fail(c, SKEIN_CORRUPT);
+        rule_break(c, F_33, at);
     if (words == 0 || c->status != SKEIN_OK)
         return;
     footer->trace_id_filter = calloc(words, sizeof *footer->trace_id_filter);
@@ -303,10 +353,12 @@ static void open_ranges_get(struct cursor *c, struct partition_footer *footer)
     for (; footer->open_range_count < n && c->status == SKEIN_OK; footer->open_range_count++) {
         struct partition_open *range = &footer->open_ranges[footer->open_range_count];
         struct cursor entry = entry_get(c);
+        const uint8_t *at = entry.pos;
         uint64_t thread = cursor_uleb(&entry), type = cursor_uleb(&entry);
         range->since_ticks = cursor_uleb(&entry);
-        if (entry.status != SKEIN_OK || thread >= THREADS_MAX || type > TYPES_MAX)
-            cursor_fail(c, SKEIN_CORRUPT);
+        if (thread >= THREADS_MAX || type > TYPES_MAX)
+            rule_break(&entry, F_42, at);
+        entry_close(c, &entry);
         range->thread = (uint32_t)thread;
         range->type = (uint32_t)type;
     }
@@ -318,10 +370,11 @@ static void slice_get(struct cursor *c, struct partition_footer *footer)
     if (cursor_left(c) == 0)
         return;
     footer->slice = cursor_u8(c) == 1;
+    const uint8_t *at = c->pos;
     footer->left_out_behind = cursor_uleb(c);
     footer->left_out_events = cursor_uleb(c);
     if (footer->left_out_behind > BLOCKS_MAX)
-        cursor_fail(c, SKEIN_CORRUPT);
+        rule_break(c, F_4, at);
     if (c->status == SKEIN_OK && cursor_left(c) > 0)
         open_ranges_get(c, footer);
     if (c->status == SKEIN_OK && cursor_left(c) > 0) /* F-50 */
@@ -335,10 +388,11 @@ static void footer_payload_get(struct cursor *c, struct partition_footer *footer
         memcpy(footer->key.process.bytes, process, sizeof footer->key.process.bytes);
     footer->key.epoch = cursor_uleb(c);
     footer->key.sequence = cursor_uleb(c);
+    const uint8_t *at = c->pos;
     uint64_t pid = cursor_uleb(c);
     footer->pid = (uint32_t)pid;
     if (pid > UINT32_MAX)
-        cursor_fail(c, SKEIN_CORRUPT);
+        rule_break(c, F_33, at);
     footer->from_ns = cursor_uleb(c);
     footer->to_ns = cursor_uleb(c);
     footer->window_from_ns = cursor_uleb(c);
@@ -363,23 +417,40 @@ static void footer_payload_get(struct cursor *c, struct partition_footer *footer
         slice_get(c, footer);
 }
 
-int partition_footer_get(const uint8_t *bytes, size_t n, struct partition_footer *footer,
-                         size_t *need)
+/* F-13: the last section, which is the footer, between its head and the tail. */
+static int footer_section_get(const uint8_t *bytes, const struct tail *tail, const uint8_t *last,
+                              struct section *section, struct partition_fault *fault)
+{
+    struct cursor c;
+    uint64_t at = (uint64_t)(last - bytes);
+    cursor_init(&c, last, (size_t)tail->last_bytes - TAIL_BYTES);
+    if (tail->kind != HEAD_PARTITION)
+        partition_fault_set(fault, F_13, at, "the tail is a table's, not a partition's");
+    else if (section_get(&c, 0, section) != SKEIN_OK || cursor_left(&c) != 0)
+        partition_fault_set(fault, F_9, at, "the last section has impossible lengths");
+    else if (!section_sound(section, last))
+        partition_fault_set(fault, F_9, at, "the last section fails its checksum");
+    else if (section->kind != SECTION_FOOTER || section->packing != PACKING_RAW)
+        partition_fault_set(fault, F_11, at, "the last section is of kind %u, not a plain footer",
+                            section->kind);
+    else
+        return SKEIN_OK;
+    return SKEIN_CORRUPT;
+}
+
+int footer_explain(const uint8_t *bytes, size_t n, struct partition_footer *footer, size_t *need,
+                   struct partition_fault *fault)
 {
     *footer = (struct partition_footer){0};
     struct tail tail;
     const uint8_t *last;
-    int status = tail_get(bytes, n, &tail, &last, need);
-    if (status != SKEIN_OK)
-        return status;
     struct cursor c;
     struct section section;
-    cursor_init(&c, last, (size_t)tail.last_bytes - TAIL_BYTES);
-    status = section_get(&c, 0, &section);
-    if (status != SKEIN_OK || cursor_left(&c) != 0 || tail.kind != HEAD_PARTITION ||
-        section.kind != SECTION_FOOTER || section.packing != PACKING_RAW ||
-        !section_sound(&section, last))
-        return SKEIN_CORRUPT;
+    int status = tail_explain(bytes, n, &tail, &last, need, fault);
+    if (status == SKEIN_OK)
+        status = footer_section_get(bytes, &tail, last, &section, fault);
+    if (status != SKEIN_OK)
+        return status;
     /* the tail alone does not tell a newer major version: the head does, if it is at hand */
     cursor_init(&c, section.payload, (size_t)section.length);
     footer->partition_bytes = tail.length;
@@ -387,7 +458,16 @@ int partition_footer_get(const uint8_t *bytes, size_t n, struct partition_footer
     if (c.status == SKEIN_OK)
         return SKEIN_OK;
     partition_footer_free(footer);
+    partition_fault_set(fault, cursor_rule(&c, F_33), (uint64_t)(c.pos - bytes), "%s",
+                        c.status == SKEIN_NO_MEMORY ? "out of memory for the footer"
+                                                    : "the footer is malformed");
     return c.status == SKEIN_NO_MEMORY ? SKEIN_NO_MEMORY : SKEIN_CORRUPT;
+}
+
+int partition_footer_get(const uint8_t *bytes, size_t n, struct partition_footer *footer,
+                         size_t *need)
+{
+    return footer_explain(bytes, n, footer, need, NULL);
 }
 
 void partition_footer_free(struct partition_footer *footer)

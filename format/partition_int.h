@@ -8,6 +8,7 @@
 
 #include "buf.h"
 #include "partition.h"
+#include "partition_fault.h"
 
 #define FORMAT_MAJOR       1
 #define FORMAT_MINOR       3
@@ -111,6 +112,12 @@ struct tail {
  * head. SKEIN_OK; SKEIN_TRUNCATED with *need; SKEIN_CORRUPT. */
 int tail_get(const uint8_t *bytes, size_t n, struct tail *tail, const uint8_t **last, size_t *need);
 
+/* The same, and trace_head_get (F-8), with the reason in *fault, whose byte is one of `bytes`. */
+int tail_explain(const uint8_t *bytes, size_t n, struct tail *tail, const uint8_t **last,
+                 size_t *need, struct partition_fault *fault);
+int head_explain(const uint8_t *bytes, size_t n, uint64_t *length, bool *is_table,
+                 struct partition_fault *fault);
+
 /* ---- partition_time.c ---- */
 #define FRACTION_BITS 40 /* of a factor (F-17) */
 /* F-17, precomputed. */
@@ -127,17 +134,30 @@ uint64_t tick_scale_span_ns(const struct tick_scale *scale, uint64_t ticks); /* 
 /* ---- partition_footer.c ---- */
 
 void footer_put(struct buf *b, const struct partition_footer *footer);
+/* partition_footer_get, with the reason in *fault, whose byte is one of `bytes`. */
+int footer_explain(const uint8_t *bytes, size_t n, struct partition_footer *footer, size_t *need,
+                   struct partition_fault *fault);
 void losses_put(struct buf *b, const struct partition_loss *losses, size_t count);
 int losses_get(struct cursor *c, struct partition_loss **losses,
                size_t *count); /* *losses is malloc'ed */
 
+/* Fails c because the bytes at `at`, where it then stands, break the rule: cursor_rule knows it. */
+void rule_break(struct cursor *c, enum format_rule rule, const uint8_t *at);
+/* The rule that a failed cursor broke: `otherwise` where its bytes just end too early. */
+enum format_rule cursor_rule(const struct cursor *c, enum format_rule otherwise);
+
 /* Cursor over one entry (F-6): the parent moves behind it. On failure the entry is empty and the
  * parent failed. */
 struct cursor entry_get(struct cursor *parent);
+/* Fails the parent as the entry failed, and where it did. */
+void entry_close(struct cursor *parent, const struct cursor *entry);
 
-/* count of entries of at least min_bytes each that can still follow; fails c beyond `max` or beyond
- * what is left. */
+/* count of entries of at least min_bytes each that can still follow; fails c beyond `max` (F-4) or
+ * beyond what is left. */
 uint64_t count_get(struct cursor *c, uint64_t max, size_t min_bytes);
+
+/* cursor_text where more than `max` bytes break the rule. */
+const char *text_get(struct cursor *c, size_t max, enum format_rule rule, size_t *n);
 
 /* A text as a NUL-terminated copy in malloc'ed memory, "" when empty; NULL with c failed. NULs
  * inside are cut there. */

@@ -155,12 +155,14 @@ static void sequences_done(struct partition_reader *r, const struct lane *lane)
 
 /* ---- listing all sequences ---- */
 
-static int entry_note(struct partition_reader *r, uint64_t resource, uint64_t number)
+static int entry_note(struct partition_reader *r, uint64_t resource, uint64_t number,
+                      const uint8_t *at)
 {
     if (r->entry_count == SEQUENCES_MAX)
-        return reader_fail(r, SKEIN_CORRUPT, "more than %u sequence arguments", SEQUENCES_MAX);
+        return reader_fail(r, SKEIN_CORRUPT, F_4, at, "more than %u sequence arguments",
+                           SEQUENCES_MAX);
     if (!array_grow(r->entries, r->entry_count + 1, &r->entry_cap))
-        return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for sequences");
+        return reader_no_memory(r, "sequences");
     r->entries[r->entry_count++] = (struct sequence_entry){resource, number, 0};
     return SKEIN_OK;
 }
@@ -179,9 +181,10 @@ static int type_sequences(struct partition_reader *r, struct lane *lane,
         for (uint32_t k = 0; k < place->left; k++) {
             uint64_t resource = column_next(resources), number = column_next(numbers);
             if (resources->failed || numbers->failed)
-                return reader_fail(r, SKEIN_CORRUPT,
+                return reader_fail(r, SKEIN_CORRUPT, F_26,
+                                   resources->failed ? resources->pos : numbers->pos,
                                    "a sequence column of event type %u is too short", place->type);
-            if (entry_note(r, resource, number) != SKEIN_OK)
+            if (entry_note(r, resource, number, resources->pos) != SKEIN_OK)
                 return r->status;
         }
     }
@@ -208,7 +211,7 @@ static int resources_make(struct partition_reader *r)
         count += i == 0 || r->entries[i].resource != r->entries[i - 1].resource;
     r->resources = calloc(count, sizeof *r->resources);
     if (r->resources == NULL)
-        return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for sequences");
+        return reader_no_memory(r, "sequences");
     for (size_t i = 0; i < r->entry_count; i++) {
         if (i == 0 || r->entries[i].resource != r->entries[i - 1].resource)
             r->resources[r->resource_count++] =
@@ -249,7 +252,7 @@ int merge_open(struct partition_reader *r)
         return status;
     r->heap = calloc(r->thread_count + 1, sizeof *r->heap);
     if (r->heap == NULL)
-        return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for the merge");
+        return reader_no_memory(r, "the merge");
     for (size_t i = 0; i < r->thread_count; i++) {
         struct lane *lane = &r->lanes[i];
         if (r->thread_shown != NULL && !r->thread_shown[i]) {

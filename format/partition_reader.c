@@ -14,29 +14,74 @@
 static const struct partition_event_type unknown_range = {
     .name = "unknown", .text = "", .file = "", .klass = SKEIN_CLASS_RANGE_BEGIN};
 
-int reader_fail(struct partition_reader *r, int status, const char *format, ...)
+/* ---- failure ---- */
+
+static bool bytes_hold(const uint8_t *bytes, size_t n, const uint8_t *at)
+{
+    return bytes != NULL && (uintptr_t)at >= (uintptr_t)bytes &&
+           (uintptr_t)at - (uintptr_t)bytes <= n;
+}
+
+/* Where `at` is in the partition, or in what one of its sections unpacks to. */
+static void fault_locate(const struct partition_reader *r, const uint8_t *at,
+                         struct partition_fault *fault)
+{
+    if (bytes_hold(r->unpacked, r->opened.raw_bytes, at)) {
+        fault->packed = true;
+        fault->byte = r->opened.offset;
+        fault->unpacked_byte = (uint64_t)(at - r->unpacked);
+        return;
+    }
+    for (size_t i = 0; i < r->block_count; i++)
+        if (bytes_hold(r->blocks[i].raw, r->blocks[i].section.raw_bytes, at)) {
+            fault->packed = true;
+            fault->byte = r->blocks[i].section.offset;
+            fault->unpacked_byte = (uint64_t)(at - r->blocks[i].raw);
+            return;
+        }
+    if (bytes_hold(r->bytes, r->n, at))
+        fault->byte = (uint64_t)(at - r->bytes);
+}
+
+int reader_fault(struct partition_reader *r, int status, const struct partition_fault *fault)
 {
     if (r->status == SKEIN_OK) {
-        va_list args;
-        va_start(args, format);
-        vsnprintf(r->error, sizeof r->error, format, args);
-        va_end(args);
+        r->fault = *fault;
+        partition_fault_print(fault, 0, r->error, sizeof r->error);
         r->status = status;
     }
     return r->status;
 }
 
+int reader_fail(struct partition_reader *r, int status, enum format_rule rule, const uint8_t *at,
+                const char *format, ...)
+{
+    struct partition_fault fault;
+    va_list args;
+    va_start(args, format);
+    partition_fault_format(&fault, rule, 0, format, args);
+    va_end(args);
+    fault_locate(r, at, &fault);
+    return reader_fault(r, status, &fault);
+}
+
+int reader_no_memory(struct partition_reader *r, const char *what)
+{
+    struct partition_fault fault;
+    partition_fault_set(&fault, F_NONE, 0, "out of memory for %s", what);
+    return reader_fault(r, SKEIN_NO_MEMORY, &fault);
+}
+
 /* ---- life ---- */
 
-int partition_reader_new(const uint8_t *bytes, size_t n, struct partition_reader **out, char *error,
-                         size_t error_bytes)
+int partition_reader_make(const uint8_t *bytes, size_t n, struct partition_reader **out,
+                          struct partition_fault *fault)
 {
     *out = NULL;
-    if (error_bytes > 0)
-        snprintf(error, error_bytes, "%s", "");
+    *fault = (struct partition_fault){.rule = F_NONE};
     struct partition_reader *r = calloc(1, sizeof *r);
     if (r == NULL) {
-        snprintf(error, error_bytes, "out of memory");
+        partition_fault_set(fault, F_NONE, 0, "out of memory");
         return SKEIN_NO_MEMORY;
     }
     r->bytes = bytes;
@@ -46,17 +91,27 @@ int partition_reader_new(const uint8_t *bytes, size_t n, struct partition_reader
     if (status == SKEIN_OK) {
         r->lanes = calloc(r->thread_count + 1, sizeof *r->lanes);
         if (r->lanes == NULL)
-            status = reader_fail(r, SKEIN_NO_MEMORY, "out of memory for the threads");
+            status = reader_no_memory(r, "the threads");
     }
     for (size_t i = 0; status == SKEIN_OK && i < r->thread_count; i++)
         r->lanes[i].first_batch = r->lanes[i].last_batch = r->lanes[i].next_batch = NO_BATCH;
     if (status != SKEIN_OK) {
-        snprintf(error, error_bytes, "%s", r->error);
+        *fault = r->fault;
         partition_reader_free(&r);
         return status;
     }
     *out = r;
     return SKEIN_OK;
+}
+
+int partition_reader_new(const uint8_t *bytes, size_t n, struct partition_reader **out, char *error,
+                         size_t error_bytes)
+{
+    struct partition_fault fault;
+    int status = partition_reader_make(bytes, n, out, &fault);
+    if (error_bytes > 0)
+        partition_fault_print(&fault, 0, error, error_bytes);
+    return status;
 }
 
 static void lanes_free(struct partition_reader *r)
@@ -160,7 +215,7 @@ struct reader_frame *frame_room(struct partition_reader *r, struct lane *lane)
         return NULL;
     }
     if (!array_grow(lane->stack, lane->depth + 1, &lane->stack_cap)) {
-        reader_fail(r, SKEIN_NO_MEMORY, "out of memory for open ranges");
+        reader_no_memory(r, "open ranges");
         return NULL;
     }
     r->frames++;

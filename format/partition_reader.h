@@ -7,6 +7,7 @@
 #define PARTITION_READER_H
 
 #include "partition.h"
+#include "partition_fault.h"
 
 struct partition_reader;
 
@@ -49,6 +50,9 @@ struct trace_event {
  * sentence (what, at which byte) in error; SKEIN_NO_MEMORY. */
 int partition_reader_new(const uint8_t *bytes, size_t n, struct partition_reader **out, char *error,
                          size_t error_bytes);
+/* The same, with the reason in *fault. */
+int partition_reader_make(const uint8_t *bytes, size_t n, struct partition_reader **out,
+                          struct partition_fault *fault);
 void partition_reader_free(struct partition_reader **reader);
 
 const struct partition_info *partition_reader_info(const struct partition_reader *r);

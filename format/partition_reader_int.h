@@ -130,6 +130,7 @@ struct partition_reader {
     struct partition_info info;
     struct tick_scale scale, host_scale; /* to the collector's time, and to the host's */
     struct partition_footer footer;
+    const uint8_t *footer_section;
     struct arena_chunk *arena;
     uint64_t raw_bytes;
     size_t entered; /* types and columns that the lanes have room for */
@@ -176,13 +177,21 @@ struct partition_reader {
     bool frames_full; /* READER_RANGES_MAX were open at one time */
     size_t loss_at, open_lane, open_frame, open_at, open_range_at;
 
+    struct section opened;   /* the packed section whose table is being read, */
+    const uint8_t *unpacked; /* and its content; NULL: none */
     int status;
-    char error[256];
+    struct partition_fault fault;
+    char error[256]; /* the sentence of it */
 };
 
-/* Writes the sentence unless there is one, remembers status, returns it. */
-int reader_fail(struct partition_reader *r, int status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Bytes are refused with this status, because they break the rule at `at`: in the partition, in an
+ * unpacked block, or in what is unpacked of the section whose table is being read. Returns the
+ * reader's status, which is that of the first failure. */
+int reader_fail(struct partition_reader *r, int status, enum format_rule rule, const uint8_t *at,
+                const char *format, ...) __attribute__((format(printf, 5, 6)));
+int reader_no_memory(struct partition_reader *r, const char *what);
+/* A fault that is known already. */
+int reader_fault(struct partition_reader *r, int status, const struct partition_fault *fault);
 
 /* Memory that lives as long as the reader; NULL when there is none. */
 void *reader_alloc(struct partition_reader *r, size_t n);
@@ -200,8 +209,28 @@ struct reader_frame *frame_room(struct partition_reader *r, struct lane *lane);
 int tables_open(struct partition_reader *r);
 /* A NUL-terminated copy of the text at c; "" with a failed cursor. */
 const char *reader_name_get(struct partition_reader *r, struct cursor *c);
-/* A table of this name is malformed where c stands, or there was no memory. */
-int reader_table_fail(struct partition_reader *r, const struct cursor *c, const char *table);
+/* The table of this rule and name is malformed where c stands, or there was no memory. */
+int reader_table_fail(struct partition_reader *r, const struct cursor *c, enum format_rule rule,
+                      const char *table);
+
+/* partition_check.c: where in the footer a field lies, of a list its entry from 1 (0: its count);
+ * for messages. */
+enum footer_field {
+    FOOTER_KEY,
+    FOOTER_PID,
+    FOOTER_TIMES,
+    FOOTER_EVENTS,
+    FOOTER_LOST,
+    FOOTER_THREADS,
+    FOOTER_NAMES,
+    FOOTER_BLOCKS,
+    FOOTER_TYPES,
+    FOOTER_LOSSES,
+    FOOTER_OPEN_RANGES,
+    FOOTER_EVIDENCE
+};
+const uint8_t *footer_field(const struct partition_reader *r, enum footer_field field,
+                            size_t entry);
 
 /* partition_stacks_get.c: a section's payload each (section 8). */
 int stacks_open(struct partition_reader *r, struct cursor *c);

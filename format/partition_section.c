@@ -3,6 +3,7 @@
  * Heads, sections and tails of partitions and tables (docs/format.md, section 2): how bytes are
  * framed and how a changed bit is noticed. Pure functions; never allocates but through buf.
  */
+#include <inttypes.h>
 #include <string.h>
 
 #include "checksum.h"
@@ -52,25 +53,63 @@ void head_put(struct buf *b, uint8_t kind, uint64_t length)
     buf_put(b, head, sizeof head);
 }
 
+/* The first of the n bytes that differs. */
+static size_t difference_find(const uint8_t *a, const uint8_t *b, size_t n)
+{
+    size_t i = 0;
+    while (i < n && a[i] == b[i])
+        i++;
+    return i;
+}
+
+/* F-5, F-8: what a sound head says that this reader does not know. */
+static int head_version(const uint8_t *bytes, struct partition_fault *fault)
+{
+    if (bytes[8] != FORMAT_MAJOR)
+        partition_fault_set(fault, F_5, 8, "major version %u needs another reader", bytes[8]);
+    else if (bytes[10] != HEAD_PARTITION && bytes[10] != HEAD_TABLE)
+        partition_fault_set(fault, F_8, 10, "kind %u needs a newer reader", bytes[10]);
+    else if ((bytes[11] & 0xf0) != 0)
+        partition_fault_set(fault, F_8, 11, "flags %#x need a newer reader", bytes[11]);
+    else
+        return SKEIN_OK;
+    return SKEIN_VERSION;
+}
+
 /* F-8 */
-int trace_head_get(const uint8_t *bytes, size_t n, uint64_t *length, bool *is_table)
+int head_explain(const uint8_t *bytes, size_t n, uint64_t *length, bool *is_table,
+                 struct partition_fault *fault)
 {
     size_t known = n < sizeof head_magic ? n : sizeof head_magic;
-    if (n > 0 && memcmp(bytes, head_magic, known) != 0)
+    size_t same = difference_find(bytes, head_magic, known);
+    if (same < known) {
+        partition_fault_set(fault, F_8, same, "no partition begins here: its magic is another");
         return SKEIN_CORRUPT;
-    if (n < HEAD_BYTES)
+    }
+    if (n < HEAD_BYTES) {
+        partition_fault_set(fault, F_8, n, "the bytes end inside the head");
         return SKEIN_TRUNCATED;
-    if (u64_load(bytes + 24) != checksum64(bytes, 24))
+    }
+    if (u64_load(bytes + 24) != checksum64(bytes, 24)) {
+        partition_fault_set(fault, F_8, 0, "the head fails its checksum");
         return SKEIN_CORRUPT;
-    if (bytes[8] != FORMAT_MAJOR || (bytes[10] != HEAD_PARTITION && bytes[10] != HEAD_TABLE) ||
-        (bytes[11] & 0xf0) != 0)
+    }
+    if (head_version(bytes, fault) != SKEIN_OK)
         return SKEIN_VERSION;
     uint64_t len = u64_load(bytes + 16);
-    if (len < HEAD_BYTES + TAIL_BYTES || len > PARTITION_BYTES_MAX)
+    if (len < HEAD_BYTES + TAIL_BYTES || len > PARTITION_BYTES_MAX) {
+        partition_fault_set(fault, len > PARTITION_BYTES_MAX ? F_4 : F_8, 16,
+                            "the head says %" PRIu64 " bytes, which no partition has", len);
         return SKEIN_CORRUPT;
+    }
     *length = len;
     *is_table = bytes[10] == HEAD_TABLE;
     return SKEIN_OK;
+}
+
+int trace_head_get(const uint8_t *bytes, size_t n, uint64_t *length, bool *is_table)
+{
+    return head_explain(bytes, n, length, is_table, NULL);
 }
 
 static void section_seal(struct buf *b, size_t at, uint8_t packing, uint32_t raw_bytes)
@@ -161,31 +200,62 @@ bool section_sound(const struct section *section, const uint8_t *head)
     return section->checksum == framed_checksum(head, section->payload, (size_t)section->length);
 }
 
-int tail_get(const uint8_t *bytes, size_t n, struct tail *tail, const uint8_t **last, size_t *need)
+/* Tail and last section disagree by the tail's checksum: whose fault is it? */
+static void tail_blame(const uint8_t *bytes, const uint8_t *last, size_t last_bytes, size_t tail_at,
+                       struct partition_fault *fault)
+{
+    struct cursor c;
+    struct section section;
+    cursor_init(&c, last, last_bytes - TAIL_BYTES);
+    bool whole = section_get(&c, 0, &section) == SKEIN_OK && cursor_left(&c) == 0;
+    if (whole && !section_sound(&section, last))
+        partition_fault_set(fault, F_9, (uint64_t)(last - bytes),
+                            "the last section fails its checksum");
+    else
+        partition_fault_set(fault, F_13, tail_at, "the tail fails its checksum");
+}
+
+/* F-13 */
+int tail_explain(const uint8_t *bytes, size_t n, struct tail *tail, const uint8_t **last,
+                 size_t *need, struct partition_fault *fault)
 {
     *need = 0;
     if (n < TAIL_BYTES) {
         *need = TAIL_BYTES;
+        partition_fault_set(fault, F_13, n, "the bytes end inside the tail");
         return SKEIN_TRUNCATED;
     }
-    const uint8_t *t = bytes + (n - TAIL_BYTES);
-    if (memcmp(t + 24, tail_magic, sizeof tail_magic) != 0 ||
-        (t[31] != TAIL_MAGIC_PARTITION && t[31] != TAIL_MAGIC_TABLE))
+    size_t at = n - TAIL_BYTES;
+    const uint8_t *t = bytes + at;
+    size_t same = difference_find(t + 24, tail_magic, sizeof tail_magic);
+    if (same < sizeof tail_magic || (t[31] != TAIL_MAGIC_PARTITION && t[31] != TAIL_MAGIC_TABLE)) {
+        partition_fault_set(fault, F_13, at + 24 + same, "no tail ends here: its magic is another");
         return SKEIN_CORRUPT;
+    }
     struct tail got = {u64_load(t), u64_load(t + 8),
                        t[31] == TAIL_MAGIC_TABLE ? HEAD_TABLE : HEAD_PARTITION};
     if (got.length > PARTITION_BYTES_MAX || got.length < HEAD_BYTES + TAIL_BYTES ||
         got.last_bytes < SECTION_HEAD_BYTES + TAIL_BYTES ||
-        got.last_bytes > got.length - HEAD_BYTES)
+        got.last_bytes > got.length - HEAD_BYTES) {
+        partition_fault_set(fault, F_13, at, "the tail's lengths are impossible");
         return SKEIN_CORRUPT;
+    }
     if (got.last_bytes > n) {
         *need = (size_t)got.last_bytes;
+        partition_fault_set(fault, F_13, at, "the last section is longer than the bytes");
         return SKEIN_TRUNCATED;
     }
     const uint8_t *section = bytes + (n - (size_t)got.last_bytes);
-    if (u64_load(t + 16) != framed_checksum(t, section, (size_t)got.last_bytes - TAIL_BYTES))
+    if (u64_load(t + 16) != framed_checksum(t, section, (size_t)got.last_bytes - TAIL_BYTES)) {
+        tail_blame(bytes, section, (size_t)got.last_bytes, at, fault);
         return SKEIN_CORRUPT;
+    }
     *tail = got;
     *last = section;
     return SKEIN_OK;
+}
+
+int tail_get(const uint8_t *bytes, size_t n, struct tail *tail, const uint8_t **last, size_t *need)
+{
+    return tail_explain(bytes, n, tail, last, need, NULL);
 }

@@ -25,9 +25,10 @@ static void stack_get(struct partition_reader *r, struct cursor *c, struct reade
 {
     stack->end = cursor_u8(c);
     stack->at = r->pc_count;
+    const uint8_t *at = c->pos;
     uint32_t count = (uint32_t)count_get(c, PARTITION_FRAMES_MAX, 1);
     if (count > FRAMES_MAX - r->pc_count)
-        cursor_fail(c, SKEIN_CORRUPT);
+        rule_break(c, F_4, at);
     else if (!array_grow(r->pcs, r->pc_count + count + 1, &r->pc_cap))
         cursor_fail(c, SKEIN_NO_MEMORY);
     uint64_t pc = 0;
@@ -43,11 +44,11 @@ int stacks_open(struct partition_reader *r, struct cursor *c)
     r->stacks = calloc(n + 1, sizeof *r->stacks);
     if (r->stacks == NULL) {
         cursor_fail(c, SKEIN_NO_MEMORY);
-        return reader_table_fail(r, c, "stacks");
+        return reader_table_fail(r, c, F_44, "stacks");
     }
     for (; r->stack_count < n && c->status == SKEIN_OK; r->stack_count++)
         stack_get(r, c, &r->stacks[r->stack_count]);
-    return c->status == SKEIN_OK ? SKEIN_OK : reader_table_fail(r, c, "stacks");
+    return c->status == SKEIN_OK ? SKEIN_OK : reader_table_fail(r, c, F_44, "stacks");
 }
 
 size_t partition_reader_stack_count(const struct partition_reader *r)
@@ -72,16 +73,18 @@ static void mapping_get(struct partition_reader *r, struct cursor *c,
                         struct partition_mapping *mapping)
 {
     struct cursor entry = entry_get(c);
+    const uint8_t *at = entry.pos;
     size_t n = 0;
     mapping->start = cursor_uleb(&entry);
     mapping->end = cursor_uleb(&entry);
     mapping->offset = cursor_uleb(&entry);
-    const char *build_id = cursor_text(&entry, PARTITION_BUILD_ID_MAX, &n);
+    const char *build_id = text_get(&entry, PARTITION_BUILD_ID_MAX, F_46, &n);
     mapping->path = reader_name_get(r, &entry);
-    if (entry.status != SKEIN_OK || mapping->end <= mapping->start) {
-        cursor_fail(c, entry.status == SKEIN_NO_MEMORY ? SKEIN_NO_MEMORY : SKEIN_CORRUPT);
+    if (mapping->end <= mapping->start)
+        rule_break(&entry, F_46, at);
+    entry_close(c, &entry);
+    if (c->status != SKEIN_OK)
         return;
-    }
     mapping->build_id_bytes = (uint8_t)n;
     for (size_t i = 0; i < n; i++)
         mapping->build_id[i] = (uint8_t)build_id[i];
@@ -93,15 +96,16 @@ int mappings_open(struct partition_reader *r, struct cursor *c)
     r->mappings = calloc(n + 1, sizeof *r->mappings);
     if (r->mappings == NULL) {
         cursor_fail(c, SKEIN_NO_MEMORY);
-        return reader_table_fail(r, c, "mappings");
+        return reader_table_fail(r, c, F_46, "mappings");
     }
     for (; r->mapping_count < n && c->status == SKEIN_OK; r->mapping_count++) {
         struct partition_mapping *mapping = &r->mappings[r->mapping_count];
+        const uint8_t *at = c->pos;
         mapping_get(r, c, mapping);
         if (r->mapping_count > 0 && mapping->start < mapping[-1].start)
-            cursor_fail(c, SKEIN_CORRUPT);
+            rule_break(c, F_46, at);
     }
-    return c->status == SKEIN_OK ? SKEIN_OK : reader_table_fail(r, c, "mappings");
+    return c->status == SKEIN_OK ? SKEIN_OK : reader_table_fail(r, c, F_46, "mappings");
 }
 
 size_t partition_reader_mapping_count(const struct partition_reader *r)
@@ -129,19 +133,21 @@ const struct partition_mapping *partition_reader_mapping(const struct partition_
 static void symbol_get(struct partition_reader *r, struct cursor *c, struct reader_symbol *symbol)
 {
     struct cursor entry = entry_get(c);
+    const uint8_t *at = entry.pos;
     size_t n;
     symbol->address = cursor_uleb(&entry);
     symbol->line_count = (uint32_t)count_get(&entry, PARTITION_LINES_MAX, 3);
     symbol->bytes = entry.pos;
     symbol->len = (uint32_t)cursor_left(&entry);
     for (uint32_t i = 0; i < symbol->line_count && entry.status == SKEIN_OK; i++) {
-        cursor_text(&entry, PARTITION_NAME_MAX, &n);
-        cursor_text(&entry, PARTITION_NAME_MAX, &n);
+        text_get(&entry, PARTITION_NAME_MAX, F_3, &n);
+        text_get(&entry, PARTITION_NAME_MAX, F_3, &n);
         cursor_uleb(&entry);
     }
     r->line_count += symbol->line_count;
-    if (entry.status != SKEIN_OK || r->line_count > LINES_MAX)
-        cursor_fail(c, SKEIN_CORRUPT);
+    if (r->line_count > LINES_MAX)
+        rule_break(&entry, F_4, at);
+    entry_close(c, &entry);
 }
 
 int symbols_open(struct partition_reader *r, struct cursor *c)
@@ -151,13 +157,14 @@ int symbols_open(struct partition_reader *r, struct cursor *c)
         cursor_fail(c, SKEIN_NO_MEMORY);
     for (size_t i = 0; i < n && c->status == SKEIN_OK; i++) {
         struct reader_symbol *symbol = &r->symbols[r->symbol_count];
+        const uint8_t *at = c->pos;
         *symbol = (struct reader_symbol){0};
         symbol_get(r, c, symbol);
         if (r->symbol_count > 0 && symbol->address <= symbol[-1].address)
-            cursor_fail(c, SKEIN_CORRUPT);
+            rule_break(c, F_47, at);
         r->symbol_count++;
     }
-    return c->status == SKEIN_OK ? SKEIN_OK : reader_table_fail(r, c, "symbols");
+    return c->status == SKEIN_OK ? SKEIN_OK : reader_table_fail(r, c, F_47, "symbols");
 }
 
 static const struct partition_line *lines_copy(struct partition_reader *r,
@@ -191,7 +198,7 @@ bool partition_reader_symbol(struct partition_reader *r, uint64_t address,
     if (found->lines == NULL)
         found->lines = lines_copy(r, found);
     if (found->lines == NULL) {
-        reader_fail(r, SKEIN_NO_MEMORY, "out of memory for symbols");
+        reader_no_memory(r, "symbols");
         return false;
     }
     *symbol = (struct partition_symbol){address, found->lines, found->line_count};

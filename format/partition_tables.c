@@ -44,16 +44,10 @@ char *reader_text(struct partition_reader *r, const char *text, size_t n)
     return copy;
 }
 
-/* Where a cursor over a section's stored payload stands, in the partition. */
-static uint64_t byte_of(const struct partition_reader *r, const uint8_t *pos)
-{
-    return pos >= r->bytes && pos <= r->bytes + r->n ? (uint64_t)(pos - r->bytes) : 0;
-}
-
 const char *reader_name_get(struct partition_reader *r, struct cursor *c)
 {
     size_t n = 0;
-    const char *text = cursor_text(c, PARTITION_NAME_MAX, &n);
+    const char *text = text_get(c, PARTITION_NAME_MAX, F_3, &n);
     if (text == NULL)
         return "";
     const char *copy = reader_text(r, text, n);
@@ -62,12 +56,13 @@ const char *reader_name_get(struct partition_reader *r, struct cursor *c)
     return copy == NULL ? "" : copy;
 }
 
-int reader_table_fail(struct partition_reader *r, const struct cursor *c, const char *table)
+int reader_table_fail(struct partition_reader *r, const struct cursor *c, enum format_rule rule,
+                      const char *table)
 {
     if (c->status == SKEIN_NO_MEMORY)
-        return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for the %s", table);
-    return reader_fail(r, SKEIN_CORRUPT, "the %s are malformed at byte %" PRIu64, table,
-                       byte_of(r, c->pos));
+        return reader_no_memory(r, table);
+    return reader_fail(r, SKEIN_CORRUPT, cursor_rule(c, rule), c->pos, "the %s are malformed",
+                       table);
 }
 
 /* ---- INFO ---- */
@@ -90,12 +85,16 @@ static int info_get(struct partition_reader *r, struct cursor *c)
     info->key.epoch = cursor_uleb(c);
     info->key.sequence = cursor_uleb(c);
     info->generation = cursor_uleb(c);
+    const uint8_t *at = c->pos;
     uint64_t pid = cursor_uleb(c);
     info->pid = (uint32_t)pid;
+    if (pid > UINT32_MAX)
+        rule_break(c, F_15, at);
     info->process_start_ns = cursor_uleb(c);
     info->clock = cursor_u8(c);
     info->shift = cursor_u8(c);
     info->mode = cursor_u8(c);
+    const uint8_t *clocks = c->pos;
     snapshot_get(c, &info->begin);
     snapshot_get(c, &info->end);
     info->clock_offset_ns = cursor_sleb(c);
@@ -109,10 +108,11 @@ static int info_get(struct partition_reader *r, struct cursor *c)
     info->death.signal = (int32_t)cursor_sleb(c);
     info->death.status = (int32_t)cursor_sleb(c);
     info->evidence = cursor_left(c) > 0 && cursor_u8(c) == 1;
-    if (c->status != SKEIN_OK || pid > UINT32_MAX)
-        return reader_table_fail(r, c, "process's facts (INFO)");
+    if (c->status != SKEIN_OK)
+        return reader_table_fail(r, c, F_15, "process's facts (INFO)");
     if (tick_scale_init(&r->host_scale, info) != SKEIN_OK)
-        return reader_fail(r, SKEIN_CORRUPT, "the clock snapshots contradict each other");
+        return reader_fail(r, SKEIN_CORRUPT, F_16, clocks,
+                           "the clock snapshots contradict each other");
     r->scale = tick_scale_shift(&r->host_scale, info->clock_offset_ns);
     return SKEIN_OK;
 }
@@ -122,6 +122,7 @@ static int info_get(struct partition_reader *r, struct cursor *c)
 static void type_get(struct partition_reader *r, struct cursor *c,
                      struct partition_event_type *type, struct reader_type *facts)
 {
+    const uint8_t *at = c->pos;
     type->klass = cursor_u8(c);
     type->group = cursor_u8(c);
     uint64_t line = cursor_uleb(c);
@@ -133,11 +134,12 @@ static void type_get(struct partition_reader *r, struct cursor *c,
     facts->columns = type->klass == SKEIN_CLASS_SPAN;
     for (unsigned i = 0; i < nargs && i < SKEIN_ARGS_MAX; i++) {
         struct partition_arg *arg = &type->args[i];
+        const uint8_t *type_at = c->pos;
         arg->type = cursor_u8(c);
         arg->name = reader_name_get(r, c);
         arg->unit = reader_name_get(r, c);
         if (arg->type == 0)
-            cursor_fail(c, SKEIN_CORRUPT);
+            rule_break(c, F_19, type_at);
         facts->columns = (uint8_t)(facts->columns + (arg->type == SKEIN_T_SEQ ? 2 : 1));
         facts->sequences = (uint8_t)(facts->sequences + (arg->type == SKEIN_T_SEQ));
     }
@@ -145,7 +147,7 @@ static void type_get(struct partition_reader *r, struct cursor *c,
     facts->stack = type->klass == SKEIN_CLASS_STACK;
     bool numbered = nargs == 1 && type->args[0].type == SKEIN_T_U64; /* F-45 */
     if (type->klass == 0 || (facts->stack && !numbered))
-        cursor_fail(c, SKEIN_CORRUPT);
+        rule_break(c, type->klass == 0 ? F_19 : F_45, at);
 }
 
 /* F-18, F-19 */
@@ -156,15 +158,14 @@ static int types_open(struct partition_reader *r, struct cursor *c)
     r->type_facts = calloc(n + 1, sizeof *r->type_facts);
     if (r->types == NULL || r->type_facts == NULL) {
         cursor_fail(c, SKEIN_NO_MEMORY);
-        return reader_table_fail(r, c, "event types");
+        return reader_table_fail(r, c, F_18, "event types");
     }
     for (; r->type_count < n && c->status == SKEIN_OK; r->type_count++) {
         struct cursor entry = entry_get(c);
         type_get(r, &entry, &r->types[r->type_count], &r->type_facts[r->type_count]);
-        if (entry.status != SKEIN_OK)
-            cursor_fail(c, entry.status);
+        entry_close(c, &entry);
     }
-    return c->status == SKEIN_OK ? SKEIN_OK : reader_table_fail(r, c, "event types");
+    return c->status == SKEIN_OK ? SKEIN_OK : reader_table_fail(r, c, F_18, "event types");
 }
 
 /* ---- STRINGS and THREADS ---- */
@@ -187,7 +188,7 @@ static int strings_open(struct partition_reader *r, struct cursor *c)
         cursor_fail(c, SKEIN_NO_MEMORY);
     for (size_t i = 0; copy != NULL && i < n && c->status == SKEIN_OK; i++) {
         size_t len = 0;
-        const char *text = cursor_text(c, PARTITION_NAME_MAX, &len);
+        const char *text = text_get(c, PARTITION_NAME_MAX, F_3, &len);
         if (text == NULL)
             break;
         memcpy(copy, text, len);
@@ -195,7 +196,7 @@ static int strings_open(struct partition_reader *r, struct cursor *c)
         r->strings[r->string_count++] = (struct reader_string){copy, (uint32_t)len};
         copy += len + 1;
     }
-    return c->status == SKEIN_OK ? SKEIN_OK : reader_table_fail(r, c, "strings");
+    return c->status == SKEIN_OK ? SKEIN_OK : reader_table_fail(r, c, F_20, "strings");
 }
 
 static int threads_open(struct partition_reader *r, struct cursor *c)
@@ -204,19 +205,21 @@ static int threads_open(struct partition_reader *r, struct cursor *c)
     r->threads = calloc(n + 1, sizeof *r->threads);
     if (r->threads == NULL) {
         cursor_fail(c, SKEIN_NO_MEMORY);
-        return reader_table_fail(r, c, "threads");
+        return reader_table_fail(r, c, F_21, "threads");
     }
     for (; r->thread_count < n && c->status == SKEIN_OK; r->thread_count++) {
         struct partition_thread *thread = &r->threads[r->thread_count];
         struct cursor entry = entry_get(c);
+        const uint8_t *at = entry.pos;
         uint64_t tid = cursor_uleb(&entry);
         thread->tid = (uint32_t)tid;
         thread->incarnation = cursor_uleb(&entry);
         thread->name = reader_name_get(r, &entry);
-        if (entry.status != SKEIN_OK || tid > UINT32_MAX)
-            cursor_fail(c, entry.status == SKEIN_NO_MEMORY ? SKEIN_NO_MEMORY : SKEIN_CORRUPT);
+        if (tid > UINT32_MAX)
+            rule_break(&entry, F_21, at);
+        entry_close(c, &entry);
     }
-    return c->status == SKEIN_OK ? SKEIN_OK : reader_table_fail(r, c, "threads");
+    return c->status == SKEIN_OK ? SKEIN_OK : reader_table_fail(r, c, F_21, "threads");
 }
 
 /* ---- OPEN and LOSS: they refer to types and threads, so these come before them (F-11) ---- */
@@ -227,20 +230,22 @@ static int opens_open(struct partition_reader *r, struct cursor *c)
     r->opens = calloc(n + 1, sizeof *r->opens);
     if (r->opens == NULL) {
         cursor_fail(c, SKEIN_NO_MEMORY);
-        return reader_table_fail(r, c, "open operations");
+        return reader_table_fail(r, c, F_30, "open operations");
     }
     for (; r->open_count < n && c->status == SKEIN_OK; r->open_count++) {
         struct partition_open *open = &r->opens[r->open_count];
         struct cursor entry = entry_get(c);
+        const uint8_t *at = entry.pos;
         uint64_t thread = cursor_uleb(&entry), type = cursor_uleb(&entry);
         open->since_ticks = cursor_uleb(&entry);
         open->detail = cursor_sleb(&entry);
-        if (entry.status != SKEIN_OK || thread >= r->thread_count || type >= r->type_count)
-            cursor_fail(c, SKEIN_CORRUPT);
+        if (thread >= r->thread_count || type >= r->type_count)
+            rule_break(&entry, F_30, at);
+        entry_close(c, &entry);
         open->thread = (uint32_t)thread;
         open->type = (uint32_t)type;
     }
-    return c->status == SKEIN_OK ? SKEIN_OK : reader_table_fail(r, c, "open operations");
+    return c->status == SKEIN_OK ? SKEIN_OK : reader_table_fail(r, c, F_30, "open operations");
 }
 
 static int loss_order(const void *a, const void *b)
@@ -251,11 +256,12 @@ static int loss_order(const void *a, const void *b)
 
 static int losses_open(struct partition_reader *r, struct cursor *c)
 {
+    const uint8_t *at = c->pos;
     if (losses_get(c, &r->losses, &r->loss_count) != SKEIN_OK)
-        return reader_table_fail(r, c, "losses");
+        return reader_table_fail(r, c, F_31, "losses");
     for (size_t i = 0; i < r->loss_count; i++)
         if (r->losses[i].thread != UINT32_MAX && r->losses[i].thread >= r->thread_count)
-            return reader_fail(r, SKEIN_CORRUPT, "loss %zu names thread %u of %zu", i,
+            return reader_fail(r, SKEIN_CORRUPT, F_31, at, "loss %zu names thread %u of %zu", i,
                                r->losses[i].thread, r->thread_count);
     qsort(r->losses, r->loss_count, sizeof *r->losses, loss_order);
     return SKEIN_OK;
@@ -270,27 +276,34 @@ static int payload_open(struct partition_reader *r, const struct section *sectio
     if (section->packing == PACKING_RAW)
         return SKEIN_OK;
     if (section->raw_bytes > RAW_BYTES_MAX - r->raw_bytes)
-        return reader_fail(r, SKEIN_CORRUPT, "more than %" PRIu64 " bytes unpacked",
-                           (uint64_t)RAW_BYTES_MAX);
+        return reader_fail(r, SKEIN_CORRUPT, F_4, r->bytes + section->offset,
+                           "more than %" PRIu64 " bytes unpacked", (uint64_t)RAW_BYTES_MAX);
     r->raw_bytes += section->raw_bytes;
     uint8_t *raw = reader_alloc(r, section->raw_bytes);
     int status = raw == NULL ? SKEIN_NO_MEMORY
                              : lz4_unpack(section->payload, (size_t)section->length, raw,
                                           section->raw_bytes);
+    if (status == SKEIN_NO_MEMORY)
+        return reader_no_memory(r, "a packed section");
     if (status != SKEIN_OK)
-        return reader_fail(r, status, "the section at byte %" PRIu64 " cannot be unpacked: %s",
-                           section->offset, skein_status_text(status));
+        return reader_fail(r, status, F_10, r->bytes + section->offset,
+                           "the section cannot be unpacked");
+    r->opened = *section;
+    r->unpacked = raw;
     cursor_init(c, raw, section->raw_bytes);
     return SKEIN_OK;
 }
 
 static int block_note(struct partition_reader *r, const struct section *section)
 {
-    if (section->packing != PACKING_LZ4 || r->block_count == BLOCKS_MAX)
-        return reader_fail(r, SKEIN_CORRUPT, "the block at byte %" PRIu64 " is %s", section->offset,
-                           r->block_count == BLOCKS_MAX ? "one too many" : "not packed");
+    if (section->packing != PACKING_LZ4)
+        return reader_fail(r, SKEIN_CORRUPT, F_11, r->bytes + section->offset,
+                           "the block is not packed");
+    if (r->block_count == BLOCKS_MAX)
+        return reader_fail(r, SKEIN_CORRUPT, F_4, r->bytes + section->offset, "more than %u blocks",
+                           BLOCKS_MAX);
     if (!array_grow(r->blocks, r->block_count + 1, &r->block_cap))
-        return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for the list of blocks");
+        return reader_no_memory(r, "the list of blocks");
     r->blocks[r->block_count++] = (struct reader_block){.section = *section, .since = UINT64_MAX};
     return SKEIN_OK;
 }
@@ -303,8 +316,8 @@ static int section_open(struct partition_reader *r, const struct section *sectio
     bool may_pack = section->kind == SECTION_STRINGS || section->kind == SECTION_STACKS ||
                     section->kind == SECTION_MAPPINGS || section->kind > SECTION_FOOTER;
     if (section->packing != PACKING_RAW && !may_pack)
-        return reader_fail(r, SKEIN_CORRUPT, "the section at byte %" PRIu64 " must not be packed",
-                           section->offset);
+        return reader_fail(r, SKEIN_CORRUPT, F_11, r->bytes + section->offset,
+                           "a section of kind %u must not be packed", section->kind);
     int status;
     switch (section->kind) {
     case SECTION_INFO:
@@ -330,9 +343,8 @@ static int section_open(struct partition_reader *r, const struct section *sectio
         break;
     }
     if (section->kind > SECTION_FOOTER && (section->flags & SECTION_NEEDED) != 0)
-        return reader_fail(r, SKEIN_VERSION,
-                           "section kind %u at byte %" PRIu64 " needs a newer reader",
-                           section->kind, section->offset);
+        return reader_fail(r, SKEIN_VERSION, F_12, r->bytes + section->offset,
+                           "a section of kind %u needs a newer reader", section->kind);
     return SKEIN_OK;
 }
 
@@ -355,10 +367,24 @@ static int section_place(struct partition_reader *r, const struct section *secti
     /* known kinds come in rising order: nothing above this one may have been seen */
     uint32_t above = rank > 0 ? UINT32_MAX & ~((bit << 1) - 1) : 0;
     if (first_wrong || (!many && (*seen & bit) != 0) || (*seen & above) != 0)
-        return reader_fail(r, SKEIN_CORRUPT, "section kind %u at byte %" PRIu64 " is out of place",
-                           section->kind, section->offset);
+        return reader_fail(r, SKEIN_CORRUPT, F_11, r->bytes + section->offset,
+                           "a section of kind %u is out of place", section->kind);
     *seen |= bit | 1;
     return SKEIN_OK;
+}
+
+/* Why there is no section at `head`, with `left` bytes up to the footer (F-9). */
+static int section_refuse(struct partition_reader *r, const uint8_t *head, size_t left)
+{
+    struct cursor c;
+    cursor_init(&c, head, left);
+    cursor_u16(&c);
+    uint8_t packing = cursor_u8(&c);
+    cursor_u8(&c);
+    bool large = cursor_u32(&c) > PARTITION_BLOCK_RAW_MAX && packing == PACKING_LZ4;
+    bool ends = cursor_u64(&c) > (uint64_t)left || c.status != SKEIN_OK;
+    return reader_fail(r, SKEIN_CORRUPT, large && !ends ? F_4 : F_9, head,
+                       "the section has impossible lengths");
 }
 
 static int sections_open(struct partition_reader *r, const uint8_t *footer)
@@ -371,19 +397,20 @@ static int sections_open(struct partition_reader *r, const uint8_t *footer)
         uint64_t offset = (uint64_t)(head - r->bytes);
         struct section section;
         if (section_get(&c, offset, &section) != SKEIN_OK)
-            return reader_fail(r, SKEIN_CORRUPT,
-                               "the section at byte %" PRIu64 " has impossible lengths", offset);
+            return section_refuse(r, head, cursor_left(&c));
         if (section.kind != SECTION_BLOCK && !section_sound(&section, head))
-            return reader_fail(r, SKEIN_CORRUPT,
-                               "the section at byte %" PRIu64 " fails its checksum", offset);
-        if (section.kind == SECTION_FOOTER || section_place(r, &section, &seen) != SKEIN_OK)
-            return reader_fail(r, SKEIN_CORRUPT, "a footer in the middle at byte %" PRIu64, offset);
-        int status = section_open(r, &section);
+            return reader_fail(r, SKEIN_CORRUPT, F_9, head, "the section fails its checksum");
+        if (section.kind == SECTION_FOOTER)
+            return reader_fail(r, SKEIN_CORRUPT, F_11, head, "a footer in the middle");
+        int status = section_place(r, &section, &seen);
+        if (status == SKEIN_OK)
+            status = section_open(r, &section);
+        r->unpacked = NULL;
         if (status != SKEIN_OK)
             return status;
     }
     if ((seen & (1u << section_rank(SECTION_INFO))) == 0)
-        return reader_fail(r, SKEIN_CORRUPT, "there is no INFO section");
+        return reader_fail(r, SKEIN_CORRUPT, F_11, footer, "there is no INFO section");
     return SKEIN_OK;
 }
 
@@ -391,8 +418,9 @@ static int sections_open(struct partition_reader *r, const uint8_t *footer)
 static int footer_compare(struct partition_reader *r)
 {
     if (r->footer.block_count != r->block_count)
-        return reader_fail(r, SKEIN_CORRUPT, "the footer lists %zu blocks, there are %zu",
-                           r->footer.block_count, r->block_count);
+        return reader_fail(r, SKEIN_CORRUPT, F_34, footer_field(r, FOOTER_BLOCKS, 0),
+                           "the footer lists %zu blocks, there are %zu", r->footer.block_count,
+                           r->block_count);
     uint32_t holes = 0;
     for (size_t i = 0; i < r->block_count; i++) {
         const struct section *section = &r->blocks[i].section;
@@ -401,15 +429,17 @@ static int footer_compare(struct partition_reader *r)
         r->blocks[i].hole = holes;
         if (block->offset != section->offset || block->raw_bytes != section->raw_bytes ||
             block->stored_bytes != section->length + SECTION_HEAD_BYTES)
-            return reader_fail(r, SKEIN_CORRUPT,
+            return reader_fail(r, SKEIN_CORRUPT, F_34, footer_field(r, FOOTER_BLOCKS, i + 1),
                                "the footer's block %zu is not the one at byte %" PRIu64, i,
                                section->offset);
     }
     if (memcmp(r->footer.key.process.bytes, r->info.key.process.bytes, 16) != 0 ||
         r->footer.key.epoch != r->info.key.epoch || r->footer.key.sequence != r->info.key.sequence)
-        return reader_fail(r, SKEIN_CORRUPT, "the footer names another partition than INFO");
+        return reader_fail(r, SKEIN_CORRUPT, F_34, footer_field(r, FOOTER_KEY, 0),
+                           "the footer names another partition than INFO");
     if (r->footer.evidence && !r->info.evidence)
-        return reader_fail(r, SKEIN_CORRUPT, "the footer tells of evidence, INFO does not");
+        return reader_fail(r, SKEIN_CORRUPT, F_50, footer_field(r, FOOTER_EVIDENCE, 0),
+                           "the footer tells of evidence, INFO does not");
     r->footer.evidence = r->info.evidence; /* who slices by an older version leaves it out */
     return SKEIN_OK;
 }
@@ -418,26 +448,30 @@ int tables_open(struct partition_reader *r)
 {
     uint64_t length;
     bool is_table;
-    int status = trace_head_get(r->bytes, r->n, &length, &is_table);
+    struct partition_fault fault = {.rule = F_NONE};
+    int status = head_explain(r->bytes, r->n, &length, &is_table, &fault);
     if (status != SKEIN_OK)
-        return reader_fail(r, status, "the head at byte 0: %s",
-                           status == SKEIN_CORRUPT ? "not a Skein partition"
-                                                   : skein_status_text(status));
+        return reader_fault(r, status, &fault);
     if (is_table)
-        return reader_fail(r, SKEIN_CORRUPT, "a table of partitions, not a partition, at byte 0");
+        return reader_fail(r, SKEIN_CORRUPT, F_8, r->bytes + 10,
+                           "a table of partitions, not a partition");
     if (r->n != length)
-        return reader_fail(r, r->n < length ? SKEIN_TRUNCATED : SKEIN_CORRUPT,
+        return reader_fail(r, r->n < length ? SKEIN_TRUNCATED : SKEIN_CORRUPT, F_14,
+                           r->bytes + (r->n < length ? r->n : (size_t)length),
                            "%zu bytes, but the head says %" PRIu64, r->n, length);
     struct tail tail;
     const uint8_t *last;
     size_t need;
-    if (tail_get(r->bytes, r->n, &tail, &last, &need) != SKEIN_OK || tail.length != length)
-        return reader_fail(r, SKEIN_CORRUPT, "the tail at byte %zu fails its checksum",
-                           r->n - TAIL_BYTES);
-    status = partition_footer_get(r->bytes, r->n, &r->footer, &need);
+    if (tail_explain(r->bytes, r->n, &tail, &last, &need, &fault) != SKEIN_OK)
+        return reader_fault(r, SKEIN_CORRUPT, &fault);
+    if (tail.length != length)
+        return reader_fail(r, SKEIN_CORRUPT, F_14, r->bytes + r->n - TAIL_BYTES + 8,
+                           "the tail says %" PRIu64 " bytes, the head %" PRIu64, tail.length,
+                           length);
+    status = footer_explain(r->bytes, r->n, &r->footer, &need, &fault);
     if (status != SKEIN_OK)
-        return reader_fail(r, status, "the footer at byte %" PRIu64 " is malformed",
-                           byte_of(r, last));
+        return reader_fault(r, status, &fault);
+    r->footer_section = last;
     status = sections_open(r, last);
     return status != SKEIN_OK ? status : footer_compare(r);
 }

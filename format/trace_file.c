@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Trace files (docs/format.md F-36, F-37): finds the whole partitions of a file and reads one at a
- * time, through a source; one is here for files. Owns an open descriptor and the footers. One thread; never maps the file, because another
- * program may cut it while we look.
+ * time, through a source; one is here for files. Owns an open descriptor and the footers. One
+ * thread; never maps the file, because another program may cut it while we look.
  */
 #include "trace_file.h"
 
@@ -18,9 +18,17 @@
 #include "array.h"
 #include "clock.h"
 #include "partition_int.h"
+#include "partition_reader.h"
 #include "partition_slice.h"
+#include "trace_table_int.h"
 
 enum { SEARCH_BYTES = 64 << 10, MAGIC_BYTES = 8 };
+
+/* A stretch that belongs to no whole partition, or a table that lies. */
+struct stretch {
+    uint64_t offset, bytes; /* torn; 0 of a table */
+    uint64_t lie;           /* the byte of the table that is wrong; 0: none is */
+};
 
 struct trace_file {
     bool closed;
@@ -28,13 +36,13 @@ struct trace_file {
     char *name;
     int fd; /* of a file that was opened here; else -1 */
     uint64_t size, torn;
-    struct trace_torn *torn_list;
-    size_t torn_count, torn_cap;
     struct trace_entry *entries;
     size_t count, cap;
+    size_t untold; /* the first that no table has told of yet */
+    uint64_t torn_told;
     struct buf scratch;
-    int first_failure; /* why bytes that look like a partition are none */
-    uint64_t failed_at;
+    struct stretch *stretches;
+    size_t stretch_count, stretch_cap;
 };
 
 int partition_trace_order(const struct partition_key *a, uint64_t a_from_ns,
@@ -182,66 +190,7 @@ static int entry_add(struct trace_file *file, uint64_t offset, uint64_t length)
     return SKEIN_OK;
 }
 
-/* ---- the closing table ---- */
-
-int trace_table_put(const uint64_t *lengths, size_t count, struct buf *out)
-{
-    size_t start = out->len;
-    head_put(out, HEAD_TABLE, 0);
-    size_t last = section_begin(out, SECTION_TABLE);
-    buf_put_uleb(out, count);
-    for (size_t i = 0; i < count; i++)
-        buf_put_uleb(out, lengths[i]);
-    section_end(out, last);
-    tail_put(out, start, last, HEAD_TABLE);
-    size_t end = out->len;
-    if (out->status != SKEIN_OK || end - start > PARTITION_BYTES_MAX) {
-        out->len = start;
-        return out->status != SKEIN_OK ? out->status : SKEIN_TOO_LARGE;
-    }
-    out->len = start;
-    head_put(out, HEAD_TABLE, end - start);
-    out->len = end;
-    return SKEIN_OK;
-}
-
-/* Lengths of a whole table in *lengths (malloc'ed) and their sum. SKEIN_OK, SKEIN_CORRUPT,
- * SKEIN_NO_MEMORY. */
-static int table_get(const uint8_t *bytes, size_t n, uint64_t **lengths, size_t *count,
-                     uint64_t *sum)
-{
-    struct tail tail;
-    const uint8_t *last;
-    size_t need;
-    struct cursor c;
-    struct section section;
-    *lengths = NULL;
-    if (tail_get(bytes, n, &tail, &last, &need) != SKEIN_OK || tail.kind != HEAD_TABLE ||
-        tail.length != n)
-        return SKEIN_CORRUPT;
-    cursor_init(&c, last, (size_t)tail.last_bytes - TAIL_BYTES);
-    if (section_get(&c, 0, &section) != SKEIN_OK || section.kind != SECTION_TABLE ||
-        section.packing != PACKING_RAW || !section_sound(&section, last))
-        return SKEIN_CORRUPT;
-    cursor_init(&c, section.payload, (size_t)section.length);
-    *count = (size_t)count_get(&c, PARTITION_BYTES_MAX, 1);
-    *sum = 0;
-    uint64_t *found = calloc(*count + 1, sizeof *found);
-    if (found == NULL)
-        return SKEIN_NO_MEMORY;
-    for (size_t i = 0; i < *count; i++) {
-        found[i] = cursor_uleb(&c);
-        if (found[i] < HEAD_BYTES + TAIL_BYTES || found[i] > PARTITION_BYTES_MAX)
-            cursor_fail(&c, SKEIN_CORRUPT);
-        *sum += found[i];
-    }
-    if (c.status == SKEIN_OK) {
-        *lengths = found;
-        return SKEIN_OK;
-    }
-    free(found);
-    return SKEIN_CORRUPT;
-}
+/* ---- opening by the closing table ---- */
 
 static void entries_clear(struct trace_file *file)
 {
@@ -274,7 +223,7 @@ static int partition_table_open(struct trace_file *file)
                                tail.kind != HEAD_TABLE))
         status = SKEIN_NOT_FOUND;
     if (status == SKEIN_OK)
-        status = table_get(bytes.data, bytes.len, &lengths, &count, &sum);
+        status = trace_table_get(bytes.data, bytes.len, &lengths, &count, &sum, NULL);
     if (status == SKEIN_OK && sum != file->size - length)
         status = SKEIN_NOT_FOUND;
     uint64_t offset = 0;
@@ -311,6 +260,46 @@ static int magic_find(struct trace_file *file, uint64_t from, uint64_t *at)
     return status;
 }
 
+/* Notes that these bytes belong to no whole partition; they prolong the stretch in front of them. */
+static int torn_note(struct trace_file *file, uint64_t offset, uint64_t bytes)
+{
+    struct stretch *last = file->stretches + file->stretch_count - (file->stretch_count > 0);
+    file->torn += bytes;
+    if (file->stretch_count > 0 && last->lie == 0 && last->offset + last->bytes == offset) {
+        last->bytes += bytes;
+        return SKEIN_OK;
+    }
+    if (!array_grow(file->stretches, file->stretch_count + 1, &file->stretch_cap))
+        return SKEIN_NO_MEMORY;
+    file->stretches[file->stretch_count++] = (struct stretch){offset, bytes, 0};
+    return SKEIN_OK;
+}
+
+/* F-36: whether the table at offset tells of the partitions from file->untold on, which are those
+ * behind the table before it. Where bytes are torn among them, nobody knows. */
+static int table_compare(struct trace_file *file, uint64_t offset, const uint64_t *lengths,
+                         size_t count)
+{
+    size_t there = file->count - file->untold, same = 0;
+    uint64_t at = HEAD_BYTES + SECTION_HEAD_BYTES;
+    uint64_t wrong = at + uleb_size(count);
+    for (; same < there && same < count; same++) {
+        if (lengths[same] != file->entries[file->untold + same].bytes)
+            break;
+        wrong += uleb_size(lengths[same]);
+    }
+    bool torn = file->torn != file->torn_told;
+    file->untold = file->count;
+    file->torn_told = file->torn;
+    if (torn || (same == there && same == count))
+        return SKEIN_OK;
+    if (!array_grow(file->stretches, file->stretch_count + 1, &file->stretch_cap))
+        return SKEIN_NO_MEMORY;
+    file->stretches[file->stretch_count++] =
+        (struct stretch){offset, 0, offset + (same < there && same < count ? wrong : at)};
+    return SKEIN_OK;
+}
+
 /* What lies at offset: *length of a whole partition or table; else why not. */
 static int item_open(struct trace_file *file, uint64_t offset, uint64_t *length)
 {
@@ -330,24 +319,13 @@ static int item_open(struct trace_file *file, uint64_t offset, uint64_t *length)
     size_t count;
     status = bytes_read(file, offset, (size_t)*length, &file->scratch);
     if (status == SKEIN_OK)
-        status = table_get(file->scratch.data, file->scratch.len, &lengths, &count, &sum);
-    if (status == SKEIN_OK)
+        status =
+            trace_table_get(file->scratch.data, file->scratch.len, &lengths, &count, &sum, NULL);
+    if (status == SKEIN_OK) {
+        status = table_compare(file, offset, lengths, count);
         free(lengths);
-    return status;
-}
-
-static int torn_note(struct trace_file *file, uint64_t offset, uint64_t bytes)
-{
-    struct trace_torn *last = file->torn_count > 0 ? &file->torn_list[file->torn_count - 1] : NULL;
-    file->torn += bytes;
-    if (last != NULL && last->offset + last->bytes == offset) {
-        last->bytes += bytes;
-        return SKEIN_OK;
     }
-    if (!array_grow(file->torn_list, file->torn_count + 1, &file->torn_cap))
-        return SKEIN_NO_MEMORY;
-    file->torn_list[file->torn_count++] = (struct trace_torn){offset, bytes};
-    return SKEIN_OK;
+    return status;
 }
 
 /* F-37 */
@@ -363,14 +341,9 @@ static int file_walk(struct trace_file *file)
         }
         if (status == SKEIN_IO || status == SKEIN_NO_MEMORY)
             return status;
-        if (file->first_failure == SKEIN_OK) {
-            file->first_failure = status;
-            file->failed_at = offset;
-        }
         status = magic_find(file, offset + 1, &next);
-        if (status != SKEIN_OK)
-            return status;
-        status = torn_note(file, offset, next - offset);
+        if (status == SKEIN_OK)
+            status = torn_note(file, offset, next - offset);
         if (status != SKEIN_OK)
             return status;
         offset = next;
@@ -389,18 +362,69 @@ static int file_list(struct trace_file *file, char *error, size_t error_bytes)
         snprintf(error, error_bytes, "%s: %s", name, skein_status_text(status));
         return status;
     }
-    if (file->count > 0)
+    if (file->count > 0 || file->stretch_count > 0)
         return SKEIN_OK;
-    status = file->first_failure == SKEIN_VERSION ? SKEIN_VERSION : SKEIN_CORRUPT;
-    if (file->size == 0)
-        snprintf(error, error_bytes, "%s: the file is empty", name);
-    else if (file->first_failure == SKEIN_OK)
-        snprintf(error, error_bytes, "%s: there is no partition in it", name);
-    else
-        snprintf(error, error_bytes,
-                 "%s: no whole partition in %" PRIu64 " bytes; at byte %" PRIu64 ": %s", name,
-                 file->size, file->failed_at, skein_status_text(file->first_failure));
+    status = torn_note(file, 0, 0); /* empty, or tables alone */
+    if (status != SKEIN_OK)
+        snprintf(error, error_bytes, "%s: %s", name, skein_status_text(status));
     return status;
+}
+
+/* ---- what is wrong ---- */
+
+size_t trace_file_faults(const struct trace_file *file)
+{
+    return file->stretch_count;
+}
+
+/* Why no whole partition or table is at offset; *why counts from there. The status of a reader. */
+static int item_explain(struct trace_file *file, uint64_t offset, struct partition_fault *why)
+{
+    uint64_t left = file->size - offset, length, sum;
+    uint64_t *lengths = NULL;
+    size_t count, n = left < HEAD_BYTES ? (size_t)left : HEAD_BYTES;
+    bool is_table = false;
+    struct partition_reader *reader = NULL;
+    int status = bytes_read(file, offset, n, &file->scratch);
+    if (status != SKEIN_OK)
+        return status;
+    status = head_explain(file->scratch.data, n, &length, &is_table, why);
+    if (status != SKEIN_OK)
+        return status;
+    if (length > left) {
+        partition_fault_set(why, F_14, left, "the file ends %" PRIu64 " bytes too early",
+                            length - left);
+        return SKEIN_TRUNCATED;
+    }
+    status = bytes_read(file, offset, (size_t)length, &file->scratch);
+    if (status == SKEIN_OK && is_table)
+        status =
+            trace_table_get(file->scratch.data, file->scratch.len, &lengths, &count, &sum, why);
+    else if (status == SKEIN_OK)
+        status = partition_reader_make(file->scratch.data, file->scratch.len, &reader, why);
+    free(lengths);
+    partition_reader_free(&reader);
+    return status;
+}
+
+int trace_file_fault(struct trace_file *file, size_t i, struct trace_fault *fault)
+{
+    const struct stretch *s = &file->stretches[i];
+    *fault = (struct trace_fault){.offset = s->offset, .bytes = s->bytes};
+    int status = SKEIN_CORRUPT;
+    if (s->lie != 0)
+        partition_fault_set(&fault->why, F_36, s->lie - s->offset,
+                            "the table tells of other partitions than lie in front of it");
+    else if (file->size == 0)
+        partition_fault_set(&fault->why, F_37, 0, "the file is empty");
+    else if (s->bytes == 0)
+        partition_fault_set(&fault->why, F_37, 0, "there is no partition in the file");
+    else
+        status = item_explain(file, s->offset, &fault->why);
+    if (status == SKEIN_OK && fault->why.rule == F_NONE) /* it has changed since it was listed */
+        partition_fault_set(&fault->why, F_37, 0, "the file is being changed");
+    fault->why.byte += s->offset;
+    return status == SKEIN_OK ? SKEIN_CORRUPT : status;
 }
 
 static int file_new(const char *name, struct trace_file **out, char *error, size_t error_bytes)
@@ -419,6 +443,27 @@ static int file_new(const char *name, struct trace_file **out, char *error, size
     return SKEIN_OK;
 }
 
+/* Where there is not one partition, the file is closed again. */
+static int whole_wanted(struct trace_file **file, char *error, size_t error_bytes)
+{
+    struct trace_fault fault;
+    char why[256];
+    const char *name = (*file)->name;
+    if (trace_file_count(*file) > 0)
+        return SKEIN_OK;
+    int status = trace_file_fault(*file, 0, &fault);
+    partition_fault_print(&fault.why, 0, why, sizeof why);
+    if (fault.why.text[0] == 0)
+        snprintf(error, error_bytes, "%s: %s", name, skein_status_text(status));
+    else if (fault.bytes == 0)
+        snprintf(error, error_bytes, "%s: %s", name, why);
+    else
+        snprintf(error, error_bytes, "%s: no whole partition in %" PRIu64 " bytes: %s", name,
+                 (*file)->size, why);
+    trace_file_free(file);
+    return status == SKEIN_TRUNCATED ? SKEIN_CORRUPT : status;
+}
+
 int trace_file_open_source(const struct skein_trace_source *source, struct trace_file **out,
                            char *error, size_t error_bytes)
 {
@@ -429,8 +474,9 @@ int trace_file_open_source(const struct skein_trace_source *source, struct trace
     (*out)->source.name = (*out)->name;
     (*out)->size = source->bytes;
     status = file_list(*out, error, error_bytes);
-    if (status != SKEIN_OK)
-        trace_file_free(out);
+    if (status == SKEIN_OK)
+        return whole_wanted(out, error, error_bytes);
+    trace_file_free(out);
     return status;
 }
 
@@ -451,7 +497,7 @@ static int descriptor_open(struct trace_file *file, char *error, size_t error_by
     return SKEIN_OK;
 }
 
-int trace_file_open(const char *path, struct trace_file **out, char *error, size_t error_bytes)
+int trace_file_inspect(const char *path, struct trace_file **out, char *error, size_t error_bytes)
 {
     int status = file_new(path, out, error, error_bytes);
     if (status != SKEIN_OK)
@@ -464,6 +510,12 @@ int trace_file_open(const char *path, struct trace_file **out, char *error, size
     return status;
 }
 
+int trace_file_open(const char *path, struct trace_file **out, char *error, size_t error_bytes)
+{
+    int status = trace_file_inspect(path, out, error, error_bytes);
+    return status == SKEIN_OK ? whole_wanted(out, error, error_bytes) : status;
+}
+
 void trace_file_free(struct trace_file **file)
 {
     struct trace_file *f = *file;
@@ -472,7 +524,7 @@ void trace_file_free(struct trace_file **file)
         return;
     entries_clear(f);
     free(f->entries);
-    free(f->torn_list);
+    free(f->stretches);
     free(f->name);
     buf_fini(&f->scratch);
     if (f->fd >= 0)
@@ -493,12 +545,6 @@ const struct trace_entry *trace_file_entry(const struct trace_file *file, size_t
 uint64_t trace_file_torn(const struct trace_file *file)
 {
     return file->torn;
-}
-
-size_t trace_file_torn_list(const struct trace_file *file, const struct trace_torn **list)
-{
-    *list = file->torn_list;
-    return file->torn_count;
 }
 
 const char *trace_file_name(const struct trace_file *file)

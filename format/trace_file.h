@@ -8,6 +8,7 @@
 
 #include "buf.h"
 #include "partition.h"
+#include "partition_fault.h"
 #include "skein/trace.h"
 
 /* The order of partitions in a trace: by process, when they begin, epoch and sequence. Sequences
@@ -37,19 +38,26 @@ int trace_file_open(const char *path, struct trace_file **out, char *error, size
 /* The same of what a source gives. The name is copied; the context must outlive the file. */
 int trace_file_open_source(const struct skein_trace_source *source, struct trace_file **out,
                            char *error, size_t error_bytes);
+/* The same; but a file opens too in which there is no whole partition, for trace_file_fault. */
+int trace_file_inspect(const char *path, struct trace_file **out, char *error, size_t error_bytes);
 void trace_file_free(struct trace_file **file);
 size_t trace_file_count(const struct trace_file *file);
 const struct trace_entry *trace_file_entry(const struct trace_file *file, size_t i);
 
 /* Bytes at the end, or in the middle, that belong to no whole partition; 0 in a sound file. */
 uint64_t trace_file_torn(const struct trace_file *file);
-/* They lie in stretches, by offset. */
-struct trace_torn {
-    uint64_t offset, bytes;
-};
-size_t trace_file_torn_list(const struct trace_file *file, const struct trace_torn **list);
-
 const char *trace_file_name(const struct trace_file *file);
+
+/* What is wrong with the file, but for what lies inside its whole partitions (partition_fault_find):
+ * a stretch that belongs to none of them, or a table that tells of others than there are. 0 in a
+ * sound file. */
+struct trace_fault {
+    uint64_t offset, bytes;     /* of the stretch; of a table 0 bytes */
+    struct partition_fault why; /* its byte is of the file */
+};
+size_t trace_file_faults(const struct trace_file *file);
+/* The status of it, below 0, also for SKEIN_IO and SKEIN_NO_MEMORY: then why.text may be empty. */
+int trace_file_fault(struct trace_file *file, size_t i, struct trace_fault *fault);
 
 /* Whether it ends in the table of all its partitions: so does a whole download. */
 bool trace_file_closed(const struct trace_file *file);
@@ -66,8 +74,7 @@ int trace_table_put(const uint64_t *lengths, size_t count, struct buf *out);
 #define TRACE_HEAD_BYTES 32
 int trace_head_get(const uint8_t *bytes, size_t n, uint64_t *length, bool *is_table);
 
-/* Full check of one partition: every checksum, every block decoded, footer against contents.
- * SKEIN_OK or a status and a sentence in error. */
+/* partition_fault_find with its sentence in error. SKEIN_OK or a status. */
 int partition_check(const uint8_t *bytes, size_t n, char *error, size_t error_bytes);
 
 #endif

@@ -48,21 +48,26 @@ int gap_broken(struct trace_merge *merge, size_t number, uint64_t from_ns, const
 }
 
 /* F-37 */
-static int torn_note(struct trace_merge *merge, const struct trace_file *file)
+static int torn_note(struct trace_merge *merge, struct trace_file *file)
 {
-    const struct trace_torn *list;
-    size_t count = trace_file_torn_list(file, &list);
     int status = SKEIN_OK;
-    for (size_t i = 0; status == SKEIN_OK && i < count; i++) {
+    for (size_t i = 0; status == SKEIN_OK && i < trace_file_faults(file); i++) {
+        struct trace_fault fault;
+        char why[256];
+        if (trace_file_fault(file, i, &fault) == SKEIN_NO_MEMORY)
+            return SKEIN_NO_MEMORY;
+        if (fault.bytes == 0) /* a table that tells of others: nothing is missing */
+            continue;
         struct buf what = {0};
         struct skein_gap gap = {.reason = SKEIN_GAP_TORN,
                                 .process = SKEIN_NONE,
                                 .partition = SKEIN_NONE,
-                                .bytes = list[i].bytes};
+                                .bytes = fault.bytes};
+        partition_fault_print(&fault.why, 0, why, sizeof why);
         buf_printf(&what,
                    "%s: %" PRIu64 " bytes from byte %" PRIu64
-                   " on belong to no whole partition (F-37)",
-                   trace_file_name(file), list[i].bytes, list[i].offset);
+                   " on belong to no whole partition (F-37): %s",
+                   trace_file_name(file), fault.bytes, fault.offset, why);
         status = gap_add(merge, &gap, &what);
     }
     return status;

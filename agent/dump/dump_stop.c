@@ -114,12 +114,18 @@ static bool thread_poll(const struct dump *dump, struct dump_thread *thread)
     return true;
 }
 
-/* TracerPid is the number of a thread: one of ours stays with those that were late. */
-static enum dump_stack_fate tracer_fate(uint32_t tracer)
+/* TracerPid is the number of a thread: one of ours stays with those that were late. It may have let
+ * go of this one and ended since we looked. */
+static enum dump_stack_fate tracer_fate(const struct dump *dump, uint32_t tid, uint32_t tracer)
 {
     char path[64];
+    struct dump_thread now = {.tid = tid};
     snprintf(path, sizeof path, "/proc/self/task/%" PRIu32, tracer);
-    return access(path, F_OK) == 0 ? DUMP_STACK_LATE : DUMP_STACK_TRACED;
+    if (access(path, F_OK) == 0)
+        return DUMP_STACK_LATE;
+    if (!dump_look(dump, &now) || now.fate == DUMP_STACK_ENDED)
+        return DUMP_STACK_ENDED;
+    return now.tracer == tracer ? DUMP_STACK_TRACED : DUMP_STACK_LATE;
 }
 
 /* EPERM is also said of one that just ends, or is traced since we looked. */
@@ -129,18 +135,20 @@ static enum dump_stack_fate seize_fate(const struct dump *dump, const struct dum
     struct dump_thread now = {.tid = thread->tid};
     if (error == ESRCH || !dump_look(dump, &now) || now.fate == DUMP_STACK_ENDED)
         return DUMP_STACK_ENDED;
-    return now.tracer != 0 ? tracer_fate(now.tracer) : DUMP_STACK_REFUSED;
+    return now.tracer != 0 ? tracer_fate(dump, thread->tid, now.tracer) : DUMP_STACK_REFUSED;
 }
 
 static bool thread_seize(const struct dump *dump, struct dump_thread *thread)
 {
     if (thread->tracer != 0)
-        thread->fate = tracer_fate(thread->tracer);
+        thread->fate = tracer_fate(dump, thread->tid, thread->tracer);
     else if (ptrace(PTRACE_SEIZE, (pid_t)thread->tid, NULL, NULL) != 0)
         thread->fate = seize_fate(dump, thread, errno);
     else
         return true;
-    return false;
+    /* A thread of ours may have let go of it between the two. */
+    return thread->fate == DUMP_STACK_REFUSED &&
+           ptrace(PTRACE_SEIZE, (pid_t)thread->tid, NULL, NULL) == 0;
 }
 
 /* Those that are to be stopped. */

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "array.h"
+#include "netlink.h"
 #include "skein/status.h"
 
 #define ANSWER_BYTES 32768
@@ -62,22 +63,12 @@ static void row_take(const uint8_t *bytes, size_t n, const uint16_t *ports, size
 int outside_answer_take(const uint8_t *bytes, size_t n, const uint16_t *ports, size_t port_count,
                         struct outside_sockets *sockets)
 {
-    for (size_t at = 0; n - at >= sizeof(struct nlmsghdr);) {
-        struct nlmsghdr head;
-        memcpy(&head, bytes + at, sizeof head);
-        if (head.nlmsg_len < sizeof head || head.nlmsg_len > n - at)
-            return SKEIN_CORRUPT;
-        if (head.nlmsg_type == NLMSG_DONE)
-            return SKEIN_OK;
-        if (head.nlmsg_type == NLMSG_ERROR)
-            return SKEIN_UNSUPPORTED;
-        if (head.nlmsg_type == SOCK_DIAG_BY_FAMILY)
-            row_take(bytes + at + sizeof head, head.nlmsg_len - sizeof head, ports, port_count,
-                     sockets);
-        size_t step = ((size_t)head.nlmsg_len + 3) & ~(size_t)3;
-        at = step < n - at ? at + step : n;
-    }
-    return SKEIN_AGAIN;
+    struct netlink_message message;
+    int status;
+    for (size_t at = 0; (status = netlink_next(bytes, n, &at, &message)) > 0;)
+        if (message.type == SOCK_DIAG_BY_FAMILY)
+            row_take(message.body, message.len, ports, port_count, sockets);
+    return status;
 }
 
 static bool question_send(int fd, uint8_t family)

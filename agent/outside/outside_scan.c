@@ -6,9 +6,9 @@
 
 #include <dirent.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "array.h"
+#include "clock.h"
 #include "skein/status.h"
 
 #define CLOCK_EACH 16 /* entries between two readings of the clock, where no process is looked at */
@@ -63,13 +63,6 @@ void outside_scan_free(struct outside_scan **scan_p)
 void outside_scan_anew(struct outside_scan *scan)
 {
     scan->anew = true;
-}
-
-static uint64_t cpu_ns(void)
-{
-    struct timespec now = {0, 0};
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 static bool entry_pid(const char *name, uint32_t *pid)
@@ -139,7 +132,7 @@ static void round_end(struct outside_scan *scan)
 
 bool outside_scan_step(struct outside_scan *scan, uint64_t budget_ns)
 {
-    uint64_t end_ns = cpu_ns() + budget_ns;
+    uint64_t end_ns = clock_thread_cpu_ns() + budget_ns;
     if (scan->folder == NULL) {
         scan->folder = opendir(scan->proc);
         scan->all = scan->anew;
@@ -157,7 +150,7 @@ bool outside_scan_step(struct outside_scan *scan, uint64_t budget_ns)
         /* A look may cost as much as all of the budget: of a process with many descriptors. */
         bool looked =
             entry_pid(entry->d_name, &pid) && entry_take(scan, pid, (uint64_t)entry->d_ino);
-        if ((looked || entries % CLOCK_EACH == 0) && cpu_ns() >= end_ns)
+        if ((looked || entries % CLOCK_EACH == 0) && clock_thread_cpu_ns() >= end_ns)
             return false;
     }
 }

@@ -23,6 +23,7 @@
 
 #include "array.h"
 #include "clock.h"
+#include "netlink.h"
 #include "skein/status.h"
 
 #define ANSWER_BYTES (32u << 10) /* the kernel sends no longer ones */
@@ -124,24 +125,15 @@ static void unix_take(const uint8_t *bytes, size_t n, struct socket_row *rows, s
 int socket_answer_take(const uint8_t *bytes, size_t n, enum socket_kind kind,
                        struct socket_row *rows, size_t count)
 {
-    for (size_t at = 0; at < n && n - at >= sizeof(struct nlmsghdr);) {
-        struct nlmsghdr head;
-        memcpy(&head, bytes + at, sizeof head);
-        if (head.nlmsg_len < sizeof head || head.nlmsg_len > n - at)
-            return SKEIN_CORRUPT;
-        if (head.nlmsg_type == NLMSG_DONE)
-            return SKEIN_OK;
-        if (head.nlmsg_type == NLMSG_ERROR)
-            return SKEIN_UNSUPPORTED;
-        const uint8_t *body = bytes + at + sizeof head;
-        size_t len = head.nlmsg_len - sizeof head;
-        if (head.nlmsg_type == SOCK_DIAG_BY_FAMILY && kind == SOCKET_UNIX)
-            unix_take(body, len, rows, count);
-        else if (head.nlmsg_type == SOCK_DIAG_BY_FAMILY)
-            inet_take(body, len, kind, rows, count);
-        at += NLMSG_ALIGN(head.nlmsg_len);
+    struct netlink_message message;
+    int status;
+    for (size_t at = 0; (status = netlink_next(bytes, n, &at, &message)) > 0;) {
+        if (message.type == SOCK_DIAG_BY_FAMILY && kind == SOCKET_UNIX)
+            unix_take(message.body, message.len, rows, count);
+        else if (message.type == SOCK_DIAG_BY_FAMILY)
+            inet_take(message.body, message.len, kind, rows, count);
     }
-    return SKEIN_AGAIN;
+    return status;
 }
 
 /* ---- the question ---- */

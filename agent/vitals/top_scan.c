@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "array.h"
+#include "clock.h"
 #include "kept_file.h"
 #include "proc_load.h"
 #include "proc_text.h"
@@ -39,15 +39,12 @@ struct top_scan {
 
 struct cpu_budget cpu_budget_of(uint64_t ns)
 {
-    struct timespec now = {0, 0};
-    if (ns == 0 || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) != 0)
-        return (struct cpu_budget){0};
-    return (struct cpu_budget){(uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + ns};
+    return (struct cpu_budget){ns != 0 ? clock_thread_cpu_ns() + ns : 0};
 }
 
 bool cpu_budget_is_over(const struct cpu_budget *budget)
 {
-    return budget->end_ns != 0 && cpu_budget_of(1).end_ns > budget->end_ns;
+    return budget->end_ns != 0 && clock_thread_cpu_ns() >= budget->end_ns;
 }
 
 int top_scan_new(struct top_scan **out)

@@ -27,7 +27,7 @@ if(NOT SKEIN_SANITIZE) # they preload
     target_link_libraries(evidence_subject PRIVATE skein_flags)
     target_compile_options(evidence_subject PRIVATE -g)
     foreach(test evidence refused)
-        skein_test(e2e/test_whole_${test}.c LINK skein_test_whole)
+        skein_test(e2e/test_whole_${test}.c TRACEFS LINK skein_test_whole)
         target_sources(t_e2e_whole_${test} PRIVATE ${CMAKE_CURRENT_LIST_DIR}/evidence_scene.c)
         target_compile_definitions(t_e2e_whole_${test} PRIVATE
             SKEIN_PROGRAM="$<TARGET_FILE:skein_cli>"
@@ -40,7 +40,7 @@ if(NOT SKEIN_SANITIZE) # they preload
     if(GO_PROGRAM)
         set(evidence_go ${GO_PROGRAM})
     endif()
-    skein_test(e2e/test_whole_evidence_choice.c LINK skein_test_whole)
+    skein_test(e2e/test_whole_evidence_choice.c TRACEFS LINK skein_test_whole)
     target_compile_definitions(t_e2e_whole_evidence_choice PRIVATE
         SKEIN_PROGRAM="$<TARGET_FILE:skein_cli>" SKEIN_PRELOAD="$<TARGET_FILE:skein-preload>"
         CPU_BURNER="$<TARGET_FILE:cpu_burner>" GO_PROGRAM="${evidence_go}")
@@ -62,17 +62,17 @@ if(NOT SKEIN_SANITIZE) # it preloads into programs of the system; and a static o
         target_link_libraries(${program} PRIVATE skein_flags)
     endforeach()
     target_link_libraries(outside_napper PRIVATE skein_flags)
-    skein_test(e2e/test_whole_words.c LINK skein_test_whole)
+    skein_test(e2e/test_whole_words.c TRACEFS LINK skein_test_whole)
     target_compile_definitions(t_e2e_whole_words PRIVATE SKEIN_PROGRAM="$<TARGET_FILE:skein_cli>"
         PRELOAD="$<TARGET_FILE:skein-preload>")
     add_dependencies(t_e2e_whole_words skein_cli skein-preload skein-symbolizer)
-    skein_test(e2e/test_whole_outside.c LINK skein_test_whole LABELS long)
+    skein_test(e2e/test_whole_outside.c TRACEFS LINK skein_test_whole LABELS long)
     target_compile_definitions(t_e2e_whole_outside PRIVATE SKEIN_PROGRAM="$<TARGET_FILE:skein_cli>"
         PRELOAD="$<TARGET_FILE:skein-preload>" OUTSIDE_COUNTER="$<TARGET_FILE:outside_counter>"
         OUTSIDE_NAPPER="$<TARGET_FILE:outside_napper>")
     add_dependencies(t_e2e_whole_outside skein_cli skein-preload skein-symbolizer outside_counter
         outside_napper)
-    skein_test(e2e/test_whole_watched.c LINK skein_test_whole LABELS long)
+    skein_test(e2e/test_whole_watched.c TRACEFS LINK skein_test_whole LABELS long)
     target_compile_definitions(t_e2e_whole_watched PRIVATE SKEIN_PROGRAM="$<TARGET_FILE:skein_cli>"
         OUTSIDE_COUNTER="$<TARGET_FILE:watched_counter>")
     add_dependencies(t_e2e_whole_watched skein_cli skein-symbolizer watched_counter)

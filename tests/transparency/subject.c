@@ -406,6 +406,7 @@ static int strict_beside(void)
     grow_old();
     pthread_create(&thread, NULL, strict_thread, NULL);
     grow_old();
+    pthread_join(thread, NULL); /* it ends also where strict mode has killed it */
     say("the other\n");
     return 4;
 }

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -260,8 +261,23 @@ END_TEST
 
 struct chain {
     int to_reader[2], to_writer[2];
-    uint32_t reader;
+    uint32_t reader, writer; /* writer 0: it is answered at once */
+    sem_t begun;
 };
+
+/* From /proc: the thread sleeps; the other of the two has nothing to sleep in but its read. */
+static bool is_asleep(void *context)
+{
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/self/task/%" PRIu32 "/stat", *(const uint32_t *)context);
+    FILE *file = fopen(path, "re");
+    size_t n = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file != NULL)
+        fclose(file);
+    text[n] = '\0';
+    const char *close = strrchr(text, ')');
+    return close != NULL && strncmp(close, ") S", 3) == 0;
+}
 
 static void *chain_read(void *argument)
 {
@@ -269,8 +285,11 @@ static void *chain_read(void *argument)
     char byte;
     pthread_setname_np(pthread_self(), "chain-reader");
     chain->reader = (uint32_t)syscall(SYS_gettid);
-    while (read(chain->to_reader[0], &byte, 1) == 1)
+    sem_post(&chain->begun);
+    while (read(chain->to_reader[0], &byte, 1) == 1) {
+        ck_assert(chain->writer == 0 || wait_until(is_asleep, &chain->writer, 0));
         ck_assert_int_eq(write(chain->to_writer[1], &byte, 1), 1);
+    }
     return NULL;
 }
 
@@ -291,27 +310,28 @@ static size_t wakes_count(const struct telling_read *read, uint32_t tid, uint32_
 START_TEST(who_writes_to_a_pipe_woke_its_reader)
 {
     struct sched_source *source = source_or_skip(BUFFER_KIB);
-    struct chain chain;
+    struct chain chain = {0};
     pthread_t thread;
     char byte = 'x';
     if (source == NULL)
         return;
     pthread_setname_np(pthread_self(), "chain-writer");
     ck_assert(pipe2(chain.to_reader, O_CLOEXEC) == 0 && pipe2(chain.to_writer, O_CLOEXEC) == 0);
+    ck_assert_int_eq(sem_init(&chain.begun, 0, 0), 0);
+    uint32_t writer = chain.writer = (uint32_t)syscall(SYS_gettid);
     uint64_t from_ns = clock_monotonic_ns();
     ck_assert_int_eq(pthread_create(&thread, NULL, chain_read, &chain), 0);
+    sem_wait(&chain.begun);
     for (unsigned i = 0; i < WAKES; i++) {
-        const struct timespec time = {.tv_nsec = 2000000};
-        nanosleep(&time, NULL); /* the reader is blocked by then, or is so most times */
+        ck_assert(wait_until(is_asleep, &chain.reader, 0));
         ck_assert_int_eq(write(chain.to_reader[1], &byte, 1), 1);
         ck_assert_int_eq(read(chain.to_writer[0], &byte, 1), 1);
     }
     close(chain.to_reader[1]);
     pthread_join(thread, NULL); /* it has ended: only the records know its name */
     struct telling_read read = tell(source, from_ns, clock_monotonic_ns());
-    uint32_t writer = (uint32_t)syscall(SYS_gettid);
-    ck_assert_uint_ge(wakes_count(&read, chain.reader, writer, "chain-writer"), WAKES / 2);
-    ck_assert_uint_ge(wakes_count(&read, writer, chain.reader, "chain-reader"), WAKES / 2);
+    ck_assert_uint_ge(wakes_count(&read, chain.reader, writer, "chain-writer"), WAKES);
+    ck_assert_uint_ge(wakes_count(&read, writer, chain.reader, "chain-reader"), WAKES);
     free(read.events);
     sched_source_free(&source);
 }
@@ -375,7 +395,7 @@ END_TEST
 
 static void ping_pong(unsigned times)
 {
-    struct chain chain;
+    struct chain chain = {0};
     pthread_t thread;
     char byte = 'x';
     ck_assert(pipe2(chain.to_reader, O_CLOEXEC) == 0 && pipe2(chain.to_writer, O_CLOEXEC) == 0);

@@ -129,7 +129,7 @@ add_dependencies(t_unit_agent_cpu_samples cpu_burner cpu_burner_frameless skein-
 
 # The scheduler's records: the kernel's own where it lets us.
 skein_test(unit/agent/test_sched_page.c LINK skein_agent_core skein_test_support)
-skein_test(unit/agent/test_sched_source.c LINK skein_agent_core skein_test_support)
+skein_test(unit/agent/test_sched_source.c TRACEFS LINK skein_agent_core skein_test_support)
 
 # How processes end: as the kernel tells of it, where it lets us.
 add_executable(crash_subject ${CMAKE_CURRENT_LIST_DIR}/crash_subject.c)
@@ -138,7 +138,7 @@ target_compile_options(crash_subject PRIVATE -O1 -g -fno-omit-frame-pointer -fno
 target_link_options(crash_subject PRIVATE -fno-sanitize=all) # whose runtimes handle faults
 target_compile_definitions(crash_subject PRIVATE _GNU_SOURCE)
 target_link_libraries(crash_subject PRIVATE Threads::Threads)
-skein_test(unit/agent/test_crash.c LINK skein_agent_core skein_test_support LABELS tsan)
+skein_test(unit/agent/test_crash.c TRACEFS LINK skein_agent_core skein_test_support LABELS tsan)
 target_compile_definitions(t_unit_agent_crash PRIVATE
     CRASH_SUBJECT="$<TARGET_FILE:crash_subject>" SKEIN_SYMBOLIZER="$<TARGET_FILE:skein-symbolizer>")
 add_dependencies(t_unit_agent_crash crash_subject skein-symbolizer)

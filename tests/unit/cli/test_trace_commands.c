@@ -961,6 +961,40 @@ START_TEST(check_accepts_sound_and_refuses_damaged_files)
 }
 END_TEST
 
+START_TEST(check_names_rule_and_byte_of_the_file)
+{
+    char *text;
+    struct buf file = {0};
+    trace_make(&file);
+    size_t second = 0; /* the head of the first says how long it is (F-8) */
+    for (unsigned i = 0; i < 4; i++)
+        second |= (size_t)file.data[16 + i] << (8 * i);
+    file.data[second + 32 + 24] ^= 1; /* of INFO, behind both heads */
+    buf_put(&file, "torn", 4);
+    file_write(trace, file.data, file.len);
+    ck_assert_int_eq(SKEIN(&text, "check", "-o", "json", trace), 1);
+    char *array = strchr(text, '[');
+    ck_assert_ptr_nonnull(array);
+    cJSON *rows = cJSON_Parse(array);
+    const cJSON *faults = cJSON_GetObjectItemCaseSensitive(rows->child, "faults");
+    ck_assert_int_eq(cJSON_GetArraySize(faults), 2);
+    const cJSON *changed = faults->child, *torn = changed->next;
+    ck_assert_str_eq(string_at(changed, "rule"), "F-9");
+    ck_assert_uint_eq((size_t)cJSON_GetObjectItemCaseSensitive(changed, "byte")->valuedouble,
+                      second + 32);
+    ck_assert_str_eq(string_at(torn, "rule"), "F-8");
+    ck_assert_uint_eq((size_t)cJSON_GetObjectItemCaseSensitive(torn, "byte")->valuedouble,
+                      file.len - 4);
+    ck_assert_ptr_nonnull(strstr(string_at(torn, "text"), "F-37"));
+    cJSON_Delete(rows);
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "check", "-o", "json", "/nowhere.skein"), 1);
+    ck_assert_ptr_nonnull(strstr(text, "\"sound\":"));
+    free(text);
+    buf_fini(&file);
+}
+END_TEST
+
 START_TEST(cat_shows_what_is_whole_of_a_torn_file_and_fails)
 {
     char *text;
@@ -1025,6 +1059,7 @@ static void add(TCase *all)
     tcase_add_test(all, info_sums_the_footers);
     tcase_add_test(all, info_does_not_call_overwritten_records_none);
     tcase_add_test(all, check_accepts_sound_and_refuses_damaged_files);
+    tcase_add_test(all, check_names_rule_and_byte_of_the_file);
     tcase_add_test(all, cat_shows_what_is_whole_of_a_torn_file_and_fails);
     tcase_add_test(all, export_writes_a_file_or_leaves_nothing);
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 skein_test(unit/format/test_partition_damage.c LINK skein_format skein_test_support)
+skein_test(unit/format/test_partition_fault.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_partition_reader.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_partition_slice.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_partition_stacks.c LINK skein_format skein_test_support)
