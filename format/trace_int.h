@@ -62,6 +62,7 @@ struct trace_lane {
     struct trace_event event; /* to be given next */
     uint64_t ns;              /* when its record was made; never goes back */
     bool waits;               /* nothing is read yet; ns is that of its first record */
+    size_t skipped;           /* number + 1 of a cut that was left out behind the one at hand */
     bool carries;             /* a range may be open at the end of the one in front of `next` */
     bool peeked;              /* it has no event: the reader stands in front of it */
     bool opens;               /* what is in progress is given: no cut comes behind this one */

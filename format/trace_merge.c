@@ -78,43 +78,54 @@ static bool lane_skips(const struct trace_merge *merge, struct trace_lane *lane)
                               (q->to_ns != 0 && part->entry->told_from_ns > q->to_ns));
 }
 
+/* Opens a partition, behind the one at hand. 1; 0: it cannot be read, and is a gap;
+ * SKEIN_NO_MEMORY. */
+static int lane_enter(struct trace_merge *merge, struct trace_lane *lane, size_t number)
+{
+    char error[SKEIN_TRACE_ERROR_BYTES];
+    struct trace_loaded *loaded;
+    struct trace_part *part = merge->trace->parts[number];
+    int status = loaded_new(merge->trace, part, &loaded, error);
+    if (status == SKEIN_NO_MEMORY)
+        return status;
+    if (status != SKEIN_OK)
+        return gap_broken(merge, number, part->facts.from_ns, error);
+    if (merge->cursor != NULL && rows_project(merge->cursor, loaded) != SKEIN_OK) {
+        loaded_free(&loaded);
+        return SKEIN_NO_MEMORY;
+    }
+    if (lane->now != NULL && partition_reader_status(lane->now->reader) == SKEIN_OK &&
+        trace_part_follows(merge->trace, lane->now->part, part))
+        partition_reader_continue(loaded->reader, lane->now->reader);
+    lane_pass(lane);
+    loaded_retire(merge, &lane->now);
+    lane->now = loaded;
+    lane->number = number;
+    lane->skipped = 0;
+    return 1;
+}
+
 /* Goes on to the next partition that can be read. 1; 0: there is none, and the one at hand stays;
  * SKEIN_NO_MEMORY. */
 static int lane_step(struct trace_merge *merge, struct trace_lane *lane)
 {
     while (lane->next < lane->end) {
+        const struct skein_partition *facts = &merge->trace->parts[lane->next]->facts;
         bool skips = lane_skips(merge, lane);
         size_t number = lane->next++;
-        struct trace_part *part = merge->trace->parts[number];
         if (skips) {
-            lane->ns = part->facts.to_ns > lane->ns ? part->facts.to_ns : lane->ns;
+            lane->ns = facts->to_ns > lane->ns ? facts->to_ns : lane->ns;
+            lane->skipped = facts->evidence ? 0 : number + 1;
             continue;
         }
-        char error[SKEIN_TRACE_ERROR_BYTES];
-        struct trace_loaded *loaded;
-        int status = loaded_new(merge->trace, part, &loaded, error);
-        bool broken = status != SKEIN_OK && status != SKEIN_NO_MEMORY;
-        if (broken)
-            status = gap_broken(merge, number, part->facts.from_ns, error);
-        if (status == SKEIN_OK && !broken && merge->cursor != NULL) {
-            status = rows_project(merge->cursor, loaded);
-            if (status != SKEIN_OK)
-                loaded_free(&loaded);
-        }
-        if (status != SKEIN_OK)
-            return status;
-        if (broken)
-            continue;
-        if (lane->now != NULL && partition_reader_status(lane->now->reader) == SKEIN_OK &&
-            trace_part_follows(merge->trace, lane->now->part, part))
-            partition_reader_continue(loaded->reader, lane->now->reader);
-        lane_pass(lane);
-        loaded_retire(merge, &lane->now);
-        lane->now = loaded;
-        lane->number = number;
-        return 1;
+        int got = lane_enter(merge, lane, number);
+        if (got != 0)
+            return got;
     }
-    return 0;
+    /* none behind it can be read: it tells what is in progress after all */
+    size_t skipped = lane->skipped;
+    lane->skipped = 0;
+    return skipped > 0 ? lane_enter(merge, lane, skipped - 1) : 0;
 }
 
 static void lane_time(struct trace_lane *lane)
