@@ -14,6 +14,7 @@
 #include "cli.h"
 #include "cli_out.h"
 #include "cmd.h"
+#include "cmd_import.h"
 #include "json.h"
 #include "perf_import.h"
 
@@ -152,12 +153,13 @@ static const struct cli_command perf = {
     .run = perf_run,
 };
 
-static const struct cli_command *const actions[] = {&perf, NULL};
+static const struct cli_command *const actions[] = {&perf, &cmd_import_go, NULL};
 
 const struct cli_command cmd_import = {
     .name = "import",
     .arguments = "",
     .summary = "Make a trace file of what another tool has recorded",
-    .examples = "  skein import perf perf.data -o host.skein\n",
+    .examples = "  skein import perf perf.data -o host.skein\n"
+                "  skein import go app.trace -o app.skein\n",
     .actions = actions,
 };

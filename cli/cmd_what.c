@@ -16,8 +16,8 @@
 #include "clock.h"
 #include "cmd.h"
 #include "event_groups.h"
-#include "findings.h"
 #include "json.h"
+#include "moment.h"
 #include "vitals_table.h"
 
 #define MOST       8  /* waits, and unusual ones */
@@ -84,7 +84,7 @@ static int evidence_take(struct subject *s, const struct partition_info *info,
 }
 
 /* What the threads did is in the cuts; evidence tells of the same times once more. */
-static int trace_read(struct subject *s, struct trace_walk *walk, struct findings *findings,
+static int trace_read(struct subject *s, struct trace_walk *walk, struct moment *moment,
                       struct kept_stacks *kept)
 {
     struct trace_step step;
@@ -100,8 +100,8 @@ static int trace_read(struct subject *s, struct trace_walk *walk, struct finding
             if (status < 0 || step.entry->footer.evidence)
                 continue;
             event.stack = (uint32_t)status;
-            status = findings_add(findings, partition_reader_info(step.reader), &event,
-                                  step.last_of_process);
+            status = moment_add(moment, partition_reader_info(step.reader), &event,
+                                step.last_of_process);
         }
     }
     return status < 0 ? (int)status : SKEIN_OK;
@@ -109,7 +109,7 @@ static int trace_read(struct subject *s, struct trace_walk *walk, struct finding
 
 /* ---- as JSON; the text is made from it ---- */
 
-static cJSON *thread_json(const struct finding_thread *thread)
+static cJSON *thread_json(const struct moment_thread *thread)
 {
     cJSON *json = cJSON_CreateObject();
     cJSON_AddStringToObject(json, "service", thread->service);
@@ -120,7 +120,7 @@ static cJSON *thread_json(const struct finding_thread *thread)
     return json;
 }
 
-static void span_add(cJSON *to, const struct finding_span *span, const struct kept_stacks *kept)
+static void span_add(cJSON *to, const struct moment_span *span, const struct kept_stacks *kept)
 {
     cJSON_AddStringToObject(to, "name", span->name);
     json_add_u64(to, "ts_ns", span->time_ns);
@@ -132,7 +132,7 @@ static void span_add(cJSON *to, const struct finding_span *span, const struct ke
     kept_stacks_add(kept, span->stack, to);
 }
 
-static cJSON *inside_json(const struct finding_inside *inside, uint64_t at_ns,
+static cJSON *inside_json(const struct moment_inside *inside, uint64_t at_ns,
                           const struct kept_stacks *kept)
 {
     cJSON *json = thread_json(&inside->thread), *spans = cJSON_CreateArray();
@@ -143,7 +143,7 @@ static cJSON *inside_json(const struct finding_inside *inside, uint64_t at_ns,
         cJSON_AddItemToArray(spans, span);
         buf_printf(&path, "%s%s", i > 0 ? " > " : "", inside->spans[i].name);
     }
-    const struct finding_span *last = &inside->spans[inside->count - 1];
+    const struct moment_span *last = &inside->spans[inside->count - 1];
     cJSON_AddStringToObject(json, "inside", text_of(&path));
     json_add_u64(json, "for_ns", at_ns - last->time_ns);
     json_add_u64(json, "dur_ns", last->dur_ns);
@@ -155,7 +155,7 @@ static cJSON *inside_json(const struct finding_inside *inside, uint64_t at_ns,
     return json;
 }
 
-static cJSON *unusual_json(const struct finding_unusual *unusual, const struct kept_stacks *kept)
+static cJSON *unusual_json(const struct moment_unusual *unusual, const struct kept_stacks *kept)
 {
     cJSON *json = thread_json(&unusual->thread);
     span_add(json, &unusual->span, kept);
@@ -165,11 +165,11 @@ static cJSON *unusual_json(const struct finding_unusual *unusual, const struct k
     return json;
 }
 
-static void deaths_add(cJSON *what, const struct findings_list *list)
+static void deaths_add(cJSON *what, const struct moment_list *list)
 {
     cJSON *deaths = cJSON_AddArrayToObject(what, "ended");
     for (size_t i = 0; i < list->death_count; i++) {
-        const struct finding_death *death = &list->deaths[i];
+        const struct moment_death *death = &list->deaths[i];
         cJSON *json = cJSON_CreateObject();
         cJSON_AddStringToObject(json, "service", death->service);
         cJSON_AddStringToObject(json, "host", death->host);
@@ -182,7 +182,7 @@ static void deaths_add(cJSON *what, const struct findings_list *list)
     }
 }
 
-static cJSON *what_json(const struct subject *s, const struct findings_list *list,
+static cJSON *what_json(const struct subject *s, const struct moment_list *list,
                         const struct vitals_list *held, const struct kept_stacks *kept)
 {
     cJSON *what = cJSON_CreateObject(), *to;
@@ -244,7 +244,7 @@ static void json_text_put(struct buf *out, const cJSON *json, const char *path)
     text_put_safe(out, json_text_at(json, path), strlen(json_text_at(json, path)));
 }
 
-static void findings_head_put(struct buf *out, const struct subject *s, const cJSON *what)
+static void what_head_put(struct buf *out, const struct subject *s, const cJSON *what)
 {
     char text[CLOCK_TEXT_BYTES];
     uint64_t from_ns = 0, to_ns = 0;
@@ -388,7 +388,7 @@ static void unusual_print(const cJSON *what, uint64_t at_ns)
     buf_fini(&out);
 }
 
-static int findings_show(const struct subject *s, const cJSON *what)
+static int what_show(const struct subject *s, const cJSON *what)
 {
     static const struct table_column inside[] = {{"THREAD", "who", TABLE_TEXT},
                                                  {"SERVICE", "service", TABLE_TEXT | TABLE_SPARE},
@@ -405,7 +405,7 @@ static int findings_show(const struct subject *s, const cJSON *what)
                                                 {"HOST", "host", TABLE_TEXT | TABLE_SPARE},
                                                 {NULL, NULL, TABLE_TEXT}};
     struct buf head = {0};
-    findings_head_put(&head, s, what);
+    what_head_put(&head, s, what);
     bool written = out_write(&head);
     buf_fini(&head);
     if (!written)
@@ -423,15 +423,15 @@ static int findings_show(const struct subject *s, const cJSON *what)
 
 /* Reads the trace and shows what was found. */
 static int trace_judge(struct subject *s, const struct options *o, struct trace_walk *walk,
-                       struct findings *findings, struct kept_stacks *kept)
+                       struct moment *moment, struct kept_stacks *kept)
 {
-    const struct findings_list *list = NULL;
+    const struct moment_list *list = NULL;
     const struct vitals_list *held = NULL;
-    int read = findings != NULL && kept != NULL && s->crashes != NULL && s->states != NULL
-                   ? trace_read(s, walk, findings, kept)
+    int read = moment != NULL && kept != NULL && s->crashes != NULL && s->states != NULL
+                   ? trace_read(s, walk, moment, kept)
                    : SKEIN_NO_MEMORY;
     if (read == SKEIN_OK)
-        read = findings_end(findings, MOST, &list);
+        read = moment_end(moment, MOST, &list);
     if (read == SKEIN_OK)
         read = vitals_table_end(s->states, &held);
     if (read != SKEIN_OK) {
@@ -440,30 +440,30 @@ static int trace_judge(struct subject *s, const struct options *o, struct trace_
     }
     s->at_ns = list->at_ns;
     cJSON *json = what_json(s, list, held, kept);
-    int status = o->json ? json_show(json) : findings_show(s, json);
+    int status = o->json ? json_show(json) : what_show(s, json);
     cJSON_Delete(json);
     return status == CLI_OK && !trace_walk_sound(walk) ? CLI_FAILED : status;
 }
 
-static int findings_find(struct subject *s, const struct options *o)
+static int what_find(struct subject *s, const struct options *o)
 {
     struct trace_walk *walk = NULL;
-    struct findings *findings = NULL;
+    struct moment *moment = NULL;
     struct kept_stacks *kept = kept_stacks_new(!o->json);
     int status = trace_walk_new(s->of.file, &walk);
     if (status == CLI_OK)
         status = moment_find(s, o, trace_walk_file(walk));
-    if (status == CLI_OK && findings_new(s->groups, s->at_ns, s->at_end, &findings) != SKEIN_OK)
-        findings = NULL;
+    if (status == CLI_OK && moment_new(s->groups, s->at_ns, s->at_end, &moment) != SKEIN_OK)
+        moment = NULL;
     if (status == CLI_OK)
-        status = trace_judge(s, o, walk, findings, kept);
-    findings_free(&findings);
+        status = trace_judge(s, o, walk, moment, kept);
+    moment_free(&moment);
     kept_stacks_free(&kept);
     trace_walk_free(&walk);
     return status;
 }
 
-static int findings_run(const void *values, int count, char **arguments)
+static int what_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     struct subject s = {.crashes = cJSON_CreateArray(), .lines = !o->json};
@@ -473,7 +473,7 @@ static int findings_run(const void *values, int count, char **arguments)
     if (status == CLI_OK)
         status = groups_find(&s, o);
     if (status == CLI_OK)
-        status = findings_find(&s, o);
+        status = what_find(&s, o);
     subject_close(&s.of);
     cJSON_Delete(s.crashes);
     vitals_table_free(&s.states);
@@ -496,5 +496,5 @@ const struct cli_command cmd_what = {
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = 1,
-    .run = findings_run,
+    .run = what_run,
 };

@@ -71,6 +71,12 @@ static int numbers_make(struct skein_trace *trace, struct trace_loaded *loaded)
     loaded->stack_base = trace->stacks;
     trace->stacks += (uint32_t)stacks;
     process->start_ns = info->process_start_ns;
+    struct skein_partition *facts = &loaded->part->facts;
+    facts->clock_from.monotonic_ns = info->begin.monotonic_ns;
+    facts->clock_from.realtime_ns = info->begin.realtime_ns;
+    facts->clock_to.monotonic_ns = info->end.monotonic_ns;
+    facts->clock_to.realtime_ns = info->end.realtime_ns;
+    facts->clock_offset_ns = info->clock_offset_ns;
     if (info->death.known) {
         process->death.known = true;
         process->death.signal = info->death.signal;

@@ -212,9 +212,9 @@ say "$out/redis.skein and redis.pftrace"
 # ---- the findings, and what this demo claims, verified ----
 
 echo
-say "Findings: skein what $capture"
+say "Findings: skein report $capture"
 echo
-"$skein" what "$capture" | sed 's/^/  /'
+"$skein" report "$capture" --top 5 | sed 's/^/  /'
 echo
 
 # The longest region of the main thread, and what of the record lies before it.
@@ -230,7 +230,11 @@ utc() { date -u -d "@$(($1 / 1000000000)).$(printf %09d $(($1 % 1000000000)))" +
 [ -n "$from_ns$stall_dur" ] || fail "the trace has no region of Redis's main thread"
 before=$(regions --name loop --to "$(utc $((stall_ns - 1000000)))" | wc -l)
 "$skein" what "$capture" -o json >"$state/what.json"
+"$skein" report "$capture" -o json >"$state/report.json"
+finding=$(json_member text <"$state/report.json")
 grep -q 'loop > sleep' "$state/what.json" || fail "Redis was not found inside of the stall"
+[[ $finding == "the main thread of redis["*"was in \`sleep\` for"* ]] ||
+    fail "the first finding does not name the stall: $finding"
 [ "$status" = complete ] || fail "the capture is $status, not complete"
 [ $((failed_ns - from_ns)) -ge 5000000000 ] || fail "the trace begins less than 5 s before the failure"
 [ "$stall_dur" -ge 1500000000 ] || fail "no region of 1.5 s or more is in Redis's main thread"
@@ -247,6 +251,7 @@ cat <<TEXT
 
     export SKEIN_COLLECTOR=$SKEIN_COLLECTOR PATH=$build/cli:\$PATH
     skein ps
+    skein report $capture
     skein what $capture --at -1s
     skein snapshot -l service=redis --pre 5s -o now.skein
     skein cat now.skein --longest 10

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Out of memory while a thread dump is read, with all that stands beside it: said, and nothing is
- * shown; and twice the same where nothing is missing. */
+ * Out of memory while a thread dump is read, with all that stands beside it, and while a report is
+ * made: said, and nothing is shown; and twice the same where nothing is missing. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc_fail.h"
+#include "incident_make.h"
 #include "partition_writer.h"
 #include "support.h"
 #include "thread_list.h"
+#include "trace_report.h"
 
 #define TEXT(t)                                                                                    \
     {                                                                                              \
@@ -134,7 +136,85 @@ START_TEST(a_dump_without_memory_is_none)
 }
 END_TEST
 
+/* Something for each rule that keeps anything: locks, a disk, peers, a queue, evidence. */
+static void incident_fill(struct incident *in)
+{
+    size_t p = incident_process(in, "shop", 100, 1000);
+    for (uint32_t tid = 100; tid < 106; tid++) {
+        for (uint64_t i = 0; i < 4; i++)
+            incident_call(in, p, tid, &incident_request, i * 10 * INCIDENT_MS, INCIDENT_MS, 1, 0,
+                          0);
+        incident_call(in, p, tid, &incident_mutex, 50 * INCIDENT_MS, 400 * INCIDENT_MS, 0x10, 0,
+                      99);
+        incident_call(in, p, tid, &incident_connect, 500 * INCIDENT_MS, 10000, 3, -111, 0);
+    }
+    incident_call(in, p, 99, &incident_fsync, 40 * INCIDENT_MS, 420 * INCIDENT_MS, 9, 0, 0);
+    for (uint64_t i = 0; i < 24; i++)
+        incident_call(in, p, 100, &incident_queue, i * 40 * INCIDENT_MS, 0, (int64_t)(i * i), 0, 0);
+    incident_add(
+        in, p,
+        &(struct incident_event){
+            .type = &incident_await, .from_ns = 1, .args = {{.f64 = 300}}, .evidence = true});
+    incident_add(
+        in, p,
+        &(struct incident_event){
+            .type = &incident_runnable,
+            .thread = "shop",
+            .tid = 100,
+            .dur_ns = 900 * INCIDENT_MS,
+            .args =
+                {{.u64 = 0}, TEXT("woken"), {.u64 = 7}, TEXT("stress-ng"), {.u64 = 1}, TEXT("")},
+            .evidence = true});
+}
+
+/* The first status that is none of success. */
+static int report_make(struct skein_trace *trace, struct skein_cursor **cursor,
+                       struct trace_report_builder **builder, const struct trace_report **report)
+{
+    const struct skein_query query = {.size = sizeof query};
+    struct skein_batch batch;
+    int status = skein_cursor_new(trace, &query, cursor), next;
+    if (status == SKEIN_OK)
+        status = trace_report_new(NULL, builder);
+    while (status == SKEIN_OK && (next = skein_cursor_next(*cursor, &batch)) != 0)
+        status = next < 0 ? next : trace_report_add(*builder, trace, *cursor, &batch);
+    return status == SKEIN_OK ? trace_report_end(*builder, trace, *cursor, report) : status;
+}
+
+START_TEST(a_report_without_memory_is_none)
+{
+    struct incident *in = incident_new(1);
+    incident_fill(in);
+    const struct buf *bytes = incident_finish(in, 10 * INCIDENT_S);
+    bool failed = true;
+    for (unsigned n = 1; failed; n++) {
+        char error[SKEIN_TRACE_ERROR_BYTES];
+        struct skein_trace *trace;
+        struct skein_cursor *cursor = NULL;
+        struct trace_report_builder *builder = NULL;
+        const struct trace_report *report = NULL;
+        ck_assert_int_eq(skein_trace_new(&trace), SKEIN_OK);
+        ck_assert_int_eq(skein_trace_add_memory(trace, bytes->data, bytes->len, "made", error),
+                         SKEIN_OK);
+        alloc_fail_at(n);
+        int status = report_make(trace, &cursor, &builder, &report);
+        failed = alloc_fail_end();
+        ck_assert_msg(status == (failed ? SKEIN_NO_MEMORY : SKEIN_OK), "allocation %u: %d", n,
+                      status);
+        if (!failed) {
+            ck_assert_uint_gt(report->finding_count, 2);
+            ck_assert_str_eq(report->findings[0].rule, "lock_convoy");
+        }
+        trace_report_free(&builder);
+        skein_cursor_free(&cursor);
+        skein_trace_free(&trace);
+    }
+    incident_free(&in);
+}
+END_TEST
+
 int main(void)
 {
-    return suite_run(suite_of("analysis_memory", a_dump_without_memory_is_none, NULL));
+    return suite_run(suite_of("analysis_memory", a_dump_without_memory_is_none,
+                              a_report_without_memory_is_none, NULL));
 }

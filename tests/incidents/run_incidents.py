@@ -141,6 +141,16 @@ def expect(text, *patterns):
             raise AssertionError("%r is not in:\n%s" % (pattern, text))
 
 
+def first_finding(s, file, rule, *patterns):
+    """The report of a capture names the cause in its first sentence."""
+    report = json.loads(s.say("report", "-o", "json", file))
+    first = report["findings"][0] if report["findings"] else {"rule": "none", "text": "", "severity": "none"}
+    if first["rule"] != rule or first["severity"] == "note":
+        raise AssertionError("the first finding is of %s:\n%s" % (
+            first["rule"], "\n".join("%(severity)s %(rule)s: %(text)s" % one for one in report["findings"])))
+    expect(first["text"], *patterns)
+
+
 def redis(s, *options, folder=None, **more):
     """It, and the command line of a ping."""
     need("redis-server", "redis-cli")
@@ -163,6 +173,7 @@ def stopped(s):
     s.rule("redis", s.check(*ping))
     file = s.captured()
     os.kill(server.pid, signal.SIGCONT)
+    first_finding(s, file, "held_back", r"redis\[%d\] on \S+ was stopped for at least" % server.pid)
     expect(s.say("threads", file), r"redis-server\S* stopped")
     expect(s.say("vitals", file), r"stopped")
     expect(s.say("cat", "--longest", "1", "--thread", "redis-server", file),
@@ -179,6 +190,7 @@ def crashed(s):
     s.rule("redis", {"crash": {}}, post_ms=0)
     subprocess.run([*ping[:-1], "debug", "segfault"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     file = s.captured()
+    first_finding(s, file, "crash", r"redis\[%d\] on \S+ died of SIGSEGV" % server.pid)
     expect(s.say("what", file), r"SIGSEGV|signal 11")
     if not os.access("/sys/kernel/tracing/events/signal/signal_deliver/id", os.R_OK):
         raise Skipped("this kernel does not tell of signals")
@@ -241,6 +253,7 @@ def row_lock(s):
     text = s.say("threads", file)
     expect(text, r"UPDATE waiting", r"ProcSleep", r"idle in transaction")
     expect(text, r"\[%s\] on \N*\n\N*UPDATE waiting\n" % waiter)
+    first_finding(s, file, "database_wait", r"postgres\[\d+\] on \S+ says that it waits\N*UPDATE waiting")
     expect(s.say("cat", "--longest", "1", "-p", waiter, file), r"epoll_wait\N*\n +(later, )?at \S+ sleeping in epoll_wait\(",
            r"at ProcSleep", r"at heap_update")
 
@@ -291,6 +304,7 @@ def stalled_disk(s):
     file = s.captured()
     disk.say("go")
     aof = r"\[file /\S*/disk/appendonlydir/appendonly\.aof\.1\.incr\.aof\]"
+    first_finding(s, file, "slow_disk", r"main thread of redis\N*waited for its disk\N*`f\w+sync` \(/\S*/disk/appendonlydir/")
     expect(s.say("threads", file), r'"redis-server"/\d+ \w+ in fdatasync\(0x[0-9a-f]+\) ' + aof,
            r"at \S*fdatasync\N*\n\N*at flushAppendOnlyFile")
     expect(s.say("cat", "--longest", "1", "--type", "open", "--thread", "redis-server", file),
@@ -373,6 +387,8 @@ def starved(s):
     pids = neighbours(s, cpu)
     s.rule("redis", s.check(*ping[:-1], "eval", COUNT, "0", timeout_ms=1000, every_ms=1500))
     file = s.captured()
+    if os.access("/sys/kernel/tracing/instances", os.W_OK):
+        first_finding(s, file, "cpu_neighbour", r"main thread of redis\N*ready to run but not running\N*`sha256sum`")
     dump = json.loads(s.say("threads", "-o", "json", file))[0]
     cpu_time = dump.get("cpu", {})
     users = {user["pid"] for user in cpu_time.get("others", []) + cpu_time.get("top", [])}
@@ -422,6 +438,7 @@ def held_mutex(s):
     s.rule("mariadb", s.check(*query, "insert into shop.t values(3)"))
     file = s.captured()
     disk.say("go")
+    first_finding(s, file, "slow_disk", r"mariadb\[\d+\]\N*waited for its disk\N*`fsync` \(%s/bin\.\d+\)" % disk.folder)
     threads = s.say("threads", file)
     held = re.search(r'\n"[^"\n]*"/(\d+) [^\n]*waits for mutex (0x[0-9a-f]+) held by "[^"\n]*"/(\d+), which is '
                      r'\w+ in fdatasync\(0x[0-9a-f]+\) \[file %s/bin\.\d+\]\n' % disk.folder, threads)

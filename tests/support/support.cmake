@@ -14,3 +14,8 @@ target_include_directories(skein_alloc_fail PUBLIC ${CMAKE_CURRENT_LIST_DIR})
 target_link_libraries(skein_alloc_fail PRIVATE skein_flags)
 target_link_options(skein_alloc_fail INTERFACE
     LINKER:--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=strndup)
+
+# Made incidents, as traces: for the tests of what a trace says.
+add_library(skein_test_incidents STATIC ${CMAKE_CURRENT_LIST_DIR}/incident_make.c)
+target_include_directories(skein_test_incidents PUBLIC ${CMAKE_CURRENT_LIST_DIR})
+target_link_libraries(skein_test_incidents PRIVATE skein_flags PUBLIC skein_format PkgConfig::CHECK)

@@ -1,8 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-skein_test(unit/analysis/test_findings.c LINK skein_analysis skein_test_support)
+skein_test(unit/analysis/test_moment.c LINK skein_analysis skein_test_support)
 skein_test(unit/analysis/test_thread_list.c LINK skein_analysis skein_test_support)
 skein_test(unit/analysis/test_vitals_table.c LINK skein_analysis skein_test_support)
 skein_test(unit/analysis/test_sched_sums.c LINK skein_analysis skein_sched skein_test_support)
+skein_test(unit/analysis/test_lanes.c LINK skein_analysis skein_test_support skein_alloc_fail m)
+skein_test(unit/analysis/test_page.c LINK skein_analysis skein_test_support skein_alloc_fail)
+target_compile_definitions(t_unit_analysis_page PRIVATE
+    SKEIN_PAGE_JUDGE="${CMAKE_SOURCE_DIR}/tests/unit/analysis/page_judge.py")
+skein_test(unit/analysis/test_page_trace.c
+    LINK skein_analysis skein_format skein_test_support skein_alloc_fail)
+target_compile_definitions(t_unit_analysis_page_trace PRIVATE
+    SKEIN_PAGE_JUDGE="${CMAKE_SOURCE_DIR}/tests/unit/analysis/page_judge.py")
+skein_test(unit/analysis/test_lanes_read.c LINK skein_analysis skein_format skein_test_support)
 skein_test(unit/analysis/test_histogram.c LINK skein_alloc_fail skein_analysis skein_test_support m)
 skein_test(unit/analysis/test_summary.c LINK skein_alloc_fail skein_analysis skein_test_support)
 skein_test(unit/analysis/test_summary_rows.c LINK skein_analysis skein_sched skein_test_support)
@@ -26,3 +35,6 @@ if(SYSTEM_PYTHON)
     set_tests_properties(unit/cli/stats_truth unit/cli/stats_diff PROPERTIES LABELS unit
         TIMEOUT 300)
 endif()
+skein_test(unit/analysis/test_trace_report.c LINK skein_analysis skein_test_incidents skein_test_support)
+skein_test(unit/analysis/test_report_rules.c LINK skein_analysis skein_test_incidents skein_test_support)
+target_compile_definitions(t_unit_analysis_report_rules PRIVATE SKEIN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")

@@ -411,6 +411,31 @@ START_TEST(stacks_are_shown_where_they_are_asked_for)
 }
 END_TEST
 
+/* Of the same trace: the report in both forms, with hostile texts made harmless. */
+START_TEST(report_says_findings_first)
+{
+    char *text;
+    trace_write();
+    ck_assert_int_eq(SKEIN(&text, "report", trace), 0);
+    const char *findings = strstr(text, "\nFindings\n"), *regions = strstr(text, "\nRegions");
+    ck_assert(findings != NULL && regions != NULL && findings < regions);
+    ck_assert_ptr_null(strchr(text, '\x1b'));
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "report", "-j", "--top", "1", "--from", "-1h", trace), 0);
+    cJSON *report = cJSON_Parse(text);
+    ck_assert_int_eq(cJSON_GetObjectItem(report, "version")->valueint, 1);
+    ck_assert_int_le(cJSON_GetArraySize(cJSON_GetObjectItem(report, "regions")), 1);
+    ck_assert_int_gt(
+        cJSON_GetObjectItem(cJSON_GetObjectItem(report, "totals"), "records")->valueint, 0);
+    cJSON_Delete(report);
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "report", "--from", "yesterday", trace), 2);
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "report", "/nonexistent.skein"), 1);
+    free(text);
+}
+END_TEST
+
 /* A cut, evidence that reaches over both cuts, and the next cut; in any order in the file. */
 static void evidence_make(struct buf *file, bool first)
 {
@@ -1043,6 +1068,7 @@ static void add(TCase *all)
     tcase_add_test(all, spans_are_by_the_collectors_clock);
     tcase_add_test(all, a_region_over_a_cut_comes_out_whole);
     tcase_add_test(all, stacks_are_shown_where_they_are_asked_for);
+    tcase_add_test(all, report_says_findings_first);
     tcase_add_test(all, evidence_lies_beside_the_cuts_and_ends_nothing);
     tcase_add_test(all, a_crash_is_told_in_a_sentence_with_its_stack);
     tcase_add_test(all, last_words_stand_below_the_crash);

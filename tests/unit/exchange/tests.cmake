@@ -18,3 +18,6 @@ if(SYSTEM_PYTHON)
         set_tests_properties(unit/exchange/${judge}_rules PROPERTIES LABELS unit TIMEOUT 120)
     endforeach()
 endif()
+skein_test(unit/exchange/test_import_go.c LINK skein_exchange skein_test_support)
+target_compile_definitions(t_unit_exchange_import_go PRIVATE
+    TRACES="${CMAKE_SOURCE_DIR}/tests/exchange/traces")

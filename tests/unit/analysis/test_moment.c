@@ -3,14 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "findings.h"
+#include "moment.h"
 #include "support.h"
 
 #define T0 UINT64_C(1800000000000000000)
 #define MS UINT64_C(1000000)
 
-static struct findings *findings;
-static const struct findings_list *list;
+static struct moment *moment;
+static const struct moment_list *list;
 static struct partition_info info = {
     .pid = 77, .host = "here", .service = "shop", .labels = "", .exe = ""};
 
@@ -30,7 +30,7 @@ static void event(uint32_t tid, const char *name, uint8_t group, uint64_t from, 
                             .dur_ns = (to - from) * MS,
                             .thread = &thread,
                             .type = &type};
-    ck_assert_int_eq(findings_add(findings, &info, &e, true), SKEIN_OK);
+    ck_assert_int_eq(moment_add(moment, &info, &e, true), SKEIN_OK);
 }
 
 static void wait(uint32_t tid, const char *name, uint8_t group, uint64_t from, uint64_t to)
@@ -45,19 +45,19 @@ static void open_wait(uint32_t tid, const char *name, uint8_t group, uint64_t fr
 
 static void set_up(void)
 {
-    ck_assert_int_eq(findings_new(0, T0 + 5000 * MS, false, &findings), SKEIN_OK);
+    ck_assert_int_eq(moment_new(0, T0 + 5000 * MS, false, &moment), SKEIN_OK);
     wait(77, "write", SKEIN_GROUP_IO, 1, 2); /* the record begins here */
 }
 
 static void tear_down(void)
 {
-    findings_free(&findings);
-    findings_free(&findings);
+    moment_free(&moment);
+    moment_free(&moment);
 }
 
 static void judge(void)
 {
-    ck_assert_int_eq(findings_end(findings, 4, &list), SKEIN_OK);
+    ck_assert_int_eq(moment_end(moment, 4, &list), SKEIN_OK);
 }
 
 /* An event loop's batch ends after the sleep inside of it. */
@@ -149,9 +149,8 @@ END_TEST
  * the groups that are asked for. */
 START_TEST(other_groups_are_judged_by_and_not_listed)
 {
-    findings_free(&findings);
-    ck_assert_int_eq(findings_new(1u << SKEIN_GROUP_NET, T0 + 5000 * MS, false, &findings),
-                     SKEIN_OK);
+    moment_free(&moment);
+    ck_assert_int_eq(moment_new(1u << SKEIN_GROUP_NET, T0 + 5000 * MS, false, &moment), SKEIN_OK);
     wait(77, "epoll_wait", SKEIN_GROUP_NET, 4000, 6000);
     wait(77, "fsync", SKEIN_GROUP_IO, 3000, 3900);
     wait(77, "query", SKEIN_GROUP_APP, 500, 7000);
@@ -181,8 +180,8 @@ END_TEST
 /* A process that hangs since before the capture's window writes no event. */
 START_TEST(of_a_process_that_hangs_the_record_begins_with_what_is_open)
 {
-    findings_free(&findings);
-    ck_assert_int_eq(findings_new(0, T0 + 5000 * MS, false, &findings), SKEIN_OK);
+    moment_free(&moment);
+    ck_assert_int_eq(moment_new(0, T0 + 5000 * MS, false, &moment), SKEIN_OK);
     open_wait(83, "mutex_lock", SKEIN_GROUP_LOCK, 1000, 8000);
     open_wait(84, "mutex_lock", SKEIN_GROUP_LOCK, 2000, 8000);
     judge();
@@ -195,8 +194,8 @@ END_TEST
 /* The last event ends at 5 s, the cut was at 8 s. */
 START_TEST(the_end_of_the_record_is_where_what_is_open_was_cut)
 {
-    findings_free(&findings);
-    ck_assert_int_eq(findings_new(0, T0 + 5000 * MS, true, &findings), SKEIN_OK);
+    moment_free(&moment);
+    ck_assert_int_eq(moment_new(0, T0 + 5000 * MS, true, &moment), SKEIN_OK);
     wait(77, "connect", SKEIN_GROUP_NET, 3000, 5000);
     open_wait(83, "mutex_lock", SKEIN_GROUP_LOCK, 4000, 8000);
     open_wait(84, "mutex_lock", SKEIN_GROUP_LOCK, 5001, 8000);
@@ -216,16 +215,16 @@ START_TEST(of_many_regions_around_the_moment_the_innermost_are_kept)
         wait(77, name, SKEIN_GROUP_APP, 4000 + i, 7000 - i);
     judge();
     ck_assert_uint_eq(list->inside_count, 1);
-    ck_assert_uint_eq(list->inside[0].count, FINDINGS_INSIDE_MAX);
+    ck_assert_uint_eq(list->inside[0].count, MOMENT_INSIDE_MAX);
     ck_assert_str_eq(list->inside[0].spans[0].name, "e");
-    ck_assert_str_eq(list->inside[0].spans[FINDINGS_INSIDE_MAX - 1].name, "j");
+    ck_assert_str_eq(list->inside[0].spans[MOMENT_INSIDE_MAX - 1].name, "j");
 }
 END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("findings");
-    TCase *all = tcase_create("findings");
+    Suite *suite = suite_create("moment");
+    TCase *all = tcase_create("moment");
     tcase_add_checked_fixture(all, set_up, tear_down);
     tcase_add_test(all, who_is_stalled_is_told_with_what_it_is_inside_of_and_the_idle_are_counted);
     tcase_add_test(all, the_longest_waits_leave_out_idle_ones_and_work);

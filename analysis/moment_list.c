@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Judges what findings.c has gathered: who is idle, what is long, what is unusual. Entered once,
+ * Judges what moment.c has gathered: who is idle, what is long, what is unusual. Entered once,
  * at the end, by the thread that gathered.
  */
 #include "array.h"
-#include "findings_int.h"
+#include "moment_int.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define UNUSUAL     10                  /* times as long as what is usual */
-#define UNUSUAL_NS  UINT64_C(10000000)  /* shorter ones are of no interest */
-#define RARE_NS     UINT64_C(100000000) /* the same where there is little to compare with */
-#define COMPARE_MIN 20                  /* others, before "usual" means anything */
-#define RHYTHM_MIN  3                   /* waits of a thread, before they are its rhythm */
-
 /* What so many of the shortest took less than. */
-static uint64_t quantile(const uint32_t *levels, uint64_t rank)
+uint64_t moment_quantile(const uint32_t *levels, uint64_t rank)
 {
     uint64_t seen = 0;
     for (unsigned i = 0; i < LEVELS; i++) {
@@ -30,7 +24,7 @@ static uint64_t quantile(const uint32_t *levels, uint64_t rank)
 /* ---- idle ---- */
 
 /* Whether a thread has done nothing but wait for its turn or for time, and more than once. */
-static bool only_waits(const struct findings *f, const struct thread *t)
+static bool only_waits(const struct moment *f, const struct thread *t)
 {
     uint64_t count = 0;
     for (size_t i = 0; i < t->stat_count; i++) {
@@ -41,8 +35,8 @@ static bool only_waits(const struct findings *f, const struct thread *t)
     return count > 1;
 }
 
-static bool is_idle(const struct findings *f, const struct thread *t, const struct label *label,
-                    const struct finding_span *span)
+bool moment_is_idle(const struct moment *f, const struct thread *t, const struct label *label,
+                    const struct moment_span *span)
 {
     const struct process *p = &f->processes[t->process];
     bool early = span->time_ns <= p->from_ns;
@@ -56,33 +50,33 @@ static bool is_idle(const struct findings *f, const struct thread *t, const stru
     for (size_t i = 0; label->rhythmic && i < t->stat_count; i++) {
         const struct stat *s = &t->stats[i];
         if (&f->labels[s->label] == label && s->count >= RHYTHM_MIN)
-            return span->dur_ns <= 2 * quantile(s->levels, s->count * 9 / 10);
+            return span->dur_ns <= 2 * moment_quantile(s->levels, s->count * 9 / 10);
     }
     return false;
 }
 
-static struct finding_thread who(const struct findings *f, const struct thread *t)
+static struct moment_thread who(const struct moment *f, const struct thread *t)
 {
     const struct process *p = &f->processes[t->process];
-    return (struct finding_thread){t->tid, p->pid, t->name, p->service, p->host};
+    return (struct moment_thread){t->tid, p->pid, t->name, p->service, p->host};
 }
 
 static int inside_order(const void *a, const void *b)
 {
-    const struct finding_inside *x = a, *y = b;
+    const struct moment_inside *x = a, *y = b;
     uint64_t one = x->spans[x->count - 1].time_ns, other = y->spans[y->count - 1].time_ns;
     return (one > other) - (one < other);
 }
 
 static int idle_order(const void *a, const void *b)
 {
-    const struct finding_idle *x = a, *y = b;
+    const struct moment_idle *x = a, *y = b;
     return (x->threads < y->threads) - (x->threads > y->threads);
 }
 
-static void inside_add(struct findings *f, const struct thread *t)
+static void inside_add(struct moment *f, const struct thread *t)
 {
-    struct finding_inside inside = {.thread = who(f, t)};
+    struct moment_inside inside = {.thread = who(f, t)};
     for (size_t i = 0; i < t->inside_count; i++)
         if (!f->labels[t->inside_label[i]].hidden)
             inside.spans[inside.count++] = t->inside[i];
@@ -90,9 +84,9 @@ static void inside_add(struct findings *f, const struct thread *t)
         f->list.inside[f->list.inside_count++] = inside;
 }
 
-static int inside_list(struct findings *f)
+static int inside_list(struct moment *f)
 {
-    struct findings_list *list = &f->list;
+    struct moment_list *list = &f->list;
     list->inside = calloc(f->thread_count + 1, sizeof *list->inside);
     list->idle = calloc(f->label_count + 1, sizeof *list->idle);
     if (list->inside == NULL || list->idle == NULL)
@@ -106,7 +100,7 @@ static int inside_list(struct findings *f)
             continue;
         t->inside[last].at_work |= t->inside_count > 1;
         const struct label *label = &f->labels[t->inside_label[last]];
-        if (!is_idle(f, t, label, &t->inside[last]))
+        if (!moment_is_idle(f, t, label, &t->inside[last]))
             inside_add(f, t);
         else
             list->idle[t->inside_label[last]].threads += !label->hidden;
@@ -123,22 +117,22 @@ static int inside_list(struct findings *f)
 struct group { /* of one name in one service */
     uint64_t count;
     uint32_t levels[LEVELS];
-    struct finding_unusual found;
+    struct moment_unusual found;
 };
 
 static int wait_order(const void *a, const void *b)
 {
-    const struct finding_wait *x = a, *y = b;
+    const struct moment_wait *x = a, *y = b;
     return (x->span.dur_ns < y->span.dur_ns) - (x->span.dur_ns > y->span.dur_ns);
 }
 
 static int unusual_order(const void *a, const void *b)
 {
-    const struct finding_unusual *x = a, *y = b;
+    const struct moment_unusual *x = a, *y = b;
     return (x->span.dur_ns < y->span.dur_ns) - (x->span.dur_ns > y->span.dur_ns);
 }
 
-static void wait_take(struct findings_list *list, size_t most, const struct finding_wait *wait)
+static void wait_take(struct moment_list *list, size_t most, const struct moment_wait *wait)
 {
     size_t at = list->wait_count;
     if (at == most && (most == 0 || wait_order(&list->waits[most - 1], wait) <= 0))
@@ -149,8 +143,8 @@ static void wait_take(struct findings_list *list, size_t most, const struct find
 }
 
 /* The group's number is that of the service and the label. */
-static int group_of(struct findings *f, struct intern_table *keys, struct group **groups,
-                    size_t *cap, const struct thread *t, size_t label, struct group **group)
+static int group_of(struct moment *f, struct intern_table *keys, struct group **groups, size_t *cap,
+                    const struct thread *t, size_t label, struct group **group)
 {
     struct buf key = {0};
     bool fresh;
@@ -170,28 +164,28 @@ static int group_of(struct findings *f, struct intern_table *keys, struct group 
 }
 
 /* Whether it took far longer than the others; what these take goes to *usual_ns. */
-static bool is_unusual(const struct group *g, const struct finding_span *span, uint64_t *usual_ns)
+static bool is_unusual(const struct group *g, const struct moment_span *span, uint64_t *usual_ns)
 {
     uint64_t rank = g->count * 99 / 100;
     rank = rank + 1 > g->count ? g->count - 1 : rank; /* never the longest itself */
-    *usual_ns = rank > 0 ? quantile(g->levels, rank) : 0;
+    *usual_ns = rank > 0 ? moment_quantile(g->levels, rank) : 0;
     return span->dur_ns >= (g->count > COMPARE_MIN ? UNUSUAL_NS : RARE_NS) &&
            span->dur_ns / UNUSUAL >= *usual_ns;
 }
 
-static void unusual_take(const struct findings *f, struct group *g, const struct thread *t,
+static void unusual_take(const struct moment *f, struct group *g, const struct thread *t,
                          const struct stat *stat)
 {
     for (size_t k = 0; k < TOP; k++) {
-        const struct finding_span *span = &stat->top[k];
+        const struct moment_span *span = &stat->top[k];
         uint64_t usual_ns;
-        if (span->name == NULL || is_idle(f, t, &f->labels[stat->label], span) ||
+        if (span->name == NULL || moment_is_idle(f, t, &f->labels[stat->label], span) ||
             !is_unusual(g, span, &usual_ns))
             continue;
-        struct finding_unusual *found = &g->found;
+        struct moment_unusual *found = &g->found;
         if (span->dur_ns > found->span.dur_ns) {
             bool alike = found->span.dur_ns >= span->dur_ns / 2 && found->span.name != NULL;
-            *found = (struct finding_unusual){
+            *found = (struct moment_unusual){
                 .thread = who(f, t), .span = *span, .more = alike ? found->more + 1 : 0};
         } else if (span->dur_ns >= found->span.dur_ns / 2) {
             found->more++;
@@ -201,7 +195,7 @@ static void unusual_take(const struct findings *f, struct group *g, const struct
     }
 }
 
-static int groups_fill(struct findings *f, struct intern_table *keys, struct group **groups,
+static int groups_fill(struct moment *f, struct intern_table *keys, struct group **groups,
                        size_t *cap)
 {
     for (size_t i = 0; i < f->thread_count; i++)
@@ -218,7 +212,7 @@ static int groups_fill(struct findings *f, struct intern_table *keys, struct gro
 }
 
 /* Each thread's longest of a name, against the waits of all and the others of its name. */
-static int spans_judge(struct findings *f, size_t most, struct intern_table *keys,
+static int spans_judge(struct moment *f, size_t most, struct intern_table *keys,
                        struct group **groups, size_t *cap)
 {
     for (size_t i = 0; i < f->thread_count; i++) {
@@ -233,14 +227,14 @@ static int spans_judge(struct findings *f, size_t most, struct intern_table *key
                 return SKEIN_NO_MEMORY;
             unusual_take(f, g, t, s);
             for (size_t n = 0; n < TOP && label->wait && s->top[n].name != NULL; n++)
-                if (!is_idle(f, t, label, &s->top[n]))
-                    wait_take(&f->list, most, &(struct finding_wait){who(f, t), s->top[n]});
+                if (!moment_is_idle(f, t, label, &s->top[n]))
+                    wait_take(&f->list, most, &(struct moment_wait){who(f, t), s->top[n]});
         }
     }
     return SKEIN_OK;
 }
 
-static int spans_list(struct findings *f, size_t most)
+static int spans_list(struct moment *f, size_t most)
 {
     struct intern_table keys = {0};
     struct group *groups = NULL;
@@ -271,7 +265,7 @@ static int spans_list(struct findings *f, size_t most)
 }
 
 /* The record's end is known now: what had ended by then is not inside of anything any more. */
-static void moment_move(struct findings *f)
+static void moment_move(struct moment *f)
 {
     if (f->end && f->open_to_ns > f->at_ns) {
         f->at_ns = f->open_to_ns;
@@ -279,7 +273,7 @@ static void moment_move(struct findings *f)
             struct thread *t = &f->threads[i];
             size_t kept = 0;
             for (size_t k = 0; k < t->inside_count; k++) {
-                const struct finding_span *span = &t->inside[k];
+                const struct moment_span *span = &t->inside[k];
                 if (!span->open && f->at_ns - span->time_ns > span->dur_ns)
                     continue;
                 t->inside_label[kept] = t->inside_label[k];
@@ -291,7 +285,7 @@ static void moment_move(struct findings *f)
     f->list.at_ns = f->at_ns;
 }
 
-int findings_end(struct findings *f, size_t most, const struct findings_list **list)
+int moment_end(struct moment *f, size_t most, const struct moment_list **list)
 {
     f->list.threads = f->thread_count;
     moment_move(f);

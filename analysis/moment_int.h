@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inside of the findings: what is gathered (findings.c) and judged (findings_list.c). Included
- * by these two alone.
+ * The inside of the moment: what is gathered (moment.c) and judged (moment_list.c). Included by
+ * these two, and by trace_report*.c, which judge what is gathered by other rules.
  */
-#ifndef FINDINGS_INT_H
-#define FINDINGS_INT_H
+#ifndef MOMENT_INT_H
+#define MOMENT_INT_H
 
-#include "findings.h"
 #include "intern_table.h"
+#include "moment.h"
 
 #define TOP         2                   /* longest of a name that a thread keeps */
 #define LEVELS      64                  /* of the histogram: powers of two nanoseconds */
@@ -29,9 +29,9 @@ struct label {
 
 struct stat { /* of one name on one thread */
     size_t label;
-    uint64_t count;
+    uint64_t count, total_ns;
     uint32_t levels[LEVELS];
-    struct finding_span top[TOP]; /* the longest first */
+    struct moment_span top[TOP]; /* the longest first */
 };
 
 struct process {
@@ -49,12 +49,12 @@ struct thread {
     char *name;
     struct stat *stats;
     size_t stat_count;
-    struct finding_span inside[FINDINGS_INSIDE_MAX]; /* the earliest first */
-    size_t inside_label[FINDINGS_INSIDE_MAX];
+    struct moment_span inside[MOMENT_INSIDE_MAX]; /* the earliest first */
+    size_t inside_label[MOMENT_INSIDE_MAX];
     size_t inside_count;
 };
 
-struct findings {
+struct moment {
     uint64_t groups;            /* that are listed; 0: all */
     uint64_t at_ns, open_to_ns; /* open_to: until when something is open */
     bool end;                   /* the moment is the record's end */
@@ -63,7 +63,13 @@ struct findings {
     struct thread *threads;
     struct process *processes;
     size_t label_count, label_cap, thread_count, thread_cap, process_count, process_cap;
-    struct findings_list list;
+    struct moment_list list;
 };
+
+/* Whether a label's wait on a thread is idle (moment.h); and below what `rank` of the shortest of a
+ * histogram took. */
+bool moment_is_idle(const struct moment *f, const struct thread *t, const struct label *label,
+                    const struct moment_span *span);
+uint64_t moment_quantile(const uint32_t *levels, uint64_t rank);
 
 #endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The inside of lanes: for lanes*.c alone.
+ */
+#ifndef LANES_INT_H
+#define LANES_INT_H
+
+#include "lanes.h"
+
+/* A row. Lengths are short floats: they are drawn; sums are made before they are rounded. */
+struct lane_row {
+    double begin; /* ns since the window's begin */
+    union {
+        struct {
+            float length; /* of a mark: its severity */
+            uint32_t type;
+        };
+        double value; /* of a counter */
+    };
+};
+
+/* Cells `first` to `first + count - 1` of 2^shift ns, which are all alike: more than one only where
+ * one row covers each whole. */
+struct cell {
+    uint32_t first;
+    union {
+        uint32_t count;
+        float last; /* of a counter, whose cells are one each */
+    };
+    union {
+        struct {
+            double busy; /* ns of each cell; of marks: how many */
+            float longest;
+            uint32_t type;
+        };
+        struct {
+            double least, most;
+        };
+    };
+};
+
+struct cells { /* in order, each cell at most once */
+    struct cell *at;
+    size_t count, cap;
+    unsigned shift;
+};
+
+#define LANE_LEVELS     24
+#define LANE_SHIFT_MOST 63u
+
+struct lane_own {
+    struct lane lane;
+    uint64_t end_ns; /* of the last row */
+    struct lane_own *next_layer;
+    struct lane_row *rows;
+    size_t row_count, row_cap;
+    struct cells base;
+    struct cells levels[LANE_LEVELS]; /* above the base; each has at most half of the one below */
+    size_t level_count;
+};
+
+/* Is given cells in order; false ends it. */
+typedef bool (*cell_take)(void *context, const struct cell *cell);
+
+/* Joins cells to the one before them, where they are the same or continue it. False: what *next is
+ * then stands for itself. */
+bool cell_join(struct cell *last, struct cell *next, enum lane_kind kind, unsigned shift);
+
+/* A row from begin to end (ns) as cells of 2^shift ns. */
+bool cells_of_row(uint64_t begin, uint64_t end, const struct lane_row *row, enum lane_kind kind,
+                  unsigned shift, cell_take take, void *context);
+
+/* The same cells, from `from` to `to` (both cells of 2^(shift + by), included), each 2^by times as
+ * wide. */
+bool cells_widen(const struct cells *cells, unsigned by, uint32_t from, uint32_t to,
+                 enum lane_kind kind, cell_take take, void *context);
+
+/* Appends a cell, or joins it to the last. False: no memory, and nothing has changed. */
+bool cells_put(struct cells *cells, const struct cell *cell, enum lane_kind kind);
+
+/* Makes cells 2^by times as wide. False: no memory, or wider than cells get; nothing has changed. */
+bool cells_coarsen(struct cells *cells, unsigned by, enum lane_kind kind);
+
+/* Builds the levels above the base. False: no memory; there are fewer. */
+bool lane_levels_make(struct lane_own *own);
+void lane_levels_drop(struct lane_own *own);
+
+struct lanes_type {
+    uint8_t asked, state, value;
+};
+
+struct lanes {
+    struct lanes_options options;
+    uint64_t span_ns; /* of the window */
+    unsigned shift;   /* the finest that its cells may have */
+    struct lane_own **lanes;
+    size_t count, cap;
+    uint32_t *slots; /* 1 + number of a first layer, by hash */
+    size_t slot_cap, firsts;
+    struct lane_own **order;
+    bool settled;
+    struct lanes_type *types;
+    size_t type_cap;
+    struct lanes_totals totals;
+};
+
+/* Takes so many bytes from the budget, and makes room for them: some lane may lose its rows then, or
+ * have coarser cells. */
+bool lanes_reserve(struct lanes *lanes, size_t bytes);
+void lanes_release(struct lanes *lanes, size_t bytes);
+void lane_rows_drop(struct lanes *lanes, struct lane_own *own);
+
+/* A row of a lane, clipped to the window. SKEIN_OK, SKEIN_NO_MEMORY. */
+int lane_row_add(struct lanes *lanes, struct lane_own *own, uint64_t begin, uint64_t end,
+                 struct lane_row *row);
+
+#endif

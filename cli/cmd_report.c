@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * skein report: what a trace says first: findings, then tables. One thread; memory as trace_report.h
+ * says, and that of the cursor.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli_out.h"
+#include "cli_subject.h"
+#include "cli_trace.h"
+#include "clock.h"
+#include "cmd.h"
+#include "json.h"
+#include "trace_report_json.h"
+
+#define TOP       10
+#define FRAMES    6 /* of a stack, below a finding */
+#define FILES_MAX 256
+
+struct options {
+    struct cli_collector collector;
+    const char *from, *to;
+    struct cli_number top;
+    bool json;
+};
+
+static const struct cli_option options[] = {
+    {CLI_NUMBER, 0, "top", "N", "findings, and rows of each table (default: 10)",
+     offsetof(struct options, top), 10000, NULL},
+    CLI_OPTION(
+        CLI_TEXT, 0, "from", "TIME", struct options, from,
+        "what touches the time from then on: 2026-11-21T09:40:00Z, -5s (before the end), +2s "
+        "(after the start)"),
+    CLI_OPTION(CLI_TEXT, 0, "to", "TIME", struct options, to, "and until then"),
+    CLI_OUTPUT(struct options),
+    CLI_COLLECTOR(struct options),
+    CLI_OPTIONS_END};
+
+/* ---- as text, made from the JSON ---- */
+
+static void json_text_put(struct buf *out, const cJSON *json, const char *path)
+{
+    text_put_safe(out, json_text_at(json, path), strlen(json_text_at(json, path)));
+}
+
+static void count_put(struct buf *out, const char *before, uint64_t n, const char *one,
+                      const char *many)
+{
+    buf_printf(out, "%s%" PRIu64 " %s%s", before, n, one, n == 1 ? "" : many);
+}
+
+static void head_put(struct buf *out, const cJSON *report)
+{
+    if (*json_text_at(report, "from")) {
+        buf_printf(out, "the record: from %s, ", json_text_at(report, "from"));
+        text_put_duration(out, json_u64_at(report, "dur_ns"));
+    } else {
+        buf_printf(out, "the record: nothing in this time");
+    }
+    count_put(out, "; ", json_u64_at(report, "totals.processes"), "process", "es");
+    count_put(out, ", ", json_u64_at(report, "totals.threads"), "thread", "s");
+    count_put(out, ", ", json_u64_at(report, "totals.records"), "record", "s");
+    buf_printf(out, "\n");
+}
+
+static enum colour severity_colour(const char *severity)
+{
+    return strcmp(severity, "problem") == 0   ? COLOUR_RED
+           : strcmp(severity, "warning") == 0 ? COLOUR_YELLOW
+                                              : COLOUR_DIM;
+}
+
+static void evidence_put(struct buf *out, const cJSON *finding)
+{
+    buf_printf(out, "         rule %s", json_text_at(finding, "rule"));
+    if (json_at(finding, "thread") != NULL) {
+        buf_printf(out, "; thread ");
+        json_text_put(out, finding, "thread");
+        buf_printf(out, "/%" PRIu64, json_u64_at(finding, "tid"));
+    }
+    if (json_at(finding, "region") != NULL) {
+        buf_printf(out, "; in ");
+        json_text_put(out, finding, "region");
+    }
+    if (json_at(finding, "from") != NULL) {
+        buf_printf(out, "; from %s", json_text_at(finding, "from"));
+        if (json_u64_at(finding, "dur_ns") > 0) {
+            buf_printf(out, " for ");
+            text_put_duration(out, json_u64_at(finding, "dur_ns"));
+        }
+    }
+    buf_printf(out, "\n");
+}
+
+static void finding_put(struct buf *out, const cJSON *finding)
+{
+    const char *severity = json_text_at(finding, "severity");
+    const cJSON *frame, *frames = json_at(finding, "frames");
+    int shown = 0;
+    buf_printf(out, "%s%-7s%s  ", colour_on(stdout, severity_colour(severity)), severity,
+               colour_off(stdout));
+    json_text_put(out, finding, "text");
+    buf_printf(out, "\n");
+    evidence_put(out, finding);
+    cJSON_ArrayForEach(frame, frames) {
+        if (++shown > FRAMES)
+            break;
+        buf_printf(out, "         at ");
+        text_put_safe(out, frame->valuestring, strlen(frame->valuestring));
+        buf_printf(out, "\n");
+    }
+    int more = cJSON_GetArraySize(frames) - FRAMES;
+    if (more <= 0)
+        return;
+    count_put(out, "         and ", (uint64_t)more + json_u64_at(finding, "frames_left_out"),
+              "more caller", "s");
+    buf_printf(out, " (-o json)\n");
+}
+
+static void findings_put(struct buf *out, const cJSON *report)
+{
+    const cJSON *finding, *findings = json_at(report, "findings");
+    uint64_t more = json_u64_at(report, "totals.findings_left_out");
+    buf_printf(out, "\n%sFindings%s\n", colour_on(stdout, COLOUR_BOLD), colour_off(stdout));
+    cJSON_ArrayForEach(finding, findings)
+        finding_put(out, finding);
+    if (cJSON_GetArraySize(findings) == 0)
+        buf_printf(out, "nothing stands out\n");
+    if (more > 0)
+        buf_printf(out, "and %" PRIu64 " more (--top)\n", more);
+}
+
+/* What limits left out is told where it would be missed. */
+static void left_out_put(struct buf *out, const cJSON *report)
+{
+    uint64_t spans = json_u64_at(report, "totals.spans_left_out");
+    uint64_t counters = json_u64_at(report, "totals.counters_left_out");
+    if (spans > 0)
+        buf_printf(out, "%" PRIu64 " shorter regions were not compared in time\n", spans);
+    if (counters > 0)
+        buf_printf(out, "%" PRIu64 " counters more than could be followed\n", counters);
+}
+
+static int table_put(const char *title, const cJSON *report, const char *path,
+                     const struct table_column *columns, uint64_t left_out)
+{
+    printf("\n%s%s%s\n", colour_on(stdout, COLOUR_BOLD), title, colour_off(stdout));
+    int status = table_print(json_at(report, path), false, columns, "none");
+    if (left_out > 0)
+        printf("and %" PRIu64 " more (--top)\n", left_out);
+    return status;
+}
+
+static int tables_print(const cJSON *report)
+{
+    static const struct table_column regions[] = {{"REGION", "name", TABLE_TEXT},
+                                                  {"SERVICE", "service", TABLE_TEXT},
+                                                  {"COUNT", "count", TABLE_NUMBER},
+                                                  {"TOTAL", "total_ns", TABLE_NS},
+                                                  {"IDLE", "idle_ns", TABLE_NS},
+                                                  {"HALF BELOW", "median_ns", TABLE_NS},
+                                                  {"99 % BELOW", "p99_ns", TABLE_NS},
+                                                  {"MOST", "most_ns", TABLE_NS},
+                                                  {NULL, NULL, TABLE_TEXT}};
+    static const struct table_column waits[] = {{"TOOK", "dur_ns", TABLE_NS},
+                                                {"FROM", "from", TABLE_TIME},
+                                                {"IN", "name", TABLE_TEXT},
+                                                {"THREAD", "thread", TABLE_TEXT},
+                                                {"TID", "tid", TABLE_NUMBER},
+                                                {"SERVICE", "service", TABLE_TEXT | TABLE_SPARE},
+                                                {"HOST", "host", TABLE_TEXT | TABLE_SPARE},
+                                                {NULL, NULL, TABLE_TEXT}};
+    static const struct table_column threads[] = {{"THREAD", "thread", TABLE_TEXT},
+                                                  {"TID", "tid", TABLE_NUMBER},
+                                                  {"SERVICE", "service", TABLE_TEXT},
+                                                  {"HOST", "host", TABLE_TEXT | TABLE_SPARE},
+                                                  {"REGIONS", "count", TABLE_NUMBER},
+                                                  {"TOTAL", "total_ns", TABLE_NS},
+                                                  {"LONGEST", "most_ns", TABLE_NS},
+                                                  {"IN", "most", TABLE_TEXT},
+                                                  {NULL, NULL, TABLE_TEXT}};
+    static const struct table_column missing[] = {
+        {"REASON", "reason", TABLE_TEXT}, {"SERVICE", "service", TABLE_TEXT},
+        {"PID", "pid", TABLE_NUMBER},     {"FROM", "from", TABLE_TIME},
+        {"FOR", "dur_ns", TABLE_NS},      {"RECORDS", "records", TABLE_NUMBER},
+        {"WHY", "text", TABLE_TEXT},      {NULL, NULL, TABLE_TEXT}};
+    int status = table_put("Regions, without nested ones' time taken off", report, "regions",
+                           regions, json_u64_at(report, "totals.regions_left_out"));
+    if (status == CLI_OK)
+        status = table_put("Longest waits that are not idle", report, "waits", waits, 0);
+    if (status == CLI_OK)
+        status = table_put("Threads, without idle waits", report, "threads", threads,
+                           json_u64_at(report, "totals.threads_left_out"));
+    if (json_u64_at(report, "totals.idle_threads") > 0)
+        printf("idle and left out: %" PRIu64 "\n", json_u64_at(report, "totals.idle_threads"));
+    if (status == CLI_OK && cJSON_GetArraySize(json_at(report, "gaps")) > 0)
+        status = table_put("Parts of the record that are not there", report, "gaps", missing, 0);
+    if (status == CLI_OK && cJSON_GetArraySize(json_at(report, "losses")) > 0)
+        status = table_put("Records that are lost", report, "losses", missing, 0);
+    return status;
+}
+
+static int report_show(const cJSON *report)
+{
+    struct buf out = {0};
+    head_put(&out, report);
+    findings_put(&out, report);
+    left_out_put(&out, report);
+    bool written = out_write(&out);
+    buf_fini(&out);
+    int status = written ? tables_print(report) : CLI_FAILED;
+    return status == CLI_OK ? out_close() : status;
+}
+
+/* ---- reading ---- */
+
+static int out_of_memory(void)
+{
+    say_error("out of memory");
+    return CLI_FAILED;
+}
+
+/* Of what is asked for, in the trace's own times. */
+static int window_find(const struct options *o, const struct skein_trace *trace,
+                       struct trace_report_limits *limits)
+{
+    struct trace_bounds bounds;
+    skein_trace_bounds(trace, &bounds.from_ns, &bounds.to_ns);
+    if (o->from != NULL && trace_time_parse(o->from, &bounds, &limits->from_ns) != SKEIN_OK) {
+        say_error("report: --from %s: must be " TRACE_TIME_WANTED, o->from);
+        return CLI_USAGE;
+    }
+    if (o->to != NULL && trace_time_parse(o->to, &bounds, &limits->to_ns) != SKEIN_OK) {
+        say_error("report: --to %s: must be " TRACE_TIME_WANTED, o->to);
+        return CLI_USAGE;
+    }
+    if (limits->to_ns == 0 || limits->from_ns <= limits->to_ns)
+        return CLI_OK;
+    say_error("report: --from is later than --to");
+    return CLI_USAGE;
+}
+
+static int report_make(struct skein_trace *trace, struct skein_cursor *cursor,
+                       struct trace_report_builder *builder, const struct options *o)
+{
+    struct skein_batch batch;
+    const struct trace_report *report;
+    int next, status = SKEIN_OK;
+    while (status == SKEIN_OK && (next = skein_cursor_next(cursor, &batch)) != 0)
+        status = next < 0 ? next : trace_report_add(builder, trace, cursor, &batch);
+    if (status == SKEIN_OK)
+        status = trace_report_end(builder, trace, cursor, &report);
+    cJSON *json = status == SKEIN_OK ? trace_report_json(report, trace) : NULL;
+    if (json == NULL)
+        return out_of_memory();
+    int shown = o->json ? json_show(json) : report_show(json);
+    cJSON_Delete(json);
+    for (size_t i = 0; i < report->gap_count && shown == CLI_OK; i++)
+        if (report->gaps[i].reason != SKEIN_GAP_MISSING) { /* as of all commands that read files */
+            say_error("%s", report->gaps[i].what);
+            shown = CLI_FAILED;
+        }
+    return shown;
+}
+
+static int trace_judge(struct skein_trace *trace, const struct options *o)
+{
+    struct trace_report_limits limits = {.findings = o->top.given ? (uint32_t)o->top.value : TOP};
+    struct trace_report_builder *builder = NULL;
+    struct skein_cursor *cursor = NULL;
+    limits.rows = limits.findings;
+    int status = window_find(o, trace, &limits);
+    if (status != CLI_OK)
+        return status;
+    const struct skein_query query = {
+        .size = sizeof query, .from_ns = limits.from_ns, .to_ns = limits.to_ns};
+    if (trace_report_new(&limits, &builder) != SKEIN_OK ||
+        skein_cursor_new(trace, &query, &cursor) != SKEIN_OK)
+        status = out_of_memory();
+    else
+        status = report_make(trace, cursor, builder, o);
+    skein_cursor_free(&cursor);
+    trace_report_free(&builder);
+    return status;
+}
+
+static int report_run(const void *values, int count, char **arguments)
+{
+    const struct options *o = values;
+    struct trace_subject *subjects = calloc((size_t)count, sizeof *subjects);
+    struct skein_trace *trace = NULL;
+    char error[SKEIN_TRACE_ERROR_BYTES];
+    int status = subjects != NULL && skein_trace_new(&trace) == SKEIN_OK ? CLI_OK : out_of_memory();
+    for (int i = 0; i < count && status == CLI_OK; i++) {
+        status = subject_open(o->collector, arguments[i], &subjects[i]);
+        if (status != CLI_OK || skein_trace_add_file(trace, subjects[i].file, error) == SKEIN_OK)
+            continue;
+        say_error("%s", error);
+        status = CLI_FAILED;
+    }
+    if (status == CLI_OK)
+        status = trace_judge(trace, o);
+    skein_trace_free(&trace);
+    for (int i = 0; i < count && subjects != NULL; i++)
+        subject_close(&subjects[i]);
+    free(subjects);
+    return status;
+}
+
+const struct cli_command cmd_report = {
+    .name = "report",
+    .arguments = "FILE|CAPTURE...",
+    .summary = "What it says: findings in plain words, the most grave first, then tables",
+    .details =
+        "Several files are one trace. A finding is a problem (it stopped or held up work), a\n"
+        "warning (it cost time, or something cannot be known) or a note (no cause by itself), and\n"
+        "names its rule, thread, region and time; docs/analysis.md has the rules, and how each can\n"
+        "be wrong. What threads were inside of at one moment: skein what.\n",
+    .examples = "  skein report redis.skein\n"
+                "  skein report 0193a5c0 --top 3\n"
+                "  skein report web-1.skein web-2.skein --from -10s\n"
+                "  skein report redis.skein -o json | jq -r '.findings[0].text'\n",
+    .options = options,
+    .options_bytes = sizeof(struct options),
+    .min_arguments = 1,
+    .max_arguments = FILES_MAX,
+    .run = report_run,
+};

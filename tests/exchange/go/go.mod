@@ -1,0 +1,3 @@
+module skein/exchange
+
+go 1.22
