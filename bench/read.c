@@ -6,13 +6,15 @@
  * first: two processes of four threads, requests as a service's, cut after cut. Times of reading are
  * of the processor, so that they are of one core whoever else is at work.
  *
- *     bench_read [--json] [--events N] [--ctf FOLDER]
+ *     bench_read [--json] [--events N] [--keep FILE] [--ctf FOLDER]
+ *
+ * --keep leaves the trace there, so that it can be exported (skein export --to ctf) and given back.
  */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "bench_host.h"
@@ -200,6 +202,15 @@ static uint64_t bytes_read_ns(const char *path)
     return best;
 }
 
+/* Of the processor, used by programs that were run and have ended. */
+static uint64_t children_ns(void)
+{
+    struct rusage used;
+    getrusage(RUSAGE_CHILDREN, &used);
+    return ((uint64_t)used.ru_utime.tv_sec + (uint64_t)used.ru_stime.tv_sec) * 1000000000 +
+           ((uint64_t)used.ru_utime.tv_usec + (uint64_t)used.ru_stime.tv_usec) * 1000;
+}
+
 /* Events of a CTF trace a second, in millions; 0: there is none. */
 static double babeltrace_rate(const char *folder)
 {
@@ -209,14 +220,14 @@ static double babeltrace_rate(const char *folder)
         return 0;
     snprintf(command, sizeof command, "babeltrace2 '%s' --component=c:sink.utils.counter 2>&1",
              folder);
-    uint64_t start = clock_monotonic_ns();
+    uint64_t start = children_ns();
     FILE *out = popen(command, "re");
     bench_must(out != NULL, "to run babeltrace2");
     while (fgets(line, sizeof line, out) != NULL)
         if (strstr(line, "Event message") != NULL)
             events = strtoull(line, NULL, 10);
     bench_must(pclose(out) == 0 && events > 0, "babeltrace2 to count events");
-    return (double)events * 1e3 / (double)(clock_monotonic_ns() - start);
+    return (double)events * 1e3 / (double)(children_ns() - start);
 }
 
 /* ---- saying ---- */
@@ -230,22 +241,26 @@ int main(int argc, char **argv)
 {
     bool json = false;
     uint64_t events = EVENTS;
-    const char *ctf = NULL;
+    const char *ctf = NULL, *keep = NULL;
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--json") == 0)
             json = true;
         else if (strcmp(argv[i], "--events") == 0 && i + 1 < argc)
             events = strtoull(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--keep") == 0 && i + 1 < argc)
+            keep = argv[++i];
         else if (strcmp(argv[i], "--ctf") == 0 && i + 1 < argc)
             ctf = argv[++i];
         else
-            bench_fail("an option that is known: [--json] [--events N] [--ctf FOLDER]");
+            bench_fail(
+                "an option that is known: [--json] [--events N] [--keep FILE] [--ctf FOLDER]");
     bench_must(events > 0, "events");
     char path[512];
     struct buf bytes = {0};
     trace_make(&bytes, events);
     events = (events + CUT_EVENTS - 1) / CUT_EVENTS * CUT_EVENTS;
-    snprintf(path, sizeof path, "%s/trace.skein", bench_folder());
+    snprintf(path, sizeof path, "%s%s", keep != NULL ? keep : bench_folder(),
+             keep != NULL ? "" : "/trace.skein");
     FILE *file = fopen(path, "we");
     bench_must(file != NULL && fwrite(bytes.data, 1, bytes.len, file) == bytes.len &&
                    fclose(file) == 0,

@@ -57,13 +57,19 @@ static inline uint64_t ns_of(const struct tick_scale *scale, uint64_t ticks)
     return back > scale->anchor_ns ? 0 : scale->anchor_ns - (uint64_t)back;
 }
 
+static inline uint64_t span_of(const struct tick_scale *scale, uint64_t ticks)
+{
+    unsigned __int128 ns = ((unsigned __int128)ticks * scale->factor) >> FRACTION_BITS;
+    return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
+}
+
 /* ---- a row ---- */
 
 /* What the record at hand gives. */
 struct record {
     const struct partition_event_type *type;
     const struct partition_value *args;
-    uint64_t begin, now; /* ticks */
+    uint64_t begin, now, now_ns; /* ticks, and when that is */
     uint32_t depth, stack;
     uint8_t kind, flags;
 };
@@ -78,10 +84,10 @@ static void row_put(const struct partition_reader *r, const struct row_run *run,
         !run->thread_shown[thread])
         return;
     if (rows->time_ns != NULL || run->has_window) {
-        uint64_t from = ns_of(&r->scale, record->begin);
-        uint64_t dur = record->begin < record->now
-                           ? tick_scale_span_ns(&r->scale, record->now - record->begin)
-                           : 0;
+        uint64_t from =
+            record->begin == record->now ? record->now_ns : ns_of(&r->scale, record->begin);
+        uint64_t dur =
+            record->begin < record->now ? span_of(&r->scale, record->now - record->begin) : 0;
         if (run->has_window &&
             (from > run->to_ns || (dur < run->from_ns && from < run->from_ns - dur)))
             return;
@@ -117,7 +123,7 @@ static const uint8_t kind_of[] = {[SKEIN_CLASS_INSTANT] = SKEIN_ROW_INSTANT,
 
 /* The end of a range whose begin and type are at hand. */
 static void end_run(struct partition_reader *r, struct lane *lane, const struct row_run *run,
-                    uint8_t flags)
+                    uint64_t now_ns, uint8_t flags)
 {
     const struct reader_frame *frame = &lane->stack[--lane->depth];
     r->frames--;
@@ -125,6 +131,7 @@ static void end_run(struct partition_reader *r, struct lane *lane, const struct 
                             .args = frame->args,
                             .begin = frame->ticks,
                             .now = r->now,
+                            .now_ns = now_ns,
                             .depth = (uint32_t)lane->depth,
                             .stack = lane->stack_id != 0 ? lane->stack_id : frame->stack,
                             .kind = SKEIN_ROW_REGION,
@@ -151,24 +158,28 @@ static int begin_run(struct partition_reader *r, struct lane *lane, const struct
 }
 
 /* The lane's head, a simple record, is given. SKEIN_OK or a failure. */
-static int record_run(struct partition_reader *r, struct lane *lane, const struct row_run *run)
+static int record_run(struct partition_reader *r, struct lane *lane, const struct row_run *run,
+                      uint64_t now_ns)
 {
     r->now = lane->ticks > r->now ? lane->ticks : r->now;
     uint8_t flags = r->now > lane->raw_ticks ? SKEIN_ROW_FIXED_UP : 0;
     r->fixed_up += flags != 0;
     if (lane->code == 0) {
-        end_run(r, lane, run, flags);
+        end_run(r, lane, run, now_ns, flags);
         return SKEIN_OK;
     }
     struct partition_value args[SKEIN_ARGS_MAX];
     uint64_t dur = 0;
     const struct partition_event_type *type = lane_type(r, lane);
-    if (lane_args(r, lane, &dur, args) != SKEIN_OK)
+    bool values = !r->no_args || type->klass == SKEIN_CLASS_SPAN ||
+                  type->klass == SKEIN_CLASS_RANGE_BEGIN; /* which a later event may have */
+    if (values && lane_args(r, lane, &dur, args) != SKEIN_OK)
         return r->status;
     struct record record = {.type = type,
                             .args = args,
                             .begin = dur < r->now ? r->now - dur : 0,
                             .now = r->now,
+                            .now_ns = now_ns,
                             .depth = (uint32_t)lane->depth,
                             .stack = lane->stack_id,
                             .kind = type->klass <= SKEIN_CLASS_LOG ? kind_of[type->klass]
@@ -209,7 +220,7 @@ bool partition_reader_run(struct partition_reader *r, const struct row_run *run,
         if (!is_simple(r, lane))
             break;
         any = true;
-        if (record_run(r, lane, run) != SKEIN_OK || merge_pop(r, lane) != SKEIN_OK)
+        if (record_run(r, lane, run, *ns) != SKEIN_OK || merge_pop(r, lane) != SKEIN_OK)
             break;
     }
     if (partition_reader_peek(r, ns) <= 0)

@@ -131,12 +131,20 @@ static int info_read(struct plan *p)
     return status;
 }
 
-int partition_clock_offset(const struct partition_source *source, int64_t *offset_ns)
+int partition_clock(const struct partition_source *source, int64_t *offset_ns,
+                    struct tick_scale *scale)
 {
     struct plan p = {.source = source};
     int status = info_read(&p);
     *offset_ns = p.clock_offset_ns;
+    if (scale != NULL)
+        *scale = p.aligned;
     return status;
+}
+
+int partition_clock_offset(const struct partition_source *source, int64_t *offset_ns)
+{
+    return partition_clock(source, offset_ns, NULL);
 }
 
 /* F-34: blocks lie one behind the other, between INFO and FOOTER. */

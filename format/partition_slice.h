@@ -54,4 +54,10 @@ int partition_slice_read(const struct partition_slice *slice, const struct parti
  * SKEIN_CORRUPT; SKEIN_NO_MEMORY; what `read` gives. */
 int partition_clock_offset(const struct partition_source *source, int64_t *offset_ns);
 
+/* The same, and how ticks become the collector's time (scale, of partition_int.h; NULL: not asked
+ * for). */
+struct tick_scale;
+int partition_clock(const struct partition_source *source, int64_t *offset_ns,
+                    struct tick_scale *scale);
+
 #endif

@@ -186,7 +186,7 @@ static int strings_open(struct partition_reader *r, struct cursor *c)
     char *copy = reader_alloc(r, cursor_left(c) + 1);
     if (copy == NULL)
         cursor_fail(c, SKEIN_NO_MEMORY);
-    for (size_t i = 0; i < n && c->status == SKEIN_OK; i++) {
+    for (size_t i = 0; copy != NULL && i < n && c->status == SKEIN_OK; i++) {
         size_t len = 0;
         const char *text = text_get(c, PARTITION_NAME_MAX, F_3, &len);
         if (text == NULL)

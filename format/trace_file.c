@@ -131,6 +131,28 @@ static int place_read(void *context, uint64_t offset, void *out, size_t n)
     return status;
 }
 
+/* F-42: how far what it tells reaches, in the collector's time. */
+static void told_set(struct trace_entry *entry, const struct tick_scale *scale)
+{
+    const struct partition_footer *f = &entry->footer;
+    uint64_t since = UINT64_MAX, until = 0;
+    entry->told_to_ns = UINT64_MAX;
+    if (!f->reaches || f->slice || scale->factor == 0)
+        return;
+    for (size_t i = 0; i < f->block_count; i++) {
+        since = f->blocks[i].since_ticks < since ? f->blocks[i].since_ticks : since;
+        until = f->blocks[i].until_ticks > until ? f->blocks[i].until_ticks : until;
+    }
+    for (size_t i = 0; i < f->loss_count; i++) {
+        since = f->losses[i].from_ticks < since ? f->losses[i].from_ticks : since;
+        until = f->losses[i].to_ticks > until ? f->losses[i].to_ticks : until;
+    }
+    if (until == UINT64_MAX)
+        return;
+    entry->told_from_ns = tick_scale_ns(scale, since);
+    entry->told_to_ns = tick_scale_ns(scale, until);
+}
+
 static struct trace_entry entry_make(uint64_t offset, const struct partition_footer *footer,
                                      int64_t clock_offset_ns)
 {
@@ -150,10 +172,11 @@ static int entry_add(struct trace_file *file, uint64_t offset, uint64_t length)
     struct place place = {file, offset};
     struct partition_source source = {place_read, &place, length};
     int64_t clock_offset_ns = 0;
+    struct tick_scale scale = {0};
     int status = footer_read(file, offset, length, &footer);
     if (status != SKEIN_OK)
         return status;
-    status = partition_clock_offset(&source, &clock_offset_ns);
+    status = partition_clock(&source, &clock_offset_ns, &scale);
     if (status == SKEIN_IO || status == SKEIN_NO_MEMORY) { /* of others its reader says */
         partition_footer_free(&footer);
         return status;
@@ -162,7 +185,8 @@ static int entry_add(struct trace_file *file, uint64_t offset, uint64_t length)
         partition_footer_free(&footer);
         return SKEIN_NO_MEMORY;
     }
-    file->entries[file->count++] = entry_make(offset, &footer, clock_offset_ns);
+    file->entries[file->count] = entry_make(offset, &footer, clock_offset_ns);
+    told_set(&file->entries[file->count++], &scale);
     return SKEIN_OK;
 }
 

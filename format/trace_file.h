@@ -22,6 +22,9 @@ struct trace_entry {
     /* first and last record by the collector's clock; by the host's, as in the footer, if its
      * offset cannot be read; the window's bounds if it has no record */
     uint64_t from_ns, to_ns;
+    /* all that its records and losses tell of lies in between, but for what was carried into it and
+     * what was in progress at its end; 0 and UINT64_MAX: unknown */
+    uint64_t told_from_ns, told_to_ns;
     struct partition_footer footer;
 };
 

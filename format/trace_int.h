@@ -12,6 +12,7 @@
 #include "partition_reader.h"
 #include "skein/trace.h"
 #include "trace_file.h"
+#include "trace_load.h"
 #include "trace_merge.h"
 #include "trace_names.h"
 #include "trace_rows.h"
@@ -50,34 +51,6 @@ struct skein_trace {
 bool trace_part_follows(const struct skein_trace *trace, const struct trace_part *a,
                         const struct trace_part *b);
 
-/* ---- a partition in memory: trace_load.c ---- */
-
-struct trace_loaded {
-    struct trace_part *part;
-    struct buf bytes;
-    struct partition_reader *reader;
-    const struct partition_event_type *types;
-    const struct partition_thread *threads;
-    size_t type_count;
-    uint32_t *type_numbers, *thread_numbers; /* in the trace */
-    uint8_t *type_shown, *thread_shown;      /* by a cursor's query; NULL: no cursor's */
-    struct row_run run;                      /* of that query */
-    uint32_t stack_base;                     /* a stack's number in a batch: this and its id */
-    bool in_batch;                           /* a row of the batch has texts of it */
-    struct trace_loaded *next;               /* retired */
-    /* the type that was asked for last and is none of the table's, as a range over a cut has */
-    const struct partition_event_type *other;
-    uint32_t other_number;
-};
-
-/* SKEIN_OK; SKEIN_NO_MEMORY; else another status and a sentence in `error`. */
-int loaded_new(struct skein_trace *trace, struct trace_part *part, struct trace_loaded **out,
-               char error[SKEIN_TRACE_ERROR_BYTES]);
-void loaded_free(struct trace_loaded **loaded);
-/* The number of an event's type. SKEIN_NO_MEMORY. */
-int64_t loaded_type(struct skein_trace *trace, struct trace_loaded *loaded,
-                    const struct partition_event_type *type);
-
 /* ---- the walk: trace_merge.c ---- */
 
 /* A row of partitions whose records come one after the other: the cuts of a process, or one of its
@@ -89,6 +62,8 @@ struct trace_lane {
     struct trace_event event; /* to be given next */
     uint64_t ns;              /* when its record was made; never goes back */
     bool waits;               /* nothing is read yet; ns is that of its first record */
+    size_t skipped;           /* number + 1 of a cut that was left out behind the one at hand */
+    bool carries;             /* a range may be open at the end of the one in front of `next` */
     bool peeked;              /* it has no event: the reader stands in front of it */
     bool opens;               /* what is in progress is given: no cut comes behind this one */
 };

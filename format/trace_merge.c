@@ -59,38 +59,73 @@ static void lane_pass(struct trace_lane *lane)
     lane->ns = ns > lane->ns ? ns : lane->ns;
 }
 
+/* Whether nothing that a query asks for hangs on the partition that is next. Skipped are those whose
+ * ranges are all whole in them: what is carried on might end or be lost anywhere behind. The last of
+ * a process tells what is in progress. */
+static bool lane_skips(const struct trace_merge *merge, struct trace_lane *lane)
+{
+    struct trace_part *const *parts = merge->trace->parts;
+    const struct trace_part *part = parts[lane->next];
+    const struct partition_footer *f = &part->entry->footer;
+    bool follows = !f->evidence && lane->next > 0 &&
+                   trace_part_follows(merge->trace, parts[lane->next - 1], part);
+    bool carried = lane->carries && follows;
+    lane->carries = carried || !f->reaches || f->slice || f->open_range_count > 0;
+    if (merge->cursor == NULL || carried || (!f->evidence && lane->next + 1 == lane->end))
+        return false;
+    const struct skein_query *q = &merge->cursor->query;
+    return !lane->carries && (part->entry->told_to_ns < q->from_ns ||
+                              (q->to_ns != 0 && part->entry->told_from_ns > q->to_ns));
+}
+
+/* Opens a partition, behind the one at hand. 1; 0: it cannot be read, and is a gap;
+ * SKEIN_NO_MEMORY. */
+static int lane_enter(struct trace_merge *merge, struct trace_lane *lane, size_t number)
+{
+    char error[SKEIN_TRACE_ERROR_BYTES];
+    struct trace_loaded *loaded;
+    struct trace_part *part = merge->trace->parts[number];
+    int status = loaded_new(merge->trace, part, &loaded, error);
+    if (status == SKEIN_NO_MEMORY)
+        return status;
+    if (status != SKEIN_OK)
+        return gap_broken(merge, number, part->facts.from_ns, error);
+    if (merge->cursor != NULL && rows_project(merge->cursor, loaded) != SKEIN_OK) {
+        loaded_free(&loaded);
+        return SKEIN_NO_MEMORY;
+    }
+    if (lane->now != NULL && partition_reader_status(lane->now->reader) == SKEIN_OK &&
+        trace_part_follows(merge->trace, lane->now->part, part))
+        partition_reader_continue(loaded->reader, lane->now->reader);
+    lane_pass(lane);
+    loaded_retire(merge, &lane->now);
+    lane->now = loaded;
+    lane->number = number;
+    lane->skipped = 0;
+    return 1;
+}
+
 /* Goes on to the next partition that can be read. 1; 0: there is none, and the one at hand stays;
  * SKEIN_NO_MEMORY. */
 static int lane_step(struct trace_merge *merge, struct trace_lane *lane)
 {
     while (lane->next < lane->end) {
+        const struct skein_partition *facts = &merge->trace->parts[lane->next]->facts;
+        bool skips = lane_skips(merge, lane);
         size_t number = lane->next++;
-        struct trace_part *part = merge->trace->parts[number];
-        char error[SKEIN_TRACE_ERROR_BYTES];
-        struct trace_loaded *loaded;
-        int status = loaded_new(merge->trace, part, &loaded, error);
-        bool broken = status != SKEIN_OK && status != SKEIN_NO_MEMORY;
-        if (broken)
-            status = gap_broken(merge, number, part->facts.from_ns, error);
-        if (status == SKEIN_OK && !broken && merge->cursor != NULL) {
-            status = rows_project(merge->cursor, loaded);
-            if (status != SKEIN_OK)
-                loaded_free(&loaded);
-        }
-        if (status != SKEIN_OK)
-            return status;
-        if (broken)
+        if (skips) {
+            lane->ns = facts->to_ns > lane->ns ? facts->to_ns : lane->ns;
+            lane->skipped = facts->evidence ? 0 : number + 1;
             continue;
-        if (lane->now != NULL && partition_reader_status(lane->now->reader) == SKEIN_OK &&
-            trace_part_follows(merge->trace, lane->now->part, part))
-            partition_reader_continue(loaded->reader, lane->now->reader);
-        lane_pass(lane);
-        loaded_retire(merge, &lane->now);
-        lane->now = loaded;
-        lane->number = number;
-        return 1;
+        }
+        int got = lane_enter(merge, lane, number);
+        if (got != 0)
+            return got;
     }
-    return 0;
+    /* none behind it can be read: it tells what is in progress after all */
+    size_t skipped = lane->skipped;
+    lane->skipped = 0;
+    return skipped > 0 ? lane_enter(merge, lane, skipped - 1) : 0;
 }
 
 static void lane_time(struct trace_lane *lane)

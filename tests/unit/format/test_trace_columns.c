@@ -225,11 +225,12 @@ static size_t rows_are_same(struct skein_trace *trace, const struct skein_query 
             stack_is_same(&slow, &fast, row);
     }
     const struct skein_gap *x, *y;
-    size_t count = skein_cursor_gaps(slow.cursor, &x);
-    must_hold(skein_cursor_gaps(fast.cursor, &y) == count, "gaps");
-    for (size_t i = 0; i < count; i++)
+    size_t count = skein_cursor_gaps(slow.cursor, &x), fewer = skein_cursor_gaps(fast.cursor, &y);
+    bool window = query->from_ns != 0 || query->to_ns != 0; /* which leaves cuts unread */
+    must_hold(fewer == count || (window && fewer < count), "gaps");
+    for (size_t i = 0; fewer == count && i < count; i++)
         must_hold(strcmp(x[i].what, y[i].what) == 0, "%s is not %s", x[i].what, y[i].what);
-    if (query->thread == NULL) { /* else only what is read is counted */
+    if (query->thread == NULL && !window) { /* else only what is read is counted */
         must_hold(skein_cursor_fixed_up(slow.cursor) == skein_cursor_fixed_up(fast.cursor),
                   "raised");
         must_hold(skein_cursor_unordered(slow.cursor) == skein_cursor_unordered(fast.cursor),

@@ -451,6 +451,32 @@ START_TEST(a_source_that_fails_is_an_error_or_a_gap)
 }
 END_TEST
 
+START_TEST(cuts_that_a_window_does_not_need_are_not_read)
+{
+    char error[SKEIN_TRACE_ERROR_BYTES];
+    two_processes();
+    for (unsigned cut = 0; cut < 3; cut++) { /* of process one, which has three */
+        struct failing f = {&made.bytes, 0, UINT64_MAX};
+        struct skein_trace_source source = {failing_read, &f, made.bytes.len, "far away"};
+        struct skein_trace *trace;
+        struct skein_cursor *cursor;
+        struct skein_query query = {.size = sizeof query,
+                                    .from_ns = made_ns(&one, cut * 3000u + 1200),
+                                    .to_ns = made_ns(&one, cut * 3000u + 1500)};
+        ck_assert_int_eq(skein_trace_new(&trace), SKEIN_OK);
+        ck_assert_int_eq(skein_trace_add_source(trace, &source, error), SKEIN_OK);
+        uint64_t opened_by = f.reads;
+        ck_assert_int_eq(skein_cursor_new(trace, &query, &cursor), SKEIN_OK);
+        ck_assert_uint_gt(rows_given(trace, cursor, one.pid), 0);
+        /* the last cut of each process tells what is in progress, and is always read */
+        ck_assert_uint_eq(f.reads - opened_by, 4 - cut);
+        skein_cursor_free(&cursor);
+        skein_trace_free(&trace);
+    }
+    buf_fini(&made.bytes);
+}
+END_TEST
+
 /* The whole way through a trace; SKEIN_OK or SKEIN_NO_MEMORY, and nothing else. */
 static int read_all(const struct buf *bytes, size_t *rows)
 {
@@ -521,5 +547,6 @@ int main(void)
         losses_tell_why_how_many_and_of_whom, stacks_come_as_frames_with_their_names,
         every_type_of_argument_has_its_value, a_changed_byte_costs_its_partition_and_is_a_gap,
         bytes_between_partitions_are_torn_and_all_partitions_are_given,
-        a_source_that_fails_is_an_error_or_a_gap, no_memory_is_a_status_wherever_it_happens, NULL));
+        a_source_that_fails_is_an_error_or_a_gap, cuts_that_a_window_does_not_need_are_not_read,
+        no_memory_is_a_status_wherever_it_happens, NULL));
 }
