@@ -5,6 +5,7 @@
  */
 #include "array.h"
 #include "moment_int.h"
+#include "wait_kind.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,25 +53,14 @@ void moment_free(struct moment **moment)
 
 /* ---- who and what ---- */
 
-static bool is_one_of(const char *name, const char *const *names)
-{
-    for (; *names != NULL; names++)
-        if (strcmp(name, *names) == 0)
-            return true;
-    return false;
-}
-
 static void label_judge(struct label *label)
 {
-    static const char *const anything[] = {"poll",    "select",     "epoll_wait", "accept",
-                                           "sigwait", "wait_child", NULL};
-    static const char *const replies[] = {"recv", "read", "message", "io_getevents", NULL};
-    label->wait = label->group >= SKEIN_GROUP_NET && label->group <= SKEIN_GROUP_SLEEP;
-    label->for_anything = label->wait && is_one_of(label->text, anything);
-    label->for_lock = label->wait && strstr(label->text, "lock") != NULL;
-    label->own_time =
-        label->group == SKEIN_GROUP_SLEEP || (label->group == SKEIN_GROUP_LOCK && !label->for_lock);
-    label->rhythmic = label->own_time || (label->wait && is_one_of(label->text, replies));
+    const struct wait_kind kind = wait_kind_of(label->text, label->group);
+    label->wait = kind.wait;
+    label->for_anything = kind.for_anything;
+    label->for_lock = kind.for_lock;
+    label->own_time = kind.own_time;
+    label->rhythmic = kind.rhythmic;
 }
 
 int64_t moment_label_put(struct moment *f, const char *name, uint8_t group, bool shown)

@@ -14,6 +14,7 @@
 #include "cli_out.h"
 #include "cli_trace.h"
 #include "cmd.h"
+#include "export_files.h"
 #include "kept_trace.h"
 #include "perfetto_export.h"
 #include "stack_profile.h"
@@ -26,13 +27,17 @@ struct options {
     struct cli_result result;
 };
 
-static const char *const forms[] = {"perfetto", "pprof", "folded", "go-trace", NULL};
+static const char *const forms[] = {"perfetto", "pprof", "folded", "go-trace", "chrome",
+                                    "ctf",      "fxt",   "otlp",   NULL};
 static const char *const values[] = {"samples", "waits", "after", "before", NULL};
 
 static const struct cli_option options[] = {
-    CLI_CHOICE('t', "to", "FORM", struct options, to, forms,
-               "perfetto (the default), pprof (samples of the CPU and waits by stack), folded (for "
-               "flame graphs), or go-trace (what a Go runtime wrote, as it was)"),
+    CLI_CHOICE(
+        't', "to", "FORM", struct options, to, forms,
+        "perfetto (the default), pprof (samples of the CPU and waits by stack), folded (for "
+        "flame graphs), go-trace (what a Go runtime wrote, as it was), chrome (trace JSON), ctf "
+        "(a folder, for babeltrace2 and Trace Compass), fxt (Fuchsia's format), or otlp (spans "
+        "of OpenTelemetry, of regions with a trace_id)"),
     CLI_CHOICE(0, "of", "WHAT", struct options, of, values,
                "of folded stacks: samples, or waits in us (default: samples where there are any); "
                "of traces of Go: after or before the capture's begin"),
@@ -40,8 +45,9 @@ static const struct cli_option options[] = {
                "of traces of Go: this process's"),
     CLI_OPTION(CLI_TEXT, 0, "host", "NAME", struct options, host, "of traces of Go: this host's"),
     TRACE_GROUPS(struct options, "all"),
-    CLI_OUTPUT_FILE(struct options, "where to (default: the trace's name with .pftrace, .pb.gz, "
-                                    ".folded or .trace; - is standard output)"),
+    CLI_OUTPUT_FILE(struct options,
+                    "where to (default: the trace's name with .pftrace, .pb.gz, .folded, .trace, "
+                    ".json, .ctf, .fxt or .otlp.json; - is standard output, but for ctf)"),
     CLI_OPTIONS_END};
 
 /* What is asked for. */
@@ -60,10 +66,13 @@ static bool target_is(const struct target *t, const char *form)
 /* "redis.skein" to "redis.pftrace" */
 static char *name_for(const struct target *t)
 {
-    const char *ending = target_is(t, "pprof")      ? ".pb.gz"
-                         : target_is(t, "folded")   ? ".folded"
-                         : target_is(t, "go-trace") ? ".trace"
-                                                    : ".pftrace";
+    const char *ending = ".pftrace";
+    static const char *const endings[][2] = {
+        {"pprof", ".pb.gz"}, {"folded", ".folded"}, {"go-trace", ".trace"}, {"chrome", ".json"},
+        {"ctf", ".ctf"},     {"fxt", ".fxt"},       {"otlp", ".otlp.json"}};
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
+        if (target_is(t, endings[i][0]))
+            ending = endings[i][1];
     size_t n = strlen(t->trace), m = strlen(ending) + 1;
     char *name = malloc(n + m);
     if (name == NULL)
@@ -272,6 +281,50 @@ static int export_convert(struct target *t, FILE *file, const char *name)
                                     : profile_convert(t, file, name);
 }
 
+/* ---- exchange/ ---- */
+
+static const struct {
+    const char *name, *opens;
+    enum export_form form;
+} exchanged[] = {
+    {"chrome", "open it at https://ui.perfetto.dev or chrome://tracing", EXPORT_CHROME},
+    {"ctf", "read it with `babeltrace2` or Trace Compass", EXPORT_CTF},
+    {"fxt", "open it at https://ui.perfetto.dev", EXPORT_FXT},
+    {"otlp", "send it to a collector of OpenTelemetry, at its /v1/traces", EXPORT_OTLP}};
+#define EXCHANGED (sizeof exchanged / sizeof exchanged[0])
+
+/* Index of the form in the table; EXCHANGED: it is none of them. */
+static size_t exchanged_find(const struct target *t)
+{
+    size_t i = 0;
+    while (i < EXCHANGED && !target_is(t, exchanged[i].name))
+        i++;
+    return i;
+}
+
+/* name NULL: standard output. */
+static int exchange_run(const struct target *t, size_t form, const char *name)
+{
+    struct buf told = {0};
+    const struct export_wish wish = {t->trace, exchanged[form].form, t->groups, name};
+    int status = export_to_files(&wish, &told);
+    if (name != NULL && status == CLI_OK && !t->options->result.json)
+        printf("%s: %s\n%s\n", name, text_of(&told), exchanged[form].opens);
+    else if (name == NULL && status == CLI_OK)
+        fprintf(stderr, "%s\n", text_of(&told));
+    if (name != NULL && status == CLI_OK && t->options->result.json) {
+        cJSON *said = cJSON_CreateObject();
+        cJSON_AddStringToObject(said, "file", name);
+        cJSON_AddStringToObject(said, "told", text_of(&told));
+        status = json_show(said);
+        cJSON_Delete(said);
+    } else if (status == CLI_OK) {
+        status = out_close();
+    }
+    buf_fini(&told);
+    return status;
+}
+
 /* ---- files ---- */
 
 static int export_said(const struct target *t, const char *name, bool json)
@@ -337,15 +390,22 @@ static int export_run(const void *values_given, int count, char **arguments)
         say_error("export: --process and --host are for --to go-trace");
         return CLI_USAGE;
     }
-    if (o->result.file != NULL && strcmp(o->result.file, "-") == 0)
-        return export_convert(&t, stdout, "standard output");
+    size_t form = exchanged_find(&t);
+    bool standard = o->result.file != NULL && strcmp(o->result.file, "-") == 0;
+    if (standard && target_is(&t, "ctf")) {
+        say_error("export: --to ctf makes a folder: -o needs its name");
+        return CLI_USAGE;
+    }
+    if (standard)
+        return form < EXCHANGED ? exchange_run(&t, form, NULL)
+                                : export_convert(&t, stdout, "standard output");
     char *name = o->result.file != NULL ? strdup(o->result.file) : name_for(&t);
     if (name == NULL) {
         say_error("out of memory");
         return CLI_FAILED;
     }
-    int status = trace_convert_to_file(&t, name);
-    if (status == CLI_OK)
+    int status = form < EXCHANGED ? exchange_run(&t, form, name) : trace_convert_to_file(&t, name);
+    if (status == CLI_OK && form == EXCHANGED)
         status = export_said(&t, name, o->result.json);
     free(name);
     return status;
@@ -358,11 +418,13 @@ const struct cli_command cmd_export = {
     .details =
         "Profiles count what has a stack: samples of the CPU, and regions that waited, with\n"
         "their time; what has none is in no profile. A capture of a Go program has what its runtime\n"
-        "wrote of itself where the agent's config says where to ask (go_pprof, go_flight).\n",
+        "wrote of itself where the agent's config says where to ask (go_pprof, go_flight).\n"
+        "The last line says what is in the file, and what of the trace its format cannot carry.\n",
     .examples = "  skein export redis.skein --to perfetto -o redis.pftrace\n"
                 "  skein export redis.skein --to pprof && pprof -http : redis.pb.gz\n"
                 "  skein export redis.skein --to folded -o - | flamegraph.pl > redis.svg\n"
-                "  skein export api.skein --to go-trace && go tool trace api.trace\n",
+                "  skein export api.skein --to go-trace && go tool trace api.trace\n"
+                "  skein export redis.skein --to ctf -o redis.ctf && babeltrace2 redis.ctf\n",
     .options = options,
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,

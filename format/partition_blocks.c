@@ -324,6 +324,15 @@ static void batch_restate(const struct partition_reader *r, struct lane *lane,
     lane->clip_to = (uint32_t)same;
 }
 
+/* How many of a type's columns are taken from; of a projection those it needs alone. */
+static unsigned columns_read(const struct partition_reader *r, uint32_t type)
+{
+    const struct reader_type *facts = &r->type_facts[type];
+    if (!r->no_args || facts->sequences > 0 || facts->stack)
+        return facts->columns;
+    return r->types[type].klass == SKEIN_CLASS_SPAN;
+}
+
 static int batch_bad(struct partition_reader *r, const struct lane *lane, enum format_rule rule,
                      const uint8_t *at, const char *what)
 {
@@ -343,7 +352,8 @@ static int batch_leave(struct partition_reader *r, const struct lane *lane)
         const struct lane_type *type = &lane->types[i];
         if (type->left != 0)
             return batch_bad(r, lane, F_25, lane->codes.end, "a type occurs less often than told");
-        for (unsigned k = 0; k < r->type_facts[type->type].columns; k++) {
+        unsigned read = columns_read(r, type->type);
+        for (unsigned k = 0; k < read; k++) {
             const struct column *column = &lane->columns[type->column + k];
             if (column->pos != column->end)
                 return batch_bad(r, lane, F_26, column->pos, "more values than records");
@@ -526,8 +536,15 @@ int lane_args(struct partition_reader *r, struct lane *lane, uint64_t *dur_ticks
     struct column *column = &lane->columns[place->column];
     struct value_fault fault = {F_NONE, NULL};
     *dur_ticks = type->klass == SKEIN_CLASS_SPAN ? value_take(column++, &fault) : 0;
+    bool skip = r->no_args && r->type_facts[place->type].sequences == 0;
     for (unsigned i = 0; i < type->nargs; i++, column++) {
         uint8_t kind = type->args[i].type;
+        if (skip) {
+            args[i].str.text = "";
+            args[i].str.len = 0;
+            args[i].str.cut = false;
+            continue;
+        }
         if (kind > SKEIN_T_SEQ) { /* from the future: not even its bytes are looked at */
             column->pos = column->end;
             args[i].u64 = 0;

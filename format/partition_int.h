@@ -119,7 +119,7 @@ int head_explain(const uint8_t *bytes, size_t n, uint64_t *length, bool *is_tabl
                  struct partition_fault *fault);
 
 /* ---- partition_time.c ---- */
-
+#define FRACTION_BITS 40 /* of a factor (F-17) */
 /* F-17, precomputed. */
 struct tick_scale {
     uint64_t anchor_ticks, anchor_ns, factor; /* ns << 40 per tick */

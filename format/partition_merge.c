@@ -237,6 +237,14 @@ static int sequences_open(struct partition_reader *r)
 
 /* ---- the merge ---- */
 
+/* Of a thread that is left out, only when it was last heard of is known. */
+static void lane_pass(struct partition_reader *r, const struct lane *lane)
+{
+    for (uint32_t i = lane->first_batch; i != NO_BATCH; i = r->batches[i].next)
+        if (r->batches[i].last > r->passed)
+            r->passed = r->batches[i].last;
+}
+
 int merge_open(struct partition_reader *r)
 {
     int status = sequences_open(r);
@@ -247,6 +255,10 @@ int merge_open(struct partition_reader *r)
         return reader_no_memory(r, "the merge");
     for (size_t i = 0; i < r->thread_count; i++) {
         struct lane *lane = &r->lanes[i];
+        if (r->thread_shown != NULL && !r->thread_shown[i]) {
+            lane_pass(r, lane);
+            continue;
+        }
         status = lane_advance(r, lane);
         if (status != SKEIN_OK)
             return status;

@@ -207,18 +207,27 @@ uint64_t partition_reader_time_ns(const struct partition_reader *r, uint64_t tic
 
 /* ---- open ranges ---- */
 
-int frame_push(struct partition_reader *r, struct lane *lane, const struct reader_frame *frame)
+struct reader_frame *frame_room(struct partition_reader *r, struct lane *lane)
 {
     if (r->frames == READER_RANGES_MAX || lane->deeper > 0) {
         r->frames_full = true;
         lane->deeper++;
-        return SKEIN_OK;
+        return NULL;
     }
-    if (!array_grow(lane->stack, lane->depth + 1, &lane->stack_cap))
-        return reader_no_memory(r, "open ranges");
-    lane->stack[lane->depth++] = *frame;
+    if (!array_grow(lane->stack, lane->depth + 1, &lane->stack_cap)) {
+        reader_no_memory(r, "open ranges");
+        return NULL;
+    }
     r->frames++;
-    return SKEIN_OK;
+    return &lane->stack[lane->depth++];
+}
+
+int frame_push(struct partition_reader *r, struct lane *lane, const struct reader_frame *frame)
+{
+    struct reader_frame *room = frame_room(r, lane);
+    if (room != NULL)
+        *room = *frame;
+    return r->status;
 }
 
 static const struct partition_event_type *frame_type(const struct reader_frame *frame)
@@ -379,7 +388,8 @@ static bool known_open(struct partition_reader *r, const struct reader_frame *fr
 /* After the last record: ranges without an end, then operations in progress. */
 static bool open_give(struct partition_reader *r, struct trace_event *event)
 {
-    uint64_t cut = r->now > r->info.end.ticks ? r->now : r->info.end.ticks;
+    uint64_t last = r->now > r->passed ? r->now : r->passed;
+    uint64_t cut = last > r->info.end.ticks ? last : r->info.end.ticks;
     bool behind = r->footer.left_out_behind > 0; /* F-41: the end may be left out */
     for (; r->open_lane < r->thread_count; r->open_lane++, r->open_frame = 0) {
         const struct lane *lane = &r->lanes[r->open_lane];
@@ -409,8 +419,10 @@ static bool open_give(struct partition_reader *r, struct trace_event *event)
     return true;
 }
 
-static int reader_prepare(struct partition_reader *r)
+int reader_ready(struct partition_reader *r)
 {
+    if (r->status != SKEIN_OK || r->prepared)
+        return r->status;
     r->prepared = true;
     int status = blocks_open(r);
     return status == SKEIN_OK ? merge_open(r) : status;
@@ -419,7 +431,7 @@ static int reader_prepare(struct partition_reader *r)
 int partition_reader_next(struct partition_reader *r, struct trace_event *event)
 {
     *event = (struct trace_event){0};
-    if (r->status != SKEIN_OK || (!r->prepared && reader_prepare(r) != SKEIN_OK))
+    if (reader_ready(r) != SKEIN_OK)
         return r->status;
     struct lane *lane = merge_top(r);
     if (r->loss_at < r->loss_count &&

@@ -2,7 +2,7 @@
  *
  * The inside of the partition reader: partition_tables.c (opening: sections and tables),
  * partition_stacks_get.c (of these, stacks, mappings and symbols), partition_blocks.c (blocks, batches, the records of one thread), partition_merge.c (order between
- * threads), partition_reader.c (ranges, and what callers see), partition_check.c. Included by these
+ * threads), partition_reader.c (ranges, and what callers see), partition_run.c, partition_check.c. Included by these
  * alone.
  */
 #ifndef PARTITION_READER_INT_H
@@ -169,7 +169,10 @@ struct partition_reader {
     struct sequence_resource *resources;
     size_t resource_count;
 
-    uint64_t now; /* ticks of the last record given */
+    bool no_args;                /* a projection: no values but durations and sequences */
+    const uint8_t *thread_shown; /* 0: nothing is given of this thread; NULL: all are */
+    uint64_t passed;             /* ticks of the last record of those */
+    uint64_t now;                /* ticks of the last record given */
     uint64_t fixed_up, unordered, frames;
     bool frames_full; /* READER_RANGES_MAX were open at one time */
     size_t loss_at, open_lane, open_frame, open_at, open_range_at;
@@ -194,8 +197,13 @@ int reader_fault(struct partition_reader *r, int status, const struct partition_
 void *reader_alloc(struct partition_reader *r, size_t n);
 char *reader_text(struct partition_reader *r, const char *text, size_t n);
 
+/* partition_reader.c: before the first event, unpacks and lists what there is. */
+int reader_ready(struct partition_reader *r);
+
 /* partition_reader.c: opens a range on the lane, or counts it where too many are open. */
 int frame_push(struct partition_reader *r, struct lane *lane, const struct reader_frame *frame);
+/* Where it goes, not filled in; NULL: too many are open, or r->status says that there is no memory. */
+struct reader_frame *frame_room(struct partition_reader *r, struct lane *lane);
 
 /* partition_tables.c: head, tail, sections, tables, footer of r->bytes. */
 int tables_open(struct partition_reader *r);

@@ -5,8 +5,6 @@
 #include "clock.h"
 #include "partition_int.h"
 
-#define FRACTION_BITS 40
-
 int tick_scale_init(struct tick_scale *scale, const struct partition_info *info)
 {
     const struct clock_snapshot *begin = &info->begin, *end = &info->end;

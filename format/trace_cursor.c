@@ -43,11 +43,13 @@ static int cursor_fill(struct skein_cursor *cursor)
                                         .no_evidence = q->no_evidence,
                                         .by_process = q->by_process};
     int status = trace_merge_new(cursor->trace, &ask, &cursor->merge);
+    if (status == SKEIN_OK)
+        cursor->merge->cursor = cursor->slow ? NULL : cursor;
     return status == SKEIN_OK ? rows_new(cursor) : status;
 }
 
-int skein_cursor_new(struct skein_trace *trace, const struct skein_query *query,
-                     struct skein_cursor **out)
+static int cursor_make(struct skein_trace *trace, const struct skein_query *query, bool slow,
+                       struct skein_cursor **out)
 {
     *out = NULL;
     if (!query_is_sound(query))
@@ -57,6 +59,7 @@ int skein_cursor_new(struct skein_trace *trace, const struct skein_query *query,
         return SKEIN_NO_MEMORY;
     cursor->trace = trace;
     cursor->query = *query;
+    cursor->slow = slow;
     if (query->columns == 0)
         cursor->query.columns = SKEIN_COLUMN_ALL;
     if (query->kinds == 0)
@@ -66,6 +69,18 @@ int skein_cursor_new(struct skein_trace *trace, const struct skein_query *query,
         skein_cursor_free(&cursor);
     *out = cursor;
     return status;
+}
+
+int skein_cursor_new(struct skein_trace *trace, const struct skein_query *query,
+                     struct skein_cursor **out)
+{
+    return cursor_make(trace, query, false, out);
+}
+
+int trace_cursor_slow_new(struct skein_trace *trace, const struct skein_query *query,
+                          struct skein_cursor **out)
+{
+    return cursor_make(trace, query, true, out);
 }
 
 void skein_cursor_free(struct skein_cursor **cursor)
@@ -82,6 +97,12 @@ void skein_cursor_free(struct skein_cursor **cursor)
 
 /* ---- rows ---- */
 
+static int event_give(struct skein_cursor *cursor, struct trace_lane *lane)
+{
+    int status = rows_put(cursor, lane->now, &lane->event);
+    return status == SKEIN_OK ? merge_advance(cursor->merge) : status;
+}
+
 static int batch_fill(struct skein_cursor *cursor)
 {
     while (!rows_full(cursor->rows) && cursor->merge->retired_bytes < RETIRED_BYTES) {
@@ -89,10 +110,11 @@ static int batch_fill(struct skein_cursor *cursor)
         int status = merge_first(cursor->merge, &lane);
         if (status == SKEIN_OK && lane == NULL)
             break;
-        if (status == SKEIN_OK)
-            status = rows_put(cursor, lane->now, &lane->event);
-        if (status == SKEIN_OK)
-            status = merge_advance(cursor->merge);
+        if (status == SKEIN_OK && lane->peeked)
+            status =
+                merge_run(cursor->merge, cursor->rows) ? SKEIN_OK : merge_advance(cursor->merge);
+        else if (status == SKEIN_OK)
+            status = event_give(cursor, lane);
         if (status != SKEIN_OK)
             return status;
     }

@@ -14,6 +14,7 @@
 #include "trace_file.h"
 #include "trace_merge.h"
 #include "trace_names.h"
+#include "trace_rows.h"
 
 /* ---- the trace: trace_open.c ---- */
 
@@ -59,6 +60,8 @@ struct trace_loaded {
     const struct partition_thread *threads;
     size_t type_count;
     uint32_t *type_numbers, *thread_numbers; /* in the trace */
+    uint8_t *type_shown, *thread_shown;      /* by a cursor's query; NULL: no cursor's */
+    struct row_run run;                      /* of that query */
     uint32_t stack_base;                     /* a stack's number in a batch: this and its id */
     bool in_batch;                           /* a row of the batch has texts of it */
     struct trace_loaded *next;               /* retired */
@@ -86,14 +89,16 @@ struct trace_lane {
     struct trace_event event; /* to be given next */
     uint64_t ns;              /* when its record was made; never goes back */
     bool waits;               /* nothing is read yet; ns is that of its first record */
+    bool peeked;              /* it has no event: the reader stands in front of it */
     bool opens;               /* what is in progress is given: no cut comes behind this one */
 };
 
 struct trace_merge {
     struct skein_trace *trace;
     struct trace_merge_ask ask;
-    bool given;       /* the event of the heap's first lane, by trace_merge_next */
-    uint32_t process; /* by_process: whose lanes are in the heap */
+    struct skein_cursor *cursor; /* whose rows records may become at once; NULL: none */
+    bool given;                  /* the event of the heap's first lane, by trace_merge_next */
+    uint32_t process;            /* by_process: whose lanes are in the heap */
     struct trace_lane *lanes;
     size_t lane_count, lane_next; /* lane_next: of a later process */
     struct trace_lane **heap;     /* the earliest first */
@@ -114,6 +119,9 @@ static inline bool merge_wants(const struct trace_merge *merge, uint32_t process
 /* The lane whose event comes next, NULL: none; and on to its next one. SKEIN_OK, SKEIN_NO_MEMORY. */
 int merge_first(struct trace_merge *merge, struct trace_lane **lane);
 int merge_advance(struct trace_merge *merge);
+/* Rows of what comes next in lanes that were peeked at, as long as it is simple. false: it is not any
+ * more, and the first lane must be read on. */
+bool merge_run(struct trace_merge *merge, const struct trace_rows *rows);
 void merge_release(struct trace_merge *merge); /* the batch needs no texts any more */
 uint64_t merge_fixed_up(const struct trace_merge *merge);
 uint64_t merge_unordered(const struct trace_merge *merge);
@@ -131,6 +139,7 @@ struct skein_cursor {
     struct skein_query query;
     int status; /* below 0: for good */
     bool *process_wanted;
+    bool slow; /* event by event, for tests: the same rows */
     struct trace_merge *merge;
     struct trace_rows *rows;
 };
@@ -140,6 +149,8 @@ void rows_free(struct trace_rows **rows);
 void rows_clear(struct trace_rows *rows);
 bool rows_full(const struct trace_rows *rows);
 uint32_t rows_count(const struct trace_rows *rows);
+/* Prepares a partition for the query. SKEIN_OK, SKEIN_NO_MEMORY. */
+int rows_project(struct skein_cursor *cursor, struct trace_loaded *loaded);
 /* Puts the event there if the query asks for it. SKEIN_OK, SKEIN_NO_MEMORY. */
 int rows_put(struct skein_cursor *cursor, struct trace_loaded *loaded,
              const struct trace_event *event);

@@ -16,6 +16,8 @@ void loaded_free(struct trace_loaded **loaded)
         return;
     partition_reader_free(&l->reader);
     buf_fini(&l->bytes);
+    free(l->type_shown);
+    free(l->thread_shown);
     free(l->type_numbers);
     free(l->thread_numbers);
     free(l);

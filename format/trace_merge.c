@@ -52,6 +52,13 @@ void merge_release(struct trace_merge *merge)
 
 /* ---- a lane ---- */
 
+/* Records that the query leaves out count for the order, too. */
+static void lane_pass(struct trace_lane *lane)
+{
+    uint64_t ns = lane->now != NULL ? partition_reader_passed(lane->now->reader) : 0;
+    lane->ns = ns > lane->ns ? ns : lane->ns;
+}
+
 /* Goes on to the next partition that can be read. 1; 0: there is none, and the one at hand stays;
  * SKEIN_NO_MEMORY. */
 static int lane_step(struct trace_merge *merge, struct trace_lane *lane)
@@ -65,6 +72,11 @@ static int lane_step(struct trace_merge *merge, struct trace_lane *lane)
         bool broken = status != SKEIN_OK && status != SKEIN_NO_MEMORY;
         if (broken)
             status = gap_broken(merge, number, part->facts.from_ns, error);
+        if (status == SKEIN_OK && !broken && merge->cursor != NULL) {
+            status = rows_project(merge->cursor, loaded);
+            if (status != SKEIN_OK)
+                loaded_free(&loaded);
+        }
         if (status != SKEIN_OK)
             return status;
         if (broken)
@@ -72,6 +84,7 @@ static int lane_step(struct trace_merge *merge, struct trace_lane *lane)
         if (lane->now != NULL && partition_reader_status(lane->now->reader) == SKEIN_OK &&
             trace_part_follows(merge->trace, lane->now->part, part))
             partition_reader_continue(loaded->reader, lane->now->reader);
+        lane_pass(lane);
         loaded_retire(merge, &lane->now);
         lane->now = loaded;
         lane->number = number;
@@ -93,8 +106,15 @@ static void lane_time(struct trace_lane *lane)
  * with its end, or is in progress still: it is told behind the last cut alone. */
 static int lane_read(struct trace_merge *merge, struct trace_lane *lane)
 {
-    lane->waits = false;
+    bool peeks = merge->cursor != NULL && !lane->peeked; /* else its event is wanted */
+    lane->waits = lane->peeked = false;
     for (;;) {
+        uint64_t ns;
+        if (peeks && lane->now != NULL && partition_reader_peek(lane->now->reader, &ns) > 0) {
+            lane->peeked = true;
+            lane->ns = ns > lane->ns ? ns : lane->ns;
+            return 1;
+        }
         int got = lane->now != NULL ? partition_reader_next(lane->now->reader, &lane->event) : 0;
         if (got == SKEIN_NO_MEMORY)
             return got;
@@ -188,6 +208,40 @@ int merge_first(struct trace_merge *merge, struct trace_lane **lane)
         status = merge_advance(merge);
     }
     return status;
+}
+
+/* Up to when records of the first lane come before all others, and whether at that time, too. */
+static void run_until(const struct trace_merge *merge, struct row_run *run)
+{
+    const struct trace_lane *other = NULL;
+    for (size_t i = 1; i < 3 && i < merge->heap_count; i++)
+        if (other == NULL || is_earlier(merge->heap[i], other))
+            other = merge->heap[i];
+    run->at_too = other == NULL || merge->heap[0] < other;
+    run->until_ns = other == NULL ? UINT64_MAX : other->ns;
+}
+
+bool merge_run(struct trace_merge *merge, const struct trace_rows *rows)
+{
+    while (merge->heap[0]->peeked) {
+        struct trace_lane *lane = merge->heap[0];
+        uint32_t had = rows->count;
+        uint64_t ns;
+        run_until(merge, &lane->now->run);
+        bool any = partition_reader_run(lane->now->reader, &lane->now->run, &ns);
+        lane->now->in_batch = lane->now->in_batch || rows->count > had;
+        if (!any)
+            return rows->count == SKEIN_BATCH_ROWS;
+        if (ns == UINT64_MAX) {
+            lane->peeked = false; /* to be looked at anew */
+            return false;
+        }
+        lane->ns = ns > lane->ns ? ns : lane->ns;
+        heap_sink(merge, 0);
+        if (rows->count == SKEIN_BATCH_ROWS)
+            return true;
+    }
+    return true;
 }
 
 uint64_t merge_fixed_up(const struct trace_merge *merge)

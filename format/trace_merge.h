@@ -46,6 +46,11 @@ int trace_merge_event(struct trace_merge *merge, struct trace_event *event);
 /* As skein_cursor_gaps. */
 size_t trace_merge_gaps(const struct trace_merge *merge, const struct skein_gap **gaps);
 
+/* A cursor that takes event by event what others take as columns: slower, and the same rows. For tests,
+ * which compare the two. */
+int trace_cursor_slow_new(struct skein_trace *trace, const struct skein_query *query,
+                          struct skein_cursor **out);
+
 /* The first file of the trace; that of a process's first partition. */
 const struct trace_file *trace_first_file(const struct skein_trace *trace);
 const struct trace_entry *trace_process_entry(const struct skein_trace *trace, uint32_t process);

@@ -12,19 +12,6 @@
 
 enum wanted { WANTED_UNASKED, WANTED_YES, WANTED_NO };
 
-struct trace_rows {
-    uint32_t columns, count, more_count;
-    uint8_t *kind, *flags;
-    uint32_t *process, *thread, *type, *depth, *stack, *more;
-    uint64_t *time_ns, *dur_ns;
-    struct skein_arg *args;
-    struct skein_row_more *mores;
-    struct trace_loaded **loaded; /* of each row; its stack's id there */
-    uint32_t *stack_id;
-    uint8_t *types, *threads; /* enum wanted, by number */
-    size_t type_cap, thread_cap;
-};
-
 /* ---- life ---- */
 
 void rows_free(struct trace_rows **rows)
@@ -148,6 +135,13 @@ static void arg_set(struct skein_arg *arg, uint8_t type, const struct partition_
     }
 }
 
+void row_args_set(struct skein_arg *args, const struct partition_event_type *type,
+                  const struct partition_value *values)
+{
+    for (unsigned k = 0; k < type->nargs; k++)
+        arg_set(&args[k], type->args[k].type, &values[k]);
+}
+
 /* Losses and operations in progress have more to tell. */
 static uint32_t more_set(struct trace_rows *rows, const struct trace_event *event)
 {
@@ -187,9 +181,7 @@ static void row_set(struct trace_rows *rows, struct trace_loaded *loaded,
         rows->loaded[i] = loaded;
     }
     if (rows->args != NULL && event->type != NULL)
-        for (unsigned k = 0; k < event->type->nargs; k++)
-            arg_set(&rows->args[(size_t)i * SKEIN_ARGS_MAX + k], event->type->args[k].type,
-                    &event->args[k]);
+        row_args_set(&rows->args[(size_t)i * SKEIN_ARGS_MAX], event->type, event->args);
     loaded->in_batch = true;
 }
 
@@ -212,6 +204,57 @@ int rows_put(struct skein_cursor *cursor, struct trace_loaded *loaded,
     if (wanted <= 0)
         return wanted;
     row_set(cursor->rows, loaded, event, thread, (uint32_t)type);
+    return SKEIN_OK;
+}
+
+/* ---- many at once: partition_run.c ---- */
+
+static void run_init(struct skein_cursor *cursor, struct trace_loaded *loaded)
+{
+    const struct skein_query *q = &cursor->query;
+    loaded->run = (struct row_run){.rows = cursor->rows,
+                                   .loaded = loaded,
+                                   .type_numbers = loaded->type_numbers,
+                                   .thread_numbers = loaded->thread_numbers,
+                                   .type_shown = loaded->type_shown,
+                                   .thread_shown = loaded->thread_shown,
+                                   .process = loaded->part->facts.process,
+                                   .stack_base = loaded->stack_base,
+                                   .kinds = q->kinds,
+                                   .flags = loaded->part->facts.evidence ? SKEIN_ROW_EVIDENCE : 0,
+                                   .from_ns = q->from_ns,
+                                   .to_ns = q->to_ns != 0 ? q->to_ns : UINT64_MAX,
+                                   .has_window = q->from_ns != 0 || q->to_ns != 0};
+}
+
+int rows_project(struct skein_cursor *cursor, struct trace_loaded *loaded)
+{
+    const struct partition_thread *threads;
+    size_t thread_count = partition_reader_threads(loaded->reader, &threads);
+    if (cursor->slow)
+        return SKEIN_OK;
+    loaded->type_shown = calloc(loaded->type_count + 1, 1);
+    loaded->thread_shown = calloc(thread_count + 1, 1);
+    if (loaded->type_shown == NULL || loaded->thread_shown == NULL)
+        return SKEIN_NO_MEMORY;
+    for (size_t i = 0; i < loaded->type_count; i++) {
+        const struct partition_event_type *type = &loaded->types[i];
+        if (type->klass == SKEIN_CLASS_STACK || !event_type_shown(type, cursor->query.groups))
+            continue;
+        int wanted = type_wanted(cursor, loaded->type_numbers[i]);
+        if (wanted < 0)
+            return wanted;
+        loaded->type_shown[i] = (uint8_t)wanted;
+    }
+    for (size_t i = 0; i < thread_count; i++) {
+        int wanted = thread_wanted(cursor, loaded->thread_numbers[i]);
+        if (wanted < 0)
+            return wanted;
+        loaded->thread_shown[i] = (uint8_t)wanted;
+    }
+    partition_reader_project(loaded->reader, (cursor->query.columns & SKEIN_COLUMN_ARGS) != 0,
+                             cursor->query.thread != NULL ? loaded->thread_shown : NULL);
+    run_init(cursor, loaded);
     return SKEIN_OK;
 }
 

@@ -11,8 +11,9 @@ cd "$(dirname "$0")/.."
 
 packages="gcc make cmake ninja-build pkg-config libc6-dev
     libmicrohttpd-dev libgnutls28-dev libnanomsg-dev liblz4-dev zlib1g-dev libcjson-dev libsqlite3-dev libcurl4-openssl-dev
-    libxxhash-dev libsodium-dev libdw-dev libiberty-dev libdebuginfod-dev"
-tests="g++ check openssl redis-server redis-tools protobuf-compiler python3 python3-protobuf python3-lz4 golang-go"
+    libxxhash-dev libsodium-dev libdw-dev libiberty-dev libdebuginfod-dev libedit-dev"
+tests="g++ check openssl redis-server redis-tools protobuf-compiler python3 python3-protobuf python3-lz4 golang-go babeltrace2
+    python3-bt2"
 npm=yes
 
 if [ "${1:-}" = --build ] && [ $# -eq 1 ]; then

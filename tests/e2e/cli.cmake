@@ -5,7 +5,7 @@ find_program(REDIS_SERVER redis-server)
 if(REDIS_SERVER AND TARGET skein-agent AND TARGET skeind AND NOT SKEIN_SANITIZE)
     add_test(NAME e2e/demo COMMAND ${CMAKE_SOURCE_DIR}/tools/demo.sh ${CMAKE_BINARY_DIR})
     set_tests_properties(e2e/demo PROPERTIES LABELS e2e TIMEOUT 180 COST 20
-        ENVIRONMENT "ONCE=1;DEMO_OUT=${CMAKE_BINARY_DIR}/demo-out")
+        ENVIRONMENT "ONCE=1;DEMO_OUT=${CMAKE_BINARY_DIR}/demo-out" FIXTURES_SETUP demo_out)
 endif()
 
 # Every block of README.md, as it stands there. Its network and folders are its own (77: the kernel

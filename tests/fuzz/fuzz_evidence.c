@@ -12,6 +12,7 @@
 #include "partition_writer.h"
 #include "sched_sums.h"
 #include "stack_profile.h"
+#include "summary.h"
 #include "thread_list.h"
 #include "vitals_table.h"
 
@@ -207,22 +208,43 @@ static void readers_end(struct readers *readers)
     buf_fini(&text);
 }
 
+/* Both as one trace: its summary comes back from its bytes. */
+static void summary_check(const struct buf parts[2])
+{
+    struct skein_trace *trace;
+    struct summary *s, *back;
+    struct buf put = {0};
+    char error[SKEIN_TRACE_ERROR_BYTES];
+    require(skein_trace_new(&trace) == SKEIN_OK && summary_new(4, &s) == SKEIN_OK);
+    for (unsigned i = 0; i < 2; i++)
+        if (parts[i].len > 0)
+            (void)skein_trace_add_memory(trace, parts[i].data, parts[i].len, "made", error);
+    require(summary_read(s, trace, NULL) == SKEIN_OK);
+    require(summary_bytes_put(s, &put) == SKEIN_OK);
+    require(summary_bytes_get(put.data, put.len, 4, &back) == SKEIN_OK);
+    summary_free(&s);
+    summary_free(&back);
+    skein_trace_free(&trace);
+    buf_fini(&put);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
     struct readers readers;
     struct input first = {bytes, bytes + n / 2}, second = {bytes + n / 2, bytes + n};
-    struct buf partition = {0};
+    struct buf parts[2] = {{0}, {0}};
     require(thread_list_new(&readers.threads) == SKEIN_OK &&
             vitals_table_new(&readers.vitals) == SKEIN_OK &&
             sched_sums_new(&readers.sched) == SKEIN_OK &&
             stack_profile_new(0, &readers.profile) == SKEIN_OK);
-    partition_make(&first, 1, n % 4 != 0, &partition);
-    partition_read(&readers, &partition);
-    buf_clear(&partition);
-    partition_make(&second, 2, true, &partition);
-    partition_read(&readers, &partition);
+    partition_make(&first, 1, n % 4 != 0, &parts[0]);
+    partition_read(&readers, &parts[0]);
+    partition_make(&second, 2, true, &parts[1]);
+    partition_read(&readers, &parts[1]);
     readers_end(&readers);
-    buf_fini(&partition);
+    summary_check(parts);
+    buf_fini(&parts[0]);
+    buf_fini(&parts[1]);
     thread_list_free(&readers.threads);
     vitals_table_free(&readers.vitals);
     sched_sums_free(&readers.sched);

@@ -6,3 +6,26 @@ skein_test(unit/analysis/test_sched_sums.c LINK skein_analysis skein_sched skein
 skein_test(unit/analysis/test_trace_report.c LINK skein_analysis skein_test_incidents skein_test_support)
 skein_test(unit/analysis/test_report_rules.c LINK skein_analysis skein_test_incidents skein_test_support)
 target_compile_definitions(t_unit_analysis_report_rules PRIVATE SKEIN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+skein_test(unit/analysis/test_histogram.c LINK skein_alloc_fail skein_analysis skein_test_support m)
+skein_test(unit/analysis/test_summary.c LINK skein_alloc_fail skein_analysis skein_test_support)
+skein_test(unit/analysis/test_summary_rows.c LINK skein_analysis skein_sched skein_test_support)
+skein_test(unit/analysis/test_statistics.c LINK skein_analysis skein_test_support m)
+skein_test(unit/analysis/test_diff.c LINK skein_alloc_fail skein_analysis skein_test_support m)
+
+# What `skein stats` says beside sums that Python makes of `skein cat`.
+find_program(SYSTEM_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
+skein_program(make_summary_trace FILES unit/analysis/make_summary_trace.c
+    LINK skein_format skein_test_support PkgConfig::CHECK)
+target_include_directories(make_summary_trace PRIVATE ${CMAKE_SOURCE_DIR}/tests/support)
+if(SYSTEM_PYTHON)
+    add_test(NAME unit/cli/stats_truth COMMAND ${SYSTEM_PYTHON}
+        ${CMAKE_SOURCE_DIR}/tests/unit/cli/stats_truth.py $<TARGET_FILE:skein_cli>
+        $<TARGET_FILE:make_summary_trace> ${CMAKE_CURRENT_BINARY_DIR}
+        ${CMAKE_SOURCE_DIR}/tests/golden/partition-v1-3.skein)
+    add_test(NAME unit/cli/stats_diff COMMAND ${SYSTEM_PYTHON}
+        ${CMAKE_SOURCE_DIR}/tests/unit/cli/stats_diff.py $<TARGET_FILE:skein_cli>
+        $<TARGET_FILE:make_summary_trace> ${CMAKE_CURRENT_BINARY_DIR}
+        ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/perf_data/sched)
+    set_tests_properties(unit/cli/stats_truth unit/cli/stats_diff PROPERTIES LABELS unit
+        TIMEOUT 300)
+endif()

@@ -40,7 +40,7 @@ done
 awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' "$source/docs/reading.md" >regions.c
 [ -s regions.c ] || fail "no example in docs/reading.md"
 golden=$source/tests/golden/partition-v1-3
-expected=$(grep -c '"type":"region"' $golden.jsonl)
+expected=$(grep -c '"type":"region"' "$golden.jsonl")
 # shellcheck disable=SC2046
 gcc -std=gnu11 -Wall -Wextra -Werror regions.c -o regions $(flags --cflags --libs)
 library=$(dirname "$(find "$folder/root" -name libskein-format.a)")
@@ -49,10 +49,10 @@ gcc -std=gnu11 -Wall -Wextra -Werror regions.c -o regions_static $(flags --cflag
     "$library/libskein-format.a" $(flags --libs --static | sed 's/-lskein-format//')
 ! readelf -dW regions_static | grep -q skein || fail "the static program needs the shared library"
 for program in regions regions_static; do
-    LD_LIBRARY_PATH=$library ./$program $golden.skein >out || fail "$program: $?"
+    LD_LIBRARY_PATH=$library ./$program "$golden.skein" >out || fail "$program: $?"
     [ "$(wc -l <out)" = "$expected" ] || fail "$program: $(wc -l <out) regions of $expected"
     grep -q ' select\| query$' out || fail "$program: no query"
-    grep -o '"type":"region","name":"[a-z]*"' $golden.jsonl | sed 's/.*"name":"//;s/"//' | sort >names
+    grep -o '"type":"region","name":"[a-z]*"' "$golden.jsonl" | sed 's/.*"name":"//;s/"//' | sort >names
     awk '{ print $NF }' out | sort | diff names - || fail "$program: other names"
     ! LD_LIBRARY_PATH=$library ./$program regions.c 2>err || fail "$program reads what is no trace"
     grep -q regions.c err || fail "$program does not say which file"

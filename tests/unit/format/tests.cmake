@@ -7,6 +7,7 @@ skein_test(unit/format/test_partition_stacks.c LINK skein_format skein_test_supp
 skein_test(unit/format/test_partition_writer.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_perfetto_export.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_stack_profile.c LINK skein_format skein_test_support)
+skein_test(unit/format/test_trace_columns.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_trace_cursor.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_trace_file.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_trace_json.c LINK skein_format skein_common skein_test_support)

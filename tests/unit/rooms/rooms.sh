@@ -46,6 +46,6 @@ for room in "${!looks[@]}"; do
 done
 
 # Base names are unique, so that a header is the same for whoever includes it.
-names=$(find "$sources"/{agent,server,protocol,common,format,rules,config,analysis,cli,client-lib,bench,tests} \
+names=$(find "$sources"/{agent,server,protocol,common,format,rules,config,analysis,exchange,sql,cli,client-lib,bench,tests} \
     -name node_modules -prune -o -name '*.[ch]' -printf '%f\n' | sort | uniq -d)
 [ -z "$names" ] || fail "more than one file is called" $names

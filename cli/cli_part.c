@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See cli_part.h. */
+#include "cli_part.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "cli_out.h"
+#include "cli_trace.h"
+#include "ids.h"
+
+struct skein_trace *part_files_open(char *const *files, int count)
+{
+    struct skein_trace *trace = NULL;
+    char error[SKEIN_TRACE_ERROR_BYTES] = "out of memory";
+    int status = skein_trace_new(&trace);
+    for (int i = 0; status == SKEIN_OK && i < count; i++)
+        status = skein_trace_add_file(trace, files[i], error);
+    if (status == SKEIN_OK)
+        return trace;
+    say_error("%s", error);
+    skein_trace_free(&trace);
+    return NULL;
+}
+
+static long number_or_none(const char *text)
+{
+    char *end;
+    if (text == NULL || *text < '0' || *text > '9')
+        return -1;
+    long number = strtol(text, &end, 10);
+    return *end ? -1 : number;
+}
+
+static bool process_passes(void *context, const struct skein_process *process)
+{
+    const struct part *part = context;
+    char id[ID_TEXT_BYTES];
+    id_text(process->id, id);
+    return part->process[0] ? strcmp(id, part->process) == 0
+                            : part->pid >= 0 && (uint32_t)part->pid == process->pid;
+}
+
+static bool thread_passes(void *context, const struct skein_thread *thread)
+{
+    const struct part *part = context;
+    return (part->tid >= 0 && (uint32_t)part->tid == thread->tid) ||
+           fnmatch(part->options->thread, thread->name, 0) == 0;
+}
+
+/* A pid that is in the trace, else an id or its beginning. */
+int part_process(const char *command, struct skein_trace *trace, const char *process,
+                 struct part *part)
+{
+    cJSON *ids = cJSON_CreateArray();
+    bool pid_is_there = false;
+    int status = CLI_OK;
+    part->pid = number_or_none(process);
+    part->process[0] = '\0';
+    for (uint32_t i = 0; i < skein_trace_process_count(trace); i++) {
+        const struct skein_process *of = skein_trace_process(trace, i);
+        char id[ID_TEXT_BYTES];
+        cJSON *item = cJSON_CreateObject();
+        id_text(of->id, id);
+        cJSON_AddStringToObject(item, "process", id);
+        cJSON_AddItemToArray(ids, item);
+        pid_is_there |= part->pid >= 0 && (uint32_t)part->pid == of->pid;
+    }
+    if (!pid_is_there && id_begins(process, 32)) {
+        status = id_find_in(ids, "process", "process of the trace", process, part->process);
+    } else if (!pid_is_there) {
+        say_error("%s: no process of the trace is %s (skein info lists them)", command, process);
+        status = CLI_FAILED;
+    }
+    cJSON_Delete(ids);
+    return status;
+}
+
+int part_query(const char *command, struct skein_trace *trace, const struct part_options *options,
+               struct part *part, struct skein_query *query)
+{
+    struct trace_bounds bounds;
+    const char *bad = NULL;
+    *query = (struct skein_query){.size = sizeof *query, .context = part};
+    *part = (struct part){.options = options, .pid = -1, .tid = number_or_none(options->thread)};
+    skein_trace_bounds(trace, &bounds.from_ns, &bounds.to_ns);
+    if (options->from != NULL &&
+        trace_time_parse(options->from, &bounds, &query->from_ns) != SKEIN_OK)
+        bad = options->from;
+    if (options->to != NULL && trace_time_parse(options->to, &bounds, &query->to_ns) != SKEIN_OK)
+        bad = options->to;
+    if (bad != NULL) {
+        say_error("%s: %s: must be " TRACE_TIME_WANTED, command, bad);
+        return CLI_USAGE;
+    }
+    if (options->thread != NULL)
+        query->thread = thread_passes;
+    if (options->process == NULL)
+        return CLI_OK;
+    query->process = process_passes;
+    return part_process(command, trace, options->process, part);
+}

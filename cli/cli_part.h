@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which part of trace files is meant: --from, --to, --process, --thread, as a query of the reader
+ * (skein/trace.h). What cannot be read is told at the end. One thread.
+ */
+#ifndef CLI_PART_H
+#define CLI_PART_H
+
+#include "cli_id.h"
+#include "cli_option.h"
+#include "skein/trace.h"
+
+struct part_options {
+    const char *from, *to, *process, *thread;
+};
+
+/* Rows of a command's table, of its member `part`. */
+#define PART_TIMES(s)                                                                              \
+    CLI_OPTION(CLI_TEXT, 0, "from", "TIME", s, part.from,                                          \
+               "from then on: 2026-11-21T09:40:00Z, -5s (before the end), +2s (after the start)"), \
+        CLI_OPTION(CLI_TEXT, 0, "to", "TIME", s, part.to, "until then")
+#define PART_WHO(s)                                                                                \
+    CLI_OPTION(CLI_TEXT, 'p', "process", "ID|PID", s, part.process, "of that process alone"),      \
+        CLI_OPTION(CLI_TEXT, 't', "thread", "NAME|TID", s, part.thread,                            \
+                   "of that thread alone; the name may have * and ?")
+
+/* Opens files as one trace; NULL after telling why. */
+struct skein_trace *part_files_open(char *const *files, int count);
+
+/* What the query calls; kept for as long as the query is used. */
+struct part {
+    const struct part_options *options;
+    long pid, tid;              /* -1: none */
+    char process[CLI_ID_BYTES]; /* whole id; "": none */
+};
+
+/* CLI_OK, or another status after telling what is wrong; `command` for that. */
+int part_query(const char *command, struct skein_trace *trace, const struct part_options *options,
+               struct part *part, struct skein_query *query);
+
+/* One process as --process names it: into options->process's place. The same statuses. */
+int part_process(const char *command, struct skein_trace *trace, const char *process,
+                 struct part *part);
+
+#endif

@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+skein_fuzz(sql LINK skein_cli_core skein_sql skein_sched skein_format)
+skein_fuzz(sql_trace LINK skein_sql skein_format)

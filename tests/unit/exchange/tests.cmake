@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+# Exports read by others' programs, or by decoders written from the formats alone, and held against
+# what a program wrote.
+skein_test(unit/exchange/test_export_trace.c LINK skein_exchange skein_format skein_test_support)
+find_program(SYSTEM_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
+skein_program(make_exchange_trace FILES unit/exchange/make_exchange_trace.c LINK skein_format)
+if(SYSTEM_PYTHON)
+    set(judges chrome fxt otlp)
+    execute_process(COMMAND ${SYSTEM_PYTHON} -c "import bt2" RESULT_VARIABLE no_bt2 OUTPUT_QUIET ERROR_QUIET)
+    find_program(BABELTRACE2 babeltrace2)
+    if(no_bt2 EQUAL 0 AND BABELTRACE2)
+        list(APPEND judges ctf)
+    endif()
+    foreach(judge ${judges})
+        add_test(NAME unit/exchange/${judge}_rules COMMAND ${SYSTEM_PYTHON}
+            ${CMAKE_CURRENT_LIST_DIR}/${judge}_rules.py $<TARGET_FILE:skein_cli>
+            $<TARGET_FILE:make_exchange_trace>)
+        set_tests_properties(unit/exchange/${judge}_rules PROPERTIES LABELS unit TIMEOUT 120)
+    endforeach()
+endif()
