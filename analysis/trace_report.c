@@ -7,6 +7,7 @@
 #include "trace_report_int.h"
 #include "trace_stack.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,10 +181,9 @@ uint32_t report_stack_keep(struct trace_report_builder *b, struct skein_cursor *
         if (*f->function != '\0')
             buf_printf(&text, "%.*s", TRACE_REPORT_TEXT, f->function);
         else if (*module != '\0')
-            buf_printf(&text, "%.*s+0x%llx", TRACE_REPORT_TEXT - 20, module,
-                       (unsigned long long)f->offset);
+            buf_printf(&text, "%.*s+0x%" PRIx64, TRACE_REPORT_TEXT - 20, module, f->offset);
         else
-            buf_printf(&text, "0x%llx", (unsigned long long)f->address);
+            buf_printf(&text, "0x%" PRIx64, f->address);
         buf_put_u8(&text, 0);
     }
     int64_t at = text.status == SKEIN_OK ? intern_table_put(&b->stacks, text.data, text.len, &fresh)

@@ -545,6 +545,18 @@ static void long_tell(struct trace_report_builder *b, const struct long_call *ca
                usually);
 }
 
+/* A worker that has waited for work since long: of one that serves nobody, that is nothing. */
+static bool waits_for_its_turn(const struct trace_report_builder *b, size_t thread,
+                               const struct moment_span *span)
+{
+    const struct moment *m = b->moment;
+    for (size_t i = 0; i < m->label_count && thread < m->thread_count; i++)
+        if (m->labels[i].text == span->name)
+            return m->labels[i].own_time && !span->at_work &&
+                   !thread_serves(m, &m->threads[thread]);
+    return false;
+}
+
 void report_long_rules(struct trace_report_builder *b)
 {
     const struct moment_list *list = b->report.moment;
@@ -564,7 +576,8 @@ void report_long_rules(struct trace_report_builder *b)
     for (size_t i = 0; i < list->inside_count; i++) {
         const struct moment_span *span = &list->inside[i].spans[list->inside[i].count - 1];
         size_t thread = moment_thread_of(b->moment, list->inside[i].thread.name);
-        bool known = !span->open || span->dur_ns < UNDERWAY_NS;
+        bool known =
+            !span->open || span->dur_ns < UNDERWAY_NS || waits_for_its_turn(b, thread, span);
         for (size_t k = 0; k < count && !known; k++)
             known = calls[k].thread == thread && calls[k].span.time_ns == span->time_ns &&
                     calls[k].span.name == span->name;

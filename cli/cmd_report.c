@@ -52,7 +52,7 @@ static void count_put(struct buf *out, const char *before, uint64_t n, const cha
     buf_printf(out, "%s%" PRIu64 " %s%s", before, n, one, n == 1 ? "" : many);
 }
 
-static void head_put(struct buf *out, const cJSON *report)
+static void record_put(struct buf *out, const cJSON *report)
 {
     if (*json_text_at(report, "from")) {
         buf_printf(out, "the record: from %s, ", json_text_at(report, "from"));
@@ -206,7 +206,7 @@ static int tables_print(const cJSON *report)
 static int report_show(const cJSON *report)
 {
     struct buf out = {0};
-    head_put(&out, report);
+    record_put(&out, report);
     findings_put(&out, report);
     left_out_put(&out, report);
     bool written = out_write(&out);
