@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "cmd.h"
 #include "json.h"
+#include "report_html.h"
 #include "trace_report_json.h"
 
 #define TOP       10
@@ -24,6 +25,7 @@ struct options {
     struct cli_collector collector;
     const char *from, *to;
     struct cli_number top;
+    const char *html;
     bool json;
 };
 
@@ -35,6 +37,8 @@ static const struct cli_option options[] = {
         "what touches the time from then on: 2026-11-21T09:40:00Z, -5s (before the end), +2s "
         "(after the start)"),
     CLI_OPTION(CLI_TEXT, 0, "to", "TIME", struct options, to, "and until then"),
+    CLI_OPTION(CLI_TEXT, 0, "html", "FILE", struct options, html,
+               "write one HTML page with pictures instead: it opens without a network"),
     CLI_OUTPUT(struct options),
     CLI_COLLECTOR(struct options),
     CLI_OPTIONS_END};
@@ -244,7 +248,8 @@ static int window_find(const struct options *o, const struct skein_trace *trace,
 }
 
 static int report_make(struct skein_trace *trace, struct skein_cursor *cursor,
-                       struct trace_report_builder *builder, const struct options *o)
+                       struct trace_report_builder *builder, const struct options *o,
+                       const char *title)
 {
     struct skein_batch batch;
     const struct trace_report *report;
@@ -253,6 +258,8 @@ static int report_make(struct skein_trace *trace, struct skein_cursor *cursor,
         status = next < 0 ? next : trace_report_add(builder, trace, cursor, &batch);
     if (status == SKEIN_OK)
         status = trace_report_end(builder, trace, cursor, &report);
+    if (status == SKEIN_OK && o->html != NULL)
+        return report_html_write(trace, report, title, o->html);
     cJSON *json = status == SKEIN_OK ? trace_report_json(report, trace) : NULL;
     if (json == NULL)
         return out_of_memory();
@@ -266,7 +273,7 @@ static int report_make(struct skein_trace *trace, struct skein_cursor *cursor,
     return shown;
 }
 
-static int trace_judge(struct skein_trace *trace, const struct options *o)
+static int trace_judge(struct skein_trace *trace, const struct options *o, const char *title)
 {
     struct trace_report_limits limits = {.findings = o->top.given ? (uint32_t)o->top.value : TOP};
     struct trace_report_builder *builder = NULL;
@@ -281,7 +288,7 @@ static int trace_judge(struct skein_trace *trace, const struct options *o)
         skein_cursor_new(trace, &query, &cursor) != SKEIN_OK)
         status = out_of_memory();
     else
-        status = report_make(trace, cursor, builder, o);
+        status = report_make(trace, cursor, builder, o, title);
     skein_cursor_free(&cursor);
     trace_report_free(&builder);
     return status;
@@ -302,7 +309,7 @@ static int report_run(const void *values, int count, char **arguments)
         status = CLI_FAILED;
     }
     if (status == CLI_OK)
-        status = trace_judge(trace, o);
+        status = trace_judge(trace, o, arguments[0]);
     skein_trace_free(&trace);
     for (int i = 0; i < count && subjects != NULL; i++)
         subject_close(&subjects[i]);
@@ -322,6 +329,7 @@ const struct cli_command cmd_report = {
     .examples = "  skein report redis.skein\n"
                 "  skein report 0193a5c0 --top 3\n"
                 "  skein report web-1.skein web-2.skein --from -10s\n"
+                "  skein report redis.skein --html redis.html\n"
                 "  skein report redis.skein -o json | jq -r '.findings[0].text'\n",
     .options = options,
     .options_bytes = sizeof(struct options),

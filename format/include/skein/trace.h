@@ -17,7 +17,7 @@
  * an effect is never before its cause, and its time is raised where a clock says otherwise.
  *
  * Every byte of a trace is hostile: what is broken or missing is left out and told as a gap; all else
- * is given. Texts may hold any bytes but NUL.
+ * is given. Texts may hold any bytes but NUL. Arguments of OPEN and BEGIN_CLIPPED rows may be lost.
  *
  * Memory: that of one partition for each process whose time it is, and of what the trace names (types,
  * threads, processes). A trace and its cursors belong to one thread at a time; there is no I/O but
@@ -60,8 +60,7 @@ struct skein_trace_source {
 
 /* An empty trace; files are added before the first cursor is made. SKEIN_OK, SKEIN_NO_MEMORY. */
 int skein_trace_new(struct skein_trace **out);
-/* Its cursors are freed before. */
-void skein_trace_free(struct skein_trace **trace);
+void skein_trace_free(struct skein_trace **trace); /* its cursors are freed before */
 
 /* Adds a file by its path, bytes in memory (not copied), or a source. A partition that is there
  * already is left out. SKEIN_OK; SKEIN_IO; SKEIN_CORRUPT and SKEIN_VERSION where not even one
@@ -101,8 +100,7 @@ struct skein_partition {
     uint32_t file;                                         /* number, in the order of adding */
     uint64_t events, lost, fixed_up, threads;
     bool evidence, slice;
-    /* What the host's clocks said at both ends, and what the collector's was ahead by; all 0 until
-     * it has been read. */
+    /* The host's clocks at both ends, and how far the collector's was ahead; 0: not read yet. */
     struct {
         uint64_t monotonic_ns, realtime_ns;
     } clock_from, clock_to;
@@ -129,9 +127,7 @@ struct skein_arg_type {
 struct skein_event_type {
     const char *name, *text, *file;
     uint32_t line;
-    uint8_t klass; /* enum skein_class */
-    uint8_t group;
-    uint8_t arg_count;
+    uint8_t klass, group, arg_count; /* klass: enum skein_class */
     struct skein_arg_type args[SKEIN_ARGS_MAX];
 };
 
@@ -286,8 +282,7 @@ struct skein_gap {
 /* Those found so far: missing and torn at once, broken as the cursor comes upon them. */
 size_t skein_cursor_gaps(const struct skein_cursor *cursor, const struct skein_gap **gaps);
 
-/* Counted so far: rows whose time was raised, and records that waited for each other in a circle
- * (F-29). */
+/* Counted so far: rows whose time was raised, and records that waited in a circle (F-29). */
 uint64_t skein_cursor_fixed_up(const struct skein_cursor *cursor);
 uint64_t skein_cursor_unordered(const struct skein_cursor *cursor);
 

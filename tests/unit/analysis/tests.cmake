@@ -33,8 +33,12 @@ if(SYSTEM_PYTHON)
         ${CMAKE_SOURCE_DIR}/tests/unit/cli/stats_diff.py $<TARGET_FILE:skein_cli>
         $<TARGET_FILE:make_summary_trace> ${CMAKE_CURRENT_BINARY_DIR}
         ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/perf_data/sched)
-    set_tests_properties(unit/cli/stats_truth unit/cli/stats_diff PROPERTIES LABELS unit
-        TIMEOUT 300)
+    add_test(NAME unit/cli/report_html COMMAND ${SYSTEM_PYTHON}
+        ${CMAKE_SOURCE_DIR}/tests/unit/cli/report_html.py $<TARGET_FILE:skein_cli>
+        $<TARGET_FILE:make_summary_trace> ${CMAKE_SOURCE_DIR}/tests/unit/analysis/page_judge.py
+        ${CMAKE_SOURCE_DIR}/tests/golden/partition-v1-3.skein)
+    set_tests_properties(unit/cli/report_html unit/cli/stats_truth unit/cli/stats_diff PROPERTIES
+        LABELS unit TIMEOUT 300)
 endif()
 skein_test(unit/analysis/test_trace_report.c LINK skein_analysis skein_test_incidents skein_test_support)
 skein_test(unit/analysis/test_report_rules.c LINK skein_analysis skein_test_incidents skein_test_support)
