@@ -6,6 +6,7 @@
 #include "trace_report_tell.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,36 +186,30 @@ void report_death_rules(struct trace_report_builder *b)
 
 /* ---- clock step ---- */
 
-/* The host's wall clock against its monotonic one, by the collector's. */
+/* The clock that times are told by, against the host's monotonic one. */
 static bool clock_at(const struct skein_partition *p, bool end, int64_t *ahead_ns)
 {
-    uint64_t monotonic = end ? p->clock_to.monotonic_ns : p->clock_from.monotonic_ns;
-    uint64_t realtime = end ? p->clock_to.realtime_ns : p->clock_from.realtime_ns;
-    *ahead_ns = (int64_t)(realtime - monotonic);
-    return monotonic != 0 && realtime != 0;
+    *ahead_ns = (int64_t)(p->collector_ns[end] - p->monotonic_ns[end]);
+    return p->monotonic_ns[end] != 0 && p->collector_ns[end] != 0;
 }
 
 static void step_tell(struct trace_report_builder *b, const struct skein_partition *before,
-                      const struct skein_partition *after, int64_t step_ns, int64_t left_ns)
+                      const struct skein_partition *after, int64_t step_ns)
 {
     char who[REPORT_WHO], time[32];
-    bool made_good = llabs(left_ns) < STEP_NS;
-    int64_t told_ns = made_good ? step_ns : left_ns;
-    struct report_finding *f =
-        report_finding_new(b, "clock_step", made_good ? REPORT_NOTE : REPORT_WARNING, 1);
+    struct report_finding *f = report_finding_new(b, "clock_step", REPORT_WARNING, 1);
     if (f == NULL)
         return;
     report_process_set(b, f, after->process);
     f->from_ns = before->to_ns < after->from_ns ? before->to_ns : after->from_ns;
     f->to_ns = after->from_ns > before->to_ns ? after->from_ns : before->to_ns;
     report_number_put(f, "step_ns", (double)step_ns);
-    report_number_put(f, "not_made_good_ns", (double)left_ns);
-    report_say(b, f, "the clock of %.*s stepped %s by %s, as cuts of %s show: %s",
-               TRACE_REPORT_TEXT, f->subject.host, told_ns < 0 ? "back" : "forward",
-               report_time_text((uint64_t)llabs(told_ns), time),
-               report_process_who(b, after->process, who),
-               made_good ? "the collector knew, and times compare"
-                         : "times before and after it do not compare");
+    report_say(b, f,
+               "the clock of %.*s stepped %s by %s, as cuts of %s show: times before and after it "
+               "do not compare",
+               TRACE_REPORT_TEXT, f->subject.host, step_ns < 0 ? "back" : "forward",
+               report_time_text((uint64_t)llabs(step_ns), time),
+               report_process_who(b, after->process, who));
 }
 
 /* One step a host: its other processes show the same. */
@@ -223,7 +218,7 @@ static bool step_told(const struct trace_report_builder *b, const char *host, in
     for (size_t i = 0; i < b->finding_count; i++)
         if (strcmp(b->findings[i].rule, "clock_step") == 0 &&
             strcmp(b->findings[i].subject.host, host) == 0 &&
-            llabs((int64_t)b->findings[i].numbers[0].value - step_ns) < STEP_NS)
+            fabs(b->findings[i].numbers[0].value - (double)step_ns) < STEP_NS)
             return true;
     return false;
 }
@@ -235,14 +230,9 @@ static void pair_judge(struct trace_report_builder *b, const struct skein_partit
     if (!clock_at(x, x_end, &before) || !clock_at(y, y_end, &after))
         return;
     int64_t step_ns = (int64_t)((uint64_t)after - (uint64_t)before);
-    int64_t left_ns =
-        (int64_t)((uint64_t)step_ns + (uint64_t)y->clock_offset_ns - (uint64_t)x->clock_offset_ns);
-    if (step_ns == INT64_MIN || left_ns == INT64_MIN)
-        return;
-    bool stepped = llabs(step_ns) >= STEP_NS || llabs(left_ns) >= STEP_NS;
     const char *host = skein_trace_process(b->trace, y->process)->host;
-    if (stepped && !step_told(b, host, step_ns))
-        step_tell(b, x, y, step_ns, left_ns);
+    if (step_ns != INT64_MIN && llabs(step_ns) >= STEP_NS && !step_told(b, host, step_ns))
+        step_tell(b, x, y, step_ns);
 }
 
 static void clocks_tell(struct trace_report_builder *b)

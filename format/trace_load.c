@@ -72,11 +72,10 @@ static int numbers_make(struct skein_trace *trace, struct trace_loaded *loaded)
     trace->stacks += (uint32_t)stacks;
     process->start_ns = info->process_start_ns;
     struct skein_partition *facts = &loaded->part->facts;
-    facts->clock_from.monotonic_ns = info->begin.monotonic_ns;
-    facts->clock_from.realtime_ns = info->begin.realtime_ns;
-    facts->clock_to.monotonic_ns = info->end.monotonic_ns;
-    facts->clock_to.realtime_ns = info->end.realtime_ns;
-    facts->clock_offset_ns = info->clock_offset_ns;
+    facts->monotonic_ns[0] = info->begin.monotonic_ns;
+    facts->monotonic_ns[1] = info->end.monotonic_ns;
+    facts->collector_ns[0] = info->begin.realtime_ns + (uint64_t)info->clock_offset_ns;
+    facts->collector_ns[1] = info->end.realtime_ns + (uint64_t)info->clock_offset_ns;
     if (info->death.known) {
         process->death.known = true;
         process->death.signal = info->death.signal;

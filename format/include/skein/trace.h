@@ -100,11 +100,7 @@ struct skein_partition {
     uint32_t file;                                         /* number, in the order of adding */
     uint64_t events, lost, fixed_up, threads;
     bool evidence, slice;
-    /* The host's clocks at both ends, and how far the collector's was ahead; 0: not read yet. */
-    struct {
-        uint64_t monotonic_ns, realtime_ns;
-    } clock_from, clock_to;
-    int64_t clock_offset_ns;
+    uint64_t monotonic_ns[2], collector_ns[2]; /* the clocks at its ends; 0 until it is read */
 };
 
 /* Numbered from 0: processes as they come in the files, partitions by process, evidence first, then

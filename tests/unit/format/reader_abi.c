@@ -49,9 +49,8 @@ static void structs_of_traces(void)
     AT(skein_partition, threads);
     AT(skein_partition, evidence);
     AT(skein_partition, slice);
-    AT(skein_partition, clock_from);
-    AT(skein_partition, clock_to);
-    AT(skein_partition, clock_offset_ns);
+    AT(skein_partition, monotonic_ns);
+    AT(skein_partition, collector_ns);
 }
 
 static void structs_of_names(void)
