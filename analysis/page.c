@@ -9,7 +9,7 @@
 static const char *const severity_words[] = {"", "Note", "Warning", "Problem"};
 static const char *const severity_names[] = {"", "note", "warning", "problem"};
 
-static void head_put(struct buf *b, const struct page *page)
+static void page_head_put(struct buf *b, const struct page *page)
 {
     page_raw(
         b,
@@ -158,7 +158,7 @@ int page_put(const struct page *page, struct buf *out)
     page_latencies(&body, page);
     page_flames(&body, page);
     page_tables(&body, page);
-    head_put(out, page);
+    page_head_put(out, page);
     page_raw(out, "<body>\n<main>\n");
     header_put(out, page);
     nav_put(out, &body);

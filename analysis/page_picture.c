@@ -109,7 +109,7 @@ static bool is_hatched_on(const struct page_thread *t, const struct lane *lane)
            (picture_is_of(t, lane) || (lane->process == t->process && lane->thread == SKEIN_NONE));
 }
 
-static void head_put(struct picture *p, const struct page_thread *t)
+static void picture_head_put(struct picture *p, const struct page_thread *t)
 {
     struct buf *b = &p->body;
     struct buf line = {0};
@@ -147,7 +147,7 @@ static void track_put(struct picture *p, const struct page_thread *t)
 {
     const struct page *page = p->page;
     unsigned rows = 0;
-    head_put(p, t);
+    picture_head_put(p, t);
     double top = p->y;
     picture_states(p, t);
     for (size_t i = 0; i < lanes_count(page->lanes); i++) {

@@ -33,7 +33,7 @@ static void text_put(struct buf *out, const char *text)
 }
 
 /* "rule apply" to "skein-rule", in capitals for a heading. */
-static void page_put(struct buf *out, const char *name, bool capitals)
+static void man_page_put(struct buf *out, const char *name, bool capitals)
 {
     buf_printf(out, capitals ? "SKEIN" : "skein");
     if (name == NULL)
@@ -46,10 +46,10 @@ static void page_put(struct buf *out, const char *name, bool capitals)
 static void man_head_put(struct buf *out, const char *name, const char *summary)
 {
     buf_printf(out, ".TH ");
-    page_put(out, name, true);
+    man_page_put(out, name, true);
     buf_printf(out, " " SECTION " " SKEIN_DATE " \"Skein " SKEIN_VERSION_TEXT "\" \"Skein\"\n");
     buf_printf(out, ".SH NAME\n");
-    page_put(out, name, false);
+    man_page_put(out, name, false);
     buf_printf(out, " \\- ");
     buf_put_u8(out, (uint8_t)tolower((unsigned char)summary[0]));
     text_put(out, summary + 1);
@@ -152,7 +152,7 @@ static void overview_put(struct buf *out)
                     "Each command has a page of its own.\n");
     for (const struct cli_command *const *c = cli_commands; *c != NULL; c++) {
         buf_printf(out, ".TP\n.BR ");
-        page_put(out, (*c)->name, false);
+        man_page_put(out, (*c)->name, false);
         buf_printf(out, " (" SECTION ")\n");
         text_put(out, (*c)->summary);
         buf_printf(out, "\n");

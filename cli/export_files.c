@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,7 +166,7 @@ static void progress_tell(const struct export_run *run, uint64_t *shown_ns)
     struct buf line = {0};
     export_progress(run, &done, &total);
     progress_bar_put(&line, done, total);
-    buf_printf(&line, "%llu records", (unsigned long long)done);
+    buf_printf(&line, "%" PRIu64 " records", done);
     progress_show(&line);
     buf_fini(&line);
 }

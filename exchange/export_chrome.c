@@ -473,7 +473,7 @@ static void frames_put(struct export_run *x)
     export_put(&x->out, "},\n");
 }
 
-static void losses_put(struct export_run *x, const char *key, const uint64_t *counts)
+static void loss_counts_put(struct export_run *x, const char *key, const uint64_t *counts)
 {
     bool any = false;
     buf_printf(&x->out, ",\n\"%s\":{", key);
@@ -529,8 +529,8 @@ static int chrome_end(struct export_run *x)
                "\",\n\"clock\":\"UTC of the collector\",\n\"ts_0\":\"%s\",\n\"ts_0_ns\":\"%" PRIu64
                "\",\n\"fixed_up\":%" PRIu64 ",\n\"unordered\":%" PRIu64,
                base, c->base, skein_cursor_fixed_up(x->cursor), skein_cursor_unordered(x->cursor));
-    losses_put(x, "lost_records", c->lost);
-    losses_put(x, "losses_of_unknown_size", c->unknown);
+    loss_counts_put(x, "lost_records", c->lost);
+    loss_counts_put(x, "losses_of_unknown_size", c->unknown);
     export_put(&x->out, ",\n\"gaps\":[");
     for (size_t i = 0; i < count; i++) {
         buf_printf(&x->out, i > 0 ? ",\n" : "\n");

@@ -114,7 +114,7 @@ int partition_reader_new(const uint8_t *bytes, size_t n, struct partition_reader
     return status;
 }
 
-static void lanes_free(struct partition_reader *r)
+static void reader_lanes_free(struct partition_reader *r)
 {
     for (size_t i = 0; r->lanes != NULL && i < r->thread_count; i++) {
         free(r->lanes[i].types);
@@ -130,7 +130,7 @@ void partition_reader_free(struct partition_reader **reader)
     *reader = NULL;
     if (r == NULL)
         return;
-    lanes_free(r);
+    reader_lanes_free(r);
     for (size_t i = 0; i < r->block_count; i++)
         free(r->blocks[i].raw);
     while (r->arena != NULL) {

@@ -125,7 +125,7 @@ int skein_cursor_next(struct skein_cursor *cursor, struct skein_batch *batch)
 {
     *batch = (struct skein_batch){0};
     merge_release(cursor->merge);
-    rows_clear(cursor->rows);
+    trace_rows_clear(cursor->rows);
     if (cursor->status == SKEIN_OK)
         cursor->status = batch_fill(cursor);
     if (cursor->status != SKEIN_OK)

@@ -115,7 +115,7 @@ int gaps_known(struct trace_merge *merge)
         uint32_t process = trace->parts[i]->facts.process;
         size_t n = 0;
         for (end = i; end < trace->part_count && trace->parts[end]->facts.process == process; end++)
-            if (!trace->parts[end]->facts.evidence && merge_wants(merge, process))
+            if (!trace->parts[end]->facts.evidence && is_wanted_process(merge, process))
                 cuts[n++] = trace->parts[end];
         qsort(cuts, n, sizeof *cuts, number_order);
         for (size_t k = 1; status == SKEIN_OK && k < n; k++)

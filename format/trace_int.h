@@ -86,7 +86,7 @@ struct trace_merge {
     size_t gap_count, gap_cap, what_cap;
 };
 
-static inline bool merge_wants(const struct trace_merge *merge, uint32_t process)
+static inline bool is_wanted_process(const struct trace_merge *merge, uint32_t process)
 {
     return merge->ask.process_wanted == NULL || merge->ask.process_wanted[process];
 }
@@ -121,9 +121,9 @@ struct skein_cursor {
 
 int rows_new(struct skein_cursor *cursor);
 void rows_free(struct trace_rows **rows);
-void rows_clear(struct trace_rows *rows);
+void trace_rows_clear(struct trace_rows *rows);
 bool rows_full(const struct trace_rows *rows);
-uint32_t rows_count(const struct trace_rows *rows);
+uint32_t trace_rows_count(const struct trace_rows *rows);
 /* Prepares a partition for the query. SKEIN_OK, SKEIN_NO_MEMORY. */
 int rows_project(struct skein_cursor *cursor, struct trace_loaded *loaded);
 /* Puts the event there if the query asks for it. SKEIN_OK, SKEIN_NO_MEMORY. */

@@ -309,7 +309,8 @@ static void lanes_list(struct trace_merge *merge)
         end = i + 1;
         while (!facts->evidence && end < count && parts[end]->facts.process == facts->process)
             end++;
-        if (!merge_wants(merge, facts->process) || (facts->evidence && merge->ask.no_evidence))
+        if (!is_wanted_process(merge, facts->process) ||
+            (facts->evidence && merge->ask.no_evidence))
             continue;
         merge->lanes[merge->lane_count++] =
             (struct trace_lane){.next = i, .end = end, .ns = facts->from_ns, .waits = true};

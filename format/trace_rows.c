@@ -53,7 +53,7 @@ int rows_new(struct skein_cursor *cursor)
     return room ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
-void rows_clear(struct trace_rows *rows)
+void trace_rows_clear(struct trace_rows *rows)
 {
     rows->count = rows->more_count = 0;
 }
@@ -63,7 +63,7 @@ bool rows_full(const struct trace_rows *rows)
     return rows->count == SKEIN_BATCH_ROWS;
 }
 
-uint32_t rows_count(const struct trace_rows *rows)
+uint32_t trace_rows_count(const struct trace_rows *rows)
 {
     return rows->count;
 }
