@@ -135,7 +135,7 @@ static int skeind_index_rebuild(const struct options *o, const struct collector_
     if (status == SKEIN_OK)
         status = index_open(g->folder, store, &index, error, sizeof error);
     if (status == SKEIN_OK)
-        status = index_rebuild(index, store);
+        status = index_rebuild(index);
     if (status != SKEIN_OK)
         fprintf(stderr, "skeind: %s: %s %s\n", g->folder, skein_status_text(status), error);
     else

@@ -150,7 +150,7 @@ void index_trim(struct index *index);
 int index_follow(struct index *index);
 
 /* Deletes all rows and makes them anew from the store. */
-int index_rebuild(struct index *index, struct store *store);
+int index_rebuild(struct index *index);
 
 /* Replaces the database if damage was met since it was opened: makes a new file from the segments
  * while the damaged one answers what it can, then puts it in its place. Only on the thread that

@@ -436,9 +436,8 @@ int index_follow(struct index *index)
     return index_fail(index, store_follow(index, false));
 }
 
-int index_rebuild(struct index *index, struct store *store)
+int index_rebuild(struct index *index)
 {
-    index->store = store;
     return index_fail(index, store_follow(index, true));
 }
 

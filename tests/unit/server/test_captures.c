@@ -627,7 +627,7 @@ START_TEST(a_partition_is_kept_out_of_a_capture_without_its_process)
     fixture_restart(&f);
     cJSON_Delete(wire_agent_hello(&f.agent));
     ck_assert_int_eq(wire_agent_upload(&f.agent, 2, 1, id, 0), WIRE_STORED);
-    ck_assert_int_eq(index_rebuild(f.collector.index, f.collector.store), SKEIN_OK);
+    ck_assert_int_eq(index_rebuild(f.collector.index), SKEIN_OK);
     ck_assert_int_eq(partitions_of(&f, id), 1);
     fixture_stop(&f);
 }

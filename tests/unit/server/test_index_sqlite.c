@@ -411,7 +411,7 @@ START_TEST(rebuild_gives_the_same_rows)
     size_t before = rows_now();
     ck_assert_uint_eq(before, ROWS - (ROWS + 6) / 7);
     for (int again = 0; again < 2; again++) {
-        ck_assert_int_eq(index_rebuild(index_, store), SKEIN_OK);
+        ck_assert_int_eq(index_rebuild(index_), SKEIN_OK);
         ck_assert_uint_eq(rows_now(), before);
         ck_assert_uint_eq(sent_for(&kept), before);
         ck_assert_uint_eq(sent_for(&capture), 0);
@@ -442,19 +442,19 @@ START_TEST(what_others_have_stays_and_what_was_deleted_stays_deleted)
     ck_assert_uint_eq(capture_delete(&first, &seconds), 18);
     ck_assert_uint_eq(rows_now(), 2);
     ck_assert_uint_eq(sent_for(&first), 1);
-    ck_assert_int_eq(index_rebuild(index_, store), SKEIN_OK);
+    ck_assert_int_eq(index_rebuild(index_), SKEIN_OK);
     ck_assert_uint_eq(rows_now(), 2);
     ck_assert_int_eq(index_capture_deleted(index_, &first), 1);
     struct store_record records[4] = {{.agent = 0}}, *end = records;
     ck_assert_int_eq(index_range(index_, &all, key_keep, &end), 2);
     tombstones_put(records, 2);
     ck_assert_uint_eq(rows_now(), 0);
-    ck_assert_int_eq(index_rebuild(index_, store), SKEIN_OK);
+    ck_assert_int_eq(index_rebuild(index_), SKEIN_OK);
     ck_assert_uint_eq(rows_now(), 0);
     /* A deleted partition may be stored again, for another capture. */
     struct capture_id third = capture_of(3);
     put(&specs[6], &third, true);
-    ck_assert_int_eq(index_rebuild(index_, store), SKEIN_OK);
+    ck_assert_int_eq(index_rebuild(index_), SKEIN_OK);
     ck_assert_uint_eq(sent_for(&third), 1);
     ck_assert_int_eq(index_find(index_, &six, NULL), 1);
     ck_assert_int_eq(index_find(index_, &sixteen, NULL), 0);
@@ -535,7 +535,7 @@ START_TEST(later_record_of_a_key_is_the_rows)
         ck_assert_int_eq(index_empty_segments(index_, empty, &count), SKEIN_OK);
         ck_assert_uint_eq(count, 1);
         ck_assert_uint_eq(empty[0], 1);
-        ck_assert_int_eq(index_rebuild(index_, store), SKEIN_OK);
+        ck_assert_int_eq(index_rebuild(index_), SKEIN_OK);
     }
     /* What is followed twice changes nothing. */
     ck_assert_int_eq(index_follow(index_), SKEIN_OK);
@@ -587,7 +587,7 @@ START_TEST(deleted_capture_frees_the_segments_that_held_nothing_else)
     ck_assert(capture_id_equal(&records[0].capture, &gone));
     segment_remove(empty[0]);
     ck_assert_int_eq(index_segment_removed(index_, empty[0]), SKEIN_OK);
-    ck_assert_int_eq(index_rebuild(index_, store), SKEIN_OK);
+    ck_assert_int_eq(index_rebuild(index_), SKEIN_OK);
     ck_assert_uint_eq(rows_now(), 5);
     ck_assert_int_eq(index_capture_deleted(index_, &gone), 1);
     /* A segment of nothing but needed tombstones stays: moving it would gain nothing. */

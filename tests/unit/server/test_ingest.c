@@ -556,7 +556,7 @@ START_TEST(a_deletion_takes_all_that_is_its_alone_in_as_many_turns_as_it_needs)
     ck_assert_uint_eq(left, 250 + 150 + 30 + 150 + 20);
     ck_assert_uint_ge(deletions, 4);
     ck_assert_int_eq(ingest_delete_capture(ingest, &gone), SKEIN_OK);
-    ck_assert_int_eq(index_rebuild(index_, store), SKEIN_OK);
+    ck_assert_int_eq(index_rebuild(index_), SKEIN_OK);
     ck_assert_int_ge(index_query(index_, &all, count_left, &again), 0);
     ck_assert_uint_eq(again, left);
     collector_close();
@@ -631,7 +631,7 @@ START_TEST(sparse_segments_are_compacted_and_their_disk_is_given_back)
             ck_assert_int_eq(memcmp(got, bytes.data, bytes.len), 0);
             free(got);
         }
-        ck_assert_int_eq(index_rebuild(index_, store), SKEIN_OK);
+        ck_assert_int_eq(index_rebuild(index_), SKEIN_OK);
         ck_assert_int_eq(index_capture_deleted(index_, &gone), 1);
     }
     buf_fini(&bytes);
