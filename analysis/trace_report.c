@@ -484,8 +484,11 @@ static void window_take(struct trace_report_builder *b, const struct skein_batch
     bool open = batch->kind[row] == SKEIN_ROW_OPEN;
     uint64_t from_ns = batch->time_ns[row];
     moment_time_put(b->moment, (size_t)p->moment, from_ns, until_ns, open);
-    if (!open) /* what has lasted since long before is no sign that so much was recorded */
+    /* What has lasted since long before is no sign that so much was recorded. */
+    if (!open)
         from_ns = until_ns;
+    else if (from_ns < b->from_ns)
+        from_ns = b->from_ns < until_ns ? b->from_ns : until_ns;
     b->report.from_ns =
         b->report.from_ns == 0 || from_ns < b->report.from_ns ? from_ns : b->report.from_ns;
     b->report.to_ns = until_ns > b->report.to_ns ? until_ns : b->report.to_ns;
@@ -529,6 +532,23 @@ static void row_take(struct trace_report_builder *b, struct skein_cursor *cursor
         counter_take(b, batch, row);
 }
 
+/* What the cuts have, or, where there is evidence alone, that; of it what was asked for. */
+static void bounds_take(struct trace_report_builder *b)
+{
+    uint64_t from_ns = UINT64_MAX, to_ns = 0;
+    for (uint32_t i = 0; i < skein_trace_partition_count(b->trace); i++) {
+        const struct skein_partition *p = skein_trace_partition(b->trace, i);
+        if (p->evidence || p->events == 0)
+            continue;
+        from_ns = p->from_ns < from_ns ? p->from_ns : from_ns;
+        to_ns = p->to_ns > to_ns ? p->to_ns : to_ns;
+    }
+    if (to_ns == 0)
+        skein_trace_bounds(b->trace, &from_ns, &to_ns);
+    b->from_ns = b->limits.from_ns > from_ns ? b->limits.from_ns : from_ns;
+    b->to_ns = b->limits.to_ns != 0 && b->limits.to_ns < to_ns ? b->limits.to_ns : to_ns;
+}
+
 int trace_report_add(struct trace_report_builder *b, const struct skein_trace *trace,
                      struct skein_cursor *cursor, const struct skein_batch *batch)
 {
@@ -537,9 +557,7 @@ int trace_report_add(struct trace_report_builder *b, const struct skein_trace *t
         return SKEIN_INVALID;
     if (b->trace == NULL) {
         b->trace = trace;
-        skein_trace_bounds(trace, &b->from_ns, &b->to_ns);
-        b->from_ns = b->limits.from_ns > b->from_ns ? b->limits.from_ns : b->from_ns;
-        b->to_ns = b->limits.to_ns != 0 && b->limits.to_ns < b->to_ns ? b->limits.to_ns : b->to_ns;
+        bounds_take(b);
     }
     for (uint32_t row = 0; row < batch->count && b->status == SKEIN_OK; row++)
         row_take(b, cursor, batch, row);

@@ -417,6 +417,10 @@ int trace_report_end(struct trace_report_builder *b, const struct skein_trace *t
     if (b->status != SKEIN_OK)
         return b->status;
     gaps_make(b, cursor);
+    if (b->report.to_ns == 0 && totals->rows > 0) { /* evidence alone */
+        b->report.from_ns = b->from_ns;
+        b->report.to_ns = b->to_ns;
+    }
     totals->processes = skein_trace_process_count(trace);
     totals->partitions = skein_trace_partition_count(trace);
     totals->fixed_up = cursor != NULL ? skein_cursor_fixed_up(cursor) : 0;

@@ -90,7 +90,8 @@ static bool state_is_longest(const struct vitals_list *list, size_t at)
         const struct vitals_state *o = &list->states[i];
         if (i != at && o->of.pid == s->of.pid && strcmp(o->of.host, s->of.host) == 0 &&
             strcmp(o->state, s->state) == 0 &&
-            (o->at_least_ns > s->at_least_ns || (o->at_least_ns == s->at_least_ns && i < at)))
+            (o->lasted_least_ns > s->lasted_least_ns ||
+             (o->lasted_least_ns == s->lasted_least_ns && i < at)))
             return false;
     }
     return true;
@@ -104,22 +105,22 @@ static void states_tell(struct trace_report_builder *b)
         const struct vitals_state *s = &list->states[i];
         uint32_t process = process_of_pid(b, s->of.pid, s->of.host);
         bool throttled = strcmp(s->state, "throttled") == 0;
-        uint64_t most_ns = s->at_most_ns > s->at_least_ns ? s->at_most_ns : s->at_least_ns;
         if (strcmp(s->state, "free") == 0 || process == SKEIN_NONE || !state_is_longest(list, i) ||
-            (s->at_most_ns != 0 && most_ns < HELD_NS))
+            s->lasted_least_ns < HELD_NS)
             continue;
         struct report_finding *f =
             report_finding_new(b, "held_back", throttled ? REPORT_WARNING : REPORT_PROBLEM,
-                               (double)s->at_least_ns / (double)report_window_ns(b));
+                               (double)s->lasted_least_ns / (double)report_window_ns(b));
         if (f == NULL)
             return;
         report_process_set(b, f, process);
-        f->to_ns = s->at_ns;
         f->from_ns = s->at_ns > s->at_least_ns ? s->at_ns - s->at_least_ns : 0;
-        report_number_put(f, "at_least_ns", (double)s->at_least_ns);
-        report_number_put(f, "at_most_ns", (double)s->at_most_ns);
+        f->to_ns = f->from_ns + s->lasted_least_ns;
+        report_number_put(f, "at_least_ns", (double)s->lasted_least_ns);
+        if (s->lasted_most_ns != 0)
+            report_number_put(f, "at_most_ns", (double)s->lasted_most_ns);
         report_say(b, f, "%s was %.*s for at least %s", report_process_who(b, process, who), 40,
-                   s->state, report_time_text(s->at_least_ns, time));
+                   s->state, report_time_text(s->lasted_least_ns, time));
     }
 }
 

@@ -392,6 +392,60 @@ static int tops_compare(const void *a, const void *b)
     return x->most > y->most ? -1 : x->most < y->most;
 }
 
+/* By process, and then by time. */
+static int states_compare(const void *a, const void *b)
+{
+    const struct vitals_state *x = *(struct vitals_state *const *)a;
+    const struct vitals_state *y = *(struct vitals_state *const *)b;
+    int host = strcmp(x->of.host, y->of.host);
+    if (host != 0 || x->of.pid != y->of.pid)
+        return host != 0 ? host : x->of.pid < y->of.pid ? -1 : 1;
+    return (x->at_ns > y->at_ns) - (x->at_ns < y->at_ns);
+}
+
+static uint64_t added(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* A state ends where the next one begins: between the last look that still found it, which is
+ * at_most in front of that one's instant, and that instant. */
+static void state_end(struct vitals_state *state, const struct vitals_state *next)
+{
+    uint64_t apart_ns = next->at_ns - state->at_ns;
+    if (state->at_most_ns != 0)
+        state->lasted_most_ns = added(state->at_most_ns, apart_ns);
+    if (next->at_most_ns != 0 && next->at_most_ns < apart_ns)
+        state->lasted_least_ns = added(state->at_least_ns, apart_ns - next->at_most_ns);
+}
+
+static bool states_end(struct vitals_table *table)
+{
+    struct vitals_state **by_process = calloc(table->state_count + 1, sizeof *by_process);
+    if (by_process == NULL)
+        return false;
+    for (size_t i = 0; i < table->state_count; i++) {
+        by_process[i] = &table->states[i];
+        by_process[i]->lasted_least_ns = by_process[i]->at_least_ns;
+        by_process[i]->lasted_most_ns = 0;
+    }
+    qsort(by_process, table->state_count, sizeof *by_process, states_compare);
+    /* The same instant may stand in several partitions. */
+    for (size_t i = 0, next; i < table->state_count; i = next) {
+        for (next = i + 1;
+             next < table->state_count && states_compare(&by_process[i], &by_process[next]) == 0;
+             next++)
+            continue;
+        if (next == table->state_count || by_process[next]->of.pid != by_process[i]->of.pid ||
+            strcmp(by_process[next]->of.host, by_process[i]->of.host) != 0)
+            continue;
+        for (size_t k = i; k < next; k++)
+            state_end(by_process[k], by_process[next]);
+    }
+    free(by_process);
+    return true;
+}
+
 int vitals_table_end(struct vitals_table *table, const struct vitals_list **list)
 {
     struct vitals_list *l = &table->list;
@@ -408,6 +462,8 @@ int vitals_table_end(struct vitals_table *table, const struct vitals_list **list
                        : l->to_ns;
     }
     l->from_ns = l->to_ns == 0 ? 0 : l->from_ns;
+    if (!states_end(table))
+        return SKEIN_NO_MEMORY;
     if (table->row_count > 0)
         qsort(table->rows, table->row_count, sizeof *table->rows, rows_compare);
     if (table->top_count > 0)

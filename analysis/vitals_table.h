@@ -40,7 +40,9 @@ struct vitals_top {
 struct vitals_state {
     struct vitals_of of;
     const char *state;
-    uint64_t at_ns, at_least_ns, at_most_ns; /* at_most_ns 0: unknown */
+    uint64_t at_ns, at_least_ns, at_most_ns; /* until then; at_most_ns 0: unknown */
+    /* In all, where the state that followed is known; else what it had lasted until at_ns, and 0. */
+    uint64_t lasted_least_ns, lasted_most_ns;
 };
 struct vitals_list {
     const struct vitals_row *rows; /* by deviation */

@@ -35,6 +35,10 @@ void states_add(cJSON *json, const struct vitals_list *list)
         json_add_u64(row, "at_least_ns", state->at_least_ns);
         if (state->at_most_ns > 0)
             json_add_u64(row, "at_most_ns", state->at_most_ns);
+        if (state->lasted_most_ns > 0) {
+            json_add_u64(row, "lasted_least_ns", state->lasted_least_ns);
+            json_add_u64(row, "lasted_most_ns", state->lasted_most_ns);
+        }
         cJSON_AddItemToArray(states, row);
     }
 }
@@ -56,6 +60,13 @@ void states_put(struct buf *out, const cJSON *states)
         if (json_at(state, "at_most_ns") != NULL) {
             buf_printf(out, ", ");
             text_put_duration(out, json_u64_at(state, "at_most_ns"));
+            buf_printf(out, " at most");
+        }
+        if (json_at(state, "lasted_most_ns") != NULL) {
+            buf_printf(out, "; in all ");
+            text_put_duration(out, json_u64_at(state, "lasted_least_ns"));
+            buf_printf(out, " at least, ");
+            text_put_duration(out, json_u64_at(state, "lasted_most_ns"));
             buf_printf(out, " at most");
         }
         buf_printf(out, "\n");

@@ -139,6 +139,27 @@ START_TEST(a_stopped_process_is_named)
 }
 END_TEST
 
+START_TEST(how_long_a_process_was_stopped_is_known_by_what_came_then)
+{
+    begin();
+    tell(&type_state, NULL, 0, 7 * S, text("stopped"), number(0), number(S));
+    tell(&type_state, NULL, 0, 9 * S, text("free"), number(0), number(S));
+    first_is("held_back", REPORT_PROBLEM, "shop[100] on web-1 was stopped for at least 1.0 s");
+    ck_assert_uint_eq(r.report->finding_count, 1);
+    end();
+}
+END_TEST
+
+START_TEST(a_process_that_was_stopped_for_a_moment_is_not_named)
+{
+    begin();
+    tell(&type_state, NULL, 0, 8 * S, text("stopped"), number(0), number(S));
+    tell(&type_state, NULL, 0, 9 * S, text("free"), number(0), number(S));
+    ck_assert_ptr_null(first());
+    end();
+}
+END_TEST
+
 START_TEST(a_circle_of_waits_is_a_deadlock)
 {
     begin();
@@ -312,10 +333,12 @@ int main(void)
 {
     return suite_run(suite_of(
         "report_rules", a_crash_comes_first_with_its_stack, an_end_that_was_asked_for_is_a_note,
-        a_stopped_process_is_named, a_circle_of_waits_is_a_deadlock, a_chain_of_waits_is_none,
-        descriptors_that_ran_out_are_named, a_lock_that_one_waits_for_is_held,
-        a_lock_of_less_than_the_threshold_is_silent, of_nested_regions_the_inner_one_is_told,
-        what_a_dump_saw_explains_what_is_open, a_title_that_waits_is_believed,
-        stolen_time_is_the_hypervisors, hostile_names_are_bounded, what_limits_leave_out_is_counted,
-        a_trace_without_columns_is_refused, the_page_lists_the_rules, NULL));
+        a_stopped_process_is_named, how_long_a_process_was_stopped_is_known_by_what_came_then,
+        a_process_that_was_stopped_for_a_moment_is_not_named, a_circle_of_waits_is_a_deadlock,
+        a_chain_of_waits_is_none, descriptors_that_ran_out_are_named,
+        a_lock_that_one_waits_for_is_held, a_lock_of_less_than_the_threshold_is_silent,
+        of_nested_regions_the_inner_one_is_told, what_a_dump_saw_explains_what_is_open,
+        a_title_that_waits_is_believed, stolen_time_is_the_hypervisors, hostile_names_are_bounded,
+        what_limits_leave_out_is_counted, a_trace_without_columns_is_refused,
+        the_page_lists_the_rules, NULL));
 }
