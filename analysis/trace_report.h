@@ -64,6 +64,7 @@ struct report_gap {
     enum skein_gap_reason reason;
     uint32_t process; /* SKEIN_NONE */
     uint64_t from_ns, to_ns, bytes;
+    bool evidence; /* what the agent saw beside the record is not there; the record may be whole */
     const char *what;
 };
 

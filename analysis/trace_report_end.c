@@ -342,14 +342,19 @@ static void gaps_make(struct trace_report_builder *b, const struct skein_cursor 
         b->status = SKEIN_NO_MEMORY;
         return;
     }
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        const struct skein_partition *p = gaps[i].partition != SKEIN_NONE
+                                              ? skein_trace_partition(b->trace, gaps[i].partition)
+                                              : NULL;
         b->gaps[b->gap_count++] =
             (struct report_gap){.reason = gaps[i].reason,
                                 .process = gaps[i].process,
                                 .from_ns = gaps[i].from_ns,
                                 .to_ns = gaps[i].to_ns,
                                 .bytes = gaps[i].bytes,
+                                .evidence = p != NULL && p->evidence,
                                 .what = gaps[i].what != NULL ? gaps[i].what : ""};
+    }
 }
 
 /* ---- the end ---- */

@@ -274,7 +274,10 @@ static void gap_tell(struct trace_report_builder *b, const struct report_gap *ga
     const char *reason = gap->reason <= SKEIN_GAP_TORN && gap->reason >= SKEIN_GAP_BROKEN
                              ? reasons[gap->reason]
                              : "is not there";
-    if (ns > 0)
+    if (gap->evidence)
+        report_say(b, f, "what the agent saw of %s beside its record %s, for %s", who, reason,
+                   report_time_text(ns, time));
+    else if (ns > 0)
         report_say(b, f, "a part of the record of %s %s: what it did in %s cannot be known", who,
                    reason, report_time_text(ns, time));
     else

@@ -160,6 +160,30 @@ START_TEST(a_process_that_was_stopped_for_a_moment_is_not_named)
 }
 END_TEST
 
+START_TEST(evidence_that_cannot_be_read_is_no_loss_of_the_record)
+{
+    begin();
+    tell(&type_state, NULL, 0, 9 * S, text("free"), number(0), number(S));
+    const struct buf *whole = incident_finish(in, 20 * S);
+    struct buf damaged = {0};
+    buf_put(&damaged, whole->data, whole->len);
+    reading_open(&r, whole, NULL);
+    for (uint32_t i = 0; i < skein_trace_partition_count(r.trace); i++) {
+        const struct skein_partition *at = skein_trace_partition(r.trace, i);
+        if (at->evidence)
+            damaged.data[at->offset + 40] ^= 0xff; /* its first section */
+    }
+    reading_close(&r);
+    reading_open(&r, &damaged, NULL);
+    ck_assert_uint_eq(r.report->finding_count, 1);
+    ck_assert_str_eq(r.report->findings[0].rule, "lost_partition");
+    ck_assert_ptr_nonnull(strstr(r.report->findings[0].sentence, "beside its record"));
+    ck_assert_ptr_null(strstr(r.report->findings[0].sentence, "cannot be known"));
+    buf_fini(&damaged);
+    end();
+}
+END_TEST
+
 START_TEST(a_circle_of_waits_is_a_deadlock)
 {
     begin();
@@ -334,7 +358,8 @@ int main(void)
     return suite_run(suite_of(
         "report_rules", a_crash_comes_first_with_its_stack, an_end_that_was_asked_for_is_a_note,
         a_stopped_process_is_named, how_long_a_process_was_stopped_is_known_by_what_came_then,
-        a_process_that_was_stopped_for_a_moment_is_not_named, a_circle_of_waits_is_a_deadlock,
+        a_process_that_was_stopped_for_a_moment_is_not_named,
+        evidence_that_cannot_be_read_is_no_loss_of_the_record, a_circle_of_waits_is_a_deadlock,
         a_chain_of_waits_is_none, descriptors_that_ran_out_are_named,
         a_lock_that_one_waits_for_is_held, a_lock_of_less_than_the_threshold_is_silent,
         of_nested_regions_the_inner_one_is_told, what_a_dump_saw_explains_what_is_open,
