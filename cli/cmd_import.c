@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli.h"
 #include "cli_out.h"
@@ -17,6 +16,7 @@
 #include "cmd_import.h"
 #include "json.h"
 #include "perf_import.h"
+#include "whole_file.h"
 
 #define FILE_BYTES_MAX (UINT64_C(8) << 30)
 
@@ -49,18 +49,15 @@ static uint8_t *file_take(const char *path, size_t *n, uint64_t *changed_ns)
     return bytes;
 }
 
-static int trace_save(const struct buf *trace, const char *name)
+static int trace_save(const struct buf *trace, const char *name, const char *from)
 {
-    FILE *file = fopen(name, "we");
-    bool good = file != NULL && fwrite(trace->data, 1, trace->len, file) == trace->len;
-    if (file != NULL && fclose(file) != 0)
-        good = false;
-    if (good)
-        return CLI_OK;
-    say_error("%s: %s", name, strerror(errno));
-    if (file != NULL)
-        unlink(name);
-    return CLI_FAILED;
+    struct whole_file file;
+    bool fine = whole_file_begin(&file, name, from);
+    if (fine && fwrite(trace->data, 1, trace->len, file.file) != trace->len) {
+        say_error("%s: %s", name, strerror(errno));
+        fine = false;
+    }
+    return whole_file_end(&file, fine);
 }
 
 static int import_said(const char *name, const struct perf_imported *imported, bool json)
@@ -129,7 +126,7 @@ static int perf_run(const void *values, int count, char **arguments)
         buf_printf(&name, "%.*s.skein", (int)n, arguments[0]);
     int status = perf_convert(arguments[0], &trace, &imported);
     if (status == CLI_OK)
-        status = trace_save(&trace, text_of(&name));
+        status = trace_save(&trace, text_of(&name), arguments[0]);
     if (status == CLI_OK)
         status = import_said(text_of(&name), &imported, o->result.json);
     buf_fini(&trace);

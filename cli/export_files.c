@@ -19,14 +19,16 @@
 #include "cli_out.h"
 #include "cli_progress.h"
 #include "clock.h"
+#include "whole_file.h"
 
 #define SHOW_NS UINT64_C(100000000)
 
 struct target {
     const char *to;
-    char *part;
-    FILE *file; /* of a single file */
-    int folder; /* of a folder */
+    struct whole_file whole; /* a single file */
+    FILE *file;              /* that one's, or standard output */
+    char *part;              /* of a folder */
+    int folder;
     bool is_folder;
     char (*names)[64]; /* of files made in it */
     size_t count, cap;
@@ -109,8 +111,13 @@ static int target_begin(struct target *t)
         t->file = stdout;
         return CLI_OK;
     }
+    if (!t->is_folder) {
+        bool begun = whole_file_begin(&t->whole, t->to, NULL);
+        t->file = t->whole.file;
+        return begun ? CLI_OK : CLI_FAILED;
+    }
     size_t n = strlen(t->to);
-    while (t->is_folder && n > 1 && t->to[n - 1] == '/')
+    while (n > 1 && t->to[n - 1] == '/')
         n--;
     t->part = malloc(n + sizeof ".part");
     if (t->part == NULL) {
@@ -119,35 +126,30 @@ static int target_begin(struct target *t)
     }
     memcpy(t->part, t->to, n);
     memcpy(t->part + n, ".part", sizeof ".part");
-    if (t->is_folder)
-        return folder_begin(t);
-    t->file = fopen(t->part, "we");
-    return t->file == NULL ? failed(t->to) : CLI_OK;
+    return folder_begin(t);
 }
 
 /* Takes away what was made. */
-static void target_drop(struct target *t)
+static void folder_drop(struct target *t)
 {
     for (size_t i = 0; i < t->count; i++)
         unlinkat(t->folder, t->names[i], 0);
-    if (t->is_folder && t->folder >= 0)
+    if (t->folder >= 0)
         rmdir(t->part);
-    else if (!t->is_folder && t->part != NULL)
-        unlink(t->part);
 }
 
 static int target_end(struct target *t, bool whole)
 {
     int status = whole ? CLI_OK : CLI_FAILED;
-    bool closed = t->file == NULL || (t->to == NULL ? fflush(t->file) : fclose(t->file)) == 0;
-    const char *name = t->to != NULL ? t->to : "standard output";
-    if (whole && !closed)
-        status = failed(name);
+    if (t->to == NULL)
+        return whole && fflush(t->file) != 0 ? failed("standard output") : status;
+    if (!t->is_folder)
+        return whole_file_end(&t->whole, whole);
     /* Renamed onto a folder, a folder takes the place of an empty one: of nothing else. */
-    if (status == CLI_OK && t->to != NULL && rename(t->part, t->to) < 0)
-        status = failed(name);
+    if (whole && rename(t->part, t->to) < 0)
+        status = failed(t->to);
     if (status != CLI_OK)
-        target_drop(t);
+        folder_drop(t);
     if (t->folder >= 0)
         close(t->folder);
     free(t->names);

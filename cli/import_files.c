@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See import_files.h. The trace is written as it is made; one that could not be made whole is removed.
+ * See import_files.h. The trace is written as it is made, beside its place, and takes it when it is whole.
  */
 #include "import_files.h"
 
@@ -18,6 +18,7 @@
 #include "cli_progress.h"
 #include "clock.h"
 #include "json.h"
+#include "whole_file.h"
 
 #define PROGRESS_EVERY_NS 200000000u
 
@@ -25,7 +26,7 @@ struct files {
     const char *path;
     struct buf name, service;
     struct skein_trace_source source;
-    FILE *out;
+    struct whole_file out;
     uint64_t changed_ns, shown_ns;
     bool unwritten; /* the output's failure was said */
 };
@@ -43,6 +44,8 @@ static int bytes_read(void *context, uint64_t offset, void *out, size_t n)
     uint8_t *at = out;
     while (n > 0) {
         ssize_t got = pread(f->fd, at, n, (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
         if (got <= 0) /* it has become shorter, or cannot be read */
             return SKEIN_IO;
         at += got;
@@ -93,7 +96,7 @@ void import_source_close(struct skein_trace_source *source)
 static int bytes_put(void *context, const uint8_t *bytes, size_t n)
 {
     struct files *f = context;
-    if (fwrite(bytes, 1, n, f->out) == n)
+    if (fwrite(bytes, 1, n, f->out.file) == n)
         return SKEIN_OK;
     progress_clear();
     say_error("%s: %s", text_of(&f->name), strerror(errno));
@@ -160,10 +163,12 @@ static bool files_open(struct files *f, const struct import_options *o,
     else
         buf_printf(&f->name, "%.*s.skein", (int)path_length(f->path), f->path);
     service_name(f->path, &f->service);
-    f->out = fopen(text_of(&f->name), "we");
-    if (f->out == NULL)
-        say_error("%s: %s", text_of(&f->name), strerror(errno));
-    return f->out != NULL;
+    const char *to = text_of(&f->name);
+    if (f->name.status != SKEIN_OK || f->service.status != SKEIN_OK) {
+        say_error("out of memory");
+        return false;
+    }
+    return whole_file_begin(&f->out, to, f->path);
 }
 
 static int told_json(struct files *f, const struct import_told *told, const struct import_how *how)
@@ -231,12 +236,7 @@ int import_file(const char *path, const struct import_options *options,
     struct files f = {.path = path};
     struct import_told told = {.partitions = 0};
     int status = files_open(&f, options, how) ? file_import(&f, options, how, &told) : CLI_FAILED;
-    if (f.out != NULL && fclose(f.out) != 0 && status == CLI_OK) {
-        say_error("%s: %s", text_of(&f.name), strerror(errno));
-        status = CLI_FAILED;
-    }
-    if (f.out != NULL && status != CLI_OK)
-        unlink(text_of(&f.name));
+    status = whole_file_end(&f.out, status == CLI_OK);
     import_source_close(&f.source);
     if (status == CLI_OK)
         status = options->result.json ? told_json(&f, &told, how) : told_say(&f, &told, how);

@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "array.h"
 #include "cli_out.h"
 #include "cmd.h"
 #include "page_trace.h"
+#include "whole_file.h"
 
 /* What stands on the page, and whose memory it is. */
 struct html {
@@ -128,20 +128,13 @@ static void html_fini(struct html *h)
 /* Under another name until it is whole. */
 static int file_put(const struct buf *page, const char *path)
 {
-    struct buf part = {0};
-    buf_printf(&part, "%s.part", path);
-    buf_put_u8(&part, 0);
-    const char *name = text_of(&part);
-    FILE *file = part.status == SKEIN_OK ? fopen(name, "we") : NULL;
-    bool fine = file != NULL && fwrite(page->data, 1, page->len, file) == page->len;
-    fine = file != NULL && fclose(file) == 0 && fine;
-    fine = fine && rename(name, path) == 0;
-    if (!fine)
-        say_error("%s: %s", path, part.status == SKEIN_OK ? strerror(errno) : "out of memory");
-    if (!fine && file != NULL)
-        unlink(name);
-    buf_fini(&part);
-    return fine ? CLI_OK : CLI_FAILED;
+    struct whole_file file;
+    bool fine = whole_file_begin(&file, path, NULL);
+    if (fine && fwrite(page->data, 1, page->len, file.file) != page->len) {
+        say_error("%s: %s", path, strerror(errno));
+        fine = false;
+    }
+    return whole_file_end(&file, fine);
 }
 
 int report_html_write(struct skein_trace *trace, const struct trace_report *report,

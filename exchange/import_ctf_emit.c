@@ -284,7 +284,7 @@ int ctf_event_emit(struct ctf_import *i, struct ctf_stream *s)
     size_t fields = v->count;
     good = good && ctf_struct_read(&i->t, &s->bits, s->event->fields, v);
     if (!good || s->bits.at == s->event_at)
-        return ctf_stream_leave(i, s, "an event is cut, or takes no room");
+        return ctf_packet_leave(i, s, good ? "takes no room" : s->bits.why);
     for (size_t k = fields; k < v->count; k++)
         shown.values[shown.count++] = &v->items[k];
     for (size_t k = contexts; k < fields; k++)

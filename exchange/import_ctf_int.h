@@ -20,6 +20,7 @@ struct ctf_bits {
     const uint8_t *bytes;
     uint64_t at, end; /* in bits */
     bool big, failed;
+    const char *why; /* what failed first: "is cut" */
 };
 void ctf_align(struct ctf_bits *b, uint32_t align);
 uint64_t ctf_integer(struct ctf_bits *b, uint32_t bits, bool big);
@@ -50,7 +51,8 @@ const struct ctf_value *ctf_value_find(const struct ctf_values *values, size_t f
 
 struct ctf_stream {
     const struct skein_trace_source *source;
-    uint64_t offset; /* of the next packet */
+    uint64_t offset;    /* of the next packet */
+    uint64_t packet_at; /* of the one that is read */
     struct buf packet;
     struct ctf_bits bits;
     const struct tsdl_stream *description;
@@ -60,6 +62,7 @@ struct ctf_stream {
     /* the event that comes next, whose head has been read */
     const struct tsdl_event *event;
     uint64_t event_at, time_ns; /* where it begins, in bits */
+    uint64_t clock_before;      /* of the event before, or the packet's begin */
 };
 
 struct ctf_process {
@@ -94,12 +97,13 @@ struct ctf_import {
     int status;
 };
 
-/* The head of the stream's next event: 1; 0: it has no more; a status below 0. A packet that is
- * broken ends its stream, and is told. */
+/* The head of the stream's next event: 1; 0: it has no more; a status below 0. A packet whose
+ * place and size are not known ends its stream; one whose event is broken ends there. Both are told. */
 int ctf_stream_next(struct ctf_import *i, struct ctf_stream *s);
 
-/* What is left of the stream is broken: it is told. SKEIN_OK. */
-int ctf_stream_leave(struct ctf_import *i, struct ctf_stream *s, const char *what);
+/* The packet is broken from the event on that is read: it is told, and the next packet comes.
+ * SKEIN_OK, or what has failed before. */
+int ctf_packet_leave(struct ctf_import *i, struct ctf_stream *s, const char *what);
 
 /* The rest of the event whose head was read, as a record. */
 int ctf_event_emit(struct ctf_import *i, struct ctf_stream *s);

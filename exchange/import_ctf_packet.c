@@ -10,7 +10,8 @@
 #define MAGIC          0xc1fc1fc1u
 #define HEAD_BYTES_MAX 65536u /* of a packet's header and context */
 
-int ctf_stream_leave(struct ctf_import *i, struct ctf_stream *s, const char *what)
+/* What is left of the stream has no place that is known. */
+static int stream_leave(struct ctf_import *i, struct ctf_stream *s, const char *what)
 {
     if (i->values.texts.status != SKEIN_OK)
         return SKEIN_NO_MEMORY; /* that is why nothing was read */
@@ -20,6 +21,21 @@ int ctf_stream_leave(struct ctf_import *i, struct ctf_stream *s, const char *wha
     s->offset = s->source->bytes;
     s->bits = (struct ctf_bits){.at = 0};
     ctf_loss_emit(i, s, i->last_ns, i->last_ns);
+    return i->status;
+}
+
+int ctf_packet_leave(struct ctf_import *i, struct ctf_stream *s, const char *what)
+{
+    uint64_t from = s->event_at / 8, end = (s->bits.end + 7) / 8;
+    if (i->values.texts.status != SKEIN_OK)
+        return SKEIN_NO_MEMORY;
+    ctf_why(i->told,
+            "stream %s: an event %s near byte %" PRIu64 "; the rest of its packet is left out",
+            s->source->name, what, s->packet_at + from);
+    i->told->cut_bytes += end - from;
+    s->bits = (struct ctf_bits){.at = 0};
+    s->clock = s->clock_before; /* the broken one's may be anything */
+    ctf_loss_emit(i, s, ctf_ns(i, s->clock), s->last_ns);
     return i->status;
 }
 
@@ -99,24 +115,25 @@ static int packet_open(struct ctf_import *i, struct ctf_stream *s)
     buf_clear(&v->texts);
     if (!ctf_struct_read(&i->t, &s->bits, i->t.packet_header, v) ||
         number_of(v, 0, "magic", MAGIC) != MAGIC)
-        return ctf_stream_leave(i, s, "there is no packet");
+        return stream_leave(i, s, "there is no packet");
     s->description = stream_find(i, number_of(v, 0, "stream_id", 0));
     if (s->description == NULL)
-        return ctf_stream_leave(i, s, "a packet is of a stream that the metadata does not have");
+        return stream_leave(i, s, "a packet is of a stream that the metadata does not have");
     size_t from = v->count;
     if (!ctf_struct_read(&i->t, &s->bits, s->description->packet_context, v))
-        return ctf_stream_leave(i, s, "a packet's context is cut");
+        return stream_leave(i, s, "a packet's context is cut");
     uint64_t bits = number_of(v, from, "packet_size", left * 8);
     uint64_t content = number_of(v, from, "content_size", bits);
     if (bits % 8 != 0 || bits == 0 || bits / 8 > left || content > bits || content < s->bits.at)
-        return ctf_stream_leave(i, s, "a packet has a size that it cannot have");
+        return stream_leave(i, s, "a packet has a size that it cannot have");
     if (bits / 8 > CTF_PACKET_BYTES_MAX)
-        return ctf_stream_leave(i, s, "a packet is larger than 256 MiB");
+        return stream_leave(i, s, "a packet is larger than 256 MiB");
     status = bytes_take(s, bits / 8);
     if (status != SKEIN_OK)
         return status;
     context_take(i, s, from);
     s->bits.end = content;
+    s->packet_at = s->offset;
     s->offset += bits / 8;
     i->ctf->packets++;
     return SKEIN_OK;
@@ -135,15 +152,17 @@ static void clock_take(struct ctf_stream *s, const struct ctf_value *value)
     s->clock = (s->clock & ~mask) | value->number;
 }
 
+/* 1; 0: the packet is left; a status below 0. */
 static int event_head(struct ctf_import *i, struct ctf_stream *s)
 {
     struct ctf_values *v = &i->values;
     uint64_t id = 0;
     s->event_at = s->bits.at;
+    s->clock_before = s->clock;
     v->count = 0;
     buf_clear(&v->texts);
     if (!ctf_struct_read(&i->t, &s->bits, s->description->header, v))
-        return ctf_stream_leave(i, s, "the head of an event is cut");
+        return ctf_packet_leave(i, s, s->bits.why);
     for (size_t k = 0; k < v->count; k++) {
         if (v->items[k].clock && v->items[k].kind == TSDL_INTEGER)
             clock_take(s, &v->items[k]);
@@ -153,19 +172,21 @@ static int event_head(struct ctf_import *i, struct ctf_stream *s)
     uint32_t at = import_map_get(&i->events, id ^ s->description->id << 32);
     s->event = at != IMPORT_MAP_NONE ? &i->t.events[at] : NULL;
     if (s->event == NULL || s->event->id != id || s->event->stream != s->description->id)
-        return ctf_stream_leave(i, s, "an event is of a kind that the metadata does not have");
+        return ctf_packet_leave(i, s, "is of a kind that the metadata does not have");
     s->time_ns = ctf_ns(i, s->clock);
     return 1;
 }
 
 int ctf_stream_next(struct ctf_import *i, struct ctf_stream *s)
 {
-    while (s->bits.at >= s->bits.end) {
-        if (s->offset >= s->source->bytes)
-            return 0;
-        int status = packet_open(i, s);
-        if (status != SKEIN_OK)
-            return status;
+    int more = 0;
+    while (more == 0) {
+        if (s->bits.at < s->bits.end)
+            more = event_head(i, s); /* 0: the rest of its packet is left */
+        else if (s->offset < s->source->bytes)
+            more = packet_open(i, s);
+        else
+            break;
     }
-    return event_head(i, s);
+    return more;
 }

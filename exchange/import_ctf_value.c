@@ -10,11 +10,20 @@
 
 /* ---- bits ---- */
 
+/* The first failure is kept. */
+static bool fail(struct ctf_bits *b, const char *why)
+{
+    if (!b->failed)
+        b->why = why;
+    b->failed = true;
+    return false;
+}
+
 void ctf_align(struct ctf_bits *b, uint32_t align)
 {
     uint64_t rest = align > 1 ? b->at % align : 0, need = rest > 0 ? align - rest : 0;
     if (b->failed || need > b->end - b->at)
-        b->failed = true;
+        (void)fail(b, "is cut");
     else
         b->at += need;
 }
@@ -24,7 +33,7 @@ uint64_t ctf_integer(struct ctf_bits *b, uint32_t bits, bool big)
 {
     uint64_t value = 0;
     if (b->failed || bits > b->end - b->at) {
-        b->failed = true;
+        (void)fail(b, "is cut");
         return 0;
     }
     for (uint32_t got = 0; got < bits;) {
@@ -74,7 +83,7 @@ static bool field_read(struct reader *r, uint32_t type, const char *name);
 static struct ctf_value *value_add(struct reader *r, const char *name, enum tsdl_kind kind)
 {
     if (r->values->count == CTF_FIELDS_MAX) {
-        r->b->failed = true;
+        (void)fail(r->b, "has more than 4096 fields and elements");
         return NULL;
     }
     struct ctf_value *value = &r->values->items[r->values->count++];
@@ -183,7 +192,7 @@ static bool variant_read(struct reader *r, const struct tsdl_type *type, const c
         if (strcmp(bare(option), bare(label)) == 0)
             return field_read(r, r->t->fields[k].type, name);
     }
-    return false;
+    return fail(r->b, "has a variant without an option for its tag");
 }
 
 /* Characters are a text up to the first NUL; others are texts of their elements: [1, 2]. */
@@ -193,7 +202,7 @@ static bool chars_read(struct reader *r, const struct tsdl_type *element, uint64
     bool ended = false;
     struct ctf_value *value = value_add(r, name, TSDL_STRING);
     if (value == NULL || length > (r->b->end - r->b->at) / element->size)
-        return false;
+        return fail(r->b, "is cut");
     for (uint64_t k = 0; k < length && !r->b->failed; k++) {
         ctf_align(r->b, element->align);
         uint64_t c = ctf_integer(r->b, element->size, order_is_big(r->b, element));
@@ -221,29 +230,31 @@ static void element_text(const struct tsdl *t, const struct ctf_value *value, st
         buf_printf(out, "%" PRIu64, value->number);
 }
 
+/* A text has up to CTF_TEXT_MAX bytes; what is beyond is read, and is not kept. */
 static bool elements_read(struct reader *r, const struct tsdl_type *type, uint64_t length,
                           const char *name)
 {
     struct buf text = {0};
-    size_t before = r->values->count;
+    size_t before = r->values->count, texts = r->values->texts.len;
     bool good = true;
     ctf_align(r->b, type->align);
     buf_put_u8(&text, '[');
     for (uint64_t k = 0; k < length && good; k++) {
         good = field_read(r, type->element, "");
-        for (size_t v = before; good && v < r->values->count; v++) {
+        for (size_t v = before; good && v < r->values->count && text.len < CTF_TEXT_MAX; v++) {
             if (text.len > 1)
                 buf_put(&text, ", ", 2);
             element_text(r->t, &r->values->items[v], &text, &r->values->texts);
         }
-        good = good && text.len < CTF_TEXT_MAX;
+        good = good && r->values->texts.status == SKEIN_OK && text.status == SKEIN_OK;
         r->values->count = before;
+        r->values->texts.len = texts;
     }
     buf_put_u8(&text, ']');
     struct ctf_value *value = good ? value_add(r, name, TSDL_STRING) : NULL;
     if (value != NULL) {
-        buf_put(&r->values->texts, text.data, text.len);
-        value->n = text.len;
+        value->n = text.len < CTF_TEXT_MAX ? text.len : CTF_TEXT_MAX;
+        buf_put(&r->values->texts, text.data, value->n);
     }
     good = value != NULL && text.status == SKEIN_OK;
     if (text.status != SKEIN_OK)
@@ -260,7 +271,7 @@ static bool array_read(struct reader *r, const struct tsdl_type *type, const cha
         const struct ctf_value *told =
             ctf_value_find(r->values, 0, bare(tsdl_text(r->t, type->name)));
         if (told == NULL || told->kind != TSDL_INTEGER)
-            return false;
+            return fail(r->b, "has a sequence without a length");
         length = told->number;
     }
     if (element->kind == TSDL_INTEGER && element->text && element->size == 8)
@@ -272,8 +283,12 @@ static bool field_read(struct reader *r, uint32_t at, const char *name)
 {
     const struct tsdl_type *type = &r->t->types[at];
     bool good = false;
-    if (r->b->failed || r->fields++ == CTF_FIELDS_MAX || r->depth == TSDL_DEPTH_MAX)
+    if (r->b->failed)
         return false;
+    if (r->fields++ == CTF_FIELDS_MAX)
+        return fail(r->b, "has more than 4096 fields and elements");
+    if (r->depth == TSDL_DEPTH_MAX)
+        return fail(r->b, "has fields deeper in each other than 32");
     r->depth++;
     switch (type->kind) {
     case TSDL_INTEGER:

@@ -80,7 +80,8 @@ static void attribute_set(struct tsdl_reader *r, struct tsdl_type *type, const c
     } else if (strcmp(key, "map") == 0) {
         type->clock = strcmp(value->text, "clock") == 0; /* clock.NAME.value */
     } else if (strcmp(key, "exp_dig") == 0 || strcmp(key, "mant_dig") == 0) {
-        type->size += number <= 64 ? (uint32_t)number : 64;
+        if (type->kind == TSDL_FLOAT) /* of an integer they say nothing */
+            type->size += number <= 64 ? (uint32_t)number : 128;
     }
 }
 
@@ -108,8 +109,8 @@ static uint32_t number_type_read(struct tsdl_reader *r, enum tsdl_kind kind)
     struct tsdl_type type = {.kind = (uint8_t)kind, .first = TSDL_NONE};
     tsdl_must(r, "{");
     attributes_read(r, &type);
-    if (r->status == SKEIN_OK &&
-        (type.size == 0 || (kind == TSDL_FLOAT && type.size != 32 && type.size != 64)))
+    if (r->status == SKEIN_OK && (type.size == 0 || type.size > 64 ||
+                                  (kind == TSDL_FLOAT && type.size != 32 && type.size != 64)))
         tsdl_fail(r, SKEIN_UNSUPPORTED, "a number has no size, or a float not 32 or 64 bits");
     if (type.align == 0)
         type.align = type.size % 8 == 0 ? 8 : 1;

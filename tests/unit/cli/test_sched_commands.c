@@ -126,6 +126,53 @@ START_TEST(a_damaged_file_is_refused_with_a_sentence)
 }
 END_TEST
 
+/* What is read and what was good before are there as they were, and nothing else is. */
+static void nothing_is_destroyed(const char *tool)
+{
+    size_t n, m;
+    char *before = file_read(data, &n), *part = path_join(folder, "to.skein.part");
+    char *to = path_join(folder, "to.skein");
+    char *text = SAID(1, "import", tool, "perf.data", "-o", "perf.data");
+    ck_assert_msg(strstr(text, "is what is read") != NULL, "%s", text);
+    free(text);
+    ck_assert_int_eq(link(data, part), 0);
+    free(SAID(1, "import", tool, "perf.data", "-o", "to.skein"));
+    ck_assert_int_eq(unlink(part), 0);
+    char *after = file_read(data, &m);
+    ck_assert_uint_eq(m, n);
+    ck_assert_mem_eq(after, before, n);
+
+    free(SAID(0, "import", tool, "perf.data", "-o", "to.skein"));
+    char *good = file_read(to, &n);
+    ck_assert_uint_gt(n, 0);
+    ck_assert_int_eq(truncate(data, 30), 0);
+    free(SAID(1, "import", tool, "perf.data", "-o", "to.skein"));
+    char *still = file_read(to, &m);
+    ck_assert_uint_eq(m, n);
+    ck_assert_mem_eq(still, good, n);
+    ck_assert_int_ne(access(part, F_OK), 0);
+    free(before);
+    free(after);
+    free(good);
+    free(still);
+    free(part);
+    free(to);
+}
+
+START_TEST(an_import_destroys_neither_what_it_reads_nor_what_was_there)
+{
+    size_t n;
+    nothing_is_destroyed("perf");
+    char *bytes = file_read(GO_TRACE, &n), *to = path_join(folder, "to.skein");
+    ck_assert_ptr_nonnull(bytes);
+    file_write(data, bytes, n);
+    ck_assert_int_eq(unlink(to), 0);
+    nothing_is_destroyed("go");
+    free(bytes);
+    free(to);
+}
+END_TEST
+
 START_TEST(a_trace_without_records_says_so)
 {
     file_write_text(trace, "no trace");
@@ -142,6 +189,7 @@ int main(void)
     tcase_add_test(t, an_import_is_a_trace_that_sched_reads);
     tcase_add_test(t, it_is_written_where_it_is_asked_for);
     tcase_add_test(t, a_damaged_file_is_refused_with_a_sentence);
+    tcase_add_test(t, an_import_destroys_neither_what_it_reads_nor_what_was_there);
     tcase_add_test(t, a_trace_without_records_says_so);
     suite_add_tcase(suite, t);
     return suite_run(suite);

@@ -13,7 +13,8 @@ foreach(test trace_commands evidence_commands download sched_commands)
     target_compile_definitions(t_unit_cli_${test} PRIVATE SKEIN_PROGRAM="$<TARGET_FILE:skein_cli>")
 endforeach()
 
-target_compile_definitions(t_unit_cli_sched_commands PRIVATE CORPUS="${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/perf_data")
+target_compile_definitions(t_unit_cli_sched_commands PRIVATE CORPUS="${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/perf_data"
+    GO_TRACE="${CMAKE_SOURCE_DIR}/tests/exchange/traces/go1.22.trace")
 
 skein_test(unit/cli/test_symbolize.c LINK skein_format skein_common skein_test_support)
 target_include_directories(t_unit_cli_symbolize PRIVATE ${CMAKE_SOURCE_DIR}/tests/unit/format)

@@ -100,6 +100,14 @@ START_TEST(metadata_that_cannot_be_read_is_refused_with_its_line)
         {"trace { major = 1;\n minor = 8", "line 2: there must be a \";\"", SKEIN_CORRUPT},
         {"\n\n/* never", "line 3: a comment does not end", SKEIN_CORRUPT},
         {"typealias integer { size = 65; } := x;", "has not 1 to 64 bits", SKEIN_UNSUPPORTED},
+        {"typealias integer { size = 64; exp_dig = 64; mant_dig = 64; } := x;", "no event",
+         SKEIN_NOT_FOUND}, /* they are not the integer's */
+        {"typealias integer { exp_dig = 64; mant_dig = 64; } := x;", "has no size",
+         SKEIN_UNSUPPORTED},
+        {"typealias floating_point { exp_dig = 11; mant_dig = 64; } := x;", "not 32 or 64 bits",
+         SKEIN_UNSUPPORTED},
+        {"typealias floating_point { exp_dig = 64; mant_dig = 4294967264; } := x;",
+         "not 32 or 64 bits", SKEIN_UNSUPPORTED},
         {"typealias integer { size = 8; align = 3; } := x;", "no power of two", SKEIN_CORRUPT},
         {"event { fields := struct {\n nothing x; }; };", "line 2: a type is named", SKEIN_CORRUPT},
         {"event { fields := integer { size = 8; }; };", "is no structure", SKEIN_CORRUPT},
@@ -125,6 +133,133 @@ START_TEST(metadata_that_cannot_be_read_is_refused_with_its_line)
                      SKEIN_UNSUPPORTED);
     must_say(told.why, "deeper");
     buf_fini(&deep);
+}
+END_TEST
+
+/* Packets with a head of 16 bytes: magic, stream, size and content in bits. */
+static const char packed[] =
+    "trace { byte_order = le; packet.header := struct {\n"
+    "  integer { size = 32; } magic; integer { size = 32; } stream_id; }; };\n"
+    "clock { name = c; freq = 1000; };\n"
+    "stream { id = 0; packet.context := struct {\n"
+    "  integer { size = 32; } packet_size; integer { size = 32; } content_size; };\n"
+    "  event.header := struct { integer { size = 8; } id;\n"
+    "  integer { size = 64; align = 8; map = clock.c.value; } t; }; };\n"
+    "event { id = 1; name = \"one\"; stream_id = 0; fields := struct {\n"
+    "  integer { size = 8; } n; }; };\n"
+    "event { id = 2; name = \"texts\"; stream_id = 0; fields := struct {\n"
+    "  integer { size = 16; } count; string all[count]; }; };\n";
+
+static void le_put(struct buf *out, uint64_t value, unsigned bytes)
+{
+    for (unsigned i = 0; i < bytes; i++)
+        buf_put_u8(out, (uint8_t)(value >> 8 * i));
+}
+
+/* `padding` bytes behind the events. */
+static void packet_put(struct buf *out, const struct buf *events, unsigned padding)
+{
+    le_put(out, 0xc1fc1fc1u, 4);
+    le_put(out, 0, 4);
+    le_put(out, (16 + events->len + padding) * 8, 4);
+    le_put(out, (16 + events->len) * 8, 4);
+    buf_put(out, events->data, events->len);
+    le_put(out, 0, padding);
+}
+
+/* Of 10 bytes. */
+static void event_put(struct buf *out, uint8_t id, uint64_t t)
+{
+    buf_put_u8(out, id);
+    le_put(out, t, 8);
+    buf_put_u8(out, 0);
+}
+
+START_TEST(a_broken_event_ends_its_packet_and_the_next_goes_on)
+{
+    struct buf first = {0}, second = {0}, third = {0}, stream = {0}, trace = {0}, lines = {0};
+    event_put(&first, 1, 1000);
+    event_put(&first, 1, 2000);
+    event_put(&first, 9, UINT64_MAX); /* there is no such kind, nor such a time */
+    event_put(&first, 1, 3000);
+    event_put(&second, 1, 4000);
+    event_put(&second, 1, 5000);
+    second.len--;
+    event_put(&third, 1, 6000);
+    packet_put(&stream, &first, 0);
+    packet_put(&stream, &second, 5);
+    packet_put(&stream, &third, 0);
+    ck_assert_int_eq(imported(packed, stream.data, stream.len, false, &trace), SKEIN_OK);
+    must_say(told.why, "an event is of a kind that the metadata does not have near byte 36;");
+    ck_assert_uint_eq(told.cut_bytes, 20 + 9);
+    ck_assert_uint_eq(told.events, 4);
+    ck_assert_uint_eq(ctf.packets, 3);
+    const char *text = imported_lines(&trace, &lines);
+    must_say(text, "instant one 0 2000000000+0\n");
+    must_say(text, "instant one 0 4000000000+0\n");
+    must_say(text, "instant one 0 6000000000+0\n");
+    const char *loss = strstr(text, "loss ");
+    ck_assert_ptr_nonnull(loss);
+    must_say(loss + 1, "loss ");
+    buf_fini(&lines);
+    buf_fini(&trace);
+    buf_fini(&stream);
+
+    /* behind the third, one that has no size: from there on nothing can be read */
+    struct buf cut = {0};
+    packet_put(&cut, &second, 5);
+    packet_put(&cut, &third, 0);
+    ck_assert_int_eq(imported(packed, cut.data, cut.len - 1, false, &trace), SKEIN_OK);
+    must_say(told.why, "an event is cut near byte 26;");
+    ck_assert_uint_eq(told.cut_bytes, 9 + 25);
+    ck_assert_uint_eq(told.events, 1);
+    buf_fini(&cut);
+    buf_fini(&trace);
+    buf_fini(&first);
+    buf_fini(&second);
+    buf_fini(&third);
+}
+END_TEST
+
+static void texts_put(struct buf *out, unsigned count, size_t length)
+{
+    buf_put_u8(out, 2);
+    le_put(out, 1000, 8);
+    le_put(out, count, 2);
+    for (unsigned i = 0; i < count; i++) {
+        for (size_t k = 0; k < length; k++)
+            buf_put_u8(out, 'x');
+        buf_put_u8(out, 0);
+    }
+}
+
+START_TEST(an_array_longer_than_a_text_is_cut_and_one_of_too_many_elements_is_told)
+{
+    struct buf events = {0}, stream = {0}, trace = {0}, lines = {0};
+    texts_put(&events, 3, 40000);
+    event_put(&events, 1, 2000);
+    packet_put(&stream, &events, 0);
+    ck_assert_int_eq(imported(packed, stream.data, stream.len, false, &trace), SKEIN_OK);
+    ck_assert_str_eq(told.why, "");
+    ck_assert_uint_eq(told.events, 2);
+    ck_assert_uint_eq(told.cut_bytes, 0);
+    const char *text = imported_lines(&trace, &lines);
+    must_say(text, "instant texts 0 1000000000+0 all=[xxxx");
+    must_say(text, "instant one 0 2000000000+0\n");
+    buf_fini(&lines);
+    buf_fini(&trace);
+    buf_fini(&stream);
+    buf_fini(&events);
+
+    event_put(&events, 1, 500);
+    texts_put(&events, 5000, 1);
+    packet_put(&stream, &events, 0);
+    ck_assert_int_eq(imported(packed, stream.data, stream.len, false, &trace), SKEIN_OK);
+    must_say(told.why, "an event has more than 4096 fields and elements near byte 26;");
+    ck_assert_uint_eq(told.cut_bytes, 11 + 5000 * 2);
+    buf_fini(&trace);
+    buf_fini(&stream);
+    buf_fini(&events);
 }
 END_TEST
 
@@ -173,9 +308,11 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("import_ctf", fields_of_any_width_and_order_are_read,
-                              a_narrow_clock_that_goes_round_goes_on_and_pairs_are_regions_if_asked,
-                              metadata_that_cannot_be_read_is_refused_with_its_line,
-                              every_cut_and_changed_stream_gives_a_sound_trace_and_tells_the_rest,
-                              NULL));
+    return suite_run(
+        suite_of("import_ctf", fields_of_any_width_and_order_are_read,
+                 a_narrow_clock_that_goes_round_goes_on_and_pairs_are_regions_if_asked,
+                 metadata_that_cannot_be_read_is_refused_with_its_line,
+                 a_broken_event_ends_its_packet_and_the_next_goes_on,
+                 an_array_longer_than_a_text_is_cut_and_one_of_too_many_elements_is_told,
+                 every_cut_and_changed_stream_gives_a_sound_trace_and_tells_the_rest, NULL));
 }
