@@ -10,6 +10,7 @@
 #include "cli_out.h"
 #include "cli_trace.h"
 #include "ids.h"
+#include "summary.h"
 
 struct skein_trace *part_files_open(char *const *files, int count)
 {
@@ -23,6 +24,34 @@ struct skein_trace *part_files_open(char *const *files, int count)
     say_error("%s", error);
     skein_trace_free(&trace);
     return NULL;
+}
+
+int part_gap_tell(const char *before, const struct skein_gap *gap)
+{
+    bool damage = gap->reason != SKEIN_GAP_MISSING;
+    struct buf text = {0};
+    if (gap->what != NULL)
+        text_put_safe(&text, gap->what, strlen(gap->what));
+    if (damage)
+        say_error("%s%s", before, text_of(&text));
+    else
+        say_warning("%s%s", before, text_of(&text));
+    buf_fini(&text);
+    return damage ? CLI_FAILED : CLI_OK;
+}
+
+int part_damage_tell(const char *before, const struct summary *summary)
+{
+    const struct summary_gap *gaps;
+    size_t count = summary_gaps(summary, &gaps);
+    int status = CLI_OK;
+    for (size_t i = 0; i < count; i++) {
+        const struct skein_gap gap = {.reason = (enum skein_gap_reason)gaps[i].row.number,
+                                      .what = summary_text(summary, gaps[i].row.text)};
+        if (gap.reason != SKEIN_GAP_MISSING && part_gap_tell(before, &gap) != CLI_OK)
+            status = CLI_FAILED;
+    }
+    return status;
 }
 
 static long number_or_none(const char *text)

@@ -10,6 +10,8 @@
 #include "cli_option.h"
 #include "skein/trace.h"
 
+struct summary;
+
 struct part_options {
     const char *from, *to, *process, *thread;
 };
@@ -37,6 +39,14 @@ struct part {
 /* CLI_OK, or another status after telling what is wrong; `command` for that. */
 int part_query(const char *command, struct skein_trace *trace, const struct part_options *options,
                struct part *part, struct skein_query *query);
+
+/* A gap of what was read, on standard error behind `before`. CLI_FAILED: it is damage, and the command
+ * ends with that once all the rest is printed; CLI_OK: a cut that is not there, as in a capture of the
+ * past, which is a warning. */
+int part_gap_tell(const char *before, const struct skein_gap *gap);
+
+/* Damage alone, of all that a summary was read from: cuts that are not there stand in the summary. */
+int part_damage_tell(const char *before, const struct summary *summary);
 
 /* One process as --process names it: into options->process's place. The same statuses. */
 int part_process(const char *command, struct skein_trace *trace, const char *process,

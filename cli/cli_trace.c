@@ -10,6 +10,7 @@
 
 #include "cli.h"
 #include "cli_out.h"
+#include "cli_part.h"
 #include "clock.h"
 #include "event_groups.h"
 
@@ -76,10 +77,10 @@ static void gaps_tell(struct trace_walk *walk)
     const struct skein_gap *gaps;
     size_t count = trace_merge_gaps(walk->merge, &gaps);
     for (; walk->told < count; walk->told++) {
-        if (gaps[walk->told].reason != SKEIN_GAP_BROKEN)
+        if (gaps[walk->told].reason != SKEIN_GAP_BROKEN) /* torn bytes are told when it is opened */
             continue;
-        say_error("%s", gaps[walk->told].what);
-        walk->sound = false;
+        if (part_gap_tell("", &gaps[walk->told]) != CLI_OK)
+            walk->sound = false;
     }
 }
 

@@ -189,6 +189,10 @@ static int diff_run(const void *values, int count, char **arguments)
         }
     if (status == CLI_OK)
         status = diff_print(o, sides, count, arguments);
+    for (int i = 0; i < 2 && sides[i].summary != NULL; i++)
+        if (part_damage_tell(i == 0 ? "before: " : "after: ", sides[i].summary) != CLI_OK &&
+            status == CLI_OK)
+            status = CLI_FAILED;
     for (int i = 0; i < 2; i++) {
         summary_free(&sides[i].summary);
         skein_trace_free(&sides[i].trace);

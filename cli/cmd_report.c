@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli_out.h"
+#include "cli_part.h"
 #include "cli_subject.h"
 #include "cli_trace.h"
 #include "clock.h"
@@ -221,9 +222,9 @@ static int report_show(const cJSON *report)
 
 /* ---- reading ---- */
 
-static int out_of_memory(void)
+static int failed(int status)
 {
-    say_error("out of memory");
+    say_error("%s", skein_status_text(status));
     return CLI_FAILED;
 }
 
@@ -247,6 +248,30 @@ static int window_find(const struct options *o, const struct skein_trace *trace,
     return CLI_USAGE;
 }
 
+/* Cuts that are not there stand in the report. */
+static int damage_tell(const struct trace_report *report)
+{
+    int status = CLI_OK;
+    for (size_t i = 0; i < report->gap_count; i++) {
+        const struct skein_gap gap = {.reason = report->gaps[i].reason,
+                                      .what = report->gaps[i].what};
+        if (gap.reason != SKEIN_GAP_MISSING && part_gap_tell("", &gap) != CLI_OK)
+            status = CLI_FAILED;
+    }
+    return status;
+}
+
+static int report_print(struct skein_trace *trace, const struct trace_report *report,
+                        const struct options *o)
+{
+    cJSON *json = trace_report_json(report, trace);
+    if (json == NULL)
+        return failed(SKEIN_NO_MEMORY);
+    int shown = o->json ? json_show(json) : report_show(json);
+    cJSON_Delete(json);
+    return shown;
+}
+
 static int report_make(struct skein_trace *trace, struct skein_cursor *cursor,
                        struct trace_report_builder *builder, const struct options *o,
                        const char *title)
@@ -258,19 +283,12 @@ static int report_make(struct skein_trace *trace, struct skein_cursor *cursor,
         status = next < 0 ? next : trace_report_add(builder, trace, cursor, &batch);
     if (status == SKEIN_OK)
         status = trace_report_end(builder, trace, cursor, &report);
-    if (status == SKEIN_OK && o->html != NULL)
-        return report_html_write(trace, report, title, o->html);
-    cJSON *json = status == SKEIN_OK ? trace_report_json(report, trace) : NULL;
-    if (json == NULL)
-        return out_of_memory();
-    int shown = o->json ? json_show(json) : report_show(json);
-    cJSON_Delete(json);
-    for (size_t i = 0; i < report->gap_count && shown == CLI_OK; i++)
-        if (report->gaps[i].reason != SKEIN_GAP_MISSING) { /* as of all commands that read files */
-            say_error("%s", report->gaps[i].what);
-            shown = CLI_FAILED;
-        }
-    return shown;
+    if (status != SKEIN_OK)
+        return failed(status);
+    int shown = o->html != NULL ? report_html_write(trace, report, title, o->html)
+                                : report_print(trace, report, o);
+    int whole = damage_tell(report);
+    return shown == CLI_OK ? whole : shown;
 }
 
 static int trace_judge(struct skein_trace *trace, const struct options *o, const char *title)
@@ -284,11 +302,10 @@ static int trace_judge(struct skein_trace *trace, const struct options *o, const
         return status;
     const struct skein_query query = {
         .size = sizeof query, .from_ns = limits.from_ns, .to_ns = limits.to_ns};
-    if (trace_report_new(&limits, &builder) != SKEIN_OK ||
-        skein_cursor_new(trace, &query, &cursor) != SKEIN_OK)
-        status = out_of_memory();
-    else
-        status = report_make(trace, cursor, builder, o, title);
+    int made = trace_report_new(&limits, &builder);
+    if (made == SKEIN_OK)
+        made = skein_cursor_new(trace, &query, &cursor);
+    status = made == SKEIN_OK ? report_make(trace, cursor, builder, o, title) : failed(made);
     skein_cursor_free(&cursor);
     trace_report_free(&builder);
     return status;
@@ -300,7 +317,8 @@ static int report_run(const void *values, int count, char **arguments)
     struct trace_subject *subjects = calloc((size_t)count, sizeof *subjects);
     struct skein_trace *trace = NULL;
     char error[SKEIN_TRACE_ERROR_BYTES];
-    int status = subjects != NULL && skein_trace_new(&trace) == SKEIN_OK ? CLI_OK : out_of_memory();
+    int status =
+        subjects != NULL && skein_trace_new(&trace) == SKEIN_OK ? CLI_OK : failed(SKEIN_NO_MEMORY);
     for (int i = 0; i < count && status == CLI_OK; i++) {
         status = subject_open(o->collector, arguments[i], &subjects[i]);
         if (status != CLI_OK || skein_trace_add_file(trace, subjects[i].file, error) == SKEIN_OK)

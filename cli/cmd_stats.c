@@ -245,25 +245,6 @@ static int summary_print(const struct summary *summary, const struct options *o)
     return status;
 }
 
-/* What could not be read is named, and the rest is printed all the same. */
-static int gaps_say(const struct summary *summary)
-{
-    const struct summary_gap *gaps;
-    size_t count = summary_gaps(summary, &gaps);
-    int status = CLI_OK;
-    for (size_t i = 0; i < count; i++) {
-        struct buf text = {0};
-        const char *what = summary_text(summary, gaps[i].row.text);
-        if (gaps[i].row.number == SKEIN_GAP_MISSING)
-            continue; /* of a capture of the past: no fault of the file */
-        text_put_safe(&text, what, strlen(what));
-        say_error("%s", text_of(&text));
-        buf_fini(&text);
-        status = CLI_FAILED;
-    }
-    return status;
-}
-
 static int stats_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
@@ -281,7 +262,7 @@ static int stats_run(const void *values, int count, char **arguments)
     }
     if (status == CLI_OK) {
         status = summary_print(summary, o);
-        int whole = gaps_say(summary);
+        int whole = part_damage_tell("", summary);
         status = status == CLI_OK ? whole : status;
     }
     summary_free(&summary);

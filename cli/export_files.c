@@ -17,6 +17,7 @@
 #include "array.h"
 #include "cli.h"
 #include "cli_out.h"
+#include "cli_part.h"
 #include "cli_progress.h"
 #include "clock.h"
 #include "whole_file.h"
@@ -173,24 +174,19 @@ static void progress_tell(const struct export_run *run, uint64_t *shown_ns)
     buf_fini(&line);
 }
 
-/* Whether all of the trace could be read. */
-static bool gaps_tell(const char *trace, const struct export_run *run)
+/* CLI_OK where all of the trace could be read. */
+static int gaps_tell(const char *trace, const struct export_run *run)
 {
     const struct skein_gap *gaps;
     size_t count = export_gaps(run, &gaps);
-    bool sound = true;
-    for (size_t i = 0; i < count; i++) {
-        struct buf what = {0};
-        text_put_safe(&what, gaps[i].what, strlen(gaps[i].what));
-        if (gaps[i].reason == SKEIN_GAP_BROKEN) {
-            say_error("%s: %s", trace, text_of(&what));
-            sound = false;
-        } else {
-            say_warning("%s: %s", trace, text_of(&what));
-        }
-        buf_fini(&what);
-    }
-    return sound;
+    int status = CLI_OK;
+    struct buf before = {0};
+    buf_printf(&before, "%s: ", trace);
+    for (size_t i = 0; i < count; i++)
+        if (part_gap_tell(text_of(&before), &gaps[i]) != CLI_OK)
+            status = CLI_FAILED;
+    buf_fini(&before);
+    return status;
 }
 
 static int run_all(const struct export_wish *wish, struct target *t, struct export_run *run,
@@ -211,10 +207,10 @@ static int run_all(const struct export_wish *wish, struct target *t, struct expo
         (void)target_end(t, false);
         return CLI_FAILED;
     }
-    bool sound = gaps_tell(wish->trace, run);
+    int whole = gaps_tell(wish->trace, run);
     export_told(run, told);
     int status = target_end(t, true);
-    return status == CLI_OK && sound ? CLI_OK : CLI_FAILED;
+    return status == CLI_OK ? whole : status;
 }
 
 int export_to_files(const struct export_wish *wish, struct buf *told)

@@ -16,6 +16,7 @@
 
 #include "cli.h"
 #include "cli_out.h"
+#include "cli_part.h"
 #include "line_edit.h"
 
 #define TEXT_BYTES (16u << 20) /* of all statements from a pipe that are not complete */
@@ -116,9 +117,8 @@ static int gaps_tell(struct shell *shell)
             missing++;
             continue;
         }
-        status = CLI_FAILED;
         if (told++ < GAPS_TOLD)
-            say_error("sql: left out: %s", gaps[i].what);
+            status = part_gap_tell("sql: left out: ", &gaps[i]);
     }
     if (told > GAPS_TOLD)
         say_error("sql: and %zu more that cannot be read: select * from loss", told - GAPS_TOLD);

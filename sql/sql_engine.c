@@ -337,7 +337,8 @@ int sql_names_learn(struct sql_engine *engine)
 static bool gap_is_same(const struct skein_gap *a, const struct skein_gap *b)
 {
     return a->reason == b->reason && a->process == b->process && a->partition == b->partition &&
-           a->from_ns == b->from_ns && a->to_ns == b->to_ns && a->bytes == b->bytes;
+           a->from_ns == b->from_ns && a->to_ns == b->to_ns && a->bytes == b->bytes &&
+           strcmp(a->what != NULL ? a->what : "", b->what != NULL ? b->what : "") == 0;
 }
 
 static bool gap_is_known(const struct sql_engine *engine, const struct skein_gap *gap)

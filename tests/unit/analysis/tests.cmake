@@ -37,7 +37,10 @@ if(SYSTEM_PYTHON)
         ${CMAKE_SOURCE_DIR}/tests/unit/cli/report_html.py $<TARGET_FILE:skein_cli>
         $<TARGET_FILE:make_summary_trace> ${CMAKE_SOURCE_DIR}/tests/unit/analysis/page_judge.py
         ${CMAKE_SOURCE_DIR}/tests/golden/partition-v1-3.skein)
-    set_tests_properties(unit/cli/report_html unit/cli/stats_truth unit/cli/stats_diff PROPERTIES
+    add_test(NAME unit/cli/damage COMMAND ${SYSTEM_PYTHON}
+        ${CMAKE_SOURCE_DIR}/tests/unit/cli/damage.py $<TARGET_FILE:skein_cli>
+        $<TARGET_FILE:make_summary_trace>)
+    set_tests_properties(unit/cli/damage unit/cli/report_html unit/cli/stats_truth unit/cli/stats_diff PROPERTIES
         LABELS unit TIMEOUT 300)
 endif()
 skein_test(unit/analysis/test_trace_report.c LINK skein_analysis skein_test_incidents skein_test_support)
