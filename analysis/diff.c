@@ -11,6 +11,7 @@
 #include "array.h"
 #include "diff_int.h"
 #include "statistics.h"
+#include "wait_kind.h"
 
 #define RATE_LEAST   1.5 /* times as often, else a change of the number is small */
 #define TAIL_LEAST   2.0 /* times as many that take long */
@@ -87,21 +88,29 @@ static const struct summary_process *service_find(const struct summary *s, const
     return NULL;
 }
 
+static enum diff_kind name_kind(const char *name, uint64_t number)
+{
+    if (number >= SUMMARY_INSTANTS)
+        return DIFF_INSTANT;
+    return wait_kind_of(name, (uint8_t)number).wait ? DIFF_WAIT : DIFF_REGION;
+}
+
+/* Names of two groups are two things. */
 static int names_pair(struct diff *d, unsigned side)
 {
     const struct summary *s = d->sides[side];
     const struct summary_name *names;
     size_t count = summary_names(s, &names);
     for (size_t i = 0; i < count; i++) {
+        char group[24];
         const struct summary_name *n = &names[i];
         const struct summary_process *service = service_of(s, &n->row);
-        enum diff_kind kind = n->row.number >= 256                       ? DIFF_INSTANT
-                              : n->row.number >= 1 && n->row.number <= 5 ? DIFF_WAIT
-                                                                         : DIFF_REGION;
+        const char *name = summary_text(s, n->row.text);
         if (service == NULL)
             continue;
-        struct diff_pair *pair =
-            pair_get(d, kind, summary_text(s, service->row.text), summary_text(s, n->row.text), "");
+        snprintf(group, sizeof group, "%" PRIu64, n->row.number);
+        struct diff_pair *pair = pair_get(d, name_kind(name, n->row.number),
+                                          summary_text(s, service->row.text), name, group);
         if (pair == NULL)
             return SKEIN_NO_MEMORY;
         struct diff_side *to = side_of(pair, side);
@@ -117,15 +126,19 @@ static int names_pair(struct diff *d, unsigned side)
     return SKEIN_OK;
 }
 
-/* Whether what a stack is of is mostly idle on this side. */
+/* Whether what a stack is of is mostly idle on this side: a stack knows its name alone, so all groups
+ * of that name count together. */
 static bool stack_is_idle(const struct summary *s, const struct summary_row *stack)
 {
     const struct summary_name *names;
     size_t count = summary_names(s, &names);
+    uint64_t idle_ns = 0, all_ns = 0;
     for (size_t i = 0; i < count; i++)
-        if (names[i].row.of == stack->of && names[i].row.text == stack->text)
-            return names[i].idle_ns > (names[i].total_ns + names[i].open_ns) / 2;
-    return false;
+        if (names[i].row.of == stack->of && names[i].row.text == stack->text) {
+            idle_ns += names[i].idle_ns;
+            all_ns += names[i].total_ns + names[i].open_ns;
+        }
+    return idle_ns > all_ns / 2;
 }
 
 static int stacks_pair(struct diff *d, unsigned side)

@@ -4,6 +4,7 @@
  */
 #include "ids.h"
 #include "page_trace_int.h"
+#include "wait_kind.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,7 +12,6 @@
 
 #define BUCKET_LEVELS 4u /* of the histogram's make one bar: four bars to a power of two */
 #define BUCKETS_MOST  (HISTOGRAM_LEVELS / BUCKET_LEVELS)
-#define INSTANTS      256u /* a name's number from there on is of instants */
 #define SAMPLE        "cpu.sample"
 
 /* ---- regions ---- */
@@ -56,8 +56,7 @@ static int region_fill(struct page_trace *t, const struct summary_name *name,
         .service =
             name->row.of < count ? summary_text(t->services, services[name->row.of].row.text) : "",
         .place = place_of(t, text, &status),
-        .wait = name->row.number >= SKEIN_GROUP_NET && name->row.number <= SKEIN_GROUP_SLEEP &&
-                name->row.number != SKEIN_GROUP_THREAD,
+        .wait = wait_kind_of(text, (uint8_t)name->row.number).wait,
         .idle = name->idle_ns > name->total_ns / 2,
         .count = name->count,
         .total_ns = name->total_ns,
@@ -80,7 +79,7 @@ int page_trace_regions(struct page_trace *t)
     if (t->regions == NULL || t->buckets == NULL)
         return SKEIN_NO_MEMORY;
     for (size_t i = 0; i < count && status == SKEIN_OK; i++) {
-        if (names[i].row.number >= INSTANTS || names[i].count == 0)
+        if (names[i].row.number >= SUMMARY_INSTANTS || names[i].count == 0)
             continue;
         if (made == PAGE_TRACE_ROWS) {
             t->page.regions_left_out++;

@@ -357,7 +357,7 @@ int feed_stack_add(struct summary_feed *f, const struct feed_event *event, uint6
 int feed_instant_take(struct summary_feed *f, const struct feed_event *event)
 {
     uint32_t name;
-    if (name_find(f, event, event->type->group + 256u, &name) != SKEIN_OK)
+    if (name_find(f, event, event->type->group + SUMMARY_INSTANTS, &name) != SKEIN_OK)
         return SKEIN_NO_MEMORY;
     name_at(f, name)->count++;
     row_touch(&name_at(f, name)->row, event->end_ns);

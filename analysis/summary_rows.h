@@ -9,10 +9,11 @@
 
 #include "histogram.h"
 
-#define SUMMARY_NONE    UINT32_MAX
-#define SUMMARY_OTHERS  "(others)"
-#define SUMMARY_HOLDERS 6
-#define SUMMARY_REASONS 5 /* of waits: net, io, lock, thread, sleep; group less 1 */
+#define SUMMARY_NONE     UINT32_MAX
+#define SUMMARY_OTHERS   "(others)"
+#define SUMMARY_INSTANTS 256u /* a name's number from there on is of instants: less it, the group */
+#define SUMMARY_HOLDERS  6
+#define SUMMARY_REASONS  5 /* of waits: net, io, lock, thread, sleep; group less 1 */
 
 /* The head of each row. `of` is a row of processes (SUMMARY_NONE: of none), but of calls, where it is
  * one of threads. */
@@ -50,7 +51,7 @@ struct summary_thread { /* of a process; number: tid */
     uint64_t clock_from_ns, clock_to_ns;         /* its CPU clock, least and most; 0, 0: unknown */
     uint64_t load_run_ns, load_wait_ns, load_ns; /* thread.load: on a CPU, ready; over so long */
 };
-struct summary_name { /* of a process; number: group, +256: instants */
+struct summary_name { /* of a process; number: group, + SUMMARY_INSTANTS: instants */
     struct summary_row row;
     uint64_t count, total_ns, self_ns, idle_ns;
     uint64_t unsure_ns;      /* self_ns may be too large by so much */

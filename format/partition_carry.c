@@ -3,7 +3,8 @@
  * Takes the ranges that are open at the end of one partition over to the next one of its process.
  * Entered through partition_reader_continue, between two partitions; one thread. However many
  * ranges are open, each type and each text that they name is looked up and copied once. So a
- * partition of hostile bytes costs no more than its own size again.
+ * partition of hostile bytes costs no more than its own size again. Without memory, the next call
+ * of the reader fails: a range is never lost on the way.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,16 +26,22 @@ struct text_place {
     uint64_t at, len;
 };
 
+static void *no_memory(struct carrier *c)
+{
+    reader_no_memory(c->to, "carried ranges");
+    return NULL;
+}
+
 /* Where the copy for this key is kept; NULL stands there until it is made. NULL: no memory. */
 static const void **made_for(struct carrier *c, const void *key, size_t n)
 {
     bool fresh;
     int64_t number = intern_table_put(&c->seen, key, n, &fresh);
     if (number < 0)
-        return NULL;
+        return no_memory(c);
     size_t had = c->made_cap;
     if (!array_grow(c->made, (size_t)number + 1, &c->made_cap))
-        return NULL;
+        return no_memory(c);
     for (size_t i = had; i < c->made_cap; i++)
         c->made[i] = NULL;
     return &c->made[number];
@@ -80,6 +87,8 @@ static bool types_sort(struct carrier *c)
         c->types[i] = &c->to->types[i];
     if (c->types != NULL)
         qsort(c->types, n, sizeof *c->types, listed_order);
+    else
+        no_memory(c);
     return c->types != NULL;
 }
 
@@ -120,6 +129,8 @@ static const struct partition_event_type *type_carry(struct carrier *c,
         *made = type_find(c, type);
     if (made != NULL && *made == NULL)
         *made = type_copy(c->to, type);
+    if (made != NULL && *made == NULL)
+        no_memory(c);
     return made == NULL ? NULL : *made;
 }
 
@@ -132,6 +143,8 @@ static const char *text_carry(struct carrier *c, const char *text, uint32_t len)
     const void **made = made_for(c, &place, sizeof place);
     if (made != NULL && *made == NULL)
         *made = reader_text(c->to, text, len);
+    if (made != NULL && *made == NULL)
+        no_memory(c);
     return made == NULL ? NULL : *made;
 }
 
@@ -185,6 +198,8 @@ void partition_reader_continue(struct partition_reader *to, const struct partiti
     bool cut = from->info.evidence || to->info.evidence || /* F-50 */
                from->footer.left_out_behind > 0 ||         /* F-41 */
                (to->block_count > 0 && to->footer.blocks[0].left_out > 0);
+    if (known == NULL)
+        no_memory(&c);
     if (to->prepared || cut || known == NULL) {
         free(known);
         return;

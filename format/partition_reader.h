@@ -98,7 +98,8 @@ uint64_t partition_reader_unordered(const struct partition_reader *r);
 uint64_t partition_reader_time_ns(const struct partition_reader *r, uint64_t ticks);
 
 /* Partitions of one process cut one after the other: hand the ranges that were open at the end of
- * `from` to `to`, before its first event, so that a range over the cut comes out as one REGION. */
+ * `from` to `to`, before its first event, so that a range over the cut comes out as one REGION.
+ * Without memory for them, the next call fails with SKEIN_NO_MEMORY. */
 void partition_reader_continue(struct partition_reader *to, const struct partition_reader *from);
 
 #endif

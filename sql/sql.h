@@ -12,7 +12,7 @@
  *     sql_statement_free(&statement);
  *
  * Memory: what the cursors of a statement take (skein/trace.h), and what SQLite sorts or groups,
- * of which it keeps what is much in a temporary file without a name. An engine, its statements and
+ * all of it: nothing is put into a temporary file, and memory_bytes bounds it. An engine, its statements and
  * its trace belong to one thread; sql_interrupt alone may be called by others and by a signal's
  * handler. The trace must not get files as long as the engine lives.
  */

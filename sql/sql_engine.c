@@ -275,6 +275,8 @@ int sql_open(struct skein_trace *trace, const struct sql_limits *limits, struct 
     int code =
         sqlite3_open_v2(":memory:", &engine->db,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX, NULL);
+    if (code == SQLITE_OK) /* what is sorted or grouped never gets into a file */
+        code = sqlite3_exec(engine->db, "PRAGMA temp_store=MEMORY", NULL, NULL, NULL);
     if (code == SQLITE_OK)
         code = tables_make(engine);
     if (code == SQLITE_OK)

@@ -22,6 +22,7 @@ struct service {
     uint64_t read_us, slow_us; /* the mean of its reads; 1 in 50 takes slow_us more */
     unsigned errors;           /* lines of its log */
     unsigned stall_s;          /* a single sleep */
+    uint64_t flush_us[2];      /* the mean of its flushes of each of two groups; 0: none */
     double load;               /* of its host */
 };
 
@@ -31,6 +32,9 @@ static const struct partition_event_type nap = {
     .name = "sleep", .text = "", .file = "", .klass = SKEIN_CLASS_SPAN, .group = SKEIN_GROUP_SLEEP};
 static const struct partition_event_type work = {
     .name = "work", .text = "", .file = "", .klass = SKEIN_CLASS_SPAN, .group = 16};
+static const struct partition_event_type flushes[2] = {
+    {.name = "flush", .text = "", .file = "", .klass = SKEIN_CLASS_SPAN, .group = 16},
+    {.name = "flush", .text = "", .file = "", .klass = SKEIN_CLASS_SPAN, .group = 17}};
 static const struct partition_event_type load = {.name = "load",
                                                  .text = "",
                                                  .file = "",
@@ -75,6 +79,12 @@ static void service_make(struct service *s, struct buf *out)
         partition_writer_event(w, (uint32_t)partition_writer_type(w, &request), begin + read + 50,
                                read + 50, NULL);
         at = begin + read + 51;
+        for (unsigned i = 0; i < 2 && s->flush_us[i] > 0; i++) {
+            uint64_t ticks = ticks_of(s, s->flush_us[i]);
+            at += ticks + 1;
+            partition_writer_event(w, (uint32_t)partition_writer_type(w, &flushes[i]), at, ticks,
+                                   NULL);
+        }
         if (log_each > 0 && at > next_log) {
             args[0].u64 = 4, args[1] = sample_str("order 12 failed");
             partition_writer_event(w, (uint32_t)partition_writer_type(w, &sample_log), at++, 0,
@@ -242,6 +252,27 @@ START_TEST(services_are_compared_by_name_and_processes_as_one)
 }
 END_TEST
 
+START_TEST(one_name_in_two_groups_is_two_things)
+{
+    struct service before = HEALTHY(3), after = HEALTHY(4);
+    size_t longer = 0, shorter = 0;
+    before.flush_us[0] = after.flush_us[1] = 100;
+    before.flush_us[1] = after.flush_us[0] = 300;
+    struct compared c = compared_of(before, after);
+    for (size_t i = 0; i < c.list->count; i++) {
+        const struct diff_change *change = &c.list->changes[i];
+        if (change->kind != DIFF_REGION || strcmp(change->name, "flush") != 0)
+            continue;
+        ck_assert(change->sure);
+        longer += change->longer > .6;
+        shorter += change->longer < .4;
+    }
+    ck_assert_uint_eq(longer, 1);
+    ck_assert_uint_eq(shorter, 1);
+    compared_free(&c);
+}
+END_TEST
+
 START_TEST(json_says_what_the_list_has)
 {
     struct service before = HEALTHY(3), after = HEALTHY(4);
@@ -286,11 +317,12 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of(
-        "diff", what_is_made_the_same_has_no_sure_change, slower_reads_come_first_and_say_so,
-        a_few_that_take_very_long_are_seen_though_the_middle_is_as_before,
-        a_new_log_line_fewer_requests_and_load_are_seen,
-        one_long_wait_is_told_first_and_as_maybe_chance,
-        services_are_compared_by_name_and_processes_as_one, json_says_what_the_list_has,
-        without_memory_there_is_no_comparison_and_nothing_breaks, NULL));
+    return suite_run(suite_of("diff", what_is_made_the_same_has_no_sure_change,
+                              slower_reads_come_first_and_say_so,
+                              a_few_that_take_very_long_are_seen_though_the_middle_is_as_before,
+                              a_new_log_line_fewer_requests_and_load_are_seen,
+                              one_long_wait_is_told_first_and_as_maybe_chance,
+                              services_are_compared_by_name_and_processes_as_one,
+                              one_name_in_two_groups_is_two_things, json_says_what_the_list_has,
+                              without_memory_there_is_no_comparison_and_nothing_breaks, NULL));
 }

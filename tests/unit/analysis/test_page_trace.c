@@ -122,6 +122,29 @@ START_TEST(a_partition_that_cannot_be_read_is_told)
 }
 END_TEST
 
+START_TEST(a_thread_that_is_joined_is_a_wait)
+{
+    static const struct partition_event_type types[] = {
+        {.name = "thread_join", .klass = SKEIN_CLASS_SPAN, .group = SKEIN_GROUP_THREAD},
+        {.name = "in_between", .klass = SKEIN_CLASS_SPAN, .group = 16}};
+    const struct page_ask ask = {0};
+    const struct partition_info info = made_info(&made_processes[0], 46, 41000, 51000);
+    struct partition_writer *w = made_writer(&info);
+    partition_writer_batch(w, made_thread(w, 100), 46, 46, false);
+    for (uint32_t i = 0; i < 2; i++)
+        partition_writer_event(w, (uint32_t)partition_writer_type(w, &types[i]), 43000 + i * 2000u,
+                               1000, NULL);
+    made_finish(&made, &w);
+    char *text = judged(&ask, made.bytes.len);
+    const char *regions = said(text, "<section id=\"regions\">");
+    const char *row = said(regions, "<bdi>thread_join</bdi>");
+    ck_assert(said(row, "<td>wait</td>") < said(row, "</tr>"));
+    row = said(regions, "<bdi>in_between</bdi>");
+    ck_assert(said(row, "<td>work</td>") < said(row, "</tr>"));
+    free(text);
+}
+END_TEST
+
 START_TEST(no_memory_is_a_status)
 {
     const struct page_ask ask = {.lanes_bytes = 300000};
@@ -151,6 +174,7 @@ int main(void)
     tcase_set_timeout(tcase, 0); /* ctest's limit ends one that hangs */
     tcase_add_test(tcase, a_page_tells_of_the_trace_and_of_findings_about_it);
     tcase_add_test(tcase, a_partition_that_cannot_be_read_is_told);
+    tcase_add_test(tcase, a_thread_that_is_joined_is_a_wait);
     tcase_add_test(tcase, no_memory_is_a_status);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);

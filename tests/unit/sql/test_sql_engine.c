@@ -3,8 +3,10 @@
  * What a statement may do, what ends it, what it reads, and that it bears a lack of memory. The sums
  * are truth.py's. One thread, but for the one that interrupts.
  */
+#include <dirent.h>
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "alloc_fail.h"
 #include "shop_trace.h"
@@ -184,6 +186,41 @@ START_TEST(limits_end_a_statement)
 }
 END_TEST
 
+/* Temporary files of SQLite that this process has open; they have no name in any folder. */
+static unsigned files_open(void)
+{
+    unsigned count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    must_hold(folder != NULL, "the list of descriptors");
+    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        char target[256] = "";
+        if (readlinkat(dirfd(folder), entry->d_name, target, sizeof target - 1) > 0)
+            count += strstr(target, "etilqs") != NULL;
+    }
+    closedir(folder);
+    return count;
+}
+
+START_TEST(what_is_sorted_never_gets_into_a_file)
+{
+    static const char much[] =
+        "with recursive n(i) as (select 1 union all select i + 1 from n "
+        "where i < 40000) select hex(randomblob(500)) as x from n order by x";
+    struct sql_statement *statement;
+    size_t used;
+    ck_assert_int_eq(sql_prepare(engine, much, strlen(much), &statement, &used), SKEIN_OK);
+    ck_assert_int_eq(sql_next(statement), 1); /* all of it is sorted now */
+    ck_assert_uint_eq(files_open(), 0);
+    sql_statement_free(&statement);
+    uint64_t rows;
+    int64_t first;
+    trace_close();
+    limits = (struct sql_limits){.memory_bytes = 8 << 20};
+    trace_open();
+    ck_assert_int_eq(asked(much, &rows, &first), SKEIN_TOO_LARGE);
+}
+END_TEST
+
 static void *thread_interrupt(void *done)
 {
     while (!atomic_load((atomic_bool *)done))
@@ -275,8 +312,7 @@ START_TEST(a_lack_of_memory_is_told)
         "select count(*) from slice s join args a on a.event_id = s.id"};
     trace_close();
     buf_clear(&bytes);
-    shop_evidence(
-        &bytes); /* no region lies over two cuts: the reader may go on without its begin */
+    shop_trace(&bytes); /* regions lie over two cuts */
     wood_trace(&bytes, 5, 3);
     trace_open();
     for (size_t i = 0; i < sizeof statements / sizeof *statements; i++) {
@@ -315,6 +351,7 @@ int main(void)
     tcase_add_test(tcase, questions_are_let_through_and_nothing_else);
     tcase_add_test(tcase, an_error_says_where);
     tcase_add_test(tcase, limits_end_a_statement);
+    tcase_add_test(tcase, what_is_sorted_never_gets_into_a_file);
     tcase_add_test(tcase, a_statement_can_be_ended_from_outside);
     tcase_add_test(tcase, what_is_excluded_is_not_read);
     tcase_add_test(tcase, conditions_that_are_no_filter_still_hold);
