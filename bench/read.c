@@ -221,7 +221,7 @@ static double babeltrace_rate(const char *folder)
     snprintf(command, sizeof command, "babeltrace2 '%s' --component=c:sink.utils.counter 2>&1",
              folder);
     uint64_t start = children_ns();
-    FILE *out = popen(command, "re");
+    FILE *out = popen(command, "re"); /* NOLINT(cert-env33-c): no word of it is a stranger's */
     bench_must(out != NULL, "to run babeltrace2");
     while (fgets(line, sizeof line, out) != NULL)
         if (strstr(line, "Event message") != NULL)

@@ -18,6 +18,7 @@
 #include "kept_trace.h"
 #include "perfetto_export.h"
 #include "stack_profile.h"
+#include "whole_file.h"
 
 #define EXPORT_STEP_BYTES (1u << 20) /* of packets, which may be far more than the partition */
 
@@ -349,29 +350,12 @@ static int export_said(const struct target *t, const char *name, bool json)
 
 static int trace_convert_to_file(struct target *t, const char *name)
 {
-    size_t n = strlen(name);
-    char *part = malloc(n + sizeof ".part");
-    FILE *file = NULL;
+    struct whole_file file;
     int status = CLI_FAILED;
-    if (part != NULL) {
-        memcpy(part, name, n);
-        strcpy(part + n, ".part");
-        file = fopen(part, "we");
-    }
-    if (file == NULL) {
-        say_error("%s: %s", name, strerror(errno));
-    } else {
-        status = export_convert(t, file, name);
-        bool closed = fclose(file) == 0;
-        if (status == CLI_OK && (!closed || rename(part, name) < 0)) {
-            say_error("%s: %s", name, strerror(errno));
-            status = CLI_FAILED;
-        }
-        if (status != CLI_OK)
-            unlink(part);
-    }
-    free(part);
-    return status;
+    if (whole_file_begin(&file, name, t->trace))
+        status = export_convert(t, file.file, name);
+    int ended = whole_file_end(&file, status == CLI_OK);
+    return status == CLI_OK ? ended : status;
 }
 
 static int export_run(const void *values_given, int count, char **arguments)

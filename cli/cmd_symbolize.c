@@ -20,6 +20,7 @@
 #include "partition_rename.h"
 #include "symbol_partition.h"
 #include "symbol_sources.h"
+#include "whole_file.h"
 
 #define PATIENCE_NS (UINT64_C(3600) * 1000000000) /* with one partition: servers may be slow */
 
@@ -205,26 +206,14 @@ static int trace_symbolize(struct work *work, struct trace_file *trace, const ch
 static int file_symbolize(struct work *work, struct trace_file *trace, const char *from,
                           const char *to)
 {
-    size_t n = strlen(to) + sizeof ".part";
-    char *part = malloc(n);
+    struct whole_file file;
     int status = CLI_FAILED;
-    if (part != NULL)
-        snprintf(part, n, "%s.part", to);
-    work->out = part != NULL ? fopen(part, "we") : NULL;
-    if (work->out == NULL) {
-        say_error("%s: %s", to, strerror(errno));
-    } else {
+    if (whole_file_begin(&file, to, NULL)) { /* it may be the one that is read: that stays open */
+        work->out = file.file;
         status = trace_symbolize(work, trace, from);
-        bool closed = fclose(work->out) == 0;
-        if (status == CLI_OK && (!closed || rename(part, to) < 0)) {
-            say_error("%s: %s", to, strerror(errno));
-            status = CLI_FAILED;
-        }
-        if (status != CLI_OK)
-            unlink(part);
     }
-    free(part);
-    return status;
+    int ended = whole_file_end(&file, status == CLI_OK);
+    return status == CLI_OK ? ended : status;
 }
 
 static int symbolize_said(const struct work *work, const char *file, uint64_t torn, bool json)

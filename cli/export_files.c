@@ -25,7 +25,7 @@
 #define SHOW_NS UINT64_C(100000000)
 
 struct target {
-    const char *to;
+    const char *to, *from;   /* from: what is read */
     struct whole_file whole; /* a single file */
     FILE *file;              /* that one's, or standard output */
     char *part;              /* of a folder */
@@ -113,7 +113,7 @@ static int target_begin(struct target *t)
         return CLI_OK;
     }
     if (!t->is_folder) {
-        bool begun = whole_file_begin(&t->whole, t->to, NULL);
+        bool begun = whole_file_begin(&t->whole, t->to, t->from);
         t->file = t->whole.file;
         return begun ? CLI_OK : CLI_FAILED;
     }
@@ -217,7 +217,10 @@ int export_to_files(const struct export_wish *wish, struct buf *told)
 {
     struct skein_trace *trace = NULL;
     struct export_run *run = NULL;
-    struct target t = {.to = wish->to, .folder = -1, .is_folder = export_is_folder(wish->form)};
+    struct target t = {.to = wish->to,
+                       .from = wish->trace,
+                       .folder = -1,
+                       .is_folder = export_is_folder(wish->form)};
     const struct export_sink sink = {target_put, &t};
     char error[SKEIN_TRACE_ERROR_BYTES] = "";
     int status = skein_trace_open(wish->trace, &trace, error);

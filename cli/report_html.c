@@ -126,10 +126,10 @@ static void html_fini(struct html *h)
 }
 
 /* Under another name until it is whole. */
-static int file_put(const struct buf *page, const char *path)
+static int file_put(const struct buf *page, const char *path, const char *title)
 {
     struct whole_file file;
-    bool fine = whole_file_begin(&file, path, NULL);
+    bool fine = whole_file_begin(&file, path, title);
     if (fine && fwrite(page->data, 1, page->len, file.file) != page->len) {
         say_error("%s: %s", path, strerror(errno));
         fine = false;
@@ -154,7 +154,7 @@ int report_html_write(struct skein_trace *trace, const struct trace_report *repo
         status = page_trace_put(trace, &ask, &page);
     if (status != SKEIN_OK)
         say_error("%s", skein_status_text(status));
-    int written = status == SKEIN_OK ? file_put(&page, path) : CLI_FAILED;
+    int written = status == SKEIN_OK ? file_put(&page, path, title) : CLI_FAILED;
     html_fini(&html);
     buf_fini(&page);
     return written;

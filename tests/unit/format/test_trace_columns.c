@@ -5,6 +5,7 @@
  */
 #include "made_trace.h"
 #include "trace_merge.h"
+#include <inttypes.h>
 
 enum { TRACES = 30, QUERIES = 12, LOCKS = 3 };
 
@@ -150,11 +151,14 @@ static bool row_next(struct reading *r)
 }
 
 #define SAME(column, a, b)                                                                         \
-    must_hold(((a)->batch.column == NULL) == ((b)->batch.column == NULL) &&                        \
-                  ((a)->batch.column == NULL ||                                                    \
-                   (a)->batch.column[(a)->at] == (b)->batch.column[(b)->at]),                      \
-              #column " of row %zu, kind %u, %lld and %lld", row, (a)->batch.kind[(a)->at],        \
-              (long long)(a)->batch.column[(a)->at], (long long)(b)->batch.column[(b)->at])
+    do {                                                                                           \
+        must_hold(((a)->batch.column == NULL) == ((b)->batch.column == NULL),                      \
+                  #column " is asked for in one");                                                 \
+        if ((a)->batch.column != NULL && (b)->batch.column != NULL)                                \
+            must_hold((a)->batch.column[(a)->at] == (b)->batch.column[(b)->at],                    \
+                      #column " of row %zu, %" PRId64 " and %" PRId64, row,                        \
+                      (int64_t)(a)->batch.column[(a)->at], (int64_t)(b)->batch.column[(b)->at]);   \
+    } while (0)
 
 static void args_are_same(const struct skein_trace *trace, const struct reading *a,
                           const struct reading *b, size_t row)

@@ -81,8 +81,8 @@ START_TEST(forms_are_what_they_promise)
          "[{\"a\":1,\"a_2\":\"9007199254740993\",\"c\":null,\"d\":0.5,\"e\":\"x\\u001b\\\"\"},\n"
          "{\"a\":2,\"a_2\":\"2\",\"c\":\"00ff\",\"d\":1e+30,\"e\":\"\"}]\n",
          NULL, "--json", trace,
-         "select 1 a, 9007199254740993 a, null c, 0.5 d, 'x' || char(27) || '\"' e union all "
-         "select 2, '2', x'00ff', 1e30, ''");
+         ("select 1 a, 9007199254740993 a, null c, 0.5 d, 'x' || char(27) || '\"' e union all "
+          "select 2, '2', x'00ff', 1e30, ''"));
     RUNS(0, "[]\n", NULL, "-j", trace, "select 1 where 0");
     RUNS(
         0, "a,\"b,\"\r\n1,\"x\"\"y\"\r\n,\"\"\r\n2.0,\"p\nq\"\r\n", NULL, "-o", "csv", trace,

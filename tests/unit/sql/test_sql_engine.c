@@ -77,7 +77,7 @@ static int asked(const char *text, uint64_t *rows, int64_t *first)
 
 static int64_t number(const char *text)
 {
-    uint64_t rows;
+    uint64_t rows = 0;
     int64_t first = -1;
     int status = asked(text, &rows, &first);
     ck_assert_msg(status == SKEIN_OK, "%s: %d %s", text, status, sql_error(engine));
