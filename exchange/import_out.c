@@ -4,6 +4,7 @@
  */
 #include "import_out.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,17 +193,34 @@ const char *import_kept(const struct import_out *out, uint32_t kept)
     return kept < out->names.count ? (const char *)intern_table_bytes(&out->names, kept) : "";
 }
 
+/* Where no more stacks are taken: one that is there already, or 0, which is told. */
+static uint32_t stack_known(struct import_out *out, const struct buf *key)
+{
+    int64_t at = intern_table_find(&out->stack_keys, key->data, key->len);
+    if (at >= 0)
+        return (uint32_t)at + 1;
+    out->told->left_out++;
+    if (out->told->why[0] == '\0')
+        snprintf(out->told->why, sizeof out->told->why,
+                 "there are more than %u stacks; records of further ones go without",
+                 IMPORT_STACKS_MAX);
+    return 0;
+}
+
 uint32_t import_stack(struct import_out *out, const uint64_t *pcs, uint32_t count, bool cut)
 {
     bool fresh;
     uint64_t end = cut;
     struct buf key = {0};
+    int64_t at = SKEIN_NO_MEMORY;
+    if (count == 0 || count > PARTITION_FRAMES_MAX)
+        return 0;
     buf_put(&key, &end, sizeof end);
     buf_put(&key, pcs, count * sizeof *pcs);
-    int64_t at = SKEIN_NO_MEMORY;
-    if (count == 0 || count > PARTITION_FRAMES_MAX || out->stack_count == IMPORT_STACKS_MAX) {
+    if (key.status == SKEIN_OK && out->stack_count == IMPORT_STACKS_MAX) {
+        uint32_t number = stack_known(out, &key);
         buf_fini(&key);
-        return 0;
+        return number;
     }
     bool room = array_grow(out->stacks, out->stack_count + 1, &out->stack_cap) &&
                 array_grow(out->stack_pcs, out->stack_pc_count + count, &out->stack_pc_cap);

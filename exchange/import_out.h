@@ -59,7 +59,7 @@ uint32_t import_keep(struct import_out *out, const char *text);
 const char *import_kept(const struct import_out *out, uint32_t kept);
 
 /* A stack, innermost first, of exact addresses: its number, from 1, as long as the import lasts. 0:
- * none, also where IMPORT_STACKS_MAX are there (told->left_out counts these). */
+ * none, also a new one where IMPORT_STACKS_MAX are there: told->left_out counts these. */
 uint32_t import_stack(struct import_out *out, const uint64_t *pcs, uint32_t count, bool cut);
 
 /* Names an address, the first name is believed. Beyond IMPORT_NAMES_MAX: nothing. */

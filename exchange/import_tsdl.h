@@ -13,6 +13,7 @@
 #define TSDL_NONE      UINT32_MAX
 #define TSDL_DEPTH_MAX 32
 #define TSDL_TYPES_MAX 1000000u
+#define TSDL_NAMES_MAX 4096u /* in scope at a time: each use of a name looks through them */
 #define TSDL_TEXT_MAX  1024
 
 enum tsdl_kind {

@@ -32,6 +32,10 @@ void tsdl_name_add(struct tsdl_reader *r, const char *text, uint32_t type)
     uint32_t kept = tsdl_keep(r, text);
     if (r->status != SKEIN_OK)
         return;
+    if (r->name_count == TSDL_NAMES_MAX) {
+        tsdl_fail(r, SKEIN_UNSUPPORTED, "there are more than 4096 names of types");
+        return;
+    }
     if (!array_grow(r->names, r->name_count + 1, &r->name_cap)) {
         tsdl_fail(r, SKEIN_NO_MEMORY, "out of memory");
         return;

@@ -53,19 +53,36 @@ int intern_table_reserve(struct intern_table *table, size_t count, size_t bytes)
     return SKEIN_OK;
 }
 
+/* The slot of these bytes, or the empty one where they belong; there is an empty one. */
+static size_t slot_of(const struct intern_table *table, const void *bytes, size_t n, uint32_t hash)
+{
+    size_t mask = table->slot_count - 1, at = hash & mask;
+    for (; table->slots[at] != 0; at = (at + 1) & mask) {
+        const struct intern_entry *entry = &table->entries[table->slots[at] - 1];
+        if (entry->hash == hash && entry->len == n &&
+            memcmp(table->bytes.data + entry->offset, bytes, n) == 0)
+            break;
+    }
+    return at;
+}
+
+int64_t intern_table_find(const struct intern_table *table, const void *bytes, size_t n)
+{
+    if (table->slot_count == 0)
+        return SKEIN_NOT_FOUND;
+    uint32_t slot = table->slots[slot_of(table, bytes, n, checksum32(bytes, n))];
+    return slot != 0 ? (int64_t)slot - 1 : SKEIN_NOT_FOUND;
+}
+
 int64_t intern_table_put(struct intern_table *table, const void *bytes, size_t n, bool *fresh)
 {
     uint32_t hash = checksum32(bytes, n);
     *fresh = false;
     if (table->count >= table->slot_count / 2 && !slots_grow(table))
         return SKEIN_NO_MEMORY;
-    size_t mask = table->slot_count - 1, at = hash & mask;
-    for (; table->slots[at] != 0; at = (at + 1) & mask) {
-        const struct intern_entry *entry = &table->entries[table->slots[at] - 1];
-        if (entry->hash == hash && entry->len == n &&
-            memcmp(table->bytes.data + entry->offset, bytes, n) == 0)
-            return (int64_t)table->slots[at] - 1;
-    }
+    size_t at = slot_of(table, bytes, n, hash);
+    if (table->slots[at] != 0)
+        return (int64_t)table->slots[at] - 1;
     if (!array_grow(table->entries, table->count + 1, &table->cap))
         return SKEIN_NO_MEMORY;
     size_t offset = table->bytes.len;

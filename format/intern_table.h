@@ -29,6 +29,9 @@ void intern_table_fini(struct intern_table *table);
  * unchanged). */
 int64_t intern_table_put(struct intern_table *table, const void *bytes, size_t n, bool *fresh);
 
+/* The number of these bytes, or SKEIN_NOT_FOUND. */
+int64_t intern_table_find(const struct intern_table *table, const void *bytes, size_t n);
+
 /* Room for `count` more of `bytes` in all: putting these cannot fail then. SKEIN_OK or
  * SKEIN_NO_MEMORY. */
 int intern_table_reserve(struct intern_table *table, size_t count, size_t bytes);

@@ -136,6 +136,27 @@ START_TEST(metadata_that_cannot_be_read_is_refused_with_its_line)
 }
 END_TEST
 
+START_TEST(names_of_types_have_a_limit_that_is_told)
+{
+    struct buf text = {0}, trace = {0};
+    for (unsigned i = 0; i < TSDL_NAMES_MAX; i++)
+        buf_printf(&text, "typealias integer { size = 8; } := t%u;\n", i);
+    size_t n = text.len;
+    buf_put_u8(&text, 0);
+    ck_assert_int_eq(imported((char *)text.data, (const uint8_t *)"", 0, false, &trace),
+                     SKEIN_NOT_FOUND);
+    must_say(told.why, "no event");
+    text.len = n;
+    buf_printf(&text, "typealias integer { size = 8; } := more;\n");
+    buf_put_u8(&text, 0);
+    ck_assert_int_eq(imported((char *)text.data, (const uint8_t *)"", 0, false, &trace),
+                     SKEIN_UNSUPPORTED);
+    must_say(told.why, "there are more than 4096 names of types");
+    buf_fini(&text);
+    buf_fini(&trace);
+}
+END_TEST
+
 /* Packets with a head of 16 bytes: magic, stream, size and content in bits. */
 static const char packed[] =
     "trace { byte_order = le; packet.header := struct {\n"
@@ -312,6 +333,7 @@ int main(void)
         suite_of("import_ctf", fields_of_any_width_and_order_are_read,
                  a_narrow_clock_that_goes_round_goes_on_and_pairs_are_regions_if_asked,
                  metadata_that_cannot_be_read_is_refused_with_its_line,
+                 names_of_types_have_a_limit_that_is_told,
                  a_broken_event_ends_its_packet_and_the_next_goes_on,
                  an_array_longer_than_a_text_is_cut_and_one_of_too_many_elements_is_told,
                  every_cut_and_changed_stream_gives_a_sound_trace_and_tells_the_rest, NULL));

@@ -24,3 +24,4 @@ target_compile_definitions(t_unit_exchange_import_go PRIVATE
 skein_test(unit/exchange/test_import_ctf.c LINK skein_exchange skein_test_support)
 target_compile_definitions(t_unit_exchange_import_ctf PRIVATE
     TRACES="${CMAKE_SOURCE_DIR}/tests/exchange/traces")
+skein_test(unit/exchange/test_import_out.c LINK skein_exchange skein_test_support)
