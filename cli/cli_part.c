@@ -9,6 +9,7 @@
 #include "cli.h"
 #include "cli_out.h"
 #include "cli_trace.h"
+#include "clock.h"
 #include "ids.h"
 #include "summary.h"
 
@@ -107,6 +108,18 @@ int part_process(const char *command, struct skein_trace *trace, const char *pro
     return status;
 }
 
+int part_window_check(const char *command, uint64_t from_ns, uint64_t to_ns)
+{
+    char from[CLOCK_TEXT_BYTES], to[CLOCK_TEXT_BYTES];
+    if (to_ns == 0 || from_ns <= to_ns)
+        return CLI_OK;
+    clock_text(from_ns, from);
+    clock_text(to_ns, to);
+    say_error("%s: the time that is asked for begins at %s, and would end before that, at %s",
+              command, from, to);
+    return CLI_USAGE;
+}
+
 int part_query(const char *command, struct skein_trace *trace, const struct part_options *options,
                struct part *part, struct skein_query *query)
 {
@@ -124,6 +137,10 @@ int part_query(const char *command, struct skein_trace *trace, const struct part
         say_error("%s: %s: must be " TRACE_TIME_WANTED, command, bad);
         return CLI_USAGE;
     }
+    if (options->to != NULL && query->to_ns == 0)
+        query->to_ns = 1; /* 0 would be no end */
+    if (part_window_check(command, query->from_ns, query->to_ns) != CLI_OK)
+        return CLI_USAGE;
     if (options->thread != NULL)
         query->thread = thread_passes;
     if (options->process == NULL)

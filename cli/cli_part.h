@@ -40,6 +40,9 @@ struct part {
 int part_query(const char *command, struct skein_trace *trace, const struct part_options *options,
                struct part *part, struct skein_query *query);
 
+/* CLI_USAGE after telling, where a time ends before it begins; to_ns 0: no end. */
+int part_window_check(const char *command, uint64_t from_ns, uint64_t to_ns);
+
 /* A gap of what was read, on standard error behind `before`. CLI_FAILED: it is damage, and the command
  * ends with that once all the rest is printed; CLI_OK: a cut that is not there, as in a capture of the
  * past, which is a warning. */

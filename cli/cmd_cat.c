@@ -14,6 +14,7 @@
 #include "cli_id.h"
 #include "cli_longest.h"
 #include "cli_out.h"
+#include "cli_part.h"
 #include "cli_trace.h"
 #include "clock.h"
 #include "cmd.h"
@@ -134,6 +135,8 @@ static int filter_init(struct filter *filter, const struct options *o,
         say_error("cat: %s: must be " TRACE_TIME_WANTED, bad);
         return CLI_USAGE;
     }
+    if (part_window_check("cat", filter->from_ns, filter->to_ns) != CLI_OK)
+        return CLI_USAGE;
     int status = trace_groups_parse(o->groups, &filter->groups);
     return status == CLI_OK && o->process != NULL ? process_find(filter, file) : status;
 }

@@ -65,6 +65,15 @@ static int usage_check(const struct options *o, int count)
     return wrong != NULL ? CLI_USAGE : CLI_OK;
 }
 
+/* What --from and --to leave of it stays left out. */
+static void side_narrow(struct side *side, uint64_t from_ns, uint64_t to_ns)
+{
+    struct skein_query *query = &side->query;
+    query->from_ns = from_ns > query->from_ns ? from_ns : query->from_ns;
+    if (to_ns != 0 && (query->to_ns == 0 || to_ns < query->to_ns))
+        query->to_ns = to_ns;
+}
+
 /* Before and after the moment, in the same trace. */
 static int times_split(const struct options *o, struct side sides[2])
 {
@@ -81,13 +90,15 @@ static int times_split(const struct options *o, struct side sides[2])
         say_error("diff: --before %s: the trace has nothing on one side of that", o->before);
         return CLI_FAILED;
     }
-    sides[0].query.to_ns = sides[1].query.from_ns = at_ns;
-    if (!o->window.given)
-        return CLI_OK;
-    sides[0].query.from_ns = at_ns > o->window.value ? at_ns - o->window.value : 0;
-    sides[1].query.to_ns =
-        at_ns < UINT64_MAX - o->window.value ? at_ns + o->window.value : UINT64_MAX;
-    return CLI_OK;
+    uint64_t window_ns = o->window.given ? o->window.value : UINT64_MAX;
+    uint64_t from_ns = at_ns > window_ns ? at_ns - window_ns : 0;
+    uint64_t to_ns = at_ns < UINT64_MAX - window_ns ? at_ns + window_ns : 0; /* no end */
+    side_narrow(&sides[0], from_ns, at_ns);
+    side_narrow(&sides[1], at_ns, to_ns);
+    int status = CLI_OK;
+    for (int i = 0; i < 2 && status == CLI_OK; i++)
+        status = part_window_check("diff", sides[i].query.from_ns, sides[i].query.to_ns);
+    return status;
 }
 
 static int sides_open(const struct options *o, int count, char **files, struct side sides[2])
@@ -154,9 +165,9 @@ static int diff_print(const struct options *o, struct side sides[2], int count, 
     const struct diff_list *list;
     struct buf json = {0};
     int status;
-    if (diff_new(sides[0].summary, sides[1].summary, o->against != NULL, &diff, &list) !=
-        SKEIN_OK) {
-        say_error("out of memory");
+    status = diff_new(sides[0].summary, sides[1].summary, o->against != NULL, &diff, &list);
+    if (status != SKEIN_OK) {
+        say_error("diff: %s", skein_status_text(status));
         return CLI_FAILED;
     }
     if (o->json) {
@@ -181,12 +192,15 @@ static int diff_run(const void *values, int count, char **arguments)
     int status = usage_check(o, count);
     if (status == CLI_OK)
         status = sides_open(o, count, arguments, sides);
-    for (int i = 0; i < 2 && status == CLI_OK; i++)
-        if (summary_new(0, &sides[i].summary) != SKEIN_OK ||
-            summary_read(sides[i].summary, sides[i].trace, &sides[i].query) != SKEIN_OK) {
-            say_error("out of memory");
-            status = CLI_FAILED;
-        }
+    for (int i = 0; i < 2 && status == CLI_OK; i++) {
+        int read = summary_new(0, &sides[i].summary);
+        if (read == SKEIN_OK)
+            read = summary_read(sides[i].summary, sides[i].trace, &sides[i].query);
+        if (read == SKEIN_OK)
+            continue;
+        say_error("diff: %s", skein_status_text(read));
+        status = CLI_FAILED;
+    }
     if (status == CLI_OK)
         status = diff_print(o, sides, count, arguments);
     for (int i = 0; i < 2 && sides[i].summary != NULL; i++)

@@ -24,7 +24,7 @@
 
 struct options {
     struct cli_collector collector;
-    const char *from, *to;
+    struct part_options part;
     struct cli_number top;
     const char *html;
     bool json;
@@ -33,11 +33,7 @@ struct options {
 static const struct cli_option options[] = {
     {CLI_NUMBER, 0, "top", "N", "findings, and rows of each table (default: 10)",
      offsetof(struct options, top), 10000, NULL},
-    CLI_OPTION(
-        CLI_TEXT, 0, "from", "TIME", struct options, from,
-        "what touches the time from then on: 2026-11-21T09:40:00Z, -5s (before the end), +2s "
-        "(after the start)"),
-    CLI_OPTION(CLI_TEXT, 0, "to", "TIME", struct options, to, "and until then"),
+    PART_TIMES(struct options),
     CLI_OPTION(CLI_TEXT, 0, "html", "FILE", struct options, html,
                "write one HTML page with pictures instead: it opens without a network"),
     CLI_OUTPUT(struct options),
@@ -228,26 +224,6 @@ static int failed(int status)
     return CLI_FAILED;
 }
 
-/* Of what is asked for, in the trace's own times. */
-static int window_find(const struct options *o, const struct skein_trace *trace,
-                       struct trace_report_limits *limits)
-{
-    struct trace_bounds bounds;
-    skein_trace_bounds(trace, &bounds.from_ns, &bounds.to_ns);
-    if (o->from != NULL && trace_time_parse(o->from, &bounds, &limits->from_ns) != SKEIN_OK) {
-        say_error("report: --from %s: must be " TRACE_TIME_WANTED, o->from);
-        return CLI_USAGE;
-    }
-    if (o->to != NULL && trace_time_parse(o->to, &bounds, &limits->to_ns) != SKEIN_OK) {
-        say_error("report: --to %s: must be " TRACE_TIME_WANTED, o->to);
-        return CLI_USAGE;
-    }
-    if (limits->to_ns == 0 || limits->from_ns <= limits->to_ns)
-        return CLI_OK;
-    say_error("report: --from is later than --to");
-    return CLI_USAGE;
-}
-
 /* Cuts that are not there stand in the report. */
 static int damage_tell(const struct trace_report *report)
 {
@@ -297,11 +273,17 @@ static int trace_judge(struct skein_trace *trace, const struct options *o, const
     struct trace_report_builder *builder = NULL;
     struct skein_cursor *cursor = NULL;
     limits.rows = limits.findings;
-    int status = window_find(o, trace, &limits);
+    if (limits.findings == 0) { /* to the report it would mean: as many as usual */
+        say_error("report: --top 0: must be at least 1");
+        return CLI_USAGE;
+    }
+    struct skein_query query;
+    struct part part;
+    int status = part_query("report", trace, &o->part, &part, &query);
     if (status != CLI_OK)
         return status;
-    const struct skein_query query = {
-        .size = sizeof query, .from_ns = limits.from_ns, .to_ns = limits.to_ns};
+    limits.from_ns = query.from_ns;
+    limits.to_ns = query.to_ns;
     int made = trace_report_new(&limits, &builder);
     if (made == SKEIN_OK)
         made = skein_cursor_new(trace, &query, &cursor);
@@ -315,22 +297,21 @@ static int report_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     struct trace_subject *subjects = calloc((size_t)count, sizeof *subjects);
+    char **files = calloc((size_t)count, sizeof *files);
     struct skein_trace *trace = NULL;
-    char error[SKEIN_TRACE_ERROR_BYTES];
-    int status =
-        subjects != NULL && skein_trace_new(&trace) == SKEIN_OK ? CLI_OK : failed(SKEIN_NO_MEMORY);
+    int status = subjects != NULL && files != NULL ? CLI_OK : failed(SKEIN_NO_MEMORY);
     for (int i = 0; i < count && status == CLI_OK; i++) {
         status = subject_open(o->collector, arguments[i], &subjects[i]);
-        if (status != CLI_OK || skein_trace_add_file(trace, subjects[i].file, error) == SKEIN_OK)
-            continue;
-        say_error("%s", error);
-        status = CLI_FAILED;
+        files[i] = (char *)(uintptr_t)subjects[i].file; /* as main gives them; only read */
     }
+    if (status == CLI_OK && (trace = part_files_open(files, count)) == NULL)
+        status = CLI_FAILED;
     if (status == CLI_OK)
         status = trace_judge(trace, o, arguments[0]);
     skein_trace_free(&trace);
     for (int i = 0; i < count && subjects != NULL; i++)
         subject_close(&subjects[i]);
+    free(files);
     free(subjects);
     return status;
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli_out.h"
+#include "cli_part.h"
 #include "cmd.h"
 #include "sql_shell.h"
 
@@ -41,22 +42,6 @@ static enum sql_form form_of(const struct options *o)
     return SQL_FORM_TABLE;
 }
 
-/* What can be read of several files is asked, as of one that is damaged. */
-static int files_open(int count, char **files, struct skein_trace **out)
-{
-    char error[SKEIN_TRACE_ERROR_BYTES];
-    if (skein_trace_new(out) != SKEIN_OK) {
-        say_error("out of memory");
-        return CLI_FAILED;
-    }
-    for (int i = 0; i < count; i++)
-        if (skein_trace_add_file(*out, files[i], error) != SKEIN_OK) {
-            say_error("%s", error);
-            return CLI_FAILED;
-        }
-    return CLI_OK;
-}
-
 static int sql_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
@@ -71,10 +56,12 @@ static int sql_run(const void *values, int count, char **arguments)
         say_error("sql: only one of --json, --csv, --table and --output can be");
         return CLI_USAGE;
     }
-    int status = files_open(count, arguments, &trace);
-    if (status == CLI_OK && sql_open(trace, NULL, &engine) != SKEIN_OK) {
-        say_error("out of memory");
-        status = CLI_FAILED;
+    int status = CLI_FAILED;
+    if ((trace = part_files_open(arguments, count)) != NULL) {
+        int opened = sql_open(trace, NULL, &engine);
+        status = opened == SKEIN_OK ? CLI_OK : CLI_FAILED;
+        if (opened != SKEIN_OK)
+            say_error("sql: %s", skein_status_text(opened));
     }
     if (status == CLI_OK)
         status = text != NULL ? sql_text_run(engine, form_of(o), text)

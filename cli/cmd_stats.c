@@ -255,9 +255,11 @@ static int stats_run(const void *values, int count, char **arguments)
     if (trace == NULL)
         return CLI_FAILED;
     int status = part_query("stats", trace, &o->part, &part, &query);
-    if (status == CLI_OK && (summary_new(0, &summary) != SKEIN_OK ||
-                             summary_read(summary, trace, &query) != SKEIN_OK)) {
-        say_error("out of memory");
+    int read = status == CLI_OK ? summary_new(0, &summary) : SKEIN_OK;
+    if (status == CLI_OK && read == SKEIN_OK)
+        read = summary_read(summary, trace, &query);
+    if (read != SKEIN_OK) {
+        say_error("stats: %s", skein_status_text(read));
         status = CLI_FAILED;
     }
     if (status == CLI_OK) {

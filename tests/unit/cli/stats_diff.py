@@ -43,6 +43,10 @@ assert halves["version"] == 1 and halves["tests"] > 20 and not [c for c in halve
 assert int(halves["before"]["to_ns"]) < int(halves["after"]["to_ns"])
 window = json.loads(run(0, "diff", trace, "--before", middle, "--window", "3ms", "--json"))
 assert int(window["after"]["to_ns"]) - int(window["before"]["from_ns"]) <= 6_000_000
+narrow = json.loads(run(0, "diff", trace, "--before", middle, "--window", "3ms", "--json",
+                        "--from", "2026-11-21T09:40:00.0054Z", "--to", "2026-11-21T09:40:00.0074Z"))
+assert 0 < int(narrow["after"]["to_ns"]) - int(narrow["before"]["from_ns"]) <= 2_000_000, narrow
+assert not names("--to", "1970-01-01T00:00:00Z")
 pair = run(0, "diff", trace, "--process", "100", "--against", "111")
 assert "1 process 111, from" in pair and "1 process 100, from" in pair, pair
 
@@ -71,5 +75,11 @@ assert "has nothing on one side" in run(1, "diff", trace, "--before", "-1000s")
 assert "must be a time" in run(2, "diff", trace, "--before", "soon")
 assert "no process of the trace is 77" in run(1, "stats", trace, "--process", "77")
 assert "must be a time" in run(2, "stats", trace, "--from", "soon")
+for words in (["stats", trace], ["report", trace], ["cat", trace], ["diff", trace, trace]):
+    told = run(2, *words, "--from", "+5ms", "--to", "+1ms")
+    assert words[0] + ": the time that is asked for begins at" in told and "would end before that" in told, told
+for from_to in (["--from", "+5ms"], ["--to", "+500us"]):
+    assert "would end before that" in run(2, "diff", trace, "--before", "+1ms", *from_to)
+assert "must be at least 1" in run(2, "report", trace, "--top", "0")
 assert run(1, "stats", os.path.join(folder, "nothing.skein"))
 os.unlink(trace)

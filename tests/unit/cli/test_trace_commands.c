@@ -1034,6 +1034,40 @@ START_TEST(cat_shows_what_is_whole_of_a_torn_file_and_fails)
 }
 END_TEST
 
+/* As in a capture of the past: the cuts between were not asked for. */
+START_TEST(a_cut_that_is_not_there_fails_no_command)
+{
+    char *text;
+    char *page = path_join(folder, "page.html"), *json = path_join(folder, "a.json");
+    struct buf file = {0};
+    for (uint64_t sequence = 0; sequence < 3; sequence += 2) {
+        struct partition_writer *w = writer(sequence, sequence * 10 * S, (sequence + 1) * 10 * S);
+        partition_writer_batch(w, thread_of(w, 77, "main"), sequence + 1, 0, false);
+        span(w, (sequence * 10 + 5) * S, 30 * MS);
+        finish(&w, &file);
+    }
+    file_write(trace, file.data, file.len);
+    const char *const commands[][7] = {{"report", trace, NULL},
+                                       {"report", "--html", page, trace, NULL},
+                                       {"stats", trace, NULL},
+                                       {"diff", "--before", "+8s", trace, NULL},
+                                       {"cat", trace, NULL},
+                                       {"export", "--to", "chrome", "-o", json, trace, NULL},
+                                       {"sql", trace, "select count(*) from event", NULL}};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        int status = skein(&text, commands[i]);
+        ck_assert_msg(status == 0, "%s: %d: %s", commands[i][0], status, text);
+        free(text);
+    }
+    ck_assert_int_eq(SKEIN(&text, "export", "--to", "chrome", "-o", json, trace), 0);
+    ck_assert_ptr_nonnull(strstr(text, "warning"));
+    free(text);
+    free(page);
+    free(json);
+    buf_fini(&file);
+}
+END_TEST
+
 START_TEST(export_writes_a_file_or_leaves_nothing)
 {
     char *text;
@@ -1087,6 +1121,7 @@ static void add(TCase *all)
     tcase_add_test(all, check_accepts_sound_and_refuses_damaged_files);
     tcase_add_test(all, check_names_rule_and_byte_of_the_file);
     tcase_add_test(all, cat_shows_what_is_whole_of_a_torn_file_and_fails);
+    tcase_add_test(all, a_cut_that_is_not_there_fails_no_command);
     tcase_add_test(all, export_writes_a_file_or_leaves_nothing);
 }
 
