@@ -151,6 +151,8 @@ START_TEST(cuts_with_evidence_between_their_numbers_follow_each_other)
     struct skein_cursor *cursor = all_of(trace);
     rows_are(cursor, rows);
     ck_assert_uint_eq(skein_cursor_gaps(cursor, &gaps), 0);
+    for (uint32_t i = 0; i < 3; i++) /* the evidence, and the cuts */
+        ck_assert(skein_trace_partition(trace, i)->follows == (i == 2));
     closed(&trace, &cursor, &bytes);
 }
 END_TEST
