@@ -34,6 +34,7 @@ int skein_trace_new(struct skein_trace **out)
 
 static void input_fini(struct trace_input *input)
 {
+    gaps_torn_free(input);
     trace_file_free(&input->file);
     free(input->memory);
     free(input->parts);
