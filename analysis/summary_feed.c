@@ -263,7 +263,8 @@ int summary_feed_take(struct summary_feed *feed, struct skein_cursor *cursor,
 /* ---- the end ---- */
 
 /* Of the time asked for, so long is recorded of a process: from the first record of a cut to its end,
- * which is later where all threads slept; and between a cut and the next one. */
+ * which is later where all threads slept; and between a cut and the next one. Evidence, which counts
+ * where there is no cut, has a row of numbers of its own (F-50). */
 static uint64_t process_seen_ns(const struct summary_feed *f, uint32_t process, bool evidence)
 {
     uint64_t seen_ns = 0, until_ns = f->from_ns;
@@ -273,8 +274,8 @@ static uint64_t process_seen_ns(const struct summary_feed *f, uint32_t process, 
         uint64_t end_ns = p->to_ns > p->window_to_ns ? p->to_ns : p->window_to_ns;
         if (p->process != process || p->evidence != evidence)
             continue;
-        bool next = before != NULL && before->epoch == p->epoch && p->sequence > 0 &&
-                    before->sequence == p->sequence - 1;
+        bool next = p->follows || (evidence && before != NULL && before->epoch == p->epoch &&
+                                   p->sequence > 0 && before->sequence == p->sequence - 1);
         uint64_t from_ns = p->from_ns > until_ns && !next ? p->from_ns : until_ns;
         uint64_t to_ns = end_ns < f->to_ns ? end_ns : f->to_ns;
         if (to_ns > from_ns)

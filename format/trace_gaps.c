@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What of a trace is not there, told as a sentence each. Owns the sentences. One thread.
+ * What of a trace is not there, told as a sentence each. Owns the sentences: those of torn bytes are
+ * made once for the trace, all others for each cursor. One thread.
  */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "array.h"
 #include "trace_int.h"
@@ -47,31 +49,71 @@ int gap_broken(struct trace_merge *merge, size_t number, uint64_t from_ns, const
     return gap_add(merge, &gap, &what);
 }
 
-/* F-37 */
-static int torn_note(struct trace_merge *merge, struct trace_file *file)
+/* ---- torn bytes: F-37 ---- */
+
+void gaps_torn_free(struct trace_input *input)
 {
-    int status = SKEIN_OK;
-    for (size_t i = 0; status == SKEIN_OK && i < trace_file_faults(file); i++) {
-        struct trace_fault fault;
-        char why[256];
-        if (trace_file_fault(file, i, &fault) == SKEIN_NO_MEMORY)
-            return SKEIN_NO_MEMORY;
-        if (fault.bytes == 0) /* a table that tells of others: nothing is missing */
-            continue;
+    for (size_t i = 0; i < input->torn_count; i++)
+        free((char *)(uintptr_t)input->torn[i].what);
+    free(input->torn);
+    input->torn = NULL;
+    input->torn_count = 0;
+}
+
+static int torn_judge(struct trace_input *input, size_t number)
+{
+    struct trace_fault fault;
+    char why[256];
+    if (trace_file_fault(input->file, number, &fault) == SKEIN_NO_MEMORY)
+        return SKEIN_NO_MEMORY;
+    if (fault.bytes == 0) /* a table that tells of others: nothing is missing */
+        return SKEIN_OK;
+    struct buf what = {0};
+    partition_fault_print(&fault.why, 0, why, sizeof why);
+    buf_printf(&what,
+               "%s: %" PRIu64 " bytes from byte %" PRIu64
+               " on belong to no whole partition (F-37): %s",
+               trace_file_name(input->file), fault.bytes, fault.offset, why);
+    buf_put_u8(&what, 0);
+    if (what.status != SKEIN_OK) {
+        buf_fini(&what);
+        return SKEIN_NO_MEMORY;
+    }
+    input->torn[input->torn_count++] = (struct skein_gap){.reason = SKEIN_GAP_TORN,
+                                                          .process = SKEIN_NONE,
+                                                          .partition = SKEIN_NONE,
+                                                          .bytes = fault.bytes,
+                                                          .what = (const char *)what.data};
+    return SKEIN_OK;
+}
+
+/* They are read and judged once, however many cursors there will be. */
+static int torn_learn(struct trace_input *input)
+{
+    if (input->torn != NULL)
+        return SKEIN_OK;
+    size_t count = trace_file_faults(input->file);
+    input->torn = calloc(count + 1, sizeof *input->torn);
+    int status = input->torn == NULL ? SKEIN_NO_MEMORY : SKEIN_OK;
+    for (size_t i = 0; status == SKEIN_OK && i < count; i++)
+        status = torn_judge(input, i);
+    if (status != SKEIN_OK)
+        gaps_torn_free(input);
+    return status;
+}
+
+static int torn_note(struct trace_merge *merge, struct trace_input *input)
+{
+    int status = torn_learn(input);
+    for (size_t i = 0; status == SKEIN_OK && i < input->torn_count; i++) {
         struct buf what = {0};
-        struct skein_gap gap = {.reason = SKEIN_GAP_TORN,
-                                .process = SKEIN_NONE,
-                                .partition = SKEIN_NONE,
-                                .bytes = fault.bytes};
-        partition_fault_print(&fault.why, 0, why, sizeof why);
-        buf_printf(&what,
-                   "%s: %" PRIu64 " bytes from byte %" PRIu64
-                   " on belong to no whole partition (F-37): %s",
-                   trace_file_name(file), fault.bytes, fault.offset, why);
-        status = gap_add(merge, &gap, &what);
+        buf_put(&what, input->torn[i].what, strlen(input->torn[i].what));
+        status = gap_add(merge, &input->torn[i], &what);
     }
     return status;
 }
+
+/* ---- what is missing ---- */
 
 static int number_order(const void *a, const void *b)
 {
@@ -107,7 +149,7 @@ int gaps_known(struct trace_merge *merge)
     const struct skein_trace *trace = merge->trace;
     int status = SKEIN_OK;
     for (size_t i = 0; status == SKEIN_OK && i < trace->input_count; i++)
-        status = torn_note(merge, trace->inputs[i].file);
+        status = torn_note(merge, &trace->inputs[i]);
     struct trace_part **cuts = calloc(trace->part_count + 1, sizeof *cuts);
     if (cuts == NULL)
         return SKEIN_NO_MEMORY;

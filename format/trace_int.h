@@ -32,6 +32,8 @@ struct trace_input {
     struct trace_memory *memory;     /* what its source reads; NULL: another one */
     struct trace_part *parts;        /* one for each entry of the file */
     struct skein_process *processes; /* those that this file was the first to name */
+    struct skein_gap *torn;          /* made for the first cursor; NULL: not yet */
+    size_t torn_count;
 };
 
 struct skein_trace {
@@ -104,6 +106,7 @@ uint64_t merge_unordered(const struct trace_merge *merge);
 /* trace_gaps.c. SKEIN_OK, SKEIN_NO_MEMORY. */
 int gaps_known(struct trace_merge *merge); /* those that can be told before anything is read */
 void gaps_free(struct trace_merge *merge);
+void gaps_torn_free(struct trace_input *input);
 /* Of the partition of this number, what is behind from_ns cannot be read. */
 int gap_broken(struct trace_merge *merge, size_t number, uint64_t from_ns, const char *why);
 

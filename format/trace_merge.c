@@ -64,12 +64,9 @@ static void lane_pass(struct trace_lane *lane)
  * a process tells what is in progress. */
 static bool lane_skips(const struct trace_merge *merge, struct trace_lane *lane)
 {
-    struct trace_part *const *parts = merge->trace->parts;
-    const struct trace_part *part = parts[lane->next];
+    const struct trace_part *part = merge->trace->parts[lane->next];
     const struct partition_footer *f = &part->entry->footer;
-    bool follows = !f->evidence && lane->next > 0 &&
-                   trace_part_follows(merge->trace, parts[lane->next - 1], part);
-    bool carried = lane->carries && follows;
+    bool carried = lane->carries && part->facts.follows;
     lane->carries = carried || !f->reaches || f->slice || f->open_range_count > 0;
     if (merge->cursor == NULL || carried || (!f->evidence && lane->next + 1 == lane->end))
         return false;

@@ -34,6 +34,7 @@ int skein_trace_new(struct skein_trace **out)
 
 static void input_fini(struct trace_input *input)
 {
+    gaps_torn_free(input);
     trace_file_free(&input->file);
     free(input->memory);
     free(input->parts);
@@ -219,6 +220,9 @@ static int input_add(struct skein_trace *trace, struct trace_input *input,
     for (size_t i = 0; i < n; i++)
         part_add(trace, input, i);
     qsort(trace->parts, trace->part_count, sizeof(struct trace_part *), part_order);
+    for (size_t i = 0; i < trace->part_count; i++)
+        trace->parts[i]->facts.follows =
+            i > 0 && trace_part_follows(trace, trace->parts[i - 1], trace->parts[i]);
     trace->inputs[trace->input_count++] = *input;
     return SKEIN_OK;
 }

@@ -99,7 +99,7 @@ struct skein_partition {
     uint64_t offset, bytes;                                /* in its file */
     uint32_t file;                                         /* number, in the order of adding */
     uint64_t events, lost, fixed_up, threads;
-    bool evidence, slice;
+    bool evidence, slice, follows; /* follows: it was cut right behind the one in front (F-50) */
     uint64_t monotonic_ns[2], collector_ns[2]; /* the clocks at its ends; 0 until it is read */
 };
 

@@ -203,6 +203,38 @@ START_TEST(times_merged_are_the_whole_but_for_what_is_told_as_unsure)
 }
 END_TEST
 
+/* How long a program was seen: two cuts numbered 1 and `second`, `evidence` numbered 2 beside them. */
+static uint64_t two_cuts_seen_ns(uint64_t second, bool evidence)
+{
+    struct buf bytes = {0};
+    struct made_program program = {.pid = 100, .threads = 1, .random = 3};
+    made_cut(&program, &bytes, 1, 0, 10000);
+    made_cut(&program, &bytes, second, 10000, 20000);
+    if (evidence) {
+        struct partition_info info = made_part(100, 2, 0, 20000);
+        struct partition_writer *w;
+        info.evidence = true;
+        ck_assert_int_eq(partition_writer_new(&info, &w), SKEIN_OK);
+        ck_assert_int_eq(partition_writer_finish(w, &bytes, NULL), SKEIN_OK);
+        partition_writer_free(&w);
+    }
+    struct summary *s = summed(&bytes, NULL, 0);
+    const struct summary_process *processes;
+    ck_assert_uint_eq(summary_processes(s, &processes), 1);
+    uint64_t seen_ns = processes[0].seen_ns;
+    summary_free(&s);
+    buf_fini(&bytes);
+    return seen_ns;
+}
+
+START_TEST(a_process_is_seen_between_cuts_that_follow_each_other)
+{
+    uint64_t seen_ns = two_cuts_seen_ns(2, false);
+    ck_assert_uint_eq(two_cuts_seen_ns(3, true), seen_ns);
+    ck_assert_uint_lt(two_cuts_seen_ns(3, false), seen_ns); /* one is missing */
+}
+END_TEST
+
 /* ---- a bound of memory ---- */
 
 #define MANY 300
@@ -389,12 +421,13 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of(
-        "summary", each_name_comes_to_what_the_program_did,
-        threads_and_calls_add_up_to_their_process, processes_merged_in_any_order_are_the_whole,
-        times_merged_are_the_whole_but_for_what_is_told_as_unsure,
-        beyond_the_limit_the_least_are_one_row_and_nothing_is_lost,
-        a_service_is_all_of_its_processes, what_is_of_others_is_one_of_the_others,
-        bytes_come_back_the_same_and_none_that_are_cut_are_taken,
-        json_parses_and_has_a_row_for_each, without_memory_nothing_breaks, NULL));
+    return suite_run(
+        suite_of("summary", a_process_is_seen_between_cuts_that_follow_each_other,
+                 each_name_comes_to_what_the_program_did, threads_and_calls_add_up_to_their_process,
+                 processes_merged_in_any_order_are_the_whole,
+                 times_merged_are_the_whole_but_for_what_is_told_as_unsure,
+                 beyond_the_limit_the_least_are_one_row_and_nothing_is_lost,
+                 a_service_is_all_of_its_processes, what_is_of_others_is_one_of_the_others,
+                 bytes_come_back_the_same_and_none_that_are_cut_are_taken,
+                 json_parses_and_has_a_row_for_each, without_memory_nothing_breaks, NULL));
 }

@@ -49,6 +49,7 @@ static void structs_of_traces(void)
     AT(skein_partition, threads);
     AT(skein_partition, evidence);
     AT(skein_partition, slice);
+    AT(skein_partition, follows);
     AT(skein_partition, monotonic_ns);
     AT(skein_partition, collector_ns);
 }

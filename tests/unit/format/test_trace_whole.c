@@ -151,6 +151,8 @@ START_TEST(cuts_with_evidence_between_their_numbers_follow_each_other)
     struct skein_cursor *cursor = all_of(trace);
     rows_are(cursor, rows);
     ck_assert_uint_eq(skein_cursor_gaps(cursor, &gaps), 0);
+    for (uint32_t i = 0; i < 3; i++) /* the evidence, and the cuts */
+        ck_assert(skein_trace_partition(trace, i)->follows == (i == 2));
     closed(&trace, &cursor, &bytes);
 }
 END_TEST
@@ -451,6 +453,35 @@ START_TEST(a_source_that_fails_is_an_error_or_a_gap)
 }
 END_TEST
 
+START_TEST(torn_bytes_are_judged_once_and_told_to_each_cursor)
+{
+    char error[SKEIN_TRACE_ERROR_BYTES];
+    struct buf bytes = {0};
+    two_processes();
+    buf_put(&bytes, made.bytes.data, made.starts[1] - 100); /* torn in the midst of its first */
+    buf_put(&bytes, made.bytes.data, made.bytes.len);
+    struct failing f = {&bytes, 0, 0};
+    struct skein_trace_source source = {failing_read, &f, bytes.len, "torn"};
+    struct skein_trace *trace;
+    ck_assert_int_eq(skein_trace_new(&trace), SKEIN_OK);
+    ck_assert_int_eq(skein_trace_add_source(trace, &source, error), SKEIN_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        const struct skein_gap *gaps;
+        uint64_t reads = f.reads;
+        struct skein_cursor *cursor = all_of(trace);
+        ck_assert_int_eq(f.reads > reads, i == 0);
+        ck_assert_uint_eq(skein_cursor_gaps(cursor, &gaps), 1);
+        ck_assert_int_eq(gaps[0].reason, SKEIN_GAP_TORN);
+        ck_assert_uint_eq(gaps[0].bytes, made.starts[1] - 100);
+        ck_assert_ptr_nonnull(strstr(gaps[0].what, "on belong to no whole partition (F-37): "));
+        skein_cursor_free(&cursor);
+    }
+    skein_trace_free(&trace);
+    buf_fini(&bytes);
+    buf_fini(&made.bytes);
+}
+END_TEST
+
 START_TEST(cuts_that_a_window_does_not_need_are_not_read)
 {
     char error[SKEIN_TRACE_ERROR_BYTES];
@@ -561,6 +592,8 @@ int main(void)
         losses_tell_why_how_many_and_of_whom, stacks_come_as_frames_with_their_names,
         every_type_of_argument_has_its_value, a_changed_byte_costs_its_partition_and_is_a_gap,
         bytes_between_partitions_are_torn_and_all_partitions_are_given,
-        a_source_that_fails_is_an_error_or_a_gap, cuts_that_a_window_does_not_need_are_not_read,
-        no_memory_is_a_status_wherever_it_happens, NULL));
+        a_source_that_fails_is_an_error_or_a_gap,
+        torn_bytes_are_judged_once_and_told_to_each_cursor,
+        cuts_that_a_window_does_not_need_are_not_read, no_memory_is_a_status_wherever_it_happens,
+        NULL));
 }
