@@ -93,7 +93,7 @@ struct report_finding *report_finding_new(struct trace_report_builder *b, const 
     struct report_finding *f = &b->findings[b->finding_count++];
     *f = (struct report_finding){.rule = r->name,
                                  .severity = severity,
-                                 .score = severity * 1000.0 + r->rank + impact * 9,
+                                 .score = (int)severity * 1000.0 + r->rank + impact * 9,
                                  .sentence = "",
                                  .subject = {.process = SKEIN_NONE,
                                              .thread = SKEIN_NONE,
