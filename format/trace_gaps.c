@@ -5,7 +5,6 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "array.h"
 #include "trace_int.h"
@@ -107,7 +106,7 @@ static int torn_note(struct trace_merge *merge, struct trace_input *input)
     int status = torn_learn(input);
     for (size_t i = 0; status == SKEIN_OK && i < input->torn_count; i++) {
         struct buf what = {0};
-        buf_put(&what, input->torn[i].what, strlen(input->torn[i].what));
+        buf_printf(&what, "%s", input->torn[i].what);
         status = gap_add(merge, &input->torn[i], &what);
     }
     return status;
