@@ -218,7 +218,7 @@ static int report_show(const cJSON *report)
 
 /* ---- reading ---- */
 
-static int failed(int status)
+static int report_failed_say(int status)
 {
     say_error("%s", skein_status_text(status));
     return CLI_FAILED;
@@ -242,7 +242,7 @@ static int report_print(struct skein_trace *trace, const struct trace_report *re
 {
     cJSON *json = trace_report_json(report, trace);
     if (json == NULL)
-        return failed(SKEIN_NO_MEMORY);
+        return report_failed_say(SKEIN_NO_MEMORY);
     int shown = o->json ? json_show(json) : report_show(json);
     cJSON_Delete(json);
     return shown;
@@ -260,7 +260,7 @@ static int report_make(struct skein_trace *trace, struct skein_cursor *cursor,
     if (status == SKEIN_OK)
         status = trace_report_end(builder, trace, cursor, &report);
     if (status != SKEIN_OK)
-        return failed(status);
+        return report_failed_say(status);
     int shown = o->html != NULL ? report_html_write(trace, report, title, o->html)
                                 : report_print(trace, report, o);
     int whole = damage_tell(report);
@@ -287,7 +287,8 @@ static int trace_judge(struct skein_trace *trace, const struct options *o, const
     int made = trace_report_new(&limits, &builder);
     if (made == SKEIN_OK)
         made = skein_cursor_new(trace, &query, &cursor);
-    status = made == SKEIN_OK ? report_make(trace, cursor, builder, o, title) : failed(made);
+    status =
+        made == SKEIN_OK ? report_make(trace, cursor, builder, o, title) : report_failed_say(made);
     skein_cursor_free(&cursor);
     trace_report_free(&builder);
     return status;
@@ -299,7 +300,7 @@ static int report_run(const void *values, int count, char **arguments)
     struct trace_subject *subjects = calloc((size_t)count, sizeof *subjects);
     char **files = calloc((size_t)count, sizeof *files);
     struct skein_trace *trace = NULL;
-    int status = subjects != NULL && files != NULL ? CLI_OK : failed(SKEIN_NO_MEMORY);
+    int status = subjects != NULL && files != NULL ? CLI_OK : report_failed_say(SKEIN_NO_MEMORY);
     for (int i = 0; i < count && status == CLI_OK; i++) {
         status = subject_open(o->collector, arguments[i], &subjects[i]);
         files[i] = (char *)(uintptr_t)subjects[i].file; /* as main gives them; only read */

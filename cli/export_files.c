@@ -87,7 +87,7 @@ static int target_put(void *context, const char *name, const void *bytes, size_t
 
 /* ---- the file or folder ---- */
 
-static int failed(const char *name)
+static int errno_say(const char *name)
 {
     say_error("%s: %s", name, strerror(errno));
     return CLI_FAILED;
@@ -101,9 +101,9 @@ static int folder_begin(struct target *t)
         return CLI_FAILED;
     }
     if (mkdir(t->part, 0777) < 0)
-        return failed(t->part);
+        return errno_say(t->part);
     t->folder = open(t->part, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    return t->folder < 0 ? failed(t->part) : CLI_OK;
+    return t->folder < 0 ? errno_say(t->part) : CLI_OK;
 }
 
 static int target_begin(struct target *t)
@@ -143,12 +143,12 @@ static int target_end(struct target *t, bool whole)
 {
     int status = whole ? CLI_OK : CLI_FAILED;
     if (t->to == NULL)
-        return whole && fflush(t->file) != 0 ? failed("standard output") : status;
+        return whole && fflush(t->file) != 0 ? errno_say("standard output") : status;
     if (!t->is_folder)
         return whole_file_end(&t->whole, whole);
     /* Renamed onto a folder, a folder takes the place of an empty one: of nothing else. */
     if (whole && rename(t->part, t->to) < 0)
-        status = failed(t->to);
+        status = errno_say(t->to);
     if (status != CLI_OK)
         folder_drop(t);
     if (t->folder >= 0)
