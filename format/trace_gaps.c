@@ -93,7 +93,9 @@ static int torn_learn(struct trace_input *input)
         return SKEIN_OK;
     size_t count = trace_file_faults(input->file);
     input->torn = calloc(count + 1, sizeof *input->torn);
-    int status = input->torn == NULL ? SKEIN_NO_MEMORY : SKEIN_OK;
+    if (input->torn == NULL)
+        return SKEIN_NO_MEMORY;
+    int status = SKEIN_OK;
     for (size_t i = 0; status == SKEIN_OK && i < count; i++)
         status = torn_judge(input, i);
     if (status != SKEIN_OK)
