@@ -10,15 +10,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#define STARVED       0.20 /* of the time, ready without a CPU */
-#define STARVED_GRAVE 0.50
-#define STARVED_NS    MS(200)
-#define WAIT_PERCENT  20.0 /* the same, by vitals */
-#define STEAL_PERCENT 20.0
-#define STORM_ERRORS  20
-#define STORM_SHARE   0.5
-#define STORM_GROWTH  2
-#define STORM_GRAVE   100
+#define STARVED                 0.20 /* of the time, ready without a CPU */
+#define STARVED_GRAVE           0.50
+#define STARVED_GRAVE_BY_VITALS 0.8 /* medians of each second */
+#define STARVED_NS              MS(200)
+#define WAIT_PERCENT            20.0 /* the same, by vitals */
+#define STEAL_PERCENT           20.0
+#define STORM_ERRORS            20
+#define STORM_SHARE             0.5
+#define STORM_GROWTH            2
+#define STORM_GRAVE             100
 
 /* ---- CPU ---- */
 
@@ -140,12 +141,12 @@ static void starved_tell(struct trace_report_builder *b, const struct starved *s
     const char *neighbour = neighbour_of(b, s, process, &pid, &cpus);
     /* Where nobody else had much of a CPU, it competes with itself. */
     bool others = *s->instead != '\0' || cpus >= 0.2;
-    struct report_finding *f =
-        report_finding_new(b, "cpu_neighbour",
-                           !others                                   ? REPORT_NOTE
-                           : share >= STARVED_GRAVE && !s->by_vitals ? REPORT_PROBLEM
-                                                                     : REPORT_WARNING,
-                           share);
+    bool grave = share >= (s->by_vitals ? STARVED_GRAVE_BY_VITALS : STARVED_GRAVE);
+    struct report_finding *f = report_finding_new(b, "cpu_neighbour",
+                                                  !others ? REPORT_NOTE
+                                                  : grave ? REPORT_PROBLEM
+                                                          : REPORT_WARNING,
+                                                  share);
     if (f == NULL || process == SKEIN_NONE) {
         b->finding_count -= f != NULL;
         return;

@@ -9,4 +9,5 @@ if(SYSTEM_PYTHON AND TARGET skein-agent AND TARGET skeind AND NOT SKEIN_SANITIZE
         set_tests_properties(incidents/${incident} PROPERTIES LABELS e2e TIMEOUT 180 COST 15
             SKIP_RETURN_CODE 77 ENVIRONMENT "SKEIN_BUILD=${CMAKE_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")
     endforeach()
+    set_tests_properties(incidents/starved PROPERTIES RUN_SERIAL TRUE) # it takes all CPUs from others
 endif()
