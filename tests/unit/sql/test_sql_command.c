@@ -86,8 +86,8 @@ START_TEST(forms_are_what_they_promise)
     RUNS(0, "[]\n", NULL, "-j", trace, "select 1 where 0");
     RUNS(
         0, "a,\"b,\"\r\n1,\"x\"\"y\"\r\n,\"\"\r\n2.0,\"p\nq\"\r\n", NULL, "-o", "csv", trace,
-        "select 1 a, 'x\"y' \"b,\" union all select null, '' union all select 2.0, 'p' || char(10) "
-        "|| 'q'");
+        ("select 1 a, 'x\"y' \"b,\" union all select null, '' union all select 2.0, 'p' || char(10) "
+         "|| 'q'"));
     RUNS(0, "n  t\n1  a\\x0ab\n-  long text\n", NULL, trace,
          "select 1 n, 'a' || char(10) || 'b' t union all select null, 'long text'");
     RUNS(0, "no rows\n", NULL, "--table", trace, "select 1 where 0");

@@ -316,7 +316,7 @@ START_TEST(a_lack_of_memory_is_told)
     wood_trace(&bytes, 5, 3);
     trace_open();
     for (size_t i = 0; i < sizeof statements / sizeof *statements; i++) {
-        uint64_t whole, rows;
+        uint64_t whole = 0, rows = 0;
         int64_t first;
         ck_assert_int_eq(asked(statements[i], &whole, &first), SKEIN_OK);
         for (unsigned n = 1;; n++) {
