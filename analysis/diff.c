@@ -385,12 +385,13 @@ static int changes_compare(const void *a, const void *b)
     return order != 0 ? order : strcmp(x->stack, y->stack);
 }
 
-static int note_add(struct diff *d, const struct buf *text)
+static int note_add(struct diff *d, struct buf *text)
 {
     struct diff_list *list = &d->list;
+    buf_put_u8(text, 0);
     if (text->status != SKEIN_OK || !array_grow(list->notes, list->note_count + 1, &d->note_cap))
         return SKEIN_NO_MEMORY;
-    char *note = strndup((const char *)text->data, text->len);
+    char *note = strdup((const char *)text->data);
     if (note == NULL)
         return SKEIN_NO_MEMORY;
     list->notes[list->note_count++] = note;

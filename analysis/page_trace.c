@@ -19,8 +19,9 @@
 const char *page_trace_text(struct page_trace *t, struct buf *made, int *status)
 {
     char *text = NULL;
+    buf_put_u8(made, 0);
     if (array_grow(t->texts, t->text_count + 1, &t->text_cap) && made->status == SKEIN_OK)
-        text = strndup(made->len > 0 ? (const char *)made->data : "", made->len);
+        text = strdup((const char *)made->data);
     buf_fini(made);
     if (text == NULL) {
         *status = SKEIN_NO_MEMORY;

@@ -38,8 +38,9 @@ static int line_add(struct html *h, const char *line)
 static int own_line_add(struct html *h, struct buf *b)
 {
     char *text = NULL;
+    buf_put_u8(b, 0);
     if (b->status == SKEIN_OK && array_grow(h->ours, h->our_count + 1, &h->our_cap))
-        text = strndup((const char *)b->data, b->len);
+        text = strdup((const char *)b->data);
     buf_fini(b);
     if (text == NULL)
         return SKEIN_NO_MEMORY;

@@ -1056,7 +1056,7 @@ START_TEST(a_cut_that_is_not_there_fails_no_command)
                                        {"sql", trace, "select count(*) from event", NULL}};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         int status = skein(&text, commands[i]);
-        ck_assert_msg(status == 0, "%s: %d: %s", commands[i][0], status, text);
+        ck_assert_msg(status == 0, "%s: %d: %.1800s", commands[i][0], status, text);
         free(text);
     }
     ck_assert_int_eq(SKEIN(&text, "export", "--to", "chrome", "-o", json, trace), 0);
