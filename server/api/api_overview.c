@@ -95,8 +95,7 @@ static int footers_read(struct target_look *look, const struct process_uid *proc
 {
     const struct overview *o = look->of;
     struct partition_ranges *ranges = NULL;
-    struct partition_query query = {
-        .process = process, .selector = o->within, .to_ns = UINT64_MAX};
+    struct partition_query query = {.process = process, .selector = o->within, .to_ns = UINT64_MAX};
     int status = capture_ranges(o->api->captures, &o->id, 1, process, &ranges);
     query.ranges = ranges;
     int64_t rows =

@@ -130,11 +130,16 @@ static uint32_t kinds_of(const struct partition_footer *footer)
     static const struct {
         const char *begin;
         enum evidence_kind kind;
-    } names[] = {{"thread.cpu", EVIDENCE_SAMPLES}, {"cpu.", EVIDENCE_SAMPLES},
-                 {"thread.sched", EVIDENCE_SCHED}, {"sched.", EVIDENCE_SCHED},
-                 {"thread.load", EVIDENCE_VITALS}, {"thread.", EVIDENCE_THREADS},
-                 {"host.", EVIDENCE_VITALS},       {"proc.", EVIDENCE_VITALS},
-                 {"crash.", EVIDENCE_CRASH},       {"go.", EVIDENCE_GO},
+    } names[] = {{"thread.cpu", EVIDENCE_SAMPLES},
+                 {"cpu.", EVIDENCE_SAMPLES},
+                 {"thread.sched", EVIDENCE_SCHED},
+                 {"sched.", EVIDENCE_SCHED},
+                 {"thread.load", EVIDENCE_VITALS},
+                 {"thread.", EVIDENCE_THREADS},
+                 {"host.", EVIDENCE_VITALS},
+                 {"proc.", EVIDENCE_VITALS},
+                 {"crash.", EVIDENCE_CRASH},
+                 {"go.", EVIDENCE_GO},
                  {"fd", EVIDENCE_FILES}};
     uint32_t kinds = 0;
     for (size_t i = 0; i < footer->type_count; i++)

@@ -55,10 +55,17 @@ int __wrap_store_read(struct store *store, const struct store_place *place, uint
 
 /* ---- what is written ---- */
 
-static const struct partition_event_type tick = {
-    .name = "tick", .text = "", .file = "", .klass = SKEIN_CLASS_INSTANT, .nargs = 6,
-    .args = {{SKEIN_T_U64, "a", ""}, {SKEIN_T_U64, "b", ""}, {SKEIN_T_U64, "c", ""},
-             {SKEIN_T_U64, "d", ""}, {SKEIN_T_U64, "e", ""}, {SKEIN_T_U64, "f", ""}}};
+static const struct partition_event_type tick = {.name = "tick",
+                                                 .text = "",
+                                                 .file = "",
+                                                 .klass = SKEIN_CLASS_INSTANT,
+                                                 .nargs = 6,
+                                                 .args = {{SKEIN_T_U64, "a", ""},
+                                                          {SKEIN_T_U64, "b", ""},
+                                                          {SKEIN_T_U64, "c", ""},
+                                                          {SKEIN_T_U64, "d", ""},
+                                                          {SKEIN_T_U64, "e", ""},
+                                                          {SKEIN_T_U64, "f", ""}}};
 static const struct partition_event_type seen_cpu = {
     .name = "cpu.window", .text = "", .file = "", .klass = SKEIN_CLASS_INSTANT};
 
@@ -370,9 +377,8 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("api_overview", buckets_hold_what_was_written,
-                              losses_evidence_window_and_verdict_are_told,
-                              pages_have_each_target_once, footers_alone_are_read,
-                              a_damaged_footer_is_told_and_the_rest_given,
-                              wrong_requests_are_refused, NULL));
+    return suite_run(suite_of(
+        "api_overview", buckets_hold_what_was_written, losses_evidence_window_and_verdict_are_told,
+        pages_have_each_target_once, footers_alone_are_read,
+        a_damaged_footer_is_told_and_the_rest_given, wrong_requests_are_refused, NULL));
 }
