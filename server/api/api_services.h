@@ -6,6 +6,7 @@
 #ifndef API_SERVICES_H
 #define API_SERVICES_H
 
+#include "aggregate.h"
 #include "audit.h"
 #include "capture.h"
 #include "catalog.h"
@@ -53,8 +54,9 @@ struct api_services {
     struct audit *audit;
     struct lockout *lockout;
     struct places *exports; /* that run now */
-    uint64_t replays;       /* tests of rules now; atomic */
-    bool draining;          /* atomic */
+    struct aggregate *aggregate;
+    uint64_t replays; /* tests of rules now; atomic */
+    bool draining;    /* atomic */
 };
 
 /* The route table (api_routes.c); handlers get the struct api_services as their context. */
