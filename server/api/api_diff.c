@@ -24,8 +24,8 @@ struct diff_ask {
     bool has_with, automatic;
     enum diff_baseline asked;
     struct process_uid process; /* the one that failed */
-    bool has_process;
-    char service[128]; /* its service, or that of all targets; "": several, or none */
+    bool has_process, only;     /* only: the capture has no other target */
+    char service[128];          /* its service, or that of all targets; "": several, or none */
     uint64_t at_ns, from_ns[2], to_ns[2]; /* [0]: of the baseline; to_ns 0: no end */
     cJSON *capture;
     struct diff_choice choice;
@@ -100,7 +100,8 @@ static bool subject_take(struct diff_ask *a, struct http_exchange *x)
         http_problem(x, 400, "process", "is no target of the capture");
         return false;
     }
-    if (!a->has_process && cJSON_GetArraySize(targets) == 1)
+    a->only = cJSON_GetArraySize(targets) == 1;
+    if (!a->has_process && a->only)
         a->has_process =
             id_parse(text_of_member(targets->child, "process"), a->process.bytes) == SKEIN_OK;
     if (!a->has_process)
@@ -137,10 +138,11 @@ static void part_narrow(struct diff_part *part, uint64_t from_ns, uint64_t to_ns
 static void parts_reset(struct diff_ask *a)
 {
     for (unsigned side = 0; side < 2; side++)
-        a->parts[side] = (struct diff_part){.capture = a->id,
-                                            .process = a->has_process ? &a->process : NULL,
-                                            .from_ns = a->from_ns[side],
-                                            .to_ns = a->to_ns[side]};
+        a->parts[side] =
+            (struct diff_part){.capture = a->id,
+                               .process = a->has_process && !a->only ? &a->process : NULL,
+                               .from_ns = a->from_ns[side],
+                               .to_ns = a->to_ns[side]};
 }
 
 static int earlier_take(struct diff_ask *a)

@@ -12,6 +12,7 @@ struct fake_analyst {
     int status;        /* not SKEIN_OK: is answered */
     const char *error; /* with these words; NULL: none */
     unsigned runs;
+    struct buf *kept; /* the next answer is appended, once; NULL: none is */
 };
 extern struct fake_analyst fake_analyst;
 

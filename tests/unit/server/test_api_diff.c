@@ -44,6 +44,24 @@ struct doing {
     uint64_t stall_ns, stall_for_ns; /* from the begin; 0: none */
 };
 
+/* The summary that the collector has of the capture; NULL: none. */
+static const struct buf *stored;
+static unsigned stored_uses;
+
+int __wrap_aggregate_answer(struct aggregate *aggregate, const struct capture_id *id,
+                            enum analyst_kind kind, struct buf *out);
+int __wrap_aggregate_answer(struct aggregate *aggregate, const struct capture_id *id,
+                            enum analyst_kind kind, struct buf *out)
+{
+    (void)aggregate;
+    (void)id;
+    if (stored == NULL || kind != ANALYST_SUMMARY)
+        return SKEIN_NOT_FOUND;
+    stored_uses++;
+    buf_put(out, stored->data, stored->len);
+    return out->status;
+}
+
 static uint64_t random_state = 7;
 
 static uint64_t about(uint64_t ns)
@@ -205,6 +223,35 @@ START_TEST(auto_takes_earlier_and_says_when_it_began)
 }
 END_TEST
 
+START_TEST(a_summary_that_is_kept_is_not_made_again)
+{
+    struct fixture f;
+    struct buf kept = {0}, broken = {0};
+    start(&f, 1, &stalled);
+    fake_analyst.kept = &kept; /* of the whole capture: it is read first */
+    cJSON *made = call_json(&f, "GET", DIFF, NULL, 200);
+    ck_assert_uint_eq(fake_analyst.runs, 3);
+    stored = &kept;
+    cJSON *again = call_json(&f, "GET", DIFF, NULL, 200);
+    ck_assert_uint_eq(fake_analyst.runs, 5);
+    ck_assert_uint_eq(stored_uses, 1);
+    ck_assert(cJSON_Compare(made, again, true));
+    /* not for a part of it, and not where it is broken */
+    cJSON_Delete(call_json(&f, "GET", DIFF "?from=1", NULL, 200));
+    ck_assert_uint_eq(stored_uses, 1);
+    buf_put(&broken, kept.data, kept.len / 2);
+    stored = &broken;
+    cJSON_Delete(call_json(&f, "GET", DIFF, NULL, 200));
+    ck_assert_uint_eq(fake_analyst.runs, 11);
+    stored = NULL;
+    cJSON_Delete(made);
+    cJSON_Delete(again);
+    buf_fini(&kept);
+    buf_fini(&broken);
+    fixture_stop(&f);
+}
+END_TEST
+
 /* ---- samples ---- */
 
 /* A policy's sample of process 3, two hours before the failure, in which it does as `d`. */
@@ -339,6 +386,7 @@ int main(void)
     return suite_run(suite_of("api_diff", a_slow_shard_of_eight_is_found_beside_its_neighbours,
                               healthy_beside_its_neighbours_is_the_same,
                               auto_takes_earlier_and_says_when_it_began,
+                              a_summary_that_is_kept_is_not_made_again,
                               the_newest_healthy_sample_older_than_an_hour_is_taken,
                               without_a_baseline_each_reason_is_told, wrong_requests_are_refused,
                               what_reading_fails_with_is_told, NULL));
