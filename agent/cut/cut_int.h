@@ -7,6 +7,7 @@
 #ifndef CUT_INT_H
 #define CUT_INT_H
 
+#include "cut_helper.h"
 #include "cut_marks_int.h"
 #include "cutter.h"
 #include "ring_decode.h"
@@ -62,7 +63,9 @@ struct cut_work {
     struct ring_decoder decoder;
     struct ring_names names[RING_TABLE_COPIES];
     struct partition_writer *writer;
-    size_t thread_count; /* that the writer knows */
+    struct cut_helper helper; /* that packs, too */
+    uint64_t chosen_bytes;    /* of the ring */
+    size_t thread_count;      /* that the writer knows */
     uint64_t events, opens, lost_known_total;
     uint64_t told[RING_LOSS_KINDS];          /* lost records that threads placed (cut_loss_note) */
     uint64_t gone_from_ticks, gone_to_ticks; /* gone unseen, also behind the window; 0: nothing */

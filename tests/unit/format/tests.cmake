@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+skein_test(unit/format/test_partition_bytes.c LINK skein_format skein_test_support LABELS tsan)
 skein_test(unit/format/test_partition_columns.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_partition_damage.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_partition_fault.c LINK skein_format skein_test_support)
