@@ -107,12 +107,15 @@ static int batch_fill(struct skein_cursor *cursor)
 {
     while (!rows_full(cursor->rows) && cursor->merge->retired_bytes < RETIRED_BYTES) {
         struct trace_lane *lane;
+        if (merge_rows(cursor->merge, cursor->rows))
+            continue;
         int status = merge_first(cursor->merge, &lane);
         if (status == SKEIN_OK && lane == NULL)
             break;
-        if (status == SKEIN_OK && lane->peeked)
-            status =
-                merge_run(cursor->merge, cursor->rows) ? SKEIN_OK : merge_advance(cursor->merge);
+        if (status == SKEIN_OK && lane->items != NULL)
+            status = merge_gather(cursor->merge);
+        else if (status == SKEIN_OK && lane->peeked)
+            status = merge_advance(cursor->merge);
         else if (status == SKEIN_OK)
             status = event_give(cursor, lane);
         if (status != SKEIN_OK)
