@@ -9,7 +9,7 @@
 #include "array.h"
 #include "summary_feed.h"
 
-int summary_feed_new(struct summary *summary, struct skein_trace *trace,
+int summary_feed_new(struct summary *summary, const struct skein_trace *trace,
                      const struct skein_query *query, struct summary_feed **out)
 {
     *out = calloc(1, sizeof **out);

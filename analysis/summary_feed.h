@@ -46,7 +46,7 @@ struct feed_call { /* of a thread and a type */
 
 struct summary_feed {
     struct summary *s;
-    struct skein_trace *trace;
+    const struct skein_trace *trace;
     const struct skein_query *query;
     uint64_t from_ns, to_ns, generation;
     struct feed_type *types;

@@ -42,10 +42,11 @@ FIELDS(thread, FIELD(thread, TEXT, name), FIELD(thread, SUM, regions), WAITS(thr
        FIELD(thread, SUM, load_wait_ns), FIELD(thread, SUM, load_ns))
 FIELDS(name, FIELD(name, SUM, count), FIELD(name, SUM, total_ns), FIELD(name, SUM, self_ns),
        FIELD(name, SUM, idle_ns), FIELD(name, SUM, unsure_ns), FIELD(name, SUM, open),
-       FIELD(name, SUM, open_ns), FIELD(name, SUM, clipped), FIELD(name, HISTOGRAM, lasted))
+       FIELD(name, SUM, open_ns), FIELD(name, SUM, clipped), FIELD(name, HISTOGRAM, lasted),
+       FIELD(name, SUM, open_idle_ns))
 FIELDS(call, FIELD(call, SUM, count), FIELD(call, SUM, total_ns), FIELD(call, SUM, self_ns),
        FIELD(call, SUM, idle_ns), FIELD(call, SUM, open), FIELD(call, SUM, open_ns),
-       FIELD(call, MAX, most_ns))
+       FIELD(call, MAX, most_ns), FIELD(call, SUM, open_idle_ns))
 FIELDS(stack, FIELD(stack, SUM, count), FIELD(stack, SUM, total_ns))
 FIELDS(lock, FIELD(lock, SUM, count), FIELD(lock, SUM, total_ns), FIELD(lock, MAX, most_ns),
        FIELD(lock, SUM, open), FIELD(lock, HOLDERS, holders))

@@ -53,15 +53,16 @@ struct summary_thread { /* of a process; number: tid */
 };
 struct summary_name { /* of a process; number: group, + SUMMARY_INSTANTS: instants */
     struct summary_row row;
-    uint64_t count, total_ns, self_ns, idle_ns;
-    uint64_t unsure_ns;      /* self_ns may be too large by so much */
-    uint64_t open, open_ns;  /* in progress at the end; not in the others */
-    uint64_t clipped;        /* of the count: longer than known */
-    struct histogram lasted; /* regions */
+    uint64_t count, total_ns, self_ns, idle_ns; /* of those that ended; idle: of total */
+    uint64_t unsure_ns;                         /* self_ns may be too large by so much */
+    uint64_t open, open_ns;                     /* in progress at the end; not in the others */
+    uint64_t clipped;                           /* of the count: longer than known */
+    struct histogram lasted;                    /* regions */
+    uint64_t open_idle_ns;                      /* of open_ns */
 };
 struct summary_call { /* the same, of a thread */
     struct summary_row row;
-    uint64_t count, total_ns, self_ns, idle_ns, open, open_ns, most_ns;
+    uint64_t count, total_ns, self_ns, idle_ns, open, open_ns, most_ns, open_idle_ns;
 };
 struct summary_stack { /* text: event; number: text "innermost;…;outermost" */
     struct summary_row row;

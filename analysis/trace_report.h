@@ -76,26 +76,33 @@ struct report_loss { /* of one reason in one process, added up */
 
 /* ---- tables ---- */
 
-struct report_region { /* of one name in one service, all its threads */
-    const char *service, *name;
+struct report_region { /* of one name in one service, all its threads, as its summary has them */
+    const char *service, *name; /* "(others)": of `merged` names that had no room */
     uint8_t group;
     bool wait; /* for something, not work */
-    uint64_t count, total_ns, most_ns;
-    uint64_t median_ns, p99_ns; /* upper bounds, within a factor of two */
-    uint64_t idle_ns;           /* of total_ns: waits for whatever comes; at least */
+    uint64_t merged;
+    uint64_t count, total_ns, self_ns, most_ns; /* of those that ended */
+    uint64_t median_ns, p99_ns;                 /* within 1/32 */
+    uint64_t idle_ns;                           /* of total_ns: waits for whatever comes */
+    uint64_t open, open_ns, open_idle_ns;       /* still in progress; not in the others */
 };
 
 struct report_thread {
     struct report_subject subject;
-    uint64_t count, total_ns, most_ns; /* of its regions and waits that are not idle */
+    uint64_t count;             /* regions that ended */
+    uint64_t total_ns, most_ns; /* in regions that are not idle, each moment once; the longest */
     const char *most_name;
 };
 
 struct report_totals {
-    uint64_t rows, evidence_rows, regions, instants, counters, logs;
+    uint64_t rows; /* that the cursor gave: records, evidence, open regions and losses */
+    uint64_t
+        records; /* of the program, that ended in the window: regions, instants, counters, logs */
+    uint64_t evidence_rows, regions, instants, counters, logs, open; /* regions: that ended */
     uint32_t processes, threads, partitions;
     uint32_t idle_threads;        /* of them: not in the table, as they only waited */
     uint64_t fixed_up, unordered; /* times raised; records that waited in a circle */
+    uint64_t findings_outside;    /* of another time than was asked for: left out */
     /* Left out because a limit was reached: */
     uint64_t spans_left_out, counters_left_out, findings_left_out, regions_left_out,
         threads_left_out;
@@ -109,7 +116,7 @@ struct trace_report {
     size_t gap_count;
     const struct report_loss *losses;
     size_t loss_count;
-    const struct report_region *regions; /* by total_ns without idle_ns */
+    const struct report_region *regions; /* by their time without the idle */
     size_t region_count;
     const struct report_thread *threads; /* by total_ns */
     size_t thread_count;

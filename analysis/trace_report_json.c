@@ -113,7 +113,15 @@ static void regions_add(cJSON *to, const struct trace_report *r)
         cJSON_AddBoolToObject(json, "wait", row->wait);
         json_add_u64(json, "count", row->count);
         json_add_u64(json, "total_ns", row->total_ns);
+        json_add_u64(json, "self_ns", row->self_ns);
         json_add_u64(json, "idle_ns", row->idle_ns);
+        if (row->merged > 0)
+            json_add_u64(json, "others", row->merged);
+        if (row->open > 0) {
+            json_add_u64(json, "open", row->open);
+            json_add_u64(json, "open_ns", row->open_ns);
+            json_add_u64(json, "open_idle_ns", row->open_idle_ns);
+        }
         json_add_u64(json, "median_ns", row->median_ns);
         json_add_u64(json, "p99_ns", row->p99_ns);
         json_add_u64(json, "most_ns", row->most_ns);
@@ -168,14 +176,17 @@ static void totals_add(cJSON *to, const struct report_totals *t)
                 {"threads", t->threads},
                 {"idle_threads", t->idle_threads},
                 {"partitions", t->partitions},
-                {"records", t->rows},
+                {"rows", t->rows},
+                {"records", t->records},
                 {"evidence", t->evidence_rows},
                 {"regions", t->regions},
+                {"open", t->open},
                 {"instants", t->instants},
                 {"counters", t->counters},
                 {"logs", t->logs},
                 {"fixed_up", t->fixed_up},
                 {"unordered", t->unordered},
+                {"findings_outside", t->findings_outside},
                 {"findings_left_out", t->findings_left_out},
                 {"regions_left_out", t->regions_left_out},
                 {"threads_left_out", t->threads_left_out},

@@ -132,6 +132,9 @@ static void findings_put(struct buf *out, const cJSON *report)
         buf_printf(out, "nothing stands out\n");
     if (more > 0)
         buf_printf(out, "and %" PRIu64 " more (--top)\n", more);
+    if (json_u64_at(report, "totals.findings_outside") > 0)
+        buf_printf(out, "of another time than was asked for, and left out: %" PRIu64 "\n",
+                   json_u64_at(report, "totals.findings_outside"));
 }
 
 /* What limits left out is told where it would be missed. */

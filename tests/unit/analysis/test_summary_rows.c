@@ -186,7 +186,8 @@ START_TEST(waits_are_by_reason_and_idle_where_no_work_is_around)
             found += names[i].self_ns == NS(1500 - 200 - 300);
         if (strcmp(name, "sleep") == 0)
             found += names[i].count == 1 && names[i].open == 1 && names[i].open_ns == NS(10000) &&
-                     names[i].idle_ns == NS(10000) && names[i].total_ns == NS(200);
+                     names[i].open_idle_ns == NS(10000) && names[i].idle_ns == 0 &&
+                     names[i].total_ns == NS(200);
         if (strcmp(name, "epoll_wait") == 0)
             found += names[i].idle_ns == NS(500);
     }

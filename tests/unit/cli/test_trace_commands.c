@@ -423,7 +423,7 @@ START_TEST(report_says_findings_first)
     free(text);
     ck_assert_int_eq(SKEIN(&text, "report", "-j", "--top", "1", "--from", "-1h", trace), 0);
     cJSON *report = cJSON_Parse(text);
-    ck_assert_int_eq(cJSON_GetObjectItem(report, "version")->valueint, 1);
+    ck_assert_int_eq(cJSON_GetObjectItem(report, "version")->valueint, 2);
     ck_assert_int_le(cJSON_GetArraySize(cJSON_GetObjectItem(report, "regions")), 1);
     ck_assert_int_gt(
         cJSON_GetObjectItem(cJSON_GetObjectItem(report, "totals"), "records")->valueint, 0);
