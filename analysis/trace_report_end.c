@@ -305,7 +305,7 @@ static void deaths_put(struct trace_report_builder *b)
     }
 }
 
-int trace_report_end(struct trace_report_builder *b, const struct skein_trace *trace,
+int trace_report_end(struct trace_report_builder *b, struct skein_trace *trace,
                      const struct skein_cursor *cursor, const struct trace_report **report)
 {
     struct report_totals *totals = &b->report.totals;
@@ -330,7 +330,7 @@ int trace_report_end(struct trace_report_builder *b, const struct skein_trace *t
     if (b->status == SKEIN_OK)
         rules_apply(b);
     if (b->status == SKEIN_OK)
-        b->status = report_tables_make(b, cursor);
+        b->status = report_tables_make(b, trace, cursor);
     b->report.gaps = b->gaps;
     b->report.gap_count = b->gap_count;
     b->report.losses = b->losses;

@@ -86,6 +86,7 @@ struct trace_report_builder {
     struct skein_query query; /* of the feed */
     struct summary *summary, *services;
     struct summary_feed *feed;
+    struct task_path *tasks; /* NULL: not asked */
     uint64_t from_ns, to_ns; /* by footers, or as asked for: of the buckets */
     struct report_type *types;
     size_t type_count, type_cap;
@@ -125,7 +126,8 @@ int report_tables_new(struct trace_report_builder *b);
 void report_tables_free(struct trace_report_builder *b);
 int report_tables_take(struct trace_report_builder *b, struct skein_cursor *cursor,
                        const struct skein_batch *batch);
-int report_tables_make(struct trace_report_builder *b, const struct skein_cursor *cursor);
+int report_tables_make(struct trace_report_builder *b, struct skein_trace *trace,
+                       const struct skein_cursor *cursor);
 
 /* ---- trace_report.c ---- */
 

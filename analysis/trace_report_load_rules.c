@@ -3,6 +3,7 @@
  * Rules on what a process had too little of, and on calls that fail: cpu_neighbour, database_wait,
  * retry_storm, descriptors_exhausted. Entered once, at the end.
  */
+#include "linux_names.h"
 #include "trace_report_tell.h"
 
 #include <errno.h>
@@ -265,7 +266,7 @@ static void storm_judge(struct trace_report_builder *b, uint32_t process, size_t
     report_number_put(f, "first_third", (double)first);
     report_number_put(f, "last_third", (double)last);
     report_number_put(f, "error", (double)s->error);
-    const char *name = strerrorname_np((int)-s->error);
+    const char *name = linux_error_name(-s->error);
     snprintf(error, sizeof error, "error %" PRId64, -s->error);
     report_say(b, f,
                "%s: `%.*s` failed %" PRIu64 " times (%s)%s%" PRIu64 " in the first third of "

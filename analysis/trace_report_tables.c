@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Owns the tables of a report: regions and threads. They are made of the trace's summary, which is fed
+ * Owns the tables of a report: regions, threads and the slowest tasks. The first two are made of the trace's summary, which is fed
  * beside the rest, so that a report, its page and `skein stats` say the same numbers of one trace.
  * Entered by trace_report.c with each batch, and once at the end.
  */
@@ -13,12 +13,16 @@
 
 int report_tables_new(struct trace_report_builder *b)
 {
-    return summary_new(0, &b->summary);
+    int status = summary_new(0, &b->summary);
+    if (status == SKEIN_OK && !b->limits.no_tasks)
+        status = task_path_new(0, 0, &b->tasks);
+    return status;
 }
 
 void report_tables_free(struct trace_report_builder *b)
 {
     (void)summary_feed_end(&b->feed, NULL);
+    task_path_free(&b->tasks);
     summary_free(&b->summary);
     summary_free(&b->services);
     free((void *)(uintptr_t)b->report.regions);
@@ -34,7 +38,10 @@ int report_tables_take(struct trace_report_builder *b, struct skein_cursor *curs
             .size = sizeof b->query, .from_ns = b->limits.from_ns, .to_ns = b->limits.to_ns};
         status = summary_feed_new(b->summary, b->trace, &b->query, &b->feed);
     }
-    return status == SKEIN_OK ? summary_feed_take(b->feed, cursor, batch) : status;
+    if (status == SKEIN_OK)
+        status = summary_feed_take(b->feed, cursor, batch);
+    return status == SKEIN_OK && b->tasks != NULL ? task_path_add(b->tasks, b->trace, batch)
+                                                  : status;
 }
 
 /* ---- regions ---- */
@@ -220,7 +227,8 @@ static void totals_fill(struct trace_report_builder *b)
     }
 }
 
-int report_tables_make(struct trace_report_builder *b, const struct skein_cursor *cursor)
+int report_tables_make(struct trace_report_builder *b, struct skein_trace *trace,
+                       const struct skein_cursor *cursor)
 {
     int status = summary_feed_end(&b->feed, cursor);
     if (status == SKEIN_OK)
@@ -231,6 +239,9 @@ int report_tables_make(struct trace_report_builder *b, const struct skein_cursor
         status = regions_make(b);
     if (status == SKEIN_OK)
         status = threads_make(b);
-    totals_fill(b);
+    if (status == SKEIN_OK)
+        totals_fill(b);
+    if (status == SKEIN_OK && b->tasks != NULL)
+        status = task_path_end(b->tasks, trace, &b->report.tasks);
     return status;
 }

@@ -16,6 +16,7 @@
 #include "cmd.h"
 #include "json.h"
 #include "report_html.h"
+#include "report_tasks.h"
 #include "trace_report_json.h"
 
 #define TOP       10
@@ -216,6 +217,11 @@ static int report_show(const cJSON *report)
     bool written = out_write(&out);
     buf_fini(&out);
     int status = written ? tables_print(report) : CLI_FAILED;
+    struct buf tasks = {0};
+    report_tasks_put(&tasks, report);
+    if (status == CLI_OK && !out_write(&tasks))
+        status = CLI_FAILED;
+    buf_fini(&tasks);
     return status == CLI_OK ? out_close() : status;
 }
 
