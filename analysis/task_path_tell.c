@@ -17,9 +17,9 @@
 
 const char *task_what_text(enum task_what what)
 {
-    static const char *const texts[] = {[TASK_WORK] = "work",       [TASK_WAIT] = "wait",
-                                        [TASK_READY] = "ready",     [TASK_BLOCKED] = "blocked",
-                                        [TASK_UNKNOWN] = "unknown", [TASK_SEVERAL] = "several"};
+    static const char *const texts[] = {
+        [TASK_WORK] = "work",       [TASK_WAIT] = "wait",       [TASK_READY] = "ready",
+        [TASK_BLOCKED] = "blocked", [TASK_UNKNOWN] = "unknown", [TASK_SEVERAL] = "several"};
     return what >= TASK_WORK && what <= TASK_SEVERAL ? texts[what] : "unknown";
 }
 
@@ -133,7 +133,8 @@ static void words_of(const struct task_path *p, const struct path_segment *s, ch
                  s->object, s->other);
         break;
     case WHY_HELD:
-        snprintf(to, n, "for the lock 0x%" PRIx64 " of thread %" PRIu64 ", of which no more is known",
+        snprintf(to, n,
+                 "for the lock 0x%" PRIx64 " of thread %" PRIu64 ", of which no more is known",
                  s->object, s->other);
         break;
     case WHY_WOKE:

@@ -73,7 +73,8 @@ void report_tasks_put(struct buf *out, const cJSON *report)
     uint64_t shorter = json_u64_at(report, "task_regions_left_out");
     if (cJSON_GetArraySize(names) == 0)
         return;
-    buf_printf(out, "\n%sThe slowest of each task, and where its time went (all of them: -o json)%s\n",
+    buf_printf(out,
+               "\n%sThe slowest of each task, and where its time went (all of them: -o json)%s\n",
                colour_on(stdout, COLOUR_BOLD), colour_off(stdout));
     cJSON_ArrayForEach(name, names)
         if (cJSON_GetArraySize(json_at(name, "slowest")) > 0)

@@ -15,12 +15,11 @@
 
 static const char trace_id[] = "4bf92f3577b34da6a3ce929d0e0e4736";
 
-static const struct partition_event_type type_serve = {
-    .name = "serve", /* a span with a trace id */
-    .klass = SKEIN_CLASS_SPAN,
-    .group = SKEIN_GROUP_APP,
-    .nargs = 1,
-    .args = {{SKEIN_T_STR, "trace_id", ""}}};
+static const struct partition_event_type type_serve = {.name = "serve", /* a span with a trace id */
+                                                       .klass = SKEIN_CLASS_SPAN,
+                                                       .group = SKEIN_GROUP_APP,
+                                                       .nargs = 1,
+                                                       .args = {{SKEIN_T_STR, "trace_id", ""}}};
 static const struct partition_event_type type_render = {.name = "render",
                                                         .klass = SKEIN_CLASS_SPAN,
                                                         .group = SKEIN_GROUP_APP,
@@ -158,10 +157,10 @@ START_TEST(own_time_is_cut_by_the_innermost_region)
     incident_call(in, p, 100, &incident_read, 15 * MS, 5 * MS, 3, 1, 0);
     incident_call(in, p, 100, &incident_send, 60 * MS, 5 * MS, 3, 1, 0);
     finish(S);
-    PATH_IS(slowest("request"), {TASK_WORK, 100, "request", "", 10}, {TASK_WORK, 100, "render", "", 5},
-            {TASK_WAIT, 100, "read", "", 5}, {TASK_WORK, 100, "render", "", 10},
-            {TASK_WORK, 100, "request", "", 30}, {TASK_WAIT, 100, "send", "", 5},
-            {TASK_WORK, 100, "request", "", 35});
+    PATH_IS(slowest("request"), {TASK_WORK, 100, "request", "", 10},
+            {TASK_WORK, 100, "render", "", 5}, {TASK_WAIT, 100, "read", "", 5},
+            {TASK_WORK, 100, "render", "", 10}, {TASK_WORK, 100, "request", "", 30},
+            {TASK_WAIT, 100, "send", "", 5}, {TASK_WORK, 100, "request", "", 35});
     ck_assert_uint_eq(slowest("request")->unknown_ns, 0);
     end();
 }
@@ -343,7 +342,8 @@ START_TEST(of_too_many_segments_short_ones_become_one)
     begin();
     incident_call(in, p, 101, &incident_request, 0, S, 1, 0, 0);
     for (uint64_t i = 0; i < 100; i++)
-        incident_call(in, p, 101, &incident_read, i * 5 * MS, i % 10 == 9 ? 4 * MS : MS / 2, 3, 1, 0);
+        incident_call(in, p, 101, &incident_read, i * 5 * MS, i % 10 == 9 ? 4 * MS : MS / 2, 3, 1,
+                      0);
     finish(S + 1);
     const struct task *t = slowest("request");
     bool several = false;
@@ -361,9 +361,9 @@ END_TEST
 /* Regions anywhere, across each other, on four threads that wait for each other at random. */
 START_TEST(random_paths_add_up)
 {
-    static const struct partition_event_type *const types[] = {
-        &incident_read, &incident_mutex, &incident_request, &type_render, &incident_cond,
-        &incident_sleep};
+    static const struct partition_event_type *const types[] = {&incident_read,    &incident_mutex,
+                                                               &incident_request, &type_render,
+                                                               &incident_cond,    &incident_sleep};
     for (uint64_t seed = 1; seed <= 30; seed++) {
         in = incident_new(seed);
         p = incident_process(in, "shop", 100, 3600 * S);
@@ -418,7 +418,7 @@ int main(void)
         scheduling_says_who_ran_and_who_woke,
         a_child_of_another_process_is_followed_by_its_trace_id,
         what_began_before_its_parent_is_no_child, what_cannot_be_known_is_said,
-        of_one_that_calls_itself_the_outermost_is_a_task,
-        one_that_has_not_ended_has_a_path_so_far, of_too_many_segments_short_ones_become_one,
-        random_paths_add_up, what_has_no_room_is_counted, NULL));
+        of_one_that_calls_itself_the_outermost_is_a_task, one_that_has_not_ended_has_a_path_so_far,
+        of_too_many_segments_short_ones_become_one, random_paths_add_up,
+        what_has_no_room_is_counted, NULL));
 }
