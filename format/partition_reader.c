@@ -204,6 +204,12 @@ uint64_t partition_reader_unordered(const struct partition_reader *r)
     return r->unordered;
 }
 
+void partition_reader_move(struct partition_reader *r, int64_t ns)
+{
+    if (ns != 0)
+        r->scale = tick_scale_shift(&r->scale, ns);
+}
+
 uint64_t partition_reader_time_ns(const struct partition_reader *r, uint64_t ticks)
 {
     return tick_scale_ns(&r->scale, ticks);

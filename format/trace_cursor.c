@@ -146,12 +146,12 @@ size_t skein_cursor_gaps(const struct skein_cursor *cursor, const struct skein_g
 
 uint64_t skein_cursor_fixed_up(const struct skein_cursor *cursor)
 {
-    return merge_fixed_up(cursor->merge);
+    return merge_fixed_up(cursor->merge) + cursor->trace->causes_fixed;
 }
 
 uint64_t skein_cursor_unordered(const struct skein_cursor *cursor)
 {
-    return merge_unordered(cursor->merge);
+    return merge_unordered(cursor->merge) + cursor->trace->causes_circle;
 }
 
 const char *skein_loss_text(uint8_t reason)

@@ -11,6 +11,7 @@
 #include "intern_table.h"
 #include "partition_reader.h"
 #include "skein/trace.h"
+#include "trace_causes.h"
 #include "trace_file.h"
 #include "trace_load.h"
 #include "trace_merge.h"
@@ -24,7 +25,8 @@ struct trace_part {
     struct skein_partition facts;
     const struct trace_entry *entry;
     struct trace_file *file;
-    size_t at; /* in the file */
+    size_t at;        /* in the file */
+    int64_t moved_ns; /* all its times are later by so much: trace_causes.h */
 };
 
 struct trace_input {
@@ -46,6 +48,8 @@ struct skein_trace {
     size_t part_count, part_cap;
     struct trace_names names;
     size_t cursors;
+    bool causes_known;
+    uint64_t causes_fixed, causes_circle; /* children that began before their parents */
     uint32_t stacks; /* that partitions have had so far: their numbers never meet in a batch */
 };
 

@@ -314,6 +314,9 @@ static void lanes_list(struct trace_merge *merge)
 int trace_merge_new(struct skein_trace *trace, const struct trace_merge_ask *ask,
                     struct trace_merge **out)
 {
+    *out = NULL;
+    if (!ask->in_turn && trace_causes_apply(trace) != SKEIN_OK)
+        return SKEIN_NO_MEMORY;
     struct trace_merge *merge = *out = calloc(1, sizeof *merge);
     if (merge == NULL)
         return SKEIN_NO_MEMORY;
