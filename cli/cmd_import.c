@@ -150,7 +150,8 @@ static const struct cli_command perf = {
     .run = perf_run,
 };
 
-static const struct cli_command *const actions[] = {&perf, &cmd_import_go, &cmd_import_ctf, NULL};
+static const struct cli_command *const actions[] = {&perf, &cmd_import_go, &cmd_import_ctf,
+                                                    &cmd_import_fxt, NULL};
 
 const struct cli_command cmd_import = {
     .name = "import",
