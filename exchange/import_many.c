@@ -85,6 +85,7 @@ void import_many_free(struct import_many **many)
     sched_timeline_free(&m->timeline);
     import_map_fini(&m->process_at);
     import_map_fini(&m->pairs);
+    import_map_fini(&m->pc_frames);
     struct intern_table *tables[] = {&m->thread_keys, &m->names, &m->shapes, &m->frames,
                                      &m->stack_keys};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
@@ -155,6 +156,11 @@ void import_many_process(struct import_many *m, uint64_t process, uint32_t pid, 
         p->host = name_put(m, host);
 }
 
+void import_many_host(struct import_many *m, const char *host)
+{
+    m->host = name_put(m, host);
+}
+
 uint32_t many_thread_at(struct import_many *m, uint64_t process, uint64_t thread)
 {
     bool fresh;
@@ -203,9 +209,14 @@ static int64_t frame_put(struct import_many *m, const struct import_frame *frame
     buf_put_u8(&m->key, 0);
     buf_put(&m->key, frame->file, strnlen(frame->file, PARTITION_NAME_MAX));
     buf_put_u8(&m->key, 0);
-    if (m->key.status != SKEIN_OK)
+    int64_t at = m->key.status == SKEIN_OK
+                     ? intern_table_put(&m->frames, m->key.data, m->key.len, &fresh)
+                     : SKEIN_NO_MEMORY;
+    if (at >= 0 && fresh && frame->pc != 0 &&
+        import_map_get(&m->pc_frames, frame->pc) == IMPORT_MAP_NONE &&
+        !import_map_set(&m->pc_frames, frame->pc, (uint32_t)at))
         return SKEIN_NO_MEMORY;
-    return intern_table_put(&m->frames, m->key.data, m->key.len, &fresh);
+    return at;
 }
 
 static uint32_t stack_put(struct import_many *m, const uint32_t *frames, uint32_t count, bool cut)

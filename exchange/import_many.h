@@ -73,6 +73,8 @@ void import_many_ahead(struct import_many *m, int64_t ahead_ns);
 /* Names it; "" names nothing. A process is of the file's own service and pid where nobody names it. */
 void import_many_process(struct import_many *m, uint64_t process, uint32_t pid, const char *name,
                          const char *host);
+/* The host of processes that name none. */
+void import_many_host(struct import_many *m, const char *host);
 /* incarnation: tells threads of one tid apart. */
 void import_many_thread(struct import_many *m, uint64_t process, uint64_t thread, uint32_t tid,
                         uint64_t incarnation, const char *name);

@@ -53,7 +53,8 @@ static struct import_out *out_of(struct import_many *m, struct many_process *p)
 {
     if (p->out != NULL)
         return p->out;
-    const char *name = many_name(m, p->name), *host = many_name(m, p->host);
+    const char *name = many_name(m, p->name);
+    const char *host = many_name(m, p->host != 0 ? p->host : m->host);
     const struct import_process process = {.seed = m->seed,
                                            .number = p->key,
                                            .pid = p->pid,
@@ -82,7 +83,8 @@ static uint32_t stack_of(struct import_many *m, struct many_process *p, uint32_t
         uint64_t numbers[2];
         memcpy(numbers, bytes, sizeof numbers);
         const char *function = (const char *)bytes + sizeof numbers;
-        pcs[i] = numbers[0] != 0 ? numbers[0] : frame + UINT64_C(1); /* no program has code there */
+        bool own = numbers[0] != 0 && import_map_get(&m->pc_frames, numbers[0]) == frame;
+        pcs[i] = own ? numbers[0] : frame + UINT64_C(1); /* no program has code there */
         import_name(p->out, pcs[i], function, function + strlen(function) + 1,
                     (uint32_t)numbers[1]);
     }

@@ -73,12 +73,14 @@ struct import_many {
     struct import_told *told;
     uint64_t seed;
     int64_t ahead_ns;
+    uint32_t host; /* of names, + 1 */
     int status;
     struct many_window window, raw; /* raw: records of the scheduler */
     struct import_map process_at;
     struct many_process *processes;
     size_t process_count, process_cap;
     struct intern_table thread_keys, names, shapes, frames, stack_keys;
+    struct import_map pc_frames; /* the frame that has an address: others with it get one made up */
     struct many_thread *threads;
     size_t thread_cap;
     struct many_stack *stacks;
