@@ -368,13 +368,26 @@ static void left_out_put(struct buf *out, const struct table_column *columns,
 int json_show(const cJSON *json)
 {
     char *text = cJSON_Print(json);
+    struct buf out = {0};
     if (text == NULL) {
         say_error("out of memory");
         return CLI_FAILED;
     }
-    printf("%s\n", text);
+    for (const char *at = text, *plain; *at != '\0'; at = plain) {
+        plain = at + strcspn(at, "\x7f\xc2");
+        buf_put(&out, at, (size_t)(plain - at));
+        bool c1 = *plain == '\xc2' && (uint8_t)plain[1] >= 0x80 && (uint8_t)plain[1] < 0xa0;
+        if (c1 || *plain == 0x7f) /* in a string, as all that is no ASCII */
+            buf_printf(&out, "\\u%04x", c1 ? (uint8_t)plain[1] : 0x7fu);
+        else if (*plain != '\0')
+            buf_put_u8(&out, (uint8_t)*plain);
+        plain += c1 ? 2 : *plain != '\0';
+    }
     cJSON_free(text);
-    return out_close();
+    buf_put_u8(&out, '\n');
+    bool written = out_write(&out);
+    buf_fini(&out);
+    return written ? out_close() : CLI_FAILED;
 }
 
 int table_print(const cJSON *items, bool json, const struct table_column *columns,

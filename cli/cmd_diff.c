@@ -125,7 +125,9 @@ static void side_say(const char *title, const struct options *o, const struct si
     size_t count = summary_processes(side->summary, &processes);
     clock_text(from_ns, from);
     clock_text(to_ns, to);
-    printf("%s %s, %zu process%s%s%s, from %s to %s\n", title, file, count, count == 1 ? "" : "es",
+    printf("%s ", title);
+    safe_print(file);
+    printf(", %zu process%s%s%s, from %s to %s\n", count, count == 1 ? "" : "es",
            o->against != NULL ? " " : "",
            o->against == NULL              ? ""
            : strcmp(title, "before:") == 0 ? o->against

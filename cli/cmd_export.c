@@ -309,10 +309,12 @@ static int exchange_run(const struct target *t, size_t form, const char *name)
     struct buf told = {0};
     const struct export_wish wish = {t->trace, exchanged[form].form, t->groups, name};
     int status = export_to_files(&wish, &told);
-    if (name != NULL && status == CLI_OK && !t->options->result.json)
-        printf("%s: %s\n%s\n", name, text_of(&told), exchanged[form].opens);
-    else if (name == NULL && status == CLI_OK)
+    if (name != NULL && status == CLI_OK && !t->options->result.json) {
+        safe_print(name);
+        printf(": %s\n%s\n", text_of(&told), exchanged[form].opens);
+    } else if (name == NULL && status == CLI_OK) {
         fprintf(stderr, "%s\n", text_of(&told));
+    }
     if (name != NULL && status == CLI_OK && t->options->result.json) {
         cJSON *said = cJSON_CreateObject();
         cJSON_AddStringToObject(said, "file", name);
@@ -331,14 +333,15 @@ static int exchange_run(const struct target *t, size_t form, const char *name)
 static int export_said(const struct target *t, const char *name, bool json)
 {
     if (!json) {
+        safe_print(name);
         if (target_is(t, "perfetto"))
-            printf("%s; open it at https://ui.perfetto.dev\n", name);
+            printf("; open it at https://ui.perfetto.dev\n");
         else if (target_is(t, "pprof"))
-            printf("%s; open it with `pprof -http :` or `go tool pprof`\n", name);
+            printf("; open it with `pprof -http :` or `go tool pprof`\n");
         else if (target_is(t, "go-trace"))
-            printf("%s; open it with `go tool trace`\n", name);
+            printf("; open it with `go tool trace`\n");
         else
-            printf("%s: %s\n", name, t->says);
+            printf(": %s\n", t->says);
         return out_close();
     }
     cJSON *said = cJSON_CreateObject();

@@ -73,8 +73,11 @@ static int import_said(const char *name, const struct perf_imported *imported, b
         cJSON_Delete(said);
         return status;
     }
-    printf("%s: %" PRIu64 " events of %" PRIu64 " processes; skein sched %s\n", name,
-           imported->events, imported->processes, name);
+    safe_print(name);
+    printf(": %" PRIu64 " events of %" PRIu64 " processes; skein sched ", imported->events,
+           imported->processes);
+    safe_print(name);
+    printf("\n");
     if (imported->lost_records > 0)
         printf("perf had lost %" PRIu64 " records; nothing is claimed of that time\n",
                imported->lost_records);

@@ -453,7 +453,7 @@ void json_add_time(cJSON *object, const char *key, uint64_t realtime_ns)
     cJSON_AddStringToObject(object, key, text);
 }
 
-static void escaped_put(struct buf *b, uint8_t c)
+static void escaped_put(struct buf *b, unsigned c)
 {
     static const char names[] = "\"\"\\\\\bb\ff\nn\rr\tt";
     for (size_t i = 0; i + 1 < sizeof names; i += 2) {
@@ -473,7 +473,8 @@ void json_put_text(struct buf *b, const char *text, size_t n)
     /* Runs of bytes that need no change go in at once. */
     while (p < end) {
         size_t length = utf8_length(p, (size_t)(end - p));
-        bool plain = length > 0 && *p >= ' ' && *p != '"' && *p != '\\' && *p != 0x7f;
+        bool c1 = length == 2 && *p == 0xc2 && p[1] < 0xa0; /* controls, as some terminals see it */
+        bool plain = length > 0 && !c1 && *p >= ' ' && *p != '"' && *p != '\\' && *p != 0x7f;
         if (plain) {
             p += length;
             continue;
@@ -482,8 +483,9 @@ void json_put_text(struct buf *b, const char *text, size_t n)
         if (length == 0)
             buf_put(b, "\xef\xbf\xbd", 3); /* U+FFFD */
         else
-            escaped_put(b, *p);
-        run = ++p;
+            escaped_put(b, c1 ? p[1] : *p);
+        p += c1 ? 2 : 1;
+        run = p;
     }
     buf_put(b, run, (size_t)(p - run));
     buf_put_u8(b, '"');
