@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 skein_test(unit/cli/test_cli_gaps.c LINK skein_cli_core skein_test_support)
+skein_test(unit/cli/test_report_verdict.c LINK skein_cli_core skein_test_support)
 skein_test(unit/cli/test_kept_trace.c LINK skein_cli_core skein_test_support)
 skein_test(unit/cli/test_perf_data.c LINK skein_cli_core skein_test_support)
 target_compile_definitions(t_unit_cli_perf_data PRIVATE CORPUS="${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/perf_data")
