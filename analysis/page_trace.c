@@ -106,8 +106,9 @@ static int all_read(struct page_trace *t)
     struct lanes_options options = {.type = type_of, .context = t->trace};
     struct skein_query query = {.size = sizeof query, .from_ns = ask->from_ns, .to_ns = ask->to_ns};
     skein_trace_bounds(t->trace, &options.from_ns, &options.to_ns);
-    options.from_ns = ask->from_ns > 0 ? ask->from_ns : options.from_ns;
-    options.to_ns = ask->to_ns > 0 ? ask->to_ns : options.to_ns;
+    options.from_ns = ask->from_ns > options.from_ns ? ask->from_ns : options.from_ns;
+    if (ask->to_ns > 0 && ask->to_ns < options.to_ns)
+        options.to_ns = ask->to_ns;
     options.to_ns = options.to_ns < options.from_ns ? options.from_ns : options.to_ns;
     options.most_bytes = ask->lanes_bytes > 0 ? ask->lanes_bytes : PAGE_LANES_BYTES;
     t->page.from_ns = options.from_ns;

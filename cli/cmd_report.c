@@ -274,7 +274,7 @@ static int report_make(struct skein_trace *trace, struct skein_cursor *cursor,
 }
 
 static int trace_judge(struct skein_trace *trace, const struct options *o,
-                       const struct report_sources *sources)
+                       struct report_sources *sources)
 {
     struct trace_report_limits limits = {.findings = o->top.given ? (uint32_t)o->top.value : TOP};
     struct trace_report_builder *builder = NULL;
@@ -289,8 +289,8 @@ static int trace_judge(struct skein_trace *trace, const struct options *o,
     int status = part_query("report", trace, &o->part, &part, &query);
     if (status != CLI_OK)
         return status;
-    limits.from_ns = query.from_ns;
-    limits.to_ns = query.to_ns;
+    limits.from_ns = sources->from_ns = query.from_ns;
+    limits.to_ns = sources->to_ns = query.to_ns;
     int made = trace_report_new(&limits, &builder);
     if (made == SKEIN_OK)
         made = skein_cursor_new(trace, &query, &cursor);
@@ -314,7 +314,7 @@ static int report_run(const void *values, int count, char **arguments)
     }
     if (status == CLI_OK && (trace = part_files_open(files, count)) == NULL)
         status = CLI_FAILED;
-    const struct report_sources sources = {subjects, count, arguments[0]};
+    struct report_sources sources = {subjects, count, arguments[0], 0, 0};
     if (status == CLI_OK)
         status = trace_judge(trace, o, &sources);
     skein_trace_free(&trace);

@@ -12,7 +12,8 @@
 struct report_sources {
     const struct trace_subject *subjects;
     int count;
-    const char *title; /* of a page */
+    const char *title;       /* of a page */
+    uint64_t from_ns, to_ns; /* of these what is asked for; 0: all */
 };
 
 /* Appends a line for each capture, and below it one for each of its gaps. */

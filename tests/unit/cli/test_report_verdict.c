@@ -17,7 +17,7 @@ static cJSON *parsed(const char *text)
 
 /* A file, a capture with a gap, and a whole one. */
 static struct trace_subject subjects[3];
-static const struct report_sources sources = {subjects, 3, "a.skein"};
+static const struct report_sources sources = {subjects, 3, "a.skein", 0, 0};
 
 static void setup(void)
 {
@@ -58,10 +58,10 @@ START_TEST(a_page_has_one_sentence_of_them)
 {
     struct buf out = {0};
     ck_assert(verdict_sentence_put(&out, &sources));
-    ck_assert_str_eq(text_of(&out),
-                     "0193a5c0: incomplete: 1 \x1b[2Jgap; 0193a5c1: complete: all");
+    ck_assert_str_eq(text_of(&out), "0193a5c0: incomplete: 1 \x1b[2Jgap; 0193a5c1: complete: all");
     buf_clear(&out);
-    const struct report_sources whole = {&subjects[2], 1, ""}, file = {subjects, 1, ""};
+    const struct report_sources whole = {&subjects[2], 1, "", 0, 0};
+    const struct report_sources file = {subjects, 1, "", 0, 0};
     ck_assert(!verdict_sentence_put(&out, &whole));
     ck_assert_str_eq(text_of(&out), "complete: all");
     buf_clear(&out);
@@ -73,7 +73,7 @@ END_TEST
 
 START_TEST(json_has_every_gap_with_its_bounds)
 {
-    const struct report_sources file = {subjects, 1, ""};
+    const struct report_sources file = {subjects, 1, "", 0, 0};
     cJSON *report = cJSON_CreateObject();
     ck_assert_int_eq(verdict_json_add(report, &file), SKEIN_OK);
     ck_assert_ptr_null(json_at(report, "captures"));

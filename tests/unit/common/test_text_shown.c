@@ -36,9 +36,9 @@ END_TEST
 START_TEST(what_steers_a_terminal_is_digits)
 {
     must_show("a\x1b[2Jb\r\n\t\x7f", "a\\x1b[2Jb\\x0d\\x0a\\x09\\x7f");
-    must_show("\xc2\x85\xc2\x9b", "\\u{85}\\u{9b}");    /* C1: a line end, and CSI */
-    must_show("\x9b\x31m", "\\x9b1m");                  /* C1 of Latin-1 */
-    must_show("\xc2", "\\xc2");                         /* half a character */
+    must_show("\xc2\x85\xc2\x9b", "\\u{85}\\u{9b}");                /* C1: a line end, and CSI */
+    must_show("\x9b\x31m", "\\x9b1m");                              /* C1 of Latin-1 */
+    must_show("\xc2", "\\xc2");                                     /* half a character */
     must_show("\xc0\x9b\xe0\x80\x9b", "\\xc0\\x9b\\xe0\\x80\\x9b"); /* no shortest form */
     char *nul = shown("a\0b", 3);
     ck_assert_str_eq(nul, "a\\x00b");
