@@ -93,6 +93,15 @@ const char *text_of(struct buf *b)
     return (const char *)b->data;
 }
 
+/* Once: several parts of a command meet it. */
+static void write_failed_tell(void)
+{
+    static bool told;
+    if (!told && errno != EPIPE) /* whoever reads our output has seen enough */
+        say_error("cannot write to standard output: %s", strerror(errno));
+    told = true;
+}
+
 bool out_write(const struct buf *b)
 {
     if (b->status != SKEIN_OK) {
@@ -101,8 +110,7 @@ bool out_write(const struct buf *b)
     }
     if (b->len == 0 || fwrite(b->data, 1, b->len, stdout) == b->len)
         return true;
-    if (errno != EPIPE) /* whoever reads our output has seen enough */
-        say_error("cannot write to standard output: %s", strerror(errno));
+    write_failed_tell();
     return false;
 }
 
@@ -122,8 +130,7 @@ int out_close(void)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return CLI_OK;
-    if (errno != EPIPE)
-        say_error("cannot write to standard output: %s", strerror(errno));
+    write_failed_tell();
     return CLI_FAILED;
 }
 

@@ -9,6 +9,8 @@
 
 #include "cli.h"
 #include "cli_out.h"
+#include "text_shown.h"
+#include "utf8_scan.h"
 
 static const cJSON *member(const cJSON *object, const char *name, size_t n)
 {
@@ -373,15 +375,22 @@ int json_show(const cJSON *json)
         say_error("out of memory");
         return CLI_FAILED;
     }
-    for (const char *at = text, *plain; *at != '\0'; at = plain) {
-        plain = at + strcspn(at, "\x7f\xc2");
-        buf_put(&out, at, (size_t)(plain - at));
-        bool c1 = *plain == '\xc2' && (uint8_t)plain[1] >= 0x80 && (uint8_t)plain[1] < 0xa0;
-        if (c1 || *plain == 0x7f) /* in a string, as all that is no ASCII */
-            buf_printf(&out, "\\u%04x", c1 ? (uint8_t)plain[1] : 0x7fu);
-        else if (*plain != '\0')
-            buf_put_u8(&out, (uint8_t)*plain);
-        plain += c1 ? 2 : *plain != '\0';
+    size_t n = strlen(text);
+    for (size_t i = 0, plain; i < n; i = plain) {
+        uint32_t point = 0;
+        for (plain = i; plain < n && text[plain] > 0 && text[plain] < 0x7f;)
+            plain++;
+        buf_put(&out, text + i, plain - i);
+        if (plain == n)
+            break;
+        size_t bytes = utf8_scan((const uint8_t *)text + plain, n - plain, &point);
+        if (bytes == 0)
+            buf_put(&out, "\xef\xbf\xbd", 3);
+        else if (text_unseen(point)) /* in a string, as all that is no ASCII */
+            text_json_digits(&out, point);
+        else
+            buf_put(&out, text + plain, bytes);
+        plain += bytes > 0 ? bytes : 1;
     }
     cJSON_free(text);
     buf_put_u8(&out, '\n');

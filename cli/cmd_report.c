@@ -284,6 +284,10 @@ static int trace_judge(struct skein_trace *trace, const struct options *o,
         say_error("report: --top 0: must be at least 1");
         return CLI_USAGE;
     }
+    if (o->html != NULL && o->json) {
+        say_error("report: only one of --html and --output json can be");
+        return CLI_USAGE;
+    }
     struct skein_query query;
     struct part part;
     int status = part_query("report", trace, &o->part, &part, &query);

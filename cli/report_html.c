@@ -156,8 +156,10 @@ int report_html_write(struct skein_trace *trace, const struct trace_report *repo
                                  .finding_count = report->finding_count,
                                  .subjects = html.subjects,
                                  .subject_count = html.subject_count,
-                                 .from_ns = sources->from_ns,
-                                 .to_ns = sources->to_ns};
+                                 .from_ns = report->from_ns,
+                                 .to_ns = report->to_ns,
+                                 .read_from_ns = sources->from_ns,
+                                 .read_to_ns = sources->to_ns};
     if (status == SKEIN_OK)
         status = page_trace_put(trace, &ask, &page);
     if (status != SKEIN_OK)

@@ -5,7 +5,6 @@
 #include "text_shown.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,7 +23,7 @@ static bool within(uint32_t point, const uint32_t (*ranges)[2], size_t count)
 /* What steers a terminal, turns, hides or joins its neighbours, or is no character: controls (C0, C1),
  * Unicode's formats, separators of lines, variation selectors, tags, private use, and those that are
  * none. */
-static bool is_unseen(uint32_t point)
+bool text_unseen(uint32_t point)
 {
     static const uint32_t ranges[][2] = {
         {0x00, 0x1f},       {0x7f, 0x9f},       {0xad, 0xad},     {0x34f, 0x34f},
@@ -38,10 +37,10 @@ static bool is_unseen(uint32_t point)
 
 static bool is_mark(uint32_t point)
 {
-    static const uint32_t ranges[][2] = {
-        {0x300, 0x36f},   {0x483, 0x489},   {0x591, 0x5bd},   {0x610, 0x61a},
-        {0x64b, 0x65f},   {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff}, {0x20d0, 0x20ff},
-        {0xe31, 0xe3a},   {0xe47, 0xe4e},   {0xfe20, 0xfe2f}};
+    static const uint32_t ranges[][2] = {{0x300, 0x36f},   {0x483, 0x489},   {0x591, 0x5bd},
+                                         {0x610, 0x61a},   {0x64b, 0x65f},   {0x1ab0, 0x1aff},
+                                         {0x1dc0, 0x1dff}, {0x20d0, 0x20ff}, {0xe31, 0xe3a},
+                                         {0xe47, 0xe4e},   {0xfe20, 0xfe2f}};
     return within(point, ranges, sizeof ranges / sizeof *ranges);
 }
 
@@ -57,9 +56,9 @@ size_t text_shown_next(struct text_shown *shown, const char *s, size_t n)
     if (len == 0) {
         columns = snprintf(out, TEXT_SHOWN_BYTES, "\\x%02x", (uint8_t)*s);
         len = 1;
-    } else if (is_unseen(point) || shown->marks > MARKS_MOST) {
-        columns =
-            snprintf(out, TEXT_SHOWN_BYTES, point < 0x80 ? "\\x%02" PRIx32 : "\\u{%" PRIx32 "}", point);
+    } else if (text_unseen(point) || shown->marks > MARKS_MOST) {
+        columns = snprintf(out, TEXT_SHOWN_BYTES,
+                           point < 0x80 ? "\\x%02" PRIx32 : "\\u{%" PRIx32 "}", point);
     } else {
         memcpy(out, s, len);
         out[len] = '\0';
@@ -68,6 +67,15 @@ size_t text_shown_next(struct text_shown *shown, const char *s, size_t n)
     }
     shown->columns = (unsigned)columns;
     return len;
+}
+
+void text_json_digits(struct buf *b, uint32_t point)
+{
+    if (point < 0x10000)
+        buf_printf(b, "\\u%04" PRIx32, point);
+    else
+        buf_printf(b, "\\u%04" PRIx32 "\\u%04" PRIx32, 0xd800 + ((point - 0x10000) >> 10),
+                   0xdc00 + (point & 0x3ff));
 }
 
 void text_shown_put(struct buf *b, const char *text, size_t n)

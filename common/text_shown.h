@@ -7,6 +7,7 @@
 #ifndef TEXT_SHOWN_H
 #define TEXT_SHOWN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,12 @@ struct text_shown {
  * are shown one by one, as `\xff`, and so is a third mark on one letter, which would reach into other
  * lines. */
 size_t text_shown_next(struct text_shown *shown, const char *s, size_t n);
+
+/* Whether a character cannot be shown as it is: it steers, turns, hides, or is none. */
+bool text_unseen(uint32_t point);
+
+/* Appends a character as JSON has it in digits: `\u202e`, or a pair of them. */
+void text_json_digits(struct buf *b, uint32_t point);
 
 /* Appends all of a text as it is shown. b->status tells of missing memory. */
 void text_shown_put(struct buf *b, const char *text, size_t n);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "text_shown.h"
 #include "trace_stack.h"
 #include "trace_text.h"
 #include "utf8_scan.h"
@@ -82,7 +83,7 @@ static void escape_put(struct buf *b, uint32_t c)
     else if (c == '\t')
         json_put(b, "\\t");
     else
-        buf_printf(b, "\\u%04" PRIx32, c);
+        text_json_digits(b, c);
 }
 
 void trace_json_string(struct buf *b, const char *text, size_t n)
@@ -93,8 +94,8 @@ void trace_json_string(struct buf *b, const char *text, size_t n)
     for (size_t i = 0; i < n;) {
         uint32_t point = 0;
         size_t len = utf8_scan(s + i, n - i, &point);
-        bool control = point < 0x20 || (point >= 0x7f && point < 0xa0);
-        if (len > 0 && !control && point != '"' && point != '\\') {
+        bool unseen = point < 0x20 || (point >= 0x7f && text_unseen(point));
+        if (len > 0 && !unseen && point != '"' && point != '\\') {
             i += len;
             continue;
         }

@@ -39,8 +39,8 @@ static void stand_still(struct incident *in, size_t process)
     uint64_t at = 2 * S, held = 900 * MS;
     incident_call(in, process, HOLDER, &incident_fsync, at, held, 9, 0, 0);
     for (uint32_t i = 2; i <= WORKERS; i++)
-        incident_call(in, process, SERVER + i, &incident_mutex, at + i * 3 * MS,
-                      held - i * 2 * MS, 0x7f10, 0, HOLDER);
+        incident_call(in, process, SERVER + i, &incident_mutex, at + i * 3 * MS, held - i * 2 * MS,
+                      0x7f10, 0, HOLDER);
     for (uint32_t i = 1; i <= WORKERS; i++)
         serve(in, process, SERVER + i, at + held + 5 * MS, 4 * S);
 }

@@ -49,5 +49,7 @@ find_program(SYSTEM_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
 if(SYSTEM_PYTHON)
     add_test(NAME unit/cli/outputs COMMAND ${SYSTEM_PYTHON} ${CMAKE_SOURCE_DIR}/tests/unit/cli/outputs.py
         $<TARGET_FILE:skein_cli> ${CMAKE_SOURCE_DIR}/tests/golden/partition-v1-3.skein)
-    set_tests_properties(unit/cli/outputs PROPERTIES LABELS unit TIMEOUT 120)
+    add_test(NAME unit/cli/odd_files COMMAND ${SYSTEM_PYTHON} ${CMAKE_SOURCE_DIR}/tests/unit/cli/odd_files.py
+        $<TARGET_FILE:skein_cli> ${CMAKE_SOURCE_DIR}/tests/golden/partition-v1-3.skein)
+    set_tests_properties(unit/cli/outputs unit/cli/odd_files PROPERTIES LABELS unit TIMEOUT 300)
 endif()
