@@ -98,6 +98,8 @@ def said(skein, folder, words):
     text = ran.stdout.decode()
     if "--html" in words:
         text = outline(text)
+    elif text.startswith(("{", "[")) and text.count("\n") < 9:  # a member a line, for reviews
+        text = re.sub(r'(?<=[}\]"\w]),(?=["{])', ",\n", text)
     for line in ran.stderr.decode().splitlines():
         text += f"standard error: {line}\n"
     return text + (f"exit status: {ran.returncode}\n" if ran.returncode else "")
