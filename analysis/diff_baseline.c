@@ -9,8 +9,8 @@
 #include "clock.h"
 #include "json.h"
 
-#define TIMES_LONGER 2  /* than 99 of 100 others */
-#define LIVES_SHARE  10 /* one tenth of what is known must lie before a region's begin */
+#define TIMES_LONGER 2   /* than 99 of 100 others */
+#define LIVES_SHARE  10  /* one tenth of what is known must lie before a region's begin */
 #define LONG_SHARE   100 /* of all the time, where nobody says when the failure was */
 
 static const char *const baselines[] = {
@@ -153,15 +153,13 @@ void diff_onset_words(const struct diff_onset *onset, char out[DIFF_WHY_BYTES])
     char from[CLOCK_TEXT_BYTES], lasted[32], p99[32];
     clock_text(onset->from_ns, from);
     if (!onset->found) {
-        snprintf(out, DIFF_WHY_BYTES,
-                 "%s, a second before the %s: no region %sstood out", from,
+        snprintf(out, DIFF_WHY_BYTES, "%s, a second before the %s: no region %sstood out", from,
                  onset->sought ? "end" : "failure",
                  onset->sought ? "" : "that was in progress then ");
         return;
     }
     duration_text(onset->lasted_ns, lasted);
-    int n = snprintf(out, DIFF_WHY_BYTES,
-                     "%s, when %s%s%s began: it %s %s, ", from, onset->name,
+    int n = snprintf(out, DIFF_WHY_BYTES, "%s, when %s%s%s began: it %s %s, ", from, onset->name,
                      onset->service[0] != '\0' ? " of " : "", onset->service,
                      onset->sought ? "lasted" : "was in progress at the failure, for", lasted);
     if (onset->p99_ns == 0)
@@ -204,8 +202,7 @@ static void member_u64(struct buf *out, const char *key, uint64_t v)
 void diff_choice_json(const struct diff_choice *choice, struct buf *out)
 {
     char words[DIFF_WHY_BYTES], time[CLOCK_TEXT_BYTES];
-    buf_printf(out, ",\"baseline\":{\"chosen\":\"%s\",\"asked\":\"%s\"",
-               baselines[choice->chosen],
+    buf_printf(out, ",\"baseline\":{\"chosen\":\"%s\",\"asked\":\"%s\"", baselines[choice->chosen],
                choice->automatic ? "auto" : baselines[choice->chosen]);
     if (choice->why[0] != '\0')
         member_text(out, "why", choice->why);

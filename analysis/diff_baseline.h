@@ -8,10 +8,11 @@
 
 #include "summary.h"
 
-#define DIFF_WHY_BYTES      384
-#define DIFF_TEXT_BYTES     64
-#define DIFF_ONSET_USUAL_NS UINT64_C(1000000000) /* so long before the failure, where nothing tells */
-#define DIFF_BEFORE_LEAST   UINT64_C(1000000000) /* of an earlier time that is worth a comparison */
+#define DIFF_WHY_BYTES  384
+#define DIFF_TEXT_BYTES 64
+#define DIFF_ONSET_USUAL_NS                                                                        \
+    UINT64_C(1000000000)                       /* so long before the failure, where nothing tells */
+#define DIFF_BEFORE_LEAST UINT64_C(1000000000) /* of an earlier time that is worth a comparison */
 
 /* baseline, word; in the order in which `auto` tries them */
 #define DIFF_BASELINE_LIST(X)                                                                      \
@@ -31,10 +32,10 @@ bool diff_baseline_parse(const char *text, enum diff_baseline *baseline);
 
 /* When what is wrong at a moment began. */
 struct diff_onset {
-    bool found;                    /* a region tells it; else it is a second before */
-    bool sought;                   /* nobody said when the failure was: that region's end */
-    uint64_t from_ns, at_ns;       /* at_ns: the failure */
-    uint64_t lasted_ns, p99_ns;    /* that region until at_ns; of the others of its name: 0: none */
+    bool found;                 /* a region tells it; else it is a second before */
+    bool sought;                /* nobody said when the failure was: that region's end */
+    uint64_t from_ns, at_ns;    /* at_ns: the failure */
+    uint64_t lasted_ns, p99_ns; /* that region until at_ns; of the others of its name: 0: none */
     char name[DIFF_TEXT_BYTES], service[DIFF_TEXT_BYTES];
 };
 
@@ -53,15 +54,16 @@ struct diff_choice {
     bool automatic;
     bool has_onset;
     struct diff_onset onset;
-    char why[DIFF_WHY_BYTES];                    /* what it is, as a sentence; "" */
+    char why[DIFF_WHY_BYTES];                     /* what it is, as a sentence; "" */
     char why_not[DIFF_BASELINES][DIFF_WHY_BYTES]; /* of the others; "": not asked for */
-    char capture[33];                            /* the one that it is of; "": none */
+    char capture[33];                             /* the one that it is of; "": none */
 };
 /* Says of `onset` in words when and by what. */
 void diff_onset_words(const struct diff_onset *onset, char out[DIFF_WHY_BYTES]);
 /* Whether there is enough of the time before the onset, in a summary from from_ns on (0: its begin);
  * else says why not in choice->why_not. Of `earlier`. */
-bool diff_earlier_exists(const struct summary *summary, uint64_t from_ns, struct diff_choice *choice);
+bool diff_earlier_exists(const struct summary *summary, uint64_t from_ns,
+                         struct diff_choice *choice);
 /* Its members "baseline" and "onset", with a comma before each. */
 void diff_choice_json(const struct diff_choice *choice, struct buf *out);
 

@@ -256,8 +256,9 @@ int diff_outcome_find(struct diff *d)
                    d->pair_count);
     } else {
         list->outcome = DIFF_SAME;
-        buf_printf(&out, "nothing changed that is more than chance (of %zu rows %zu have enough "
-                         "events to tell)",
+        buf_printf(&out,
+                   "nothing changed that is more than chance (of %zu rows %zu have enough "
+                   "events to tell)",
                    d->pair_count, decidable);
     }
     buf_put_u8(&out, '\0');

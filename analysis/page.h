@@ -87,6 +87,8 @@ struct page {
     /* Names of event types and reasons of losses in the lanes; never NULL. */
     const char *(*type_name)(const void *context, uint32_t type);
     const char *(*loss_name)(const void *context, uint32_t type);
+    /* Of what a counter counts, "bytes"; NULL: nobody knows. */
+    const char *(*type_unit)(const void *context, uint32_t type);
     const void *context;
 
     /* Lines "outermost;...;innermost N" (stack_profile_folded); NULL, 0: there are none. */

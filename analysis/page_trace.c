@@ -43,6 +43,14 @@ static const char *type_name(const void *context, uint32_t type)
     return type < skein_trace_type_count(context) ? skein_trace_type(context, type)->name : "";
 }
 
+/* Of its first argument, which is what a counter counts. */
+static const char *type_unit(const void *context, uint32_t number)
+{
+    const struct skein_event_type *type =
+        number < skein_trace_type_count(context) ? skein_trace_type(context, number) : NULL;
+    return type != NULL && type->arg_count > 0 ? type->args[0].unit : "";
+}
+
 static const char *loss_name(const void *context, uint32_t type)
 {
     (void)context;
@@ -104,7 +112,8 @@ static int all_read(struct page_trace *t)
 {
     const struct page_ask *ask = t->ask;
     struct lanes_options options = {.type = type_of, .context = t->trace};
-    struct skein_query query = {.size = sizeof query, .from_ns = ask->from_ns, .to_ns = ask->to_ns};
+    struct skein_query query = {
+        .size = sizeof query, .from_ns = ask->read_from_ns, .to_ns = ask->read_to_ns};
     skein_trace_bounds(t->trace, &options.from_ns, &options.to_ns);
     options.from_ns = ask->from_ns > 0 ? ask->from_ns : options.from_ns;
     options.to_ns = ask->to_ns > 0 ? ask->to_ns : options.to_ns;
@@ -261,6 +270,7 @@ static int page_fill(struct page_trace *t)
     page->lanes = t->lanes;
     page->type_name = type_name;
     page->loss_name = loss_name;
+    page->type_unit = type_unit;
     page->context = t->trace;
     int status = page_trace_facts(t);
     if (status == SKEIN_OK)

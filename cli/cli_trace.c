@@ -37,18 +37,6 @@ struct trace_file *trace_open(const char *path)
     return NULL;
 }
 
-struct trace_bounds trace_bounds_of(const struct trace_file *file)
-{
-    struct trace_bounds bounds = {UINT64_MAX, 0};
-    for (size_t i = 0; i < trace_file_count(file); i++) {
-        const struct trace_entry *entry = trace_file_entry(file, i);
-        if (entry->footer.events && entry->from_ns < bounds.from_ns)
-            bounds.from_ns = entry->from_ns;
-        bounds.to_ns = entry->to_ns > bounds.to_ns ? entry->to_ns : bounds.to_ns;
-    }
-    return bounds;
-}
-
 int trace_time_parse(const char *text, const struct trace_bounds *bounds, uint64_t *ns)
 {
     uint64_t by;
@@ -145,6 +133,13 @@ void trace_walk_free(struct trace_walk **walk)
 const struct trace_file *trace_walk_file(const struct trace_walk *walk)
 {
     return trace_first_file(walk->trace);
+}
+
+struct trace_bounds trace_walk_bounds(const struct trace_walk *walk)
+{
+    struct trace_bounds bounds;
+    skein_trace_bounds(walk->trace, &bounds.from_ns, &bounds.to_ns);
+    return bounds;
 }
 
 /* What a call of the walk gave, told where it is for people. */

@@ -119,9 +119,9 @@ static int process_find(struct filter *filter, const struct trace_file *file)
 }
 
 static int filter_init(struct filter *filter, const struct options *o,
-                       const struct trace_file *file)
+                       const struct trace_walk *walk)
 {
-    const struct trace_bounds bounds = trace_bounds_of(file);
+    const struct trace_bounds bounds = trace_walk_bounds(walk);
     *filter = (struct filter){.options = o,
                               .to_ns = UINT64_MAX,
                               .tid = number_or_none(o->thread),
@@ -138,7 +138,8 @@ static int filter_init(struct filter *filter, const struct options *o,
     if (part_window_check("cat", filter->from_ns, filter->to_ns) != CLI_OK)
         return CLI_USAGE;
     int status = trace_groups_parse(o->groups, &filter->groups);
-    return status == CLI_OK && o->process != NULL ? process_find(filter, file) : status;
+    return status == CLI_OK && o->process != NULL ? process_find(filter, trace_walk_file(walk))
+                                                  : status;
 }
 
 static bool process_passes(const void *filter, const struct partition_footer *footer)
@@ -286,7 +287,7 @@ static int file_cat(const char *path, const struct options *o, struct output *ou
     struct filter filter;
     int status = trace_walk_new(path, &walk);
     if (status == CLI_OK)
-        status = filter_init(&filter, o, trace_walk_file(walk));
+        status = filter_init(&filter, o, walk);
     if (status == CLI_OK && out->longest != NULL)
         longest_cat(walk, &filter, out);
     else if (status == CLI_OK)

@@ -314,7 +314,8 @@ static int exchange_said(const struct target *t, size_t form, const char *name, 
         return out_close();
     }
     if (!t->options->result.json) {
-        printf("%s: %s\n%s\n", name, told, exchanged[form].opens);
+        safe_print(name);
+        printf(": %s\n%s\n", told, exchanged[form].opens);
         return out_close();
     }
     cJSON *said = cJSON_CreateObject();
@@ -342,14 +343,15 @@ static int exchange_run(const struct target *t, size_t form, const char *name)
 static int export_said(const struct target *t, const char *name, bool json)
 {
     if (!json) {
+        safe_print(name);
         if (target_is(t, "perfetto"))
-            printf("%s; open it at https://ui.perfetto.dev\n", name);
+            printf("; open it at https://ui.perfetto.dev\n");
         else if (target_is(t, "pprof"))
-            printf("%s; open it with `pprof -http :` or `go tool pprof`\n", name);
+            printf("; open it with `pprof -http :` or `go tool pprof`\n");
         else if (target_is(t, "go-trace"))
-            printf("%s; open it with `go tool trace`\n", name);
+            printf("; open it with `go tool trace`\n");
         else
-            printf("%s: %s\n", name, t->says);
+            printf(": %s\n", t->says);
         return out_close();
     }
     cJSON *said = cJSON_CreateObject();

@@ -248,11 +248,15 @@ static int summary_print(const struct summary *summary, const struct options *o)
 static int stats_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
-    struct skein_trace *trace = part_files_open(arguments, count);
+    struct skein_trace *trace;
     struct summary *summary = NULL;
     struct skein_query query;
     struct part part;
-    if (trace == NULL)
+    if (o->top.given && o->top.value == 0) {
+        say_error("stats: --top 0: must be at least 1");
+        return CLI_USAGE;
+    }
+    if ((trace = part_files_open(arguments, count)) == NULL)
         return CLI_FAILED;
     int status = part_query("stats", trace, &o->part, &part, &query);
     int read = status == CLI_OK ? summary_new(0, &summary) : SKEIN_OK;

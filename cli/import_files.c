@@ -223,8 +223,10 @@ static int told_json(struct files *f, const struct import_told *told, const stru
 static int told_say(struct files *f, const struct import_told *told, const struct import_how *how)
 {
     const char *name = text_of(&f->name);
-    printf("%s: %" PRIu64 " events; skein cat %s%s\n", name, told->events,
-           how->evidence ? "--evidence " : "", name);
+    safe_print(name);
+    printf(": %" PRIu64 " events; skein cat %s", told->events, how->evidence ? "--evidence " : "");
+    safe_print(name);
+    printf("\n");
     how->say(how->context);
     if (told->fixed_up > 0)
         printf("%" PRIu64 " times were raised, so that no effect is before its cause\n",

@@ -494,13 +494,13 @@ int trace_file_open_source(const struct skein_trace_source *source, struct trace
 static int descriptor_open(struct trace_file *file, char *error, size_t error_bytes)
 {
     struct stat facts;
-    file->fd = open(file->name, O_RDONLY | O_CLOEXEC);
+    file->fd = open(file->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would wait */
     if (file->fd < 0 || fstat(file->fd, &facts) != 0) {
         snprintf(error, error_bytes, "%s: %s", file->name, strerror(errno));
         return SKEIN_IO;
     }
     if (!S_ISREG(facts.st_mode) && !S_ISBLK(facts.st_mode)) {
-        snprintf(error, error_bytes, "%s: not a file", file->name);
+        snprintf(error, error_bytes, "%s: is no regular file", file->name);
         return SKEIN_IO;
     }
     file->size = (uint64_t)facts.st_size;

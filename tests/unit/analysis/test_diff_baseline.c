@@ -3,8 +3,8 @@
  * Made incidents beside their baselines: when they began, what is found beside the time before and
  * beside neighbours, and that healthy processes differ in nothing.
  */
-#include <cjson/cJSON.h>
 #include <check.h>
+#include <cjson/cJSON.h>
 #include <string.h>
 
 #include "diff.h"
@@ -114,9 +114,9 @@ START_TEST(loops_idle_waits_and_usual_lengths_are_no_onset)
     struct incident *in = incident_new(5);
     size_t p = incident_process(in, "shop", 100, 3600 * S);
     serve(in, p, 100, 12 * S, MS);
-    incident_call(in, p, 101, &incident_loop, 20 * MS, 12 * S, 1, 0, 0);    /* all the time */
-    incident_call(in, p, 102, &incident_epoll, 7 * S, 5 * S, 5, 1, 0);      /* idle */
-    for (uint64_t at = 0; at < 12 * S; at += 600 * MS)                      /* as always */
+    incident_call(in, p, 101, &incident_loop, 20 * MS, 12 * S, 1, 0, 0); /* all the time */
+    incident_call(in, p, 102, &incident_epoll, 7 * S, 5 * S, 5, 1, 0);   /* idle */
+    for (uint64_t at = 0; at < 12 * S; at += 600 * MS)                   /* as always */
         incident_call(in, p, 103, &incident_fsync, at, incident_about(in, 500 * MS), 9, 0, 0);
     trace_open(in);
     struct diff_onset onset = onset_of(T0 + 10 * S + 200 * MS);
@@ -253,13 +253,13 @@ START_TEST(values_of_a_host_name_the_host_and_no_service)
     struct buf json = {0};
     serve(in, p, 100, 12 * S, MS);
     for (uint64_t at = 0; at < 12 * S; at += 500 * MS)
-        incident_add(in, p,
-                     &(struct incident_event){
-                         .type = &incident_await,
-                         .from_ns = at,
-                         .args = {{.f64 = (at < 6 * S ? 2 : 80) +
-                                          (double)incident_random(in, 0, 10) / 10}},
-                         .evidence = true});
+        incident_add(
+            in, p,
+            &(struct incident_event){
+                .type = &incident_await,
+                .from_ns = at,
+                .args = {{.f64 = (at < 6 * S ? 2 : 80) + (double)incident_random(in, 0, 10) / 10}},
+                .evidence = true});
     trace_open(in);
     const struct skein_query before = {sizeof before, .to_ns = T0 + 6 * S},
                              after = {sizeof after, .from_ns = T0 + 6 * S};
@@ -310,8 +310,9 @@ START_TEST(the_choice_is_told_with_what_was_not_taken)
     const cJSON *others = cJSON_GetObjectItem(told, "others");
     ck_assert_int_eq(cJSON_GetArraySize(others), 1);
     ck_assert_str_eq(cJSON_GetObjectItem(others->child, "baseline")->valuestring, "earlier");
-    ck_assert_str_eq(cJSON_GetObjectItem(cJSON_GetObjectItem(root, "onset"), "failure")->valuestring,
-                     "2026-11-21T09:40:01.000Z");
+    ck_assert_str_eq(
+        cJSON_GetObjectItem(cJSON_GetObjectItem(root, "onset"), "failure")->valuestring,
+        "2026-11-21T09:40:01.000Z");
     cJSON_Delete(root);
     buf_fini(&json);
     ck_assert(diff_baseline_parse("neighbours", &baseline) && baseline == DIFF_NEIGHBOURS);

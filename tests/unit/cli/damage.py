@@ -64,6 +64,9 @@ def main(folder):
     judged(whole, out, 0)
     torn = write(os.path.join(folder, "torn.skein"), data[:-5])
     judged(torn, out, 1, "belong to no whole partition")
+    for words in (["info"], ["info", "-o", "json"]):  # it reads footers alone, and says what else there is
+        got, printed, told = ran(words, torn, out)
+        assert got == 1 and printed and "belong to no whole partition" in told, (words, got, told)
     broken = bytearray(data)
     broken[parts[1] + 32 + 24] ^= 1  # of INFO, behind both heads
     judged(write(os.path.join(folder, "broken.skein"), broken), out, 1, "F-9")

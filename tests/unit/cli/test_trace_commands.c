@@ -723,7 +723,7 @@ START_TEST(last_words_obey_no_terminal_and_are_all_in_json)
     text_must_have(text,
                    "its last words, 1 line of /tmp/\\x1b]0;x\\x07; 4711 bytes before them were "
                    "not kept; some may be of others, from before it began\n"
-                   "        | \\x1b[2Jred\xef\xbf\xbd\xef\xbf\xbd\\xc2\\x9b\n");
+                   "        | \\x1b[2Jred\xef\xbf\xbd\xef\xbf\xbd\\u{9b}\n");
     free(text);
     ck_assert_int_eq(SKEIN(&text, "threads", trace, "-o", "json"), 0);
     cJSON *rows = cJSON_Parse(text);
