@@ -147,6 +147,11 @@ const struct trace_file *trace_walk_file(const struct trace_walk *walk)
     return trace_first_file(walk->trace);
 }
 
+struct skein_trace *trace_walk_trace(struct trace_walk *walk)
+{
+    return walk->trace;
+}
+
 /* What a call of the walk gave, told where it is for people. */
 static bool walk_got(struct trace_walk *walk, int got)
 {
@@ -164,6 +169,11 @@ bool trace_walk_next(struct trace_walk *walk, struct trace_step *step)
 bool trace_walk_event(struct trace_walk *walk, struct trace_event *event)
 {
     return walk_got(walk, trace_merge_event(walk->merge, event));
+}
+
+void trace_walk_pass(struct trace_walk *walk)
+{
+    walk_got(walk, trace_merge_pass(walk->merge));
 }
 
 int trace_walk_merge(struct trace_walk *walk, trace_wanted *wanted, const void *context)

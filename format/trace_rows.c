@@ -223,7 +223,8 @@ static void run_init(struct skein_cursor *cursor, struct trace_loaded *loaded)
                                    .flags = loaded->part->facts.evidence ? SKEIN_ROW_EVIDENCE : 0,
                                    .from_ns = q->from_ns,
                                    .to_ns = q->to_ns != 0 ? q->to_ns : UINT64_MAX,
-                                   .has_window = q->from_ns != 0 || q->to_ns != 0};
+                                   .has_window = q->from_ns != 0 || q->to_ns != 0,
+                                   .least_ns = cursor->least_ns};
 }
 
 int rows_project(struct skein_cursor *cursor, struct trace_loaded *loaded)
@@ -316,6 +317,11 @@ void rows_give(const struct skein_cursor *cursor, struct skein_batch *batch)
                                   .args = rows->args,
                                   .more = rows->more,
                                   .mores = rows->mores};
+}
+
+const struct trace_entry *trace_cursor_entry(const struct skein_cursor *cursor, uint32_t row)
+{
+    return cursor->rows->loaded[row]->part->entry;
 }
 
 /* ---- stacks ---- */
