@@ -161,7 +161,7 @@ INLINE bool values_take(const struct taking *t, const struct lane_type *place, u
     } else if (place->klass == SKEIN_CLASS_SPAN) {
         struct column *column = &lane->columns[place->column];
         const uint8_t *at = column->pos;
-        *dur = column_next_word(column);
+        *dur = column_take(column);
         if (column->failed || column->encoding > COLUMN_RAW64)
             lane->fault = value_fault_of(column, at);
     }

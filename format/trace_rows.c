@@ -272,10 +272,12 @@ static void row_put_more(struct trace_rows *rows, uint32_t i, const struct ahead
         rows->stack_id[i] = row->stack;
         rows->loaded[i] = of->run->loaded;
     }
-    if (rows->args != NULL)
-        memcpy(&rows->args[(size_t)i * SKEIN_ARGS_MAX],
-               &of->args[(size_t)(row - of->rows) * SKEIN_ARGS_MAX],
-               row->nargs * sizeof *rows->args);
+    if (rows->args != NULL) {
+        struct skein_arg *to = &rows->args[(size_t)i * SKEIN_ARGS_MAX];
+        const struct skein_arg *from = &of->args[(size_t)(row - of->rows) * SKEIN_ARGS_MAX];
+        for (unsigned k = 0; k < row->nargs; k++)
+            to[k] = from[k];
+    }
 }
 
 void rows_put_ahead(struct trace_rows *rows, const struct ahead_item *items, uint32_t count)
