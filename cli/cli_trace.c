@@ -142,6 +142,11 @@ struct trace_bounds trace_walk_bounds(const struct trace_walk *walk)
     return bounds;
 }
 
+struct skein_trace *trace_walk_trace(struct trace_walk *walk)
+{
+    return walk->trace;
+}
+
 /* What a call of the walk gave, told where it is for people. */
 static bool walk_got(struct trace_walk *walk, int got)
 {
@@ -159,6 +164,11 @@ bool trace_walk_next(struct trace_walk *walk, struct trace_step *step)
 bool trace_walk_event(struct trace_walk *walk, struct trace_event *event)
 {
     return walk_got(walk, trace_merge_event(walk->merge, event));
+}
+
+void trace_walk_pass(struct trace_walk *walk)
+{
+    walk_got(walk, trace_merge_pass(walk->merge));
 }
 
 int trace_walk_merge(struct trace_walk *walk, trace_wanted *wanted, const void *context)

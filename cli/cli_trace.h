@@ -39,12 +39,16 @@ void trace_walk_free(struct trace_walk **walk);
 
 const struct trace_file *trace_walk_file(const struct trace_walk *walk);
 struct trace_bounds trace_walk_bounds(const struct trace_walk *walk);
+struct skein_trace *trace_walk_trace(struct trace_walk *walk);
 
 /* True with the next partition; false at the end. */
 bool trace_walk_next(struct trace_walk *walk, struct trace_step *step);
 
 /* The next event of the step's partition; false at its end, also at a fault, which is told. */
 bool trace_walk_event(struct trace_walk *walk, struct trace_event *event);
+
+/* Instead of its events: what the next partition needs of it is read, and nothing else. */
+void trace_walk_pass(struct trace_walk *walk);
 
 /* ---- merged: all processes at once, by the time at which records were made ----
  *
