@@ -212,7 +212,7 @@ static void packet_second(struct pf_import *i, const struct pf_packet *p)
         defaults_take(s, pb_message_of(&p->defaults));
     if (p->thread.n > 0)
         thread_descriptor_take(i, s, pb_message_of(&p->thread));
-    if (p->ftrace.n > 0)
+    if (p->ftrace.n > 0 && !i->ours)
         pf_ftrace_take(i, pb_message_of(&p->ftrace));
     if (p->event.n > 0 || p->sample.n > 0)
         event_take(i, s, p);

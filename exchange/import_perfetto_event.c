@@ -291,13 +291,11 @@ static bool legacy_take(struct pf_import *i, const struct track_event *e,
 
 static void evidence_note(struct pf_import *i, uint64_t uuid, struct import_entry *entry)
 {
-    static const char evidence[] = "evidence: "; /* as our own export calls such tracks */
     const struct pf_track *track = pf_track_find(i, uuid);
     if (track == NULL || track->kind != PF_TRACK_NAMED)
         return;
     const char *name = pf_text(i, track->name);
-    entry->evidence |=
-        uuid >> 24 == UINT64_C(0x536b65696e) && strncmp(name, evidence, sizeof evidence - 1) == 0;
+    entry->evidence |= PF_OURS(uuid) && strncmp(name, PF_EVIDENCE, sizeof PF_EVIDENCE - 1) == 0;
 }
 
 static bool entry_kind(struct pf_import *i, const struct track_event *e, struct import_entry *entry)

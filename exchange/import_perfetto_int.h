@@ -18,7 +18,9 @@
 #define PF_BOOTTIME     6u
 #define PF_CLOCK_LOCAL  64u /* 64 to 127 are a sequence's own */
 #define PF_CLOCKS_LOCAL 64u
-#define PF_EXTRA_MAX    16u                 /* counters beside an event */
+#define PF_EXTRA_MAX    16u                                      /* counters beside an event */
+#define PF_OURS(uuid)   ((uuid) >> 24 == UINT64_C(0x536b65696e)) /* docs/format.md, annex */
+#define PF_EVIDENCE     "evidence: "        /* as our own export calls tracks of evidence */
 #define PF_GLOBAL       (UINT64_C(1) << 40) /* process of what is of none */
 
 struct pf_local_clock {
@@ -111,6 +113,7 @@ struct pf_import {
     size_t cpu_count, cpu_cap;
     uint64_t last_ns, packet_at;
     bool any_waking;
+    bool ours;          /* made by skein export: its spans say what its switches say */
     struct buf scratch; /* texts of the arguments at hand: never grows while they are */
     struct import_value values[IMPORT_VALUES_MAX];
     unsigned count;

@@ -370,6 +370,7 @@ void pf_track_take(struct pf_import *i, struct pb_reader descriptor)
         default:
             break;
         }
+    i->ours |= PF_OURS(track.uuid);
     struct pf_track *had = pf_track_find(i, track.uuid);
     if (had != NULL) {
         *had = track;
@@ -385,6 +386,23 @@ void pf_track_take(struct pf_import *i, struct pb_reader descriptor)
         return;
     }
     i->tracks[i->track_count++] = track;
+}
+
+/* "worker 12", of our own export: the thread of that name and tid. */
+static void evidence_name(struct pf_import *i, struct pf_place place, const char *name)
+{
+    char text[TEXT_BYTES_MAX + 1];
+    uint64_t tid = 0;
+    size_t n = strnlen(name, TEXT_BYTES_MAX), end = n;
+    while (end > 0 && name[end - 1] != ' ')
+        end--;
+    for (size_t k = end; k < n; k++)
+        tid = name[k] >= '0' && name[k] <= '9' && tid < UINT32_MAX
+                  ? tid * 10 + (uint64_t)(name[k] - '0')
+                  : UINT32_MAX;
+    memcpy(text, name, n);
+    text[end > 0 ? end - 1 : n] = '\0';
+    import_many_thread(i->many, place.process, place.thread, small(tid), place.thread, text);
 }
 
 struct pf_place pf_track_place(struct pf_import *i, uint64_t uuid)
@@ -410,9 +428,12 @@ struct pf_place pf_track_place(struct pf_import *i, uint64_t uuid)
         name = "process";
     }
     /* A thread for each track: its slices nest in themselves alone. Threads of the system are below. */
-    uint64_t number = place.thread;
-    place.thread |= UINT64_C(1) << 63;
-    import_many_thread(i->many, place.process, place.thread, 0, number | UINT64_C(1) << 63,
-                       name[0] != '\0' ? name : "track");
+    uint64_t number = place.thread | UINT64_C(1) << 63;
+    place.thread = number;
+    if (PF_OURS(uuid) && strncmp(name, PF_EVIDENCE, sizeof PF_EVIDENCE - 1) == 0)
+        evidence_name(i, place, name + sizeof PF_EVIDENCE - 1);
+    else
+        import_many_thread(i->many, place.process, place.thread, 0, number,
+                           name[0] != '\0' ? name : "track");
     return place;
 }

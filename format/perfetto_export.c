@@ -33,6 +33,7 @@ void perfetto_export_free(struct perfetto_export **exporter)
     intern_table_fini(&x->tids);
     intern_table_fini(&x->described);
     intern_table_fini(&x->told);
+    export_sched_fini(x);
     for (size_t i = 0; i < x->open_count; i++)
         buf_fini(&x->opens[i].packets);
     free(x->opens);
@@ -300,6 +301,8 @@ static void event_export(struct perfetto_export *x, const struct trace_event *ev
     if (x->info->evidence && strcmp(event->type->name, PARTITION_BULK_EVENT) == 0)
         return;
     bool range = event->type->klass == SKEIN_CLASS_RANGE_BEGIN;
+    if (x->info->evidence)
+        export_sched_note(x, event, track_of(x, event->thread));
     switch (event->kind) {
     case TRACE_BEGIN:
         event_put(x, event, EVENT_BEGIN, event->time_ns, true);
@@ -409,6 +412,8 @@ int perfetto_export_finish(struct perfetto_export *x, struct buf *out)
     x->out = out;
     for (size_t i = 0; i < x->open_count; i++)
         buf_put(out, x->opens[i].packets.data, x->opens[i].packets.len);
+    if (export_sched_end(x) != SKEIN_OK)
+        return x->status;
     pb_varint(&x->item, BUFFER_BYTES_WRITTEN, x->bytes);
     pb_varint(&x->item, BUFFER_CHUNKS_WRITTEN, x->packets);
     pb_varint(&x->item, BUFFER_PACKET_LOSS, x->lost);

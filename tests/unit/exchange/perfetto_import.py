@@ -280,12 +280,51 @@ def round_trip(folder):
     for path in (paths[0], paths[3]):
         rows = [json.loads(line) for line in ran("cat", "--evidence", "-j", path).splitlines()]
         sides.append(collections.Counter(
-            (r["name"], int(r["ts_ns"]), r["dur_ns"]) for r in rows if r["type"] == "region"))
+            (r["name"], r["tid"] if r["name"].startswith("sched.") else None, int(r["ts_ns"]), r["dur_ns"])
+            for r in rows if r["type"] == "region"))
     differ(sides[1], sides[0])
 
 
+def switches(folder):
+    """Who had a CPU by the switches of our own export, as importers follow them, is who had it by the trace."""
+    paths = [os.path.join(folder, n) for n in ("1.skein", "truth", "1.pftrace")]
+    subprocess.run([make, *paths[:2]], check=True)
+    ran("export", paths[0], "--to", "perfetto", "-o", paths[2])
+    with open(paths[2], "rb") as file:
+        trace = pb.Trace.FromString(file.read())
+    clock = {c.clock_id: c.timestamp for p in trace.packet if p.HasField("clock_snapshot") for c in p.clock_snapshot.clocks}
+    ahead = clock[REALTIME] - clock[BOOTTIME]
+    on, runs, wakings = {}, set(), set()
+    for bundle in (p.ftrace_events for p in trace.packet if p.HasField("ftrace_events")):
+        c, at = bundle.compact_sched, 0
+        columns = (c.switch_timestamp, c.switch_prev_state, c.switch_next_pid, c.switch_next_prio, c.switch_next_comm_index)
+        rule(len({len(one) for one in columns}) == 1, "columns of different lengths")
+        for delta, state, into, _, index in zip(*columns):
+            at += delta
+            rule(delta >= 0 and index < len(c.intern_table), "a switch")
+            before, since, _ = on.get(bundle.cpu, (0, 0, ""))
+            if before:
+                runs.add((bundle.cpu, before, since + ahead, at - since, state))
+            on[bundle.cpu] = into, at, c.intern_table[index]
+        at = 0
+        for delta, tid, cpu in zip(c.waking_timestamp, c.waking_pid, c.waking_target_cpu):
+            at += delta
+            wakings.add((cpu, tid, at + ahead))
+    rule(all(one[0] == 0 for one in on.values()) and on, "a CPU that nobody leaves", on)
+    rows = [json.loads(line) for line in ran("cat", "--evidence", "-j", paths[0]).splitlines()]
+    rows = [r for r in rows if r["name"] and r["name"].startswith("sched.")]
+    wanted = {(r["args"]["cpu"], r["tid"], int(r["ts_ns"]), r["dur_ns"]) for r in rows if r["name"] == "sched.run"}
+    rule({one[:4] for one in runs} == wanted and wanted, runs, wanted)
+    woken = {(r["args"]["cpu"], r["tid"], int(r["ts_ns"])) for r in rows if r["args"].get("why") == "woken"}
+    rule(wakings == woken, wakings, woken)
+    for r in rows:
+        ended = [one for one in runs if one[1] == r["tid"] and one[2] + one[3] == int(r["ts_ns"])]
+        if r["name"] == "sched.blocked" and r["args"]["state"] in "SD":
+            rule(all(one[4] == {"S": 1, "D": 2}[r["args"]["state"]] for one in ended), r, ended)
+
+
 def main(folder):
-    for test in (events, clocks, losses, scheduling, samples, broken, round_trip):
+    for test in (events, clocks, losses, scheduling, samples, broken, round_trip, switches):
         test(folder)
         print(test.__name__, "holds")
 
