@@ -121,6 +121,12 @@ void export_interned_flush(struct perfetto_export *x);
 bool export_is_sample(const struct perfetto_export *x, const struct trace_event *event);
 void export_sample_put(struct perfetto_export *x, const struct trace_event *event, uint32_t track);
 
+/* Fields that are texts: what is no UTF-8 in them becomes U+FFFD. The last one takes a buffer in, and
+ * empties it. */
+void export_text_put(struct buf *b, unsigned field, const char *text, size_t n);
+void export_text(struct buf *b, unsigned field, const char *text);
+void export_text_made(struct buf *b, unsigned field, struct buf *text);
+
 /* Notes a span of the scheduler; any other event is none. All go out at the end, as switches. */
 void export_sched_note(struct perfetto_export *x, const struct trace_event *event, uint32_t track);
 int export_sched_end(struct perfetto_export *x);

@@ -203,7 +203,8 @@ static void bundle_end(struct bundle *b)
     struct perfetto_export *x = b->x;
     for (unsigned field = 1; field < COLUMNS; field++) {
         for (size_t i = 0; field == SCHED_TEXTS && i < b->names.count; i++)
-            pb_bytes(&x->part, field, intern_table_bytes(&b->names, i), b->names.entries[i].len);
+            export_text_put(&x->part, field, (const char *)intern_table_bytes(&b->names, i),
+                            b->names.entries[i].len);
         if (b->columns[field].status != SKEIN_OK)
             x->status = SKEIN_NO_MEMORY;
         if (b->columns[field].len > 0)

@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 
+from google.protobuf import json_format
+
 from exchange_truth import differ, rule
 
 skein, make, protoc, protos = sys.argv[1:]
@@ -292,6 +294,7 @@ def switches(folder):
     ran("export", paths[0], "--to", "perfetto", "-o", paths[2])
     with open(paths[2], "rb") as file:
         trace = pb.Trace.FromString(file.read())
+    json_format.MessageToJson(trace)  # which refuses texts that are no UTF-8
     clock = {c.clock_id: c.timestamp for p in trace.packet if p.HasField("clock_snapshot") for c in p.clock_snapshot.clocks}
     ahead = clock[REALTIME] - clock[BOOTTIME]
     on, runs, wakings = {}, set(), set()
