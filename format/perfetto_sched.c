@@ -41,7 +41,7 @@ static uint8_t state_of(const struct trace_event *event)
     const char *at = state != NULL && state->str.len > 0 && state->str.text[0] != '\0'
                          ? strchr(letters, state->str.text[0])
                          : NULL;
-    return at != NULL ? (uint8_t)(1u << (at - letters)) : 1;
+    return (uint8_t)(at != NULL ? 1u << (at - letters) : 1u);
 }
 
 static uint32_t name_number(struct perfetto_export *x, const char *name)
