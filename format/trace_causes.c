@@ -14,9 +14,10 @@
 #include "clock.h"
 #include "trace_int.h"
 
-#define HOSTS_MAX 256u   /* of more, none is moved */
-#define APART_MAX (INT64_C(86400) * 1000000000) /* clocks are not farther apart: such ids are wrong */
-#define SPANS_MAX 65536u /* that are known by their id, and children as many */
+#define HOSTS_MAX 256u /* of more, none is moved */
+#define APART_MAX                                                                                  \
+    (INT64_C(86400) * 1000000000) /* clocks are not farther apart: such ids are wrong */
+#define SPANS_MAX 65536u          /* that are known by their id, and children as many */
 
 struct span { /* that may be a parent */
     uint32_t host;
@@ -37,7 +38,7 @@ struct causes {
     size_t span_cap;
     struct child *children;
     size_t child_count, child_cap;
-    int64_t *need;  /* [parent's host][child's host]: INT64_MIN: nothing known */
+    int64_t *need;   /* [parent's host][child's host]: INT64_MIN: nothing known */
     uint64_t *moved; /* of each host */
 };
 

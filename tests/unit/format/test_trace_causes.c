@@ -9,15 +9,16 @@
 
 #define MS 15625u /* ticks of 64 ns */
 
-static const struct partition_event_type type_call = {.name = "call",
-                                                      .text = "",
-                                                      .file = "",
-                                                      .klass = SKEIN_CLASS_SPAN,
-                                                      .group = 16,
-                                                      .nargs = 3,
-                                                      .args = {{SKEIN_T_STR, "trace_id", ""},
-                                                               {SKEIN_T_STR, "span_id", ""},
-                                                               {SKEIN_T_STR, "parent_span_id", ""}}};
+static const struct partition_event_type type_call = {
+    .name = "call",
+    .text = "",
+    .file = "",
+    .klass = SKEIN_CLASS_SPAN,
+    .group = 16,
+    .nargs = 3,
+    .args = {{SKEIN_T_STR, "trace_id", ""},
+             {SKEIN_T_STR, "span_id", ""},
+             {SKEIN_T_STR, "parent_span_id", ""}}};
 static const struct partition_event_type type_plain = {
     .name = "plain", .text = "", .file = "", .klass = SKEIN_CLASS_INSTANT, .group = 16, .nargs = 0};
 
@@ -46,8 +47,7 @@ static void host_end(void)
 static void call(unsigned n, unsigned parent, uint64_t from_ms, uint64_t dur_ms)
 {
     char id[17], of[17];
-    struct partition_value args[SKEIN_ARGS_MAX] = {
-        sample_str("4bf92f3577b34da6a3ce929d0e0e4736")};
+    struct partition_value args[SKEIN_ARGS_MAX] = {sample_str("4bf92f3577b34da6a3ce929d0e0e4736")};
     snprintf(id, sizeof id, "%016x", n);
     snprintf(of, sizeof of, "%016x", parent);
     args[1] = sample_str(id);
@@ -67,8 +67,8 @@ static void open_trace(void)
     char error[SKEIN_TRACE_ERROR_BYTES];
     const struct skein_query query = {.size = sizeof query};
     ck_assert_int_eq(skein_trace_new(&trace), SKEIN_OK);
-    ck_assert_int_eq(
-        skein_trace_add_memory(trace, made.bytes.data, made.bytes.len, "made", error), SKEIN_OK);
+    ck_assert_int_eq(skein_trace_add_memory(trace, made.bytes.data, made.bytes.len, "made", error),
+                     SKEIN_OK);
     ck_assert_int_eq(skein_cursor_new(trace, &query, &cursor), SKEIN_OK);
 }
 
@@ -268,11 +268,10 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("trace_causes",
-                              a_clock_that_is_behind_is_moved_by_the_least_that_suffices,
-                              what_is_known_from_footers_is_moved_too,
-                              a_window_is_by_the_moved_clock, the_same_trace_id_alone_proves_nothing,
-                              moves_add_up_over_hosts, what_contradicts_itself_is_left_and_counted,
-                              on_one_host_no_clock_is_moved,
-                              without_memory_nothing_is_moved_by_half, NULL));
+    return suite_run(
+        suite_of("trace_causes", a_clock_that_is_behind_is_moved_by_the_least_that_suffices,
+                 what_is_known_from_footers_is_moved_too, a_window_is_by_the_moved_clock,
+                 the_same_trace_id_alone_proves_nothing, moves_add_up_over_hosts,
+                 what_contradicts_itself_is_left_and_counted, on_one_host_no_clock_is_moved,
+                 without_memory_nothing_is_moved_by_half, NULL));
 }
