@@ -27,8 +27,9 @@ struct page_ask {
     size_t finding_count;
     const struct page_subject *subjects;
     size_t subject_count;
-    uint64_t from_ns, to_ns; /* the window; 0: the trace's */
-    uint64_t at_ns;          /* of the trigger; 0: none */
+    const struct task_list *tasks; /* as a report has them; NULL: none */
+    uint64_t from_ns, to_ns;       /* the window; 0: the trace's */
+    uint64_t at_ns;                /* of the trigger; 0: none */
     const char *at;
     size_t lanes_bytes; /* 0: PAGE_LANES_BYTES */
 };
