@@ -156,6 +156,7 @@ int report_html_write(struct skein_trace *trace, const struct trace_report *repo
                                  .finding_count = report->finding_count,
                                  .subjects = html.subjects,
                                  .subject_count = html.subject_count,
+                                 .tasks = report->tasks,
                                  .from_ns = report->from_ns,
                                  .to_ns = report->to_ns,
                                  .read_from_ns = sources->from_ns,
