@@ -184,7 +184,7 @@ int page_trace_facts(struct page_trace *t)
     fact_add(t, "Services", &b, &status);
     buf_printf(&b, "%" PRIu32, skein_trace_process_count(t->trace));
     fact_add(t, "Processes", &b, &status);
-    page_count(&b, totals.rows);
+    page_count(&b, ask->records > 0 ? ask->records : totals.rows);
     fact_add(t, "Records", &b, &status);
     deaths_put(&b, t);
     fact_add(t, "Ended", &b, &status);

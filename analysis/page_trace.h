@@ -31,6 +31,7 @@ struct page_ask {
     uint64_t read_from_ns, read_to_ns; /* what is read, as a query has it: both 0: all */
     uint64_t at_ns;                    /* of the trigger; 0: none */
     const char *at;
+    uint64_t records;   /* as the report counts them; 0: all that is read */
     size_t lanes_bytes; /* 0: PAGE_LANES_BYTES */
 };
 #define PAGE_LANES_BYTES ((size_t)128 << 20)
