@@ -50,9 +50,12 @@ static struct diff_pair *pair_get(struct diff *d, enum diff_kind kind, const cha
     if (fresh)
         *pair = (struct diff_pair){.change = {.kind = kind,
                                               .service = service,
+                                              .host = "",
                                               .name = name,
                                               .stack = "",
                                               .unit = "",
+                                              .group = -1,
+                                              .level = -1,
                                               .longer = .5,
                                               .q_count = 1,
                                               .q_lasted = 1},
@@ -75,17 +78,6 @@ static const struct summary_process *service_of(const struct summary *s,
     if (row->of >= count || processes[row->of].row.merged > 0)
         return NULL;
     return &processes[row->of];
-}
-
-/* The other side's service of this name; NULL. */
-static const struct summary_process *service_find(const struct summary *s, const char *name)
-{
-    const struct summary_process *processes;
-    size_t count = summary_processes(s, &processes);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(summary_text(s, processes[i].row.text), name) == 0)
-            return &processes[i];
-    return NULL;
 }
 
 static enum diff_kind name_kind(const char *name, uint64_t number)
@@ -114,14 +106,15 @@ static int names_pair(struct diff *d, unsigned side)
         if (pair == NULL)
             return SKEIN_NO_MEMORY;
         struct diff_side *to = side_of(pair, side);
+        pair->change.group = (int)(n->row.number % SUMMARY_INSTANTS);
         to->count = n->count;
-        to->busy =
-            not_negative(seconds_of(n->self_ns) - seconds_of(n->idle_ns) + seconds_of(n->open_ns));
+        to->busy = not_negative(seconds_of(n->self_ns) - seconds_of(n->idle_ns) +
+                                seconds_of(n->open_ns) - seconds_of(n->open_idle_ns));
         to->p50_ns = histogram_quantile(&n->lasted, .5);
         to->p99_ns = histogram_quantile(&n->lasted, .99);
         to->max_ns = n->lasted.max_ns;
         pair->lasted[side] = n->lasted;
-        pair->idle &= n->idle_ns > (n->total_ns + n->open_ns) / 2;
+        pair->idle &= n->idle_ns + n->open_idle_ns > (n->total_ns + n->open_ns) / 2;
     }
     return SKEIN_OK;
 }
@@ -135,7 +128,7 @@ static bool stack_is_idle(const struct summary *s, const struct summary_row *sta
     uint64_t idle_ns = 0, all_ns = 0;
     for (size_t i = 0; i < count; i++)
         if (names[i].row.of == stack->of && names[i].row.text == stack->text) {
-            idle_ns += names[i].idle_ns;
+            idle_ns += names[i].idle_ns + names[i].open_idle_ns;
             all_ns += names[i].total_ns + names[i].open_ns;
         }
     return idle_ns > all_ns / 2;
@@ -175,10 +168,11 @@ static int counters_pair(struct diff *d, unsigned side)
             continue;
         const char *host = service == NULL ? summary_text(s, (uint32_t)c->row.number) : "";
         struct diff_pair *pair =
-            pair_get(d, DIFF_COUNTER, service != NULL ? summary_text(s, service->row.text) : host,
+            pair_get(d, DIFF_COUNTER, service != NULL ? summary_text(s, service->row.text) : "",
                      summary_text(s, c->row.text), host);
         if (pair == NULL)
             return SKEIN_NO_MEMORY;
+        pair->change.host = host;
         pair->change.unit = summary_text(s, c->unit);
         pair->idle = false;
         struct diff_side *to = side_of(pair, side);
@@ -206,6 +200,7 @@ static int logs_pair(struct diff *d, unsigned side)
         if (pair == NULL)
             return SKEIN_NO_MEMORY;
         pair->idle = false;
+        pair->change.level = logs[i].row.number < 256 ? (int)logs[i].row.number : 255;
         side_of(pair, side)->count = logs[i].count;
     }
     return SKEIN_OK;
@@ -241,7 +236,7 @@ static int threads_pair(struct diff *d, unsigned side, const struct summary *who
         if (t->run_ns + t->runnable_ns == 0 || t->row.of >= known)
             continue;
         const char *name = one ? "" : summary_text(whole, processes[t->row.of].service);
-        const struct summary_process *service = service_find(d->sides[side], name);
+        const struct summary_process *service = diff_service_find(d->sides[side], name);
         if (service == NULL)
             continue;
         struct diff_pair *pair =
@@ -249,6 +244,7 @@ static int threads_pair(struct diff *d, unsigned side, const struct summary *who
         if (pair == NULL)
             return SKEIN_NO_MEMORY;
         pair->idle = false;
+        pair->told[side] = true;
         side_of(pair, side)->count += t->preempted;
         side_of(pair, side)->busy += seconds_of(t->runnable_ns);
     }
@@ -381,81 +377,38 @@ static int changes_compare(const void *a, const void *b)
         return rank_of(x) > rank_of(y) ? -1 : 1;
     int order = (int)x->kind - (int)y->kind;
     order = order != 0 ? order : strcmp(x->service, y->service);
+    order = order != 0 ? order : strcmp(x->host, y->host);
     order = order != 0 ? order : strcmp(x->name, y->name);
-    return order != 0 ? order : strcmp(x->stack, y->stack);
+    order = order != 0 ? order : strcmp(x->stack, y->stack);
+    order = order != 0 ? order : x->group - y->group;
+    return order != 0 ? order : x->level - y->level;
 }
 
-static int note_add(struct diff *d, struct buf *text)
+/* Whether the agent told of it on that side at all: of the CPU by samples, and of scheduling, nothing is
+ * not the same as none. */
+static bool is_told(const struct diff_pair *pair, const struct summary_process *service,
+                    unsigned side)
 {
-    struct diff_list *list = &d->list;
-    buf_put_u8(text, 0);
-    if (text->status != SKEIN_OK || !array_grow(list->notes, list->note_count + 1, &d->note_cap))
-        return SKEIN_NO_MEMORY;
-    char *note = strdup((const char *)text->data);
-    if (note == NULL)
-        return SKEIN_NO_MEMORY;
-    list->notes[list->note_count++] = note;
-    return SKEIN_OK;
-}
-
-static int services_note(struct diff *d, unsigned side, const char *when)
-{
-    const struct summary *s = d->sides[side];
-    const struct summary_process *processes;
-    size_t count = summary_processes(s, &processes);
-    int status = SKEIN_OK;
-    for (size_t i = 0; i < count && status == SKEIN_OK; i++) {
-        const char *name = summary_text(s, processes[i].row.text);
-        struct buf text = {0};
-        if (service_find(d->sides[1 - side], name) != NULL)
-            continue;
-        buf_printf(&text, "%s is there %s alone: nothing of it is compared", name, when);
-        status = note_add(d, &text);
-        buf_fini(&text);
-    }
-    return status;
-}
-
-/* What makes the comparison less sure, or was left out of it. */
-static int notes_add(struct diff *d, unsigned side)
-{
-    const char *when = side == 0 ? "before" : "after";
-    const struct summary_loss *losses;
-    const struct summary_gap *gaps;
-    struct buf text = {0};
-    uint64_t records = 0, times = 0;
-    int status = services_note(d, side, when);
-    size_t count = summary_losses(d->sides[side], &losses);
-    for (size_t i = 0; i < count; i++) {
-        records += losses[i].records; /* that they wrap round is of no interest */
-        times += losses[i].count;
-    }
-    if (times > 0 && status == SKEIN_OK) {
-        buf_printf(&text, "records are lost %s, %" PRIu64 " times (%" PRIu64 " that were counted)",
-                   when, times, records);
-        status = note_add(d, &text);
-        buf_clear(&text);
-    }
-    if (summary_gaps(d->sides[side], &gaps) > 0 && status == SKEIN_OK) {
-        buf_printf(&text, "parts of the trace are missing %s (skein check)", when);
-        status = note_add(d, &text);
-    }
-    buf_fini(&text);
-    return status;
+    const struct diff_change *c = &pair->change;
+    if (c->kind == DIFF_SCHED)
+        return pair->told[side];
+    if (c->kind == DIFF_CPU || (c->kind == DIFF_STACK && strcmp(c->name, "cpu.sample") == 0))
+        return service->samples > 0;
+    return true;
 }
 
 /* Only what both sides have seen can have changed; a host's counters need values on both. */
 static bool pair_is_whole(struct diff *d, struct diff_pair *pair)
 {
     struct diff_change *c = &pair->change;
-    const struct summary_process *services[2] = {service_find(d->sides[0], c->service),
-                                                 service_find(d->sides[1], c->service)};
+    const struct summary_process *services[2] = {diff_service_find(d->sides[0], c->service),
+                                                 diff_service_find(d->sides[1], c->service)};
     if (c->kind == DIFF_COUNTER)
         return c->before.count > 0 && c->after.count > 0;
     for (unsigned side = 0; side < 2; side++) {
         struct diff_side *to = side_of(pair, side);
         to->seen_s = services[side] != NULL ? seconds_of(services[side]->seen_ns) : 0;
-        if (!(to->seen_s > 0))
+        if (!(to->seen_s > 0) || !is_told(pair, services[side], side))
             return false;
         to->rate = (double)to->count / to->seen_s;
         to->busy /= to->seen_s;
@@ -489,6 +442,8 @@ static int diff_make(struct diff *d, const struct summary *const whole[2], bool 
     for (unsigned side = 0; side < 2 && status == SKEIN_OK; side++) {
         status = one ? summary_as_one(whole[side], &d->sides[side])
                      : summary_by_service(whole[side], &d->sides[side]);
+        const struct summary_process *processes;
+        d->list.processes[side] = summary_processes(whole[side], &processes);
         summary_bounds(whole[side], &d->list.from_ns[side], &d->list.to_ns[side]);
     }
     int (*const pair[])(struct diff *, unsigned) = {names_pair, stacks_pair, counters_pair,
@@ -508,9 +463,13 @@ static int diff_make(struct diff *d, const struct summary *const whole[2], bool 
     if (status == SKEIN_OK)
         status = pairs_test(d);
     if (status == SKEIN_OK)
+        status = diff_twins_mark(d);
+    if (status == SKEIN_OK)
         status = list_make(d);
     for (unsigned side = 0; side < 2 && status == SKEIN_OK; side++)
-        status = notes_add(d, side);
+        status = diff_notes_add(d, side);
+    if (status == SKEIN_OK)
+        status = diff_outcome_find(d);
     return status;
 }
 
@@ -539,6 +498,7 @@ void diff_free(struct diff **diff)
         free(d->list.changes[i].words);
     for (size_t i = 0; i < d->list.note_count; i++)
         free(d->list.notes[i]);
+    free(d->list.outcome_words);
     free(d->list.changes);
     free(d->list.notes);
     free(d->pairs);

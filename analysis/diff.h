@@ -9,7 +9,7 @@
 
 #include "summary.h"
 
-#define DIFF_VERSION 1
+#define DIFF_VERSION 2    /* 2: a host's counters name the host, and no service */
 #define DIFF_Q       0.05 /* a change is sure where its q is at most this */
 #define DIFF_LARGE   0.02 /* seconds of each second: told also where nothing is sure */
 
@@ -40,7 +40,9 @@ struct diff_side {
 
 struct diff_change {
     enum diff_kind kind;
-    const char *service, *name, *stack, *unit; /* "": none; service of a host's counter: the host */
+    const char *service, *host, *name, *stack, *unit; /* "": none; of a host's counter no service */
+    int group, level; /* of a region or instant; of log lines; -1: of none */
+    bool twin;        /* another row has its name: words tell the two apart */
     struct diff_side before, after;
     double longer;            /* how likely one of after lasts longer than one of before */
     double q_count, q_lasted; /* false discovery rates of number and length, or mean; 1: no test */
@@ -49,14 +51,29 @@ struct diff_change {
     char *words;
 };
 
+/* What it comes to, word. */
+#define DIFF_OUTCOME_LIST(X)                                                                       \
+    X(CHANGED, "changed")           /* there are changes, sure ones or not */                      \
+    X(SAME, "same")                 /* enough was compared, and nothing has changed */             \
+    X(FEW, "few")                   /* too few events on both sides for anything to be sure */     \
+    X(INCOMPARABLE, "incomparable") /* no service, and no host's counter, is on both sides */
+enum diff_outcome {
+#define X(outcome, word) DIFF_##outcome,
+    DIFF_OUTCOME_LIST(X)
+#undef X
+};
+
 struct diff_list {
     struct diff_change
         *changes; /* the largest first, those that are not sure by half of their size */
     size_t count;
     size_t compared, tests; /* rows, and tests among which q are rates */
-    char **notes;           /* what is to be known beside: sentences */
+    enum diff_outcome outcome;
+    char *outcome_words; /* a sentence */
+    char **notes;        /* what is to be known beside: sentences */
     size_t note_count;
     uint64_t from_ns[2], to_ns[2];
+    size_t processes[2];
 };
 
 struct diff;
@@ -68,7 +85,10 @@ int diff_new(const struct summary *before, const struct summary *after, bool one
 void diff_free(struct diff **diff);
 
 const char *diff_kind_text(enum diff_kind kind);
-/* As one JSON object (docs/diff.md). */
-void diff_json(const struct diff_list *list, struct buf *out);
+const char *diff_outcome_text(enum diff_outcome outcome);
+/* As one JSON object (docs/diff.md). choice: which sides, and why (diff_baseline.h); NULL: no member
+ * tells. */
+struct diff_choice;
+void diff_json(const struct diff_list *list, const struct diff_choice *choice, struct buf *out);
 
 #endif

@@ -7,10 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "diff_baseline.h"
 #include "diff_int.h"
+#include "event_groups.h"
 #include "json.h"
 
-#define FEW 20 /* events: then numbers say more than rates */
+#define FEW    20 /* events: then numbers say more than rates */
+#define FRAMES 4  /* of a stack, as long as no other one begins so */
 
 const char *diff_kind_text(enum diff_kind kind)
 {
@@ -77,11 +80,25 @@ static void busy_put(struct buf *out, const char *what, const struct diff_change
     buf_printf(out, " before)");
 }
 
+/* What tells rows of one name apart. */
+static void twin_put(struct buf *out, const struct diff_change *c)
+{
+    if (!c->twin)
+        return;
+    buf_printf(out, "(%sgroup ", c->kind == DIFF_INSTANT ? "instants, " : "");
+    if (c->group >= 0 && c->group < 64)
+        event_groups_put(out, UINT64_C(1) << c->group);
+    else
+        buf_printf(out, "%d", c->group);
+    buf_printf(out, ") ");
+}
+
 static void region_put(struct buf *out, const struct diff_pair *pair)
 {
     const struct diff_change *c = &pair->change;
     bool number = pair->number_changed, length = pair->length_changed;
     buf_printf(out, "%s ", c->name);
+    twin_put(out, c);
     if (number || !length)
         number_put(out, c);
     if (length) {
@@ -107,16 +124,26 @@ static void counter_put(struct buf *out, const struct diff_change *c)
                c->before.most);
 }
 
-/* Its first frames. */
-static void stack_put(struct buf *out, const struct diff_change *c)
+size_t diff_stack_shown(const struct diff_change *c, const char **rest)
 {
     const char *end = c->stack;
-    for (unsigned i = 0; i < 4 && *end != '\0'; i++) {
+    for (unsigned i = 0; i < FRAMES && *end != '\0'; i++) {
         end += strcspn(end, ";");
-        end += i < 3 && *end != '\0';
+        end += i + 1 < FRAMES && *end != '\0';
     }
-    buf_printf(out, "%s at %.*s%s ", c->name, (int)(end - c->stack), c->stack,
-               *end != '\0' ? ";..." : "");
+    *rest = *end != '\0' ? ";..." : "";
+    return (size_t)(end - c->stack);
+}
+
+/* Its first frames; all of them where another one begins so. */
+static void stack_put(struct buf *out, const struct diff_change *c)
+{
+    const char *rest;
+    size_t n = diff_stack_shown(c, &rest);
+    if (c->twin)
+        buf_printf(out, "%s at %s ", c->name, c->stack);
+    else
+        buf_printf(out, "%s at %.*s%s ", c->name, (int)n, c->stack, rest);
 }
 
 char *diff_words(const struct diff_pair *pair)
@@ -125,6 +152,8 @@ char *diff_words(const struct diff_pair *pair)
     struct buf out = {0};
     if (c->service[0] != '\0')
         buf_printf(&out, "%s: ", c->service);
+    if (c->host[0] != '\0')
+        buf_printf(&out, "host %s: ", c->host);
     switch (c->kind) {
     case DIFF_REGION:
     case DIFF_WAIT:
@@ -147,6 +176,8 @@ char *diff_words(const struct diff_pair *pair)
         break;
     case DIFF_LOG:
         buf_printf(&out, "the log line \"%s\" ", c->name);
+        if (c->twin)
+            buf_printf(&out, "(level %d) ", c->level);
         number_put(&out, c);
         break;
     }
@@ -215,7 +246,12 @@ static void change_json(struct buf *out, const struct diff_change *c)
     buf_put_u8(out, '{');
     text_member(out, "kind", diff_kind_text(c->kind));
     text_member(out, "service", c->service);
+    text_member(out, "host", c->host);
     text_member(out, "name", c->name);
+    if (c->group >= 0)
+        u64_member(out, "group", (uint64_t)c->group);
+    if (c->level >= 0)
+        u64_member(out, "level", (uint64_t)c->level);
     text_member(out, "stack", c->stack);
     text_member(out, "unit", c->unit);
     text_member(out, "words", c->words);
@@ -230,16 +266,21 @@ static void change_json(struct buf *out, const struct diff_change *c)
     buf_put_u8(out, '}');
 }
 
-void diff_json(const struct diff_list *list, struct buf *out)
+void diff_json(const struct diff_list *list, const struct diff_choice *choice, struct buf *out)
 {
     static const char *const names[] = {"before", "after"};
     buf_put_u8(out, '{');
     u64_member(out, "version", DIFF_VERSION);
+    text_member(out, "outcome", diff_outcome_text(list->outcome));
+    text_member(out, "outcome_words", list->outcome_words);
+    if (choice != NULL)
+        diff_choice_json(choice, out);
     for (unsigned side = 0; side < 2; side++) {
         key_put(out, names[side]);
         buf_put_u8(out, '{');
         u64_member(out, "from_ns", list->from_ns[side]);
         u64_member(out, "to_ns", list->to_ns[side]);
+        u64_member(out, "processes", list->processes[side]);
         buf_put_u8(out, '}');
     }
     u64_member(out, "compared", list->compared);

@@ -57,6 +57,7 @@ struct target {
     const char *trace;
     uint64_t groups;
     const char *says; /* what the file is of; "": nothing to say */
+    bool made;        /* the file is sound, also where not all of the trace could be read */
 };
 
 static bool target_is(const struct target *t, const char *form)
@@ -94,7 +95,7 @@ static bool export_flush(struct buf *bytes, FILE *file)
 }
 
 /* Each of these returns CLI_OK, or CLI_FAILED after telling why; also where a part of the trace was
- * unreadable, but then all the rest is in the file. */
+ * unreadable, but then all the rest is in the file, which t->made says. */
 static int perfetto_convert(struct target *t, FILE *file, const char *name)
 {
     const char *trace = t->trace;
@@ -133,7 +134,8 @@ static int perfetto_convert(struct target *t, FILE *file, const char *name)
     buf_fini(&bytes);
     perfetto_export_free(&exporter);
     trace_walk_free(&walk);
-    return status == SKEIN_OK && written && sound ? CLI_OK : CLI_FAILED;
+    t->made = status == SKEIN_OK && written;
+    return t->made && sound ? CLI_OK : CLI_FAILED;
 }
 
 /* ---- profiles ---- */
@@ -185,6 +187,7 @@ static int profile_convert(struct target *t, FILE *file, const char *name)
     buf_fini(&bytes);
     stack_profile_free(&profile);
     trace_walk_free(&walk);
+    t->made = written;
     return written && sound ? CLI_OK : CLI_FAILED;
 }
 
@@ -303,27 +306,34 @@ static size_t exchanged_find(const struct target *t)
     return i;
 }
 
+/* What has been made, where anything was: also of a trace that could be read in part. */
+static int exchange_said(const struct target *t, size_t form, const char *name, const char *told)
+{
+    if (name == NULL) {
+        fprintf(stderr, "%s\n", told);
+        return out_close();
+    }
+    if (!t->options->result.json) {
+        safe_print(name);
+        printf(": %s\n%s\n", told, exchanged[form].opens);
+        return out_close();
+    }
+    cJSON *said = cJSON_CreateObject();
+    cJSON_AddStringToObject(said, "file", name);
+    cJSON_AddStringToObject(said, "told", told);
+    int status = json_show(said);
+    cJSON_Delete(said);
+    return status;
+}
+
 /* name NULL: standard output. */
 static int exchange_run(const struct target *t, size_t form, const char *name)
 {
     struct buf told = {0};
     const struct export_wish wish = {t->trace, exchanged[form].form, t->groups, name};
     int status = export_to_files(&wish, &told);
-    if (name != NULL && status == CLI_OK && !t->options->result.json) {
-        safe_print(name);
-        printf(": %s\n%s\n", text_of(&told), exchanged[form].opens);
-    } else if (name == NULL && status == CLI_OK) {
-        fprintf(stderr, "%s\n", text_of(&told));
-    }
-    if (name != NULL && status == CLI_OK && t->options->result.json) {
-        cJSON *said = cJSON_CreateObject();
-        cJSON_AddStringToObject(said, "file", name);
-        cJSON_AddStringToObject(said, "told", text_of(&told));
-        status = json_show(said);
-        cJSON_Delete(said);
-    } else if (status == CLI_OK) {
-        status = out_close();
-    }
+    if (told.len > 0 && exchange_said(t, form, name, text_of(&told)) != CLI_OK)
+        status = CLI_FAILED;
     buf_fini(&told);
     return status;
 }
@@ -357,7 +367,10 @@ static int trace_convert_to_file(struct target *t, const char *name)
     int status = CLI_FAILED;
     if (whole_file_begin(&file, name, t->trace))
         status = export_convert(t, file.file, name);
-    int ended = whole_file_end(&file, status == CLI_OK);
+    int ended = whole_file_end(&file, status == CLI_OK || t->made);
+    if (t->made && ended == CLI_OK && status != CLI_OK)
+        say_warning("%s: holds what could be read of %s", name, t->trace);
+    t->made = t->made && ended == CLI_OK;
     return status == CLI_OK ? ended : status;
 }
 
@@ -392,8 +405,9 @@ static int export_run(const void *values_given, int count, char **arguments)
         return CLI_FAILED;
     }
     int status = form < EXCHANGED ? exchange_run(&t, form, name) : trace_convert_to_file(&t, name);
-    if (status == CLI_OK && form == EXCHANGED)
-        status = export_said(&t, name, o->result.json);
+    bool said = form == EXCHANGED && (status == CLI_OK || t.made);
+    if (said && export_said(&t, name, o->result.json) != CLI_OK)
+        status = CLI_FAILED;
     free(name);
     return status;
 }

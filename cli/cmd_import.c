@@ -145,7 +145,7 @@ static const struct cli_command perf = {
     .summary = "Read what perf sched record has written",
     .details =
         "Read are sched_switch, sched_waking, sched_wakeup_new and task_newtask, with times of\n"
-        "CLOCK_MONOTONIC, which are those of captures, too.\n",
+        "CLOCK_MONOTONIC, which are those of captures, too. For what perf script prints see import perf-script.\n",
     .examples = "  perf sched record --clockid CLOCK_MONOTONIC -- sleep 5\n"
                 "  skein import perf perf.data -o host.skein && skein sched host.skein\n",
     .options = options,
@@ -155,7 +155,8 @@ static const struct cli_command perf = {
     .run = perf_run,
 };
 
-static const struct cli_command *const actions[] = {&perf, &cmd_import_go, &cmd_import_ctf, NULL};
+static const struct cli_command *const actions[] = {
+    &perf, &cmd_import_go, &cmd_import_ctf, &cmd_import_fxt, &cmd_import_perf_script, NULL};
 
 const struct cli_command cmd_import = {
     .name = "import",

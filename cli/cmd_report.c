@@ -16,6 +16,7 @@
 #include "cmd.h"
 #include "json.h"
 #include "report_html.h"
+#include "report_tasks.h"
 #include "report_verdict.h"
 #include "trace_report_json.h"
 
@@ -135,6 +136,9 @@ static void findings_put(struct buf *out, const cJSON *report)
         buf_printf(out, "nothing stands out\n");
     if (more > 0)
         buf_printf(out, "and %" PRIu64 " more (--top)\n", more);
+    if (json_u64_at(report, "totals.findings_outside") > 0)
+        buf_printf(out, "of another time than was asked for, and left out: %" PRIu64 "\n",
+                   json_u64_at(report, "totals.findings_outside"));
 }
 
 /* What limits left out is told where it would be missed. */
@@ -218,6 +222,11 @@ static int report_show(const cJSON *report, const struct report_sources *sources
     bool written = out_write(&out);
     buf_fini(&out);
     int status = written ? tables_print(report) : CLI_FAILED;
+    struct buf tasks = {0};
+    report_tasks_put(&tasks, report);
+    if (status == CLI_OK && !out_write(&tasks))
+        status = CLI_FAILED;
+    buf_fini(&tasks);
     return status == CLI_OK ? out_close() : status;
 }
 

@@ -52,24 +52,31 @@ static int bytes_read(const struct partition_source *source, uint64_t offset, si
     return SKEIN_OK;
 }
 
-static int footer_read(struct plan *p)
+int partition_footer_read(const struct partition_source *source, struct partition_footer *footer,
+                          uint64_t *footer_at)
 {
-    const uint64_t all = p->source->bytes;
+    const uint64_t all = source->bytes;
     size_t need = all < FOOTER_FIRST_BYTES ? (size_t)all : FOOTER_FIRST_BYTES;
+    *footer = (struct partition_footer){0};
     for (;;) {
         size_t got = need;
         uint8_t *bytes;
         const uint8_t *last;
         struct tail tail;
-        int status = bytes_read(p->source, all - got, got, &bytes);
+        int status = bytes_read(source, all - got, got, &bytes);
         if (status != SKEIN_OK)
             return status;
-        status = partition_footer_get(bytes, got, &p->footer, &need);
-        if (status == SKEIN_OK && tail_get(bytes, got, &tail, &last, &need) == SKEIN_OK)
-            p->footer_at = all - tail.last_bytes;
+        status = partition_footer_get(bytes, got, footer, &need);
+        if (status == SKEIN_OK && footer_at != NULL &&
+            tail_get(bytes, got, &tail, &last, &need) == SKEIN_OK)
+            *footer_at = all - tail.last_bytes;
         free(bytes);
+        if (status == SKEIN_OK && footer->partition_bytes != all) {
+            partition_footer_free(footer);
+            return SKEIN_CORRUPT;
+        }
         if (status != SKEIN_TRUNCATED)
-            return status == SKEIN_OK && p->footer.partition_bytes != all ? SKEIN_CORRUPT : status;
+            return status;
         if (need <= got || need > all)
             return SKEIN_CORRUPT;
     }
@@ -145,6 +152,15 @@ int partition_clock(const struct partition_source *source, int64_t *offset_ns,
 int partition_clock_offset(const struct partition_source *source, int64_t *offset_ns)
 {
     return partition_clock(source, offset_ns, NULL);
+}
+
+int partition_times(const struct partition_source *source, uint64_t *ticks, size_t count)
+{
+    struct plan p = {.source = source};
+    int status = info_read(&p);
+    for (size_t i = 0; i < count && status == SKEIN_OK; i++)
+        ticks[i] = tick_scale_ns(&p.aligned, ticks[i]);
+    return status;
 }
 
 /* F-34: blocks lie one behind the other, between INFO and FOOTER. */
@@ -366,7 +382,7 @@ int partition_slice_plan(const struct partition_source *source, uint64_t from_ns
     *slice = (struct partition_slice){0};
     if (source->bytes > PARTITION_BYTES_MAX)
         return SKEIN_CORRUPT;
-    int status = footer_read(&p);
+    int status = partition_footer_read(source, &p.footer, &p.footer_at);
     if (status == SKEIN_OK)
         status = info_read(&p);
     if (status == SKEIN_OK)

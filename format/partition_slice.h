@@ -50,6 +50,16 @@ void partition_slice_fini(struct partition_slice *slice);
 int partition_slice_read(const struct partition_slice *slice, const struct partition_source *source,
                          uint64_t offset, void *out, size_t n);
 
+/* The footer alone, of the partition's last bytes. SKEIN_OK: the caller frees it; SKEIN_CORRUPT,
+ * SKEIN_VERSION; SKEIN_NO_MEMORY; what `read` gives. On failure *footer is zero. footer_at: where its
+ * section begins; NULL: not asked. */
+int partition_footer_read(const struct partition_source *source, struct partition_footer *footer,
+                          uint64_t *footer_at);
+
+/* Turns `count` ticks into UTC by the collector's clock (F-17), from head and INFO alone. SKEIN_OK;
+ * SKEIN_CORRUPT; SKEIN_NO_MEMORY; what `read` gives: nothing is turned. */
+int partition_times(const struct partition_source *source, uint64_t *ticks, size_t count);
+
 /* What to add to the host's time to get the collector's (F-17), from head and INFO alone. SKEIN_OK;
  * SKEIN_CORRUPT; SKEIN_NO_MEMORY; what `read` gives. */
 int partition_clock_offset(const struct partition_source *source, int64_t *offset_ns);

@@ -107,12 +107,15 @@ static int batch_fill(struct skein_cursor *cursor)
 {
     while (!rows_full(cursor->rows) && cursor->merge->retired_bytes < RETIRED_BYTES) {
         struct trace_lane *lane;
+        if (merge_rows(cursor->merge, cursor->rows))
+            continue;
         int status = merge_first(cursor->merge, &lane);
         if (status == SKEIN_OK && lane == NULL)
             break;
-        if (status == SKEIN_OK && lane->peeked)
-            status =
-                merge_run(cursor->merge, cursor->rows) ? SKEIN_OK : merge_advance(cursor->merge);
+        if (status == SKEIN_OK && lane->items != NULL)
+            status = merge_gather(cursor->merge);
+        else if (status == SKEIN_OK && lane->peeked)
+            status = merge_advance(cursor->merge);
         else if (status == SKEIN_OK)
             status = event_give(cursor, lane);
         if (status != SKEIN_OK)
@@ -143,12 +146,12 @@ size_t skein_cursor_gaps(const struct skein_cursor *cursor, const struct skein_g
 
 uint64_t skein_cursor_fixed_up(const struct skein_cursor *cursor)
 {
-    return merge_fixed_up(cursor->merge);
+    return merge_fixed_up(cursor->merge) + cursor->trace->causes_fixed;
 }
 
 uint64_t skein_cursor_unordered(const struct skein_cursor *cursor)
 {
-    return merge_unordered(cursor->merge);
+    return merge_unordered(cursor->merge) + cursor->trace->causes_circle;
 }
 
 const char *skein_loss_text(uint8_t reason)

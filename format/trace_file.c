@@ -190,6 +190,17 @@ static int entry_add(struct trace_file *file, uint64_t offset, uint64_t length)
     return SKEIN_OK;
 }
 
+void trace_file_entry_move(struct trace_file *file, size_t i, int64_t ns)
+{
+    struct trace_entry *entry = &file->entries[i];
+    entry->from_ns = clock_shift_ns(entry->from_ns, ns);
+    entry->to_ns = clock_shift_ns(entry->to_ns, ns);
+    if (entry->told_to_ns == UINT64_MAX) /* unknown */
+        return;
+    entry->told_from_ns = clock_shift_ns(entry->told_from_ns, ns);
+    entry->told_to_ns = clock_shift_ns(entry->told_to_ns, ns);
+}
+
 /* ---- opening by the closing table ---- */
 
 static void entries_clear(struct trace_file *file)

@@ -32,6 +32,7 @@ const struct http_route api_routes[] = {
     {"POST", V1 "/captures/{}:stop", api_captures_stop, HTTP_OPERATOR},
     {"GET", V1 "/captures/{}/trace", api_captures_trace, HTTP_VIEWER},
     {"GET", V1 "/captures/{}/manifest", api_captures_manifest, HTTP_VIEWER},
+    {"GET", V1 "/captures/{}/overview", api_captures_overview, HTTP_VIEWER},
     {"GET", V1 "/partitions", api_partitions_list, HTTP_VIEWER},
     {"GET", V1 "/partitions/{}", api_partitions_get, HTTP_VIEWER},
     {"GET", V1 "/partitions/{}/footer", api_partitions_footer, HTTP_VIEWER},

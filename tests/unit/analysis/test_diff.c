@@ -240,6 +240,9 @@ START_TEST(services_are_compared_by_name_and_processes_as_one)
     const struct diff_list *list;
     ck_assert_int_eq(diff_new(two, other, false, &diff, &list), SKEIN_OK);
     ck_assert(list->count == 0 && list->note_count == 2);
+    ck_assert_int_eq(list->outcome, DIFF_INCOMPARABLE);
+    ck_assert_str_eq(list->outcome_words, "nothing can be compared: no service is on both sides "
+                                          "(before: shop; after: cart)");
     ck_assert_str_eq(list->notes[0], "shop is there before alone: nothing of it is compared");
     diff_free(&diff);
     ck_assert_int_eq(diff_new(two, other, true, &diff, &list), SKEIN_OK);
@@ -263,7 +266,9 @@ START_TEST(one_name_in_two_groups_is_two_things)
         const struct diff_change *change = &c.list->changes[i];
         if (change->kind != DIFF_REGION || strcmp(change->name, "flush") != 0)
             continue;
-        ck_assert(change->sure);
+        ck_assert(change->sure && change->twin);
+        ck_assert_ptr_nonnull(
+            strstr(change->words, change->group == 16 ? "flush (group 16) " : "flush (group 17) "));
         longer += change->longer > .6;
         shorter += change->longer < .4;
     }
@@ -273,17 +278,53 @@ START_TEST(one_name_in_two_groups_is_two_things)
 }
 END_TEST
 
+START_TEST(too_few_events_are_told_as_too_few)
+{
+    struct service before = HEALTHY(3), after = HEALTHY(4);
+    before.requests = after.requests = 1;
+    before.load = after.load = 20;
+    struct summary *sides[2] = {summed(&before, 1), summed(&after, 1)}, *empty;
+    struct diff *diff;
+    const struct diff_list *list;
+    const struct skein_query begin = {sizeof begin,
+                                      .to_ns = SAMPLE_EPOCH_NS + UINT64_C(1500000000)};
+    struct buf bytes = {0};
+    struct service again = HEALTHY(3);
+    again.requests = 1;
+    service_make(&again, &bytes);
+    struct skein_trace *trace = made_open(&bytes);
+    ck_assert_int_eq(summary_new(0, &empty), SKEIN_OK);
+    ck_assert_int_eq(summary_read(empty, trace, &begin), SKEIN_OK);
+    ck_assert_int_eq(diff_new(empty, empty, false, &diff, &list), SKEIN_OK);
+    ck_assert_int_eq(list->outcome, DIFF_FEW);
+    ck_assert_ptr_nonnull(strstr(list->outcome_words, "too few events to tell"));
+    diff_free(&diff);
+    ck_assert_int_eq(diff_new(sides[0], sides[0], false, &diff, &list), SKEIN_OK);
+    ck_assert_int_eq(list->outcome, DIFF_SAME);
+    diff_free(&diff);
+    summary_free(&empty);
+    summary_free(&sides[0]);
+    summary_free(&sides[1]);
+    skein_trace_free(&trace);
+    buf_fini(&bytes);
+}
+END_TEST
+
 START_TEST(json_says_what_the_list_has)
 {
     struct service before = HEALTHY(3), after = HEALTHY(4);
     struct buf text = {0};
     after.read_us = 900;
     struct compared c = compared_of(before, after);
-    diff_json(c.list, &text);
+    diff_json(c.list, NULL, &text);
     buf_put_u8(&text, '\0');
     cJSON *json = cJSON_Parse((const char *)text.data);
     ck_assert_ptr_nonnull(json);
     const cJSON *changes = cJSON_GetObjectItem(json, "changes"), *first = changes->child;
+    ck_assert_int_eq(cJSON_GetObjectItem(json, "version")->valueint, 2);
+    ck_assert_str_eq(cJSON_GetObjectItem(json, "outcome")->valuestring, "changed");
+    ck_assert_str_eq(cJSON_GetObjectItem(first, "service")->valuestring, "shop");
+    ck_assert_int_eq(cJSON_GetObjectItem(first, "group")->valueint, SKEIN_GROUP_IO);
     ck_assert_int_eq(cJSON_GetArraySize(changes), (int)c.list->count);
     ck_assert_str_eq(cJSON_GetObjectItem(first, "kind")->valuestring, "wait");
     ck_assert_str_eq(cJSON_GetObjectItem(first, "words")->valuestring, c.list->changes[0].words);
@@ -317,12 +358,12 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("diff", what_is_made_the_same_has_no_sure_change,
-                              slower_reads_come_first_and_say_so,
-                              a_few_that_take_very_long_are_seen_though_the_middle_is_as_before,
-                              a_new_log_line_fewer_requests_and_load_are_seen,
-                              one_long_wait_is_told_first_and_as_maybe_chance,
-                              services_are_compared_by_name_and_processes_as_one,
-                              one_name_in_two_groups_is_two_things, json_says_what_the_list_has,
-                              without_memory_there_is_no_comparison_and_nothing_breaks, NULL));
+    return suite_run(suite_of(
+        "diff", what_is_made_the_same_has_no_sure_change, slower_reads_come_first_and_say_so,
+        a_few_that_take_very_long_are_seen_though_the_middle_is_as_before,
+        a_new_log_line_fewer_requests_and_load_are_seen,
+        one_long_wait_is_told_first_and_as_maybe_chance,
+        services_are_compared_by_name_and_processes_as_one, one_name_in_two_groups_is_two_things,
+        too_few_events_are_told_as_too_few, json_says_what_the_list_has,
+        without_memory_there_is_no_comparison_and_nothing_breaks, NULL));
 }

@@ -18,6 +18,7 @@ skein_test(unit/analysis/test_summary_rows.c LINK skein_alloc_fail skein_analysi
     skein_test_support)
 skein_test(unit/analysis/test_statistics.c LINK skein_analysis skein_test_support m)
 skein_test(unit/analysis/test_diff.c LINK skein_alloc_fail skein_analysis skein_test_support m)
+skein_test(unit/analysis/test_diff_baseline.c LINK skein_analysis skein_test_incidents skein_test_support m)
 
 # What `skein stats` says beside sums that Python makes of `skein cat`.
 find_program(SYSTEM_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
@@ -44,5 +45,10 @@ if(SYSTEM_PYTHON)
         LABELS unit TIMEOUT 300)
 endif()
 skein_test(unit/analysis/test_trace_report.c LINK skein_analysis skein_test_incidents skein_test_support)
+skein_test(unit/analysis/test_task_path.c LINK skein_analysis skein_test_incidents skein_test_support)
+skein_test(unit/analysis/test_report_blame.c LINK skein_analysis skein_test_incidents skein_test_support)
 skein_test(unit/analysis/test_report_rules.c LINK skein_analysis skein_test_incidents skein_test_support)
 target_compile_definitions(t_unit_analysis_report_rules PRIVATE SKEIN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+add_test(NAME unit/analysis/wasm COMMAND ${CMAKE_SOURCE_DIR}/tests/unit/analysis/wasm.sh
+    ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}/wasm)
+set_tests_properties(unit/analysis/wasm PROPERTIES LABELS unit SKIP_RETURN_CODE 77)

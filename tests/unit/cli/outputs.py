@@ -55,6 +55,20 @@ with tempfile.TemporaryDirectory() as folder:
         done = run(*writing(words, "/dev/null", new))
         assert done.returncode != 0 and os.path.getsize(new) == len(said[0]), (words, done)
         os.remove(new)
+
+    # An import of a folder: not into it, under whatever name.
+    read, beside = os.path.join(folder, "ctf"), os.path.join(folder, "beside")
+    os.mkdir(read)
+    with open(os.path.join(read, "metadata"), "w", encoding="ascii") as file:
+        file.write("kept")
+    os.symlink(read, beside)
+    os.symlink(os.path.join(read, "metadata"), os.path.join(folder, "x.part"))
+    os.symlink(os.path.join(read, "metadata"), os.path.join(folder, "y"))
+    for name in (f"{read}/metadata", f"{read}/new", f"{beside}/metadata", f"{folder}/x", f"{folder}/y"):
+        done = run("import", "ctf", read, "-o", name)
+        assert done.returncode == 1 and b"lies in the folder that is read" in done.stderr, (name, done)
+        with open(os.path.join(read, "metadata"), encoding="ascii") as file:
+            assert file.read() == "kept" and os.listdir(read) == ["metadata"], name
     # A page on standard output is the page in a file.
     assert run("report", trace, "--html", new).returncode == 0
     done = run("report", trace, "--html", "-")

@@ -39,7 +39,7 @@ assert "worker-0" in run(0, "stats", trace)
 same = run(0, "diff", trace, trace)
 assert "nothing changed that is more than chance" in same, same
 halves = json.loads(run(0, "diff", trace, "--before", middle, "--json"))
-assert halves["version"] == 1 and halves["tests"] > 20 and not [c for c in halves["changes"] if c["sure"]]
+assert halves["version"] == 2 and halves["outcome"] in ("same", "changed") and halves["tests"] > 20 and not [c for c in halves["changes"] if c["sure"]]
 assert int(halves["before"]["to_ns"]) < int(halves["after"]["to_ns"])
 window = json.loads(run(0, "diff", trace, "--before", middle, "--window", "3ms", "--json"))
 assert int(window["after"]["to_ns"]) - int(window["before"]["from_ns"]) <= 6_000_000
@@ -48,7 +48,20 @@ narrow = json.loads(run(0, "diff", trace, "--before", middle, "--window", "3ms",
 assert 0 < int(narrow["after"]["to_ns"]) - int(narrow["before"]["from_ns"]) <= 2_000_000, narrow
 assert not names("--to", "1970-01-01T00:00:00Z")
 pair = run(0, "diff", trace, "--process", "100", "--against", "111")
-assert "1 process 111, from" in pair and "1 process 100, from" in pair, pair
+assert f"before: {trace}, 111, 1 process, from" in pair and f"after:  {trace}, 100, 1 process, from" in pair, pair
+
+# A failure beside its baseline: there is one other process of the service "even", and none of "odd".
+beside = json.loads(run(0, "diff", trace, "--baseline", "neighbours", "--process", "100", "--json"))
+assert beside["baseline"]["chosen"] == "neighbours" and beside["baseline"]["asked"] == "neighbours", beside
+assert beside["before"]["processes"] == 1 and beside["after"]["processes"] == 1
+assert "baseline: neighbours: the other processes of its service (1)" in run(
+    0, "diff", trace, "--process", "100")  # auto: the trace has too little of a time before
+assert "only process of its service" in run(1, "diff", trace, "--baseline", "neighbours", "--process", "111")
+assert "--process names it" in run(1, "diff", trace, "--baseline", "neighbours")
+assert "a file has no samples" in run(1, "diff", trace, "--baseline", "sample")
+assert "of the record before the onset" in run(1, "diff", trace, "--baseline", "earlier")
+assert "--baseline and --at find" in run(2, "diff", trace, trace, "--baseline", "earlier")
+assert "must be a time" in run(2, "diff", trace, "--at", "soon")
 
 # Scheduling, by what `skein sched` finds in the same file with other code.
 run(0, "import", "perf", perf, "-o", trace)
@@ -67,7 +80,6 @@ for t in sched["threads"]:
 assert {(u["pid"], u["comm"], u["cpu_ns"]) for u in sched["cpu_users"]} == {
     (n["pid"], n["name"], n["cpu_ns"]) for n in stats["neighbours"]}
 
-assert "one file needs --before TIME" in run(2, "diff", trace)
 assert "no --before or --against" in run(2, "diff", trace, trace, "--before", "-1s")
 assert "--against needs --process" in run(2, "diff", trace, "--against", "100")
 assert "--window needs --before" in run(2, "diff", trace, trace, "--window", "1s")

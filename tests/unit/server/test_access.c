@@ -368,6 +368,8 @@ static const struct {
     {"GET", "/api/v1/captures/{}/trace", "/api/v1/captures/" OTHERS "/trace", 404},
     {"GET", "/api/v1/captures/{}/manifest", "/api/v1/captures/BOTH/manifest", 200},
     {"GET", "/api/v1/captures/{}/manifest", "/api/v1/captures/" OTHERS "/manifest", 404},
+    {"GET", "/api/v1/captures/{}/overview", "/api/v1/captures/BOTH/overview", 200},
+    {"GET", "/api/v1/captures/{}/overview", "/api/v1/captures/" OTHERS "/overview", 404},
     {"POST", "/api/v1/captures", "/api/v1/captures", 422}, /* for want of a selector */
     {"PATCH", "/api/v1/captures/{}", "/api/v1/captures/BOTH", 403},
     {"PATCH", "/api/v1/captures/{}", "/api/v1/captures/" OTHERS, 404},
