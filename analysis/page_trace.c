@@ -129,14 +129,6 @@ static int all_read(struct page_trace *t)
 
 /* ---- what it is ---- */
 
-static void window_put(struct buf *b, const struct page_trace *t)
-{
-    char from[CLOCK_TEXT_BYTES], dur[TRACE_DURATION_BYTES];
-    clock_text(t->page.from_ns, from);
-    trace_duration_text(t->page.to_ns - t->page.from_ns, dur);
-    buf_printf(b, "%s from %s on", dur, from);
-}
-
 static void services_put(struct buf *b, const struct page_trace *t)
 {
     const struct summary_process *rows;
@@ -174,6 +166,7 @@ int page_trace_facts(struct page_trace *t)
 {
     const struct page_ask *ask = t->ask;
     struct lanes_totals totals;
+    char from[CLOCK_TEXT_BYTES];
     struct buf b = {0};
     int status = SKEIN_OK;
     t->facts = calloc(ask->fact_count + FACTS_OWN, sizeof *t->facts);
@@ -182,13 +175,16 @@ int page_trace_facts(struct page_trace *t)
     for (size_t i = 0; i < ask->fact_count; i++)
         t->facts[t->page.fact_count++] = ask->facts[i];
     lanes_totals(t->lanes, &totals);
-    window_put(&b, t);
-    fact_add(t, "Window", &b, &status);
+    clock_text(t->page.from_ns, from);
+    buf_printf(&b, "%s", from);
+    fact_add(t, "From", &b, &status);
+    page_duration(&b, t->page.to_ns - t->page.from_ns);
+    fact_add(t, "For", &b, &status);
     services_put(&b, t);
     fact_add(t, "Services", &b, &status);
     buf_printf(&b, "%" PRIu32, skein_trace_process_count(t->trace));
     fact_add(t, "Processes", &b, &status);
-    page_count(&b, totals.rows);
+    page_count(&b, ask->records > 0 ? ask->records : totals.rows);
     fact_add(t, "Records", &b, &status);
     deaths_put(&b, t);
     fact_add(t, "Ended", &b, &status);

@@ -135,14 +135,7 @@ const struct trace_file *trace_walk_file(const struct trace_walk *walk)
     return trace_first_file(walk->trace);
 }
 
-struct trace_bounds trace_walk_bounds(const struct trace_walk *walk)
-{
-    struct trace_bounds bounds;
-    skein_trace_bounds(walk->trace, &bounds.from_ns, &bounds.to_ns);
-    return bounds;
-}
-
-struct skein_trace *trace_walk_trace(struct trace_walk *walk)
+struct skein_trace *trace_walk_trace(const struct trace_walk *walk)
 {
     return walk->trace;
 }

@@ -38,8 +38,7 @@ int trace_walk_new(const char *path, struct trace_walk **out);
 void trace_walk_free(struct trace_walk **walk);
 
 const struct trace_file *trace_walk_file(const struct trace_walk *walk);
-struct trace_bounds trace_walk_bounds(const struct trace_walk *walk);
-struct skein_trace *trace_walk_trace(struct trace_walk *walk);
+struct skein_trace *trace_walk_trace(const struct trace_walk *walk);
 
 /* True with the next partition; false at the end. */
 bool trace_walk_next(struct trace_walk *walk, struct trace_step *step);

@@ -195,8 +195,9 @@ static int tables_print(const cJSON *report)
         {"PID", "pid", TABLE_NUMBER},     {"FROM", "from", TABLE_TIME},
         {"FOR", "dur_ns", TABLE_NS},      {"RECORDS", "records", TABLE_NUMBER},
         {"WHY", "text", TABLE_TEXT},      {NULL, NULL, TABLE_TEXT}};
-    int status = table_put("Regions, without nested ones' time taken off", report, "regions",
-                           regions, json_u64_at(report, "totals.regions_left_out"));
+    int status =
+        table_put("Regions, by time that is not idle; it holds that of regions inside", report,
+                  "regions", regions, json_u64_at(report, "totals.regions_left_out"));
     if (status == CLI_OK)
         status = table_put("Longest waits that are not idle", report, "waits", waits, 0);
     if (status == CLI_OK)

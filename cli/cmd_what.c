@@ -50,7 +50,8 @@ struct subject {
 /* The moment: as asked for, else the capture's, else the end of the trace. */
 static int moment_find(struct subject *s, const struct options *o, const struct trace_walk *walk)
 {
-    struct trace_bounds bounds = trace_walk_bounds(walk);
+    struct trace_bounds bounds;
+    skein_trace_bounds(trace_walk_trace(walk), &bounds.from_ns, &bounds.to_ns);
     s->at_ns = bounds.to_ns;
     s->at_end = true;
     if (o->at != NULL) {

@@ -14,6 +14,7 @@
 #include "cli_out.h"
 #include "cmd.h"
 #include "page_trace.h"
+#include "trace_report_json.h"
 #include "whole_file.h"
 
 /* What stands on the page, and whose memory it is. */
@@ -146,7 +147,8 @@ int report_html_write(struct skein_trace *trace, const struct trace_report *repo
     struct html html = {0};
     struct buf page = {0}, verdict = {0};
     bool incomplete = verdict_sentence_put(&verdict, sources);
-    int status = findings_make(&html, report);
+    cJSON *said = trace_report_json(report, trace); /* what the text says, the page says */
+    int status = said != NULL ? findings_make(&html, report) : SKEIN_NO_MEMORY;
     if (status == SKEIN_OK && verdict.status != SKEIN_OK)
         status = verdict.status;
     const struct page_ask ask = {.title = sources->title,
@@ -157,6 +159,7 @@ int report_html_write(struct skein_trace *trace, const struct trace_report *repo
                                  .subjects = html.subjects,
                                  .subject_count = html.subject_count,
                                  .tasks = report->tasks,
+                                 .records = json_u64_at(said, "totals.records"),
                                  .from_ns = report->from_ns,
                                  .to_ns = report->to_ns,
                                  .read_from_ns = sources->from_ns,
@@ -169,5 +172,6 @@ int report_html_write(struct skein_trace *trace, const struct trace_report *repo
     html_fini(&html);
     buf_fini(&page);
     buf_fini(&verdict);
+    cJSON_Delete(said);
     return written;
 }

@@ -75,6 +75,9 @@ def odd_options():
                   ["report"], ["nothing"], [""], ["sql", "select 1"], ["diff", sound], ["export", sound, "--to", "x"]):
         done = run([skein, *words])
         assert done.returncode == 2 and done.stderr.startswith(b"skein: ") and not done.stdout, (words, done)
+    for words in (["cat", sound, "-p", "nobody"], ["stats", sound, "-p", "nobody"]):
+        done = run([skein, *words])
+        assert done.returncode == 1 and b"no process of the trace is nobody" in done.stderr, (words, done)
     for words in (["stats", sound, "--top", "1"], ["stats", sound, "-t", "["], ["cat", sound, "--limit", "0"], ["sql", sound, ""]):
         assert run([skein, *words]).returncode == 0, words
 
