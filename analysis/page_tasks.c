@@ -65,12 +65,14 @@ void page_tasks(struct buf *b, const struct page *page)
     size_t begin = b->len, left = 0;
     if (list == NULL || list->name_count == 0)
         return;
-    page_raw(b, "<section id=\"tasks\">\n<h2>The slowest tasks</h2>\n<div class=\"wide\" tabindex=\"0\" "
-                "role=\"region\" aria-label=\"The slowest tasks\">\n<table><caption>Of the names that "
-                "took most time the slowest, and where their time went: segments follow each other, "
-                "and go over to whom the task waited for.</caption>\n<thead><tr><th scope=\"col\">Task"
-                "</th><th scope=\"col\">What</th><th scope=\"col\">In</th><th scope=\"col\">Thread</th>"
-                "<th scope=\"col\" class=\"n\">For</th><th scope=\"col\">Why</th></tr></thead>\n<tbody>\n");
+    page_raw(
+        b,
+        "<section id=\"tasks\">\n<h2>The slowest tasks</h2>\n<div class=\"wide\" tabindex=\"0\" "
+        "role=\"region\" aria-label=\"The slowest tasks\">\n<table><caption>Of the names that "
+        "took most time the slowest, and where their time went: segments follow each other, "
+        "and go over to whom the task waited for.</caption>\n<thead><tr><th scope=\"col\">Task"
+        "</th><th scope=\"col\">What</th><th scope=\"col\">In</th><th scope=\"col\">Thread</th>"
+        "<th scope=\"col\" class=\"n\">For</th><th scope=\"col\">Why</th></tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < list->name_count; i++)
         for (size_t k = 0; k < list->names[i].task_count; k++)
             if (b->len - begin < PAGE_TASKS_BYTES)
