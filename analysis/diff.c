@@ -393,7 +393,7 @@ static bool is_told(const struct diff_pair *pair, const struct summary_process *
     if (c->kind == DIFF_SCHED)
         return pair->told[side];
     if (c->kind == DIFF_CPU || (c->kind == DIFF_STACK && strcmp(c->name, "cpu.sample") == 0))
-        return service->samples > 0;
+        return service != NULL && service->samples > 0;
     return true;
 }
 

@@ -66,13 +66,13 @@ struct candidate {
 
 static void candidate_try(const struct candidate *c, struct diff_onset *onset)
 {
-    uint64_t from_ns, to_ns, end_ns = c->begin_ns + c->dur_ns;
+    uint64_t from_ns, to_ns;
     summary_bounds(c->s, &from_ns, &to_ns);
     if (c->process->row.first_ns > from_ns)
         from_ns = c->process->row.first_ns;
-    if (onset->sought ? c->dur_ns < (to_ns - from_ns) / LONG_SHARE
-                      : c->begin_ns > onset->at_ns || c->dur_ns < onset->at_ns - c->begin_ns)
-        return; /* it was not in progress then */
+    if (c->begin_ns > onset->at_ns ||
+        c->dur_ns < (onset->sought ? (to_ns - from_ns) / LONG_SHARE : onset->at_ns - c->begin_ns))
+        return; /* it was not in progress then, or is too short to be sought */
     uint64_t lasted_ns = onset->sought ? c->dur_ns : onset->at_ns - c->begin_ns;
     if (c->begin_ns <= from_ns ||
         c->begin_ns - from_ns < (c->begin_ns + lasted_ns - from_ns) / LIVES_SHARE)
@@ -84,8 +84,7 @@ static void candidate_try(const struct candidate *c, struct diff_onset *onset)
     onset->from_ns = c->begin_ns;
     onset->lasted_ns = lasted_ns;
     onset->p99_ns = p99_ns;
-    if (onset->sought)
-        onset->at_ns = end_ns < to_ns ? end_ns : to_ns;
+    onset->until_ns = c->begin_ns + c->dur_ns;
     text_take(onset->name, summary_text(c->s, c->name->row.text));
     text_take(onset->service, summary_text(c->s, c->process->service));
 }
@@ -117,20 +116,32 @@ static void name_try(const struct summary *s, const struct summary_name *name,
     candidate_try(&c, onset);
 }
 
-void diff_onset_find(const struct summary *summary, uint64_t at_ns, struct diff_onset *onset)
+static void names_try(const struct summary *summary, struct diff_onset *onset)
 {
     const struct summary_name *names;
     size_t count = summary_names(summary, &names);
-    bool sought = at_ns == DIFF_AT_UNKNOWN;
+    for (size_t i = 0; i < count; i++)
+        name_try(summary, &names[i], onset);
+}
+
+void diff_onset_find(const struct summary *summary, uint64_t at_ns, struct diff_onset *onset)
+{
+    bool unknown = at_ns == DIFF_AT_UNKNOWN;
     uint64_t from_ns, to_ns;
     summary_bounds(summary, &from_ns, &to_ns);
     at_ns = at_ns > to_ns ? to_ns : at_ns;
     at_ns = at_ns < from_ns ? from_ns : at_ns;
-    *onset = (struct diff_onset){.at_ns = at_ns, .sought = sought};
-    for (size_t i = 0; i < count; i++)
-        name_try(summary, &names[i], onset);
+    *onset = (struct diff_onset){.at_ns = at_ns};
+    if (!unknown)
+        names_try(summary, onset);
+    if (!onset->found) {
+        onset->sought = true;
+        names_try(summary, onset);
+    }
     if (!onset->found)
         onset->from_ns = at_ns > DIFF_ONSET_USUAL_NS ? at_ns - DIFF_ONSET_USUAL_NS : 0;
+    else if (unknown)
+        onset->at_ns = onset->until_ns < to_ns ? onset->until_ns : to_ns;
 }
 
 /* ---- words ---- */
@@ -153,9 +164,7 @@ void diff_onset_words(const struct diff_onset *onset, char out[DIFF_WHY_BYTES])
     char from[CLOCK_TEXT_BYTES], lasted[32], p99[32];
     clock_text(onset->from_ns, from);
     if (!onset->found) {
-        snprintf(out, DIFF_WHY_BYTES, "%s, a second before the %s: no region %sstood out", from,
-                 onset->sought ? "end" : "failure",
-                 onset->sought ? "" : "that was in progress then ");
+        snprintf(out, DIFF_WHY_BYTES, "%s, a second before the failure: no region stood out", from);
         return;
     }
     duration_text(onset->lasted_ns, lasted);

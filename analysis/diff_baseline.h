@@ -33,18 +33,20 @@ bool diff_baseline_parse(const char *text, enum diff_baseline *baseline);
 /* When what is wrong at a moment began. */
 struct diff_onset {
     bool found;                 /* a region tells it; else it is a second before */
-    bool sought;                /* nobody said when the failure was: that region's end */
+    bool sought;                /* that region was not in progress at the failure */
     uint64_t from_ns, at_ns;    /* at_ns: the failure */
+    uint64_t until_ns;          /* when that region ended */
     uint64_t lasted_ns, p99_ns; /* that region until at_ns; of the others of its name: 0: none */
     char name[DIFF_TEXT_BYTES], service[DIFF_TEXT_BYTES];
 };
 
 /* The begin of the longest region that was in progress at at_ns and had lasted twice as long as 99 of
- * 100 others of its name in its process; else a second before at_ns. Of the regions of a name those
- * are looked at that the summary keeps as examples, and those in progress at the end. Left out: what
- * is idle, and what has lasted for nine tenths of the time that is known, which is how a thread lives.
- * at_ns is held inside the summary's bounds. DIFF_AT_UNKNOWN: of all regions the longest such one, if
- * it is a hundredth of all the time; else the end. */
+ * 100 others of its name in its process; where there is none, of the longest such region that began
+ * before, if it took a hundredth of all the time; else a second before at_ns. Of the regions of a name
+ * those are looked at that the summary keeps as examples, and those in progress at the end. Left out:
+ * what is idle, and what has lasted for nine tenths of the time that is known, which is how a thread
+ * lives. at_ns is held inside the summary's bounds; DIFF_AT_UNKNOWN: the failure is when that region
+ * ended. */
 #define DIFF_AT_UNKNOWN UINT64_MAX
 void diff_onset_find(const struct summary *summary, uint64_t at_ns, struct diff_onset *onset);
 

@@ -17,6 +17,7 @@
 
 #include "buf.h"
 #include "lanes.h"
+#include "task_path.h"
 
 #define PAGE_BYTES_MAX 1000000u
 
@@ -79,6 +80,7 @@ struct page {
     const struct page_thread *threads;
     size_t thread_count;
     uint64_t threads_left_out;
+    const struct task_list *tasks; /* the slowest, with their paths; NULL: not known */
 
     const struct lanes *lanes; /* settled; NULL: no picture */
     uint64_t from_ns, to_ns;   /* their window, UTC */

@@ -261,6 +261,7 @@ static int page_fill(struct page_trace *t)
     page->incomplete = ask->incomplete;
     page->findings = ask->findings;
     page->finding_count = ask->finding_count;
+    page->tasks = ask->tasks;
     page->at_ns = ask->at_ns;
     page->at = ask->at != NULL ? ask->at : "";
     page->lanes = t->lanes;

@@ -132,11 +132,19 @@ static uint64_t cut_put(struct buf *out, unsigned process, uint64_t sequence, ui
     return last;
 }
 
-uint64_t bench_trace_make(struct buf *out, uint64_t events)
+uint64_t bench_trace_make(const char *path, uint64_t events)
 {
-    uint64_t state = BENCH_SEED, at[PROCESSES] = {0}, cut = 0;
-    for (; cut * CUT_EVENTS < events; cut++)
-        at[cut % PROCESSES] =
-            cut_put(out, cut % PROCESSES, cut / PROCESSES, at[cut % PROCESSES], &state);
-    return cut * CUT_EVENTS;
+    struct buf cut = {0};
+    uint64_t state = BENCH_SEED, at[PROCESSES] = {0}, cuts = 0;
+    FILE *file = fopen(path, "we");
+    bench_must(file != NULL, "a file");
+    for (; cuts * CUT_EVENTS < events; cuts++) {
+        buf_clear(&cut);
+        at[cuts % PROCESSES] =
+            cut_put(&cut, cuts % PROCESSES, cuts / PROCESSES, at[cuts % PROCESSES], &state);
+        bench_must(fwrite(cut.data, 1, cut.len, file) == cut.len, "room for the trace");
+    }
+    bench_must(fclose(file) == 0, "room for the trace");
+    buf_fini(&cut);
+    return cuts * CUT_EVENTS;
 }

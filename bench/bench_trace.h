@@ -39,8 +39,12 @@ void bench_types_put(struct partition_writer *w, bool texts, uint32_t ids[BENCH_
 void bench_rows_write(struct partition_writer *w, const uint32_t ids[BENCH_TYPES], bool texts,
                       const struct bench_row *rows, size_t n);
 
-/* A trace of at least so many events, with texts: two processes of four threads, cut after cut.
- * Returns how many it has. Threads have the ids 0 to 3 in one process, 4 to 7 in the other. */
-uint64_t bench_trace_make(struct buf *out, uint64_t events);
+#define BENCH_TRACE_RECORDS 4 /* of which a request is made, a begin and an end among them: */
+#define BENCH_TRACE_ROWS    3
+
+/* Writes a trace of at least so many records, with texts: two processes of four threads, cut after cut,
+ * a whole number of them. Returns how many records it has. The threads' tids are 0 to 3 in one process,
+ * 4 to 7 in the other. */
+uint64_t bench_trace_make(const char *path, uint64_t events);
 
 #endif

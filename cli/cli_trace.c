@@ -159,6 +159,11 @@ bool trace_walk_event(struct trace_walk *walk, struct trace_event *event)
     return walk_got(walk, trace_merge_event(walk->merge, event));
 }
 
+void trace_walk_pass(struct trace_walk *walk)
+{
+    walk_got(walk, trace_merge_pass(walk->merge));
+}
+
 int trace_walk_merge(struct trace_walk *walk, trace_wanted *wanted, const void *context)
 {
     uint32_t count = skein_trace_process_count(walk->trace);

@@ -46,6 +46,9 @@ bool trace_walk_next(struct trace_walk *walk, struct trace_step *step);
 /* The next event of the step's partition; false at its end, also at a fault, which is told. */
 bool trace_walk_event(struct trace_walk *walk, struct trace_event *event);
 
+/* Instead of its events: what the next partition needs of it is read, and nothing else. */
+void trace_walk_pass(struct trace_walk *walk);
+
 /* ---- merged: all processes at once, by the time at which records were made ----
  *
  * Instead of the two above. Takes the memory of two partitions of each process, and of the evidence

@@ -16,6 +16,7 @@
 #include "cli_part.h"
 #include "cli_trace.h"
 #include "cmd.h"
+#include "longest_places.h"
 #include "trace_json.h"
 #include "trace_stack.h"
 #include "trace_text.h"
@@ -182,27 +183,78 @@ static void evidence_cat(struct trace_walk *walk, const struct trace_step *step,
     }
 }
 
+/* ---- the longest ---- */
+
+static bool process_says(void *context, const struct skein_process *process)
+{
+    const struct filter *f = context;
+    return part_has_process(&f->part, process->id, process->pid);
+}
+
+static bool type_says(void *context, const struct skein_event_type *type)
+{
+    const struct filter *f = context;
+    return fnmatch(f->options->name, type->name, 0) == 0;
+}
+
+/* Where regions of the ring can be that are among the longest. A thread's name may be another one in
+ * another partition: then all are read. */
+static int places_find(struct trace_walk *walk, struct filter *f, struct longest_places **places)
+{
+    const struct options *o = f->options;
+    const uint32_t regions = 1u << SKEIN_ROW_REGION, open = 1u << SKEIN_ROW_OPEN;
+    struct skein_query query = {.kinds = regions | open,
+                                .from_ns = f->part.from_ns,
+                                .to_ns = f->part.to_ns,
+                                .groups = f->groups,
+                                .process = process_says,
+                                .type = o->name != NULL ? type_says : NULL,
+                                .context = f};
+    *places = NULL;
+    if (o->type != NULL)
+        query.kinds = strcmp(o->type, "region") == 0 ? regions
+                      : strcmp(o->type, "open") == 0 ? open
+                                                     : 0;
+    if (query.kinds == 0 || o->part.thread != NULL || o->longest.value == 0)
+        return SKEIN_OK;
+    return longest_places_find(trace_walk_trace(walk), &query, o->longest.value,
+                               o->min_dur.given ? o->min_dur.value : 0, places);
+}
+
+static void step_cat(struct trace_walk *walk, const struct trace_step *step, const struct filter *f,
+                     struct output *out)
+{
+    struct trace_event event;
+    while (!out->failed && trace_walk_event(walk, &event)) {
+        /* What was open at an earlier cut comes again, with its end or in a later cut. */
+        if (event.kind == TRACE_OPEN && !step->last_of_process)
+            continue;
+        if (event_passes(f, &event))
+            cat_emit(out, f, step->reader, &event);
+    }
+}
+
 /* Process by process: the order of lengths does not depend on it, and it takes less memory. */
-static void longest_cat(struct trace_walk *walk, const struct filter *f, struct output *out)
+static void longest_cat(struct trace_walk *walk, struct filter *f, struct output *out)
 {
     struct trace_step step;
-    struct trace_event event;
+    struct longest_places *places;
+    if (places_find(walk, f, &places) != SKEIN_OK) {
+        say_error("out of memory");
+        out->failed = true;
+    }
     while (!out->failed && trace_walk_next(walk, &step)) {
         bool shown = process_passes(f, &step.entry->footer);
         if (step.entry->footer.evidence) {
             if (shown)
                 evidence_cat(walk, &step, f, out);
-            continue;
-        }
-        /* An unwanted one is read all the same: the next needs the ranges it leaves open. */
-        while (!out->failed && trace_walk_event(walk, &event)) {
-            /* What was open at an earlier cut comes again, with its end or in a later cut. */
-            if (event.kind == TRACE_OPEN && !step.last_of_process)
-                continue;
-            if (shown && event_passes(f, &event))
-                cat_emit(out, f, step.reader, &event);
+        } else if (shown && (places == NULL || longest_places_has(places, step.entry))) {
+            step_cat(walk, &step, f, out);
+        } else { /* the next one needs the ranges that it leaves open */
+            trace_walk_pass(walk);
         }
     }
+    longest_places_free(&places);
 }
 
 static int merged_cat(struct trace_walk *walk, const struct filter *f, struct output *out)

@@ -376,7 +376,7 @@ static int capture_ask(const struct options *o, const char *id, const cJSON *cap
     struct trace_bounds bounds = {0, 0};
     (void)clock_parse(json_text_at(capture, "window.from"), &bounds.from_ns);
     (void)clock_parse(json_text_at(capture, "window.to"), &bounds.to_ns);
-    buf_printf(path, "/captures");
+    buf_printf(path, "/captures/");
     api_segment(path, id);
     buf_printf(path, "/diff");
     api_query(path, "baseline", o->baseline);

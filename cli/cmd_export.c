@@ -30,7 +30,8 @@ struct options {
 
 static const char *const forms[] = {"perfetto", "pprof", "folded", "go-trace", "chrome",
                                     "ctf",      "fxt",   "otlp",   NULL};
-static const char *const values[] = {"samples", "waits", "after", "before", NULL};
+static const char *const values[] = {"samples", "waits",  "wall", "contention",
+                                     "after",   "before", NULL};
 
 static const struct cli_option options[] = {
     CLI_CHOICE(
@@ -39,9 +40,11 @@ static const struct cli_option options[] = {
         "flame graphs), go-trace (what a Go runtime wrote, as it was), chrome (trace JSON), ctf "
         "(a folder, for babeltrace2 and Trace Compass), fxt (Fuchsia's format), or otlp (spans "
         "of OpenTelemetry, of regions with a trace_id)"),
-    CLI_CHOICE(0, "of", "WHAT", struct options, of, values,
-               "of folded stacks: samples, or waits in us (default: samples where there are any); "
-               "of traces of Go: after or before the capture's begin"),
+    CLI_CHOICE(
+        0, "of", "WHAT", struct options, of, values,
+        "of folded stacks: samples, or in us waits (off the CPU), contention (for locks) or "
+        "wall (on the CPU by samples, and off it) (default: samples where there are any); of "
+        "traces of Go: after or before the capture's begin"),
     CLI_OPTION(CLI_NUMBER, 0, "process", "PID", struct options, process,
                "of traces of Go: this process's"),
     CLI_OPTION(CLI_TEXT, 0, "host", "NAME", struct options, host, "of traces of Go: this host's"),
@@ -159,9 +162,19 @@ static int profile_put(struct target *t, const struct stack_profile *profile, st
     const char *of = t->options->of;
     if (target_is(t, "pprof"))
         return stack_profile_pprof(profile, bytes);
-    bool waits = of != NULL ? strcmp(of, "waits") == 0 : stack_profile_samples(profile) == 0;
-    t->says = waits ? "microseconds of waits by stack" : "samples of the CPU by stack";
-    return stack_profile_folded(profile, waits, bytes);
+    static const struct {
+        const char *name, *says;
+    } kinds[] = {
+        [STACK_PROFILE_SAMPLES] = {"samples", "samples of the CPU by stack"},
+        [STACK_PROFILE_WAITS] = {"waits", "microseconds of waits by stack"},
+        [STACK_PROFILE_WALL] = {"wall", "microseconds on the CPU and off it, by stack"},
+        [STACK_PROFILE_CONTENTION] = {"contention", "microseconds of waits for locks by stack"}};
+    size_t kind = stack_profile_samples(profile) == 0 ? STACK_PROFILE_WAITS : STACK_PROFILE_SAMPLES;
+    for (size_t i = 0; of != NULL && i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(of, kinds[i].name) == 0)
+            kind = i;
+    t->says = kinds[kind].says;
+    return stack_profile_folded(profile, (enum stack_profile_of)kind, bytes);
 }
 
 static int profile_convert(struct target *t, FILE *file, const char *name)

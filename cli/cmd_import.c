@@ -155,8 +155,13 @@ static const struct cli_command perf = {
     .run = perf_run,
 };
 
-static const struct cli_command *const actions[] = {
-    &perf, &cmd_import_go, &cmd_import_ctf, &cmd_import_fxt, &cmd_import_perf_script, NULL};
+static const struct cli_command *const actions[] = {&perf,
+                                                    &cmd_import_go,
+                                                    &cmd_import_ctf,
+                                                    &cmd_import_fxt,
+                                                    &cmd_import_perf_script,
+                                                    &cmd_import_perfetto,
+                                                    NULL};
 
 const struct cli_command cmd_import = {
     .name = "import",

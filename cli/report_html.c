@@ -159,6 +159,7 @@ int report_html_write(struct skein_trace *trace, const struct trace_report *repo
                                  .subjects = html.subjects,
                                  .subject_count = html.subject_count,
                                  .records = json_u64_at(said, "totals.records"),
+                                 .tasks = report->tasks,
                                  .from_ns = report->from_ns,
                                  .to_ns = report->to_ns,
                                  .read_from_ns = sources->from_ns,

@@ -150,9 +150,9 @@ static void args_put(struct import_many *m, struct import_out *out, const struct
 static uint8_t group_of(const char *category)
 {
     static const char *const names[] = {"app", "net", "io", "lock", "thread", "sleep", "log"};
-    for (uint8_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(category, names[i]) == 0)
-            return i;
+            return (uint8_t)i;
     bool digits = category[0] >= '1' && category[0] <= '6' && category[1] >= '0' &&
                   category[1] <= '9' && category[2] == '\0'; /* a service's own, 16 to 63 */
     unsigned number =

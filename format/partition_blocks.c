@@ -13,6 +13,8 @@
 #include "partition_reader_int.h"
 #include "trace_rows.h"
 
+enum { AHEAD_COLUMNS = 64, AHEAD_THREADS = 1024 };
+
 /* ---- unpacking and listing ---- */
 
 /* One type of a batch's list: its columns' bytes are added to *columns. */
@@ -204,8 +206,19 @@ static bool lane_room(struct lane *lane, size_t types, size_t columns)
             return false;
         lane->columns = grown;
         lane->column_cap = columns;
+        free(lane->values);
+        lane->values = NULL;
     }
     return true;
+}
+
+/* Values ahead are for cursors, and where they take little memory beside a partition. Without memory
+ * there are none. */
+static void lane_values_room(const struct partition_reader *r, struct lane *lane)
+{
+    if (lane->values == NULL && r->run != NULL && lane->column_cap <= AHEAD_COLUMNS &&
+        r->thread_count <= AHEAD_THREADS)
+        lane->values = malloc(lane->column_cap * COLUMN_AHEAD * sizeof *lane->values + 1);
 }
 
 /* How many columns of known meaning the types of a batch have. */
@@ -265,6 +278,16 @@ static struct lane_type type_enter(const struct partition_reader *r, uint32_t ty
                               .kind = kind};
 }
 
+/* Room for values ahead; NULL: they are taken one by one, as those must be that order records. */
+static uint64_t *column_values(const struct partition_reader *r, const struct lane *lane,
+                               uint32_t type, uint32_t column)
+{
+    const struct reader_type *facts = &r->type_facts[type];
+    return lane->values == NULL || facts->stack || facts->sequences > 0
+               ? NULL
+               : lane->values + (size_t)column * COLUMN_AHEAD;
+}
+
 static void columns_enter(const struct partition_reader *r, struct lane *lane,
                           const struct reader_batch *batch, struct cursor *c)
 {
@@ -279,12 +302,15 @@ static void columns_enter(const struct partition_reader *r, struct lane *lane,
         for (uint64_t k = 0; k < count; k++) {
             uint8_t encoding = cursor_u8(c);
             uint64_t bytes = cursor_uleb(c);
-            if (k < r->type_facts[type].columns)
-                lane->columns[column++] =
+            if (k < r->type_facts[type].columns) {
+                lane->columns[column] =
                     (struct column){.pos = at,
                                     .end = at + bytes,
                                     .encoding = encoding,
+                                    .values = column_values(r, lane, type, column),
                                     .type = column_type(&r->types[type], (unsigned)k)};
+                column++;
+            }
             at += bytes;
         }
     }
@@ -298,6 +324,7 @@ int batch_enter(struct partition_reader *r, struct lane *lane, const struct read
                            "more than %u types and columns at one time", ENTERED_MAX);
     if (!lane_room(lane, batch->types, columns))
         return reader_no_memory(r, "a batch");
+    lane_values_room(r, lane);
     struct cursor c;
     cursor_init(&c, batch->lists, (size_t)(batch->lists_end - batch->lists));
     lane->listed = c;
@@ -378,8 +405,8 @@ static int batch_leave(struct partition_reader *r, const struct lane *lane)
         unsigned read = columns_read(r, type->type);
         for (unsigned k = 0; k < read; k++) {
             const struct column *column = &lane->columns[type->column + k];
-            if (column->pos != column->end)
-                return batch_bad(r, lane, F_26, column->pos, "more values than records");
+            if (column_place(column) != column->end)
+                return batch_bad(r, lane, F_26, column_place(column), "more values than records");
         }
     }
     return SKEIN_OK;
@@ -506,10 +533,11 @@ int lane_advance(struct partition_reader *r, struct lane *lane)
     }
 }
 
-static inline uint64_t value_take(struct column *column, struct value_fault *fault)
+static inline __attribute__((always_inline)) uint64_t value_take(struct column *column,
+                                                                 struct value_fault *fault)
 {
     const uint8_t *at = column->pos;
-    uint64_t v = column_next_word(column);
+    uint64_t v = column_take(column);
     if ((column->failed || column->encoding > COLUMN_RAW64) && fault->rule == F_NONE)
         *fault = value_fault_of(column, at);
     return v;
@@ -522,7 +550,7 @@ static void string_take(const struct partition_reader *r, struct column *column,
     uint64_t v = value_take(column, fault);
     if (v >> 1 >= r->string_count) {
         if (fault->rule == F_NONE)
-            *fault = (struct value_fault){F_27, at};
+            *fault = (struct value_fault){F_27, column_place_of_last(column, at)};
         return;
     }
     const struct reader_string *string = &r->strings[v >> 1];

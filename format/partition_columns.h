@@ -47,7 +47,12 @@ struct column {
     uint64_t previous;
     uint8_t encoding, type;
     bool failed; /* used up too early, or not a number; values are then 0 */
+    /* values that were taken ahead, from `base` to pos: the one at `at` comes next; NULL: none are */
+    uint8_t at, count;
+    const uint8_t *base;
+    uint64_t *values; /* COLUMN_AHEAD of them */
 };
+#define COLUMN_AHEAD 32
 
 uint64_t column_uleb_slow(struct column *column);
 
@@ -111,15 +116,19 @@ static inline uint64_t column_uleb_word(struct column *column)
     return column_uleb(column);
 }
 
-static inline uint64_t column_next_word(struct column *column)
+/* Values are taken ahead, and the next one is given. */
+uint64_t column_more(struct column *column);
+
+/* column_next of a column that may have values ahead. */
+static inline uint64_t column_take(struct column *column)
 {
-    if (column->encoding == COLUMN_RAW64)
-        return column_next(column);
-    uint64_t v = column_uleb_word(column);
-    if (column->encoding == COLUMN_DELTA)
-        return column->previous += unzigzag(v);
-    return column->type == SKEIN_T_I64 ? unzigzag(v) : v;
+    return column->at < column->count ? column->values[column->at++] : column_more(column);
 }
+
+/* Where its next value lies. */
+const uint8_t *column_place(const struct column *column);
+/* Where the value lies that was taken last: pos was `pos` in front of it. */
+const uint8_t *column_place_of_last(const struct column *column, const uint8_t *pos);
 
 /* Takes up to n numbers, and where each ends, from the column's place on; how many there are in front
  * of the first that is none. The column stands still. */

@@ -232,6 +232,7 @@ static int sequences_open(struct partition_reader *r)
     int status = batches_scan(r, &scratch);
     free(scratch.types);
     free(scratch.columns);
+    free(scratch.values);
     return status == SKEIN_OK && r->entry_count > 0 ? resources_make(r) : status;
 }
 

@@ -119,6 +119,7 @@ static void reader_lanes_free(struct partition_reader *r)
     for (size_t i = 0; r->lanes != NULL && i < r->thread_count; i++) {
         free(r->lanes[i].types);
         free(r->lanes[i].columns);
+        free(r->lanes[i].values);
         free(r->lanes[i].stack);
         free(r->lanes[i].ahead.rows);
         free(r->lanes[i].ahead.args);

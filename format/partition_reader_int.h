@@ -100,6 +100,7 @@ struct lane {
     size_t type_cap;
     struct column *columns;
     size_t column_cap;
+    uint64_t *values; /* ahead, of each column; NULL: none */
 
     uint8_t head; /* enum lane_head */
     uint32_t code;

@@ -20,6 +20,7 @@ struct taking {
     uint32_t at, end;
     uint64_t raw_ticks, ticks, now; /* as those of the lane; the reader's */
     uint32_t code, stack_id, raised;
+    uint64_t least_ns;      /* shorter ones are left out */
     uint32_t thread, count; /* of the trace; rows so far */
     bool shown;             /* its thread is */
 };
@@ -67,9 +68,11 @@ INLINE void row_put(struct taking *t, const struct record *record)
     const struct tick_scale *scale = &t->r->scale;
     struct lane_ahead *ahead = &t->lane->ahead;
     struct ahead_row *row = &ahead->rows[t->count];
+    row->dur_ns = record->begin < record->now ? span_of(scale, record->now - record->begin) : 0;
+    if (row->dur_ns < t->least_ns)
+        return;
     row->made_ns = ns_of(scale, record->now);
     row->time_ns = record->begin == record->now ? row->made_ns : ns_of(scale, record->begin);
-    row->dur_ns = record->begin < record->now ? span_of(scale, record->now - record->begin) : 0;
     if (run->has_window && is_outside(run, row))
         return;
     row->ticks = t->ticks;
@@ -158,7 +161,7 @@ INLINE bool values_take(const struct taking *t, const struct lane_type *place, u
     } else if (place->klass == SKEIN_CLASS_SPAN) {
         struct column *column = &lane->columns[place->column];
         const uint8_t *at = column->pos;
-        *dur = column_next_word(column);
+        *dur = column_take(column);
         if (column->failed || column->encoding > COLUMN_RAW64)
             lane->fault = value_fault_of(column, at);
     }
@@ -273,6 +276,7 @@ bool lane_is_simple(const struct partition_reader *r, const struct lane *lane)
 void lane_take(struct partition_reader *r, struct lane *lane, const struct row_run *run)
 {
     size_t thread = (size_t)(lane - r->lanes);
+    bool shown = run->thread_shown != NULL && run->thread_shown[thread] != 0;
     uint32_t cap = lane->ahead.cap, n = lane->events_left < cap ? lane->events_left : cap;
     uint64_t deltas[AHEAD_ROWS];
     uint32_t ends[AHEAD_ROWS];
@@ -291,7 +295,8 @@ void lane_take(struct partition_reader *r, struct lane *lane, const struct row_r
                        .stack_id = lane->stack_id,
                        .raised = lane->raised,
                        .thread = run->thread_numbers[thread],
-                       .shown = run->thread_shown[thread] != 0};
+                       .least_ns = run->least_ns != NULL ? *run->least_ns : 0,
+                       .shown = shown};
     bool ready = true;
     while (ready && head_take(&t))
         ready = t.count < cap && head_next(&t);

@@ -26,8 +26,7 @@ static bool has_sequences(const struct partition_reader *r)
     return false;
 }
 
-/* A range that was carried here ends in a block whose reach may not tell of it. */
-static bool has_carried(const struct partition_reader *r)
+bool partition_reader_carries(const struct partition_reader *r)
 {
     for (size_t i = 0; i < r->thread_count; i++)
         if (r->lanes[i].depth > 0 || r->lanes[i].deeper > 0)
@@ -35,12 +34,13 @@ static bool has_carried(const struct partition_reader *r)
     return false;
 }
 
+/* What was carried here ends in a block whose reach may not tell of it. */
 void blocks_choose(struct partition_reader *r)
 {
     const struct row_run *run = r->run;
     uint32_t holes = 0;
     if (run == NULL || !run->has_window || !r->footer.reaches || r->footer.slice ||
-        r->footer.open_range_count > 0 || has_carried(r) || has_sequences(r))
+        r->footer.open_range_count > 0 || has_sequences(r) || partition_reader_carries(r))
         return;
     for (size_t i = 0; i < r->block_count; i++) {
         const struct partition_block *told = &r->footer.blocks[i];

@@ -49,7 +49,7 @@ static int cursor_fill(struct skein_cursor *cursor)
 }
 
 static int cursor_make(struct skein_trace *trace, const struct skein_query *query, bool slow,
-                       struct skein_cursor **out)
+                       const uint64_t *least_ns, struct skein_cursor **out)
 {
     *out = NULL;
     if (!query_is_sound(query))
@@ -60,6 +60,7 @@ static int cursor_make(struct skein_trace *trace, const struct skein_query *quer
     cursor->trace = trace;
     cursor->query = *query;
     cursor->slow = slow;
+    cursor->least_ns = least_ns;
     if (query->columns == 0)
         cursor->query.columns = SKEIN_COLUMN_ALL;
     if (query->kinds == 0)
@@ -74,13 +75,19 @@ static int cursor_make(struct skein_trace *trace, const struct skein_query *quer
 int skein_cursor_new(struct skein_trace *trace, const struct skein_query *query,
                      struct skein_cursor **out)
 {
-    return cursor_make(trace, query, false, out);
+    return cursor_make(trace, query, false, NULL, out);
 }
 
 int trace_cursor_slow_new(struct skein_trace *trace, const struct skein_query *query,
                           struct skein_cursor **out)
 {
-    return cursor_make(trace, query, true, out);
+    return cursor_make(trace, query, true, NULL, out);
+}
+
+int trace_cursor_least_new(struct skein_trace *trace, const struct skein_query *query,
+                           const uint64_t *least_ns, struct skein_cursor **out)
+{
+    return cursor_make(trace, query, false, least_ns, out);
 }
 
 void skein_cursor_free(struct skein_cursor **cursor)

@@ -132,7 +132,8 @@ struct skein_cursor {
     struct skein_query query;
     int status; /* below 0: for good */
     bool *process_wanted;
-    bool slow; /* event by event, for tests: the same rows */
+    bool slow;                /* event by event, for tests: the same rows */
+    const uint64_t *least_ns; /* of trace_cursor_least_new */
     struct trace_merge *merge;
     struct trace_rows *rows;
 };

@@ -390,6 +390,36 @@ int trace_merge_event(struct trace_merge *merge, struct trace_event *event)
     return gap_broken(merge, lane->number, lane->ns, partition_reader_error(lane->now->reader));
 }
 
+/* Whether no range comes into the partition or goes on behind it. */
+static bool is_closed(const struct trace_lane *lane)
+{
+    const struct partition_footer *f = partition_reader_footer(lane->now->reader);
+    return f->reaches && !f->slice && f->open_range_count == 0 &&
+           !partition_reader_carries(lane->now->reader);
+}
+
+int trace_merge_pass(struct trace_merge *merge)
+{
+    struct trace_lane *lane = &merge->lanes[0];
+    struct partition_reader *reader = lane->now->reader;
+    struct trace_event event;
+    int got = 1;
+    if (is_closed(lane))
+        return SKEIN_OK;
+    lane->now->run = (struct row_run){.thread_numbers = lane->now->thread_numbers};
+    partition_reader_project(reader, &lane->now->run, true, NULL);
+    while (got > 0) {
+        uint64_t ns = 0;
+        got = partition_reader_peek(reader, &ns, &lane->items, &lane->item_count);
+        if (got == 1)
+            got = partition_reader_next(reader, &event);
+    }
+    lane->items = NULL;
+    if (got >= 0 || got == SKEIN_NO_MEMORY)
+        return got;
+    return gap_broken(merge, lane->number, lane->ns, partition_reader_error(reader));
+}
+
 int trace_merge_next(struct trace_merge *merge, const struct trace_event **event,
                      struct trace_step *place)
 {

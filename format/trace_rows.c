@@ -223,7 +223,8 @@ static void run_init(struct skein_cursor *cursor, struct trace_loaded *loaded)
                                    .flags = loaded->part->facts.evidence ? SKEIN_ROW_EVIDENCE : 0,
                                    .from_ns = q->from_ns,
                                    .to_ns = q->to_ns != 0 ? q->to_ns : UINT64_MAX,
-                                   .has_window = q->from_ns != 0 || q->to_ns != 0};
+                                   .has_window = q->from_ns != 0 || q->to_ns != 0,
+                                   .least_ns = cursor->least_ns};
 }
 
 int rows_project(struct skein_cursor *cursor, struct trace_loaded *loaded)
@@ -271,10 +272,12 @@ static void row_put_more(struct trace_rows *rows, uint32_t i, const struct ahead
         rows->stack_id[i] = row->stack;
         rows->loaded[i] = of->run->loaded;
     }
-    if (rows->args != NULL)
-        memcpy(&rows->args[(size_t)i * SKEIN_ARGS_MAX],
-               &of->args[(size_t)(row - of->rows) * SKEIN_ARGS_MAX],
-               row->nargs * sizeof *rows->args);
+    if (rows->args != NULL) {
+        struct skein_arg *to = &rows->args[(size_t)i * SKEIN_ARGS_MAX];
+        const struct skein_arg *from = &of->args[(size_t)(row - of->rows) * SKEIN_ARGS_MAX];
+        for (unsigned k = 0; k < row->nargs; k++)
+            to[k] = from[k];
+    }
 }
 
 void rows_put_ahead(struct trace_rows *rows, const struct ahead_item *items, uint32_t count)
@@ -316,6 +319,11 @@ void rows_give(const struct skein_cursor *cursor, struct skein_batch *batch)
                                   .args = rows->args,
                                   .more = rows->more,
                                   .mores = rows->mores};
+}
+
+const struct trace_entry *trace_cursor_entry(const struct skein_cursor *cursor, uint32_t row)
+{
+    return cursor->rows->loaded[row]->part->entry;
 }
 
 /* ---- stacks ---- */

@@ -38,6 +38,7 @@ struct row_run {
     uint8_t flags;
     uint64_t from_ns, to_ns; /* of the query; to_ns UINT64_MAX: no end */
     bool has_window;
+    const uint64_t *least_ns; /* rows that took less are left out, as far as they are simple */
 };
 
 static inline bool row_run_shows(const struct row_run *run, uint8_t kind, size_t type)
@@ -52,6 +53,9 @@ void rows_put_ahead(struct trace_rows *rows, const struct ahead_item *items, uin
  * then 0 and "", and nothing is given of threads that are not shown. */
 void partition_reader_project(struct partition_reader *r, const struct row_run *run, bool args,
                               const uint8_t *thread_shown);
+
+/* Whether ranges were carried into the partition that are open still. */
+bool partition_reader_carries(const struct partition_reader *r);
 
 /* When the last record was made; 0: there is none yet. */
 uint64_t partition_reader_passed(const struct partition_reader *r);

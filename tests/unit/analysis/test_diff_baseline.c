@@ -81,6 +81,10 @@ START_TEST(a_long_region_in_progress_at_the_failure_is_the_onset)
     onset = onset_of(T0 + 6 * S); /* before it */
     ck_assert(!onset.found);
     ck_assert_uint_eq(onset.from_ns, T0 + 5 * S);
+    onset = onset_of(T0 + 11 * S + 900 * MS); /* behind it, as a latency rule sees it */
+    ck_assert(onset.found && onset.sought);
+    ck_assert_uint_eq(onset.from_ns, T0 + 8 * S);
+    ck_assert_uint_eq(onset.at_ns, T0 + 11 * S + 900 * MS);
     skein_trace_free(&trace);
     incident_free(&in);
 }

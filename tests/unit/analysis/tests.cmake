@@ -41,7 +41,10 @@ if(SYSTEM_PYTHON)
     add_test(NAME unit/cli/damage COMMAND ${SYSTEM_PYTHON}
         ${CMAKE_SOURCE_DIR}/tests/unit/cli/damage.py $<TARGET_FILE:skein_cli>
         $<TARGET_FILE:make_summary_trace>)
-    set_tests_properties(unit/cli/damage unit/cli/report_html unit/cli/stats_truth unit/cli/stats_diff PROPERTIES
+    add_test(NAME unit/cli/longest_truth COMMAND ${SYSTEM_PYTHON}
+        ${CMAKE_SOURCE_DIR}/tests/unit/cli/longest_truth.py $<TARGET_FILE:skein_cli>
+        $<TARGET_FILE:make_summary_trace>)
+    set_tests_properties(unit/cli/damage unit/cli/longest_truth unit/cli/report_html unit/cli/stats_truth unit/cli/stats_diff PROPERTIES
         LABELS unit TIMEOUT 300)
 endif()
 skein_test(unit/analysis/test_trace_report.c LINK skein_analysis skein_test_incidents skein_test_support)
