@@ -146,10 +146,10 @@ static void disk_tell(struct trace_report_builder *b, const struct disk_sums *su
     const char *what = p->beside != NULL ? beside_descriptor(p->beside, s->object) : NULL;
     if (what != NULL && strncmp(what, "file ", 5) == 0)
         snprintf(file, sizeof file, " (%.*s)", TRACE_REPORT_TEXT, what + 5);
-    report_say(b, f, "%s waited for its disk: %" PRIu64 " times `%.*s`%s, %s in all, up to %s%s%s",
-               report_who(b, s->thread, who), sums->count, 40, f->region, file,
-               report_time_text(sums->total_ns, all), report_time_text(sums->longest_ns, longest),
-               starved, disk);
+    report_say(b, f, "%s waited for its disk: %" PRIu64 " time%s `%.*s`%s, %s in all, up to %s%s%s",
+               report_who(b, s->thread, who), sums->count, sums->count == 1 ? "" : "s", 40,
+               f->region, file, report_time_text(sums->total_ns, all),
+               report_time_text(sums->longest_ns, longest), starved, disk);
 }
 
 static bool disk_speaks(const struct trace_report_builder *b, const struct disk_sums *sums)

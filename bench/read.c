@@ -3,7 +3,7 @@
  * What it costs to read a trace: in order with every column, with time and type alone, one second of
  * one thread, a summary, a count by name in SQL, the first picture, the longest regions, and the export
  * to Perfetto; beside reading the same bytes, and, where they are installed, beside babeltrace2 on a CTF
- * export of a shorter trace, and uftrace's report on calls that it recorded (read_calls.c). The trace is made first (read_trace.h). Each figure is that of a child
+ * export of a shorter trace, and uftrace's report on calls that it recorded (read_calls.c). The trace is made first (bench_trace.h). Each figure is that of a child
  * process of its own: its time on the processor, so that others at work do not count, and the most
  * memory that it had. The best of some rounds counts.
  *

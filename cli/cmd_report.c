@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "cmd.h"
 #include "json.h"
+#include "region_columns.h"
 #include "report_html.h"
 #include "report_tasks.h"
 #include "report_verdict.h"
@@ -164,14 +165,9 @@ static int table_put(const char *title, const cJSON *report, const char *path,
 
 static int tables_print(const cJSON *report)
 {
-    static const struct table_column regions[] = {{"REGION", "name", TABLE_TEXT},
-                                                  {"SERVICE", "service", TABLE_TEXT},
-                                                  {"COUNT", "count", TABLE_NUMBER},
-                                                  {"TOTAL", "total_ns", TABLE_NS},
-                                                  {"IDLE", "idle_ns", TABLE_NS},
-                                                  {"HALF BELOW", "median_ns", TABLE_NS},
-                                                  {"99 % BELOW", "p99_ns", TABLE_NS},
-                                                  {"MOST", "most_ns", TABLE_NS},
+    static const struct table_column regions[] = {{"NAME", "name", TABLE_TEXT},
+                                                  {"SERVICE", "service", TABLE_TEXT | TABLE_SPARE},
+                                                  REGION_COLUMNS("median_ns", "p99_ns", "most_ns"),
                                                   {NULL, NULL, TABLE_TEXT}};
     static const struct table_column waits[] = {{"TOOK", "dur_ns", TABLE_NS},
                                                 {"FROM", "from", TABLE_TIME},
@@ -195,9 +191,8 @@ static int tables_print(const cJSON *report)
         {"PID", "pid", TABLE_NUMBER},     {"FROM", "from", TABLE_TIME},
         {"FOR", "dur_ns", TABLE_NS},      {"RECORDS", "records", TABLE_NUMBER},
         {"WHY", "text", TABLE_TEXT},      {NULL, NULL, TABLE_TEXT}};
-    int status =
-        table_put("Regions, by time that is not idle; it holds that of regions inside", report,
-                  "regions", regions, json_u64_at(report, "totals.regions_left_out"));
+    int status = table_put("Regions and waits, the most time first that is not idle", report,
+                           "regions", regions, json_u64_at(report, "totals.regions_left_out"));
     if (status == CLI_OK)
         status = table_put("Longest waits that are not idle", report, "waits", waits, 0);
     if (status == CLI_OK)

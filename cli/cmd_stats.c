@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "cmd.h"
 #include "json.h"
+#include "region_columns.h"
 #include "summary.h"
 
 #define TOP          15
@@ -58,14 +59,7 @@ static const struct section sections[] = {
      {{"NAME", "name", TABLE_TEXT},
       {"SERVICE", "service", TABLE_TEXT | TABLE_SPARE},
       {"PID", "pid", TABLE_NUMBER | TABLE_SPARE},
-      {"COUNT", "count", TABLE_NUMBER},
-      {"TOTAL", "total_ns", TABLE_NS},
-      {"ITS OWN", "self_ns", TABLE_NS},
-      {"IDLE", "idle_ns", TABLE_NS | TABLE_SPARE},
-      {"OPEN", "open", TABLE_NUMBER | TABLE_SPARE},
-      {"P50", "lasted.p50_ns", TABLE_NS},
-      {"P99", "lasted.p99_ns", TABLE_NS},
-      {"LONGEST", "lasted.max_ns", TABLE_NS},
+      REGION_COLUMNS("lasted.p50_ns", "lasted.p99_ns", "lasted.max_ns"),
       {NULL, NULL, 0}}},
     {"threads",
      "Threads",

@@ -15,7 +15,7 @@ DEADLINE_S = max(60, int(os.environ.get("SKEIN_TEST_DEADLINE_MS", "0")) / 1000)
 skein, sound = sys.argv[1:]
 READ = [["info"], ["check"], ["cat"], ["cat", "--longest", "3"], ["what"], ["report"], ["report", "--html", "out"], ["stats"],
         ["sched"], ["vitals"], ["threads"], ["diff", "--before", "-1s"], ["sql", "FILE", "select 1 from event"],
-        ["import", "perf", "FILE"], ["import", "go", "FILE"], ["import", "ctf", "FILE"],
+        *(["import", kind, "FILE"] for kind in ("perf", "go", "ctf", "fxt", "perf-script")),
         *(["export", "--to", form, "-o", "out"] for form in ("perfetto", "pprof", "folded", "chrome", "ctf", "fxt", "otlp"))]
 WRITE = [["info"], ["check"], ["cat"], ["cat", "-j"], ["what"], ["report"], ["report", "-o", "json"], ["report", "--html", "-"],
          ["stats"], ["stats", "--json"], ["sched"], ["vitals"], ["sql", "FILE", "select * from event"],
@@ -72,7 +72,7 @@ def without_surroundings():
 def odd_options():
     for words in (["stats", sound, "--top", "0"], ["report", sound, "--top", "0"], ["report", sound, "--html", "x", "-o", "json"],
                   ["report", sound, "--from", "x"], ["report", sound, "--from", "-1s", "--to", "-2s"], ["cat", sound, "--groups", "x"],
-                  ["report"], ["nothing"], [""], ["sql", "select 1"], ["diff", sound], ["export", sound, "--to", "x"]):
+                  ["report"], ["nothing"], [""], ["sql", "select 1"], ["diff", sound, sound, sound], ["export", sound, "--to", "x"]):
         done = run([skein, *words])
         assert done.returncode == 2 and done.stderr.startswith(b"skein: ") and not done.stdout, (words, done)
     for words in (["cat", sound, "-p", "nobody"], ["stats", sound, "-p", "nobody"]):
