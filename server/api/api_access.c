@@ -160,6 +160,7 @@ static bool is_confinable(const struct http_route *route)
                                              api_events,
                                              api_processes_get,
                                              api_loss,
+                                             api_series,
                                              api_rules_test};
     for (size_t i = 0; i < sizeof handlers / sizeof handlers[0]; i++)
         if (route->fn == handlers[i])

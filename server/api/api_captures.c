@@ -272,6 +272,22 @@ void api_captures_list(void *context, struct http_exchange *x)
 
 /* ---- one capture ---- */
 
+/* Whether its report and summary are there: they are of all targets, so only who sees all hears of
+ * them. */
+static void analysis_add(struct api_services *api, const struct capture_id *id, cJSON *json)
+{
+    char reason[AGGREGATE_REASON_BYTES];
+    const cJSON *status = cJSON_GetObjectItemCaseSensitive(json, "status");
+    if (api->aggregate == NULL || !cJSON_IsString(status) ||
+        strcmp(status->valuestring, "running") == 0)
+        return;
+    enum aggregate_state state = aggregate_state(api->aggregate, id, reason);
+    cJSON *analysis = cJSON_AddObjectToObject(json, "analysis");
+    cJSON_AddStringToObject(analysis, "state", aggregate_state_text(state));
+    if (reason[0] != '\0')
+        cJSON_AddStringToObject(analysis, "reason", reason);
+}
+
 void api_captures_get(void *context, struct http_exchange *x)
 {
     static const char *const known[] = {NULL};
@@ -280,10 +296,13 @@ void api_captures_get(void *context, struct http_exchange *x)
     cJSON *json;
     if (!http_query_known(x, known) || !api_path_id(x, "capture", id.bytes))
         return;
-    if (capture_get(api->captures, &id, http_principal(x)->selector, &json) == SKEIN_OK)
-        http_reply_json(x, 200, json);
-    else
+    if (capture_get(api->captures, &id, http_principal(x)->selector, &json) != SKEIN_OK) {
         api_no_capture(x);
+        return;
+    }
+    if (http_principal(x)->selector == NULL)
+        analysis_add(api, &id, json);
+    http_reply_json(x, 200, json);
 }
 
 void api_captures_stop(void *context, struct http_exchange *x)

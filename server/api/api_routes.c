@@ -40,6 +40,7 @@ const struct http_route api_routes[] = {
     {"GET", V1 "/events", api_events, HTTP_VIEWER},
     {"GET", V1 "/audit", api_audit_list, HTTP_ADMIN},
     {"GET", V1 "/storage", api_storage, HTTP_VIEWER},
+    {"GET", V1 "/series", api_series, HTTP_VIEWER},
     {"GET", V1 "/rules", api_rules_list, HTTP_VIEWER},
     {"GET", V1 "/rules/{}", api_rules_get, HTTP_VIEWER},
     {"PUT", V1 "/rules/{}", api_rules_put, HTTP_ADMIN},

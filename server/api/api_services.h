@@ -6,6 +6,7 @@
 #ifndef API_SERVICES_H
 #define API_SERVICES_H
 
+#include "aggregate.h"
 #include "analyst.h"
 #include "audit.h"
 #include "capture.h"
@@ -58,6 +59,7 @@ struct api_services {
     int (*analyst_run)(struct analyst *analyst, const struct analyst_job *job, struct buf *answer,
                        char error[ANALYST_ERROR_BYTES]);
     struct analyst *analyst;
+    struct aggregate *aggregate;
     uint64_t replays; /* tests of rules now; atomic */
     bool draining;    /* atomic */
 };

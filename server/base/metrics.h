@@ -86,6 +86,12 @@
     X(counter, notices_failed_total, "Deliveries of notices that failed and are tried again")      \
     X(counter, notices_dropped_total,                                                              \
       "Notices given up: too old, too many, or nobody to take them")                               \
+    X(gauge, analysis_queue, "Captures that wait to be summed up, beside those that a walk finds") \
+    X(counter, analysis_done_total, "Captures summed up")                                          \
+    X(counter, analysis_refused_total, "Captures that cannot be summed up")                        \
+    X(counter, analysis_failed_total, "Failures to sum up or keep, tried again")                   \
+    X(counter, analysis_dropped_total, "Captures whose reports went for analysis.max_bytes")       \
+    X(counter, analysis_rebuilds_total, "Times that a damaged analysis.db was begun anew")         \
     X(counter, events_total, "Events published to watchers")                                       \
     X(gauge, event_watchers, "Watchers of server-sent events now")                                 \
     X(counter, http_unauthorized_total, "Requests without a valid token, answered 401")            \
@@ -113,6 +119,7 @@
 #define METRICS_HISTOGRAM_LIST(X)                                                                  \
     X(ingest_ack_seconds, "From a partition's last byte received to its acknowledgement")          \
     X(store_sync_seconds, "One sync of a segment to disk")                                         \
+    X(analysis_seconds, "One capture summed up, its report and its summary")                       \
     X(capture_durable_seconds,                                                                     \
       "From the trigger of a capture that ended complete to its last partition durable")
 

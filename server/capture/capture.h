@@ -39,6 +39,9 @@ struct capture_settings {
      * NULL: nobody asks. */
     void (*ended)(void *context, const struct capture_id *incident, const char *rule,
                   cJSON *listing);
+    /* Called when something of a capture that has ended is saved, or its deletion. Locked. NULL: nobody
+     * asks. */
+    void (*touched)(void *context, const struct capture_id *capture);
     /* Called when a partition of a policy's sample is stored. Locked. NULL: nobody asks. */
     void (*sampled)(void *context, const char *policy, uint64_t bytes);
 };

@@ -87,6 +87,8 @@ void capture_stop_targets(struct capture_engine *e, struct capture *c) CONTROL_L
 /* capture_kept.c */
 /* Deletes the partitions of a deleted capture in the next rounds. */
 int capture_purge_soon(void *engine, const struct capture_id *id) CONTROL_LOCKED;
+/* Tells whoever follows captures (capture_settings.touched). */
+void capture_tell_touched(struct capture_engine *e, const struct capture_id *id) CONTROL_LOCKED;
 /* Whether it is in e->deletions; done: and its rows are gone. */
 bool capture_is_going(const struct capture_engine *e, const struct capture_id *id, bool done);
 /* Whether what comes for one that is not there comes too late. */

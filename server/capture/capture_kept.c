@@ -324,6 +324,7 @@ void capture_saved_deletions(struct capture_engine *e, bool ok)
         if (ok && (d->save & SAVE_TAKEN) != 0) {
             d->done = true;
             capture_purge_soon(e, &d->id);
+            capture_tell_touched(e, &d->id);
         }
         saving_end(&d->save, ok);
         if (d->done && !d->awaited) {

@@ -485,13 +485,23 @@ static void capture_save_end(struct capture *c, bool ok)
     }
 }
 
+void capture_tell_touched(struct capture_engine *e, const struct capture_id *id)
+{
+    control_assert_locked(e->control);
+    if (e->settings.touched != NULL)
+        e->settings.touched(e->settings.context, id);
+}
+
 void capture_saved(struct capture_engine *e, bool ok)
 {
     control_assert_locked(e->control);
     size_t at = 0;
     for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;)
-        if (c->save != SAVE_NOTHING)
+        if (c->save != SAVE_NOTHING) {
             capture_save_end(c, ok);
+            if (ok && c->status != CAPTURE_RUNNING)
+                capture_tell_touched(e, &c->id);
+        }
     capture_saved_damages(e, ok);
     capture_saved_deletions(e, ok);
 }

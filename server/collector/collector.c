@@ -260,6 +260,28 @@ static int64_t strays_delete(void *context, uint64_t *after, uint64_t before_ns,
     return ingest_delete_strays(c->ingest, after, before_ns, bytes);
 }
 
+static void capture_touched(void *context, const struct capture_id *capture)
+{
+    struct collector *c = context;
+    control_assert_locked(fleet_control(c->fleet));
+    aggregate_touch(c->aggregate, capture);
+}
+
+/* Processes of the service that are traced now. */
+static uint64_t service_live(void *context, const char *service)
+{
+    struct collector *c = context;
+    struct fleet_process *p;
+    size_t at = 0;
+    uint64_t count = 0;
+    control_lock(fleet_control(c->fleet));
+    while ((p = fleet_process_next(c->fleet, &at)) != NULL)
+        count += strcmp(fleet_process_labels(p).service, service) == 0 &&
+                 fleet_process_status(c->fleet, p) == FLEET_LIVE;
+    control_unlock(fleet_control(c->fleet));
+    return count;
+}
+
 static void room_make(void *context)
 {
     struct collector *c = context;
@@ -389,6 +411,7 @@ static int state_make(struct collector *c, char *error, size_t error_bytes)
                                         .is_full = is_full,
                                         .context = c,
                                         .ended = capture_ended,
+                                        .touched = capture_touched,
                                         .sampled = capture_sampled};
     struct rules_settings rules = {.captures_per_hour = g->rule_captures_per_hour,
                                    .bytes_per_hour = g->rule_bytes_per_hour};
@@ -456,7 +479,25 @@ static struct api_services api_services_of(const struct collector *c)
                                  .tokens = c->tokens,
                                  .audit = c->audit,
                                  .lockout = c->lockout,
-                                 .exports = c->exports};
+                                 .exports = c->exports,
+                                 .aggregate = c->aggregate};
+}
+
+/* Behind ingest, which it asks for room, and before any thread that touches captures. */
+static int aggregate_make(struct collector *c, char *error, size_t error_bytes)
+{
+    const struct collector_config *g = &c->config;
+    struct aggregate_settings settings = {.folder = g->folder,
+                                          .max_trace_bytes = g->analysis_max_trace_bytes,
+                                          .timeout_ms = g->analysis_timeout_ms,
+                                          .max_bytes = g->analysis_max_bytes,
+                                          .keep_ms = g->analysis_keep_ms,
+                                          .max_rows = g->analysis_max_rows,
+                                          .is_full = is_full,
+                                          .live = service_live,
+                                          .context = c};
+    return aggregate_start(&settings, c->captures, c->catalog, c->index, &c->aggregate, error,
+                           error_bytes);
 }
 
 static int ports_start(struct collector *c, char *error, size_t error_bytes)
@@ -484,6 +525,8 @@ static int ports_start(struct collector *c, char *error, size_t error_bytes)
         http.tls_key = g->http_tls_key;
     }
     int status = ingest_start(&ingest, c->store, c->index, &hooks, &c->ingest, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = aggregate_make(c, error, error_bytes);
     if (status == SKEIN_OK)
         status = notify_start(c->notify);
     if (status == SKEIN_OK)
@@ -522,6 +565,8 @@ void collector_stop(struct collector *c)
      * partitions that ingest stores after that in the index. */
     if (c->fleet != NULL)
         fleet_stop(c->fleet);
+    /* Nobody touches captures any more. */
+    aggregate_stop(&c->aggregate);
     if (c->ingest != NULL)
         ingest_stop(&c->ingest);
     capture_engine_free(&c->captures);

@@ -6,6 +6,7 @@
 #ifndef COLLECTOR_H
 #define COLLECTOR_H
 
+#include "aggregate.h"
 #include "api_services.h"
 #include "audit.h"
 #include "capture.h"
@@ -43,6 +44,8 @@ struct collector_config {
         http_bad_tokens, http_lockout_ms, http_receive_ms, http_idle_ms, http_drain_ms,
         http_exports, http_profile_bytes, http_event_streams, audit_keep_ms, audit_max_rows,
         backup_every_ms, backups;
+    uint64_t analysis_keep_ms, analysis_max_rows, analysis_max_bytes, analysis_max_trace_bytes,
+        analysis_timeout_ms;
 };
 extern const struct config_param collector_params[];
 
@@ -66,6 +69,7 @@ struct collector {
     struct audit *audit;
     struct lockout *lockout;
     struct places *exports; /* that run now */
+    struct aggregate *aggregate;
     struct api_services api;
     struct http_server *http;
 };

@@ -346,6 +346,8 @@ static const struct {
     {"GET", "/api/v1/processes", "/api/v1/processes", 200},
     {"GET", "/api/v1/processes", "/api/v1/processes?selector=service%3Dbankzeta", 200},
     {"GET", "/api/v1/processes/{}", "/api/v1/processes/PROCESS", 404},
+    {"GET", "/api/v1/series", "/api/v1/series?metric=rate", 200},
+    {"GET", "/api/v1/series", "/api/v1/series?metric=rate&service=bankzeta", 403},
     {"GET", "/api/v1/loss", "/api/v1/loss", 200},
     {"GET", "/api/v1/loss", "/api/v1/loss?by=service", 200},
     {"GET", "/api/v1/loss", "/api/v1/loss?by=host", 200},

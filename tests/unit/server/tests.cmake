@@ -84,3 +84,13 @@ skein_test(unit/server/test_claims.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_enroll.c LINK skein_server_core skein_test_support LABELS tsan)
 skein_test(unit/server/test_gate.c LINK skein_server_core skein_test_support LABELS tsan)
 skein_test(unit/server/test_fleet.c LINK skein_server_core skein_test_support)
+skein_test(unit/server/test_series.c LINK skein_server_core skein_test_support m)
+skein_test(unit/server/test_aggregate.c LINK skein_server_core skein_test_partition LABELS tsan)
+skein_test(unit/server/test_api_series.c LINK skein_test_collector LABELS tsan)
+find_program(SYSTEM_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
+if(SYSTEM_PYTHON)
+    add_test(NAME unit/server/series_exposed COMMAND ${SYSTEM_PYTHON}
+        ${CMAKE_SOURCE_DIR}/tests/unit/server/expose_judge.py $<TARGET_FILE:t_unit_server_series>
+        ${CMAKE_CURRENT_BINARY_DIR})
+    set_tests_properties(unit/server/series_exposed PROPERTIES LABELS unit)
+endif()

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * skein series: what sampled time came to over hours and weeks, as the collector keeps it
+ * (docs/series.md). One thread.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli_api.h"
+#include "cli_out.h"
+#include "clock.h"
+#include "cmd.h"
+
+#define SPARKS 40u /* characters of a line's drawing */
+
+struct options {
+    struct cli_collector collector;
+    const char *metric, *service, *name, *quantile;
+    struct cli_number from, to, step, limit;
+    bool json;
+};
+
+static const char *const metrics[] = {"latency", "rate",   "count",   "self", "wait",
+                                      "cpu",     "errors", "sampled", NULL};
+
+static const struct cli_option options[] = {
+    CLI_CHOICE(
+        'm', "metric", "WHAT", struct options, metric, metrics,
+        "latency (the default with a service), rate (the default without), count, self, wait, "
+        "cpu, errors or sampled"),
+    CLI_OPTION(CLI_TEXT, 's', "service", "NAME", struct options, service,
+               "of this service: of each of its names"),
+    CLI_OPTION(CLI_TEXT, 0, "name", "NAME", struct options, name, "of this name alone"),
+    CLI_OPTION(CLI_TEXT, 'q', "quantile", "Q", struct options, quantile,
+               "of latency, from 0 to 1 (default: 0.5)"),
+    CLI_OPTION(CLI_TIME, 0, "from", "TIME", struct options, from,
+               "from then on: 2026-11-21T09:40:00Z, or -7d (default: a day before the end)"),
+    CLI_OPTION(CLI_TIME, 0, "to", "TIME", struct options, to, "up to then (default: now)"),
+    CLI_OPTION(CLI_NUMBER, 0, "step", "SECONDS", struct options, step,
+               "a value for each so long: a multiple of 600 (default: as fits)"),
+    CLI_OPTION(CLI_NUMBER, 'n', "limit", "N", struct options, limit,
+               "at most so many lines, those with most (default: 20, at most 200)"),
+    CLI_OUTPUT(struct options),
+    CLI_COLLECTOR(struct options),
+    CLI_OPTIONS_END};
+
+/* ---- a line ---- */
+
+static void value_put(struct buf *out, const char *metric, double value)
+{
+    if (strcmp(metric, "latency") == 0 || strcmp(metric, "sampled") == 0)
+        text_put_duration(out, (uint64_t)(value * 1e9));
+    else if (strcmp(metric, "self") == 0 || strcmp(metric, "wait") == 0 ||
+             strcmp(metric, "cpu") == 0)
+        buf_printf(out, "%.1f %%", value * 100);
+    else if (strcmp(metric, "count") == 0)
+        buf_printf(out, "%.0f", value);
+    else
+        buf_printf(out, "%.3g /s", value);
+}
+
+static void value_add(cJSON *row, const char *key, const char *metric, double value)
+{
+    struct buf text = {0};
+    value_put(&text, metric, value);
+    cJSON_AddStringToObject(row, key, text_of(&text));
+    buf_fini(&text);
+}
+
+/* Eight heights, from 0 to the most; a space where nothing was sampled. Of times as long as what was
+ * asked for, so that lines stand below each other. */
+static void spark_add(cJSON *row, const cJSON *line, uint64_t points, double most,
+                      const double *values, const bool *known)
+{
+    static const char *const heights[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    struct buf text = {0};
+    uint64_t wide = points < SPARKS ? points : SPARKS;
+    (void)line;
+    for (uint64_t i = 0; i < wide; i++) {
+        double high = 0;
+        bool any = false;
+        for (uint64_t p = i * points / wide; p < (i + 1) * points / wide; p++) {
+            any = any || known[p];
+            high = known[p] && values[p] > high ? values[p] : high;
+        }
+        size_t height = most > 0 ? (size_t)(high / most * 7.999) : 0;
+        buf_printf(&text, "%s", any ? heights[height < 8 ? height : 7] : " ");
+    }
+    cJSON_AddStringToObject(row, "spark", text_of(&text));
+    buf_fini(&text);
+}
+
+#define POINTS_MOST 1100u /* that an answer has in a line */
+
+struct drawing {
+    double values[POINTS_MOST];
+    bool known[POINTS_MOST];
+};
+
+/* The place of a point among those of the answer, or POINTS_MOST. */
+static uint64_t place_of(const cJSON *point, uint64_t from_ns, uint64_t step_s)
+{
+    uint64_t at_ns;
+    if (clock_parse(json_text_at(point, "at"), &at_ns) != SKEIN_OK || at_ns < from_ns ||
+        step_s == 0)
+        return POINTS_MOST;
+    uint64_t place = (at_ns - from_ns) / 1000000000u / step_s;
+    return place < POINTS_MOST ? place : POINTS_MOST;
+}
+
+static cJSON *line_row(const cJSON *line, const cJSON *answer)
+{
+    struct drawing d = {{0}, {0}};
+    const char *metric = json_text_at(answer, "metric");
+    uint64_t from_ns = 0, to_ns = 0, step_s = json_u64_at(answer, "step_s"), sampled = 0;
+    double most = 0, last = 0, least = 0;
+    const cJSON *point;
+    cJSON *row = cJSON_CreateObject();
+    (void)clock_parse(json_text_at(answer, "from"), &from_ns);
+    (void)clock_parse(json_text_at(answer, "to"), &to_ns);
+    cJSON_ArrayForEach(point, json_at(line, "points")) {
+        uint64_t place = place_of(point, from_ns, step_s);
+        const cJSON *value = json_at(point, "value");
+        last = cJSON_IsNumber(value) ? value->valuedouble : 0;
+        most = sampled == 0 || last > most ? last : most;
+        least = sampled == 0 || last < least ? last : least;
+        sampled++;
+        if (place < POINTS_MOST) {
+            d.values[place] = last;
+            d.known[place] = true;
+        }
+    }
+    static const char *const copied[] = {"service", "name", "group", "reason"};
+    for (size_t i = 0; i < sizeof copied / sizeof copied[0]; i++)
+        if (json_at(line, copied[i]) != NULL)
+            cJSON_AddStringToObject(row, copied[i], json_text_at(line, copied[i]));
+    if (sampled == 0)
+        return row;
+    value_add(row, "last", metric, last);
+    value_add(row, "least", metric, least);
+    value_add(row, "most", metric, most);
+    uint64_t points =
+        step_s > 0 && to_ns > from_ns ? (to_ns - from_ns) / 1000000000u / step_s + 1 : 0;
+    points = points < POINTS_MOST ? points : POINTS_MOST;
+    if (isatty(STDOUT_FILENO))
+        spark_add(row, line, points, most, d.values, d.known);
+    return row;
+}
+
+/* ---- the command ---- */
+
+static int series_show(const cJSON *answer)
+{
+    static const struct table_column columns[] = {{"SERVICE", "service", TABLE_TEXT},
+                                                  {"NAME", "name", TABLE_TEXT},
+                                                  {"GROUP", "group", TABLE_TEXT | TABLE_SPARE},
+                                                  {"REASON", "reason", TABLE_TEXT},
+                                                  {"LAST", "last", TABLE_TEXT},
+                                                  {"LEAST", "least", TABLE_TEXT | TABLE_SPARE},
+                                                  {"MOST", "most", TABLE_TEXT},
+                                                  {"", "spark", TABLE_TIME},
+                                                  {NULL, NULL, TABLE_TEXT}};
+    const cJSON *line;
+    cJSON *rows = cJSON_CreateArray();
+    cJSON_ArrayForEach(line, json_at(answer, "series")) {
+        cJSON_AddItemToArray(rows, line_row(line, answer));
+    }
+    int status =
+        table_print(rows, false, columns,
+                    "nothing was sampled in this time; a policy takes samples: skein policy "
+                    "set --help");
+    cJSON_Delete(rows);
+    if (status != CLI_OK)
+        return status;
+    printf("\n%s, a value for each %" PRIu64 " s from %s to %s\n", json_text_at(answer, "unit"),
+           json_u64_at(answer, "coarsest_s"), json_text_at(answer, "from"),
+           json_text_at(answer, "to"));
+    return CLI_OK;
+}
+
+/* What the answer does not have. */
+static void left_out_say(const cJSON *answer)
+{
+    uint64_t lines = json_u64_at(answer, "left_out.series"),
+             names = json_u64_at(answer, "left_out.names");
+    uint64_t rows = json_u64_at(answer, "left_out.rows_dropped");
+    uint64_t late = json_u64_at(answer, "left_out.late_captures");
+    if (lines > 0)
+        say_warning("%" PRIu64 " more have less: --limit or --name shows them", lines);
+    if (names > 0)
+        say_warning("%" PRIu64 " names or more are in (others): a service has 200 of its own",
+                    names);
+    if (rows > 0)
+        say_warning("%" PRIu64 " rows of the oldest time were dropped for analysis.max_rows", rows);
+    if (late > 0)
+        say_warning("%" PRIu64 " samples changed too late to be counted again", late);
+}
+
+static int series_run(const void *values, int count, char **arguments)
+{
+    const struct options *o = values;
+    struct api api;
+    struct buf path = {0};
+    char number[32];
+    cJSON *answer = NULL;
+    (void)count;
+    (void)arguments;
+    int status = api_init(&api, o->collector);
+    if (status != CLI_OK)
+        return status;
+    buf_printf(&path, "/series");
+    const char *usual = o->service != NULL ? "latency" : "rate";
+    api_query(&path, "metric", o->metric != NULL ? o->metric : usual);
+    api_query(&path, "service", o->service);
+    api_query(&path, "name", o->name);
+    api_query(&path, "quantile", o->quantile);
+    api_query_time(&path, "from", &o->from);
+    api_query_time(&path, "to", &o->to);
+    if (o->step.given) {
+        snprintf(number, sizeof number, "%" PRIu64, o->step.value);
+        api_query(&path, "step", number);
+    }
+    if (o->limit.given) {
+        snprintf(number, sizeof number, "%" PRIu64, o->limit.value);
+        api_query(&path, "limit", number);
+    }
+    status = api_call(&api, "GET", text_of(&path), NULL, &answer);
+    buf_fini(&path);
+    if (status == CLI_OK)
+        status = o->json ? json_show(answer) : series_show(answer);
+    if (status == CLI_OK && !o->json)
+        left_out_say(answer);
+    cJSON_Delete(answer);
+    return status;
+}
+
+const struct cli_command cmd_series = {
+    .name = "series",
+    .arguments = "",
+    .summary = "Show what policies' samples came to over time, by service and name",
+    .details =
+        "Each sample that a policy takes is summed up at its end: how often each name of each\n"
+        "service came, how long it took, what its threads waited for. Values are of sampled time\n"
+        "alone: a rate is per second that was sampled, and a time without samples has no value.\n"
+        "Prometheus reads the same as counters: docs/series.md.\n",
+    .examples = "  skein series\n"
+                "  skein series -s shop -q 0.99 --from -7d\n"
+                "  skein series -s shop -m wait -o json\n",
+    .options = options,
+    .options_bytes = sizeof(struct options),
+    .run = series_run,
+};

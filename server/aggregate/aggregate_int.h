@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The inside of struct aggregate, for aggregate*.c and series*.c alone: aggregate.c has the thread and
+ * what is to be done, aggregate_job.c does it.
+ */
+#ifndef AGGREGATE_INT_H
+#define AGGREGATE_INT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "aggregate_db.h"
+#include "catalog_capture.h"
+
+#define AGGREGATE_QUEUE 1024u
+
+struct aggregate {
+    struct aggregate_settings settings;
+    struct capture_engine *captures;
+    struct catalog *catalog;
+    struct index *index;
+    struct aggregate_db db;
+    pthread_t thread;
+    atomic_bool stopping;
+
+    /* The worker's alone. */
+    struct catalog_cursor walk; /* how far: captures that are older are still to be looked at */
+    bool walking;
+    uint64_t
+        again_ns; /* monotonic; walk again from then on, for something failed; 0: nothing did */
+
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t wake;
+    struct capture_id queue[AGGREGATE_QUEUE]; /* a ring */
+    size_t first, count;
+    struct capture_id current; /* that is worked at; zero: none */
+    bool overflowed;           /* there were more: walk */
+};
+
+/* Brings the capture up to date: sums it up, forgets it, or does nothing. SKEIN_OK (also: refused, for
+ * good); SKEIN_CLOSED (stopping); else it failed and is to be tried again. *took_ns: its work. */
+int aggregate_capture(struct aggregate *a, const struct capture_id *id, uint64_t *took_ns);
+
+#endif
