@@ -168,6 +168,7 @@ const struct cli_command cmd_import = {
     .arguments = "",
     .summary = "Make a trace file of what another tool has recorded",
     .examples = "  skein import perf perf.data -o host.skein\n"
-                "  skein import go app.trace -o app.skein\n",
+                "  skein import go app.trace -o app.skein\n"
+                "  skein import perfetto trace.pftrace -o trace.skein\n",
     .actions = actions,
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "import_many_int.h"
+#include "sched_runs.h"
 #include "sched_types.h"
 
 #define RAW_MAX 500000u /* records that wait for earlier ones */
@@ -92,6 +93,11 @@ void many_sched_run(struct import_many *m, size_t left)
 
 int import_many_sched(struct import_many *m, const struct sched_event *event)
 {
+    if (event->cpu >= SCHED_CPUS_MAX || event->target_cpu >= SCHED_CPUS_MAX) {
+        m->told->left_out++;
+        import_why(m->told, "the scheduler's events name CPUs from %u on", SCHED_CPUS_MAX);
+        return m->status;
+    }
     struct sched_event *kept = m->status == SKEIN_OK ? malloc(sizeof *kept) : NULL;
     if (m->status != SKEIN_OK)
         return m->status;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "aggregate_int.h"
+#include "capture_has.h"
 #include "checksum.h"
 #include "clock.h"
 #include "log.h"

@@ -111,7 +111,9 @@ def scheduling(folder):
     w.switch(1030, 3, 501, 3, 502)
     w.switch_old(1070, 3, Q, 2, (500, 501), (10, 10))
     w.switch(1100, 3, 501, 0, 900, [IDLE[1]])
+    w.switch(1101, 65535, 501, 0, 900, [IDLE[1]])  # of a CPU that no machine has
     rows, said = imported(folder, w.data)
+    rule(said["left_out"] == 1 and "name CPUs from" in said["why"], said)
     base = min(int(r["ts_ns"]) for r in rows)
     got = {(r["name"], r["thread"], (int(r["ts_ns"]) - base) // 1000000, r["dur_ns"] // 1000000,
             r["args"].get("state")) for r in rows}
