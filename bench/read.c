@@ -2,8 +2,8 @@
  *
  * What it costs to read a trace: in order with every column, with time and type alone, one second of
  * one thread, a summary, a count by name in SQL, the first picture, the longest regions, and the export
- * to Perfetto; beside reading the same bytes, and beside babeltrace2 on a CTF export of the first
- * events, where it is installed. The trace is made first (read_trace.h). Each figure is that of a child
+ * to Perfetto; beside reading the same bytes, and, where they are installed, beside babeltrace2 on a CTF
+ * export of a shorter trace, and uftrace's report on calls that it recorded (read_calls.c). The trace is made first (read_trace.h). Each figure is that of a child
  * process of its own: its time on the processor, so that others at work do not count, and the most
  * memory that it had. The best of some rounds counts.
  *
@@ -15,19 +15,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench_host.h"
 #include "bench_trace.h"
 #include "clock.h"
 #include "lanes.h"
+#include "read_child.h"
 #include "skein/trace.h"
 #include "summary.h"
 #include "trace_merge.h"
 
 enum { EVENTS = 50000000, EVENTS_QUICK = 4000000, EVENTS_CTF = 2000000, ROUNDS = 3 };
+enum { CALL_REQUESTS = 500000, CALL_RECORDS = 8 /* of a request */ };
 enum { PIXELS = 1600, ONE_TID = 2 };
 
 static struct {
@@ -37,44 +37,6 @@ static struct {
     unsigned rounds;
     bool json;
 } bench = {.events = EVENTS, .rounds = ROUNDS};
-
-/* ---- in children ---- */
-
-struct figure {
-    double seconds; /* on the processor; 0: it could not be measured */
-    double mib;     /* at most, of memory */
-};
-
-/* Runs `read` in a child, which gets what memory it takes for itself. */
-static struct figure child_once(void (*read)(const void *), const void *context)
-{
-    struct rusage used;
-    int status;
-    fflush(NULL);
-    pid_t pid = fork();
-    bench_must(pid >= 0, "a child");
-    if (pid == 0) {
-        read(context);
-        _exit(0);
-    }
-    bench_must(wait4(pid, &status, 0, &used) == pid, "the end of a child");
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return (struct figure){0};
-    return (struct figure){(double)used.ru_utime.tv_sec + (double)used.ru_utime.tv_usec / 1e6 +
-                               (double)used.ru_stime.tv_sec + (double)used.ru_stime.tv_usec / 1e6,
-                           (double)used.ru_maxrss / 1024};
-}
-
-static struct figure child(void (*read)(const void *), const void *context)
-{
-    struct figure best = {0};
-    for (unsigned i = 0; i < bench.rounds; i++) {
-        struct figure f = child_once(read, context);
-        if (f.seconds > 0 && (best.seconds == 0 || f.seconds < best.seconds))
-            best = f;
-    }
-    return best;
-}
 
 /* ---- ways to read ---- */
 
@@ -192,34 +154,23 @@ static void picture_run(const void *context)
 
 /* ---- programs ---- */
 
-/* skein, as it was built beside this bench. */
-static const char *skein_path(void)
+/* A program that was built beside this bench: a path from the build's folder. */
+static void built_path(const char *program, char path[600])
 {
-    static char path[600];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 32);
+    ssize_t n = readlink("/proc/self/exe", path, 500);
     path[n > 0 ? n : 0] = 0;
     for (unsigned up = 0; up < 2 && strrchr(path, '/') != NULL; up++)
         *strrchr(path, '/') = 0;
-    strncat(path, "/cli/skein", sizeof path - strlen(path) - 1);
-    return path;
-}
-
-/* argv, with nothing said. */
-static void program_run(const void *context)
-{
-    char *const *argv = (char *const *)(uintptr_t)context;
-    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    dup2(null, 1);
-    dup2(null, 2);
-    execvp(argv[0], argv);
-    _exit(127);
+    strncat(path, program, 599 - strlen(path));
 }
 
 static struct figure skein_run(const char *command, const char *a, const char *b, const char *c,
                                const char *d)
 {
-    const char *argv[] = {skein_path(), command, bench.path, a, b, c, d, NULL};
-    return child(program_run, argv);
+    char skein[600];
+    built_path("/cli/skein", skein);
+    const char *argv[] = {skein, command, bench.path, a, b, c, d, NULL};
+    return read_child_best(read_program, argv, bench.rounds);
 }
 
 /* ---- saying ---- */
@@ -250,18 +201,41 @@ static void say(const char *name, struct figure f)
 /* Fewer events than the trace's, as it is slow: its rate is what counts. */
 static void peer_measure(void)
 {
-    char folder[600];
+    char folder[600], skein[600];
+    built_path("/cli/skein", skein);
     snprintf(folder, sizeof folder, "%s/ctf", bench_folder());
-    const char *export[] = {skein_path(), "export",   bench.ctf_path, "--to",
-                            "ctf",        "--output", folder,         NULL};
+    const char *export[] = {skein, "export",   bench.ctf_path, "--to",
+                            "ctf", "--output", folder,         NULL};
     const char *count[] = {"babeltrace2", folder, "--component=c:sink.utils.counter", NULL};
-    if (child_once(program_run, export).seconds == 0)
+    if (read_child(read_program, export).seconds == 0)
         return;
-    struct figure f = child(program_run, count);
+    struct figure f = read_child_best(read_program, count, bench.rounds);
     peer_rate = f.seconds > 0 ? (double)bench.ctf_events / f.seconds / 1e6 : 0;
     if (!bench.json && peer_rate > 0)
         printf("babeltrace2 on a CTF export of %.1f million events: %.2f M/s, %.1f MiB\n",
                (double)bench.ctf_events / 1e6, peer_rate, f.mib);
+}
+
+static void uftrace_measure(void)
+{
+    char folder[600], calls[600], requests[32];
+    snprintf(folder, sizeof folder, "%s/uftrace", bench_folder());
+    built_path("/bench/read_calls", calls);
+    snprintf(requests, sizeof requests, "%d", CALL_REQUESTS);
+    const char *record[] = {"uftrace", "record", "--no-libcall", "--no-event", "-d",
+                            folder,    calls,    requests,       NULL};
+    const char *report[] = {"uftrace", "report", "--no-pager", "-d", folder, NULL};
+    if (read_child(read_program, record).seconds == 0)
+        return;
+    struct figure f = read_child_best(read_program, report, bench.rounds);
+    double rate = f.seconds > 0 ? CALL_REQUESTS / 1e6 * CALL_RECORDS / f.seconds : 0;
+    if (bench.json)
+        printf("%s  {\"name\":\"uftrace report\",\"value\":%.2f,\"unit\":\"Mrecords/s\"}",
+               any ? ",\n" : "", rate);
+    else
+        printf("uftrace report on %.1f million records: %.2f M/s, %.1f MiB\n",
+               CALL_REQUESTS / 1e6 * CALL_RECORDS, rate, f.mib);
+    any = true;
 }
 
 static void all_measure(void)
@@ -274,12 +248,12 @@ static void all_measure(void)
         false};
     char out[600];
     snprintf(out, sizeof out, "%s/out.pftrace", bench_folder());
-    say("in order, all columns", child(reading_run, &all));
-    say("in order, time and type", child(reading_run, &some));
-    say("in order, event by event", child(reading_run, &slow));
-    say("one second of one thread", child(reading_run, &one));
-    say("summary", child(summary_run, NULL));
-    say("first picture", child(picture_run, NULL));
+    say("in order, all columns", read_child_best(reading_run, &all, bench.rounds));
+    say("in order, time and type", read_child_best(reading_run, &some, bench.rounds));
+    say("in order, event by event", read_child_best(reading_run, &slow, bench.rounds));
+    say("one second of one thread", read_child_best(reading_run, &one, bench.rounds));
+    say("summary", read_child_best(summary_run, NULL, bench.rounds));
+    say("first picture", read_child_best(picture_run, NULL, bench.rounds));
     say("skein cat --longest 20", skein_run("cat", "--longest", "20", NULL, NULL));
     say("count by name, SQL",
         skein_run("sql", "select name, count(*) from event group by name", NULL, NULL, NULL));
@@ -316,7 +290,7 @@ int main(int argc, char **argv)
     bench.ctf_events =
         bench_trace_make(bench.ctf_path, bench.events < EVENTS_CTF ? bench.events : EVENTS_CTF);
     bench.from_ns = BENCH_EPOCH_NS + bench.events / 16 * 105 * BENCH_TICK_NS;
-    struct figure floor = child(bytes_read, bench.path);
+    struct figure floor = read_child_best(bytes_read, bench.path, bench.rounds);
     floor_seconds = floor.seconds;
     if (!bench.json)
         printf("%.1f million events; reading their bytes: %.1f ms\n", (double)bench.events / 1e6,
@@ -324,6 +298,7 @@ int main(int argc, char **argv)
     else
         printf("[\n");
     peer_measure();
+    uftrace_measure();
     all_measure();
     printf("%s", bench.json ? "\n]\n" : "");
     return 0;

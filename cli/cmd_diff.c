@@ -19,13 +19,14 @@
 #include "diff.h"
 #include "diff_baseline.h"
 #include "diff_print.h"
+#include "diff_slowest.h"
 #include "json.h"
 
 #define TOP 12
 
 struct options {
     struct part_options part;
-    const char *before, *against, *baseline, *at;
+    const char *before, *against, *baseline, *at, *slowest;
     struct cli_number window, top;
     struct cli_collector collector;
     bool json;
@@ -39,6 +40,10 @@ static const struct cli_option options[] = {
                "these that there is (default)"),
     CLI_OPTION(CLI_TEXT, 0, "at", "TIME", struct options, at,
                "when the failure was (default: a capture's instant; in a file it is sought)"),
+    CLI_OPTION(
+        CLI_TEXT, 0, "slowest", "REGION", struct options, slowest,
+        "instead: which argument values, threads, processes and hosts the slowest 1 % of that "
+        "region have more often than the rest"),
     CLI_OPTION(
         CLI_TEXT, 0, "before", "TIME", struct options, before,
         "in one file: what is after this time beside what is before it (-5s: before the end)"),
@@ -79,6 +84,8 @@ static int usage_check(const struct options *o, int count)
         wrong = "--against needs --process, and no --before";
     else if (o->window.given && o->before == NULL)
         wrong = "--window needs --before";
+    else if (o->slowest != NULL && (count == 2 || by_hand || o->baseline != NULL || o->at != NULL))
+        wrong = "--slowest is of one file or capture, and of no other side";
     if (wrong != NULL)
         say_error("diff: %s", wrong);
     return wrong != NULL ? CLI_USAGE : CLI_OK;
@@ -428,11 +435,14 @@ static int diff_run(const void *values, int count, char **arguments)
     int status = usage_check(o, count);
     if (status != CLI_OK)
         return status;
-    if (count == 1 && !is_file && !by_hand)
+    if (count == 1 && !is_file && !by_hand && o->slowest == NULL)
         return capture_compare(o, arguments[0]);
     for (int i = 0; i < count && status == CLI_OK; i++)
         status = subject_open(o->collector, arguments[i], &subjects[i]);
-    if (status == CLI_OK)
+    if (status == CLI_OK && o->slowest != NULL)
+        status = diff_slowest(subjects[0].file, o->slowest, &o->part, o->json,
+                              o->top.given ? o->top.value : TOP);
+    else if (status == CLI_OK)
         status = files_compare(
             o, (const char *const[2]){subjects[0].file, subjects[count == 2 ? 1 : 0].file});
     subject_close(&subjects[0]);
@@ -456,6 +466,7 @@ const struct cli_command cmd_diff = {
                 "  skein diff healthy.skein failing.skein\n"
                 "  skein diff redis.skein --before -3s\n"
                 "  skein diff fleet.skein --process 4711 --against 4712\n"
+                "  skein diff fleet.skein --slowest request\n"
                 "  skein diff a.skein b.skein --json | jq -r '.changes[].words'\n",
     .options = options,
     .options_bytes = sizeof(struct options),

@@ -42,7 +42,13 @@ int import_many_new(const struct import_to *to, uint64_t seed, int64_t ahead_ns,
     m->told = told;
     m->seed = seed;
     m->ahead_ns = ahead_ns;
+    m->window_events = IMPORT_WINDOW_EVENTS;
     return SKEIN_OK;
+}
+
+void import_many_window(struct import_many *m, size_t events)
+{
+    m->window_events = events;
 }
 
 void import_many_ahead(struct import_many *m, int64_t ahead_ns)
@@ -399,7 +405,7 @@ int import_many_add(struct import_many *m, const struct import_entry *entry)
     item->thread = thread;
     item->shape = shape;
     m->window.bytes += item->bytes;
-    while (m->window.count > IMPORT_WINDOW_EVENTS ||
+    while (m->window.count > m->window_events ||
            (m->window.bytes > IMPORT_WINDOW_BYTES && m->window.count > 0)) {
         item = many_window_take(&m->window);
         m->window.bytes -= item->bytes;

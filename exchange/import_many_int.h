@@ -73,6 +73,7 @@ struct import_many {
     struct import_told *told;
     uint64_t seed;
     int64_t ahead_ns;
+    size_t window_events;
     uint32_t host; /* of names, + 1 */
     int status;
     struct many_window window, raw; /* raw: records of the scheduler */

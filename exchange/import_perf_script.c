@@ -18,6 +18,7 @@
 #define TEXT_MAX    1024u /* of a name */
 #define TEXTS_BYTES ((size_t)1 << 20)
 #define TIDS_MAX    4000000u
+#define WINDOW      100000u /* events: perf prints them nearly in order */
 
 struct script {
     const struct import_to *to;
@@ -442,6 +443,8 @@ int import_perf_script(const struct skein_trace_source *source, uint64_t samples
     uint64_t seed = checksum64(&source->bytes, sizeof source->bytes) ^ to->changed_ns;
     if (s->status == SKEIN_OK)
         s->status = import_many_new(to, seed, 0, told, &s->many);
+    if (s->status == SKEIN_OK)
+        import_many_window(s->many, WINDOW);
     if (s->status == SKEIN_OK)
         status = passes(s, source);
     else

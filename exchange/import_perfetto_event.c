@@ -92,6 +92,16 @@ static void place_take(struct pf_import *i, struct pb_reader place)
     }
 }
 
+/* A category or a name that is spelt out. */
+static void text_take(struct pf_import *i, struct track_event *e, const struct pb_field *field)
+{
+    const char *text = field->wire == PB_BYTES ? pf_scratch(i, field->bytes, field->n) : NULL;
+    if (text != NULL && field->number == 23)
+        e->name = text;
+    else if (text != NULL && e->category[0] == '\0')
+        e->category = text;
+}
+
 static void field_take(struct pf_import *i, struct track_event *e, const struct pb_field *field)
 {
     const struct pf_interned *place;
@@ -119,14 +129,9 @@ static void field_take(struct pf_import *i, struct track_event *e, const struct 
         numbers_take(field, e->extra, &e->extra_count, false);
         break;
     case 22:
-    case 23: {
-        const char *text = field->wire == PB_BYTES ? pf_scratch(i, field->bytes, field->n) : NULL;
-        if (text != NULL && field->number == 23)
-            e->name = text;
-        else if (text != NULL && e->category[0] == '\0')
-            e->category = text;
+    case 23:
+        text_take(i, e, field);
         break;
-    }
     case 30:
     case 44:
         e->value = field->value;

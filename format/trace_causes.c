@@ -15,9 +15,9 @@
 #include "trace_int.h"
 
 #define HOSTS_MAX 256u /* of more, none is moved */
-#define APART_MAX                                                                                  \
-    (INT64_C(86400) * 1000000000) /* clocks are not farther apart: such ids are wrong */
-#define SPANS_MAX 65536u          /* that are known by their id, and children as many */
+/* The collector knows clocks better than that: ids that say more are wrong, or made up. */
+#define APART_MAX INT64_C(1000000000)
+#define SPANS_MAX 65536u /* that are known by their id, and children as many */
 
 struct span { /* that may be a parent */
     uint32_t host;
@@ -188,7 +188,7 @@ static int spans_read(struct causes *c)
 
 /* ---- what follows ---- */
 
-/* As much as b is later than a; at most a day more or less. */
+/* As much as b is later than a; at most APART_MAX more or less. */
 static int64_t later_by(uint64_t a, uint64_t b)
 {
     uint64_t apart = b > a ? b - a : a - b;

@@ -26,7 +26,7 @@ fi
 for group in "$@"; do
     case $group in
     --bench) packages="$packages lttng-tools liblttng-ust-dev babeltrace2 libunwind-dev linux-perf memcached nginx-light chromium
-        postgresql libzstd-dev" ;;
+        postgresql libzstd-dev uftrace" ;;
     --ci) packages="$packages git ccache clang clang-format clang-tidy clang-tools
         libclang-rt-14-dev shellcheck prometheus-alertmanager prometheus groff-base mandoc
         nginx-light postgresql mariadb-server memcached haproxy rsync strace default-jdk-headless netcat-openbsd

@@ -67,6 +67,8 @@ void api_named_none(struct http_exchange *x, const struct named_set *set); /* 40
 
 /* Each reads a query parameter; false: a 400 that names the parameter was given. */
 bool api_limit(struct http_exchange *x, size_t *limit);
+/* A time, RFC 3339 or nanoseconds. */
+bool api_query_time(struct http_exchange *x, const char *name, uint64_t otherwise, uint64_t *ns);
 /* `from` and `to`, RFC 3339 or nanoseconds; all times if they are absent. */
 bool api_window(struct http_exchange *x, uint64_t *from_ns, uint64_t *to_ns);
 /* The parameter and what the principal is confined to, as one selector; NULL: neither. The caller

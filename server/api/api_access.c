@@ -146,6 +146,8 @@ static bool is_confinable(const struct http_route *route)
                                              api_captures_get,
                                              api_captures_trace,
                                              api_captures_manifest,
+                                             api_captures_overview,
+                                             api_captures_diff,
                                              api_captures_post,
                                              api_captures_patch,
                                              api_captures_stop,

@@ -41,6 +41,8 @@ void api_audit_list(void *context, struct http_exchange *x);
 void api_events(void *context, struct http_exchange *x);
 /* api_manifest.c */
 void api_captures_manifest(void *context, struct http_exchange *x);
+/* api_diff.c */
+void api_captures_diff(void *context, struct http_exchange *x);
 /* api_overview.c */
 void api_captures_overview(void *context, struct http_exchange *x);
 /* api_openapi.c */

@@ -121,7 +121,7 @@ static void losses_add(cJSON *to, const struct footer_strip *strip)
     }
 }
 
-static void evidence_add(cJSON *to, const struct footer_strip *strip)
+static void kinds_list(cJSON *to, const struct footer_strip *strip)
 {
     cJSON *list = cJSON_AddArrayToObject(to, "evidence");
     for (unsigned kind = 0; kind < EVIDENCE_KIND_COUNT; kind++)
@@ -155,7 +155,7 @@ static cJSON *look_json(struct target_look *look, const cJSON *target)
                           cJSON_CreateDoubleArray(look->strip.records, (int)look->of->buckets));
     cJSON_AddNumberToObject(json, "outside", look->strip.outside);
     losses_add(json, &look->strip);
-    evidence_add(json, &look->strip);
+    kinds_list(json, &look->strip);
     cJSON_AddNumberToObject(json, "clock_offset_ns", (double)look->clock_offset_ns);
     json_add_u64(json, "footers", look->footers);
     if (look->left_out > 0)

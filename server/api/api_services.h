@@ -6,6 +6,7 @@
 #ifndef API_SERVICES_H
 #define API_SERVICES_H
 
+#include "analyst.h"
 #include "audit.h"
 #include "capture.h"
 #include "catalog.h"
@@ -53,8 +54,12 @@ struct api_services {
     struct audit *audit;
     struct lockout *lockout;
     struct places *exports; /* that run now */
-    uint64_t replays;       /* tests of rules now; atomic */
-    bool draining;          /* atomic */
+    /* analyst_run, or what answers so; NULL: nobody reads traces here. */
+    int (*analyst_run)(struct analyst *analyst, const struct analyst_job *job, struct buf *answer,
+                       char error[ANALYST_ERROR_BYTES]);
+    struct analyst *analyst;
+    uint64_t replays; /* tests of rules now; atomic */
+    bool draining;    /* atomic */
 };
 
 /* The route table (api_routes.c); handlers get the struct api_services as their context. */

@@ -38,8 +38,7 @@ bool api_limit(struct http_exchange *x, size_t *limit)
     return true;
 }
 
-/* RFC 3339, or nanoseconds */
-static bool time_take(struct http_exchange *x, const char *name, uint64_t otherwise, uint64_t *ns)
+bool api_query_time(struct http_exchange *x, const char *name, uint64_t otherwise, uint64_t *ns)
 {
     const char *text = http_query(x, name);
     *ns = otherwise;
@@ -51,7 +50,7 @@ static bool time_take(struct http_exchange *x, const char *name, uint64_t otherw
 
 bool api_window(struct http_exchange *x, uint64_t *from_ns, uint64_t *to_ns)
 {
-    if (!time_take(x, "from", 0, from_ns) || !time_take(x, "to", UINT64_MAX, to_ns))
+    if (!api_query_time(x, "from", 0, from_ns) || !api_query_time(x, "to", UINT64_MAX, to_ns))
         return false;
     if (*from_ns <= *to_ns)
         return true;

@@ -154,7 +154,7 @@ static uint32_t kinds_of(const struct partition_footer *footer)
 
 /* ---- one partition ---- */
 
-static int evidence_add(struct footer_strip *strip, const struct partition_footer *footer)
+static int evidence_tally(struct footer_strip *strip, const struct partition_footer *footer)
 {
     strip->kinds |= kinds_of(footer);
     for (size_t i = 0; i < footer->block_count; i++) {
@@ -199,7 +199,7 @@ int footer_strip_add(struct footer_strip *strip, const struct partition_source *
     }
     status = times == NULL ? SKEIN_NO_MEMORY : partition_times(source, times, n);
     if (status == SKEIN_OK && footer.evidence)
-        status = evidence_add(strip, &footer);
+        status = evidence_tally(strip, &footer);
     else if (status == SKEIN_OK)
         status = times_add(strip, &footer, times);
     free(times);

@@ -19,6 +19,8 @@ skein_test(unit/analysis/test_summary_rows.c LINK skein_alloc_fail skein_analysi
 skein_test(unit/analysis/test_statistics.c LINK skein_analysis skein_test_support m)
 skein_test(unit/analysis/test_diff.c LINK skein_alloc_fail skein_analysis skein_test_support m)
 skein_test(unit/analysis/test_diff_baseline.c LINK skein_analysis skein_test_incidents skein_test_support m)
+skein_test(unit/analysis/test_slow_share.c LINK skein_alloc_fail skein_analysis skein_test_incidents
+    skein_test_support m)
 
 # What `skein stats` says beside sums that Python makes of `skein cat`.
 find_program(SYSTEM_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)

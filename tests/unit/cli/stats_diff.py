@@ -63,6 +63,16 @@ assert "of the record before the onset" in run(1, "diff", trace, "--baseline", "
 assert "--baseline and --at find" in run(2, "diff", trace, trace, "--baseline", "earlier")
 assert "must be a time" in run(2, "diff", trace, "--at", "soon")
 
+# The slowest of a region: by sums that the events themselves make.
+slowest = json.loads(run(0, "diff", trace, "--slowest", "read", "--json"))
+lengths = [e["dur_ns"] for e in map(json.loads, run(0, "cat", trace, "--json").splitlines())
+           if e.get("name") == "read" and e["type"] == "region"]
+assert slowest["slow"] + slowest["rest"] == len(lengths), (slowest, len(lengths))
+assert slowest["slow"] == sum(int(n) > int(slowest["slow_ns"]) for n in lengths)
+assert "took longer than" in run(0, "diff", trace, "--slowest", "read")
+assert "no region of that name" in run(1, "diff", trace, "--slowest", "nothing")
+assert "--slowest is of one file" in run(2, "diff", trace, trace, "--slowest", "read")
+
 # Scheduling, by what `skein sched` finds in the same file with other code.
 run(0, "import", "perf", perf, "-o", trace)
 sched = json.loads(run(0, "sched", trace, "-o", "json"))

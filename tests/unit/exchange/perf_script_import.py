@@ -149,7 +149,19 @@ def left_out(folder):
         rule(why in ran("import", "perf-script", path, status=1), why)
 
 
+def late(folder):
+    """The window holds 100,000 events: one that comes later than these is raised, and counted."""
+    line = "ls 12 %d.0: 9 page-faults: \n"
+    for behind, raised in ((99999, 0), (100001, 1)):
+        path, to = os.path.join(folder, "late.txt"), os.path.join(folder, "late.skein")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("".join(line % (at + 10) for at in range(behind)) + line % 1)
+        said = json.loads(ran("import", "perf-script", path, "-o", to, "-j"))
+        rule((said["events"], said["fixed_up"]) == (behind + 1, raised), said)
+        ran("check", to)
+
+
 with tempfile.TemporaryDirectory() as place:
-    for test in (samples, scheduling, plain, words, left_out):
+    for test in (samples, scheduling, plain, words, left_out, late):
         test(place)
         print(test.__name__, "holds")

@@ -217,6 +217,24 @@ START_TEST(what_contradicts_itself_is_left_and_counted)
 }
 END_TEST
 
+/* A program that names a parent of much later lies, or has it from somewhere else. */
+START_TEST(what_is_a_second_early_is_passed_over)
+{
+    int64_t ms[8];
+    host_begin(1, "shop", 0);
+    call(1, 0, 900, 50);
+    host_end();
+    host_begin(2, "stock", 200);
+    call(11, 1, 90, 10); /* by its clock -110: 1010 before */
+    host_end();
+    open_trace();
+    ck_assert_uint_eq(begins(2, ms, 8), 1);
+    ck_assert(ms[0] == -110);
+    ck_assert_uint_eq(skein_cursor_fixed_up(cursor), 0);
+    end();
+}
+END_TEST
+
 START_TEST(on_one_host_no_clock_is_moved)
 {
     int64_t ms[8];
@@ -272,6 +290,6 @@ int main(void)
         suite_of("trace_causes", a_clock_that_is_behind_is_moved_by_the_least_that_suffices,
                  what_is_known_from_footers_is_moved_too, a_window_is_by_the_moved_clock,
                  the_same_trace_id_alone_proves_nothing, moves_add_up_over_hosts,
-                 what_contradicts_itself_is_left_and_counted, on_one_host_no_clock_is_moved,
-                 without_memory_nothing_is_moved_by_half, NULL));
+                 what_contradicts_itself_is_left_and_counted, what_is_a_second_early_is_passed_over,
+                 on_one_host_no_clock_is_moved, without_memory_nothing_is_moved_by_half, NULL));
 }

@@ -370,6 +370,9 @@ static const struct {
     {"GET", "/api/v1/captures/{}/manifest", "/api/v1/captures/" OTHERS "/manifest", 404},
     {"GET", "/api/v1/captures/{}/overview", "/api/v1/captures/BOTH/overview", 200},
     {"GET", "/api/v1/captures/{}/overview", "/api/v1/captures/" OTHERS "/overview", 404},
+    {"GET", "/api/v1/captures/{}/diff", "/api/v1/captures/BOTH/diff", 404}, /* nothing stored */
+    {"GET", "/api/v1/captures/{}/diff", "/api/v1/captures/" OTHERS "/diff", 404},
+    {"GET", "/api/v1/captures/{}/diff", "/api/v1/captures/BOTH/diff?with=" OTHERS, 404},
     {"POST", "/api/v1/captures", "/api/v1/captures", 422}, /* for want of a selector */
     {"PATCH", "/api/v1/captures/{}", "/api/v1/captures/BOTH", 403},
     {"PATCH", "/api/v1/captures/{}", "/api/v1/captures/" OTHERS, 404},

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One side of a comparison: stored partitions, read by a process of its own (analyst.h), as a summary.
+ * No state; any thread.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "api_diff_int.h"
+#include "trace_stream.h"
+
+#define ANSWER_BYTES_MAX ((size_t)48 << 20) /* of a summary with all its tables full */
+
+bool diff_ids_put(struct buf *ids, size_t *count, const uint8_t id[16])
+{
+    char text[ID_TEXT_BYTES];
+    if (++*count > DIFF_PROCESSES_MAX)
+        return false;
+    id_text(id, text);
+    buf_printf(ids, "%s%s", *count > 1 ? "," : "", text);
+    return true;
+}
+
+static int source_read(void *context, uint64_t offset, void *out, size_t n)
+{
+    struct trace_stream *stream = context;
+    uint8_t *to = out;
+    while (n > 0) {
+        int64_t got = trace_stream_read(stream, offset, to, n);
+        if (got <= 0)
+            return got < 0 ? (int)got : SKEIN_CORRUPT;
+        offset += (uint64_t)got;
+        to += got;
+        n -= (size_t)got;
+    }
+    return SKEIN_OK;
+}
+
+static bool is_draining(void *context)
+{
+    const struct diff_request *r = context;
+    return __atomic_load_n(&r->api->draining, __ATOMIC_RELAXED);
+}
+
+/* Of the processes alone, and of those that the asker may see. */
+static int selector_make(struct diff_request *r, const struct diff_part *part,
+                         struct selector **selector)
+{
+    char all[API_SELECTOR_BYTES];
+    struct buf text = {0};
+    if (part->processes != NULL)
+        buf_printf(&text, "process in (%s)", part->processes);
+    buf_put_u8(&text, '\0');
+    int status = text.status;
+    if (status == SKEIN_OK)
+        status = api_confine(r->x, part->processes != NULL ? (const char *)text.data : NULL,
+                             selector, all, r->error, sizeof r->error);
+    buf_fini(&text);
+    return status;
+}
+
+static int stream_open(struct diff_request *r, const struct diff_part *part,
+                       const struct selector *selector, struct trace_stream **stream)
+{
+    struct partition_ranges *ranges = NULL;
+    struct partition_key none = {.epoch = 0}, damaged = none;
+    struct trace_stream_query query = {.process = part->process,
+                                       .selector = selector,
+                                       .window = part->from_ns > 0 || part->to_ns > 0,
+                                       .from_ns = part->from_ns,
+                                       .to_ns = part->to_ns > 0 ? part->to_ns : UINT64_MAX,
+                                       .format = TRACE_SKEIN,
+                                       .skip_damaged = true,
+                                       .damaged = &damaged};
+    int status = capture_ranges(r->api->captures, &part->capture, 1, part->process, &ranges);
+    query.ranges = ranges;
+    if (status == SKEIN_OK)
+        status = trace_stream_open(r->api->index, &query, stream);
+    r->damaged |= !partition_key_equal(&damaged, &none);
+    partition_ranges_unref(&ranges);
+    return status;
+}
+
+static int stream_sum(struct diff_request *r, const struct diff_part *part,
+                      struct trace_stream *stream, struct summary **out)
+{
+    char id[ID_TEXT_BYTES];
+    struct buf answer = {0};
+    const struct skein_trace_source source = {source_read, stream, trace_stream_bytes(stream), id};
+    const struct analyst_job job = {.kind = ANALYST_SUMMARY,
+                                    .traces = &source,
+                                    .trace_count = 1,
+                                    .from_ns = part->from_ns,
+                                    .to_ns = part->to_ns,
+                                    .process = part->process != NULL ? part->process->bytes : NULL,
+                                    .answer_bytes = ANSWER_BYTES_MAX,
+                                    .deadline_ns = r->deadline_ns,
+                                    .stop = is_draining,
+                                    .context = r};
+    if (r->api->analyst_run == NULL) {
+        snprintf(r->error, sizeof r->error,
+                 "this collector reads no traces: fetch the capture and use `skein diff`");
+        return SKEIN_UNSUPPORTED;
+    }
+    id_text(part->capture.bytes, id);
+    int status = r->api->analyst_run(r->api->analyst, &job, &answer, r->error);
+    if (status == SKEIN_OK)
+        status = answer.status;
+    if (status == SKEIN_OK)
+        status = summary_bytes_get(answer.data, answer.len, SUMMARY_ROWS, out);
+    buf_fini(&answer);
+    return status;
+}
+
+int diff_part_read(struct diff_request *r, const struct diff_part *part, struct summary **out)
+{
+    struct selector *selector = NULL;
+    struct trace_stream *stream = NULL;
+    *out = NULL;
+    r->error[0] = '\0';
+    if (part->to_ns != 0 && part->from_ns >= part->to_ns)
+        return SKEIN_NOT_FOUND;
+    int status = selector_make(r, part, &selector);
+    if (status == SKEIN_OK)
+        status = stream_open(r, part, selector, &stream);
+    if (status == SKEIN_OK)
+        status = stream_sum(r, part, stream, out);
+    trace_stream_free(&stream);
+    selector_free(&selector);
+    return status;
+}
