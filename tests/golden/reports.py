@@ -29,23 +29,29 @@ QUESTIONS = {
 
 
 class Outline(html.parser.HTMLParser):
-    """A page as its elements and texts, a line each. Style and script are left out, and coordinates of
+    """A page as its elements and texts, a line each, and a line for each row of a table. Style and script are left out, and coordinates of
     drawings: how a page looks is judged by eyes and tests/page."""
 
     KEPT = {"id", "class", "href", "scope", "role", "aria-label", "tabindex", "lang", "content", "http-equiv"}
 
+    INLINE = {"bdi", "b", "tspan"}  # their text is enough
+    VOID = {"meta", "br"}
+
     def __init__(self):
         super().__init__(convert_charrefs=True)
-        self.lines, self.depth, self.skipped = [], 0, None
+        self.lines, self.depth, self.skipped, self.cells = [], 0, None, None
 
     def handle_starttag(self, tag, attrs):
-        if self.skipped is None:
+        if tag == "tr":
+            self.cells = []
+        elif tag in ("td", "th") and self.cells is not None:
+            self.cells.append("")
+        elif self.skipped is None and self.cells is None and tag not in self.INLINE:
             kept = "".join(f' {k}="{self.shortened(v)}"' for k, v in attrs if k in self.KEPT)
             self.lines.append("  " * self.depth + f"<{tag}{kept}>")
         if tag in ("style", "script"):
             self.skipped = tag
-        if tag not in ("meta", "br"):
-            self.depth += 1
+        self.depth += tag not in self.VOID
 
     @staticmethod
     def shortened(value):
@@ -53,16 +59,20 @@ class Outline(html.parser.HTMLParser):
 
     def handle_startendtag(self, tag, attrs):
         self.handle_starttag(tag, attrs)
-        if tag not in ("meta", "br"):
-            self.depth -= 1
+        self.depth -= tag not in self.VOID
 
     def handle_endtag(self, tag):
         self.depth -= 1
+        if tag == "tr":
+            self.lines.append("  " * self.depth + "| " + " | ".join(cell.strip() for cell in self.cells))
+            self.cells = None
         if tag == self.skipped:
             self.skipped = None
 
     def handle_data(self, data):
-        if self.skipped is None and data.strip():
+        if self.cells:
+            self.cells[-1] += data.replace("\n", " ")
+        elif self.skipped is None and data.strip():
             self.lines.extend("  " * self.depth + line for line in data.strip("\n").split("\n"))
 
 
