@@ -27,7 +27,7 @@ struct beside {
     size_t text_count, text_cap;
     struct descriptor *descriptors;
     size_t descriptor_count, descriptor_cap;
-    bool descriptors_sorted;
+    bool descriptors_sorted, waits_sorted;
     struct beside_wait *waits;
     size_t wait_count, wait_cap;
     struct socket *sockets;
@@ -258,6 +258,7 @@ static void wait_take(struct beside *b, const struct trace_event *event)
     }
     const struct partition_value *cut = arg_find(event, "cut", SKEIN_T_STR);
     arg_append(&name, event, "instead", "");
+    b->waits_sorted = false;
     b->waits[b->wait_count++] =
         (struct beside_wait){.tid = event->thread->tid,
                              .time_ns = event->time_ns,
@@ -279,14 +280,34 @@ const struct beside_wait *beside_wait_at(const struct beside *b, uint32_t tid, u
     return NULL;
 }
 
-uint64_t beside_waits_in(const struct beside *b, uint32_t tid, uint64_t from_ns, uint64_t to_ns,
+static int waits_compare(const void *a, const void *b)
+{
+    const struct beside_wait *x = a, *y = b;
+    if (x->tid != y->tid)
+        return x->tid < y->tid ? -1 : 1;
+    return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+/* Those of a thread follow each other: of others that a hostile trace tells, some do not count. */
+uint64_t beside_waits_in(struct beside *b, uint32_t tid, uint64_t from_ns, uint64_t to_ns,
                          const struct beside_wait **longest)
 {
     uint64_t all = 0, most = 0;
-    for (size_t i = 0; i < b->wait_count; i++) {
-        const struct beside_wait *wait = &b->waits[i];
+    size_t at;
+    if (!b->waits_sorted && b->wait_count > 0)
+        qsort(b->waits, b->wait_count, sizeof *b->waits, waits_compare);
+    b->waits_sorted = true;
+    array_find(at, 0, b->wait_count,
+               b->waits[at].tid < tid ||
+                   (b->waits[at].tid == tid && b->waits[at].time_ns < from_ns));
+    for (at -= at > 0; at < b->wait_count; at++) {
+        const struct beside_wait *wait = &b->waits[at];
+        uint64_t until =
+            wait->dur_ns > UINT64_MAX - wait->time_ns ? UINT64_MAX : wait->time_ns + wait->dur_ns;
         uint64_t begin = wait->time_ns > from_ns ? wait->time_ns : from_ns;
-        uint64_t end = wait->time_ns + wait->dur_ns < to_ns ? wait->time_ns + wait->dur_ns : to_ns;
+        uint64_t end = until < to_ns ? until : to_ns;
+        if (wait->tid > tid || (wait->tid == tid && wait->time_ns >= to_ns))
+            break;
         if (wait->tid != tid || end <= begin)
             continue;
         all += end - begin;
@@ -295,7 +316,7 @@ uint64_t beside_waits_in(const struct beside *b, uint32_t tid, uint64_t from_ns,
         most = end - begin;
         *longest = wait;
     }
-    return all;
+    return all < to_ns - from_ns ? all : to_ns - from_ns;
 }
 
 /* ---- who used the CPUs ---- */

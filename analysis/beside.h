@@ -78,8 +78,8 @@ bool beside_call_descriptor(const char *call, uint64_t *fd);
 const struct beside_wait *beside_wait_at(const struct beside *beside, uint32_t tid, uint64_t at_ns);
 
 /* For how much of that time the thread waited for a CPU; *longest: the wait that was longest in it. */
-uint64_t beside_waits_in(const struct beside *beside, uint32_t tid, uint64_t from_ns,
-                         uint64_t to_ns, const struct beside_wait **longest);
+uint64_t beside_waits_in(struct beside *beside, uint32_t tid, uint64_t from_ns, uint64_t to_ns,
+                         const struct beside_wait **longest);
 
 struct beside_cpu beside_cpu(const struct beside *beside);
 

@@ -108,13 +108,13 @@ static int names_pair(struct diff *d, unsigned side)
         struct diff_side *to = side_of(pair, side);
         pair->change.group = (int)(n->row.number % SUMMARY_INSTANTS);
         to->count = n->count;
-        to->busy =
-            not_negative(seconds_of(n->self_ns) - seconds_of(n->idle_ns) + seconds_of(n->open_ns));
+        to->busy = not_negative(seconds_of(n->self_ns) - seconds_of(n->idle_ns) +
+                                seconds_of(n->open_ns) - seconds_of(n->open_idle_ns));
         to->p50_ns = histogram_quantile(&n->lasted, .5);
         to->p99_ns = histogram_quantile(&n->lasted, .99);
         to->max_ns = n->lasted.max_ns;
         pair->lasted[side] = n->lasted;
-        pair->idle &= n->idle_ns > (n->total_ns + n->open_ns) / 2;
+        pair->idle &= n->idle_ns + n->open_idle_ns > (n->total_ns + n->open_ns) / 2;
     }
     return SKEIN_OK;
 }
@@ -128,7 +128,7 @@ static bool stack_is_idle(const struct summary *s, const struct summary_row *sta
     uint64_t idle_ns = 0, all_ns = 0;
     for (size_t i = 0; i < count; i++)
         if (names[i].row.of == stack->of && names[i].row.text == stack->text) {
-            idle_ns += names[i].idle_ns;
+            idle_ns += names[i].idle_ns + names[i].open_idle_ns;
             all_ns += names[i].total_ns + names[i].open_ns;
         }
     return idle_ns > all_ns / 2;

@@ -44,8 +44,9 @@ static void number_put(struct buf *out, const struct diff_change *c)
 {
     double a = c->before.rate, b = c->after.rate;
     if (c->before.count + c->after.count < FEW)
-        buf_printf(out, "came %" PRIu64 " times in %.3g s (%" PRIu64 " in %.3g s before)",
-                   c->after.count, c->after.seen_s, c->before.count, c->before.seen_s);
+        buf_printf(out, "came %" PRIu64 " time%s in %.3g s (%" PRIu64 " in %.3g s before)",
+                   c->after.count, c->after.count == 1 ? "" : "s", c->after.seen_s, c->before.count,
+                   c->before.seen_s);
     else if (c->before.count == 0)
         buf_printf(out, "came %.3g times a second, and never before", b);
     else if (c->after.count == 0)

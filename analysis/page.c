@@ -139,6 +139,7 @@ static void nav_put(struct buf *b, const struct buf *body)
                  {"<section id=\"latencies\">", "<a href=\"#latencies\">Latencies</a>"},
                  {"<section id=\"cpu\">", "<a href=\"#cpu\">CPU</a>"},
                  {"<section id=\"waits\">", "<a href=\"#waits\">Waits</a>"},
+                 {"<section id=\"tasks\">", "<a href=\"#tasks\">Slowest tasks</a>"},
                  {"<section id=\"regions\">", "<a href=\"#regions\">Regions</a>"},
                  {"<section id=\"threads\">", "<a href=\"#threads\">Threads</a>"}};
     page_raw(b, "<nav aria-label=\"Parts of the page\">\n");
@@ -157,6 +158,7 @@ int page_put(const struct page *page, struct buf *out)
     page_picture(&body, page);
     page_latencies(&body, page);
     page_flames(&body, page);
+    page_tasks(&body, page);
     page_tables(&body, page);
     page_head_put(out, page);
     page_raw(out, "<body>\n<main>\n");

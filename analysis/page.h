@@ -17,6 +17,7 @@
 
 #include "buf.h"
 #include "lanes.h"
+#include "task_path.h"
 
 #define PAGE_BYTES_MAX 1000000u
 
@@ -79,6 +80,7 @@ struct page {
     const struct page_thread *threads;
     size_t thread_count;
     uint64_t threads_left_out;
+    const struct task_list *tasks; /* the slowest, with their paths; NULL: not known */
 
     const struct lanes *lanes; /* settled; NULL: no picture */
     uint64_t from_ns, to_ns;   /* their window, UTC */
@@ -87,6 +89,8 @@ struct page {
     /* Names of event types and reasons of losses in the lanes; never NULL. */
     const char *(*type_name)(const void *context, uint32_t type);
     const char *(*loss_name)(const void *context, uint32_t type);
+    /* Of what a counter counts, "bytes"; NULL: nobody knows. */
+    const char *(*type_unit)(const void *context, uint32_t type);
     const void *context;
 
     /* Lines "outermost;...;innermost N" (stack_profile_folded); NULL, 0: there are none. */

@@ -293,7 +293,7 @@ static void graph_put(struct buf *b, const struct flame *f, const struct kind *k
         else
             narrow++;
     }
-    page_raw(b, "</svg>\n</div>\n<p class=\"says\" aria-hidden=\"true\"></p>\n");
+    page_raw(b, "</svg>\n</div>\n<p class=\"says\" role=\"status\"></p>\n");
     page_left_out(b, narrow, "Frames that are too narrow to be drawn");
     page_left_out(b, f->unread, "Lines of the stacks that could not be read");
     if (f->depth == DEPTH_MOST)
@@ -347,7 +347,8 @@ static int flame_put(struct buf *b, const char *text, size_t bytes, const struct
         buf_printf(b, "<section id=\"%s\">\n<h2>%s</h2>\n<p>%s ", kind->id, kind->heading,
                    kind->words);
         value_put(b, kind, f.total);
-        page_raw(b, " in all.</p>\n");
+        page_raw(b, " in all. A click on a frame, or the arrow keys and Enter, makes it wide; the "
+                    "first one brings all back.</p>\n");
         graph_put(b, &f, kind, least);
         selves_put(b, &f, kind);
         page_raw(b, "</section>\n");

@@ -15,6 +15,7 @@
 #define PAGE_LATENCY_BYTES  90000u
 #define PAGE_FLAME_BYTES    100000u /* of each of two */
 #define PAGE_TABLE_BYTES    60000u  /* of each of two */
+#define PAGE_TASKS_BYTES    40000u
 
 /* Of one text, in bytes of output. */
 #define PAGE_NAME      160u
@@ -56,6 +57,7 @@ void page_left_out(struct buf *b, uint64_t n, const char *what);
 void page_picture(struct buf *b, const struct page *page);
 void page_latencies(struct buf *b, const struct page *page);
 void page_flames(struct buf *b, const struct page *page);
+void page_tasks(struct buf *b, const struct page *page);
 void page_tables(struct buf *b, const struct page *page);
 
 #endif

@@ -304,10 +304,12 @@ void page_picture(struct buf *b, const struct page *page)
     page_raw(b, "<section id=\"picture\">\n<h2>The window</h2>\n<p>");
     page_raw(b, page->at_ns > 0 ? "Times count from the moment of the trigger. "
                                 : "Times count from the begin of the window. ");
-    page_raw(b, "Point at something to read what it is.</p>\n<div class=\"wide\" tabindex=\"0\" "
-                "role=\"region\" aria-label=\"The window as a picture\">\n");
+    page_raw(
+        b,
+        "Point at something, or focus the picture and use the arrow keys, to read what it "
+        "is.</p>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"The window as a picture\">\n");
     svg_put(b, &p);
-    page_raw(b, "</div>\n<p class=\"says\" aria-hidden=\"true\"></p>\n");
+    page_raw(b, "</div>\n<p class=\"says\" role=\"status\"></p>\n");
     legend_put(b);
     left_out_put(b, &p);
     page_raw(b, "</section>\n");

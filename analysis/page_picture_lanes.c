@@ -306,6 +306,15 @@ static void owner_put(struct buf *b, const struct page *page, const struct lane 
     }
 }
 
+static void unit_put(struct buf *b, const struct page *page, const struct lane *lane)
+{
+    const char *unit = page->type_unit != NULL ? page->type_unit(page->context, lane->number) : "";
+    if (*unit == '\0')
+        return;
+    page_raw(b, " ");
+    page_fit(b, unit, strlen(unit), 20);
+}
+
 static void counter_put(struct picture *p, size_t i)
 {
     struct buf *b = &p->body;
@@ -319,6 +328,7 @@ static void counter_put(struct picture *p, size_t i)
     page_number(b, lane->least);
     page_raw(b, " to ");
     page_number(b, lane->most);
+    unit_put(b, p->page, lane);
     page_raw(b, "</text>\n");
     p->y += 17;
     counter_line(p, lane, count);

@@ -6,8 +6,8 @@
  */
 #include "page_int.h"
 
-const char page_style_hash[] = "sha256-4ELJIr1CMxhUF2rZHhxSSX1mqsSKA3d02yXDMlUzqTY=";
-const char page_script_hash[] = "sha256-ejpiq5L7UMQYNLQCHMYtp9dwMR5EWCqjuOzzStA+NxE=";
+const char page_style_hash[] = "sha256-6vKsKXf5wfT93YIZQpUgWZd9w0bxWgP1eMU+CGt+9ds=";
+const char page_script_hash[] = "sha256-gRXmUAA8ywMQ7PIDD16l3m2DFgH4VkMnLuvKgP5GGwQ=";
 
 const char page_style[] =
     ":root{color-scheme:light dark;--bg:#fff;--fg:#1b1f23;--dim:#57606a;--line:#d0d7de;--card:#f6f8fa;"
@@ -75,6 +75,7 @@ const char page_style[] =
     "svg .moment text{fill:var(--bad);font-weight:bold;font-size:11px}\n"
     ".counter{fill:none;stroke:var(--bar);stroke-width:1.2}\n"
     ".bar{fill:var(--bar)}.quantile{stroke:var(--bad);stroke-width:1;stroke-dasharray:3 2}\n"
+    ".at rect,.at path{stroke:var(--fg);stroke-width:1.5}\n"
     ".f rect{stroke:var(--bg);stroke-width:.4}.zoom .f{cursor:pointer}\n"
     ".legend{list-style:none;padding:0;display:grid;grid-template-columns:repeat(auto-fill,"
     "minmax(300px,1fr));gap:4px 20px;font-size:13px;color:var(--dim)}\n"
@@ -98,7 +99,8 @@ const char page_style[] =
 
 /* What stands under the pointer is told below the picture, which is scrolled to the moment of the
  * trigger and keeps the names of threads in sight; a frame of a flame graph that is clicked
- * becomes as wide as the graph, and the root brings all back. */
+ * becomes as wide as the graph, and the root brings all back. A picture that has the focus is walked
+ * through by the arrow keys, and Enter clicks. */
 const char page_script[] =
     "'use strict';\n"
     "document.querySelectorAll('.picture,.flame').forEach(function(svg){\n"
@@ -111,7 +113,24 @@ const char page_script[] =
     "var heads=svg.querySelectorAll('.head');\n"
     "function keep(){heads.forEach(function(h){"
     "h.setAttribute('x',2+box.scrollLeft/box.scrollWidth*1000);});}\n"
-    "box.addEventListener('scroll',keep);keep();});\n"
+    "box.addEventListener('scroll',keep);keep();\n"
+    "var at=null;\n"
+    "function boxes(){return Array.from(svg.querySelectorAll('g')).filter(function(g){"
+    "var t=g.firstElementChild;return t?t.nodeName==='title'?g.style.display!=='none':false:false;}).map(function(g){"
+    "var b=g.getBBox();return{g:g,x:b.x,w:b.width,y:b.y};});}\n"
+    "function go(dx,dy){var all=boxes(),from=all.find(function(b){return b.g===at;}),best=null;\n"
+    "if(!from)return all[0];\n"
+    "all.forEach(function(b){var down=dy*(b.y-from.y),side=dx*(b.x-from.x),off;\n"
+    "if(dy?1>=down:Math.abs(b.y-from.y)>1||0>=side)return;\n"
+    "off=dy?down*1e4+Math.max(b.x-from.x,from.x+from.w/2-b.x-b.w,0):side;\n"
+    "if(!best||best.off>off){best=b;best.off=off;}});return best;}\n"
+    "box.addEventListener('keydown',function(e){\n"
+    "var way={ArrowLeft:[-1,0],ArrowRight:[1,0],ArrowUp:[0,-1],ArrowDown:[0,1]}[e.key],to;\n"
+    "if(e.target!==box||e.ctrlKey||e.metaKey||e.altKey)return;\n"
+    "if(e.key==='Enter'){if(at)at.dispatchEvent(new MouseEvent('click',{bubbles:true}));return;}\n"
+    "if(!way)return;e.preventDefault();to=go(way[0],way[1]);if(!to)return;\n"
+    "if(at)at.classList.remove('at');at=to.g;at.classList.add('at');"
+    "at.scrollIntoView({block:'nearest',inline:'nearest'});tell({target:at});});});\n"
     "document.querySelectorAll('.flame').forEach(function(svg){\n"
     "svg.classList.add('zoom');\n"
     "var frames=Array.from(svg.querySelectorAll('.f')).map(function(g){"

@@ -43,6 +43,14 @@ static const char *type_name(const void *context, uint32_t type)
     return type < skein_trace_type_count(context) ? skein_trace_type(context, type)->name : "";
 }
 
+/* Of its first argument, which is what a counter counts. */
+static const char *type_unit(const void *context, uint32_t number)
+{
+    const struct skein_event_type *type =
+        number < skein_trace_type_count(context) ? skein_trace_type(context, number) : NULL;
+    return type != NULL && type->arg_count > 0 ? type->args[0].unit : "";
+}
+
 static const char *loss_name(const void *context, uint32_t type)
 {
     (void)context;
@@ -104,7 +112,8 @@ static int all_read(struct page_trace *t)
 {
     const struct page_ask *ask = t->ask;
     struct lanes_options options = {.type = type_of, .context = t->trace};
-    struct skein_query query = {.size = sizeof query, .from_ns = ask->from_ns, .to_ns = ask->to_ns};
+    struct skein_query query = {
+        .size = sizeof query, .from_ns = ask->read_from_ns, .to_ns = ask->read_to_ns};
     skein_trace_bounds(t->trace, &options.from_ns, &options.to_ns);
     options.from_ns = ask->from_ns > 0 ? ask->from_ns : options.from_ns;
     options.to_ns = ask->to_ns > 0 ? ask->to_ns : options.to_ns;
@@ -119,14 +128,6 @@ static int all_read(struct page_trace *t)
 }
 
 /* ---- what it is ---- */
-
-static void window_put(struct buf *b, const struct page_trace *t)
-{
-    char from[CLOCK_TEXT_BYTES], dur[TRACE_DURATION_BYTES];
-    clock_text(t->page.from_ns, from);
-    trace_duration_text(t->page.to_ns - t->page.from_ns, dur);
-    buf_printf(b, "%s from %s on", dur, from);
-}
 
 static void services_put(struct buf *b, const struct page_trace *t)
 {
@@ -165,6 +166,7 @@ int page_trace_facts(struct page_trace *t)
 {
     const struct page_ask *ask = t->ask;
     struct lanes_totals totals;
+    char from[CLOCK_TEXT_BYTES];
     struct buf b = {0};
     int status = SKEIN_OK;
     t->facts = calloc(ask->fact_count + FACTS_OWN, sizeof *t->facts);
@@ -173,13 +175,16 @@ int page_trace_facts(struct page_trace *t)
     for (size_t i = 0; i < ask->fact_count; i++)
         t->facts[t->page.fact_count++] = ask->facts[i];
     lanes_totals(t->lanes, &totals);
-    window_put(&b, t);
-    fact_add(t, "Window", &b, &status);
+    clock_text(t->page.from_ns, from);
+    buf_printf(&b, "%s", from);
+    fact_add(t, "From", &b, &status);
+    page_duration(&b, t->page.to_ns - t->page.from_ns);
+    fact_add(t, "For", &b, &status);
     services_put(&b, t);
     fact_add(t, "Services", &b, &status);
     buf_printf(&b, "%" PRIu32, skein_trace_process_count(t->trace));
     fact_add(t, "Processes", &b, &status);
-    page_count(&b, totals.rows);
+    page_count(&b, ask->records > 0 ? ask->records : totals.rows);
     fact_add(t, "Records", &b, &status);
     deaths_put(&b, t);
     fact_add(t, "Ended", &b, &status);
@@ -256,11 +261,13 @@ static int page_fill(struct page_trace *t)
     page->incomplete = ask->incomplete;
     page->findings = ask->findings;
     page->finding_count = ask->finding_count;
+    page->tasks = ask->tasks;
     page->at_ns = ask->at_ns;
     page->at = ask->at != NULL ? ask->at : "";
     page->lanes = t->lanes;
     page->type_name = type_name;
     page->loss_name = loss_name;
+    page->type_unit = type_unit;
     page->context = t->trace;
     int status = page_trace_facts(t);
     if (status == SKEIN_OK)

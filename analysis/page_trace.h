@@ -27,9 +27,12 @@ struct page_ask {
     size_t finding_count;
     const struct page_subject *subjects;
     size_t subject_count;
-    uint64_t from_ns, to_ns; /* the window; 0: the trace's */
-    uint64_t at_ns;          /* of the trigger; 0: none */
+    const struct task_list *tasks;     /* as a report has them; NULL: none */
+    uint64_t from_ns, to_ns;           /* the window that is drawn; 0: the trace's */
+    uint64_t read_from_ns, read_to_ns; /* what is read, as a query has it: both 0: all */
+    uint64_t at_ns;                    /* of the trigger; 0: none */
     const char *at;
+    uint64_t records;   /* as the report counts them; 0: all that is read */
     size_t lanes_bytes; /* 0: PAGE_LANES_BYTES */
 };
 #define PAGE_LANES_BYTES ((size_t)128 << 20)

@@ -177,6 +177,8 @@ static void calls_fill(const struct page_trace *t, size_t row, struct page_threa
         if (call->row.of != row)
             continue;
         thread->busy_ns += call->self_ns > call->idle_ns ? call->self_ns - call->idle_ns : 0;
+        thread->busy_ns +=
+            call->open_ns > call->open_idle_ns ? call->open_ns - call->open_idle_ns : 0;
         if (call->most_ns > thread->longest_ns && call->idle_ns <= call->total_ns / 2) {
             thread->longest_ns = call->most_ns;
             thread->longest = summary_text(t->summary, call->row.text);

@@ -32,7 +32,7 @@ int summary_read(struct summary *summary, struct skein_trace *trace,
  * one trace; _end takes what the cursor knows at its end (NULL: something failed), and frees. */
 #define SUMMARY_COLUMNS SKEIN_COLUMN_ALL
 struct summary_feed;
-int summary_feed_new(struct summary *summary, struct skein_trace *trace,
+int summary_feed_new(struct summary *summary, const struct skein_trace *trace,
                      const struct skein_query *query, struct summary_feed **out);
 int summary_feed_take(struct summary_feed *feed, struct skein_cursor *cursor,
                       const struct skein_batch *batch);

@@ -19,7 +19,8 @@ enum feed_told {
     TOLD_RUN,
     TOLD_RUNNABLE,
     TOLD_BLOCKED,
-    TOLD_NEIGHBOUR
+    TOLD_NEIGHBOUR,
+    TOLD_SUMS
 };
 
 static const struct told {
@@ -36,6 +37,7 @@ static const struct told {
     {SCHED_NAME_RUN, TOLD_RUN, {NULL}},
     {SCHED_NAME_RUNNABLE, TOLD_RUNNABLE, {"why", "instead_tid", "instead"}},
     {SCHED_NAME_BLOCKED, TOLD_BLOCKED, {"state", "waker_tid", "waker"}},
+    {SCHED_NAME_SUMS, TOLD_SUMS, {"run_ns", "runnable_ns", "runs", "gave_way", "preempted"}},
     {SCHED_NAME_NEIGHBOUR, TOLD_NEIGHBOUR, {"comm", "pid", "cpu_ns", "window_ns"}},
 };
 
@@ -234,21 +236,42 @@ static int sched_take(struct summary_feed *f, const struct feed_event *event,
 {
     static const char states[] = "SDT";
     const char *what = text_of_arg(event, 0), *state;
+    struct summary_process *process = feed_process(f, event->process);
+    bool preempted;
+    size_t at;
     row_touch(&thread->row, event->end_ns);
     switch ((enum feed_told)event->type->told) {
     case TOLD_RUN:
         sum_add(&thread->run_ns, event->dur_ns);
+        sum_add(&process->run_ns, event->dur_ns);
         thread->runs++;
+        process->runs++;
         return SKEIN_OK;
     case TOLD_RUNNABLE:
+        preempted = strcmp(what, "preempted") == 0;
         sum_add(&thread->runnable_ns, event->dur_ns);
-        thread->preempted += strcmp(what, "preempted") == 0;
+        sum_add(&process->runnable_ns, event->dur_ns);
+        thread->preempted += preempted;
+        process->preempted += preempted;
         return peak_take(f, event, &thread->runnable);
     default:
         state = what[0] != '\0' ? strchr(states, what[0] == 't' ? 'T' : what[0]) : NULL;
-        sum_add(&thread->blocked_ns[state != NULL ? state - states : 3], event->dur_ns);
+        at = state != NULL ? (size_t)(state - states) : 3;
+        sum_add(&thread->blocked_ns[at], event->dur_ns);
+        sum_add(&process->blocked_ns[at], event->dur_ns);
         return peak_take(f, event, &thread->blocked);
     }
+}
+
+/* Since the thread began: the most is the latest. */
+static void sums_take(struct summary_thread *thread, const struct feed_event *event)
+{
+    uint64_t *const to[FEED_ARGS] = {&thread->since_run_ns, &thread->since_runnable_ns,
+                                     &thread->since_runs, &thread->since_gave_way,
+                                     &thread->since_preempted};
+    row_touch(&thread->row, event->end_ns);
+    for (unsigned i = 0; i < FEED_ARGS; i++)
+        *to[i] = number_of(event, i) > *to[i] ? number_of(event, i) : *to[i];
 }
 
 static void clock_take(struct summary_thread *thread, const struct feed_event *event)
@@ -308,7 +331,9 @@ int feed_told_take(struct summary_feed *f, const struct feed_event *event)
     if ((told == TOLD_RUN || told == TOLD_RUNNABLE || told == TOLD_BLOCKED) &&
         kind == SKEIN_ROW_REGION)
         return sched_take(f, event, thread);
-    if (told == TOLD_CPU)
+    if (told == TOLD_SUMS && kind == SKEIN_ROW_INSTANT)
+        sums_take(thread, event);
+    else if (told == TOLD_CPU)
         clock_take(thread, event);
     else if (told == TOLD_LOAD)
         load_take(thread, event);

@@ -9,7 +9,7 @@
 #include "array.h"
 #include "summary_feed.h"
 
-int summary_feed_new(struct summary *summary, struct skein_trace *trace,
+int summary_feed_new(struct summary *summary, const struct skein_trace *trace,
                      const struct skein_query *query, struct summary_feed **out)
 {
     *out = calloc(1, sizeof **out);
@@ -141,6 +141,24 @@ static int loss_take(struct summary_feed *f, const struct feed_event *event)
     return SKEIN_OK;
 }
 
+/* What is no region, in its process and on its thread. */
+static void others_count(struct summary_feed *f, const struct feed_event *event, uint8_t kind)
+{
+    struct summary_process *process = feed_process(f, event->process);
+    struct summary_thread *thread =
+        event->thread != SUMMARY_NONE ? feed_thread(f, event->thread) : NULL;
+    bool counter = kind == SKEIN_ROW_COUNTER, log = kind == SKEIN_ROW_LOG;
+    bool instant = kind == SKEIN_ROW_INSTANT;
+    process->counters += counter;
+    process->logs += log;
+    process->instants += instant;
+    if (thread == NULL)
+        return;
+    thread->counters += counter;
+    thread->logs += log;
+    thread->instants += instant;
+}
+
 static int ring_take(struct summary_feed *f, const struct feed_event *event, uint8_t kind)
 {
     struct summary_process *process = feed_process(f, event->process);
@@ -152,6 +170,7 @@ static int ring_take(struct summary_feed *f, const struct feed_event *event, uin
         process->end_only++;
         return SKEIN_OK;
     }
+    others_count(f, event, kind);
     switch (kind) {
     case SKEIN_ROW_REGION:
         return event->thread != SUMMARY_NONE ? feed_region_take(f, event) : SKEIN_OK;

@@ -11,7 +11,7 @@
 #include "wait_kind.h"
 
 #define FEED_NESTED 64 /* regions of a thread whose parent may come */
-#define FEED_ARGS   4
+#define FEED_ARGS   5
 #define FEED_STACKS 512 /* of a batch that are remembered; a power of two */
 
 struct feed_type {
@@ -46,7 +46,7 @@ struct feed_call { /* of a thread and a type */
 
 struct summary_feed {
     struct summary *s;
-    struct skein_trace *trace;
+    const struct skein_trace *trace;
     const struct skein_query *query;
     uint64_t from_ns, to_ns, generation;
     struct feed_type *types;

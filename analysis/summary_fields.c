@@ -22,6 +22,11 @@
         FIELD_AS(s, SUM, "wait_lock_ns", wait_ns[2]),                                              \
         FIELD_AS(s, SUM, "wait_thread_ns", wait_ns[3]),                                            \
         FIELD_AS(s, SUM, "wait_sleep_ns", wait_ns[4]), FIELD(s, SUM, idle_ns)
+#define BLOCKED(s)                                                                                 \
+    FIELD_AS(s, SUM, "blocked_s_ns", blocked_ns[0]),                                               \
+        FIELD_AS(s, SUM, "blocked_d_ns", blocked_ns[1]),                                           \
+        FIELD_AS(s, SUM, "blocked_t_ns", blocked_ns[2]),                                           \
+        FIELD_AS(s, SUM, "blocked_other_ns", blocked_ns[3])
 
 FIELDS(process, FIELD(process, TEXT, host), FIELD(process, TEXT, service),
        FIELD(process, TEXT, labels), FIELD(process, TEXT, exe), FIELD(process, LATEST, pid),
@@ -29,23 +34,27 @@ FIELDS(process, FIELD(process, TEXT, host), FIELD(process, TEXT, service),
        FIELD(process, SUM, seen_ns), FIELD(process, SUM, events), FIELD(process, SUM, regions),
        FIELD(process, SUM, end_only), FIELD(process, SUM, fixed_up), WAITS(process),
        FIELD(process, SUM, sampled_ns), FIELD(process, SUM, samples),
-       FIELD(process, SUM, window_ns), FIELD(process, SUM, busy_ns), FIELD(process, SUM, room_ns))
+       FIELD(process, SUM, window_ns), FIELD(process, SUM, busy_ns), FIELD(process, SUM, room_ns),
+       FIELD(process, SUM, instants), FIELD(process, SUM, counters), FIELD(process, SUM, logs),
+       FIELD(process, SUM, run_ns), FIELD(process, SUM, runnable_ns), BLOCKED(process),
+       FIELD(process, SUM, runs), FIELD(process, SUM, preempted))
 FIELDS(thread, FIELD(thread, TEXT, name), FIELD(thread, SUM, regions), WAITS(thread),
        FIELD(thread, SUM, sampled_ns), FIELD(thread, SUM, samples), FIELD(thread, SUM, run_ns),
-       FIELD(thread, SUM, runnable_ns), FIELD_AS(thread, SUM, "blocked_s_ns", blocked_ns[0]),
-       FIELD_AS(thread, SUM, "blocked_d_ns", blocked_ns[1]),
-       FIELD_AS(thread, SUM, "blocked_t_ns", blocked_ns[2]),
-       FIELD_AS(thread, SUM, "blocked_other_ns", blocked_ns[3]), FIELD(thread, SUM, runs),
+       FIELD(thread, SUM, runnable_ns), BLOCKED(thread), FIELD(thread, SUM, runs),
        FIELD(thread, SUM, preempted), FIELD_AS(thread, PEAK, "longest_runnable", runnable),
        FIELD_AS(thread, PEAK, "longest_blocked", blocked), FIELD(thread, LEAST, clock_from_ns),
        FIELD(thread, MAX, clock_to_ns), FIELD(thread, SUM, load_run_ns),
-       FIELD(thread, SUM, load_wait_ns), FIELD(thread, SUM, load_ns))
+       FIELD(thread, SUM, load_wait_ns), FIELD(thread, SUM, load_ns), FIELD(thread, SUM, instants),
+       FIELD(thread, SUM, counters), FIELD(thread, SUM, logs), FIELD(thread, MAX, since_run_ns),
+       FIELD(thread, MAX, since_runnable_ns), FIELD(thread, MAX, since_runs),
+       FIELD(thread, MAX, since_gave_way), FIELD(thread, MAX, since_preempted))
 FIELDS(name, FIELD(name, SUM, count), FIELD(name, SUM, total_ns), FIELD(name, SUM, self_ns),
        FIELD(name, SUM, idle_ns), FIELD(name, SUM, unsure_ns), FIELD(name, SUM, open),
-       FIELD(name, SUM, open_ns), FIELD(name, SUM, clipped), FIELD(name, HISTOGRAM, lasted))
+       FIELD(name, SUM, open_ns), FIELD(name, SUM, clipped), FIELD(name, HISTOGRAM, lasted),
+       FIELD(name, SUM, open_idle_ns))
 FIELDS(call, FIELD(call, SUM, count), FIELD(call, SUM, total_ns), FIELD(call, SUM, self_ns),
        FIELD(call, SUM, idle_ns), FIELD(call, SUM, open), FIELD(call, SUM, open_ns),
-       FIELD(call, MAX, most_ns))
+       FIELD(call, MAX, most_ns), FIELD(call, SUM, open_idle_ns))
 FIELDS(stack, FIELD(stack, SUM, count), FIELD(stack, SUM, total_ns))
 FIELDS(lock, FIELD(lock, SUM, count), FIELD(lock, SUM, total_ns), FIELD(lock, MAX, most_ns),
        FIELD(lock, SUM, open), FIELD(lock, HOLDERS, holders))

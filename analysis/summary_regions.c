@@ -269,8 +269,10 @@ int feed_open_take(struct summary_feed *f, const struct feed_event *event)
     sum_add(&call->open_ns, event->dur_ns);
     wait_add(f, event, event->dur_ns);
     if (is_idle(&event->type->kind, batch->depth[event->row])) {
-        struct feed_region region = {.idle_ns = event->dur_ns, .call = at.call, .name = at.name};
-        region_settle(f, &f->threads[batch->thread[event->row]], &region);
+        sum_add(&name->open_idle_ns, event->dur_ns);
+        sum_add(&call->open_idle_ns, event->dur_ns);
+        sum_add(&feed_process(f, event->process)->idle_ns, event->dur_ns);
+        sum_add(&feed_thread(f, event->thread)->idle_ns, event->dur_ns);
     }
     return event->type->lock ? lock_add(f, event, true) : SKEIN_OK;
 }

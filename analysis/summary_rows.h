@@ -40,6 +40,8 @@ struct summary_process { /* text: its id, 32 hex digits */
         idle_ns;                          /* of all threads; open ones too; idle: part of it */
     uint64_t sampled_ns, samples;         /* on a CPU */
     uint64_t window_ns, busy_ns, room_ns; /* cpu.window: its CPU time, all, what there is */
+    uint64_t instants, counters, logs;    /* of events */
+    uint64_t run_ns, runnable_ns, blocked_ns[4], runs, preempted; /* of its threads, as below */
 };
 struct summary_thread { /* of a process; number: tid */
     struct summary_row row;
@@ -50,18 +52,22 @@ struct summary_thread { /* of a process; number: tid */
     struct summary_peak runnable, blocked;
     uint64_t clock_from_ns, clock_to_ns;         /* its CPU clock, least and most; 0, 0: unknown */
     uint64_t load_run_ns, load_wait_ns, load_ns; /* thread.load: on a CPU, ready; over so long */
+    uint64_t instants, counters, logs;           /* its records that are no regions */
+    /* thread.sched: since it began, the most that was told; where there are no records of switches */
+    uint64_t since_run_ns, since_runnable_ns, since_runs, since_gave_way, since_preempted;
 };
 struct summary_name { /* of a process; number: group, + SUMMARY_INSTANTS: instants */
     struct summary_row row;
-    uint64_t count, total_ns, self_ns, idle_ns;
-    uint64_t unsure_ns;      /* self_ns may be too large by so much */
-    uint64_t open, open_ns;  /* in progress at the end; not in the others */
-    uint64_t clipped;        /* of the count: longer than known */
-    struct histogram lasted; /* regions */
+    uint64_t count, total_ns, self_ns, idle_ns; /* of those that ended; idle: of total */
+    uint64_t unsure_ns;                         /* self_ns may be too large by so much */
+    uint64_t open, open_ns;                     /* in progress at the end; not in the others */
+    uint64_t clipped;                           /* of the count: longer than known */
+    struct histogram lasted;                    /* regions */
+    uint64_t open_idle_ns;                      /* of open_ns */
 };
 struct summary_call { /* the same, of a thread */
     struct summary_row row;
-    uint64_t count, total_ns, self_ns, idle_ns, open, open_ns, most_ns;
+    uint64_t count, total_ns, self_ns, idle_ns, open, open_ns, most_ns, open_idle_ns;
 };
 struct summary_stack { /* text: event; number: text "innermost;…;outermost" */
     struct summary_row row;

@@ -201,12 +201,18 @@ static int keys_compare(const struct summary *s, enum summary_table table,
     return order != 0 ? order : numbers_compare(a->number >> 32, b->number >> 32);
 }
 
-static int rows_compare(const void *a, const void *b, void *context)
+struct placed { /* a row that is sorted */
+    const struct order *order;
+    uint32_t row;
+};
+
+static int rows_compare(const void *a, const void *b)
 {
-    const struct order *o = context;
+    const struct placed *one = a, *other = b;
+    const struct order *o = one->order;
     const struct summary_kind *kind = &summary_kinds[o->table];
-    const struct summary_row *x = row_at(o->s, o->table, *(const uint32_t *)a);
-    const struct summary_row *y = row_at(o->s, o->table, *(const uint32_t *)b);
+    const struct summary_row *x = row_at(o->s, o->table, one->row);
+    const struct summary_row *y = row_at(o->s, o->table, other->row);
     if (row_is_others(x) != row_is_others(y))
         return row_is_others(x) ? 1 : -1;
     int order = 0;
@@ -219,13 +225,20 @@ static int rows_compare(const void *a, const void *b, void *context)
 static uint32_t *order_of(const struct summary *s, enum summary_table table)
 {
     size_t count = s->tables[table].count;
-    struct order context = {s, table};
+    const struct order context = {s, table};
     uint32_t *order = malloc((count + 1) * sizeof *order);
-    if (order == NULL)
+    struct placed *placed = malloc((count + 1) * sizeof *placed);
+    if (order == NULL || placed == NULL) {
+        free(order);
+        free(placed);
         return NULL;
+    }
     for (size_t i = 0; i < count; i++)
-        order[i] = (uint32_t)i;
-    qsort_r(order, count, sizeof *order, rows_compare, &context);
+        placed[i] = (struct placed){&context, (uint32_t)i};
+    qsort(placed, count, sizeof *placed, rows_compare);
+    for (size_t i = 0; i < count; i++)
+        order[i] = placed[i].row;
+    free(placed);
     return order;
 }
 

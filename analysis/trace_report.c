@@ -29,7 +29,7 @@ int trace_report_new(const struct trace_report_limits *limits, struct trace_repo
     b->limits.rows = b->limits.rows != 0 ? b->limits.rows : ROWS;
     b->limits.spans = b->limits.spans != 0 ? b->limits.spans : SPANS;
     if (moment_new(0, 0, true, &b->moment) == SKEIN_OK && sched_sums_new(&b->sched) == SKEIN_OK &&
-        vitals_table_new(&b->vitals) == SKEIN_OK)
+        vitals_table_new(&b->vitals) == SKEIN_OK && report_tables_new(b) == SKEIN_OK)
         return SKEIN_OK;
     trace_report_free(out);
     return SKEIN_NO_MEMORY;
@@ -75,8 +75,7 @@ void trace_report_free(struct trace_report_builder **builder)
     free(b->gaps);
     free(b->findings);
     free(b->texts);
-    free((void *)(uintptr_t)b->report.regions);
-    free((void *)(uintptr_t)b->report.threads);
+    report_tables_free(b);
     free(b);
 }
 
@@ -322,7 +321,7 @@ static void region_take(struct trace_report_builder *b, struct skein_cursor *cur
     span_keep(b, batch, row, t, stack);
     if (!open)
         series_take(b, &b->processes[number], label, t, batch, row);
-    b->report.totals.regions++;
+    b->report.totals.open += open;
 }
 
 /* ---- counters ---- */
@@ -561,5 +560,7 @@ int trace_report_add(struct trace_report_builder *b, const struct skein_trace *t
     }
     for (uint32_t row = 0; row < batch->count && b->status == SKEIN_OK; row++)
         row_take(b, cursor, batch, row);
+    if (b->status == SKEIN_OK)
+        b->status = report_tables_take(b, cursor, batch);
     return b->status;
 }

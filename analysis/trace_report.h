@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What a trace says first: findings in plain words, ranked, each by one rule of a table
- * (docs/analysis.md), with what they rest on. One pass over a cursor's batches; no I/O, no threads
- * of its own. One owner, one thread.
+ * (docs/analysis.md), with what they rest on. One pass over a cursor's batches, and a second one over
+ * the time of the slowest tasks (task_path.h); no I/O but through the trace, no threads of its own. One
+ * owner, one thread.
  *
  *     trace_report_new(&limits, &made);
  *     while (skein_cursor_next(cursor, &batch) > 0)
@@ -19,87 +20,10 @@
 
 #include "moment.h"
 #include "skein/trace.h"
-
-#define TRACE_REPORT_TEXT    160 /* bytes of a name that a finding takes over */
-#define TRACE_REPORT_FRAMES  16
-#define TRACE_REPORT_NUMBERS 8
+#include "task_path.h"
+#include "trace_report_rows.h"
 
 struct trace_report_builder;
-
-enum report_severity {
-    REPORT_NOTE = 1, /* good to know: no cause of anything by itself */
-    REPORT_WARNING,  /* unusual, and it costs somebody time; or something cannot be known */
-    REPORT_PROBLEM   /* it stopped or held up work */
-};
-
-/* A number by which a rule decided, for machines. */
-struct report_number {
-    const char *name; /* "threads", "longest_ns": stable */
-    double value;
-};
-
-/* Who: what is not known, or is several, is SKEIN_NONE, 0 or "". */
-struct report_subject {
-    uint32_t process, thread; /* numbers of the trace */
-    uint32_t pid, tid;
-    const char *service, *host, *thread_name;
-};
-
-struct report_finding {
-    const char *rule; /* its name: stable, "lock_convoy" */
-    enum report_severity severity;
-    double score;         /* by which it is ranked; higher first */
-    const char *sentence; /* in plain words, without an end of line */
-    struct report_subject subject;
-    const char *region;                      /* name of the region or wait; "" */
-    const char *frames[TRACE_REPORT_FRAMES]; /* function, or module+0xoffset; innermost first */
-    size_t frame_count, frames_left_out;
-    uint64_t from_ns, to_ns; /* 0, 0: of no time */
-    struct report_number numbers[TRACE_REPORT_NUMBERS];
-    size_t number_count;
-};
-
-/* Why something cannot be known, as the trace itself tells it. */
-struct report_gap {
-    enum skein_gap_reason reason;
-    uint32_t process; /* SKEIN_NONE */
-    uint64_t from_ns, to_ns, bytes;
-    bool evidence; /* what the agent saw beside the record is not there; the record may be whole */
-    const char *what;
-};
-
-struct report_loss { /* of one reason in one process, added up */
-    uint8_t reason;
-    uint32_t process;                         /* SKEIN_NONE */
-    uint64_t places, records, from_ns, to_ns; /* records 0: nobody knows */
-};
-
-/* ---- tables ---- */
-
-struct report_region { /* of one name in one service, all its threads */
-    const char *service, *name;
-    uint8_t group;
-    bool wait; /* for something, not work */
-    uint64_t count, total_ns, most_ns;
-    uint64_t median_ns, p99_ns; /* upper bounds, within a factor of two */
-    uint64_t idle_ns;           /* of total_ns: waits for whatever comes; at least */
-};
-
-struct report_thread {
-    struct report_subject subject;
-    uint64_t count, total_ns, most_ns; /* of its regions and waits that are not idle */
-    const char *most_name;
-};
-
-struct report_totals {
-    uint64_t rows, evidence_rows, regions, instants, counters, logs;
-    uint32_t processes, threads, partitions;
-    uint32_t idle_threads;        /* of them: not in the table, as they only waited */
-    uint64_t fixed_up, unordered; /* times raised; records that waited in a circle */
-    /* Left out because a limit was reached: */
-    uint64_t spans_left_out, counters_left_out, findings_left_out, regions_left_out,
-        threads_left_out;
-};
 
 struct trace_report {
     uint64_t from_ns, to_ns;               /* the window: of all rows; 0, 0: there is none */
@@ -109,10 +33,11 @@ struct trace_report {
     size_t gap_count;
     const struct report_loss *losses;
     size_t loss_count;
-    const struct report_region *regions; /* by total_ns without idle_ns */
+    const struct report_region *regions; /* by their time without the idle */
     size_t region_count;
     const struct report_thread *threads; /* by total_ns */
     size_t thread_count;
+    const struct task_list *tasks;    /* the slowest, and where their time went; NULL: not asked */
     const struct moment_list *moment; /* the end: who was inside of what; the longest waits */
     struct report_totals totals;
 };
@@ -123,6 +48,7 @@ struct trace_report_limits {
     uint32_t rows;           /* of each table; 0: 20 */
     uint32_t spans;          /* long regions that are kept to compare in time; 0: 65,536 */
     uint64_t from_ns, to_ns; /* the window that was asked for; 0: the trace's */
+    bool no_tasks;           /* leave out paths: the trace is read once then, and not twice */
 };
 
 /* limits may be NULL. SKEIN_OK, SKEIN_NO_MEMORY. */
@@ -135,9 +61,10 @@ void trace_report_free(struct trace_report_builder **builder);
 int trace_report_add(struct trace_report_builder *builder, const struct skein_trace *trace,
                      struct skein_cursor *cursor, const struct skein_batch *batch);
 
-/* After the last batch, once. The report is the builder's; names in it may be the trace's: it lasts
- * as long as both. SKEIN_OK, SKEIN_NO_MEMORY. */
-int trace_report_end(struct trace_report_builder *builder, const struct skein_trace *trace,
+/* After the last batch, once; reads the time of the slowest tasks once more, by a cursor of its own.
+ * The report is the builder's; names in it may be the trace's: it lasts as long as both. SKEIN_OK,
+ * SKEIN_NO_MEMORY. */
+int trace_report_end(struct trace_report_builder *builder, struct skein_trace *trace,
                      const struct skein_cursor *cursor, const struct trace_report **report);
 
 /* "note", "warning", "problem". */

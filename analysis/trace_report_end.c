@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Owns the end of a report: has the rules speak, ranks what they say, makes the tables, and has the
- * words that all rules use. Entered once, by the thread that gathered.
+ * Owns the end of a report: has the rules speak, ranks what they say, and has the words that all rules
+ * use. Entered once, by the thread that gathered.
  */
 #include "array.h"
 #include "trace_report_tell.h"
@@ -47,6 +47,10 @@ static const struct report_rule rules[] = {
     {"retry_storm", "calls with results",
      "20 failures, half of the calls, twice as many at the end",
      "failures that were expected, as of a probe", 840},
+    {"held_by_one", "records of two threads or more of a process",
+     "all that were busy stood still, for 50 ms and 5 times as long as usual, while one wait of one "
+     "of them lasted just as long",
+     "two things that took equally long by chance", 835},
     {"stopped_together", "records of two threads or more of a process",
      "all that were busy stopped and went on together, for 50 ms and 5 times as long as usual",
      "threads that wait for one of them, which itself stood still", 830},
@@ -209,129 +213,7 @@ uint32_t report_thread_of(const struct trace_report_builder *b, size_t moment_th
     return SKEIN_NONE;
 }
 
-/* ---- tables ---- */
-
-static int regions_order(const void *a, const void *b)
-{
-    const struct report_region *x = a, *y = b;
-    uint64_t one = x->total_ns - x->idle_ns, other = y->total_ns - y->idle_ns;
-    return one != other ? one < other ? 1 : -1 : strcmp(x->name, y->name);
-}
-
-static int threads_order(const void *a, const void *b)
-{
-    const struct report_thread *x = a, *y = b;
-    return (x->total_ns < y->total_ns) - (x->total_ns > y->total_ns);
-}
-
-/* Of time that a wait for whatever comes took, all is idle. */
-static bool label_idle(const struct label *label)
-{
-    return label->for_anything || label->own_time;
-}
-
-struct region_sums {
-    struct report_region row;
-    uint32_t levels[LEVELS];
-};
-
-static struct region_sums *region_get(struct region_sums *rows, size_t *count, const char *service,
-                                      const struct label *label)
-{
-    for (size_t i = 0; i < *count; i++)
-        if (rows[i].row.name == label->text && rows[i].row.group == label->group &&
-            strcmp(rows[i].row.service, service) == 0)
-            return &rows[i];
-    struct region_sums *row = &rows[(*count)++];
-    *row = (struct region_sums){
-        .row = {
-            .service = service, .name = label->text, .group = label->group, .wait = label->wait}};
-    return row;
-}
-
-static void region_add(struct region_sums *to, const struct stat *stat, const struct label *label)
-{
-    to->row.count += stat->count;
-    to->row.total_ns += stat->total_ns;
-    to->row.idle_ns += label_idle(label) ? stat->total_ns : 0;
-    to->row.most_ns = stat->top[0].dur_ns > to->row.most_ns ? stat->top[0].dur_ns : to->row.most_ns;
-    for (unsigned i = 0; i < LEVELS; i++)
-        to->levels[i] += stat->levels[i];
-}
-
-static void regions_make(struct trace_report_builder *b)
-{
-    const struct moment *m = b->moment;
-    size_t room = 0, count = 0;
-    for (size_t i = 0; i < m->thread_count; i++)
-        room += m->threads[i].stat_count;
-    struct region_sums *sums = calloc(room + 1, sizeof *sums);
-    struct report_region *rows = calloc(room + 1, sizeof *rows);
-    if (sums == NULL || rows == NULL) {
-        b->status = SKEIN_NO_MEMORY;
-        free(sums);
-        free(rows);
-        return;
-    }
-    for (size_t i = 0; i < m->thread_count; i++)
-        for (size_t k = 0; k < m->threads[i].stat_count; k++) {
-            const struct stat *stat = &m->threads[i].stats[k];
-            const struct label *label = &m->labels[stat->label];
-            region_add(region_get(sums, &count, m->processes[m->threads[i].process].service, label),
-                       stat, label);
-        }
-    for (size_t i = 0; i < count; i++) {
-        rows[i] = sums[i].row;
-        rows[i].median_ns = moment_quantile(sums[i].levels, (rows[i].count + 1) / 2);
-        rows[i].p99_ns = moment_quantile(sums[i].levels, rows[i].count - rows[i].count / 100);
-        rows[i].median_ns =
-            rows[i].median_ns < rows[i].most_ns ? rows[i].median_ns : rows[i].most_ns;
-        rows[i].p99_ns = rows[i].p99_ns < rows[i].most_ns ? rows[i].p99_ns : rows[i].most_ns;
-    }
-    free(sums);
-    qsort(rows, count, sizeof *rows, regions_order);
-    b->report.regions = rows;
-    b->report.region_count = count < b->limits.rows ? count : b->limits.rows;
-    b->report.totals.regions_left_out = count - b->report.region_count;
-}
-
-static void threads_make(struct trace_report_builder *b)
-{
-    const struct moment *m = b->moment;
-    size_t count = 0;
-    struct report_thread *rows = calloc(b->actor_count + 1, sizeof *rows);
-    if (rows == NULL) {
-        b->status = SKEIN_NO_MEMORY;
-        return;
-    }
-    for (size_t i = 0; i < b->actor_count; i++) {
-        struct report_finding who = {.rule = ""};
-        if (b->actors[i].moment < 0)
-            continue;
-        const struct thread *t = &m->threads[b->actors[i].moment];
-        report_thread_set(b, &who, (uint32_t)i);
-        struct report_thread *row = &rows[count++];
-        *row = (struct report_thread){.subject = who.subject, .most_name = ""};
-        for (size_t k = 0; k < t->stat_count; k++) {
-            const struct stat *stat = &t->stats[k];
-            if (label_idle(&m->labels[stat->label]))
-                continue;
-            row->count += stat->count;
-            row->total_ns += stat->total_ns;
-            if (stat->top[0].dur_ns < row->most_ns)
-                continue;
-            row->most_ns = stat->top[0].dur_ns;
-            row->most_name = m->labels[stat->label].text;
-        }
-        b->report.totals.threads++;
-        b->report.totals.idle_threads += row->count == 0;
-        count -= row->count == 0;
-    }
-    qsort(rows, count, sizeof *rows, threads_order);
-    b->report.threads = rows;
-    b->report.thread_count = count < b->limits.rows ? count : b->limits.rows;
-    b->report.totals.threads_left_out = count - b->report.thread_count;
-}
+/* ---- the end ---- */
 
 static void gaps_make(struct trace_report_builder *b, const struct skein_cursor *cursor)
 {
@@ -357,8 +239,6 @@ static void gaps_make(struct trace_report_builder *b, const struct skein_cursor 
     }
 }
 
-/* ---- the end ---- */
-
 static int findings_order(const void *a, const void *b)
 {
     const struct report_finding *x = a, *y = b;
@@ -381,6 +261,22 @@ static void stacks_complete(struct trace_report_builder *b)
     }
 }
 
+/* A finding of another time is none of what was asked: gaps, clocks, ends and what the agent told may
+ * be of the whole trace. */
+static void outside_drop(struct trace_report_builder *b)
+{
+    uint64_t from_ns = b->limits.from_ns;
+    uint64_t to_ns = b->limits.to_ns != 0 ? b->limits.to_ns : UINT64_MAX;
+    size_t kept = 0;
+    for (size_t i = 0; i < b->finding_count; i++) {
+        const struct report_finding *f = &b->findings[i];
+        if (f->to_ns == 0 || (f->to_ns >= from_ns && f->from_ns <= to_ns))
+            b->findings[kept++] = *f;
+    }
+    b->report.totals.findings_outside += b->finding_count - kept;
+    b->finding_count = kept;
+}
+
 static void rules_apply(struct trace_report_builder *b)
 {
     static void (*const apply[])(struct trace_report_builder *) = {
@@ -390,6 +286,7 @@ static void rules_apply(struct trace_report_builder *b)
     for (size_t i = 0; i < sizeof apply / sizeof *apply && b->status == SKEIN_OK; i++)
         apply[i](b);
     stacks_complete(b);
+    outside_drop(b);
     if (b->finding_count > 0)
         qsort(b->findings, b->finding_count, sizeof *b->findings, findings_order);
     b->report.findings = b->findings;
@@ -408,7 +305,7 @@ static void deaths_put(struct trace_report_builder *b)
     }
 }
 
-int trace_report_end(struct trace_report_builder *b, const struct skein_trace *trace,
+int trace_report_end(struct trace_report_builder *b, struct skein_trace *trace,
                      const struct skein_cursor *cursor, const struct trace_report **report)
 {
     struct report_totals *totals = &b->report.totals;
@@ -433,9 +330,7 @@ int trace_report_end(struct trace_report_builder *b, const struct skein_trace *t
     if (b->status == SKEIN_OK)
         rules_apply(b);
     if (b->status == SKEIN_OK)
-        regions_make(b);
-    if (b->status == SKEIN_OK)
-        threads_make(b);
+        b->status = report_tables_make(b, trace, cursor);
     b->report.gaps = b->gaps;
     b->report.gap_count = b->gap_count;
     b->report.losses = b->losses;

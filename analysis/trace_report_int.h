@@ -9,6 +9,7 @@
 #include "beside.h"
 #include "moment_int.h"
 #include "sched_sums.h"
+#include "summary.h"
 #include "trace_report.h"
 #include "trace_report_evidence.h"
 #include "vitals_table.h"
@@ -55,6 +56,7 @@ struct report_actor { /* a thread of the trace */
     int64_t moment;   /* its number there; -1: not yet */
     uint64_t first_ns, last_ns;
     uint32_t rows;
+    double starved; /* of its time ready without a CPU, by vitals; of less than a fifth 0 */
     struct report_silence silences[REPORT_SILENCES];
 };
 
@@ -81,6 +83,10 @@ struct trace_report_builder {
     struct sched_sums *sched;
     struct vitals_table *vitals;
     const struct vitals_list *vitals_list;
+    struct skein_query query; /* of the feed */
+    struct summary *summary, *services;
+    struct summary_feed *feed;
+    struct task_path *tasks; /* NULL: not asked */
     uint64_t from_ns, to_ns; /* by footers, or as asked for: of the buckets */
     struct report_type *types;
     size_t type_count, type_cap;
@@ -113,6 +119,15 @@ struct trace_report_builder {
     int status;
     struct trace_report report;
 };
+
+/* ---- trace_report_tables.c: SKEIN_OK, SKEIN_NO_MEMORY ---- */
+
+int report_tables_new(struct trace_report_builder *b);
+void report_tables_free(struct trace_report_builder *b);
+int report_tables_take(struct trace_report_builder *b, struct skein_cursor *cursor,
+                       const struct skein_batch *batch);
+int report_tables_make(struct trace_report_builder *b, struct skein_trace *trace,
+                       const struct skein_cursor *cursor);
 
 /* ---- trace_report.c ---- */
 

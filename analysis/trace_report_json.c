@@ -113,7 +113,15 @@ static void regions_add(cJSON *to, const struct trace_report *r)
         cJSON_AddBoolToObject(json, "wait", row->wait);
         json_add_u64(json, "count", row->count);
         json_add_u64(json, "total_ns", row->total_ns);
+        json_add_u64(json, "self_ns", row->self_ns);
         json_add_u64(json, "idle_ns", row->idle_ns);
+        if (row->merged > 0)
+            json_add_u64(json, "others", row->merged);
+        if (row->open > 0) {
+            json_add_u64(json, "open", row->open);
+            json_add_u64(json, "open_ns", row->open_ns);
+            json_add_u64(json, "open_idle_ns", row->open_idle_ns);
+        }
         json_add_u64(json, "median_ns", row->median_ns);
         json_add_u64(json, "p99_ns", row->p99_ns);
         json_add_u64(json, "most_ns", row->most_ns);
@@ -159,6 +167,70 @@ static void threads_add(cJSON *to, const struct trace_report *r)
     }
 }
 
+static void segment_add(cJSON *to, const struct task_segment *s, const struct task *task,
+                        const struct skein_trace *trace)
+{
+    cJSON *json = cJSON_CreateObject();
+    cJSON_AddStringToObject(json, "what", task_what_text(s->what));
+    if (s->process != task->process)
+        process_add(json, trace, s->process);
+    cJSON_AddStringToObject(json, "thread", s->thread);
+    cJSON_AddNumberToObject(json, "tid", s->tid);
+    cJSON_AddNumberToObject(json, "depth", s->depth);
+    if (s->name[0] != '\0')
+        cJSON_AddStringToObject(json, "in", s->name);
+    json_add_u64(json, "ts_ns", s->from_ns);
+    json_add_u64(json, "dur_ns", s->dur_ns);
+    if (s->why[0] != '\0')
+        cJSON_AddStringToObject(json, "why", s->why);
+    cJSON_AddItemToArray(to, json);
+}
+
+static void task_add(cJSON *to, const struct task *task, const struct skein_trace *trace)
+{
+    cJSON *json = cJSON_CreateObject();
+    process_add(json, trace, task->process);
+    cJSON_AddStringToObject(json, "thread", task->thread);
+    cJSON_AddNumberToObject(json, "tid", task->tid);
+    json_add_u64(json, "ts_ns", task->from_ns);
+    json_add_time(json, "from", task->from_ns);
+    json_add_u64(json, "dur_ns", task->dur_ns);
+    if (task->trace_id[0] != '\0')
+        cJSON_AddStringToObject(json, "trace_id", task->trace_id);
+    if (task->open)
+        cJSON_AddTrueToObject(json, "open");
+    if (task->clipped)
+        cJSON_AddTrueToObject(json, "clipped");
+    json_add_u64(json, "unknown_ns", task->unknown_ns);
+    cJSON *path = cJSON_AddArrayToObject(json, "path");
+    for (size_t i = 0; i < task->segment_count; i++)
+        segment_add(path, &task->segments[i], task, trace);
+    cJSON_AddItemToArray(to, json);
+}
+
+static void tasks_add(cJSON *to, const struct trace_report *r, const struct skein_trace *trace)
+{
+    if (r->tasks == NULL)
+        return;
+    cJSON *rows = cJSON_AddArrayToObject(to, "tasks");
+    for (size_t i = 0; i < r->tasks->name_count; i++) {
+        const struct task_name *name = &r->tasks->names[i];
+        cJSON *json = cJSON_CreateObject();
+        cJSON_AddStringToObject(json, "service", name->service);
+        cJSON_AddStringToObject(json, "name", name->name);
+        json_add_u64(json, "count", name->count);
+        json_add_u64(json, "total_ns", name->total_ns);
+        cJSON *slowest = cJSON_AddArrayToObject(json, "slowest");
+        for (size_t k = 0; k < name->task_count; k++)
+            task_add(slowest, &name->tasks[k], trace);
+        cJSON_AddItemToArray(rows, json);
+    }
+    json_add_u64(to, "tasks_left_out", r->tasks->names_left_out);
+    json_add_u64(to, "task_regions_left_out",
+                 r->tasks->regions_left_out + r->tasks->spans_left_out);
+    json_add_u64(to, "task_regions_shorter_ns", r->tasks->shorter_ns);
+}
+
 static void totals_add(cJSON *to, const struct report_totals *t)
 {
     const struct {
@@ -168,14 +240,17 @@ static void totals_add(cJSON *to, const struct report_totals *t)
                 {"threads", t->threads},
                 {"idle_threads", t->idle_threads},
                 {"partitions", t->partitions},
-                {"records", t->rows},
+                {"rows", t->rows},
+                {"records", t->records},
                 {"evidence", t->evidence_rows},
                 {"regions", t->regions},
+                {"open", t->open},
                 {"instants", t->instants},
                 {"counters", t->counters},
                 {"logs", t->logs},
                 {"fixed_up", t->fixed_up},
                 {"unordered", t->unordered},
+                {"findings_outside", t->findings_outside},
                 {"findings_left_out", t->findings_left_out},
                 {"regions_left_out", t->regions_left_out},
                 {"threads_left_out", t->threads_left_out},
@@ -200,6 +275,7 @@ cJSON *trace_report_json(const struct trace_report *r, const struct skein_trace 
     regions_add(json, r);
     waits_add(json, r);
     threads_add(json, r);
+    tasks_add(json, r, trace);
     totals_add(json, &r->totals);
     return json;
 }

@@ -10,7 +10,7 @@
 
 #include "trace_report.h"
 
-#define TRACE_REPORT_VERSION 1 /* a member that goes or means something else makes another one */
+#define TRACE_REPORT_VERSION 2 /* a member that goes or means something else makes another one */
 
 /* Names are those of `trace`, which the report is of. NULL: no memory; members for which there was
  * none are missing, as cJSON has it. The caller frees. */

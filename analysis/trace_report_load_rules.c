@@ -3,6 +3,7 @@
  * Rules on what a process had too little of, and on calls that fail: cpu_neighbour, database_wait,
  * retry_storm, descriptors_exhausted. Entered once, at the end.
  */
+#include "linux_names.h"
 #include "trace_report_tell.h"
 
 #include <errno.h>
@@ -101,46 +102,76 @@ static struct starved starved_of_vitals(struct trace_report_builder *b)
     return most >= WAIT_PERCENT ? worst : (struct starved){.wait_ns = 0};
 }
 
-/* Who used the CPUs most beside the process itself; *own_ns: what it had. "": nobody knows. */
-static const char *neighbour_of(struct trace_report_builder *b, const struct starved *s,
-                                uint32_t process, uint64_t *pid, double *cpus)
+/* Who used the CPUs most beside the process itself. */
+struct neighbour {
+    const char *name; /* "": nobody knows */
+    uint64_t pid, ns, window_ns;
+    uint64_t ended, ended_ns; /* processes that nobody knows the name of any more, and theirs */
+};
+
+static void neighbour_take(struct neighbour *n, const char *name, uint64_t pid, uint64_t ns,
+                           uint64_t window_ns)
+{
+    n->window_ns = window_ns;
+    if (strcmp(name, "(ended)") == 0) {
+        n->ended++;
+        n->ended_ns += ns;
+    } else if (ns > n->ns && name[0] != '(') { /* "(others)", "(idle)" are nobody */
+        n->name = name;
+        n->pid = pid;
+        n->ns = ns;
+    }
+}
+
+static struct neighbour neighbour_of(struct trace_report_builder *b, const struct starved *s,
+                                     uint32_t process)
 {
     const struct sched_user *users;
     size_t count = sched_sums_users(b->sched, &users);
-    const char *name = "";
-    uint64_t most = 0;
+    struct neighbour n = {.name = ""};
     for (size_t i = 0; i < count; i++)
-        if (users[i].pid != s->pid && strcmp(users[i].host, s->host) == 0 &&
-            users[i].cpu_ns > most && users[i].comm[0] != '(') {
-            most = users[i].cpu_ns;
-            name = users[i].comm;
-            *pid = users[i].pid;
-            *cpus = users[i].window_ns > 0 ? (double)most / (double)users[i].window_ns : 0;
-        }
-    if (*name != '\0' || process == SKEIN_NONE || process >= b->process_count ||
+        if (users[i].pid != s->pid && strcmp(users[i].host, s->host) == 0)
+            neighbour_take(&n, users[i].comm, users[i].pid, users[i].cpu_ns, users[i].window_ns);
+    if (n.ns > 0 || process == SKEIN_NONE || process >= b->process_count ||
         b->processes[process].beside == NULL)
-        return name;
+        return n;
     struct beside_cpu cpu = beside_cpu(b->processes[process].beside);
     for (size_t i = 0; i < cpu.user_count; i++)
-        if (cpu.users[i].pid != s->pid && cpu.users[i].pid != 0 && cpu.users[i].cpu_ns > most) {
-            most = cpu.users[i].cpu_ns;
-            name = cpu.users[i].name;
-            *pid = cpu.users[i].pid;
-            *cpus = cpu.window_ns > 0 ? (double)most / (double)cpu.window_ns : 0;
-        }
-    return name;
+        if (cpu.users[i].pid != s->pid && cpu.users[i].pid != 0)
+            neighbour_take(&n, cpu.users[i].name, cpu.users[i].pid, cpu.users[i].cpu_ns,
+                           cpu.window_ns);
+    return n;
+}
+
+/* ": the CPU was taken by `stress-ng`" */
+static void taken_put(struct report_finding *f, const struct starved *s, const struct neighbour *n,
+                      char *to, size_t bytes)
+{
+    bool ended = n->ended_ns > n->ns;
+    uint64_t ns = ended ? n->ended_ns : n->ns;
+    const char *by = n->name[0] != '\0' ? n->name : s->instead;
+    report_number_put(f, "neighbour_pid", ended ? 0 : (double)n->pid);
+    report_number_put(f, "neighbour_cpus",
+                      n->window_ns > 0 ? (double)ns / (double)n->window_ns : 0);
+    to[0] = '\0';
+    if (ended && n->ended > 1)
+        snprintf(to, bytes, ": the CPU was taken by %" PRIu64 " processes that have ended since",
+                 n->ended);
+    else if (ended)
+        snprintf(to, bytes, ": the CPU was taken by a process that has ended since");
+    else if (*by != '\0')
+        snprintf(to, bytes, ": the CPU was taken by `%.*s`", TRACE_REPORT_TEXT, by);
 }
 
 static void starved_tell(struct trace_report_builder *b, const struct starved *s)
 {
-    char who[REPORT_WHO];
+    char who[REPORT_WHO], taken[TRACE_REPORT_TEXT + 80];
     uint32_t process = process_find(b, s->pid, s->host);
     uint32_t thread = process != SKEIN_NONE ? thread_find(b, process, s->tid) : SKEIN_NONE;
-    double share = (double)s->wait_ns / (double)s->window_ns, cpus = 0;
-    uint64_t pid = 0;
-    const char *neighbour = neighbour_of(b, s, process, &pid, &cpus);
+    double share = (double)s->wait_ns / (double)s->window_ns;
+    struct neighbour n = neighbour_of(b, s, process);
     /* Where nobody else had much of a CPU, it competes with itself. */
-    bool others = *s->instead != '\0' || cpus >= 0.2;
+    bool others = *s->instead != '\0' || (n.ns > n.ended_ns ? n.ns : n.ended_ns) > n.window_ns / 5;
     bool grave = share >= (s->by_vitals ? STARVED_GRAVE_BY_VITALS : STARVED_GRAVE);
     struct report_finding *f = report_finding_new(b, "cpu_neighbour",
                                                   !others ? REPORT_NOTE
@@ -161,12 +192,9 @@ static void starved_tell(struct trace_report_builder *b, const struct starved *s
     f->to_ns = s->to_ns;
     report_number_put(f, "runnable_ns", (double)s->wait_ns);
     report_number_put(f, "share", share);
-    report_number_put(f, "neighbour_pid", (double)pid);
-    report_number_put(f, "neighbour_cpus", cpus);
-    const char *by = *neighbour != '\0' ? neighbour : s->instead;
-    report_say(b, f, "%s was ready to run but not running %.0f %% of the time%s%.*s%s", who,
-               share * 100, *by != '\0' ? ": the CPU was taken by `" : "", TRACE_REPORT_TEXT, by,
-               *by != '\0' ? "`" : "");
+    taken_put(f, s, &n, taken, sizeof taken);
+    report_say(b, f, "%s was ready to run but not running %.0f %% of the time%s", who, share * 100,
+               taken);
 }
 
 static void steal_tell(struct trace_report_builder *b)
@@ -238,7 +266,7 @@ static void storm_judge(struct trace_report_builder *b, uint32_t process, size_t
     report_number_put(f, "first_third", (double)first);
     report_number_put(f, "last_third", (double)last);
     report_number_put(f, "error", (double)s->error);
-    const char *name = strerrorname_np((int)-s->error);
+    const char *name = linux_error_name(-s->error);
     snprintf(error, sizeof error, "error %" PRId64, -s->error);
     report_say(b, f,
                "%s: `%.*s` failed %" PRIu64 " times (%s)%s%" PRIu64 " in the first third of "

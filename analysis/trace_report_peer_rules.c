@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Rules that compare: one process or thread with those like it (slow_one), all threads of a process
- * with each other (stopped_together), the begin of the window with its end (queue_growth,
+ * with each other (stopped_together, held_by_one), the begin of the window with its end (queue_growth,
  * cold_cache). Entered once, at the end.
  */
 #include "array.h"
@@ -220,6 +220,66 @@ static enum pause_part part_of(const struct report_actor *a, const struct report
     return PAUSE_NOT_THERE;
 }
 
+/* The one wait of the process that lasted as long as the pause, where there is exactly one: of a call
+ * that no thread waits in for others, as in a sleep, with what they all need in its hands. */
+static const struct report_span *pause_holder(const struct trace_report_builder *b,
+                                              uint32_t process, const struct report_silence *pause)
+{
+    uint64_t ns = pause->to_ns - pause->from_ns, slack = ns / 5;
+    const struct report_span *found = NULL;
+    for (size_t i = 0; i < b->span_count; i++) {
+        const struct report_span *s = &b->spans[i];
+        const struct label *label = &b->moment->labels[b->types[s->type].label];
+        uint64_t before =
+            s->from_ns > pause->from_ns ? s->from_ns - pause->from_ns : pause->from_ns - s->from_ns;
+        uint64_t behind =
+            s->to_ns > pause->to_ns ? s->to_ns - pause->to_ns : pause->to_ns - s->to_ns;
+        if (!label->wait || label->for_anything || label->group == SKEIN_GROUP_LOCK ||
+            before > slack || behind > slack || report_thread_at(b, s->thread)->process != process)
+            continue;
+        if (found != NULL && found->thread != s->thread)
+            return NULL;
+        found = s;
+    }
+    return found;
+}
+
+/* "python3.11" of "/usr/bin/python3.11" */
+static bool is_python(const struct skein_process *p)
+{
+    const char *slash = strrchr(p->exe, '/');
+    return strncmp(slash != NULL ? slash + 1 : p->exe, "python", 6) == 0;
+}
+
+static void holder_tell(struct trace_report_builder *b, const struct report_span *held,
+                        const struct report_silence *pause, size_t others)
+{
+    uint64_t ns = pause->to_ns - pause->from_ns;
+    char who[REPORT_WHO], time[32];
+    uint32_t process = report_thread_at(b, held->thread)->process;
+    struct report_finding *f =
+        report_finding_new(b, "held_by_one", ns >= PAUSE_GRAVE_NS ? REPORT_PROBLEM : REPORT_WARNING,
+                           report_share(b, ns));
+    if (f == NULL)
+        return;
+    report_thread_set(b, f, held->thread);
+    report_stack_set(b, f, held->stack);
+    f->region = report_span_name(b, held);
+    f->from_ns = pause->from_ns;
+    f->to_ns = pause->to_ns;
+    report_number_put(f, "threads", (double)others);
+    report_number_put(f, "dur_ns", (double)ns);
+    report_say(
+        b, f,
+        "%s was in `%.*s` for %s, and the other %zu busy thread%s of the process stood still "
+        "just as long: it kept what they need%s",
+        report_who(b, held->thread, who), TRACE_REPORT_TEXT, f->region,
+        report_time_text(report_span_ns(held), time), others, others == 1 ? "" : "s",
+        is_python(skein_trace_process(b->trace, process))
+            ? ", as a thread of Python keeps the interpreter's lock (GIL)"
+            : "");
+}
+
 /* Of that time nothing is there. */
 static bool pause_is_gap(const struct trace_report_builder *b, uint32_t process,
                          const struct report_silence *pause)
@@ -252,6 +312,11 @@ static void pause_judge(struct trace_report_builder *b, uint32_t process,
     }
     if (stopped < 2 || elsewhere > stopped / 4)
         return;
+    const struct report_span *held = pause_holder(b, process, pause);
+    if (held != NULL) {
+        holder_tell(b, held, pause, stopped - 1);
+        return;
+    }
     struct report_finding *f = report_finding_new(
         b, "stopped_together", ns >= PAUSE_GRAVE_NS ? REPORT_PROBLEM : REPORT_WARNING,
         (double)ns / (double)report_window_ns(b));

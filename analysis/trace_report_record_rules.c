@@ -3,6 +3,7 @@
  * Rules on what ended or held a process as a whole, and on what the record itself lacks: crash,
  * held_back, deadlock, clock_step, lost_partition, lost_records. Entered once, at the end.
  */
+#include "linux_names.h"
 #include "trace_report_tell.h"
 
 #include <inttypes.h>
@@ -48,9 +49,9 @@ static void crash_tell(struct trace_report_builder *b, uint32_t process, int32_t
         report_stack_set(b, f, crash->stack);
     f->from_ns = f->to_ns = crash != NULL ? crash->at_ns : b->processes[process].last_ns;
     snprintf(by, sizeof by, "signal %" PRId32, signal);
-    const char *name = sigabbrev_np(signal);
+    const char *name = linux_signal_name(signal);
     if (name != NULL)
-        snprintf(by, sizeof by, "SIG%s", name);
+        snprintf(by, sizeof by, "%s", name);
     report_number_put(f, "signal", signal);
     report_say(b, f, "%s died of %s%s%.*s", report_process_who(b, process, who), by,
                f->frame_count > 0 ? " in " : "", TRACE_REPORT_TEXT,

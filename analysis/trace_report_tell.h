@@ -30,6 +30,38 @@ uint64_t report_window_ns(const struct trace_report_builder *b);
 /* The thread of the trace that is the moment's one; SKEIN_NONE. */
 uint32_t report_thread_of(const struct trace_report_builder *b, size_t moment_thread);
 
+/* ---- spans ---- */
+
+static inline const struct skein_thread *report_thread_at(const struct trace_report_builder *b,
+                                                          uint32_t thread)
+{
+    return skein_trace_thread(b->trace, thread);
+}
+static inline const char *report_span_name(const struct trace_report_builder *b,
+                                           const struct report_span *s)
+{
+    return skein_trace_type(b->trace, s->type)->name;
+}
+static inline uint64_t report_span_ns(const struct report_span *s)
+{
+    return s->to_ns - s->from_ns;
+}
+/* Of the window. */
+static inline double report_share(const struct trace_report_builder *b, uint64_t ns)
+{
+    return (double)ns / (double)report_window_ns(b);
+}
+static inline uint64_t report_overlap(const struct report_span *s, uint64_t from_ns, uint64_t to_ns)
+{
+    uint64_t from = s->from_ns > from_ns ? s->from_ns : from_ns;
+    uint64_t to = s->to_ns < to_ns ? s->to_ns : to_ns;
+    return to > from ? to - from : 0;
+}
+/* For so much of that time the thread was ready and had no CPU, as far as evidence says: what it was
+ * in meanwhile is not to blame for it. */
+uint64_t report_starved_ns(const struct trace_report_builder *b, uint32_t thread, uint64_t from_ns,
+                           uint64_t to_ns);
+
 /* ---- the rules; each may set b->status ---- */
 
 void report_death_rules(struct trace_report_builder *b);  /* crash, stopped, throttled, deadlock */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rules on single long waits and regions: lock_convoy, lock_held, slow_disk, and what nothing else
- * explains, long_call. Entered once, at the end.
+ * Rules on single long waits and regions: lock_convoy, lock_held, and what nothing else explains,
+ * long_call. Entered once, at the end.
  */
 #include "array.h"
 #include "trace_report_tell.h"
@@ -16,41 +16,9 @@
 #define CONVOY_SHARE   0.05 /* of the window, all waiters together */
 #define HELD_NS        MS(300)
 #define LOCKS_TOLD_MAX 64
-#define DISK_NS        MS(100)
-#define DISK_SHARE     0.05
-#define DISK_MEAN_NS   MS(20)
-#define DISK_AWAIT_MS  100.0
-#define DISK_QUEUE     4.0
 #define PROBLEM_NS     MS(500)
 #define SERVES_MIN     3 /* waits for whatever comes, before a thread is one that serves */
 #define UNDERWAY_NS    MS(500)
-
-static const struct skein_thread *thread_at(const struct trace_report_builder *b, uint32_t thread)
-{
-    return skein_trace_thread(b->trace, thread);
-}
-
-static const char *name_of(const struct trace_report_builder *b, const struct report_span *s)
-{
-    return skein_trace_type(b->trace, s->type)->name;
-}
-
-static uint64_t length_of(const struct report_span *s)
-{
-    return s->to_ns - s->from_ns;
-}
-
-static double share_of(const struct trace_report_builder *b, uint64_t ns)
-{
-    return (double)ns / (double)report_window_ns(b);
-}
-
-static uint64_t overlap(const struct report_span *s, uint64_t from_ns, uint64_t to_ns)
-{
-    uint64_t from = s->from_ns > from_ns ? s->from_ns : from_ns;
-    uint64_t to = s->to_ns < to_ns ? s->to_ns : to_ns;
-    return to > from ? to - from : 0;
-}
 
 /* ---- locks ---- */
 
@@ -100,7 +68,7 @@ static int64_t owner_of(const struct lock_wait *waits, size_t count, uint64_t fr
             continue;
         for (size_t k = 0; k < count && k < 512; k++)
             if (waits[k].span->owner == owner)
-                sum += overlap(waits[k].span, from_ns, to_ns);
+                sum += report_overlap(waits[k].span, from_ns, to_ns);
         if (sum <= most)
             continue;
         most = sum;
@@ -128,12 +96,13 @@ static struct convoy convoy_of(const struct trace_report_builder *b, const struc
     size_t at = 0;
     for (size_t i = 0; i < count; i++) {
         size_t n = waiters_at(waits, count, i);
-        c.total_ns += length_of(waits[i].span);
-        if (length_of(waits[i].span) >= c.longest_ns) {
-            c.longest_ns = length_of(waits[i].span);
+        c.total_ns += report_span_ns(waits[i].span);
+        if (report_span_ns(waits[i].span) >= c.longest_ns) {
+            c.longest_ns = report_span_ns(waits[i].span);
             c.longest = waits[i].span;
         }
-        if (n > c.peak || (n == c.peak && length_of(waits[i].span) > length_of(waits[at].span))) {
+        if (n > c.peak ||
+            (n == c.peak && report_span_ns(waits[i].span) > report_span_ns(waits[at].span))) {
             c.peak = n;
             at = i;
         }
@@ -160,12 +129,12 @@ static const struct report_span *holder_span(const struct trace_report_builder *
     uint64_t most = (c->to_ns - c->from_ns) / 4;
     for (size_t i = 0; i < b->span_count; i++) {
         const struct report_span *s = &b->spans[i];
-        const struct skein_thread *t = thread_at(b, s->thread);
-        uint64_t both = overlap(s, c->from_ns, c->to_ns);
+        const struct skein_thread *t = report_thread_at(b, s->thread);
+        uint64_t both = report_overlap(s, c->from_ns, c->to_ns);
         if (t->process != process || (int64_t)t->tid != owner || both < most || both == 0 ||
             (s->object == object && b->types[s->type].lock))
             continue;
-        if (best != NULL && both == most && length_of(s) >= length_of(best))
+        if (best != NULL && both == most && report_span_ns(s) >= report_span_ns(best))
             continue;
         most = both;
         best = s;
@@ -178,19 +147,19 @@ static void convoy_tell(struct trace_report_builder *b, const struct lock_wait *
 {
     char who[REPORT_WHO], time[32], holder[TRACE_REPORT_TEXT + 64] = "";
     bool convoy = c->peak >= CONVOY_THREADS;
-    bool grave = c->longest_ns >= PROBLEM_NS || share_of(b, c->total_ns) >= 0.5;
+    bool grave = c->longest_ns >= PROBLEM_NS || report_share(b, c->total_ns) >= 0.5;
     uint32_t process = waits[0].process;
     uint64_t object = waits[0].span->object;
     const struct report_span *held =
         c->owner > 0 ? holder_span(b, process, c->owner, c, object) : NULL;
     struct report_finding *f =
         report_finding_new(b, convoy ? "lock_convoy" : "lock_held",
-                           grave ? REPORT_PROBLEM : REPORT_WARNING, share_of(b, c->total_ns));
+                           grave ? REPORT_PROBLEM : REPORT_WARNING, report_share(b, c->total_ns));
     if (f == NULL)
         return;
     report_thread_set(b, f, held != NULL ? held->thread : c->longest->thread);
     report_stack_set(b, f, held != NULL && held->stack != 0 ? held->stack : c->longest->stack);
-    f->region = held != NULL ? name_of(b, held) : name_of(b, c->longest);
+    f->region = held != NULL ? report_span_name(b, held) : report_span_name(b, c->longest);
     f->from_ns = c->from_ns;
     f->to_ns = c->to_ns;
     report_number_put(f, "threads", (double)c->peak);
@@ -202,7 +171,7 @@ static void convoy_tell(struct trace_report_builder *b, const struct lock_wait *
     if (c->owner > 0)
         snprintf(holder, sizeof holder, " held by thread %" PRId64 "%s%.*s%s", c->owner,
                  held != NULL ? " in `" : "", TRACE_REPORT_TEXT,
-                 held != NULL ? name_of(b, held) : "", held != NULL ? "`" : "");
+                 held != NULL ? report_span_name(b, held) : "", held != NULL ? "`" : "");
     report_say(b, f, "%zu thread%s of %s waited for the lock at 0x%" PRIx64 "%s, up to %s", c->peak,
                c->peak == 1 ? "" : "s", report_process_who(b, process, who), object, holder,
                report_time_text(c->longest_ns, time));
@@ -219,7 +188,7 @@ void report_lock_rules(struct trace_report_builder *b)
     for (size_t i = 0; i < b->span_count; i++)
         if (b->types[b->spans[i].type].lock)
             waits[count++] =
-                (struct lock_wait){&b->spans[i], thread_at(b, b->spans[i].thread)->process};
+                (struct lock_wait){&b->spans[i], report_thread_at(b, b->spans[i].thread)->process};
     qsort(waits, count, sizeof *waits, waits_order);
     for (size_t i = 0; i < count && b->status == SKEIN_OK; i = end) {
         for (end = i + 1; end < count && waits[end].process == waits[i].process &&
@@ -228,7 +197,7 @@ void report_lock_rules(struct trace_report_builder *b)
             ;
         struct convoy c = convoy_of(b, waits + i, end - i);
         bool convoy = c.peak >= CONVOY_THREADS &&
-                      (c.longest_ns >= CONVOY_NS || share_of(b, c.total_ns) >= CONVOY_SHARE);
+                      (c.longest_ns >= CONVOY_NS || report_share(b, c.total_ns) >= CONVOY_SHARE);
         if (!convoy && c.longest_ns < HELD_NS)
             continue;
         if (told++ < LOCKS_TOLD_MAX)
@@ -237,206 +206,6 @@ void report_lock_rules(struct trace_report_builder *b)
             b->report.totals.findings_left_out++;
     }
     free(waits);
-}
-
-/* ---- disks ---- */
-
-struct disk_sums { /* of one name in one process */
-    uint64_t count, total_ns;
-    const struct report_span *longest;
-};
-
-/* Only of what certainly is a disk's: syncs, and descriptors that evidence says are files. */
-static bool is_of_disk(const struct trace_report_builder *b, const struct report_span *s)
-{
-    static const char *const paths[] = {"fsync", "open", "stat", "unlink", "rename"};
-    const struct skein_event_type *type = skein_trace_type(b->trace, s->type);
-    if (type->group != SKEIN_GROUP_IO)
-        return false;
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
-        if (strcmp(type->name, paths[i]) == 0)
-            return true;
-    const struct report_process *p = &b->processes[thread_at(b, s->thread)->process];
-    const char *what = p->beside != NULL ? beside_descriptor(p->beside, s->object) : NULL;
-    return what != NULL && strncmp(what, "file ", 5) == 0;
-}
-
-static const struct vitals_row *disk_row(const struct trace_report_builder *b, const char *host,
-                                         const char *end)
-{
-    const struct vitals_row *worst = NULL;
-    for (size_t i = 0; i < b->vitals_list->row_count; i++) {
-        const struct vitals_row *row = &b->vitals_list->rows[i];
-        size_t n = strlen(row->name), m = strlen(end);
-        if (row->samples > 0 && strncmp(row->name, "host.disk.", 10) == 0 && n > 10 + m &&
-            strcmp(row->name + n - m, end) == 0 &&
-            (host == NULL || strcmp(row->of.host, host) == 0) &&
-            (worst == NULL || row->most > worst->most))
-            worst = row;
-    }
-    return worst;
-}
-
-/* ": disk sda had a queue of 40 and an await of 380 ms" */
-static void disk_text(const struct trace_report_builder *b, struct report_finding *f,
-                      const char *host, char *to, size_t bytes)
-{
-    const struct vitals_row *await = disk_row(b, host, ".await");
-    const struct vitals_row *queue = disk_row(b, host, ".queue");
-    to[0] = '\0';
-    if (await == NULL || await->most < DISK_AWAIT_MS / 5)
-        return;
-    int n = (int)(strlen(await->name) - strlen("host.disk..await"));
-    report_number_put(f, "await_ms", await->most);
-    if (queue != NULL)
-        report_number_put(f, "queue", queue->most);
-    snprintf(to, bytes, "; disk %.*s had an await of %.0f ms%s%.0f", n < 40 ? n : 40,
-             await->name + strlen("host.disk."), await->most,
-             queue != NULL ? " and a queue of " : ", ", queue != NULL ? queue->most : 0);
-    if (queue == NULL)
-        snprintf(to, bytes, "; disk %.*s had an await of %.0f ms", n < 40 ? n : 40,
-                 await->name + strlen("host.disk."), await->most);
-}
-
-static void disk_tell(struct trace_report_builder *b, const struct disk_sums *sums)
-{
-    char who[REPORT_WHO], longest[32], all[32], disk[128], file[TRACE_REPORT_TEXT + 8] = "";
-    const struct report_span *s = sums->longest;
-    uint32_t process = thread_at(b, s->thread)->process;
-    bool grave = length_of(s) >= PROBLEM_NS || share_of(b, sums->total_ns) >= 0.2;
-    struct report_finding *f = report_finding_new(
-        b, "slow_disk", grave ? REPORT_PROBLEM : REPORT_WARNING, share_of(b, sums->total_ns));
-    if (f == NULL)
-        return;
-    report_thread_set(b, f, s->thread);
-    report_stack_set(b, f, s->stack);
-    f->region = name_of(b, s);
-    f->from_ns = s->from_ns;
-    f->to_ns = s->to_ns;
-    report_number_put(f, "count", (double)sums->count);
-    report_number_put(f, "total_ns", (double)sums->total_ns);
-    report_number_put(f, "longest_ns", (double)length_of(s));
-    disk_text(b, f, f->subject.host, disk, sizeof disk);
-    const struct report_process *p = &b->processes[process];
-    const char *what = p->beside != NULL ? beside_descriptor(p->beside, s->object) : NULL;
-    if (what != NULL && strncmp(what, "file ", 5) == 0)
-        snprintf(file, sizeof file, " (%.*s)", TRACE_REPORT_TEXT, what + 5);
-    report_say(b, f, "%s waited for its disk: %" PRIu64 " times `%.*s`%s, %s in all, up to %s%s",
-               report_who(b, s->thread, who), sums->count, 40, f->region, file,
-               report_time_text(sums->total_ns, all), report_time_text(length_of(s), longest),
-               disk);
-}
-
-static bool disk_speaks(const struct trace_report_builder *b, const struct disk_sums *sums)
-{
-    return length_of(sums->longest) >= DISK_NS || (share_of(b, sums->total_ns) >= DISK_SHARE &&
-                                                   sums->total_ns / sums->count >= DISK_MEAN_NS);
-}
-
-/* Waits of one name in one process are told once. */
-static void disk_spans_tell(struct trace_report_builder *b)
-{
-    struct intern_table keys = {.count = 0};
-    struct disk_sums *sums = NULL;
-    size_t cap = 0;
-    for (size_t i = 0; i < b->span_count && b->status == SKEIN_OK; i++) {
-        const struct report_span *s = &b->spans[i];
-        bool fresh = false;
-        if (!is_of_disk(b, s))
-            continue;
-        const uint64_t key[2] = {thread_at(b, s->thread)->process,
-                                 (uint64_t)b->types[s->type].label};
-        int64_t at = array_grow(sums, keys.count + 1, &cap)
-                         ? intern_table_put(&keys, key, sizeof key, &fresh)
-                         : SKEIN_NO_MEMORY;
-        if (at < 0) {
-            b->status = SKEIN_NO_MEMORY;
-            break;
-        }
-        if (fresh)
-            sums[at] = (struct disk_sums){.longest = s};
-        sums[at].count++;
-        sums[at].total_ns += length_of(s);
-        if (length_of(s) > length_of(sums[at].longest))
-            sums[at].longest = s;
-    }
-    for (size_t i = 0; i < keys.count && b->status == SKEIN_OK; i++)
-        if (disk_speaks(b, &sums[i]))
-            disk_tell(b, &sums[i]);
-    intern_table_fini(&keys);
-    free(sums);
-}
-
-/* What is open around that moment on that thread, the longest; NULL: nothing for long enough. */
-static const struct report_span *open_at(const struct trace_report_builder *b,
-                                         const struct report_state *state)
-{
-    const struct report_span *best = NULL;
-    for (size_t i = 0; i < b->span_count; i++) {
-        const struct report_span *s = &b->spans[i];
-        if (!s->open || length_of(s) < UNDERWAY_NS || s->from_ns > state->at_ns ||
-            thread_at(b, s->thread)->process != state->process ||
-            thread_at(b, s->thread)->tid != state->tid || is_of_disk(b, s))
-            continue;
-        if (best == NULL || length_of(s) > length_of(best))
-            best = s;
-    }
-    return best;
-}
-
-/* A call of a disk's in which the dump found a thread, inside of something that has not ended. */
-static void dumped_disk_judge(struct trace_report_builder *b, const struct report_state *state)
-{
-    const struct report_process *p = &b->processes[state->process];
-    char who[REPORT_WHO], time[32];
-    uint64_t fd;
-    int n = (int)strcspn(state->call, "(");
-    bool sync = strstr(state->call, "sync") != NULL;
-    if (p->beside == NULL || !beside_call_descriptor(state->call, &fd))
-        return;
-    const char *what = beside_descriptor(p->beside, fd);
-    bool file = what != NULL && strncmp(what, "file ", 5) == 0;
-    const struct report_span *span = sync || file ? open_at(b, state) : NULL;
-    if (span == NULL)
-        return;
-    struct report_finding *f =
-        report_finding_new(b, "slow_disk", REPORT_PROBLEM, share_of(b, length_of(span)));
-    if (f == NULL)
-        return;
-    report_thread_set(b, f, span->thread);
-    report_stack_set(b, f, state->stack);
-    f->region = name_of(b, span);
-    f->from_ns = span->from_ns;
-    f->to_ns = span->to_ns;
-    report_number_put(f, "longest_ns", (double)length_of(span));
-    report_say(b, f,
-               "%s waited for its disk: it was in `%.*s` (%.*s) when it was looked at, and in "
-               "`%.*s` for at least %s",
-               report_who(b, span->thread, who), n, state->call, TRACE_REPORT_TEXT,
-               file ? what + 5 : "a file that nobody knows", TRACE_REPORT_TEXT, f->region,
-               report_time_text(length_of(span), time));
-}
-
-void report_disk_rules(struct trace_report_builder *b)
-{
-    size_t had = b->finding_count;
-    disk_spans_tell(b);
-    for (size_t i = 0; i < b->state_count && b->status == SKEIN_OK; i++)
-        dumped_disk_judge(b, &b->states[i]);
-    const struct vitals_row *await = disk_row(b, NULL, ".await");
-    const struct vitals_row *queue = disk_row(b, NULL, ".queue");
-    if (b->status != SKEIN_OK || b->finding_count > had || await == NULL || queue == NULL ||
-        await->most < DISK_AWAIT_MS || queue->most < DISK_QUEUE)
-        return;
-    char disk[128];
-    struct report_finding *f = report_finding_new(b, "slow_disk", REPORT_NOTE, 0.5);
-    if (f == NULL)
-        return;
-    f->subject.host = await->of.host;
-    f->from_ns = f->to_ns = await->farthest_ns;
-    disk_text(b, f, await->of.host, disk, sizeof disk);
-    report_say(b, f, "on %.*s%s; no recorded call waited for it", TRACE_REPORT_TEXT, await->of.host,
-               disk[0] == ';' ? disk + 1 : disk);
 }
 
 /* ---- what nothing else explains ---- */
@@ -497,15 +266,19 @@ static bool is_filled(const struct long_call *calls, size_t count, size_t at)
 static bool is_explained(const struct trace_report_builder *b, const struct long_call *call)
 {
     uint32_t thread = report_thread_of(b, call->thread);
-    uint32_t process = thread != SKEIN_NONE ? thread_at(b, thread)->process : SKEIN_NONE;
+    uint32_t process = thread != SKEIN_NONE ? report_thread_at(b, thread)->process : SKEIN_NONE;
     struct report_span span = {.from_ns = call->span.time_ns,
                                .to_ns = call->span.time_ns + call->span.dur_ns};
+    bool starved = thread != SKEIN_NONE &&
+                   report_starved_ns(b, thread, span.from_ns, span.to_ns) >= call->span.dur_ns / 2;
     for (size_t i = 0; i < b->finding_count; i++) {
         const struct report_finding *f = &b->findings[i];
+        if (starved && f->subject.process == process && strcmp(f->rule, "cpu_neighbour") == 0)
+            return true;
         if (f->severity > REPORT_NOTE && f->subject.process == process &&
             strcmp(f->rule, "long_call") != 0 &&
             f->to_ns - f->from_ns <= call->span.dur_ns * 4 && /* else it is of all the time */
-            overlap(&span, f->from_ns, f->to_ns) >= call->span.dur_ns / 2)
+            report_overlap(&span, f->from_ns, f->to_ns) >= call->span.dur_ns / 2)
             return true;
     }
     return false;
@@ -524,7 +297,7 @@ static void long_tell(struct trace_report_builder *b, const struct long_call *ca
     if (thread == SKEIN_NONE)
         return;
     struct report_finding *f =
-        report_finding_new(b, "long_call", severity, share_of(b, call->span.dur_ns));
+        report_finding_new(b, "long_call", severity, report_share(b, call->span.dur_ns));
     if (f == NULL)
         return;
     report_thread_set(b, f, thread);

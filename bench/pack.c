@@ -9,88 +9,42 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_trace.h"
 #include "clock.h"
 #include "pack_lz4.h"
 #include "partition_reader.h"
-#include "partition_writer.h"
 
-enum { EVENTS = 3500000, CHUNK_EVENTS = 7000, THREADS = 4, ROUNDS = 5, SENTENCES = 64 };
+enum { EVENTS = 3500000, CHUNK_EVENTS = 7000, THREADS = 4, ROUNDS = 5 };
 
-/* A request trace: what a ring of 16 MiB holds. Values are made before the clock runs. */
-struct row { /* small, so that it is not the bench that waits for memory */
-    uint64_t ticks;
-    uint32_t a;
-    uint16_t b;
-    uint8_t dur;
-    uint8_t type; /* 0 span(fd, bytes), 1 begin(key, size), 2 end, 3 instant(id, state) */
-};
-
-static uint64_t rnd(uint64_t *state)
+/* What a ring of 16 MiB holds. Values are made before the clock runs. */
+static struct bench_row *rows_make(void)
 {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
-}
-
-static struct row *rows_make(void)
-{
-    struct row *rows = calloc(EVENTS, sizeof *rows);
-    uint64_t state = 88172645463325252u, ticks = 1000;
-    for (size_t i = 0; rows != NULL && i < EVENTS; i++) {
-        uint64_t r = rnd(&state);
-        if (i % CHUNK_EVENTS == 0)
-            ticks = 1000 + i / CHUNK_EVENTS / THREADS * 1000000;
-        ticks += 5 + r % 200;
-        rows[i] =
-            (struct row){.ticks = ticks, .type = (uint8_t)(i % 4), .dur = (uint8_t)(3 + r % 60)};
-        rows[i].a = (uint32_t)(i % 4 == 0   ? 8 + (r >> 20) % 50
-                               : i % 4 == 1 ? (r >> 20) % 10000
-                                            : i);
-        rows[i].b = (uint16_t)(i % 4 == 3 ? (r >> 40) % 5 : 64 + (r >> 36) % 1400);
-    }
+    struct bench_row *rows = calloc(EVENTS, sizeof *rows);
+    uint64_t state = BENCH_SEED, ticks[THREADS] = {1000, 1000, 1000, 1000};
+    for (size_t at = 0; rows != NULL && at < EVENTS; at += CHUNK_EVENTS)
+        bench_rows_make(rows + at, CHUNK_EVENTS, &ticks[at / CHUNK_EVENTS % THREADS], &state);
     return rows;
 }
 
-static const struct partition_event_type types[3] = {
-    {.name = "read",
-     .text = "",
-     .file = "",
-     .klass = SKEIN_CLASS_SPAN,
-     .nargs = 2,
-     .args = {{SKEIN_T_U64, "fd", ""}, {SKEIN_T_U64, "bytes", ""}}},
-    {.name = "request",
-     .text = "",
-     .file = "",
-     .klass = SKEIN_CLASS_RANGE_BEGIN,
-     .nargs = 2,
-     .args = {{SKEIN_T_U64, "key", ""}, {SKEIN_T_U64, "size", ""}}},
-    {.name = "state",
-     .text = "",
-     .file = "",
-     .klass = SKEIN_CLASS_INSTANT,
-     .nargs = 2,
-     .args = {{SKEIN_T_U64, "id", ""}, {SKEIN_T_U64, "state", ""}}}};
-
 /* The same records as the ring holds them. */
-static void rows_put(const struct row *rows, struct buf *out)
+static void rows_put(const struct bench_row *rows, struct buf *out)
 {
     uint64_t last = 0;
     for (size_t i = 0; i < EVENTS; i++) {
         uint64_t delta = rows[i].ticks >= last ? rows[i].ticks - last : 0;
         last = rows[i].ticks;
-        buf_put_uleb(out, rows[i].type == 2 ? 1 : 16u + rows[i].type);
+        buf_put_uleb(out, rows[i].type == BENCH_END ? 1 : 16u + rows[i].type);
         buf_put_uleb(out, delta);
-        if (rows[i].type == 2)
+        if (rows[i].type == BENCH_END)
             continue;
-        if (rows[i].type == 0)
+        if (rows[i].type == BENCH_READ)
             buf_put_uleb(out, rows[i].dur);
         buf_put_uleb(out, rows[i].a);
         buf_put_uleb(out, rows[i].b);
     }
 }
 
-static int rows_pack(const struct row *rows, struct buf *out)
+static int rows_pack(const struct bench_row *rows, struct buf *out)
 {
     struct partition_info info = {.pid = 1, .host = "h", .service = "s", .labels = "", .exe = ""};
     info.end = (struct clock_snapshot){1u << 30, UINT64_C(64) << 30, UINT64_C(64) << 30,
@@ -98,23 +52,15 @@ static int rows_pack(const struct row *rows, struct buf *out)
     struct partition_writer *w;
     if (partition_writer_new(&info, &w) != SKEIN_OK)
         return SKEIN_NO_MEMORY;
-    uint32_t ids[4], threads[THREADS];
-    for (unsigned i = 0; i < 3; i++)
-        ids[i < 2 ? i : 3] = (uint32_t)partition_writer_type(w, &types[i]);
+    uint32_t ids[BENCH_TYPES], threads[THREADS];
+    bench_types_put(w, false, ids);
     for (unsigned i = 0; i < THREADS; i++)
         threads[i] =
             (uint32_t)partition_writer_thread(w, &(struct partition_thread){i + 1, "t", 1});
     for (unsigned t = 0; t < THREADS; t++) {
         for (size_t chunk = t; chunk < EVENTS / CHUNK_EVENTS; chunk += THREADS) {
             partition_writer_batch(w, threads[t], 1, chunk / THREADS, false);
-            const struct row *row = rows + chunk * CHUNK_EVENTS, *end = row + CHUNK_EVENTS;
-            for (; row < end; row++) {
-                struct partition_value args[2] = {{.u64 = row->a}, {.u64 = row->b}};
-                if (row->type == 2)
-                    partition_writer_end(w, row->ticks);
-                else
-                    partition_writer_event(w, ids[row->type], row->ticks, row->dur, args);
-            }
+            bench_rows_write(w, ids, false, rows + chunk * CHUNK_EVENTS, CHUNK_EVENTS);
         }
     }
     int status = partition_writer_finish(w, out, NULL);
@@ -148,7 +94,7 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a == 0 || b < a ? b : a;
 }
 
-static int measure(const struct row *rows, struct figures *f)
+static int measure(const struct bench_row *rows, struct figures *f)
 {
     struct buf raw = {0}, copy = {0}, packed = {0}, out = {0};
     rows_put(rows, &raw);
@@ -226,7 +172,7 @@ static void text_print_all(const struct figures *f)
 }
 
 /* What a profiler looks at. */
-static int pack_again(const struct row *rows)
+static int pack_again(const struct bench_row *rows)
 {
     struct buf out = {0};
     int status = SKEIN_OK;
@@ -241,7 +187,7 @@ static int pack_again(const struct row *rows)
 int main(int argc, char **argv)
 {
     struct figures figures = {0};
-    struct row *rows = rows_make();
+    struct bench_row *rows = rows_make();
     if (rows != NULL && argc > 1 && strcmp(argv[1], "--pack") == 0) {
         int packed = pack_again(rows);
         free(rows);

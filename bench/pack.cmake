@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-skein_program(bench_pack FILES pack.c LINK skein_format skein_common)
+skein_program(bench_pack FILES pack.c bench_host.c bench_trace.c
+    LINK skein_test_port skein_format skein_common)
 # The forms that a trace could have, on traces of real programs that the script makes.
 skein_program(bench_pack_forms FILES pack_forms.c pack_other.c pack_trace.c
     LINK skein_format skein_common PkgConfig::LZ4)

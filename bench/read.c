@@ -1,305 +1,305 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What it costs to read a trace through skein/trace.h: in order with every column, with time and type
- * alone, and one second of one thread; beside copying the same bytes out of a file, and beside
- * babeltrace2 where --ctf names a CTF trace (it says how many events that has). The trace is made
- * first: two processes of four threads, requests as a service's, cut after cut. Times of reading are
- * of the processor, so that they are of one core whoever else is at work.
+ * What it costs to read a trace: in order with every column, with time and type alone, one second of
+ * one thread, a summary, a count by name in SQL, the first picture, the longest regions, and the export
+ * to Perfetto; beside reading the same bytes, and, where they are installed, beside babeltrace2 on a CTF
+ * export of a shorter trace, and uftrace's report on calls that it recorded (read_calls.c). The trace is made first (bench_trace.h). Each figure is that of a child
+ * process of its own: its time on the processor, so that others at work do not count, and the most
+ * memory that it had. The best of some rounds counts.
  *
- *     bench_read [--json] [--events N] [--keep FILE] [--ctf FOLDER]
+ *     bench_read [--json] [--quick] [--events N] [--rounds N] [--keep FILE]
  *
- * --keep leaves the trace there, so that it can be exported (skein export --to ctf) and given back.
+ * 50 million events; --quick: 4 million, for a look. --keep leaves the trace there.
  */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "bench_host.h"
+#include "bench_trace.h"
 #include "clock.h"
-#include "partition_writer.h"
+#include "lanes.h"
+#include "read_child.h"
 #include "skein/trace.h"
+#include "summary.h"
 #include "trace_merge.h"
 
-enum { EVENTS = 10000000, CUT_EVENTS = 1000000, BATCH = 5000, THREADS = 4, PROCESSES = 2 };
-enum { ROUNDS = 3, WANTED_TID = 2 };
-#define TICK_NS  64
-#define EPOCH_NS UINT64_C(1795254000000000000)
+enum { EVENTS = 50000000, EVENTS_QUICK = 4000000, EVENTS_CTF = 2000000, ROUNDS = 3 };
+enum { CALL_REQUESTS = 500000, CALL_RECORDS = 8 /* of a request */ };
+enum { PIXELS = 1600, ONE_TID = 2 };
 
-static const struct partition_event_type types[3] = {
-    {.name = "read",
-     .text = "",
-     .file = "",
-     .klass = SKEIN_CLASS_SPAN,
-     .nargs = 2,
-     .args = {{SKEIN_T_U64, "fd", ""}, {SKEIN_T_U64, "bytes", ""}}},
-    {.name = "request",
-     .text = "",
-     .file = "",
-     .klass = SKEIN_CLASS_RANGE_BEGIN,
-     .nargs = 2,
-     .args = {{SKEIN_T_STR, "path", ""}, {SKEIN_T_U64, "size", ""}}},
-    {.name = "state",
-     .text = "",
-     .file = "",
-     .klass = SKEIN_CLASS_INSTANT,
-     .nargs = 2,
-     .args = {{SKEIN_T_U64, "id", ""}, {SKEIN_T_U64, "state", ""}}}};
+static struct {
+    char path[512], ctf_path[512];
+    uint64_t events, ctf_events;
+    uint64_t from_ns; /* of the second that is looked at */
+    unsigned rounds;
+    bool json;
+} bench = {.events = EVENTS, .rounds = ROUNDS};
 
-static uint64_t rnd(uint64_t *state)
+/* ---- ways to read ---- */
+
+static void bytes_read(const void *context)
 {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
+    static char buffer[1 << 17];
+    int fd = open(context, O_RDONLY | O_CLOEXEC);
+    ssize_t got;
+    while ((got = read(fd, buffer, sizeof buffer)) > 0)
+        ;
+    bench_must(fd >= 0 && got == 0, "to read the bytes");
+    close(fd);
 }
 
-/* ---- the trace ---- */
-
-/* A batch of a thread: a request with a read and a state inside, again and again. */
-static uint64_t batch_put(struct partition_writer *w, const uint32_t ids[3], uint64_t ticks,
-                          uint64_t *state)
+static struct skein_trace *trace_open(void)
 {
-    char path[32];
-    struct partition_value args[2];
-    for (unsigned i = 0; i < BATCH; i += 4) {
-        uint64_t r = rnd(state);
-        snprintf(path, sizeof path, "/cart/%u", (unsigned)(r >> 50) % 500);
-        args[0].str.text = path;
-        args[0].str.len = (uint32_t)strlen(path);
-        args[0].str.cut = false;
-        args[1].u64 = 64 + (r >> 36) % 1400;
-        partition_writer_event(w, ids[1], ticks += 5 + r % 200, 0, args);
-        args[0].u64 = 8 + (r >> 20) % 50;
-        partition_writer_event(w, ids[0], ticks += 60 + r % 90, 3 + r % 60, args);
-        args[0].u64 = i;
-        args[1].u64 = (r >> 40) % 5;
-        partition_writer_event(w, ids[2], ticks += 5 + (r >> 8) % 200, 0, args);
-        partition_writer_end(w, ticks += 5 + (r >> 16) % 200);
-    }
-    return ticks;
+    char error[SKEIN_TRACE_ERROR_BYTES];
+    struct skein_trace *trace;
+    bench_must(skein_trace_open(bench.path, &trace, error) == SKEIN_OK, "to open the trace");
+    return trace;
 }
 
-/* Returns the tick at which it ends. */
-static uint64_t cut_put(struct buf *out, unsigned process, uint64_t sequence, uint64_t from,
-                        uint64_t *state)
-{
-    struct partition_info info = {.pid = process + 1,
-                                  .key = {.epoch = 1, .sequence = sequence},
-                                  .clock = PARTITION_CLOCK_TSC,
-                                  .host = "host",
-                                  .service = "shop",
-                                  .labels = "",
-                                  .exe = ""};
-    uint64_t ticks[THREADS], last = from;
-    uint32_t ids[3], threads[THREADS];
-    struct partition_writer *w;
-    info.key.process.bytes[0] = (uint8_t)process;
-    info.window_from_ticks = from;
-    info.end = (struct clock_snapshot){UINT64_C(1) << 40, UINT64_C(64) << 40, UINT64_C(64) << 40,
-                                       EPOCH_NS + (UINT64_C(64) << 40)};
-    bench_must(partition_writer_new(&info, &w) == SKEIN_OK, "a writer");
-    for (unsigned i = 0; i < 3; i++)
-        ids[i] = (uint32_t)partition_writer_type(w, &types[i]);
-    for (unsigned i = 0; i < THREADS; i++) {
-        struct partition_thread thread = {process * THREADS + i, "worker", 1};
-        threads[i] = (uint32_t)partition_writer_thread(w, &thread);
-        ticks[i] = from;
-    }
-    for (unsigned i = 0; i < CUT_EVENTS / BATCH; i++) {
-        unsigned t = i % THREADS;
-        partition_writer_batch(w, threads[t], 1, sequence * 1000 + i / THREADS, false);
-        ticks[t] = batch_put(w, ids, ticks[t], state);
-        last = ticks[t] > last ? ticks[t] : last;
-    }
-    bench_must(partition_writer_finish(w, out, NULL) == SKEIN_OK, "a partition");
-    partition_writer_free(&w);
-    return last;
-}
+static volatile uint64_t seen; /* values are looked at, as whoever asks for them does */
 
-static void trace_make(struct buf *out, uint64_t events)
-{
-    uint64_t state = 88172645463325252u, at[PROCESSES] = {0};
-    for (uint64_t cut = 0; cut * CUT_EVENTS < events; cut++)
-        at[cut % PROCESSES] =
-            cut_put(out, cut % PROCESSES, cut / PROCESSES, at[cut % PROCESSES], &state);
-}
-
-/* ---- reading ---- */
-
-struct figures {
-    uint64_t ns, rows, sum;
-};
-
-static bool thread_wanted(void *context, const struct skein_thread *thread)
-{
-    (void)context;
-    return thread->tid == WANTED_TID;
-}
-
-/* Values are looked at, as whoever asks for them does. */
-static uint64_t batch_sum(const struct skein_batch *b)
+static void batch_look(const struct skein_batch *b)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; b->time_ns != NULL && i < b->count; i++)
         sum += b->time_ns[i] + b->dur_ns[i] + b->type[i];
     for (uint32_t i = 0; b->args != NULL && i < b->count; i++)
         sum += skein_batch_args(b, i)[0].u64 != 0;
-    return sum;
+    seen += sum;
 }
 
-static struct figures trace_read(const char *path, const struct skein_query *query, bool slow)
+static bool thread_wanted(void *context, const struct skein_thread *thread)
 {
-    char error[SKEIN_TRACE_ERROR_BYTES];
-    struct figures f = {0};
-    struct skein_trace *trace;
+    (void)context;
+    return thread->tid == ONE_TID;
+}
+
+struct reading {
+    struct skein_query query;
+    bool slow;
+};
+
+static uint64_t rows_read(const struct reading *r)
+{
+    struct skein_trace *trace = trace_open();
+    struct skein_query query = r->query;
     struct skein_cursor *cursor;
     struct skein_batch batch;
-    uint64_t start = clock_cpu_ns();
-    bench_must(skein_trace_open(path, &trace, error) == SKEIN_OK, "to open the trace");
-    bench_must((slow ? trace_cursor_slow_new(trace, query, &cursor)
-                     : skein_cursor_new(trace, query, &cursor)) == SKEIN_OK,
+    uint64_t rows = 0;
+    query.size = sizeof query;
+    bench_must((r->slow ? trace_cursor_slow_new(trace, &query, &cursor)
+                        : skein_cursor_new(trace, &query, &cursor)) == SKEIN_OK,
                "a cursor");
-    while (skein_cursor_next(cursor, &batch) > 0) {
-        f.rows += batch.count;
-        f.sum += batch_sum(&batch);
-    }
-    f.ns = clock_cpu_ns() - start;
+    for (; skein_cursor_next(cursor, &batch) > 0; rows += batch.count)
+        batch_look(&batch);
     skein_cursor_free(&cursor);
     skein_trace_free(&trace);
-    return f;
+    return rows;
 }
 
-/* The best of some rounds. */
-static struct figures reading(const char *path, struct skein_query query, bool slow)
+static void reading_run(const void *context)
 {
-    struct figures best = {.ns = UINT64_MAX};
-    query.size = sizeof query;
-    for (unsigned i = 0; i < ROUNDS; i++) {
-        struct figures f = trace_read(path, &query, slow);
-        best = f.ns < best.ns ? f : best;
-    }
-    return best;
+    uint64_t rows = rows_read(context);
+    bench_must(((const struct reading *)context)->query.thread != NULL ||
+                   rows == bench.events / BENCH_TRACE_RECORDS * BENCH_TRACE_ROWS,
+               "all rows");
 }
 
-static uint64_t bytes_read_ns(const char *path)
+static void summary_run(const void *context)
 {
-    static char buffer[1 << 17];
-    uint64_t best = UINT64_MAX;
-    for (unsigned i = 0; i < ROUNDS; i++) {
-        uint64_t start = clock_monotonic_ns();
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
-        ssize_t got;
-        while ((got = read(fd, buffer, sizeof buffer)) > 0)
-            ;
-        bench_must(fd >= 0 && got == 0, "to read the bytes");
-        close(fd);
-        uint64_t took = clock_monotonic_ns() - start;
-        best = took < best ? took : best;
-    }
-    return best;
+    struct skein_trace *trace = trace_open();
+    struct summary *summary;
+    (void)context;
+    bench_must(summary_new(0, &summary) == SKEIN_OK &&
+                   summary_read(summary, trace, NULL) == SKEIN_OK,
+               "a summary");
+    summary_free(&summary);
+    skein_trace_free(&trace);
 }
 
-/* Of the processor, used by programs that were run and have ended. */
-static uint64_t children_ns(void)
+static const struct skein_event_type *type_of(const void *trace, uint32_t type)
 {
-    struct rusage used;
-    getrusage(RUSAGE_CHILDREN, &used);
-    return ((uint64_t)used.ru_utime.tv_sec + (uint64_t)used.ru_stime.tv_sec) * 1000000000 +
-           ((uint64_t)used.ru_utime.tv_usec + (uint64_t)used.ru_stime.tv_usec) * 1000;
+    return skein_trace_type(trace, type);
 }
 
-/* Events of a CTF trace a second, in millions; 0: there is none. */
-static double babeltrace_rate(const char *folder)
+/* The whole trace as a picture that has lanes, within 256 MiB. */
+static void picture_run(const void *context)
 {
-    char command[4400], line[256];
-    uint64_t events = 0;
-    if (folder == NULL)
-        return 0;
-    snprintf(command, sizeof command, "babeltrace2 '%s' --component=c:sink.utils.counter 2>&1",
-             folder);
-    uint64_t start = children_ns();
-    FILE *out = popen(command, "re"); /* NOLINT(cert-env33-c): no word of it is a stranger's */
-    bench_must(out != NULL, "to run babeltrace2");
-    while (fgets(line, sizeof line, out) != NULL)
-        if (strstr(line, "Event message") != NULL)
-            events = strtoull(line, NULL, 10);
-    bench_must(pclose(out) == 0 && events > 0, "babeltrace2 to count events");
-    return (double)events * 1e3 / (double)(children_ns() - start);
+    struct skein_trace *trace = trace_open();
+    struct skein_query query = {.size = sizeof query,
+                                .columns = SKEIN_COLUMN_TIME | SKEIN_COLUMN_TYPE |
+                                           SKEIN_COLUMN_DEPTH | SKEIN_COLUMN_ARGS};
+    struct lanes_options options = {.most_bytes = 256u << 20, .type = type_of, .context = trace};
+    static struct lanes_item items[PIXELS];
+    struct skein_cursor *cursor;
+    struct skein_batch batch;
+    struct lanes *lanes;
+    (void)context;
+    skein_trace_bounds(trace, &options.from_ns, &options.to_ns);
+    bench_must(lanes_new(&options, &lanes) == SKEIN_OK &&
+                   skein_cursor_new(trace, &query, &cursor) == SKEIN_OK,
+               "lanes");
+    while (skein_cursor_next(cursor, &batch) > 0)
+        bench_must(lanes_add(lanes, &batch) == SKEIN_OK, "lanes");
+    bench_must(lanes_settle(lanes) == SKEIN_OK, "lanes");
+    for (size_t i = 0; i < lanes_count(lanes); i++)
+        seen += lanes_view(lanes, i, 0, options.to_ns - options.from_ns, PIXELS, items);
+    skein_cursor_free(&cursor);
+    lanes_free(&lanes);
+    skein_trace_free(&trace);
+}
+
+/* ---- programs ---- */
+
+/* A program that was built beside this bench: a path from the build's folder. */
+static void built_path(const char *program, char path[600])
+{
+    ssize_t n = readlink("/proc/self/exe", path, 500);
+    path[n > 0 ? n : 0] = 0;
+    for (unsigned up = 0; up < 2 && strrchr(path, '/') != NULL; up++)
+        *strrchr(path, '/') = 0;
+    strncat(path, program, 599 - strlen(path));
+}
+
+static struct figure skein_run(const char *command, const char *a, const char *b, const char *c,
+                               const char *d)
+{
+    char skein[600];
+    built_path("/cli/skein", skein);
+    const char *argv[] = {skein, command, bench.path, a, b, c, d, NULL};
+    return read_child_best(read_program, argv, bench.rounds);
 }
 
 /* ---- saying ---- */
 
-static double rate(uint64_t events, uint64_t ns)
+static double floor_seconds;
+static double peer_rate; /* babeltrace2's, million events a second; 0: it is not there */
+static bool any;
+
+static void say(const char *name, struct figure f)
 {
-    return (double)events * 1e3 / (double)ns;
+    double rate = f.seconds > 0 ? (double)bench.events / f.seconds / 1e6 : 0;
+    if (bench.json)
+        printf("%s  {\"name\":\"%s\",\"value\":%.2f,\"unit\":\"Mevents/s\",\"ms\":%.1f,"
+               "\"mib\":%.1f,\"floor_ms\":%.1f,\"floor_is\":\"reading the bytes\","
+               "\"peer\":%.2f,\"peer_is\":\"babeltrace2\"}",
+               any ? ",\n" : "", name, rate, f.seconds * 1e3, f.mib, floor_seconds * 1e3,
+               peer_rate);
+    else if (f.seconds == 0)
+        printf("%-34s could not be run\n", name);
+    else
+        printf("%-34s %9.1f ms  %7.1f M/s  %6.1f x babeltrace2  %7.1f x the bytes  %7.1f MiB\n",
+               name, f.seconds * 1e3, rate, peer_rate > 0 ? rate / peer_rate : 0,
+               floor_seconds > 0 ? f.seconds / floor_seconds : 0, f.mib);
+    any = true;
+    fflush(stdout);
+}
+
+/* Fewer events than the trace's, as it is slow: its rate is what counts. */
+static void peer_measure(void)
+{
+    char folder[600], skein[600];
+    built_path("/cli/skein", skein);
+    snprintf(folder, sizeof folder, "%s/ctf", bench_folder());
+    const char *export[] = {skein, "export",   bench.ctf_path, "--to",
+                            "ctf", "--output", folder,         NULL};
+    const char *count[] = {"babeltrace2", folder, "--component=c:sink.utils.counter", NULL};
+    if (read_child(read_program, export).seconds == 0)
+        return;
+    struct figure f = read_child_best(read_program, count, bench.rounds);
+    peer_rate = f.seconds > 0 ? (double)bench.ctf_events / f.seconds / 1e6 : 0;
+    if (!bench.json && peer_rate > 0)
+        printf("babeltrace2 on a CTF export of %.1f million events: %.2f M/s, %.1f MiB\n",
+               (double)bench.ctf_events / 1e6, peer_rate, f.mib);
+}
+
+static void uftrace_measure(void)
+{
+    char folder[600], calls[600], requests[32];
+    snprintf(folder, sizeof folder, "%s/uftrace", bench_folder());
+    built_path("/bench/read_calls", calls);
+    snprintf(requests, sizeof requests, "%d", CALL_REQUESTS);
+    const char *record[] = {"uftrace", "record", "--no-libcall", "--no-event", "-d",
+                            folder,    calls,    requests,       NULL};
+    const char *report[] = {"uftrace", "report", "--no-pager", "-d", folder, NULL};
+    if (read_child(read_program, record).seconds == 0)
+        return;
+    struct figure f = read_child_best(read_program, report, bench.rounds);
+    double rate = f.seconds > 0 ? CALL_REQUESTS / 1e6 * CALL_RECORDS / f.seconds : 0;
+    if (bench.json)
+        printf("%s  {\"name\":\"uftrace report\",\"value\":%.2f,\"unit\":\"Mrecords/s\"}",
+               any ? ",\n" : "", rate);
+    else
+        printf("uftrace report on %.1f million records: %.2f M/s, %.1f MiB\n",
+               CALL_REQUESTS / 1e6 * CALL_RECORDS, rate, f.mib);
+    any = true;
+}
+
+static void all_measure(void)
+{
+    const struct reading all = {{.columns = SKEIN_COLUMN_ALL}, false};
+    const struct reading slow = {{.columns = SKEIN_COLUMN_ALL}, true};
+    const struct reading some = {{.columns = SKEIN_COLUMN_TIME | SKEIN_COLUMN_TYPE}, false};
+    const struct reading one = {
+        {.thread = thread_wanted, .from_ns = bench.from_ns, .to_ns = bench.from_ns + 1000000000},
+        false};
+    char out[600];
+    snprintf(out, sizeof out, "%s/out.pftrace", bench_folder());
+    say("in order, all columns", read_child_best(reading_run, &all, bench.rounds));
+    say("in order, time and type", read_child_best(reading_run, &some, bench.rounds));
+    say("in order, event by event", read_child_best(reading_run, &slow, bench.rounds));
+    say("one second of one thread", read_child_best(reading_run, &one, bench.rounds));
+    say("summary", read_child_best(summary_run, NULL, bench.rounds));
+    say("first picture", read_child_best(picture_run, NULL, bench.rounds));
+    say("skein cat --longest 20", skein_run("cat", "--longest", "20", NULL, NULL));
+    say("count by name, SQL",
+        skein_run("sql", "select name, count(*) from event group by name", NULL, NULL, NULL));
+    bench.rounds = 1; /* its file is large */
+    say("export to Perfetto", skein_run("export", "--to", "perfetto", "--output", out));
+}
+
+static void options_take(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--json") == 0)
+            bench.json = true;
+        else if (strcmp(argv[i], "--quick") == 0)
+            bench.events = EVENTS_QUICK;
+        else if (strcmp(argv[i], "--events") == 0 && i + 1 < argc)
+            bench.events = strtoull(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--rounds") == 0 && i + 1 < argc)
+            bench.rounds = (unsigned)strtoul(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--keep") == 0 && i + 1 < argc)
+            snprintf(bench.path, sizeof bench.path, "%s", argv[++i]);
+        else
+            bench_fail("an option that is known: [--json] [--quick] [--events N] [--rounds N] "
+                       "[--keep FILE]");
+    bench_must(bench.events > 0 && bench.rounds > 0, "events and rounds");
 }
 
 int main(int argc, char **argv)
 {
-    bool json = false;
-    uint64_t events = EVENTS;
-    const char *ctf = NULL, *keep = NULL;
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--json") == 0)
-            json = true;
-        else if (strcmp(argv[i], "--events") == 0 && i + 1 < argc)
-            events = strtoull(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "--keep") == 0 && i + 1 < argc)
-            keep = argv[++i];
-        else if (strcmp(argv[i], "--ctf") == 0 && i + 1 < argc)
-            ctf = argv[++i];
-        else
-            bench_fail(
-                "an option that is known: [--json] [--events N] [--keep FILE] [--ctf FOLDER]");
-    bench_must(events > 0, "events");
-    char path[512];
-    struct buf bytes = {0};
-    trace_make(&bytes, events);
-    events = (events + CUT_EVENTS - 1) / CUT_EVENTS * CUT_EVENTS;
-    snprintf(path, sizeof path, "%s%s", keep != NULL ? keep : bench_folder(),
-             keep != NULL ? "" : "/trace.skein");
-    FILE *file = fopen(path, "we");
-    bench_must(file != NULL && fwrite(bytes.data, 1, bytes.len, file) == bytes.len &&
-                   fclose(file) == 0,
-               "a file");
-    uint64_t file_bytes = bytes.len, middle = EPOCH_NS + events / 16 * 105 * TICK_NS;
-    buf_fini(&bytes);
-    uint64_t cat_ns = bytes_read_ns(path);
-    struct figures all = reading(path, (struct skein_query){.columns = SKEIN_COLUMN_ALL}, false);
-    struct figures events_one_by_one =
-        reading(path, (struct skein_query){.columns = SKEIN_COLUMN_ALL}, true);
-    struct figures some = reading(
-        path, (struct skein_query){.columns = SKEIN_COLUMN_TIME | SKEIN_COLUMN_TYPE}, false);
-    struct figures one =
-        reading(path,
-                (struct skein_query){
-                    .thread = thread_wanted, .from_ns = middle, .to_ns = middle + 1000000000},
-                false);
-    double peer = babeltrace_rate(ctf);
-    if (json)
-        printf(
-            "[\n  {\"name\":\"read in order, all columns\",\"value\":%.1f,\"unit\":\"Mevents/s\","
-            "\"peer\":%.2f,\"peer_is\":\"babeltrace2\"},\n"
-            "  {\"name\":\"read in order, time and type\",\"value\":%.1f,\"unit\":\"Mevents/s\","
-            "\"peer\":%.2f,\"peer_is\":\"babeltrace2\"},\n"
-            "  {\"name\":\"one second of one thread\",\"value\":%.1f,\"unit\":\"ms\","
-            "\"floor\":%.1f,\"floor_is\":\"reading the bytes\"}\n]\n",
-            rate(events, all.ns), peer, rate(events, some.ns), peer, (double)one.ns / 1e6,
-            (double)cat_ns / 1e6);
+    options_take(argc, argv);
+    if (bench.path[0] == 0)
+        snprintf(bench.path, sizeof bench.path, "%s/trace.skein", bench_folder());
+    snprintf(bench.ctf_path, sizeof bench.ctf_path, "%s/short.skein", bench_folder());
+    bench.events = bench_trace_make(bench.path, bench.events);
+    bench.ctf_events =
+        bench_trace_make(bench.ctf_path, bench.events < EVENTS_CTF ? bench.events : EVENTS_CTF);
+    bench.from_ns = BENCH_EPOCH_NS + bench.events / 16 * 105 * BENCH_TICK_NS;
+    struct figure floor = read_child_best(bytes_read, bench.path, bench.rounds);
+    floor_seconds = floor.seconds;
+    if (!bench.json)
+        printf("%.1f million events; reading their bytes: %.1f ms\n", (double)bench.events / 1e6,
+               floor_seconds * 1e3);
     else
-        printf("trace      %llu events in %.1f MB; reading its bytes takes %.1f ms\n"
-               "all        %.1f million events a second (%llu rows); event by event %.1f\n"
-               "time, type %.1f million events a second\n"
-               "a second of one thread  %.1f ms (%llu rows)\n",
-               (unsigned long long)events, (double)file_bytes / 1e6, (double)cat_ns / 1e6,
-               rate(events, all.ns), (unsigned long long)all.rows,
-               rate(events, events_one_by_one.ns), rate(events, some.ns), (double)one.ns / 1e6,
-               (unsigned long long)one.rows);
-    if (!json && peer > 0)
-        printf("babeltrace2  %.2f million events a second\n", peer);
-    bench_must(all.rows == some.rows && all.rows == events / 4 * 3, "rows");
+        printf("[\n");
+    peer_measure();
+    uftrace_measure();
+    all_measure();
+    printf("%s", bench.json ? "\n]\n" : "");
     return 0;
 }

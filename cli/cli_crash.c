@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli_out.h"
+#include "cli_stacks.h"
 #include "cli_words.h"
 #include "clock.h"
 #include "json.h"
@@ -76,20 +77,13 @@ static void argument_add(cJSON *row, const struct partition_arg *arg,
 static void stack_add(cJSON *row, struct partition_reader *reader, uint32_t stack, bool lines)
 {
     struct buf text = {0};
-    cJSON *members, *member;
     if (stack == 0)
         return;
     buf_put_u8(&text, '{');
     trace_stack_json(&text, reader, stack);
     buf_put(&text, "}", 2);
-    members = text.status == SKEIN_OK ? cJSON_Parse((const char *)text.data) : NULL;
-    while (members != NULL && (member = members->child) != NULL) {
-        char name[16];
-        snprintf(name, sizeof name, "%s", member->string);
-        cJSON_DetachItemViaPointer(members, member);
-        cJSON_AddItemToObject(row, name, member);
-    }
-    cJSON_Delete(members);
+    if (text.status == SKEIN_OK)
+        row_members_add(row, (const char *)text.data);
     buf_clear(&text);
     trace_stack_text(&text, reader, stack, STACK_INDENT);
     buf_put_u8(&text, 0);

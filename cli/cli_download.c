@@ -378,7 +378,8 @@ int download_said(const struct download *download, uint64_t bytes, bool json)
     }
     struct buf size = {0};
     text_put_bytes(&size, bytes);
-    printf("%s: %s\n", download->file, text_of(&size));
+    safe_print(download->file);
+    printf(": %s\n", text_of(&size));
     buf_fini(&size);
     return out_close();
 }

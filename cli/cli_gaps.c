@@ -167,5 +167,5 @@ void gaps_put(struct buf *out, const cJSON *capture, bool all)
         free(gaps);
     }
     if (left > 0)
-        buf_printf(out, "%-10s %zu more: --gaps lists all\n", "gaps", left);
+        buf_printf(out, "%-10s %zu more: skein capture show --gaps\n", "gaps", left);
 }

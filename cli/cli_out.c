@@ -14,23 +14,9 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "text_shown.h"
 
 #define MESSAGE_BYTES 2048
-
-static void safe_put(struct buf *out, const char *text, size_t n, bool lines)
-{
-    for (size_t i = 0; i < n; i++) {
-        uint8_t byte = (uint8_t)text[i];
-        /* C1 controls are two bytes in UTF-8: C2 80 to C2 9F. */
-        bool c1 = byte == 0xc2 && i + 1 < n && (uint8_t)text[i + 1] < 0xa0;
-        if (c1)
-            buf_printf(out, "\\x%02x\\x%02x", byte, (uint8_t)text[++i]);
-        else if ((byte < 0x20 && !(lines && byte == '\n')) || byte == 0x7f)
-            buf_printf(out, "\\x%02x", byte);
-        else
-            buf_put_u8(out, byte);
-    }
-}
 
 static void out_say(const char *prefix, enum colour colour, const char *format, va_list values)
     __attribute__((format(printf, 3, 0)));
@@ -39,8 +25,10 @@ static void out_say(const char *prefix, enum colour colour, const char *format, 
 {
     char message[MESSAGE_BYTES];
     struct buf safe = {0};
-    vsnprintf(message, sizeof message, format, values);
-    safe_put(&safe, message, strlen(message), true); /* our own words may have lines */
+    int whole = vsnprintf(message, sizeof message, format, values);
+    text_put_safe(&safe, message, strlen(message));
+    if (whole >= MESSAGE_BYTES)
+        buf_printf(&safe, " ... (cut)");
     fprintf(stderr, "%sskein: %s%s", colour_on(stderr, colour), prefix, colour_off(stderr));
     fprintf(stderr, "%.*s\n", (int)safe.len, safe.data != NULL ? (const char *)safe.data : "");
     buf_fini(&safe);
@@ -85,7 +73,15 @@ const char *colour_off(FILE *out)
 
 void text_put_safe(struct buf *out, const char *text, size_t n)
 {
-    safe_put(out, text, n, false);
+    text_shown_put(out, text, n);
+}
+
+void safe_print(const char *text)
+{
+    struct buf safe = {0};
+    text_put_safe(&safe, text, strlen(text));
+    out_write(&safe);
+    buf_fini(&safe);
 }
 
 const char *text_of(struct buf *b)
@@ -97,6 +93,15 @@ const char *text_of(struct buf *b)
     return (const char *)b->data;
 }
 
+/* Once: several parts of a command meet it. */
+static void write_failed_tell(void)
+{
+    static bool told;
+    if (!told && errno != EPIPE) /* whoever reads our output has seen enough */
+        say_error("cannot write to standard output: %s", strerror(errno));
+    told = true;
+}
+
 bool out_write(const struct buf *b)
 {
     if (b->status != SKEIN_OK) {
@@ -105,8 +110,7 @@ bool out_write(const struct buf *b)
     }
     if (b->len == 0 || fwrite(b->data, 1, b->len, stdout) == b->len)
         return true;
-    if (errno != EPIPE) /* whoever reads our output has seen enough */
-        say_error("cannot write to standard output: %s", strerror(errno));
+    write_failed_tell();
     return false;
 }
 
@@ -126,8 +130,7 @@ int out_close(void)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return CLI_OK;
-    if (errno != EPIPE)
-        say_error("cannot write to standard output: %s", strerror(errno));
+    write_failed_tell();
     return CLI_FAILED;
 }
 

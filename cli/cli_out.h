@@ -23,8 +23,12 @@ enum colour { COLOUR_PLAIN, COLOUR_BOLD, COLOUR_DIM, COLOUR_RED, COLOUR_GREEN, C
 const char *colour_on(FILE *out, enum colour colour);
 const char *colour_off(FILE *out);
 
-/* Appends text with control characters, line ends too, written as \xNN. */
+/* Appends text as people may be shown it (common/text_shown.h): what steers a terminal or turns its
+ * neighbours around as \xNN or \u{...}. */
 void text_put_safe(struct buf *out, const char *text, size_t n);
+
+/* Prints a text of somebody else's to standard output, so. */
+void safe_print(const char *text);
 
 /* A buffer as text; "" after it ran out of memory. */
 const char *text_of(struct buf *b);

@@ -64,20 +64,30 @@ static long number_or_none(const char *text)
     return *end ? -1 : number;
 }
 
+bool part_has_process(const struct part *part, const uint8_t *id, uint32_t pid)
+{
+    char text[ID_TEXT_BYTES];
+    if (part->options->process == NULL)
+        return true;
+    id_text(id, text);
+    return part->process[0] ? strcmp(text, part->process) == 0
+                            : part->pid >= 0 && (uint32_t)part->pid == pid;
+}
+
+bool part_has_thread(const struct part *part, const char *name, uint32_t tid)
+{
+    return part->options->thread == NULL || (part->tid >= 0 && (uint32_t)part->tid == tid) ||
+           fnmatch(part->options->thread, name, 0) == 0;
+}
+
 static bool process_passes(void *context, const struct skein_process *process)
 {
-    const struct part *part = context;
-    char id[ID_TEXT_BYTES];
-    id_text(process->id, id);
-    return part->process[0] ? strcmp(id, part->process) == 0
-                            : part->pid >= 0 && (uint32_t)part->pid == process->pid;
+    return part_has_process(context, process->id, process->pid);
 }
 
 static bool thread_passes(void *context, const struct skein_thread *thread)
 {
-    const struct part *part = context;
-    return (part->tid >= 0 && (uint32_t)part->tid == thread->tid) ||
-           fnmatch(part->options->thread, thread->name, 0) == 0;
+    return part_has_thread(context, thread->name, thread->tid);
 }
 
 /* A pid that is in the trace, else an id or its beginning. */
@@ -120,31 +130,38 @@ int part_window_check(const char *command, uint64_t from_ns, uint64_t to_ns)
     return CLI_USAGE;
 }
 
-int part_query(const char *command, struct skein_trace *trace, const struct part_options *options,
-               struct part *part, struct skein_query *query)
+int part_find(const char *command, struct skein_trace *trace, const struct part_options *options,
+              struct part *part)
 {
     struct trace_bounds bounds;
     const char *bad = NULL;
-    *query = (struct skein_query){.size = sizeof *query, .context = part};
     *part = (struct part){.options = options, .pid = -1, .tid = number_or_none(options->thread)};
     skein_trace_bounds(trace, &bounds.from_ns, &bounds.to_ns);
     if (options->from != NULL &&
-        trace_time_parse(options->from, &bounds, &query->from_ns) != SKEIN_OK)
+        trace_time_parse(options->from, &bounds, &part->from_ns) != SKEIN_OK)
         bad = options->from;
-    if (options->to != NULL && trace_time_parse(options->to, &bounds, &query->to_ns) != SKEIN_OK)
+    if (options->to != NULL && trace_time_parse(options->to, &bounds, &part->to_ns) != SKEIN_OK)
         bad = options->to;
     if (bad != NULL) {
         say_error("%s: %s: must be " TRACE_TIME_WANTED, command, bad);
         return CLI_USAGE;
     }
-    if (options->to != NULL && query->to_ns == 0)
-        query->to_ns = 1; /* 0 would be no end */
-    if (part_window_check(command, query->from_ns, query->to_ns) != CLI_OK)
+    if (options->to != NULL && part->to_ns == 0)
+        part->to_ns = 1; /* 0 would be no end */
+    if (part_window_check(command, part->from_ns, part->to_ns) != CLI_OK)
         return CLI_USAGE;
-    if (options->thread != NULL)
-        query->thread = thread_passes;
-    if (options->process == NULL)
-        return CLI_OK;
-    query->process = process_passes;
-    return part_process(command, trace, options->process, part);
+    return options->process != NULL ? part_process(command, trace, options->process, part) : CLI_OK;
+}
+
+int part_query(const char *command, struct skein_trace *trace, const struct part_options *options,
+               struct part *part, struct skein_query *query)
+{
+    int status = part_find(command, trace, options, part);
+    *query = (struct skein_query){.size = sizeof *query,
+                                  .context = part,
+                                  .from_ns = part->from_ns,
+                                  .to_ns = part->to_ns,
+                                  .process = options->process != NULL ? process_passes : NULL,
+                                  .thread = options->thread != NULL ? thread_passes : NULL};
+    return status;
 }

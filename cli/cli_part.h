@@ -29,14 +29,23 @@ struct part_options {
 /* Opens files as one trace; NULL after telling why. */
 struct skein_trace *part_files_open(char *const *files, int count);
 
-/* What the query calls; kept for as long as the query is used. */
+/* What the options mean for a trace; what a query calls is kept for as long as that is used. */
 struct part {
     const struct part_options *options;
+    uint64_t from_ns, to_ns;    /* to_ns 0: no end */
     long pid, tid;              /* -1: none */
     char process[CLI_ID_BYTES]; /* whole id; "": none */
 };
 
 /* CLI_OK, or another status after telling what is wrong; `command` for that. */
+int part_find(const char *command, struct skein_trace *trace, const struct part_options *options,
+              struct part *part);
+
+/* Whether it is of the part, by who it is; times are the caller's. id: 16 bytes. */
+bool part_has_process(const struct part *part, const uint8_t *id, uint32_t pid);
+bool part_has_thread(const struct part *part, const char *name, uint32_t tid);
+
+/* The same, as a query. */
 int part_query(const char *command, struct skein_trace *trace, const struct part_options *options,
                struct part *part, struct skein_query *query);
 

@@ -117,7 +117,9 @@ int resource_show(const cJSON *answer)
 int resource_said(const struct resource *r, const char *name, const char *result, bool json)
 {
     if (!json) {
-        printf("%s %s is %s\n", r->noun, name, result);
+        printf("%s ", r->noun);
+        safe_print(name);
+        printf(" is %s\n", result);
         return out_close();
     }
     cJSON *said = cJSON_CreateObject();

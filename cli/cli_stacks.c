@@ -84,11 +84,9 @@ static const char *stack_at(const struct kept_stacks *kept, uint32_t number)
     return (const char *)intern_table_bytes(&kept->texts, number - 1);
 }
 
-void kept_stacks_add(const struct kept_stacks *kept, uint32_t number, cJSON *row)
+void row_members_add(cJSON *row, const char *text)
 {
-    if (number == 0)
-        return;
-    cJSON *members = cJSON_Parse(stack_at(kept, number)), *member;
+    cJSON *members = cJSON_Parse(text), *member;
     while (members != NULL && (member = members->child) != NULL) {
         char name[16];
         snprintf(name, sizeof name, "%s", member->string);
@@ -96,6 +94,13 @@ void kept_stacks_add(const struct kept_stacks *kept, uint32_t number, cJSON *row
         cJSON_AddItemToObject(row, name, member);
     }
     cJSON_Delete(members);
+}
+
+void kept_stacks_add(const struct kept_stacks *kept, uint32_t number, cJSON *row)
+{
+    if (number == 0)
+        return;
+    row_members_add(row, stack_at(kept, number));
     kept_stacks_below(kept, number, row);
 }
 

@@ -24,4 +24,7 @@ void kept_stacks_add(const struct kept_stacks *kept, uint32_t number, cJSON *row
 /* Adds the lines as TABLE_BELOW, if there are to be any. */
 void kept_stacks_below(const struct kept_stacks *kept, uint32_t number, cJSON *row);
 
+/* Moves the members of an object, which is text, into `row`; nothing where it is none. */
+void row_members_add(cJSON *row, const char *text);
+
 #endif

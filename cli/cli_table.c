@@ -9,6 +9,8 @@
 
 #include "cli.h"
 #include "cli_out.h"
+#include "text_shown.h"
+#include "utf8_scan.h"
 
 static const cJSON *member(const cJSON *object, const char *name, size_t n)
 {
@@ -368,13 +370,33 @@ static void left_out_put(struct buf *out, const struct table_column *columns,
 int json_show(const cJSON *json)
 {
     char *text = cJSON_Print(json);
+    struct buf out = {0};
     if (text == NULL) {
         say_error("out of memory");
         return CLI_FAILED;
     }
-    printf("%s\n", text);
+    size_t n = strlen(text);
+    for (size_t i = 0, plain; i < n; i = plain) {
+        uint32_t point = 0;
+        for (plain = i; plain < n && text[plain] > 0 && text[plain] < 0x7f;)
+            plain++;
+        buf_put(&out, text + i, plain - i);
+        if (plain == n)
+            break;
+        size_t bytes = utf8_scan((const uint8_t *)text + plain, n - plain, &point);
+        if (bytes == 0)
+            buf_put(&out, "\xef\xbf\xbd", 3);
+        else if (text_unseen(point)) /* in a string, as all that is no ASCII */
+            text_json_digits(&out, point);
+        else
+            buf_put(&out, text + plain, bytes);
+        plain += bytes > 0 ? bytes : 1;
+    }
     cJSON_free(text);
-    return out_close();
+    buf_put_u8(&out, '\n');
+    bool written = out_write(&out);
+    buf_fini(&out);
+    return written ? out_close() : CLI_FAILED;
 }
 
 int table_print(const cJSON *items, bool json, const struct table_column *columns,

@@ -37,18 +37,6 @@ struct trace_file *trace_open(const char *path)
     return NULL;
 }
 
-struct trace_bounds trace_bounds_of(const struct trace_file *file)
-{
-    struct trace_bounds bounds = {UINT64_MAX, 0};
-    for (size_t i = 0; i < trace_file_count(file); i++) {
-        const struct trace_entry *entry = trace_file_entry(file, i);
-        if (entry->footer.events && entry->from_ns < bounds.from_ns)
-            bounds.from_ns = entry->from_ns;
-        bounds.to_ns = entry->to_ns > bounds.to_ns ? entry->to_ns : bounds.to_ns;
-    }
-    return bounds;
-}
-
 int trace_time_parse(const char *text, const struct trace_bounds *bounds, uint64_t *ns)
 {
     uint64_t by;
@@ -147,6 +135,11 @@ const struct trace_file *trace_walk_file(const struct trace_walk *walk)
     return trace_first_file(walk->trace);
 }
 
+struct skein_trace *trace_walk_trace(const struct trace_walk *walk)
+{
+    return walk->trace;
+}
+
 /* What a call of the walk gave, told where it is for people. */
 static bool walk_got(struct trace_walk *walk, int got)
 {
@@ -164,6 +157,11 @@ bool trace_walk_next(struct trace_walk *walk, struct trace_step *step)
 bool trace_walk_event(struct trace_walk *walk, struct trace_event *event)
 {
     return walk_got(walk, trace_merge_event(walk->merge, event));
+}
+
+void trace_walk_pass(struct trace_walk *walk)
+{
+    walk_got(walk, trace_merge_pass(walk->merge));
 }
 
 int trace_walk_merge(struct trace_walk *walk, trace_wanted *wanted, const void *context)

@@ -15,11 +15,10 @@ struct trace_walk;
 /* Opens a trace file; NULL after telling why it cannot be read. */
 struct trace_file *trace_open(const char *path);
 
-/* From the first record to the last; to_ns 0 where there is none. */
+/* From the first record to the last, as skein_trace_bounds: both 0 where there is none. */
 struct trace_bounds {
     uint64_t from_ns, to_ns;
 };
-struct trace_bounds trace_bounds_of(const struct trace_file *file);
 
 /* A time as people give it for a trace. SKEIN_OK or SKEIN_INVALID. */
 #define TRACE_TIME_WANTED                                                                          \
@@ -39,12 +38,16 @@ int trace_walk_new(const char *path, struct trace_walk **out);
 void trace_walk_free(struct trace_walk **walk);
 
 const struct trace_file *trace_walk_file(const struct trace_walk *walk);
+struct skein_trace *trace_walk_trace(const struct trace_walk *walk);
 
 /* True with the next partition; false at the end. */
 bool trace_walk_next(struct trace_walk *walk, struct trace_step *step);
 
 /* The next event of the step's partition; false at its end, also at a fault, which is told. */
 bool trace_walk_event(struct trace_walk *walk, struct trace_event *event);
+
+/* Instead of its events: what the next partition needs of it is read, and nothing else. */
+void trace_walk_pass(struct trace_walk *walk);
 
 /* ---- merged: all processes at once, by the time at which records were made ----
  *

@@ -11,13 +11,12 @@
 #include <string.h>
 
 #include "cli.h"
-#include "cli_id.h"
 #include "cli_longest.h"
 #include "cli_out.h"
 #include "cli_part.h"
 #include "cli_trace.h"
-#include "clock.h"
 #include "cmd.h"
+#include "longest_places.h"
 #include "trace_json.h"
 #include "trace_stack.h"
 #include "trace_text.h"
@@ -27,7 +26,8 @@
 #define STACK_INDENT 8
 
 struct options {
-    const char *from, *to, *thread, *name, *type, *process, *groups;
+    struct part_options part;
+    const char *name, *type, *groups;
     struct cli_number min_dur, longest, limit;
     bool json, begins, stacks, evidence;
 };
@@ -37,18 +37,13 @@ static const char *const types[] = {"region", "instant", "counter", "log", "open
                                     "loss",   "begin",   "end",     NULL};
 
 static const struct cli_option options[] = {
-    CLI_OPTION(CLI_TEXT, 0, "from", "TIME", struct options, from,
-               "from then on: 2026-11-21T09:40:00Z, -5s (before the end), +2s (after the start)"),
-    CLI_OPTION(CLI_TEXT, 0, "to", "TIME", struct options, to, "until then"),
-    CLI_OPTION(CLI_TEXT, 't', "thread", "NAME|TID", struct options, thread,
-               "of that thread alone; the name may have * and ?"),
+    PART_TIMES(struct options),
+    PART_WHO(struct options),
     CLI_OPTION(CLI_TEXT, 'n', "name", "NAME", struct options, name,
                "events of that name; may have * and ?"),
     CLI_CHOICE(0, "type", "TYPE", struct options, type, types,
                "region, instant, counter, log, open, loss, begin or end"),
     TRACE_GROUPS(struct options, "all"),
-    CLI_OPTION(CLI_TEXT, 'p', "process", "ID|PID", struct options, process,
-               "of that process alone"),
     CLI_OPTION(CLI_DURATION, 'd', "min-dur", "TIME", struct options, min_dur,
                "regions that took at least so long, and nothing else"),
     {CLI_NUMBER, 0, "longest", "N",
@@ -72,9 +67,8 @@ static const struct cli_option options[] = {
 /* What the options mean for one file. */
 struct filter {
     const struct options *options;
-    uint64_t from_ns, to_ns, groups;
-    long tid, pid;              /* -1: none */
-    char process[CLI_ID_BYTES]; /* whole id; "": none */
+    struct part part;
+    uint64_t groups;
 };
 
 struct output {
@@ -87,77 +81,25 @@ struct output {
 
 /* ---- filters ---- */
 
-static long number_or_none(const char *text)
-{
-    char *end;
-    if (text == NULL || *text < '0' || *text > '9')
-        return -1;
-    long number = strtol(text, &end, 10);
-    return *end ? -1 : number;
-}
-
-/* A pid that is in the file, else an id or its beginning. */
-static int process_find(struct filter *filter, const struct trace_file *file)
-{
-    const char *text = filter->options->process;
-    cJSON *ids = cJSON_CreateArray();
-    bool pid_is_there = false;
-    for (size_t i = 0; i < trace_file_count(file); i++) {
-        const struct partition_footer *footer = &trace_file_entry(file, i)->footer;
-        char id[ID_TEXT_BYTES];
-        cJSON *item = cJSON_CreateObject();
-        id_text(footer->key.process.bytes, id);
-        cJSON_AddStringToObject(item, "process", id);
-        cJSON_AddItemToArray(ids, item);
-        pid_is_there |= filter->pid >= 0 && (uint32_t)filter->pid == footer->pid;
-    }
-    int status = CLI_OK;
-    if (!pid_is_there && id_begins(text, 32))
-        status = id_find_in(ids, "process", "process of the trace", text, filter->process);
-    cJSON_Delete(ids);
-    return status;
-}
-
 static int filter_init(struct filter *filter, const struct options *o,
-                       const struct trace_file *file)
+                       const struct trace_walk *walk)
 {
-    const struct trace_bounds bounds = trace_bounds_of(file);
-    *filter = (struct filter){.options = o,
-                              .to_ns = UINT64_MAX,
-                              .tid = number_or_none(o->thread),
-                              .pid = number_or_none(o->process)};
-    const char *bad = NULL;
-    if (o->from != NULL && trace_time_parse(o->from, &bounds, &filter->from_ns) != SKEIN_OK)
-        bad = o->from;
-    if (o->to != NULL && trace_time_parse(o->to, &bounds, &filter->to_ns) != SKEIN_OK)
-        bad = o->to;
-    if (bad != NULL) {
-        say_error("cat: %s: must be " TRACE_TIME_WANTED, bad);
-        return CLI_USAGE;
-    }
-    if (part_window_check("cat", filter->from_ns, filter->to_ns) != CLI_OK)
-        return CLI_USAGE;
+    *filter = (struct filter){.options = o};
     int status = trace_groups_parse(o->groups, &filter->groups);
-    return status == CLI_OK && o->process != NULL ? process_find(filter, file) : status;
+    return status == CLI_OK ? part_find("cat", trace_walk_trace(walk), &o->part, &filter->part)
+                            : status;
 }
 
 static bool process_passes(const void *filter, const struct partition_footer *footer)
 {
     const struct filter *f = filter;
-    char id[ID_TEXT_BYTES];
-    if (f->options->process == NULL)
-        return true;
-    id_text(footer->key.process.bytes, id);
-    return f->process[0] ? strcmp(id, f->process) == 0
-                         : f->pid >= 0 && (uint32_t)f->pid == footer->pid;
+    return part_has_process(&f->part, footer->key.process.bytes, footer->pid);
 }
 
 static bool thread_passes(const struct filter *f, const struct partition_thread *thread)
 {
-    if (f->options->thread == NULL)
-        return true;
-    return thread != NULL && ((f->tid >= 0 && (uint32_t)f->tid == thread->tid) ||
-                              fnmatch(f->options->thread, thread->name, 0) == 0);
+    return f->options->part.thread == NULL ||
+           (thread != NULL && part_has_thread(&f->part, thread->name, thread->tid));
 }
 
 /* A kept trace is thousands of letters: its parts are shown to who names them. */
@@ -172,7 +114,7 @@ static bool event_passes(const struct filter *f, const struct trace_event *event
     const struct options *o = f->options;
     bool timed = event->kind == TRACE_REGION || event->kind == TRACE_OPEN;
     uint64_t end_ns = event->time_ns + event->dur_ns;
-    if (end_ns < f->from_ns || event->time_ns > f->to_ns ||
+    if (end_ns < f->part.from_ns || (f->part.to_ns != 0 && event->time_ns > f->part.to_ns) ||
         !event_type_shown(event->type, f->groups))
         return false;
     if (event->kind == TRACE_BEGIN && !o->begins)
@@ -241,27 +183,78 @@ static void evidence_cat(struct trace_walk *walk, const struct trace_step *step,
     }
 }
 
+/* ---- the longest ---- */
+
+static bool process_says(void *context, const struct skein_process *process)
+{
+    const struct filter *f = context;
+    return part_has_process(&f->part, process->id, process->pid);
+}
+
+static bool type_says(void *context, const struct skein_event_type *type)
+{
+    const struct filter *f = context;
+    return fnmatch(f->options->name, type->name, 0) == 0;
+}
+
+/* Where regions of the ring can be that are among the longest. A thread's name may be another one in
+ * another partition: then all are read. */
+static int places_find(struct trace_walk *walk, struct filter *f, struct longest_places **places)
+{
+    const struct options *o = f->options;
+    const uint32_t regions = 1u << SKEIN_ROW_REGION, open = 1u << SKEIN_ROW_OPEN;
+    struct skein_query query = {.kinds = regions | open,
+                                .from_ns = f->part.from_ns,
+                                .to_ns = f->part.to_ns,
+                                .groups = f->groups,
+                                .process = process_says,
+                                .type = o->name != NULL ? type_says : NULL,
+                                .context = f};
+    *places = NULL;
+    if (o->type != NULL)
+        query.kinds = strcmp(o->type, "region") == 0 ? regions
+                      : strcmp(o->type, "open") == 0 ? open
+                                                     : 0;
+    if (query.kinds == 0 || o->part.thread != NULL || o->longest.value == 0)
+        return SKEIN_OK;
+    return longest_places_find(trace_walk_trace(walk), &query, o->longest.value,
+                               o->min_dur.given ? o->min_dur.value : 0, places);
+}
+
+static void step_cat(struct trace_walk *walk, const struct trace_step *step, const struct filter *f,
+                     struct output *out)
+{
+    struct trace_event event;
+    while (!out->failed && trace_walk_event(walk, &event)) {
+        /* What was open at an earlier cut comes again, with its end or in a later cut. */
+        if (event.kind == TRACE_OPEN && !step->last_of_process)
+            continue;
+        if (event_passes(f, &event))
+            cat_emit(out, f, step->reader, &event);
+    }
+}
+
 /* Process by process: the order of lengths does not depend on it, and it takes less memory. */
-static void longest_cat(struct trace_walk *walk, const struct filter *f, struct output *out)
+static void longest_cat(struct trace_walk *walk, struct filter *f, struct output *out)
 {
     struct trace_step step;
-    struct trace_event event;
+    struct longest_places *places;
+    if (places_find(walk, f, &places) != SKEIN_OK) {
+        say_error("out of memory");
+        out->failed = true;
+    }
     while (!out->failed && trace_walk_next(walk, &step)) {
         bool shown = process_passes(f, &step.entry->footer);
         if (step.entry->footer.evidence) {
             if (shown)
                 evidence_cat(walk, &step, f, out);
-            continue;
-        }
-        /* An unwanted one is read all the same: the next needs the ranges it leaves open. */
-        while (!out->failed && trace_walk_event(walk, &event)) {
-            /* What was open at an earlier cut comes again, with its end or in a later cut. */
-            if (event.kind == TRACE_OPEN && !step.last_of_process)
-                continue;
-            if (shown && event_passes(f, &event))
-                cat_emit(out, f, step.reader, &event);
+        } else if (shown && (places == NULL || longest_places_has(places, step.entry))) {
+            step_cat(walk, &step, f, out);
+        } else { /* the next one needs the ranges that it leaves open */
+            trace_walk_pass(walk);
         }
     }
+    longest_places_free(&places);
 }
 
 static int merged_cat(struct trace_walk *walk, const struct filter *f, struct output *out)
@@ -286,7 +279,7 @@ static int file_cat(const char *path, const struct options *o, struct output *ou
     struct filter filter;
     int status = trace_walk_new(path, &walk);
     if (status == CLI_OK)
-        status = filter_init(&filter, o, trace_walk_file(walk));
+        status = filter_init(&filter, o, walk);
     if (status == CLI_OK && out->longest != NULL)
         longest_cat(walk, &filter, out);
     else if (status == CLI_OK)

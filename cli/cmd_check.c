@@ -116,9 +116,11 @@ static int check_command_run(const void *values, int count, char **arguments)
         bool sound = cJSON_IsTrue(json_at(row, "sound"));
         if (!sound)
             status = CLI_FAILED;
-        if (sound && !o->quiet && !o->json)
-            printf("%s: sound: %" PRIu64 " partitions, %" PRIu64 " events\n", arguments[i],
+        if (sound && !o->quiet && !o->json) {
+            safe_print(arguments[i]);
+            printf(": sound: %" PRIu64 " partitions, %" PRIu64 " events\n",
                    json_u64_at(row, "partitions"), json_u64_at(row, "events"));
+        }
         cJSON_AddItemToArray(rows, row);
     }
     int printed = o->json ? json_show(rows) : out_close();

@@ -30,7 +30,8 @@ struct options {
 
 static const char *const forms[] = {"perfetto", "pprof", "folded", "go-trace", "chrome",
                                     "ctf",      "fxt",   "otlp",   NULL};
-static const char *const values[] = {"samples", "waits", "after", "before", NULL};
+static const char *const values[] = {"samples", "waits",  "wall", "contention",
+                                     "after",   "before", NULL};
 
 static const struct cli_option options[] = {
     CLI_CHOICE(
@@ -39,9 +40,11 @@ static const struct cli_option options[] = {
         "flame graphs), go-trace (what a Go runtime wrote, as it was), chrome (trace JSON), ctf "
         "(a folder, for babeltrace2 and Trace Compass), fxt (Fuchsia's format), or otlp (spans "
         "of OpenTelemetry, of regions with a trace_id)"),
-    CLI_CHOICE(0, "of", "WHAT", struct options, of, values,
-               "of folded stacks: samples, or waits in us (default: samples where there are any); "
-               "of traces of Go: after or before the capture's begin"),
+    CLI_CHOICE(
+        0, "of", "WHAT", struct options, of, values,
+        "of folded stacks: samples, or in us waits (off the CPU), contention (for locks) or "
+        "wall (on the CPU by samples, and off it) (default: samples where there are any); of "
+        "traces of Go: after or before the capture's begin"),
     CLI_OPTION(CLI_NUMBER, 0, "process", "PID", struct options, process,
                "of traces of Go: this process's"),
     CLI_OPTION(CLI_TEXT, 0, "host", "NAME", struct options, host, "of traces of Go: this host's"),
@@ -57,6 +60,7 @@ struct target {
     const char *trace;
     uint64_t groups;
     const char *says; /* what the file is of; "": nothing to say */
+    bool made;        /* the file is sound, also where not all of the trace could be read */
 };
 
 static bool target_is(const struct target *t, const char *form)
@@ -94,7 +98,7 @@ static bool export_flush(struct buf *bytes, FILE *file)
 }
 
 /* Each of these returns CLI_OK, or CLI_FAILED after telling why; also where a part of the trace was
- * unreadable, but then all the rest is in the file. */
+ * unreadable, but then all the rest is in the file, which t->made says. */
 static int perfetto_convert(struct target *t, FILE *file, const char *name)
 {
     const char *trace = t->trace;
@@ -133,7 +137,8 @@ static int perfetto_convert(struct target *t, FILE *file, const char *name)
     buf_fini(&bytes);
     perfetto_export_free(&exporter);
     trace_walk_free(&walk);
-    return status == SKEIN_OK && written && sound ? CLI_OK : CLI_FAILED;
+    t->made = status == SKEIN_OK && written;
+    return t->made && sound ? CLI_OK : CLI_FAILED;
 }
 
 /* ---- profiles ---- */
@@ -157,9 +162,19 @@ static int profile_put(struct target *t, const struct stack_profile *profile, st
     const char *of = t->options->of;
     if (target_is(t, "pprof"))
         return stack_profile_pprof(profile, bytes);
-    bool waits = of != NULL ? strcmp(of, "waits") == 0 : stack_profile_samples(profile) == 0;
-    t->says = waits ? "microseconds of waits by stack" : "samples of the CPU by stack";
-    return stack_profile_folded(profile, waits, bytes);
+    static const struct {
+        const char *name, *says;
+    } kinds[] = {
+        [STACK_PROFILE_SAMPLES] = {"samples", "samples of the CPU by stack"},
+        [STACK_PROFILE_WAITS] = {"waits", "microseconds of waits by stack"},
+        [STACK_PROFILE_WALL] = {"wall", "microseconds on the CPU and off it, by stack"},
+        [STACK_PROFILE_CONTENTION] = {"contention", "microseconds of waits for locks by stack"}};
+    size_t kind = stack_profile_samples(profile) == 0 ? STACK_PROFILE_WAITS : STACK_PROFILE_SAMPLES;
+    for (size_t i = 0; of != NULL && i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(of, kinds[i].name) == 0)
+            kind = i;
+    t->says = kinds[kind].says;
+    return stack_profile_folded(profile, (enum stack_profile_of)kind, bytes);
 }
 
 static int profile_convert(struct target *t, FILE *file, const char *name)
@@ -185,6 +200,7 @@ static int profile_convert(struct target *t, FILE *file, const char *name)
     buf_fini(&bytes);
     stack_profile_free(&profile);
     trace_walk_free(&walk);
+    t->made = written;
     return written && sound ? CLI_OK : CLI_FAILED;
 }
 
@@ -303,25 +319,34 @@ static size_t exchanged_find(const struct target *t)
     return i;
 }
 
+/* What has been made, where anything was: also of a trace that could be read in part. */
+static int exchange_said(const struct target *t, size_t form, const char *name, const char *told)
+{
+    if (name == NULL) {
+        fprintf(stderr, "%s\n", told);
+        return out_close();
+    }
+    if (!t->options->result.json) {
+        safe_print(name);
+        printf(": %s\n%s\n", told, exchanged[form].opens);
+        return out_close();
+    }
+    cJSON *said = cJSON_CreateObject();
+    cJSON_AddStringToObject(said, "file", name);
+    cJSON_AddStringToObject(said, "told", told);
+    int status = json_show(said);
+    cJSON_Delete(said);
+    return status;
+}
+
 /* name NULL: standard output. */
 static int exchange_run(const struct target *t, size_t form, const char *name)
 {
     struct buf told = {0};
     const struct export_wish wish = {t->trace, exchanged[form].form, t->groups, name};
     int status = export_to_files(&wish, &told);
-    if (name != NULL && status == CLI_OK && !t->options->result.json)
-        printf("%s: %s\n%s\n", name, text_of(&told), exchanged[form].opens);
-    else if (name == NULL && status == CLI_OK)
-        fprintf(stderr, "%s\n", text_of(&told));
-    if (name != NULL && status == CLI_OK && t->options->result.json) {
-        cJSON *said = cJSON_CreateObject();
-        cJSON_AddStringToObject(said, "file", name);
-        cJSON_AddStringToObject(said, "told", text_of(&told));
-        status = json_show(said);
-        cJSON_Delete(said);
-    } else if (status == CLI_OK) {
-        status = out_close();
-    }
+    if (told.len > 0 && exchange_said(t, form, name, text_of(&told)) != CLI_OK)
+        status = CLI_FAILED;
     buf_fini(&told);
     return status;
 }
@@ -331,14 +356,15 @@ static int exchange_run(const struct target *t, size_t form, const char *name)
 static int export_said(const struct target *t, const char *name, bool json)
 {
     if (!json) {
+        safe_print(name);
         if (target_is(t, "perfetto"))
-            printf("%s; open it at https://ui.perfetto.dev\n", name);
+            printf("; open it at https://ui.perfetto.dev\n");
         else if (target_is(t, "pprof"))
-            printf("%s; open it with `pprof -http :` or `go tool pprof`\n", name);
+            printf("; open it with `pprof -http :` or `go tool pprof`\n");
         else if (target_is(t, "go-trace"))
-            printf("%s; open it with `go tool trace`\n", name);
+            printf("; open it with `go tool trace`\n");
         else
-            printf("%s: %s\n", name, t->says);
+            printf(": %s\n", t->says);
         return out_close();
     }
     cJSON *said = cJSON_CreateObject();
@@ -354,7 +380,10 @@ static int trace_convert_to_file(struct target *t, const char *name)
     int status = CLI_FAILED;
     if (whole_file_begin(&file, name, t->trace))
         status = export_convert(t, file.file, name);
-    int ended = whole_file_end(&file, status == CLI_OK);
+    int ended = whole_file_end(&file, status == CLI_OK || t->made);
+    if (t->made && ended == CLI_OK && status != CLI_OK)
+        say_warning("%s: holds what could be read of %s", name, t->trace);
+    t->made = t->made && ended == CLI_OK;
     return status == CLI_OK ? ended : status;
 }
 
@@ -389,8 +418,9 @@ static int export_run(const void *values_given, int count, char **arguments)
         return CLI_FAILED;
     }
     int status = form < EXCHANGED ? exchange_run(&t, form, name) : trace_convert_to_file(&t, name);
-    if (status == CLI_OK && form == EXCHANGED)
-        status = export_said(&t, name, o->result.json);
+    bool said = form == EXCHANGED && (status == CLI_OK || t.made);
+    if (said && export_said(&t, name, o->result.json) != CLI_OK)
+        status = CLI_FAILED;
     free(name);
     return status;
 }

@@ -4,6 +4,7 @@
  * file, and as much again for its events.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +34,8 @@ static uint8_t *file_take(const char *path, size_t *n, uint64_t *changed_ns)
 {
     struct stat stat;
     uint8_t *bytes = NULL;
-    FILE *file = fopen(path, "re");
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would wait */
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
     if (file == NULL || fstat(fileno(file), &stat) != 0) {
         say_error("%s: %s", path, strerror(errno));
     } else if (!S_ISREG(stat.st_mode) || (uint64_t)stat.st_size > FILE_BYTES_MAX) {
@@ -73,8 +75,11 @@ static int import_said(const char *name, const struct perf_imported *imported, b
         cJSON_Delete(said);
         return status;
     }
-    printf("%s: %" PRIu64 " events of %" PRIu64 " processes; skein sched %s\n", name,
-           imported->events, imported->processes, name);
+    safe_print(name);
+    printf(": %" PRIu64 " events of %" PRIu64 " processes; skein sched ", imported->events,
+           imported->processes);
+    safe_print(name);
+    printf("\n");
     if (imported->lost_records > 0)
         printf("perf had lost %" PRIu64 " records; nothing is claimed of that time\n",
                imported->lost_records);
@@ -140,7 +145,7 @@ static const struct cli_command perf = {
     .summary = "Read what perf sched record has written",
     .details =
         "Read are sched_switch, sched_waking, sched_wakeup_new and task_newtask, with times of\n"
-        "CLOCK_MONOTONIC, which are those of captures, too.\n",
+        "CLOCK_MONOTONIC, which are those of captures, too. For what perf script prints see import perf-script.\n",
     .examples = "  perf sched record --clockid CLOCK_MONOTONIC -- sleep 5\n"
                 "  skein import perf perf.data -o host.skein && skein sched host.skein\n",
     .options = options,
@@ -150,13 +155,20 @@ static const struct cli_command perf = {
     .run = perf_run,
 };
 
-static const struct cli_command *const actions[] = {&perf, &cmd_import_go, &cmd_import_ctf, NULL};
+static const struct cli_command *const actions[] = {&perf,
+                                                    &cmd_import_go,
+                                                    &cmd_import_ctf,
+                                                    &cmd_import_fxt,
+                                                    &cmd_import_perf_script,
+                                                    &cmd_import_perfetto,
+                                                    NULL};
 
 const struct cli_command cmd_import = {
     .name = "import",
     .arguments = "",
     .summary = "Make a trace file of what another tool has recorded",
     .examples = "  skein import perf perf.data -o host.skein\n"
-                "  skein import go app.trace -o app.skein\n",
+                "  skein import go app.trace -o app.skein\n"
+                "  skein import perfetto trace.pftrace -o trace.skein\n",
     .actions = actions,
 };

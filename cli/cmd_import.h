@@ -7,6 +7,7 @@
 
 #include "cli.h"
 
-extern const struct cli_command cmd_import_go, cmd_import_ctf;
+extern const struct cli_command cmd_import_go, cmd_import_ctf, cmd_import_fxt,
+    cmd_import_perf_script, cmd_import_perfetto;
 
 #endif

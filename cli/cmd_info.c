@@ -221,9 +221,6 @@ static void head_show(const cJSON *info)
         text_put_duration(&line, json_u64_at(info, "length_ns"));
         buf_printf(&line, "\n");
     }
-    if (json_u64_at(info, "torn_bytes"))
-        buf_printf(&line, "%" PRIu64 " bytes belong to no whole partition\n",
-                   json_u64_at(info, "torn_bytes"));
     printf("%s\n", text_of(&line));
     buf_fini(&line);
 }
@@ -288,6 +285,17 @@ static int info_show(const cJSON *info)
     return status;
 }
 
+/* What belongs to no partition is damage; `check` says which rule it breaks. */
+static int torn_tell(const cJSON *info)
+{
+    uint64_t torn = json_u64_at(info, "torn_bytes");
+    if (torn == 0)
+        return CLI_OK;
+    say_error("%s: %" PRIu64 " bytes belong to no whole partition; `skein check` says more",
+              json_text_at(info, "file"), torn);
+    return CLI_FAILED;
+}
+
 static int info_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
@@ -298,6 +306,8 @@ static int info_run(const void *values, int count, char **arguments)
         if (info != NULL && o->json)
             cJSON_AddItemToArray(all, info);
         else if (info == NULL || info_show(info) != CLI_OK)
+            status = CLI_FAILED;
+        if (info != NULL && torn_tell(info) != CLI_OK)
             status = CLI_FAILED;
         if (!o->json)
             cJSON_Delete(info);

@@ -15,7 +15,10 @@
 #include "clock.h"
 #include "cmd.h"
 #include "json.h"
+#include "region_columns.h"
 #include "report_html.h"
+#include "report_tasks.h"
+#include "report_verdict.h"
 #include "trace_report_json.h"
 
 #define TOP       10
@@ -34,8 +37,10 @@ static const struct cli_option options[] = {
     {CLI_NUMBER, 0, "top", "N", "findings, and rows of each table (default: 10)",
      offsetof(struct options, top), 10000, NULL},
     PART_TIMES(struct options),
-    CLI_OPTION(CLI_TEXT, 0, "html", "FILE", struct options, html,
-               "write one HTML page with pictures instead: it opens without a network"),
+    CLI_OPTION(
+        CLI_TEXT, 0, "html", "FILE", struct options, html,
+        "write one HTML page with pictures instead, - to standard output: it opens without a "
+        "network"),
     CLI_OUTPUT(struct options),
     CLI_COLLECTOR(struct options),
     CLI_OPTIONS_END};
@@ -132,6 +137,9 @@ static void findings_put(struct buf *out, const cJSON *report)
         buf_printf(out, "nothing stands out\n");
     if (more > 0)
         buf_printf(out, "and %" PRIu64 " more (--top)\n", more);
+    if (json_u64_at(report, "totals.findings_outside") > 0)
+        buf_printf(out, "of another time than was asked for, and left out: %" PRIu64 "\n",
+                   json_u64_at(report, "totals.findings_outside"));
 }
 
 /* What limits left out is told where it would be missed. */
@@ -157,14 +165,9 @@ static int table_put(const char *title, const cJSON *report, const char *path,
 
 static int tables_print(const cJSON *report)
 {
-    static const struct table_column regions[] = {{"REGION", "name", TABLE_TEXT},
-                                                  {"SERVICE", "service", TABLE_TEXT},
-                                                  {"COUNT", "count", TABLE_NUMBER},
-                                                  {"TOTAL", "total_ns", TABLE_NS},
-                                                  {"IDLE", "idle_ns", TABLE_NS},
-                                                  {"HALF BELOW", "median_ns", TABLE_NS},
-                                                  {"99 % BELOW", "p99_ns", TABLE_NS},
-                                                  {"MOST", "most_ns", TABLE_NS},
+    static const struct table_column regions[] = {{"NAME", "name", TABLE_TEXT},
+                                                  {"SERVICE", "service", TABLE_TEXT | TABLE_SPARE},
+                                                  REGION_COLUMNS("median_ns", "p99_ns", "most_ns"),
                                                   {NULL, NULL, TABLE_TEXT}};
     static const struct table_column waits[] = {{"TOOK", "dur_ns", TABLE_NS},
                                                 {"FROM", "from", TABLE_TIME},
@@ -188,8 +191,8 @@ static int tables_print(const cJSON *report)
         {"PID", "pid", TABLE_NUMBER},     {"FROM", "from", TABLE_TIME},
         {"FOR", "dur_ns", TABLE_NS},      {"RECORDS", "records", TABLE_NUMBER},
         {"WHY", "text", TABLE_TEXT},      {NULL, NULL, TABLE_TEXT}};
-    int status = table_put("Regions, without nested ones' time taken off", report, "regions",
-                           regions, json_u64_at(report, "totals.regions_left_out"));
+    int status = table_put("Regions and waits, the most time first that is not idle", report,
+                           "regions", regions, json_u64_at(report, "totals.regions_left_out"));
     if (status == CLI_OK)
         status = table_put("Longest waits that are not idle", report, "waits", waits, 0);
     if (status == CLI_OK)
@@ -204,15 +207,21 @@ static int tables_print(const cJSON *report)
     return status;
 }
 
-static int report_show(const cJSON *report)
+static int report_show(const cJSON *report, const struct report_sources *sources)
 {
     struct buf out = {0};
     record_put(&out, report);
+    verdict_lines_put(&out, sources);
     findings_put(&out, report);
     left_out_put(&out, report);
     bool written = out_write(&out);
     buf_fini(&out);
     int status = written ? tables_print(report) : CLI_FAILED;
+    struct buf tasks = {0};
+    report_tasks_put(&tasks, report);
+    if (status == CLI_OK && !out_write(&tasks))
+        status = CLI_FAILED;
+    buf_fini(&tasks);
     return status == CLI_OK ? out_close() : status;
 }
 
@@ -238,19 +247,21 @@ static int damage_tell(const struct trace_report *report)
 }
 
 static int report_print(struct skein_trace *trace, const struct trace_report *report,
-                        const struct options *o)
+                        const struct options *o, const struct report_sources *sources)
 {
     cJSON *json = trace_report_json(report, trace);
-    if (json == NULL)
+    if (json == NULL || verdict_json_add(json, sources) != SKEIN_OK) {
+        cJSON_Delete(json);
         return report_failed_say(SKEIN_NO_MEMORY);
-    int shown = o->json ? json_show(json) : report_show(json);
+    }
+    int shown = o->json ? json_show(json) : report_show(json, sources);
     cJSON_Delete(json);
     return shown;
 }
 
 static int report_make(struct skein_trace *trace, struct skein_cursor *cursor,
                        struct trace_report_builder *builder, const struct options *o,
-                       const char *title)
+                       const struct report_sources *sources)
 {
     struct skein_batch batch;
     const struct trace_report *report;
@@ -261,13 +272,14 @@ static int report_make(struct skein_trace *trace, struct skein_cursor *cursor,
         status = trace_report_end(builder, trace, cursor, &report);
     if (status != SKEIN_OK)
         return report_failed_say(status);
-    int shown = o->html != NULL ? report_html_write(trace, report, title, o->html)
-                                : report_print(trace, report, o);
+    int shown = o->html != NULL ? report_html_write(trace, report, sources, o->html)
+                                : report_print(trace, report, o, sources);
     int whole = damage_tell(report);
     return shown == CLI_OK ? whole : shown;
 }
 
-static int trace_judge(struct skein_trace *trace, const struct options *o, const char *title)
+static int trace_judge(struct skein_trace *trace, const struct options *o,
+                       struct report_sources *sources)
 {
     struct trace_report_limits limits = {.findings = o->top.given ? (uint32_t)o->top.value : TOP};
     struct trace_report_builder *builder = NULL;
@@ -277,18 +289,22 @@ static int trace_judge(struct skein_trace *trace, const struct options *o, const
         say_error("report: --top 0: must be at least 1");
         return CLI_USAGE;
     }
+    if (o->html != NULL && o->json) {
+        say_error("report: only one of --html and --output json can be");
+        return CLI_USAGE;
+    }
     struct skein_query query;
     struct part part;
     int status = part_query("report", trace, &o->part, &part, &query);
     if (status != CLI_OK)
         return status;
-    limits.from_ns = query.from_ns;
-    limits.to_ns = query.to_ns;
+    limits.from_ns = sources->from_ns = query.from_ns;
+    limits.to_ns = sources->to_ns = query.to_ns;
     int made = trace_report_new(&limits, &builder);
     if (made == SKEIN_OK)
         made = skein_cursor_new(trace, &query, &cursor);
-    status =
-        made == SKEIN_OK ? report_make(trace, cursor, builder, o, title) : report_failed_say(made);
+    status = made == SKEIN_OK ? report_make(trace, cursor, builder, o, sources)
+                              : report_failed_say(made);
     skein_cursor_free(&cursor);
     trace_report_free(&builder);
     return status;
@@ -307,8 +323,9 @@ static int report_run(const void *values, int count, char **arguments)
     }
     if (status == CLI_OK && (trace = part_files_open(files, count)) == NULL)
         status = CLI_FAILED;
+    struct report_sources sources = {subjects, count, arguments[0], 0, 0};
     if (status == CLI_OK)
-        status = trace_judge(trace, o, arguments[0]);
+        status = trace_judge(trace, o, &sources);
     skein_trace_free(&trace);
     for (int i = 0; i < count && subjects != NULL; i++)
         subject_close(&subjects[i]);

@@ -22,13 +22,14 @@ struct options {
     bool json;
 };
 
-static const char *const metrics[] = {"latency", "rate", "count",  "self",
-                                      "wait",    "cpu",  "errors", "sampled", NULL};
+static const char *const metrics[] = {"latency", "rate",   "count",   "self", "wait",
+                                      "cpu",     "errors", "sampled", NULL};
 
 static const struct cli_option options[] = {
-    CLI_CHOICE('m', "metric", "WHAT", struct options, metric, metrics,
-               "latency (the default with a service), rate (the default without), count, self, wait, "
-               "cpu, errors or sampled"),
+    CLI_CHOICE(
+        'm', "metric", "WHAT", struct options, metric, metrics,
+        "latency (the default with a service), rate (the default without), count, self, wait, "
+        "cpu, errors or sampled"),
     CLI_OPTION(CLI_TEXT, 's', "service", "NAME", struct options, service,
                "of this service: of each of its names"),
     CLI_OPTION(CLI_TEXT, 0, "name", "NAME", struct options, name, "of this name alone"),
@@ -102,7 +103,8 @@ struct drawing {
 static uint64_t place_of(const cJSON *point, uint64_t from_ns, uint64_t step_s)
 {
     uint64_t at_ns;
-    if (clock_parse(json_text_at(point, "at"), &at_ns) != SKEIN_OK || at_ns < from_ns || step_s == 0)
+    if (clock_parse(json_text_at(point, "at"), &at_ns) != SKEIN_OK || at_ns < from_ns ||
+        step_s == 0)
         return POINTS_MOST;
     uint64_t place = (at_ns - from_ns) / 1000000000u / step_s;
     return place < POINTS_MOST ? place : POINTS_MOST;
@@ -118,8 +120,7 @@ static cJSON *line_row(const cJSON *line, const cJSON *answer)
     cJSON *row = cJSON_CreateObject();
     (void)clock_parse(json_text_at(answer, "from"), &from_ns);
     (void)clock_parse(json_text_at(answer, "to"), &to_ns);
-    cJSON_ArrayForEach(point, json_at(line, "points"))
-    {
+    cJSON_ArrayForEach(point, json_at(line, "points")) {
         uint64_t place = place_of(point, from_ns, step_s);
         const cJSON *value = json_at(point, "value");
         last = cJSON_IsNumber(value) ? value->valuedouble : 0;
@@ -140,7 +141,8 @@ static cJSON *line_row(const cJSON *line, const cJSON *answer)
     value_add(row, "last", metric, last);
     value_add(row, "least", metric, least);
     value_add(row, "most", metric, most);
-    uint64_t points = step_s > 0 && to_ns > from_ns ? (to_ns - from_ns) / 1000000000u / step_s + 1 : 0;
+    uint64_t points =
+        step_s > 0 && to_ns > from_ns ? (to_ns - from_ns) / 1000000000u / step_s + 1 : 0;
     points = points < POINTS_MOST ? points : POINTS_MOST;
     if (isatty(STDOUT_FILENO))
         spark_add(row, line, points, most, d.values, d.known);
@@ -151,39 +153,45 @@ static cJSON *line_row(const cJSON *line, const cJSON *answer)
 
 static int series_show(const cJSON *answer)
 {
-    static const struct table_column columns[] = {
-        {"SERVICE", "service", TABLE_TEXT}, {"NAME", "name", TABLE_TEXT},
-        {"GROUP", "group", TABLE_TEXT | TABLE_SPARE}, {"REASON", "reason", TABLE_TEXT},
-        {"LAST", "last", TABLE_TEXT},       {"LEAST", "least", TABLE_TEXT | TABLE_SPARE},
-        {"MOST", "most", TABLE_TEXT},       {"", "spark", TABLE_TIME},
-        {NULL, NULL, TABLE_TEXT}};
+    static const struct table_column columns[] = {{"SERVICE", "service", TABLE_TEXT},
+                                                  {"NAME", "name", TABLE_TEXT},
+                                                  {"GROUP", "group", TABLE_TEXT | TABLE_SPARE},
+                                                  {"REASON", "reason", TABLE_TEXT},
+                                                  {"LAST", "last", TABLE_TEXT},
+                                                  {"LEAST", "least", TABLE_TEXT | TABLE_SPARE},
+                                                  {"MOST", "most", TABLE_TEXT},
+                                                  {"", "spark", TABLE_TIME},
+                                                  {NULL, NULL, TABLE_TEXT}};
     const cJSON *line;
     cJSON *rows = cJSON_CreateArray();
-    cJSON_ArrayForEach(line, json_at(answer, "series"))
-    {
+    cJSON_ArrayForEach(line, json_at(answer, "series")) {
         cJSON_AddItemToArray(rows, line_row(line, answer));
     }
-    int status = table_print(rows, false, columns,
-                             "nothing was sampled in this time; a policy takes samples: skein policy "
-                             "set --help");
+    int status =
+        table_print(rows, false, columns,
+                    "nothing was sampled in this time; a policy takes samples: skein policy "
+                    "set --help");
     cJSON_Delete(rows);
     if (status != CLI_OK)
         return status;
     printf("\n%s, a value for each %" PRIu64 " s from %s to %s\n", json_text_at(answer, "unit"),
-           json_u64_at(answer, "coarsest_s"), json_text_at(answer, "from"), json_text_at(answer, "to"));
+           json_u64_at(answer, "coarsest_s"), json_text_at(answer, "from"),
+           json_text_at(answer, "to"));
     return CLI_OK;
 }
 
 /* What the answer does not have. */
 static void left_out_say(const cJSON *answer)
 {
-    uint64_t lines = json_u64_at(answer, "left_out.series"), names = json_u64_at(answer, "left_out.names");
+    uint64_t lines = json_u64_at(answer, "left_out.series"),
+             names = json_u64_at(answer, "left_out.names");
     uint64_t rows = json_u64_at(answer, "left_out.rows_dropped");
     uint64_t late = json_u64_at(answer, "left_out.late_captures");
     if (lines > 0)
         say_warning("%" PRIu64 " more have less: --limit or --name shows them", lines);
     if (names > 0)
-        say_warning("%" PRIu64 " names or more are in (others): a service has 200 of its own", names);
+        say_warning("%" PRIu64 " names or more are in (others): a service has 200 of its own",
+                    names);
     if (rows > 0)
         say_warning("%" PRIu64 " rows of the oldest time were dropped for analysis.max_rows", rows);
     if (late > 0)

@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "cmd.h"
 #include "json.h"
+#include "region_columns.h"
 #include "summary.h"
 
 #define TOP          15
@@ -58,14 +59,7 @@ static const struct section sections[] = {
      {{"NAME", "name", TABLE_TEXT},
       {"SERVICE", "service", TABLE_TEXT | TABLE_SPARE},
       {"PID", "pid", TABLE_NUMBER | TABLE_SPARE},
-      {"COUNT", "count", TABLE_NUMBER},
-      {"TOTAL", "total_ns", TABLE_NS},
-      {"ITS OWN", "self_ns", TABLE_NS},
-      {"IDLE", "idle_ns", TABLE_NS | TABLE_SPARE},
-      {"OPEN", "open", TABLE_NUMBER | TABLE_SPARE},
-      {"P50", "lasted.p50_ns", TABLE_NS},
-      {"P99", "lasted.p99_ns", TABLE_NS},
-      {"LONGEST", "lasted.max_ns", TABLE_NS},
+      REGION_COLUMNS("lasted.p50_ns", "lasted.p99_ns", "lasted.max_ns"),
       {NULL, NULL, 0}}},
     {"threads",
      "Threads",
@@ -248,11 +242,15 @@ static int summary_print(const struct summary *summary, const struct options *o)
 static int stats_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
-    struct skein_trace *trace = part_files_open(arguments, count);
+    struct skein_trace *trace;
     struct summary *summary = NULL;
     struct skein_query query;
     struct part part;
-    if (trace == NULL)
+    if (o->top.given && o->top.value == 0) {
+        say_error("stats: --top 0: must be at least 1");
+        return CLI_USAGE;
+    }
+    if ((trace = part_files_open(arguments, count)) == NULL)
         return CLI_FAILED;
     int status = part_query("stats", trace, &o->part, &part, &query);
     int read = status == CLI_OK ? summary_new(0, &summary) : SKEIN_OK;

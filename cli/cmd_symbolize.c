@@ -225,7 +225,8 @@ static int symbolize_said(const struct work *work, const char *file, uint64_t to
         say_error("%s: %" PRIu64 " partitions of a newer version are as they were", file,
                   work->unread);
     if (!json) {
-        printf("%s: %" PRIu64 " of %" PRIu64 " addresses have names (before: %" PRIu64 ")\n", file,
+        safe_print(file);
+        printf(": %" PRIu64 " of %" PRIu64 " addresses have names (before: %" PRIu64 ")\n",
                work->after, work->addresses, work->before);
         return out_close();
     }

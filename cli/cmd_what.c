@@ -48,9 +48,10 @@ struct subject {
 };
 
 /* The moment: as asked for, else the capture's, else the end of the trace. */
-static int moment_find(struct subject *s, const struct options *o, const struct trace_file *file)
+static int moment_find(struct subject *s, const struct options *o, const struct trace_walk *walk)
 {
-    struct trace_bounds bounds = trace_bounds_of(file);
+    struct trace_bounds bounds;
+    skein_trace_bounds(trace_walk_trace(walk), &bounds.from_ns, &bounds.to_ns);
     s->at_ns = bounds.to_ns;
     s->at_end = true;
     if (o->at != NULL) {
@@ -452,7 +453,7 @@ static int what_find(struct subject *s, const struct options *o)
     struct kept_stacks *kept = kept_stacks_new(!o->json);
     int status = trace_walk_new(s->of.file, &walk);
     if (status == CLI_OK)
-        status = moment_find(s, o, trace_walk_file(walk));
+        status = moment_find(s, o, walk);
     if (status == CLI_OK && moment_new(s->groups, s->at_ns, s->at_end, &moment) != SKEIN_OK)
         moment = NULL;
     if (status == CLI_OK)

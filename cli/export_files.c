@@ -208,8 +208,9 @@ static int run_all(const struct export_wish *wish, struct target *t, struct expo
         return CLI_FAILED;
     }
     int whole = gaps_tell(wish->trace, run);
-    export_told(run, told);
     int status = target_end(t, true);
+    if (status == CLI_OK)
+        export_told(run, told);
     return status == CLI_OK ? whole : status;
 }
 

@@ -16,7 +16,8 @@ struct export_wish {
 };
 
 /* CLI_OK, or CLI_FAILED after telling why: also where a part of the trace cannot be read, but then all
- * the rest is there. *told: a line for people, without its end; the caller frees it. */
+ * the rest is there. *told: a line for people, without its end, where something is there; the caller
+ * frees it. */
 int export_to_files(const struct export_wish *wish, struct buf *told);
 
 #endif

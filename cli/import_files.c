@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +144,31 @@ static void service_name(const char *path, struct buf *service)
     buf_printf(service, "%.*s", (int)(dot - from), path + from);
 }
 
+/* Whether what `name` leads to lies in the folder; also a file that is not there yet. */
+static bool leads_into(const char *folder, const char *name)
+{
+    char *top = realpath(folder, NULL), *place = realpath(name, NULL), *copy = strdup(name);
+    if (place == NULL && copy != NULL)
+        place = realpath(dirname(copy), NULL);
+    size_t n = top != NULL ? strlen(top) : 0;
+    bool inside = n > 0 && place != NULL && strncmp(place, top, n) == 0 &&
+                  (place[n] == '/' || place[n] == '\0' || n == 1);
+    free(top);
+    free(copy);
+    free(place);
+    return inside;
+}
+
+/* In the folder, the output would take the place of what is read, or be read the next time. */
+static bool is_inside(const char *folder, const char *name)
+{
+    struct buf part = {0};
+    buf_printf(&part, "%s.part", name);
+    bool inside = leads_into(folder, name) || leads_into(folder, text_of(&part));
+    buf_fini(&part);
+    return inside;
+}
+
 static bool files_open(struct files *f, const struct import_options *o,
                        const struct import_how *how)
 {
@@ -166,6 +192,10 @@ static bool files_open(struct files *f, const struct import_options *o,
     const char *to = text_of(&f->name);
     if (f->name.status != SKEIN_OK || f->service.status != SKEIN_OK) {
         say_error("out of memory");
+        return false;
+    }
+    if (how->folder && is_inside(f->path, to)) {
+        say_error("%s: lies in the folder that is read; name a file beside it", to);
         return false;
     }
     return whole_file_begin(&f->out, to, f->path);
@@ -193,8 +223,10 @@ static int told_json(struct files *f, const struct import_told *told, const stru
 static int told_say(struct files *f, const struct import_told *told, const struct import_how *how)
 {
     const char *name = text_of(&f->name);
-    printf("%s: %" PRIu64 " events; skein cat %s%s\n", name, told->events,
-           how->evidence ? "--evidence " : "", name);
+    safe_print(name);
+    printf(": %" PRIu64 " events; skein cat %s", told->events, how->evidence ? "--evidence " : "");
+    safe_print(name);
+    printf("\n");
     how->say(how->context);
     if (told->fixed_up > 0)
         printf("%" PRIu64 " times were raised, so that no effect is before its cause\n",

@@ -182,7 +182,7 @@ const char *line_edit_get(struct line_edit *edit, const char *prompt, bool *canc
     const char *line = el_gets(edit->el, &n);
     free(edit->line);
     edit->line = NULL;
-    if (line == NULL || n <= 0)
+    if (!edit->cancelled && (line == NULL || n <= 0)) /* of an empty line, Ctrl-C leaves nothing */
         return NULL;
     *cancelled = edit->cancelled;
     edit->line = strdup(edit->cancelled ? "" : line);

@@ -236,7 +236,10 @@ static int file_read_all(struct perf_reader *r)
     struct cursor c;
     uint64_t section[6], flags[4];
     if (r->n < HEADER_BYTES || memcmp(r->bytes, MAGIC, 8) != 0)
-        return perf_fail(r, SKEIN_UNSUPPORTED, "it is no perf.data file of this machine's order");
+        return perf_fail(
+            r, SKEIN_UNSUPPORTED,
+            "it is no perf.data file of this machine's order; what perf script prints is read by "
+            "skein import perf-script");
     cursor_init(&c, r->bytes + 8, r->n - 8);
     if (cursor_u64(&c) != HEADER_BYTES)
         return perf_fail(r, SKEIN_UNSUPPORTED, "it came through a pipe: record to a file (-o)");

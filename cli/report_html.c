@@ -14,6 +14,7 @@
 #include "cli_out.h"
 #include "cmd.h"
 #include "page_trace.h"
+#include "trace_report_json.h"
 #include "whole_file.h"
 
 /* What stands on the page, and whose memory it is. */
@@ -126,10 +127,12 @@ static void html_fini(struct html *h)
     free(h->subjects);
 }
 
-/* Under another name until it is whole. */
+/* Under another name until it is whole; "-" is standard output. */
 static int file_put(const struct buf *page, const char *path, const char *title)
 {
     struct whole_file file;
+    if (strcmp(path, "-") == 0)
+        return out_write(page) ? out_close() : CLI_FAILED;
     bool fine = whole_file_begin(&file, path, title);
     if (fine && fwrite(page->data, 1, page->len, file.file) != page->len) {
         say_error("%s: %s", path, strerror(errno));
@@ -139,24 +142,36 @@ static int file_put(const struct buf *page, const char *path, const char *title)
 }
 
 int report_html_write(struct skein_trace *trace, const struct trace_report *report,
-                      const char *title, const char *path)
+                      const struct report_sources *sources, const char *path)
 {
     struct html html = {0};
-    struct buf page = {0};
-    int status = findings_make(&html, report);
-    const struct page_ask ask = {.title = title,
+    struct buf page = {0}, verdict = {0};
+    bool incomplete = verdict_sentence_put(&verdict, sources);
+    cJSON *said = trace_report_json(report, trace); /* what the text says, the page says */
+    int status = said != NULL ? findings_make(&html, report) : SKEIN_NO_MEMORY;
+    if (status == SKEIN_OK && verdict.status != SKEIN_OK)
+        status = verdict.status;
+    const struct page_ask ask = {.title = sources->title,
+                                 .verdict = text_of(&verdict),
+                                 .incomplete = incomplete,
                                  .findings = html.findings,
                                  .finding_count = report->finding_count,
                                  .subjects = html.subjects,
                                  .subject_count = html.subject_count,
+                                 .tasks = report->tasks,
+                                 .records = json_u64_at(said, "totals.records"),
                                  .from_ns = report->from_ns,
-                                 .to_ns = report->to_ns};
+                                 .to_ns = report->to_ns,
+                                 .read_from_ns = sources->from_ns,
+                                 .read_to_ns = sources->to_ns};
     if (status == SKEIN_OK)
         status = page_trace_put(trace, &ask, &page);
     if (status != SKEIN_OK)
         say_error("%s", skein_status_text(status));
-    int written = status == SKEIN_OK ? file_put(&page, path, title) : CLI_FAILED;
+    int written = status == SKEIN_OK ? file_put(&page, path, sources->title) : CLI_FAILED;
     html_fini(&html);
     buf_fini(&page);
+    buf_fini(&verdict);
+    cJSON_Delete(said);
     return written;
 }

@@ -67,7 +67,8 @@ static int dot_run(struct shell *shell, const char *word)
         ".tables           the tables\n"
         ".schema [TABLE]   their columns\n"
         ".quit             the end (Ctrl-D, too)\n"
-        "A statement ends with ;. Ctrl-C ends one that runs. docs/sql.md says what each column holds.\n";
+        "A statement ends with ;. Ctrl-C ends one that runs, or drops what is typed.\n"
+        "docs/sql.md says what each column holds.\n";
     size_t n = strcspn(word, " \t;");
     const char *rest = word + n + strspn(word + n, " \t;");
     char of[64];

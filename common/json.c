@@ -17,30 +17,12 @@
 #include <string.h>
 
 #include "clock.h"
+#include "text_shown.h"
 #include "units.h"
+#include "utf8_scan.h"
 
 #define EXACT_MAX (UINT64_C(1) << 53)
 enum { LEVELS_MAX = 64 };
-
-/* ---- UTF-8 ---- */
-
-/* Length of the well-formed sequence at p, or 0: no overlong forms, no surrogates, none above
- * U+10FFFF. left >= 1. */
-static size_t utf8_length(const uint8_t *p, size_t left)
-{
-    if (p[0] < 0x80)
-        return 1;
-    size_t n = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
-    if (p[0] < 0xc2 || p[0] > 0xf4 || n > left)
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
-        (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
-        return 0;
-    return n;
-}
 
 /* ---- reading ---- */
 
@@ -67,7 +49,8 @@ static const char *scan_string(struct scan *s)
                 s->at++;
             continue;
         }
-        size_t n = utf8_length(s->at, left);
+        uint32_t point;
+        size_t n = utf8_scan(s->at, left, &point);
         if (n == 0)
             return "text is not UTF-8";
         s->at += n;
@@ -453,17 +436,17 @@ void json_add_time(cJSON *object, const char *key, uint64_t realtime_ns)
     cJSON_AddStringToObject(object, key, text);
 }
 
-static void escaped_put(struct buf *b, uint8_t c)
+static void escaped_put(struct buf *b, uint32_t c)
 {
     static const char names[] = "\"\"\\\\\bb\ff\nn\rr\tt";
     for (size_t i = 0; i + 1 < sizeof names; i += 2) {
-        if (c == (uint8_t)names[i]) {
+        if (c == (uint32_t)names[i]) {
             buf_put_u8(b, '\\');
             buf_put_u8(b, (uint8_t)names[i + 1]);
             return;
         }
     }
-    buf_printf(b, "\\u%04x", c);
+    text_json_digits(b, c);
 }
 
 void json_put_text(struct buf *b, const char *text, size_t n)
@@ -472,9 +455,10 @@ void json_put_text(struct buf *b, const char *text, size_t n)
     buf_put_u8(b, '"');
     /* Runs of bytes that need no change go in at once. */
     while (p < end) {
-        size_t length = utf8_length(p, (size_t)(end - p));
-        bool plain = length > 0 && *p >= ' ' && *p != '"' && *p != '\\' && *p != 0x7f;
-        if (plain) {
+        uint32_t point = 0;
+        size_t length = utf8_scan(p, (size_t)(end - p), &point);
+        bool seen = point >= ' ' && (point < 0x7f || !text_unseen(point));
+        if (length > 0 && seen && point != '"' && point != '\\') {
             p += length;
             continue;
         }
@@ -482,8 +466,9 @@ void json_put_text(struct buf *b, const char *text, size_t n)
         if (length == 0)
             buf_put(b, "\xef\xbf\xbd", 3); /* U+FFFD */
         else
-            escaped_put(b, *p);
-        run = ++p;
+            escaped_put(b, point);
+        p += length > 0 ? length : 1;
+        run = p;
     }
     buf_put(b, run, (size_t)(p - run));
     buf_put_u8(b, '"');

@@ -63,7 +63,8 @@ void json_add_time(cJSON *object, const char *key, uint64_t realtime_ns);
  * SKEIN_TOO_LARGE below 64 levels. */
 void json_print(const cJSON *json, struct buf *b);
 
-/* Appends n bytes as a JSON string in quotes. Bytes that are no UTF-8 become U+FFFD. */
+/* Appends n bytes as a JSON string in quotes. What cannot be shown as it is (text_shown.h) stands there
+ * in digits, as `\u202e`; bytes that are no UTF-8 become U+FFFD. */
 void json_put_text(struct buf *b, const char *text, size_t n);
 
 #endif

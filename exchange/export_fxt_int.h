@@ -1,48 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Numbers of Fuchsia's trace format, and what the two halves of its export share. Included by
- * export_fxt*.c alone. Words are 64 bits, little-endian; a record begins with one that says its kind
- * (bits 0 to 3) and its words (bits 4 to 15).
+ * What the two halves of the export of Fuchsia's trace format share. Included by export_fxt*.c alone.
  */
 #ifndef EXPORT_FXT_INT_H
 #define EXPORT_FXT_INT_H
 
 #include "export_int.h"
+#include "fxt_numbers.h"
 
-#define FXT_MAGIC       UINT64_C(0x0016547846040010)
-#define FXT_WORDS_MAX   4095
-#define FXT_STRINGS_MAX 0x7fff
-#define FXT_NAME_MAX    4096  /* bytes of a name: one of a trace has 1,024, each may become three */
-#define FXT_VALUE_MAX   16000 /* bytes of a text */
-#define FXT_PROVIDER    1
-
-enum {
-    FXT_METADATA = 0,
-    FXT_INITIALIZATION = 1,
-    FXT_STRING = 2,
-    FXT_THREAD = 3,
-    FXT_EVENT = 4,
-    FXT_KERNEL_OBJECT = 7,
-    FXT_SCHEDULING = 8,
-    FXT_LOG = 9
-};
-enum { FXT_PROVIDER_INFO = 1, FXT_PROVIDER_EVENT = 3 };
-enum { FXT_EVENT_INSTANT = 0, FXT_EVENT_COUNTER = 1, FXT_EVENT_COMPLETE = 4 };
-enum { FXT_OBJECT_PROCESS = 1, FXT_OBJECT_THREAD = 2 };
-enum { FXT_SWITCH = 1, FXT_WAKEUP = 2 };
-enum { FXT_STATE_READY = 0, FXT_STATE_SUSPENDED = 2, FXT_STATE_BLOCKED = 3 };
-enum {
-    FXT_ARG_NULL = 0,
-    FXT_ARG_I32 = 1,
-    FXT_ARG_U32 = 2,
-    FXT_ARG_I64 = 3,
-    FXT_ARG_U64 = 4,
-    FXT_ARG_F64 = 5,
-    FXT_ARG_STRING = 6,
-    FXT_ARG_POINTER = 7,
-    FXT_ARG_KOID = 8,
-    FXT_ARG_BOOL = 9
-};
+#define FXT_NAME_MAX  4096  /* bytes of a name: one of a trace has 1,024, each may become three */
+#define FXT_VALUE_MAX 16000 /* bytes of a text */
+#define FXT_PROVIDER  1
 
 struct fxt_place {
     uint64_t process, thread; /* koids */

@@ -85,7 +85,7 @@ static void strings_put(struct buf *b, struct partition_writer *w)
         count++;
         if (texts.len > room || i + 1 == w->strings.count) {
             strings_section(b, count, &texts, &whole);
-            w->raw_bytes += whole.len;
+            w->pack.raw_bytes += whole.len;
             buf_clear(&texts);
             count = 0;
         }
@@ -142,7 +142,7 @@ static int footer_section(struct buf *b, struct partition_writer *w)
     size_t words;
     uint64_t *filter = filter_make(&w->trace_ids, &words, &failed);
     size_t type_count = 0, open_count;
-    struct partition_open *open = ranges_finish(w, &open_count);
+    struct partition_open *open = ranges_finish(&w->pack, &open_count);
     struct partition_type_count *types = calloc(w->type_entries.count + 1, sizeof *types);
     if (types == NULL || open == NULL || failed) {
         free(types);
@@ -158,14 +158,14 @@ static int footer_section(struct buf *b, struct partition_writer *w)
     for (size_t i = 0; i < w->loss_count; i++)
         lost += w->losses[i].events;
     uint64_t window_to = tick_scale_ns(&w->scale, info->window_to_ticks);
-    bool any = w->from_ticks <= w->to_ticks;
+    bool any = w->pack.from_ticks <= w->pack.to_ticks;
     struct partition_footer footer = {
         .key = info->key,
-        .from_ns = any ? tick_scale_ns(&w->scale, w->from_ticks) : window_to,
-        .to_ns = any ? tick_scale_ns(&w->scale, w->to_ticks) : window_to,
+        .from_ns = any ? tick_scale_ns(&w->scale, w->pack.from_ticks) : window_to,
+        .to_ns = any ? tick_scale_ns(&w->scale, w->pack.to_ticks) : window_to,
         .window_from_ns = tick_scale_ns(&w->scale, info->window_from_ticks),
         .window_to_ns = window_to,
-        .events = w->events,
+        .events = w->pack.events,
         .lost = lost,
         .threads = w->thread_entries.count,
         .fixed_up = w->fixed_up,
@@ -174,8 +174,8 @@ static int footer_section(struct buf *b, struct partition_writer *w)
         .service = w->texts[1],
         .labels = w->texts[2],
         .exe = w->texts[3],
-        .blocks = w->blocks,
-        .block_count = w->block_count,
+        .blocks = w->pack.blocks,
+        .block_count = w->pack.block_count,
         .types = types,
         .type_count = type_count,
         .losses = w->losses,
@@ -204,14 +204,14 @@ static void tables_put(struct buf *b, struct partition_writer *w)
 
 static int partition_put(struct partition_writer *w, struct buf *out, size_t start)
 {
-    uint8_t *head = buf_reserve(out, HEAD_BYTES + w->packed.len + 4096);
+    uint8_t *head = buf_reserve(out, HEAD_BYTES + w->pack.packed.len + 4096);
     if (head == NULL)
         return SKEIN_NO_MEMORY;
     head_put(out, HEAD_PARTITION, 0); /* once more when the length is known */
     tables_put(out, w);
-    for (size_t i = 0; i < w->block_count; i++)
-        w->blocks[i].offset += out->len - start;
-    buf_put(out, w->packed.data, w->packed.len);
+    for (size_t i = 0; i < w->pack.block_count; i++)
+        w->pack.blocks[i].offset += out->len - start;
+    buf_put(out, w->pack.packed.data, w->pack.packed.len);
     opens_put(out, w);
     size_t losses = section_begin(out, SECTION_LOSS);
     losses_put(out, w->losses, w->loss_count);
@@ -225,7 +225,7 @@ static int partition_put(struct partition_writer *w, struct buf *out, size_t sta
     if (out->status != SKEIN_OK)
         return out->status;
     size_t end = out->len;
-    if (end - start > PARTITION_BYTES_MAX || w->raw_bytes > RAW_BYTES_MAX)
+    if (end - start > PARTITION_BYTES_MAX || w->pack.raw_bytes > RAW_BYTES_MAX)
         return SKEIN_TOO_LARGE;
     out->len = start;
     head_put(out, HEAD_PARTITION, end - start);
@@ -239,7 +239,9 @@ int partition_writer_finish(struct partition_writer *w, struct buf *out,
     if (footer != NULL)
         *footer = (struct partition_footer){0};
     batch_flush(w);
-    block_flush(w);
+    pipe_drain(w);
+    block_flush(&w->pack);
+    writer_fail(w, w->pack.status);
     if (w->status != SKEIN_OK)
         return w->status;
     if (out->status != SKEIN_OK)

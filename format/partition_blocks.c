@@ -11,6 +11,9 @@
 #include "array.h"
 #include "pack_lz4.h"
 #include "partition_reader_int.h"
+#include "trace_rows.h"
+
+enum { AHEAD_COLUMNS = 64, AHEAD_THREADS = 1024 };
 
 /* ---- unpacking and listing ---- */
 
@@ -149,7 +152,10 @@ static int block_unpack(struct partition_reader *r, struct reader_block *block)
 
 int blocks_open(struct partition_reader *r)
 {
+    blocks_choose(r);
     for (size_t i = 0; i < r->block_count; i++) {
+        if (r->blocks[i].skipped)
+            continue;
         int status = block_unpack(r, &r->blocks[i]);
         if (status != SKEIN_OK)
             return status;
@@ -200,8 +206,19 @@ static bool lane_room(struct lane *lane, size_t types, size_t columns)
             return false;
         lane->columns = grown;
         lane->column_cap = columns;
+        free(lane->values);
+        lane->values = NULL;
     }
     return true;
+}
+
+/* Values ahead are for cursors, and where they take little memory beside a partition. Without memory
+ * there are none. */
+static void lane_values_room(const struct partition_reader *r, struct lane *lane)
+{
+    if (lane->values == NULL && r->run != NULL && lane->column_cap <= AHEAD_COLUMNS &&
+        r->thread_count <= AHEAD_THREADS)
+        lane->values = malloc(lane->column_cap * COLUMN_AHEAD * sizeof *lane->values + 1);
 }
 
 /* How many columns of known meaning the types of a batch have. */
@@ -242,6 +259,35 @@ static uint8_t column_type(const struct partition_event_type *type, unsigned k)
     return SKEIN_T_U64;
 }
 
+static struct lane_type type_enter(const struct partition_reader *r, uint32_t type, uint32_t rows,
+                                   uint32_t column)
+{
+    static const uint8_t kinds[] = {[SKEIN_CLASS_RANGE_BEGIN] = TRACE_BEGIN,
+                                    [SKEIN_CLASS_SPAN] = TRACE_REGION,
+                                    [SKEIN_CLASS_COUNTER] = TRACE_COUNTER,
+                                    [SKEIN_CLASS_LOG] = TRACE_LOG};
+    const struct reader_type *facts = &r->type_facts[type];
+    uint8_t klass = r->types[type].klass, kind = klass < sizeof kinds ? kinds[klass] : 0;
+    kind = kind != 0 ? kind : TRACE_INSTANT;
+    return (struct lane_type){.type = type,
+                              .left = rows,
+                              .column = column,
+                              .klass = klass,
+                              .simple = !facts->stack && facts->sequences == 0,
+                              .shown = r->run != NULL && row_run_shows(r->run, kind, type),
+                              .kind = kind};
+}
+
+/* Room for values ahead; NULL: they are taken one by one, as those must be that order records. */
+static uint64_t *column_values(const struct partition_reader *r, const struct lane *lane,
+                               uint32_t type, uint32_t column)
+{
+    const struct reader_type *facts = &r->type_facts[type];
+    return lane->values == NULL || facts->stack || facts->sequences > 0
+               ? NULL
+               : lane->values + (size_t)column * COLUMN_AHEAD;
+}
+
 static void columns_enter(const struct partition_reader *r, struct lane *lane,
                           const struct reader_batch *batch, struct cursor *c)
 {
@@ -251,17 +297,20 @@ static void columns_enter(const struct partition_reader *r, struct lane *lane,
     for (uint32_t i = 0; i < batch->types; i++) {
         uint32_t type = (uint32_t)cursor_uleb(c), rows = (uint32_t)cursor_uleb(c);
         uint64_t count = cursor_uleb(c);
-        lane->types[i] = (struct lane_type){type, rows, column};
+        lane->types[i] = type_enter(r, type, rows, column);
         lane->has_stacks = lane->has_stacks || r->type_facts[type].stack;
         for (uint64_t k = 0; k < count; k++) {
             uint8_t encoding = cursor_u8(c);
             uint64_t bytes = cursor_uleb(c);
-            if (k < r->type_facts[type].columns)
-                lane->columns[column++] =
+            if (k < r->type_facts[type].columns) {
+                lane->columns[column] =
                     (struct column){.pos = at,
                                     .end = at + bytes,
                                     .encoding = encoding,
+                                    .values = column_values(r, lane, type, column),
                                     .type = column_type(&r->types[type], (unsigned)k)};
+                column++;
+            }
             at += bytes;
         }
     }
@@ -275,6 +324,7 @@ int batch_enter(struct partition_reader *r, struct lane *lane, const struct read
                            "more than %u types and columns at one time", ENTERED_MAX);
     if (!lane_room(lane, batch->types, columns))
         return reader_no_memory(r, "a batch");
+    lane_values_room(r, lane);
     struct cursor c;
     cursor_init(&c, batch->lists, (size_t)(batch->lists_end - batch->lists));
     lane->listed = c;
@@ -355,8 +405,8 @@ static int batch_leave(struct partition_reader *r, const struct lane *lane)
         unsigned read = columns_read(r, type->type);
         for (unsigned k = 0; k < read; k++) {
             const struct column *column = &lane->columns[type->column + k];
-            if (column->pos != column->end)
-                return batch_bad(r, lane, F_26, column->pos, "more values than records");
+            if (column_place(column) != column->end)
+                return batch_bad(r, lane, F_26, column_place(column), "more values than records");
         }
     }
     return SKEIN_OK;
@@ -367,14 +417,6 @@ static int record_bad(struct partition_reader *r, const struct lane *lane, enum 
 {
     return reader_fail(r, SKEIN_CORRUPT, rule, at, "record %u of a batch of thread %u is malformed",
                        lane->batch->events - lane->events_left, lane->batch->thread);
-}
-
-/* The rule that is broken by the column from which a value was taken. */
-static enum format_rule value_rule(const struct column *column)
-{
-    if (column->encoding > COLUMN_RAW64)
-        return F_27;
-    return column->failed ? F_26 : F_NONE;
 }
 
 const struct partition_event_type *lane_type(const struct partition_reader *r,
@@ -405,8 +447,8 @@ static int stack_next(struct partition_reader *r, struct lane *lane)
     uint64_t delta = column_uleb(&lane->times), id = column_next(ids);
     if (lane->times.failed || type->left == 0)
         return record_bad(r, lane, F_25, time_at);
-    if (value_rule(ids) != F_NONE)
-        return record_bad(r, lane, value_rule(ids), id_at);
+    if (value_fault_of(ids, id_at).rule != F_NONE)
+        return record_bad(r, lane, value_fault_of(ids, id_at).rule, id_at);
     if (delta != 0 || id > r->stack_count)
         return record_bad(r, lane, F_45, delta != 0 ? time_at : id_at);
     type->left--;
@@ -491,24 +533,13 @@ int lane_advance(struct partition_reader *r, struct lane *lane)
     }
 }
 
-/* What is wrong with a record's values: the first of it. */
-struct value_fault {
-    enum format_rule rule;
-    const uint8_t *at;
-};
-
-static inline void value_refuse(struct value_fault *fault, enum format_rule rule, const uint8_t *at)
-{
-    if (fault->rule == F_NONE)
-        *fault = (struct value_fault){rule, at};
-}
-
-static inline uint64_t value_take(struct column *column, struct value_fault *fault)
+static inline __attribute__((always_inline)) uint64_t value_take(struct column *column,
+                                                                 struct value_fault *fault)
 {
     const uint8_t *at = column->pos;
-    uint64_t v = column_next(column);
-    if (column->failed || column->encoding > COLUMN_RAW64)
-        value_refuse(fault, value_rule(column), at);
+    uint64_t v = column_take(column);
+    if ((column->failed || column->encoding > COLUMN_RAW64) && fault->rule == F_NONE)
+        *fault = value_fault_of(column, at);
     return v;
 }
 
@@ -518,7 +549,8 @@ static void string_take(const struct partition_reader *r, struct column *column,
     const uint8_t *at = column->pos;
     uint64_t v = value_take(column, fault);
     if (v >> 1 >= r->string_count) {
-        value_refuse(fault, F_27, at);
+        if (fault->rule == F_NONE)
+            *fault = (struct value_fault){F_27, column_place_of_last(column, at)};
         return;
     }
     const struct reader_string *string = &r->strings[v >> 1];
@@ -527,15 +559,14 @@ static void string_take(const struct partition_reader *r, struct column *column,
     arg->str.cut = (v & 1) != 0;
 }
 
-/* F-19, F-26, F-27: the values of the head, taken from their columns. */
-int lane_args(struct partition_reader *r, struct lane *lane, uint64_t *dur_ticks,
-              struct partition_value args[SKEIN_ARGS_MAX])
+/* F-19, F-26, F-27 */
+void lane_values(const struct partition_reader *r, struct lane *lane, const struct lane_type *place,
+                 uint64_t *dur_ticks, struct partition_value args[SKEIN_ARGS_MAX],
+                 struct value_fault *fault)
 {
-    const struct lane_type *place = &lane->types[lane->code - 1];
     const struct partition_event_type *type = &r->types[place->type];
     struct column *column = &lane->columns[place->column];
-    struct value_fault fault = {F_NONE, NULL};
-    *dur_ticks = type->klass == SKEIN_CLASS_SPAN ? value_take(column++, &fault) : 0;
+    *dur_ticks = type->klass == SKEIN_CLASS_SPAN ? value_take(column++, fault) : 0;
     bool skip = r->no_args && r->type_facts[place->type].sequences == 0;
     for (unsigned i = 0; i < type->nargs; i++, column++) {
         uint8_t kind = type->args[i].type;
@@ -549,14 +580,23 @@ int lane_args(struct partition_reader *r, struct lane *lane, uint64_t *dur_ticks
             column->pos = column->end;
             args[i].u64 = 0;
         } else if (kind == SKEIN_T_STR) {
-            string_take(r, column, &args[i], &fault);
+            string_take(r, column, &args[i], fault);
         } else if (kind == SKEIN_T_SEQ) {
-            args[i].seq.resource = value_take(column++, &fault);
-            args[i].seq.number = value_take(column, &fault);
+            args[i].seq.resource = value_take(column++, fault);
+            args[i].seq.number = value_take(column, fault);
         } else {
-            uint64_t v = value_take(column, &fault);
+            uint64_t v = value_take(column, fault);
             args[i].u64 = kind == SKEIN_T_BOOL ? v != 0 : v;
         }
     }
-    return fault.rule == F_NONE ? SKEIN_OK : record_bad(r, lane, fault.rule, fault.at);
+}
+
+/* The values of the head, taken from their columns. */
+int lane_args(struct partition_reader *r, struct lane *lane, uint64_t *dur_ticks,
+              struct partition_value args[SKEIN_ARGS_MAX])
+{
+    if (lane->fault.rule == F_NONE)
+        lane_values(r, lane, &lane->types[lane->code - 1], dur_ticks, args, &lane->fault);
+    return lane->fault.rule == F_NONE ? SKEIN_OK
+                                      : record_bad(r, lane, lane->fault.rule, lane->fault.at);
 }

@@ -197,6 +197,7 @@ void partition_reader_continue(struct partition_reader *to, const struct partiti
     struct known_thread *known = calloc(from->thread_count + 1, sizeof *known);
     bool cut = from->info.evidence || to->info.evidence || /* F-50 */
                from->footer.left_out_behind > 0 ||         /* F-41 */
+               from->skips ||                              /* partition_window.c */
                (to->block_count > 0 && to->footer.blocks[0].left_out > 0);
     if (known == NULL)
         no_memory(&c);

@@ -17,7 +17,7 @@ static bool comes_before(const struct partition_reader *r, uint32_t a, uint32_t 
     const struct lane *x = &r->lanes[a], *y = &r->lanes[b];
     if (x->blocked != y->blocked)
         return !x->blocked;
-    return x->ticks != y->ticks ? x->ticks < y->ticks : a < b;
+    return x->key != y->key ? x->key < y->key : a < b;
 }
 
 static void heap_set(struct partition_reader *r, size_t at, uint32_t lane)
@@ -232,6 +232,7 @@ static int sequences_open(struct partition_reader *r)
     int status = batches_scan(r, &scratch);
     free(scratch.types);
     free(scratch.columns);
+    free(scratch.values);
     return status == SKEIN_OK && r->entry_count > 0 ? resources_make(r) : status;
 }
 
@@ -243,6 +244,36 @@ static void lane_pass(struct partition_reader *r, const struct lane *lane)
     for (uint32_t i = lane->first_batch; i != NO_BATCH; i = r->batches[i].next)
         if (r->batches[i].last > r->passed)
             r->passed = r->batches[i].last;
+}
+
+static void head_judge(struct partition_reader *r, struct lane *lane)
+{
+    lane->key = lane->ticks;
+    lane->blocked = lane_waits(r, lane);
+}
+
+void merge_put(struct partition_reader *r, struct lane *lane)
+{
+    heap_set(r, r->heap_count++, (uint32_t)(lane - r->lanes));
+    heap_up(r, r->heap_count - 1);
+}
+
+static void heap_remove(struct partition_reader *r, struct lane *lane)
+{
+    uint32_t last = r->heap[--r->heap_count];
+    size_t at = lane->heap_at;
+    if (&r->lanes[last] == lane)
+        return;
+    heap_set(r, at, last);
+    heap_up(r, at);
+    heap_down(r, r->lanes[last].heap_at);
+}
+
+struct lane *merge_take(struct partition_reader *r)
+{
+    struct lane *lane = &r->lanes[r->heap[0]];
+    heap_remove(r, lane);
+    return lane;
 }
 
 int merge_open(struct partition_reader *r)
@@ -264,9 +295,8 @@ int merge_open(struct partition_reader *r)
             return status;
         if (!lane->ready)
             continue;
-        lane->blocked = lane_waits(r, lane);
-        heap_set(r, r->heap_count++, (uint32_t)i);
-        heap_up(r, r->heap_count - 1);
+        head_judge(r, lane);
+        merge_put(r, lane);
     }
     return SKEIN_OK;
 }
@@ -284,23 +314,22 @@ struct lane *merge_top(struct partition_reader *r)
     return lane;
 }
 
-int merge_pop(struct partition_reader *r, struct lane *lane)
+int merge_go_on(struct partition_reader *r, struct lane *lane)
 {
-    sequences_done(r, lane);
     int status = lane_advance(r, lane);
     if (status != SKEIN_OK)
         return status;
-    if (lane->ready) {
-        lane->blocked = lane_waits(r, lane);
-        heap_down(r, lane->heap_at);
+    if (!lane->ready) {
+        heap_remove(r, lane);
         return SKEIN_OK;
     }
-    uint32_t last = r->heap[--r->heap_count];
-    size_t at = lane->heap_at;
-    if (&r->lanes[last] != lane) {
-        heap_set(r, at, last);
-        heap_up(r, at);
-        heap_down(r, r->lanes[last].heap_at);
-    }
+    head_judge(r, lane);
+    heap_down(r, lane->heap_at);
     return SKEIN_OK;
+}
+
+int merge_pop(struct partition_reader *r, struct lane *lane)
+{
+    sequences_done(r, lane);
+    return merge_go_on(r, lane);
 }

@@ -119,7 +119,10 @@ static void reader_lanes_free(struct partition_reader *r)
     for (size_t i = 0; r->lanes != NULL && i < r->thread_count; i++) {
         free(r->lanes[i].types);
         free(r->lanes[i].columns);
+        free(r->lanes[i].values);
         free(r->lanes[i].stack);
+        free(r->lanes[i].ahead.rows);
+        free(r->lanes[i].ahead.args);
     }
     free(r->lanes);
 }
@@ -149,6 +152,8 @@ void partition_reader_free(struct partition_reader **reader)
     free(r->blocks);
     free(r->batches);
     free(r->heap);
+    free(r->gathered);
+    ahead_runs_fini(&r->merged);
     free(r->entries);
     free(r->resources);
     free(r);
@@ -198,6 +203,12 @@ uint64_t partition_reader_fixed_up(const struct partition_reader *r)
 uint64_t partition_reader_unordered(const struct partition_reader *r)
 {
     return r->unordered;
+}
+
+void partition_reader_move(struct partition_reader *r, int64_t ns)
+{
+    if (ns != 0)
+        r->scale = tick_scale_shift(&r->scale, ns);
 }
 
 uint64_t partition_reader_time_ns(const struct partition_reader *r, uint64_t ticks)
@@ -390,7 +401,8 @@ static bool open_give(struct partition_reader *r, struct trace_event *event)
 {
     uint64_t last = r->now > r->passed ? r->now : r->passed;
     uint64_t cut = last > r->info.end.ticks ? last : r->info.end.ticks;
-    bool behind = r->footer.left_out_behind > 0; /* F-41: the end may be left out */
+    /* F-41: the end may be left out */
+    bool behind = r->footer.left_out_behind > 0 || r->skips;
     for (; r->open_lane < r->thread_count; r->open_lane++, r->open_frame = 0) {
         const struct lane *lane = &r->lanes[r->open_lane];
         if (r->open_frame == lane->depth)

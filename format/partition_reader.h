@@ -94,6 +94,9 @@ int partition_reader_status(const struct partition_reader *r); /* SKEIN_OK, or w
 uint64_t partition_reader_fixed_up(const struct partition_reader *r);
 uint64_t partition_reader_unordered(const struct partition_reader *r);
 
+/* All times that it tells are later by so much, from now on: its clock was behind. */
+void partition_reader_move(struct partition_reader *r, int64_t ns);
+
 /* Ticks of this partition to UTC nanoseconds by the collector's clock (footers have the host's). */
 uint64_t partition_reader_time_ns(const struct partition_reader *r, uint64_t ticks);
 

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The inside of the partition reader: partition_tables.c (opening: sections and tables),
- * partition_stacks_get.c (of these, stacks, mappings and symbols), partition_blocks.c (blocks, batches, the records of one thread), partition_merge.c (order between
- * threads), partition_reader.c (ranges, and what callers see), partition_run.c, partition_check.c. Included by these
- * alone.
+ * partition_stacks_get.c (of these, stacks, mappings and symbols), partition_window.c (which blocks),
+ * partition_blocks.c (blocks, batches, the records of one thread), partition_merge.c (order between
+ * threads), partition_reader.c (ranges, and what callers see), partition_take.c and partition_run.c
+ * (rows, many at once), partition_carry.c, partition_check.c. Included by these alone.
  */
 #ifndef PARTITION_READER_INT_H
 #define PARTITION_READER_INT_H
 
 #include <stdarg.h>
 
+#include "ahead_rows.h"
 #include "partition_columns.h"
 #include "partition_int.h"
 #include "partition_reader.h"
@@ -40,6 +42,7 @@ struct reader_block {
     struct section section;
     uint8_t *raw;          /* NULL until the first event is asked for */
     uint32_t hole;         /* F-41: blocks are left out at so many places in front of it */
+    bool skipped;          /* left out: the query's time does not need it */
     uint64_t since, until; /* F-42: how far what its records tell reaches beyond it */
 };
 
@@ -72,11 +75,22 @@ struct lane_type {
     uint32_t type;
     uint32_t left;
     uint32_t column; /* its first in lane->columns */
+    uint8_t klass;
+    bool simple;  /* neither a stack nor one with sequences */
+    bool shown;   /* its rows are asked for, but for their threads and time */
+    uint8_t kind; /* of its rows */
 };
 
 enum lane_head { LANE_RECORD, LANE_CLIP, LANE_LISTED };
 
-/* One thread's records, in order, one at a time: the head. */
+/* What is wrong with a record's values: the first of it. */
+struct value_fault {
+    enum format_rule rule;
+    const uint8_t *at;
+};
+
+/* One thread's records, in order, one at a time: the head. Where rows are taken ahead, there may be
+ * none: then all records up to `ticks` were taken. */
 struct lane {
     uint32_t first_batch, last_batch, next_batch; /* next to enter */
     const struct reader_batch *batch;
@@ -86,12 +100,16 @@ struct lane {
     size_t type_cap;
     struct column *columns;
     size_t column_cap;
+    uint64_t *values; /* ahead, of each column; NULL: none */
 
     uint8_t head; /* enum lane_head */
     uint32_t code;
     uint64_t raw_ticks,
         ticks;  /* of the last record as stored; of the head, never below the one before */
     bool ready; /* there is a head */
+    struct value_fault fault; /* of the head: its values were taken already, and are bad */
+    struct lane_ahead ahead;
+    uint32_t raised;                             /* of records behind the last row that was taken */
     struct partition_value args[SKEIN_ARGS_MAX]; /* of a head with sequence arguments */
     uint64_t dur;
     bool has_stacks;   /* a type of the batch is that of stacks */
@@ -110,6 +128,7 @@ struct lane {
     bool over_hole;     /* blocks were left out in front of its batch */
 
     bool blocked;
+    uint64_t key; /* its place in the heap: ticks of what it gives next */
     uint32_t heap_at, waits_next;
     size_t waits_at; /* in the entries, while blocked */
 };
@@ -171,8 +190,12 @@ struct partition_reader {
 
     bool no_args;                /* a projection: no values but durations and sequences */
     const uint8_t *thread_shown; /* 0: nothing is given of this thread; NULL: all are */
-    uint64_t passed;             /* ticks of the last record of those */
+    bool skips;                  /* a block is left out: at the end no range is open */
+    uint64_t passed;             /* ticks of the last record of what is left out */
     uint64_t now;                /* ticks of the last record given */
+    const struct row_run *run;   /* of a projection */
+    struct ahead_runs merged;    /* rows that were given last */
+    uint32_t *gathered;          /* lanes whose rows they are; room for all */
     uint64_t fixed_up, unordered, frames;
     bool frames_full; /* READER_RANGES_MAX were open at one time */
     size_t loss_at, open_lane, open_frame, open_at, open_range_at;
@@ -246,12 +269,35 @@ int lane_args(struct partition_reader *r, struct lane *lane, uint64_t *dur_ticks
               struct partition_value args[SKEIN_ARGS_MAX]);
 const struct partition_event_type *lane_type(const struct partition_reader *r,
                                              const struct lane *lane);
+/* The values of the next record of a lane's type; what is bad of them is noted in *fault. */
+void lane_values(const struct partition_reader *r, struct lane *lane, const struct lane_type *place,
+                 uint64_t *dur_ticks, struct partition_value args[SKEIN_ARGS_MAX],
+                 struct value_fault *fault);
+/* What is wrong with the column from which a value was taken: it stood at `at`. */
+static inline struct value_fault value_fault_of(const struct column *column, const uint8_t *at)
+{
+    enum format_rule rule = column->failed ? F_26 : F_NONE;
+    return (struct value_fault){column->encoding > COLUMN_RAW64 ? F_27 : rule, at};
+}
+
+/* partition_window.c: leaves out blocks that the projection's time does not need. */
+void blocks_choose(struct partition_reader *r);
 
 /* partition_merge.c */
 int merge_open(struct partition_reader *r);
 struct lane *merge_top(struct partition_reader *r); /* whose head comes next; NULL: none */
 int merge_pop(struct partition_reader *r,
               struct lane *lane); /* its head has been given: advance it */
+/* A lane goes on to its next head; it leaves the heap where there is none. */
+int merge_go_on(struct partition_reader *r, struct lane *lane);
+/* Takes the first lane out of the heap, and puts one there by its key. */
+struct lane *merge_take(struct partition_reader *r);
+void merge_put(struct partition_reader *r, struct lane *lane);
+
+/* partition_take.c: the head, a simple record, and those behind it become rows, as far as there is
+ * room and they are simple. */
+bool lane_is_simple(const struct partition_reader *r, const struct lane *lane);
+void lane_take(struct partition_reader *r, struct lane *lane, const struct row_run *run);
 
 /* partition_blocks.c again: makes the batch the lane's current one, without its place in the order
  * of the thread. */

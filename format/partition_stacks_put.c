@@ -236,7 +236,7 @@ static void table_put(struct buf *b, struct partition_writer *w, uint16_t kind,
         section_put(b, kind, table);
     } else {
         section_put_packed(b, kind, table->data, table->len);
-        w->raw_bytes += table->len;
+        w->pack.raw_bytes += table->len;
     }
 }
 

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_ROWS = 32 };
-
 static const char *text_or_empty(const char *text)
 {
     return text == NULL ? "" : text;
@@ -41,13 +39,14 @@ int partition_writer_new(const struct partition_info *info, struct partition_wri
     struct tick_scale scale;
     if (tick_scale_init(&scale, info) != SKEIN_OK)
         return SKEIN_INVALID;
-    struct partition_writer *w = malloc(sizeof *w); /* nearly a MiB, most of it buffers */
+    struct partition_writer *w = malloc(sizeof *w); /* half a MiB, most of it buffers */
     if (w == NULL)
         return SKEIN_NO_MEMORY;
     memset(w, 0, WRITER_ZEROED_BYTES);
     w->scale = scale;
-    w->from_ticks = UINT64_MAX;
-    int status = info_copy(w, info);
+    w->pack.from_ticks = UINT64_MAX;
+    w->rows = batch_rows_new();
+    int status = w->rows != NULL ? info_copy(w, info) : SKEIN_NO_MEMORY;
     if (status != SKEIN_OK) {
         partition_writer_free(&w);
         return status;
@@ -63,22 +62,25 @@ void partition_writer_free(struct partition_writer **writer)
     if (w == NULL)
         return;
     for (size_t i = 0; i < w->type_entries.count; i++) {
-        free(w->types[i].values);
+        free(w->fills[i].values);
         free(w->types[i].name);
     }
     for (unsigned i = 0; i < 4; i++)
         free(w->texts[i]);
     free(w->types);
-    free(w->blocks);
+    free(w->fills);
+    free(w->depths);
     free(w->losses);
     free(w->opens);
-    ranges_free(w);
+    pipe_free(w);
+    free(w->pack.blocks);
+    buf_fini(&w->pack.packed);
+    ranges_free(&w->pack);
     stacks_free(w);
     intern_table_fini(&w->type_entries);
     intern_table_fini(&w->thread_entries);
     intern_table_fini(&w->strings);
     intern_table_fini(&w->trace_ids);
-    buf_fini(&w->packed);
     free(w);
 }
 
@@ -127,7 +129,6 @@ static int type_init(struct writer_type *t, const struct partition_event_type *t
         if (kind == SKEIN_T_STR && strcmp(text_or_empty(type->args[i].name), "trace_id") == 0)
             t->trace_id_args |= (uint8_t)(1u << i);
     }
-    t->event_bytes = RECORD_BYTES + t->columns * (uint32_t)COLUMN_VALUE_BYTES;
     t->header_bytes = 3 + 3 + 1 + t->columns * 4u;
     t->name = strdup(text_or_empty(type->name));
     return t->name == NULL ? SKEIN_NO_MEMORY : SKEIN_OK;
@@ -144,13 +145,17 @@ int64_t writer_type_make(struct partition_writer *w, const struct partition_even
     id = SKEIN_NO_MEMORY;
     if (entry.status != SKEIN_OK)
         goto out;
-    if (!array_grow(w->types, w->type_entries.count + 1, &w->type_cap))
+    if (!array_grow(w->types, w->type_entries.count + 1, &w->type_cap) ||
+        !array_grow(w->fills, w->type_entries.count + 1, &w->fill_cap))
         goto out;
     if (type_init(&made, type) != SKEIN_OK)
         goto out;
     id = intern_table_put(&w->type_entries, entry.data, entry.len, &fresh);
     if (fresh) {
         w->types[id] = made;
+        w->fills[id] = (struct partition_fill_type){
+            .columns = made.columns,
+            .event_bytes = RECORD_BYTES + made.columns * (uint32_t)COLUMN_VALUE_BYTES};
         made.name = NULL;
         if (id >= TYPES_MAX)
             id = SKEIN_TOO_LARGE;
@@ -206,11 +211,12 @@ static void batch_start(struct partition_writer *w, uint32_t thread, uint64_t ge
                                      .merged_sequence = sequence,
                                      .bytes_max = BATCH_HEADER_BYTES,
                                      .since = UINT64_MAX};
-    const struct writer_thread *t = writer_thread_at(w, thread);
-    if (t == NULL)
+    const struct writer_depth *d = depth_at(w, thread);
+    if (d == NULL)
         writer_fail(w, SKEIN_NO_MEMORY);
     else
-        w->batch.bytes_max += t->depth * BATCH_OPEN_BYTES;
+        w->batch.bytes_max +=
+            (d->open < WRITER_BATCH_OPENS ? d->open : WRITER_BATCH_OPENS) * BATCH_OPEN_BYTES;
 }
 
 void partition_writer_batch(struct partition_writer *w, uint32_t thread, uint64_t generation,
@@ -253,8 +259,8 @@ void partition_writer_open_range(struct partition_writer *w, int64_t type_or_min
         writer_fail(w, SKEIN_TOO_LARGE);
         return;
     }
-    w->opens_listed[b->opens++] = (struct partition_open){.type = (uint32_t)(type_or_minus_1 + 1),
-                                                          .since_ticks = since_ticks};
+    w->rows->opens_listed[b->opens++] = (struct partition_open){
+        .type = (uint32_t)(type_or_minus_1 + 1), .since_ticks = since_ticks};
     b->bytes_max += BATCH_OPEN_BYTES;
 }
 
@@ -266,43 +272,15 @@ static __attribute__((noinline)) void batch_continue(struct partition_writer *w)
     batch_start(w, full.thread, full.generation, full.last_sequence, full.late);
 }
 
-static bool rows_grow(struct writer_type *t)
-{
-    uint32_t cap = t->cap ? t->cap * 2 : FIRST_ROWS;
-    if (t->columns > 0) {
-        uint64_t *values = malloc((size_t)cap * t->columns * sizeof *values);
-        if (values == NULL)
-            return false;
-        for (unsigned c = 0; t->rows > 0 && c < t->columns; c++)
-            memcpy(values + (size_t)c * cap, t->values + (size_t)c * t->cap,
-                   t->rows * sizeof *values);
-        free(t->values);
-        t->values = values;
-    }
-    t->cap = cap;
-    return true;
-}
-
 /* The cold half of an event: makes room in the batch, in its list of types, and in the type's
  * rows. Out of line, as values_put, so that the hot half needs no frame for them. */
-static __attribute__((noinline)) bool event_room(struct partition_writer *w, struct writer_type *t,
-                                                 uint32_t type)
+static __attribute__((noinline)) bool event_room(struct partition_writer *w, uint32_t type)
 {
-    struct writer_batch *b = &w->batch;
-    size_t need = t->event_bytes + (t->local == 0 ? t->header_bytes : 0);
-    if (!batch_has_room(b, need))
+    const struct partition_fill_type *t = &w->fills[type];
+    size_t need = t->event_bytes + (t->local == 0 ? w->types[type].header_bytes : 0);
+    if (!batch_has_room(&w->batch, need))
         batch_continue(w);
-    if (t->local == 0) {
-        w->local_types[b->local_types++] = type;
-        t->local = b->local_types;
-        w->begins[t->local] = t->klass == SKEIN_CLASS_RANGE_BEGIN ? type + 1 : 0;
-        b->bytes_max += t->header_bytes;
-    }
-    if (t->rows == t->cap && !rows_grow(t)) {
-        writer_fail(w, SKEIN_NO_MEMORY);
-        return false;
-    }
-    return true;
+    return batch_rows_room(w, type);
 }
 
 /* The time and code of a record, which may start the batch. */
@@ -315,8 +293,8 @@ static inline void record_put(struct partition_writer *w, uint32_t code, uint64_
         ticks = b->last;
         w->fixed_up++;
     }
-    w->times[b->events] = ticks - b->last;
-    w->codes[b->events] = (uint16_t)code;
+    w->rows->times[b->events] = ticks - b->last;
+    w->rows->codes[b->events] = (uint16_t)code;
     b->last = ticks;
     b->events++;
     b->fresh = false;
@@ -358,17 +336,17 @@ static uint64_t string_value(struct partition_writer *w, struct writer_type *t, 
 
 /* The arguments of one event, where some are not stored as they come. */
 static __attribute__((noinline)) void values_put(struct partition_writer *w, struct writer_type *t,
-                                                 uint64_t *value,
+                                                 uint64_t *value, uint32_t cap,
                                                  const struct partition_value *args)
 {
-    for (unsigned i = 0; i < t->nargs; i++, value += t->cap) {
+    for (unsigned i = 0; i < t->nargs; i++, value += cap) {
         if (t->args[i] == SKEIN_T_STR) {
             *value = string_value(w, t, i, &args[i]);
         } else if (t->args[i] == SKEIN_T_BOOL) {
             *value = args[i].u64 != 0;
         } else if (t->args[i] == SKEIN_T_SEQ) {
             *value = args[i].seq.resource;
-            value += t->cap;
+            value += cap;
             *value = args[i].seq.number;
         } else {
             *value = args[i].u64;
@@ -385,24 +363,26 @@ void partition_writer_event(struct partition_writer *w, uint32_t type, uint64_t 
         return;
     }
     struct writer_type *t = &w->types[type];
-    if ((t->local == 0 || t->rows == t->cap || !batch_has_room(b, t->event_bytes)) &&
-        !event_room(w, t, type))
+    struct partition_fill_type *fill = &w->fills[type];
+    if ((fill->local == 0 || fill->rows == fill->cap || !batch_has_room(b, fill->event_bytes)) &&
+        !event_room(w, type))
         return;
-    b->bytes_max += t->event_bytes;
-    record_put(w, t->local, ticks);
-    uint64_t *value = t->values + t->rows++;
+    b->bytes_max += fill->event_bytes;
+    record_put(w, fill->local, ticks);
+    uint32_t cap = fill->cap;
+    uint64_t *value = fill->values + fill->rows++;
     if (t->klass == SKEIN_CLASS_SPAN) {
         uint64_t since = dur_ticks < b->last ? b->last - dur_ticks : 0;
         b->since = since < b->since ? since : b->since;
         *value = dur_ticks;
-        value += t->cap;
+        value += cap;
     }
     if (t->copied) {
-        for (unsigned i = 0; i < t->nargs; i++, value += t->cap)
+        for (unsigned i = 0; i < t->nargs; i++, value += cap)
             *value = args[i].u64;
         return;
     }
-    values_put(w, t, value, args);
+    values_put(w, t, value, cap, args);
 }
 
 void partition_writer_end(struct partition_writer *w, uint64_t ticks)
@@ -419,7 +399,7 @@ void partition_writer_end(struct partition_writer *w, uint64_t ticks)
 }
 
 /* F-45: its type, which is made with the first. */
-static struct writer_type *stack_type(struct partition_writer *w)
+static struct partition_fill_type *stack_type(struct partition_writer *w)
 {
     static const struct partition_event_type type = {
         .name = "stack", .klass = SKEIN_CLASS_STACK, .nargs = 1, .args = {{SKEIN_T_U64, "id", ""}}};
@@ -429,7 +409,7 @@ static struct writer_type *stack_type(struct partition_writer *w)
             return NULL;
         w->names.type = (uint32_t)made + 1;
     }
-    return &w->types[w->names.type - 1];
+    return &w->fills[w->names.type - 1];
 }
 
 void partition_writer_event_stack(struct partition_writer *w, uint32_t id)
@@ -441,19 +421,11 @@ void partition_writer_event_stack(struct partition_writer *w, uint32_t id)
         writer_fail(w, SKEIN_INVALID);
         return;
     }
-    struct writer_type *t = stack_type(w);
+    struct partition_fill_type *t = stack_type(w);
     if (t == NULL)
         return;
-    if (t->local == 0) { /* the batch has room: BATCH_BYTES_MAX */
-        w->local_types[b->local_types++] = w->names.type - 1;
-        t->local = b->local_types;
-        w->begins[t->local] = 0;
-        b->bytes_max += t->header_bytes;
-    }
-    if (t->rows == t->cap && !rows_grow(t)) {
-        writer_fail(w, SKEIN_NO_MEMORY);
-        return;
-    }
+    if ((t->local == 0 || t->rows == t->cap) && !batch_rows_room(w, w->names.type - 1))
+        return; /* the batch has room: BATCH_BYTES_MAX */
     b->bytes_max += t->event_bytes;
     record_put(w, t->local, b->last);
     t->values[t->rows++] = id;
@@ -513,7 +485,8 @@ void partition_writer_open(struct partition_writer *w, const struct partition_op
 
 uint64_t partition_writer_bytes(const struct partition_writer *w)
 {
-    return HEAD_BYTES + TAIL_BYTES + w->packed.len + w->raw_len + (uint64_t)w->batch.events * 2 +
-           w->string_bytes + w->type_entries.bytes.len + w->thread_entries.bytes.len +
-           w->loss_count * 32 + w->open_count * 24 + stacks_bytes(w) + 1024;
+    return HEAD_BYTES + TAIL_BYTES + __atomic_load_n(&w->pack.bytes, __ATOMIC_RELAXED) +
+           (uint64_t)w->batch.events * 2 + w->string_bytes + w->type_entries.bytes.len +
+           w->thread_entries.bytes.len + w->loss_count * 32 + w->open_count * 24 + stacks_bytes(w) +
+           1024;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Builds one partition in memory: tables, then batches of events turned into columns and packed
- * into LZ4 blocks as they fill, then the footer. One owner, one thread; several writers may run at
- * once. Errors are sticky and come out of partition_writer_finish.
+ * into LZ4 blocks as they fill, then the footer. One owner, one thread, and perhaps one that helps
+ * (partition_writer_share); several writers may run at once. Errors are sticky and come out of partition_writer_finish.
  */
 #ifndef PARTITION_WRITER_H
 #define PARTITION_WRITER_H
@@ -72,6 +72,27 @@ bool partition_writer_stack_at(struct partition_writer *w, uint32_t id,
 size_t partition_writer_mapping_count(const struct partition_writer *w);
 bool partition_writer_mapping_at(const struct partition_writer *w, size_t i,
                                  struct partition_mapping *mapping);
+
+/* ---- a second thread ----
+ *
+ * A shared writer has its full batches packed by another thread that helps, while its own goes on. The
+ * bytes are the same. Its own thread packs what the helper has not begun, so it never depends on it,
+ * but waits for a batch (some 50 us of work) that the helper has begun. */
+
+/* Tells when the writer's thread waits for the helper (true) and when no more (false), so that the
+ * helper can be given the waiting thread's turn on a processor. Called by the writer's thread. */
+struct partition_lend {
+    void (*fn)(void *context, bool lent);
+    void *context;
+};
+/* Before the first batch, by the writer's thread. `lend` may be NULL. SKEIN_OK, SKEIN_INVALID,
+ * SKEIN_NO_MEMORY (it then stays as it was). */
+int partition_writer_share(struct partition_writer *w, const struct partition_lend *lend);
+/* The helper's call: packs until partition_writer_finish or _unshare. The writer may only be freed
+ * once it has returned. */
+void partition_writer_help(struct partition_writer *w);
+/* Sends the helper away without finishing; the writer can then only be freed. */
+void partition_writer_unshare(struct partition_writer *w);
 
 /* Bytes it would take now, roughly; for the 16 MiB cut. */
 uint64_t partition_writer_bytes(const struct partition_writer *w);

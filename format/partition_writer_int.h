@@ -1,30 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inside of the partition writer: partition_writer.c (calls), partition_batch.c (rows to
- * columns to blocks), partition_ranges.c (which ranges are open), partition_stacks_put.c (stacks,
- * mappings, symbols), partition_assemble.c (the whole). Included by these and
- * partition_rename.c alone.
+ * The inside of the partition writer: partition_writer.c (calls), partition_rows.c (batches while
+ * they are filled), partition_pipe.c (filled batches, perhaps to another thread), partition_batch.c
+ * and partition_ranges.c (packing), partition_stacks_put.c (stacks, mappings, symbols),
+ * partition_assemble.c (the whole). Included by these and partition_rename.c alone.
  */
 #ifndef PARTITION_WRITER_INT_H
 #define PARTITION_WRITER_INT_H
 
+#include <pthread.h>
+
 #include "intern_table.h"
-#include "partition_columns.h"
-#include "partition_int.h"
+#include "partition_batch_int.h"
+#include "partition_fill.h"
 #include "partition_stacks_int.h"
 #include "partition_writer.h"
 
-#define WRITER_BATCH_EVENTS 8192u
-#define WRITER_BATCH_OPENS  RANGES_FOLLOWED_MAX
-#define WRITER_COLUMNS_MAX  (1 + 2 * SKEIN_ARGS_MAX) /* duration, and two for each sequence */
-#define RECORD_BYTES        12                       /* code and time of a record, at most */
-#define NO_STRING           UINT32_MAX
-#define BATCH_HEADER_BYTES  128 /* at most, with the length in front, without its lists */
-#define BATCH_OPEN_BYTES    14  /* of a range in its list */
-#define STACK_BYTES         32  /* of a stack's record, and of its type in the header, at most */
-#define BATCH_BYTES_MAX     (PARTITION_BLOCK_RAW_MAX - STACK_BYTES)
+#define NO_STRING UINT32_MAX
 
-/* An event type and its rows of the batch that is being filled. */
+/* An event type; its rows of the batch that is being filled are in `fills`. */
 struct writer_type {
     uint8_t klass, nargs, columns;
     uint8_t args[SKEIN_ARGS_MAX];
@@ -32,11 +26,7 @@ struct writer_type {
     uint8_t sequences;                        /* sequence arguments */
     bool copied;                              /* all arguments are stored as they come */
     uint8_t trace_id_args;                    /* bit n: argument n may be a trace id (F-35) */
-    uint32_t event_bytes,
-        header_bytes; /* at most, in a batch: of an event; of its entry in the header */
-    uint32_t local;   /* place in the batch's list from 1; 0: not in it */
-    uint32_t rows, cap;
-    uint64_t *values; /* column c at values + c * cap */
+    uint32_t header_bytes;                    /* of its entry in a batch's header, at most */
     uint32_t last_string[SKEIN_ARGS_MAX];
     uint64_t events; /* in all batches */
     char *name;
@@ -50,27 +40,32 @@ struct writer_batch {
     uint32_t thread;
     uint64_t generation, sequence, last_sequence, merged_sequence;
     uint64_t base, last;
-    uint32_t events, local_types, opens;
+    uint32_t events, opens;
     size_t bytes_max; /* what it may take, at most */
-    size_t codes_len, times_len;
-    uint64_t since; /* when its first span began */
+    uint64_t since;   /* when its first span began */
 };
 
-/* A range that is open, and the block that tells of its begin. */
-struct writer_frame {
-    uint32_t type; /* + 1; 0: unknown */
-    uint32_t block;
-    uint64_t since;
-};
-
-/* What a reader knows of a thread behind its last batch. */
-struct writer_thread {
-    struct writer_frame *frames;
-    size_t depth, cap;
-    uint64_t deeper; /* open ranges beyond WRITER_BATCH_OPENS, not kept */
-    uint64_t last_sequence;
+/* How many ranges a thread has open behind the batches so far; packing knows which ones. */
+struct writer_depth {
+    uint64_t open, last_sequence;
     bool has_sequence;
-    uint32_t block; /* of its last batch */
+};
+
+enum { PIPE_BATCHES = 4 }; /* being filled, waiting, being packed: together */
+
+/* From filling to packing. Not shared: each batch is packed where it is filled, and nothing here but
+ * `shared` is used. */
+struct writer_pipe {
+    bool shared;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    /* ---- under the mutex ---- */
+    struct batch_rows *filled[PIPE_BATCHES], *spare[PIPE_BATCHES];
+    unsigned first, filled_count, spare_count, made; /* filled: a ring */
+    bool packing;                                    /* a thread does, without the mutex */
+    bool over;
+    int status; /* of packing */
+    struct partition_lend lend;
 };
 
 struct partition_writer {
@@ -81,44 +76,31 @@ struct partition_writer {
 
     struct intern_table type_entries, thread_entries, strings, trace_ids;
     struct writer_type *types;
-    size_t type_cap;
+    struct partition_fill_type *fills; /* of the same number */
+    size_t type_cap, fill_cap;
     uint64_t string_bytes;
-    struct writer_thread *threads;
-    size_t thread_count, thread_cap;
 
     struct writer_stacks names;
 
     struct writer_batch batch;
-    size_t raw_len;
-    struct partition_block block;
-    struct buf packed; /* finished BLOCK sections */
-    struct partition_block *blocks;
-    size_t block_count, block_cap;
-    uint64_t raw_bytes; /* of packed sections */
+    struct batch_rows *rows; /* of the batch */
+    struct writer_depth *depths;
+    size_t depth_count, depth_cap;
+    uint64_t fixed_up;
+    struct writer_pipe pipe;
 
     struct partition_loss *losses;
     size_t loss_count, loss_cap;
     struct partition_open *opens;
     size_t open_count, open_cap;
-    uint64_t batches, sequences;
-    uint64_t events, fixed_up, from_ticks, to_ticks;
 
-    /* ---- from here on nothing is read before it was written, and nothing is zeroed ---- */
-
-    /* a full batch still takes the stack of its last record */
-    uint32_t local_types[WRITER_BATCH_EVENTS + 1];
-    struct partition_open opens_listed[WRITER_BATCH_OPENS];
-    uint16_t codes[WRITER_BATCH_EVENTS + 1];
-    uint64_t times[WRITER_BATCH_EVENTS + 1]; /* since the record before, the first since base */
-    /* of a local type the range that its records begin, as in writer_frame; 0: of another class */
-    uint32_t begins[WRITER_BATCH_EVENTS + 2];
-    uint8_t scratch[PARTITION_BLOCK_RAW_MAX + COLUMN_SLACK_BYTES]; /* the batch's columns */
-
-    uint8_t raw[PARTITION_BLOCK_RAW_MAX]; /* the block that is being filled */
+    struct batch_packer pack; /* of the thread that packs */
 };
-#define WRITER_ZEROED_BYTES offsetof(struct partition_writer, local_types)
+/* Behind these nothing is read before it was written, and nothing is zeroed. */
+#define WRITER_ZEROED_BYTES                                                                        \
+    (offsetof(struct partition_writer, pack) + offsetof(struct batch_packer, scratch))
 
-_Static_assert(WRITER_BATCH_EVENTS < 1u << 14, "codes take two bytes, and RECORD_BYTES hold");
+_Static_assert(PARTITION_END_BYTES == RECORD_BYTES, "an end is a record without values");
 
 static inline bool batch_has_room(const struct writer_batch *b, size_t need)
 {
@@ -143,19 +125,18 @@ void symbols_put(struct buf *b, struct partition_writer *w);
 uint64_t stacks_bytes(const struct partition_writer *w);
 void stacks_free(struct partition_writer *w);
 
-/* partition_batch.c: writes the batch's rows into the block, and the block into `packed`. */
+/* partition_rows.c. batch_flush hands the batch over, if anything is in it. */
+struct batch_rows *batch_rows_new(void);
+void batch_rows_free(struct batch_rows *rows);
 void batch_flush(struct partition_writer *w);
-void block_flush(struct partition_writer *w);
+/* Makes room for one more row of the type, which may be new in the batch. */
+bool batch_rows_room(struct partition_writer *w, uint32_t type);
+/* NULL: no memory. */
+struct writer_depth *depth_at(struct partition_writer *w, uint32_t thread);
 
-/* partition_ranges.c. The thread's state, made when it is first asked for; NULL: no memory. */
-struct writer_thread *writer_thread_at(struct partition_writer *w, uint32_t thread);
-/* How many of the thread's open ranges the batch that is going out must list (F-42), so that the
- * block it goes to can be read without those in front. */
-size_t ranges_to_list(const struct partition_writer *w, const struct writer_thread *t);
-/* Follows the records of the batch, which has gone into the current block. */
-void ranges_follow(struct partition_writer *w, struct writer_thread *t);
-/* Call it at the end: notes the ranges that stay open, and gives the first OPENS_MAX, malloc'ed. */
-struct partition_open *ranges_finish(struct partition_writer *w, size_t *count);
-void ranges_free(struct partition_writer *w);
+/* partition_pipe.c. Packs w->rows or hands them over, and leaves others there to be filled. */
+void pipe_put(struct partition_writer *w);
+void pipe_drain(struct partition_writer *w); /* until all is packed; nothing may follow */
+void pipe_free(struct partition_writer *w);
 
 #endif

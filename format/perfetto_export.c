@@ -33,6 +33,7 @@ void perfetto_export_free(struct perfetto_export **exporter)
     intern_table_fini(&x->tids);
     intern_table_fini(&x->described);
     intern_table_fini(&x->told);
+    export_sched_fini(x);
     for (size_t i = 0; i < x->open_count; i++)
         buf_fini(&x->opens[i].packets);
     free(x->opens);
@@ -67,11 +68,8 @@ static void interned_put(struct perfetto_export *x, unsigned field, uint64_t iid
                          const char *suffix)
 {
     pb_varint(&x->item, INTERNED_IID, iid);
-    size_t n = strlen(name), m = strlen(suffix);
-    buf_put_uleb(&x->item, INTERNED_NAME << 3 | 2);
-    buf_put_uleb(&x->item, n + m);
-    buf_put(&x->item, name, n);
-    buf_put(&x->item, suffix, m);
+    buf_printf(&x->part, "%s%s", name, suffix);
+    export_text_made(&x->item, INTERNED_NAME, &x->part);
     pb_message(&x->interned, field, &x->item);
 }
 
@@ -79,7 +77,7 @@ static void interned_put(struct perfetto_export *x, unsigned field, uint64_t iid
 static void place_intern(struct perfetto_export *x, const struct partition_event_type *type)
 {
     pb_varint(&x->item, INTERNED_IID, name_iid(x, type, 0));
-    pb_text(&x->item, PLACE_FILE, type->file);
+    export_text(&x->item, PLACE_FILE, type->file);
     pb_varint(&x->item, PLACE_LINE, type->line);
     pb_message(&x->interned, INTERNED_PLACES, &x->item);
 }
@@ -111,7 +109,7 @@ static void annotation_name(struct perfetto_export *x, const struct partition_ev
     if (type_is_listed(x, type))
         pb_varint(&x->item, ANNOTATION_NAME_IID, name_iid(x, type, 1 + 2 * i + part));
     else
-        pb_text(&x->item, ANNOTATION_NAME, type->args[i].name);
+        export_text(&x->item, ANNOTATION_NAME, type->args[i].name);
 }
 
 static void annotation_put(struct perfetto_export *x, const struct partition_event_type *type,
@@ -135,7 +133,7 @@ static void annotation_put(struct perfetto_export *x, const struct partition_eve
         pb_varint(&x->item, ANNOTATION_POINTER, value->u64);
         break;
     case SKEIN_T_STR:
-        pb_bytes(&x->item, ANNOTATION_STRING, value->str.text, value->str.len);
+        export_text_put(&x->item, ANNOTATION_STRING, value->str.text, value->str.len);
         break;
     case SKEIN_T_SEQ:
         pb_varint(&x->item, ANNOTATION_POINTER, value->seq.resource);
@@ -192,11 +190,11 @@ static void event_name(struct perfetto_export *x, const struct trace_event *even
     if (listed)
         names_intern(x, type, track);
     if (log)
-        pb_bytes(&x->event, EVENT_NAME, event->args[1].str.text, event->args[1].str.len);
+        export_text_put(&x->event, EVENT_NAME, event->args[1].str.text, event->args[1].str.len);
     else if (listed)
         pb_varint(&x->event, EVENT_NAME_IID, name_iid(x, type, 0));
     else
-        pb_text(&x->event, EVENT_NAME, type->name);
+        export_text(&x->event, EVENT_NAME, type->name);
     if (listed && type->file[0] != '\0')
         pb_varint(&x->event, EVENT_PLACE_IID, name_iid(x, type, 0));
     for (unsigned i = 0; i < type->nargs && !event->begin_clipped; i++)
@@ -246,15 +244,15 @@ static void counter_put(struct perfetto_export *x, const struct trace_event *eve
 
 static void text_annotation(struct perfetto_export *x, const char *name, const char *text)
 {
-    pb_text(&x->item, ANNOTATION_NAME, name);
-    pb_text(&x->item, ANNOTATION_STRING, text);
+    export_text(&x->item, ANNOTATION_NAME, name);
+    export_text(&x->item, ANNOTATION_STRING, text);
     pb_message(&x->event, EVENT_ANNOTATIONS, &x->item);
 }
 
 static void number_annotation(struct perfetto_export *x, const char *name, unsigned field,
                               uint64_t v)
 {
-    pb_text(&x->item, ANNOTATION_NAME, name);
+    export_text(&x->item, ANNOTATION_NAME, name);
     pb_varint(&x->item, field, v);
     pb_message(&x->event, EVENT_ANNOTATIONS, &x->item);
 }
@@ -284,7 +282,7 @@ static void operation_keep(struct perfetto_export *x, const struct trace_event *
     pb_varint(&x->packet, PACKET_SEQUENCE, SEQUENCE_FIRST_TRACK + track);
     pb_varint(&x->event, EVENT_TYPE, EVENT_BEGIN);
     pb_varint(&x->event, EVENT_TRACK, export_uuid(track));
-    pb_text(&x->event, EVENT_NAME, event->type->name);
+    export_text(&x->event, EVENT_NAME, event->type->name);
     number_annotation(x, event->type->nargs > 0 ? event->type->args[0].name : "detail",
                       ANNOTATION_INT, (uint64_t)event->detail);
     pb_message(&x->packet, PACKET_TRACK_EVENT, &x->event);
@@ -300,6 +298,8 @@ static void event_export(struct perfetto_export *x, const struct trace_event *ev
     if (x->info->evidence && strcmp(event->type->name, PARTITION_BULK_EVENT) == 0)
         return;
     bool range = event->type->klass == SKEIN_CLASS_RANGE_BEGIN;
+    if (x->info->evidence)
+        export_sched_note(x, event, track_of(x, event->thread));
     switch (event->kind) {
     case TRACE_BEGIN:
         event_put(x, event, EVENT_BEGIN, event->time_ns, true);
@@ -409,6 +409,8 @@ int perfetto_export_finish(struct perfetto_export *x, struct buf *out)
     x->out = out;
     for (size_t i = 0; i < x->open_count; i++)
         buf_put(out, x->opens[i].packets.data, x->opens[i].packets.len);
+    if (export_sched_end(x) != SKEIN_OK)
+        return x->status;
     pb_varint(&x->item, BUFFER_BYTES_WRITTEN, x->bytes);
     pb_varint(&x->item, BUFFER_CHUNKS_WRITTEN, x->packets);
     pb_varint(&x->item, BUFFER_PACKET_LOSS, x->lost);

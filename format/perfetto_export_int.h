@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The inside of the Perfetto exporter: perfetto_export.c (events), perfetto_tracks.c (packets
- * and track descriptors) and perfetto_stacks.c. Included by these alone.
+ * and track descriptors), perfetto_stacks.c and perfetto_sched.c. Included by these alone.
  */
 #ifndef PERFETTO_EXPORT_INT_H
 #define PERFETTO_EXPORT_INT_H
@@ -29,6 +29,24 @@ struct export_open {
     struct buf packets;
 };
 
+/* A thread had a CPU; of no length: it was woken for it. On the boot clock. */
+struct export_run_on {
+    uint64_t from_ns, to_ns;
+    uint32_t tid, name;
+    uint16_t cpu;
+    uint8_t state; /* in which it left: the kernel's bits, 0: it would have run on */
+};
+
+/* What threads did on CPUs, of all processes; see perfetto_sched.c. */
+struct export_sched {
+    struct export_run_on *runs;
+    size_t count, cap;
+    uint32_t *last; /* by track number: its last run, + 1 */
+    size_t last_cap;
+    struct intern_table names;
+    uint64_t left_out;
+};
+
 struct perfetto_export {
     uint64_t groups;            /* events of these alone; 0: all */
     struct intern_table tracks; /* what a track is of -> its number: that makes uuid and sequence */
@@ -42,6 +60,7 @@ struct perfetto_export {
     struct export_open *opens;
     size_t open_count, open_cap;
     uint64_t bytes, packets, lost;
+    struct export_sched sched;
     char *first_host; /* NULL before the first partition */
     uint64_t first_boot_less_utc;
     uint64_t last_boot_ns, last_monotonic_ns, last_utc_ns; /* of the last snapshot written */
@@ -101,5 +120,16 @@ void export_interned_flush(struct perfetto_export *x);
 /* Whether the event is a sample of the CPU that Perfetto can attribute; puts it into the packet. */
 bool export_is_sample(const struct perfetto_export *x, const struct trace_event *event);
 void export_sample_put(struct perfetto_export *x, const struct trace_event *event, uint32_t track);
+
+/* Fields that are texts: what is no UTF-8 in them becomes U+FFFD. The last one takes a buffer in, and
+ * empties it. */
+void export_text_put(struct buf *b, unsigned field, const char *text, size_t n);
+void export_text(struct buf *b, unsigned field, const char *text);
+void export_text_made(struct buf *b, unsigned field, struct buf *text);
+
+/* Notes a span of the scheduler; any other event is none. All go out at the end, as switches. */
+void export_sched_note(struct perfetto_export *x, const struct trace_event *event, uint32_t track);
+int export_sched_end(struct perfetto_export *x);
+void export_sched_fini(struct perfetto_export *x);
 
 #endif

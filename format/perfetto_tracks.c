@@ -163,21 +163,21 @@ void export_process(struct perfetto_export *x)
     if (x->plain) {
         buf_printf(&x->item, "%s on %s [%u]", info->service, info->host, info->pid);
         groups_put(x, &x->item, ", ");
-        pb_message(&x->part, TRACK_NAME, &x->item);
+        export_text_made(&x->part, TRACK_NAME, &x->item);
     } else {
         pb_varint(&x->item, PROCESS_PID, info->pid);
-        pb_text(&x->item, PROCESS_CMDLINE, info->exe);
-        pb_text(&x->item, PROCESS_NAME, info->service);
+        export_text(&x->item, PROCESS_CMDLINE, info->exe);
+        export_text(&x->item, PROCESS_NAME, info->service);
         pb_varint(&x->item, PROCESS_START_NS, export_boot_ns(x, info->process_start_ns));
         if (info->labels[0] != 0)
-            pb_text(&x->item, PROCESS_LABELS, info->labels);
+            export_text(&x->item, PROCESS_LABELS, info->labels);
         if (info->host[0] != 0) {
             buf_printf(&x->interned, "host=%s", info->host);
-            pb_message(&x->item, PROCESS_LABELS, &x->interned);
+            export_text_made(&x->item, PROCESS_LABELS, &x->interned);
         }
         if (x->groups != 0) {
             groups_put(x, &x->interned, "");
-            pb_message(&x->item, PROCESS_LABELS, &x->interned);
+            export_text_made(&x->item, PROCESS_LABELS, &x->interned);
         }
         pb_message(&x->part, TRACK_PROCESS, &x->item);
     }
@@ -198,12 +198,12 @@ void export_thread_track(struct perfetto_export *x, size_t i)
     if (!evidence && !x->plain && export_is_fresh(x, &x->tids, tid_key, sizeof tid_key)) {
         pb_varint(&x->item, THREAD_PID, x->info->pid);
         pb_varint(&x->item, THREAD_TID, thread->tid);
-        pb_text(&x->item, THREAD_NAME, thread->name);
+        export_text(&x->item, THREAD_NAME, thread->name);
         pb_message(&x->part, TRACK_THREAD, &x->item);
     } else {
         pb_varint(&x->part, TRACK_PARENT, export_uuid(x->process));
         buf_printf(&x->item, "%s%s %u", evidence ? "evidence: " : "", thread->name, thread->tid);
-        pb_message(&x->part, TRACK_NAME, &x->item);
+        export_text_made(&x->part, TRACK_NAME, &x->item);
     }
     descriptor_end(x);
 }
@@ -215,9 +215,9 @@ uint32_t export_counter_track(struct perfetto_export *x, const struct partition_
         return track;
     pb_varint(&x->part, TRACK_UUID, export_uuid(track));
     pb_varint(&x->part, TRACK_PARENT, export_uuid(x->process));
-    pb_text(&x->part, TRACK_NAME, type->name);
+    export_text(&x->part, TRACK_NAME, type->name);
     if (type->nargs > 0)
-        pb_text(&x->item, COUNTER_UNIT_NAME, type->args[0].unit);
+        export_text(&x->item, COUNTER_UNIT_NAME, type->args[0].unit);
     pb_message(&x->part, TRACK_COUNTER, &x->item);
     descriptor_end(x);
     return track;

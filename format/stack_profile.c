@@ -171,6 +171,20 @@ static int64_t stack_number(struct stack_profile *p, struct partition_reader *re
 
 /* ---- events ---- */
 
+/* Whether a wait was for a lock that somebody held: those that are recorded of unmodified programs, and
+ * whatever of the group lock is called a lock. Waits for a condition, a barrier or a semaphore are
+ * waits for work as well. */
+static bool is_contention(const struct partition_event_type *type)
+{
+    static const char *const names[] = {"mutex_lock", "rwlock_rdlock", "rwlock_wrlock",
+                                        "file_lock"};
+    size_t n = strlen(type->name);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(type->name, names[i]) == 0)
+            return true;
+    return type->group == SKEIN_GROUP_LOCK && n >= 4 && strcmp(type->name + n - 4, "lock") == 0;
+}
+
 /* What an event adds; false: nothing. */
 static bool event_values(const struct partition_info *info, const struct trace_event *event,
                          struct profile_values *values)
@@ -182,6 +196,10 @@ static bool event_values(const struct partition_info *info, const struct trace_e
     if (!info->evidence) {
         values->waits = 1;
         values->wait_ns = event->dur_ns;
+        if (is_contention(type)) {
+            values->contentions = 1;
+            values->contention_ns = event->dur_ns;
+        }
         return event->kind == TRACE_REGION || event->kind == TRACE_OPEN;
     }
     values->samples = 1;
@@ -223,6 +241,8 @@ static void values_add(struct profile_values *to, const struct profile_values *m
     to->cpu_ns += more->cpu_ns;
     to->waits += more->waits;
     to->wait_ns += more->wait_ns;
+    to->contentions += more->contentions;
+    to->contention_ns += more->contention_ns;
 }
 
 static int row_add(struct stack_profile *p, const struct profile_row *row,

@@ -28,18 +28,27 @@ void stack_profile_free(struct stack_profile **profile);
 int stack_profile_add(struct stack_profile *profile, struct partition_reader *reader,
                       const struct trace_event *event);
 
+/* What a profile counts, by stack. */
+enum stack_profile_of {
+    STACK_PROFILE_SAMPLES = 0,   /* of CPUs: how many */
+    STACK_PROFILE_WAITS = 1,     /* off the CPU: time */
+    STACK_PROFILE_WALL = 2,      /* both: time on a CPU by samples, and off it */
+    STACK_PROFILE_CONTENTION = 3 /* waits for a lock that somebody held: time */
+};
+
 /* How many there are so far: samples; regions that waited. */
 uint64_t stack_profile_samples(const struct stack_profile *profile);
 uint64_t stack_profile_waits(const struct stack_profile *profile);
 
-/* Appends a profile.proto, gzipped. Values: samples (count), cpu (ns), waits (count), wait (ns);
- * labels: service, pid, thread, tid, event. Where there are samples, its time is that in which CPUs
+/* Appends a profile.proto, gzipped. Values: samples (count), cpu (ns), waits (count), wait (ns),
+ * contentions (count), contention (ns), wall (ns): enum stack_profile_of; labels: service, pid, thread, tid, event. Where there are samples, its time is that in which CPUs
  * were sampled: a wait may have begun long before. SKEIN_OK, SKEIN_NO_MEMORY, SKEIN_TOO_LARGE. */
 int stack_profile_pprof(const struct stack_profile *profile, struct buf *out);
 
 /* Appends a line for each stack: "service[pid];thread;outermost;...;innermost N". N: samples, or of
- * waits the microseconds. What ends the walk too early stands as "[...]" in front of the outermost.
+ * anything else the microseconds. What ends the walk too early stands as "[...]" in front of the outermost.
  * SKEIN_OK, SKEIN_NO_MEMORY, SKEIN_TOO_LARGE. */
-int stack_profile_folded(const struct stack_profile *profile, bool waits, struct buf *out);
+int stack_profile_folded(const struct stack_profile *profile, enum stack_profile_of of,
+                         struct buf *out);
 
 #endif

@@ -35,6 +35,7 @@ struct profile_row {
 };
 struct profile_values {
     uint64_t samples, cpu_ns, waits, wait_ns;
+    uint64_t contentions, contention_ns; /* of the waits, those for a lock */
 };
 
 struct stack_profile {

@@ -51,8 +51,9 @@ enum {
 };
 
 /* Words of the profile itself; they stand in front of its other strings. */
-static const char *const words[] = {"",     "samples", "count", "cpu",    "nanoseconds", "waits",
-                                    "wait", "service", "pid",   "thread", "tid",         "event"};
+static const char *const words[] = {"",       "samples", "count", "cpu",         "nanoseconds",
+                                    "waits",  "wait",    "wall",  "service",     "pid",
+                                    "thread", "tid",     "event", "contentions", "contention"};
 enum {
     WORD_NONE,
     WORD_SAMPLES,
@@ -61,11 +62,14 @@ enum {
     WORD_NS,
     WORD_WAITS,
     WORD_WAIT,
+    WORD_WALL,
     WORD_SERVICE,
     WORD_PID,
     WORD_THREAD,
     WORD_TID,
     WORD_EVENT,
+    WORD_CONTENTIONS,
+    WORD_CONTENTION,
     WORDS
 };
 _Static_assert(sizeof words / sizeof *words == WORDS, "one each");
@@ -94,7 +98,10 @@ static void types_put(struct profile_out *o)
     static const uint8_t types[][2] = {{WORD_SAMPLES, WORD_COUNT},
                                        {WORD_CPU, WORD_NS},
                                        {WORD_WAITS, WORD_COUNT},
-                                       {WORD_WAIT, WORD_NS}};
+                                       {WORD_WAIT, WORD_NS},
+                                       {WORD_CONTENTIONS, WORD_COUNT},
+                                       {WORD_CONTENTION, WORD_NS},
+                                       {WORD_WALL, WORD_NS}};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         pb_varint(&o->row, VALUE_TYPE, types[i][0]);
         pb_varint(&o->row, VALUE_UNIT, types[i][1]);
@@ -125,7 +132,13 @@ static void samples_put(struct profile_out *o)
     for (uint32_t i = 1; i <= p->rows.count && !profile_is_over(p, o->out->len); i++) {
         struct profile_row row;
         const struct profile_values *v = &p->values[i - 1];
-        const uint64_t values[] = {v->samples, v->cpu_ns, v->waits, v->wait_ns};
+        const uint64_t values[] = {v->samples,
+                                   v->cpu_ns,
+                                   v->waits,
+                                   v->wait_ns,
+                                   v->contentions,
+                                   v->contention_ns,
+                                   v->cpu_ns + v->wait_ns};
         size_t n;
         profile_get(p->rows, i, &row);
         const uint8_t *stack = row_bytes(&p->stacks, row.stack, &n);
@@ -340,7 +353,26 @@ static void row_put(struct buf *b, const struct stack_profile *p, const struct p
     }
 }
 
-int stack_profile_folded(const struct stack_profile *p, bool waits, struct buf *out)
+/* Of a row; *any: whether it is of this kind at all. */
+static uint64_t value_of(const struct profile_values *v, enum stack_profile_of of, bool *any)
+{
+    switch (of) {
+    case STACK_PROFILE_WAITS:
+        *any = v->waits > 0;
+        return v->wait_ns;
+    case STACK_PROFILE_WALL:
+        *any = v->samples + v->waits > 0;
+        return v->cpu_ns + v->wait_ns;
+    case STACK_PROFILE_CONTENTION:
+        *any = v->contentions > 0;
+        return v->contention_ns;
+    default:
+        *any = v->samples > 0;
+        return v->samples;
+    }
+}
+
+int stack_profile_folded(const struct stack_profile *p, enum stack_profile_of of, struct buf *out)
 {
     struct intern_table lines = {0};
     struct buf line = {0};
@@ -349,9 +381,10 @@ int stack_profile_folded(const struct stack_profile *p, bool waits, struct buf *
     for (uint32_t i = 1; i <= p->rows.count && status == SKEIN_OK; i++) {
         struct profile_row row;
         const struct profile_values *v = &p->values[i - 1];
-        bool fresh;
+        bool fresh, any;
         profile_get(p->rows, i, &row);
-        if ((waits ? v->waits : v->samples) == 0)
+        uint64_t value = value_of(v, of, &any);
+        if (!any)
             continue;
         buf_clear(&line);
         row_put(&line, p, &row);
@@ -362,11 +395,11 @@ int stack_profile_folded(const struct stack_profile *p, bool waits, struct buf *
         else if (profile_is_over(p, lines.bytes.len))
             status = SKEIN_TOO_LARGE;
         else
-            sums[at] += waits ? v->wait_ns : v->samples;
+            sums[at] += value;
     }
     for (size_t i = 0; i < lines.count && status == SKEIN_OK; i++) {
         buf_put(out, intern_table_bytes(&lines, i), lines.entries[i].len);
-        buf_printf(out, " %" PRIu64 "\n", waits ? sums[i] / 1000 : sums[i]);
+        buf_printf(out, " %" PRIu64 "\n", of == STACK_PROFILE_SAMPLES ? sums[i] : sums[i] / 1000);
     }
     intern_table_fini(&lines);
     buf_fini(&line);

@@ -49,7 +49,7 @@ static int cursor_fill(struct skein_cursor *cursor)
 }
 
 static int cursor_make(struct skein_trace *trace, const struct skein_query *query, bool slow,
-                       struct skein_cursor **out)
+                       const uint64_t *least_ns, struct skein_cursor **out)
 {
     *out = NULL;
     if (!query_is_sound(query))
@@ -60,6 +60,7 @@ static int cursor_make(struct skein_trace *trace, const struct skein_query *quer
     cursor->trace = trace;
     cursor->query = *query;
     cursor->slow = slow;
+    cursor->least_ns = least_ns;
     if (query->columns == 0)
         cursor->query.columns = SKEIN_COLUMN_ALL;
     if (query->kinds == 0)
@@ -74,13 +75,19 @@ static int cursor_make(struct skein_trace *trace, const struct skein_query *quer
 int skein_cursor_new(struct skein_trace *trace, const struct skein_query *query,
                      struct skein_cursor **out)
 {
-    return cursor_make(trace, query, false, out);
+    return cursor_make(trace, query, false, NULL, out);
 }
 
 int trace_cursor_slow_new(struct skein_trace *trace, const struct skein_query *query,
                           struct skein_cursor **out)
 {
-    return cursor_make(trace, query, true, out);
+    return cursor_make(trace, query, true, NULL, out);
+}
+
+int trace_cursor_least_new(struct skein_trace *trace, const struct skein_query *query,
+                           const uint64_t *least_ns, struct skein_cursor **out)
+{
+    return cursor_make(trace, query, false, least_ns, out);
 }
 
 void skein_cursor_free(struct skein_cursor **cursor)
@@ -107,12 +114,15 @@ static int batch_fill(struct skein_cursor *cursor)
 {
     while (!rows_full(cursor->rows) && cursor->merge->retired_bytes < RETIRED_BYTES) {
         struct trace_lane *lane;
+        if (merge_rows(cursor->merge, cursor->rows))
+            continue;
         int status = merge_first(cursor->merge, &lane);
         if (status == SKEIN_OK && lane == NULL)
             break;
-        if (status == SKEIN_OK && lane->peeked)
-            status =
-                merge_run(cursor->merge, cursor->rows) ? SKEIN_OK : merge_advance(cursor->merge);
+        if (status == SKEIN_OK && lane->items != NULL)
+            status = merge_gather(cursor->merge);
+        else if (status == SKEIN_OK && lane->peeked)
+            status = merge_advance(cursor->merge);
         else if (status == SKEIN_OK)
             status = event_give(cursor, lane);
         if (status != SKEIN_OK)
@@ -143,12 +153,12 @@ size_t skein_cursor_gaps(const struct skein_cursor *cursor, const struct skein_g
 
 uint64_t skein_cursor_fixed_up(const struct skein_cursor *cursor)
 {
-    return merge_fixed_up(cursor->merge);
+    return merge_fixed_up(cursor->merge) + cursor->trace->causes_fixed;
 }
 
 uint64_t skein_cursor_unordered(const struct skein_cursor *cursor)
 {
-    return merge_unordered(cursor->merge);
+    return merge_unordered(cursor->merge) + cursor->trace->causes_circle;
 }
 
 const char *skein_loss_text(uint8_t reason)

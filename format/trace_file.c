@@ -190,6 +190,17 @@ static int entry_add(struct trace_file *file, uint64_t offset, uint64_t length)
     return SKEIN_OK;
 }
 
+void trace_file_entry_move(struct trace_file *file, size_t i, int64_t ns)
+{
+    struct trace_entry *entry = &file->entries[i];
+    entry->from_ns = clock_shift_ns(entry->from_ns, ns);
+    entry->to_ns = clock_shift_ns(entry->to_ns, ns);
+    if (entry->told_to_ns == UINT64_MAX) /* unknown */
+        return;
+    entry->told_from_ns = clock_shift_ns(entry->told_from_ns, ns);
+    entry->told_to_ns = clock_shift_ns(entry->told_to_ns, ns);
+}
+
 /* ---- opening by the closing table ---- */
 
 static void entries_clear(struct trace_file *file)
@@ -483,13 +494,13 @@ int trace_file_open_source(const struct skein_trace_source *source, struct trace
 static int descriptor_open(struct trace_file *file, char *error, size_t error_bytes)
 {
     struct stat facts;
-    file->fd = open(file->name, O_RDONLY | O_CLOEXEC);
+    file->fd = open(file->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would wait */
     if (file->fd < 0 || fstat(file->fd, &facts) != 0) {
         snprintf(error, error_bytes, "%s: %s", file->name, strerror(errno));
         return SKEIN_IO;
     }
     if (!S_ISREG(facts.st_mode) && !S_ISBLK(facts.st_mode)) {
-        snprintf(error, error_bytes, "%s: not a file", file->name);
+        snprintf(error, error_bytes, "%s: is no regular file", file->name);
         return SKEIN_IO;
     }
     file->size = (uint64_t)facts.st_size;

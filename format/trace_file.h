@@ -44,6 +44,9 @@ void trace_file_free(struct trace_file **file);
 size_t trace_file_count(const struct trace_file *file);
 const struct trace_entry *trace_file_entry(const struct trace_file *file, size_t i);
 
+/* Its times become later by so much. */
+void trace_file_entry_move(struct trace_file *file, size_t i, int64_t ns);
+
 /* Bytes at the end, or in the middle, that belong to no whole partition; 0 in a sound file. */
 uint64_t trace_file_torn(const struct trace_file *file);
 const char *trace_file_name(const struct trace_file *file);

@@ -2,7 +2,7 @@
  *
  * The inside of skein/trace.h: trace_open.c (files, processes, partitions), trace_names.c (types,
  * threads and texts, numbered through the trace), trace_load.c (a partition in memory), trace_merge.c
- * (all of them by time), trace_gaps.c, trace_cursor.c and trace_rows.c (a query, in columns).
+ * and trace_gather.c (all of them by time), trace_gaps.c, trace_cursor.c and trace_rows.c (a query).
  * Included by these alone.
  */
 #ifndef TRACE_INT_H
@@ -11,6 +11,7 @@
 #include "intern_table.h"
 #include "partition_reader.h"
 #include "skein/trace.h"
+#include "trace_causes.h"
 #include "trace_file.h"
 #include "trace_load.h"
 #include "trace_merge.h"
@@ -24,7 +25,8 @@ struct trace_part {
     struct skein_partition facts;
     const struct trace_entry *entry;
     struct trace_file *file;
-    size_t at; /* in the file */
+    size_t at;        /* in the file */
+    int64_t moved_ns; /* all its times are later by so much: trace_causes.h */
 };
 
 struct trace_input {
@@ -46,6 +48,8 @@ struct skein_trace {
     size_t part_count, part_cap;
     struct trace_names names;
     size_t cursors;
+    bool causes_known;
+    uint64_t causes_fixed, causes_circle; /* children that began before their parents */
     uint32_t stacks; /* that partitions have had so far: their numbers never meet in a batch */
 };
 
@@ -67,7 +71,9 @@ struct trace_lane {
     size_t skipped;           /* number + 1 of a cut that was left out behind the one at hand */
     bool carries;             /* a range may be open at the end of the one in front of `next` */
     bool peeked;              /* it has no event: the reader stands in front of it */
-    bool opens;               /* what is in progress is given: no cut comes behind this one */
+    struct ahead_item *items; /* rows that come next; NULL: none */
+    size_t item_count;
+    bool opens; /* what is in progress is given: no cut comes behind this one */
 };
 
 struct trace_merge {
@@ -82,6 +88,11 @@ struct trace_merge {
     size_t heap_count;
     struct trace_loaded *retired; /* texts of the batch are theirs */
     size_t retired_bytes;
+    struct ahead_runs runs;       /* rows that come next in all lanes, */
+    const struct ahead_item *out; /* or in one of them, */
+    size_t out_at, out_count;     /* and how many of them were given */
+    struct trace_lane **gathered; /* the lanes whose rows they are; room for all */
+    size_t gathered_count;
     uint64_t fixed_up, unordered; /* of partitions that are gone */
     struct skein_gap *gaps;
     char **what; /* of each */
@@ -96,9 +107,13 @@ static inline bool is_wanted_process(const struct trace_merge *merge, uint32_t p
 /* The lane whose event comes next, NULL: none; and on to its next one. SKEIN_OK, SKEIN_NO_MEMORY. */
 int merge_first(struct trace_merge *merge, struct trace_lane **lane);
 int merge_advance(struct trace_merge *merge);
-/* Rows of what comes next in lanes that were peeked at, as long as it is simple. false: it is not any
- * more, and the first lane must be read on. */
-bool merge_run(struct trace_merge *merge, const struct trace_rows *rows);
+/* trace_gather.c. What comes next in a lane that was peeked at: rows, where it has some. merge_rows:
+ * as many of them as there is room for; false: none are left. SKEIN_OK, SKEIN_NO_MEMORY. */
+int merge_gather(struct trace_merge *merge);
+bool merge_rows(struct trace_merge *merge, struct trace_rows *rows);
+void lane_put(struct trace_merge *merge,
+              struct trace_lane *lane); /* into the heap, and out of it */
+struct trace_lane *lane_take_first(struct trace_merge *merge);
 void merge_release(struct trace_merge *merge); /* the batch needs no texts any more */
 uint64_t merge_fixed_up(const struct trace_merge *merge);
 uint64_t merge_unordered(const struct trace_merge *merge);
@@ -117,7 +132,8 @@ struct skein_cursor {
     struct skein_query query;
     int status; /* below 0: for good */
     bool *process_wanted;
-    bool slow; /* event by event, for tests: the same rows */
+    bool slow;                /* event by event, for tests: the same rows */
+    const uint64_t *least_ns; /* of trace_cursor_least_new */
     struct trace_merge *merge;
     struct trace_rows *rows;
 };

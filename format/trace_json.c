@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "text_shown.h"
 #include "trace_stack.h"
 #include "trace_text.h"
 #include "utf8_scan.h"
@@ -73,16 +74,16 @@ static void i64_put(struct buf *b, int64_t v)
     integer_put(b, v < 0, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 }
 
-static void escape_put(struct buf *b, uint8_t c)
+static void escape_put(struct buf *b, uint32_t c)
 {
     if (c == '"' || c == '\\')
-        buf_printf(b, "\\%c", c);
+        buf_printf(b, "\\%c", (char)c);
     else if (c == '\n')
         json_put(b, "\\n");
     else if (c == '\t')
         json_put(b, "\\t");
     else
-        buf_printf(b, "\\u%04x", c);
+        text_json_digits(b, c);
 }
 
 void trace_json_string(struct buf *b, const char *text, size_t n)
@@ -93,7 +94,8 @@ void trace_json_string(struct buf *b, const char *text, size_t n)
     for (size_t i = 0; i < n;) {
         uint32_t point = 0;
         size_t len = utf8_scan(s + i, n - i, &point);
-        if (len > 0 && point >= 0x20 && point != '"' && point != '\\' && point != 0x7f) {
+        bool unseen = point < 0x20 || (point >= 0x7f && text_unseen(point));
+        if (len > 0 && !unseen && point != '"' && point != '\\') {
             i += len;
             continue;
         }
@@ -101,7 +103,7 @@ void trace_json_string(struct buf *b, const char *text, size_t n)
         if (len == 0)
             json_put(b, "\xef\xbf\xbd");
         else
-            escape_put(b, s[i]);
+            escape_put(b, point);
         i += len == 0 ? 1 : len;
         plain = i;
     }

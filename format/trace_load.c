@@ -100,6 +100,7 @@ int loaded_new(struct skein_trace *trace, struct trace_part *part, struct trace_
     if (status == SKEIN_OK)
         status = numbers_make(trace, loaded);
     if (status == SKEIN_OK) {
+        partition_reader_move(loaded->reader, part->moved_ns);
         *out = loaded;
         return SKEIN_OK;
     }

@@ -134,19 +134,34 @@ static void lane_time(struct trace_lane *lane)
     lane->ns = ns > lane->ns ? ns : lane->ns;
 }
 
+/* Whether the reader stands in front of rows, or of an event. */
+static bool lane_peek(struct trace_lane *lane)
+{
+    uint64_t ns = 0;
+    int got = partition_reader_peek(lane->now->reader, &ns, &lane->items, &lane->item_count);
+    if (got <= 0)
+        return false;
+    lane->peeked = true;
+    if (got == 1)
+        lane->items = NULL;
+    else
+        ns = lane->items[0].at;
+    for (size_t i = 0; got == 2 && i < lane->item_count && lane->items[i].at < lane->ns; i++)
+        lane->items[i].at = lane->ns;
+    lane->ns = ns > lane->ns ? ns : lane->ns;
+    return true;
+}
+
 /* The lane's next event: 1; 0 at its end; SKEIN_NO_MEMORY. What is in progress at a cut comes again
  * with its end, or is in progress still: it is told behind the last cut alone. */
 static int lane_read(struct trace_merge *merge, struct trace_lane *lane)
 {
     bool peeks = merge->cursor != NULL && !lane->peeked; /* else its event is wanted */
     lane->waits = lane->peeked = false;
+    lane->items = NULL;
     for (;;) {
-        uint64_t ns;
-        if (peeks && lane->now != NULL && partition_reader_peek(lane->now->reader, &ns) > 0) {
-            lane->peeked = true;
-            lane->ns = ns > lane->ns ? ns : lane->ns;
+        if (peeks && lane->now != NULL && lane_peek(lane))
             return 1;
-        }
         int got = lane->now != NULL ? partition_reader_next(lane->now->reader, &lane->event) : 0;
         if (got == SKEIN_NO_MEMORY)
             return got;
@@ -173,7 +188,7 @@ static int lane_read(struct trace_merge *merge, struct trace_lane *lane)
 
 /* ---- the merge ---- */
 
-static bool is_earlier(const struct trace_lane *a, const struct trace_lane *b)
+static bool lane_is_earlier(const struct trace_lane *a, const struct trace_lane *b)
 {
     return a->ns != b->ns ? a->ns < b->ns : a < b;
 }
@@ -185,7 +200,7 @@ static void heap_sink(struct trace_merge *merge, size_t i)
     for (;;) {
         size_t least = i, left = 2 * i + 1;
         for (size_t child = left; child < left + 2 && child < merge->heap_count; child++)
-            if (is_earlier(heap[child], heap[least]))
+            if (lane_is_earlier(heap[child], heap[least]))
                 least = child;
         if (least == i)
             return;
@@ -194,6 +209,22 @@ static void heap_sink(struct trace_merge *merge, size_t i)
         heap[least] = lane;
         i = least;
     }
+}
+
+void lane_put(struct trace_merge *merge, struct trace_lane *lane)
+{
+    size_t at = merge->heap_count++;
+    for (; at > 0 && lane_is_earlier(lane, merge->heap[(at - 1) / 2]); at = (at - 1) / 2)
+        merge->heap[at] = merge->heap[(at - 1) / 2];
+    merge->heap[at] = lane;
+}
+
+struct trace_lane *lane_take_first(struct trace_merge *merge)
+{
+    struct trace_lane *lane = merge->heap[0];
+    merge->heap[0] = merge->heap[--merge->heap_count];
+    heap_sink(merge, 0);
+    return lane;
 }
 
 /* Fills the heap: with the lanes of all processes, or of the next one. */
@@ -242,40 +273,6 @@ int merge_first(struct trace_merge *merge, struct trace_lane **lane)
     return status;
 }
 
-/* Up to when records of the first lane come before all others, and whether at that time, too. */
-static void run_until(const struct trace_merge *merge, struct row_run *run)
-{
-    const struct trace_lane *other = NULL;
-    for (size_t i = 1; i < 3 && i < merge->heap_count; i++)
-        if (other == NULL || is_earlier(merge->heap[i], other))
-            other = merge->heap[i];
-    run->at_too = other == NULL || merge->heap[0] < other;
-    run->until_ns = other == NULL ? UINT64_MAX : other->ns;
-}
-
-bool merge_run(struct trace_merge *merge, const struct trace_rows *rows)
-{
-    while (merge->heap[0]->peeked) {
-        struct trace_lane *lane = merge->heap[0];
-        uint32_t had = rows->count;
-        uint64_t ns;
-        run_until(merge, &lane->now->run);
-        bool any = partition_reader_run(lane->now->reader, &lane->now->run, &ns);
-        lane->now->in_batch = lane->now->in_batch || rows->count > had;
-        if (!any)
-            return rows->count == SKEIN_BATCH_ROWS;
-        if (ns == UINT64_MAX) {
-            lane->peeked = false; /* to be looked at anew */
-            return false;
-        }
-        lane->ns = ns > lane->ns ? ns : lane->ns;
-        heap_sink(merge, 0);
-        if (rows->count == SKEIN_BATCH_ROWS)
-            return true;
-    }
-    return true;
-}
-
 uint64_t merge_fixed_up(const struct trace_merge *merge)
 {
     uint64_t sum = merge->fixed_up;
@@ -317,6 +314,9 @@ static void lanes_list(struct trace_merge *merge)
 int trace_merge_new(struct skein_trace *trace, const struct trace_merge_ask *ask,
                     struct trace_merge **out)
 {
+    *out = NULL;
+    if (!ask->in_turn && trace_causes_apply(trace) != SKEIN_OK)
+        return SKEIN_NO_MEMORY;
     struct trace_merge *merge = *out = calloc(1, sizeof *merge);
     if (merge == NULL)
         return SKEIN_NO_MEMORY;
@@ -325,7 +325,9 @@ int trace_merge_new(struct skein_trace *trace, const struct trace_merge_ask *ask
     trace->cursors++;
     merge->lanes = calloc(trace->part_count + 1, sizeof *merge->lanes);
     merge->heap = calloc(trace->part_count + 1, sizeof *merge->heap);
-    int status = merge->lanes == NULL || merge->heap == NULL ? SKEIN_NO_MEMORY : gaps_known(merge);
+    merge->gathered = calloc(trace->part_count + 1, sizeof *merge->gathered);
+    bool room = merge->lanes != NULL && merge->heap != NULL && merge->gathered != NULL;
+    int status = room ? gaps_known(merge) : SKEIN_NO_MEMORY;
     if (status != SKEIN_OK)
         trace_merge_free(out);
     else if (ask->in_turn)
@@ -346,8 +348,10 @@ void trace_merge_free(struct trace_merge **merge)
         loaded_free(&m->lanes[i].now);
     retired_free(m);
     gaps_free(m);
+    ahead_runs_fini(&m->runs);
     free(m->lanes);
     free(m->heap);
+    free(m->gathered);
     free(m);
 }
 
@@ -384,6 +388,36 @@ int trace_merge_event(struct trace_merge *merge, struct trace_event *event)
     if (got >= 0 || got == SKEIN_NO_MEMORY)
         return got;
     return gap_broken(merge, lane->number, lane->ns, partition_reader_error(lane->now->reader));
+}
+
+/* Whether no range comes into the partition or goes on behind it. */
+static bool is_closed(const struct trace_lane *lane)
+{
+    const struct partition_footer *f = partition_reader_footer(lane->now->reader);
+    return f->reaches && !f->slice && f->open_range_count == 0 &&
+           !partition_reader_carries(lane->now->reader);
+}
+
+int trace_merge_pass(struct trace_merge *merge)
+{
+    struct trace_lane *lane = &merge->lanes[0];
+    struct partition_reader *reader = lane->now->reader;
+    struct trace_event event;
+    int got = 1;
+    if (is_closed(lane))
+        return SKEIN_OK;
+    lane->now->run = (struct row_run){.thread_numbers = lane->now->thread_numbers};
+    partition_reader_project(reader, &lane->now->run, true, NULL);
+    while (got > 0) {
+        uint64_t ns = 0;
+        got = partition_reader_peek(reader, &ns, &lane->items, &lane->item_count);
+        if (got == 1)
+            got = partition_reader_next(reader, &event);
+    }
+    lane->items = NULL;
+    if (got >= 0 || got == SKEIN_NO_MEMORY)
+        return got;
+    return gap_broken(merge, lane->number, lane->ns, partition_reader_error(reader));
 }
 
 int trace_merge_next(struct trace_merge *merge, const struct trace_event **event,

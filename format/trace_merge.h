@@ -43,6 +43,10 @@ int trace_merge_next(struct trace_merge *merge, const struct trace_event **event
 int trace_merge_step(struct trace_merge *merge, struct trace_step *place);
 int trace_merge_event(struct trace_merge *merge, struct trace_event *event);
 
+/* Instead of trace_merge_event, for who wants none of this partition: what the next one needs of it is
+ * read, and nothing else. SKEIN_OK, also at a fault, which is a gap; SKEIN_NO_MEMORY. */
+int trace_merge_pass(struct trace_merge *merge);
+
 /* As skein_cursor_gaps. */
 size_t trace_merge_gaps(const struct trace_merge *merge, const struct skein_gap **gaps);
 
@@ -50,6 +54,12 @@ size_t trace_merge_gaps(const struct trace_merge *merge, const struct skein_gap 
  * which compare the two. */
 int trace_cursor_slow_new(struct skein_trace *trace, const struct skein_query *query,
                           struct skein_cursor **out);
+
+/* A cursor that may leave out rows which took less than *least_ns; that may grow on the way. The
+ * partition of a row of its last batch, whose query asks for stacks. */
+int trace_cursor_least_new(struct skein_trace *trace, const struct skein_query *query,
+                           const uint64_t *least_ns, struct skein_cursor **out);
+const struct trace_entry *trace_cursor_entry(const struct skein_cursor *cursor, uint32_t row);
 
 /* The first file of the trace; that of a process's first partition. */
 const struct trace_file *trace_first_file(const struct skein_trace *trace);

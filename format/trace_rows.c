@@ -207,13 +207,12 @@ int rows_put(struct skein_cursor *cursor, struct trace_loaded *loaded,
     return SKEIN_OK;
 }
 
-/* ---- many at once: partition_run.c ---- */
+/* ---- many at once ---- */
 
 static void run_init(struct skein_cursor *cursor, struct trace_loaded *loaded)
 {
     const struct skein_query *q = &cursor->query;
-    loaded->run = (struct row_run){.rows = cursor->rows,
-                                   .loaded = loaded,
+    loaded->run = (struct row_run){.loaded = loaded,
                                    .type_numbers = loaded->type_numbers,
                                    .thread_numbers = loaded->thread_numbers,
                                    .type_shown = loaded->type_shown,
@@ -224,7 +223,8 @@ static void run_init(struct skein_cursor *cursor, struct trace_loaded *loaded)
                                    .flags = loaded->part->facts.evidence ? SKEIN_ROW_EVIDENCE : 0,
                                    .from_ns = q->from_ns,
                                    .to_ns = q->to_ns != 0 ? q->to_ns : UINT64_MAX,
-                                   .has_window = q->from_ns != 0 || q->to_ns != 0};
+                                   .has_window = q->from_ns != 0 || q->to_ns != 0,
+                                   .least_ns = cursor->least_ns};
 }
 
 int rows_project(struct skein_cursor *cursor, struct trace_loaded *loaded)
@@ -252,10 +252,55 @@ int rows_project(struct skein_cursor *cursor, struct trace_loaded *loaded)
             return wanted;
         loaded->thread_shown[i] = (uint8_t)wanted;
     }
-    partition_reader_project(loaded->reader, (cursor->query.columns & SKEIN_COLUMN_ARGS) != 0,
+    partition_reader_project(loaded->reader, &loaded->run,
+                             (cursor->query.columns & SKEIN_COLUMN_ARGS) != 0,
                              cursor->query.thread != NULL ? loaded->thread_shown : NULL);
     run_init(cursor, loaded);
     return SKEIN_OK;
+}
+
+/* The columns that not every query asks for. */
+static void row_put_more(struct trace_rows *rows, uint32_t i, const struct ahead_row *row)
+{
+    const struct lane_ahead *of = row->of;
+    if (rows->type != NULL)
+        rows->type[i] = row->type;
+    if (rows->depth != NULL)
+        rows->depth[i] = row->depth;
+    if (rows->stack != NULL) {
+        rows->stack[i] = row->stack != 0 ? of->run->stack_base + row->stack : 0;
+        rows->stack_id[i] = row->stack;
+        rows->loaded[i] = of->run->loaded;
+    }
+    if (rows->args != NULL) {
+        struct skein_arg *to = &rows->args[(size_t)i * SKEIN_ARGS_MAX];
+        const struct skein_arg *from = &of->args[(size_t)(row - of->rows) * SKEIN_ARGS_MAX];
+        for (unsigned k = 0; k < row->nargs; k++)
+            to[k] = from[k];
+    }
+}
+
+void rows_put_ahead(struct trace_rows *rows, const struct ahead_item *items, uint32_t count)
+{
+    uint32_t at = rows->count;
+    bool more = rows->depth != NULL || rows->stack != NULL || rows->args != NULL;
+    rows->count += count;
+    memset(&rows->more[at], 0xff, count * sizeof *rows->more); /* SKEIN_NONE */
+    for (uint32_t i = 0; i < count; i++, at++) {
+        const struct ahead_row *row = items[i].row;
+        rows->kind[at] = row->kind;
+        rows->flags[at] = row->flags;
+        rows->process[at] = row->process;
+        rows->thread[at] = row->thread;
+        if (rows->time_ns != NULL) {
+            rows->time_ns[at] = row->time_ns;
+            rows->dur_ns[at] = row->dur_ns;
+        }
+        if (more)
+            row_put_more(rows, at, row);
+        else if (rows->type != NULL)
+            rows->type[at] = row->type;
+    }
 }
 
 void rows_give(const struct skein_cursor *cursor, struct skein_batch *batch)
@@ -274,6 +319,11 @@ void rows_give(const struct skein_cursor *cursor, struct skein_batch *batch)
                                   .args = rows->args,
                                   .more = rows->more,
                                   .mores = rows->mores};
+}
+
+const struct trace_entry *trace_cursor_entry(const struct skein_cursor *cursor, uint32_t row)
+{
+    return cursor->rows->loaded[row]->part->entry;
 }
 
 /* ---- stacks ---- */

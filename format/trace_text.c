@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "clock.h"
+#include "text_shown.h"
 #include "trace_json.h"
-#include "utf8_scan.h"
 
 void trace_duration_text(uint64_t ns, char out[TRACE_DURATION_BYTES])
 {
@@ -32,26 +32,18 @@ void trace_duration_text(uint64_t ns, char out[TRACE_DURATION_BYTES])
 /* `special`: bytes that get a backslash, because they would end the text. */
 static void text_put_but(struct buf *b, const char *text, size_t n, const char *special)
 {
-    const uint8_t *s = (const uint8_t *)text;
+    struct text_shown shown = {.marks = 0};
     for (size_t i = 0; i < n;) {
-        uint32_t point = 0;
-        size_t len = utf8_scan(s + i, n - i, &point);
-        if (len == 0 || point < 0x20 || (point >= 0x7f && point < 0xa0)) {
-            buf_printf(b, "\\x%02x", s[i]);
-            if (len == 2)
-                buf_printf(b, "\\x%02x", s[i + 1]);
-        } else {
-            if (strchr(special, s[i]) != NULL)
-                buf_put_u8(b, '\\');
-            buf_put(b, s + i, len);
-        }
-        i += len == 0 ? 1 : len;
+        i += text_shown_next(&shown, text + i, n - i);
+        if (shown.point != 0 && shown.point < 0x80 && strchr(special, (int)shown.point) != NULL)
+            buf_put_u8(b, '\\');
+        buf_put(b, shown.bytes, strlen(shown.bytes));
     }
 }
 
 void trace_text_safe(struct buf *b, const char *text, size_t n)
 {
-    text_put_but(b, text, n, "");
+    text_shown_put(b, text, n);
 }
 
 const char *trace_error_name(const char *unit, int64_t value)

@@ -15,7 +15,7 @@
 void trace_text_put(struct buf *b, const struct partition_info *info,
                     const struct trace_event *event);
 
-/* Appends n bytes of hostile text: what a terminal would obey, and what is no UTF-8, as \xNN. */
+/* Appends n bytes of hostile text as people may be shown it (common/text_shown.h). */
 void trace_text_safe(struct buf *b, const char *text, size_t n);
 
 /* The event's arguments and its place, in the form of that line:

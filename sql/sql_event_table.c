@@ -258,16 +258,4 @@ static int row_number(sqlite3_vtab_cursor *cursor, sqlite3_int64 *number)
     return SQLITE_OK;
 }
 
-const sqlite3_module sql_event_module = {
-    .iVersion = 1,
-    .xConnect = sql_vtab_connect,
-    .xDisconnect = sql_vtab_disconnect,
-    .xBestIndex = plan_make,
-    .xOpen = cursor_open,
-    .xClose = cursor_close,
-    .xFilter = cursor_filter,
-    .xNext = cursor_next,
-    .xEof = cursor_ended,
-    .xColumn = column_give,
-    .xRowid = row_number,
-};
+const sqlite3_module sql_event_module = SQL_MODULE;

@@ -54,6 +54,15 @@ int sql_code_of(int status);
 
 extern const sqlite3_module sql_event_module, sql_list_module;
 
+/* Either is made of functions of these names, in its file. */
+#define SQL_MODULE                                                                                 \
+    {                                                                                              \
+        .iVersion = 1, .xConnect = sql_vtab_connect, .xDisconnect = sql_vtab_disconnect,           \
+        .xBestIndex = plan_make, .xOpen = cursor_open, .xClose = cursor_close,                     \
+        .xFilter = cursor_filter, .xNext = cursor_next, .xEof = cursor_ended,                      \
+        .xColumn = column_give, .xRowid = row_number,                                              \
+    }
+
 struct sql_module { /* what a module is made with; the engine's */
     struct sql_engine *engine;
     const struct sql_table *table;

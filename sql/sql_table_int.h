@@ -100,6 +100,25 @@ struct sql_table {
 #define SQL_THREAD_COLUMNS                                                                         \
     {"thread", "TEXT", SQL_THREAD, 0, NULL}, {"tid", "INTEGER", SQL_TID, 0, NULL},                 \
         {"thread_id", "INTEGER", SQL_THREAD_ID, 0, NULL}, SQL_PROCESS_COLUMNS
+/* Of what an event is, in tables whose rows are parts of events. */
+#define SQL_EVENT_COLUMNS                                                                          \
+    {"event_id", "INTEGER", SQL_ID, 0, NULL}, {"ts", "INTEGER", SQL_TS, 0, NULL},                  \
+        {"dur", "INTEGER", SQL_DUR, 0, NULL}, {"kind", "TEXT", SQL_KIND, 0, NULL},                 \
+    {                                                                                              \
+        "name", "TEXT", SQL_NAME, 0, NULL                                                          \
+    }
+/* Where its type stands in the program, and what of its times is not as it was recorded. */
+#define SQL_SOURCE_COLUMNS                                                                         \
+    {"source_file", "TEXT", SQL_SOURCE_FILE, 0, NULL},                                             \
+    {                                                                                              \
+        "source_line", "INTEGER", SQL_SOURCE_LINE, 0, NULL                                         \
+    }
+#define SQL_TIMES_COLUMNS                                                                          \
+    {"fixed_up", "INTEGER", SQL_FLAG, SKEIN_ROW_FIXED_UP, NULL},                                   \
+        {"begin_clipped", "INTEGER", SQL_FLAG, SKEIN_ROW_BEGIN_CLIPPED, NULL},                     \
+    {                                                                                              \
+        "end_clipped", "INTEGER", SQL_FLAG, SKEIN_ROW_END_CLIPPED, NULL                            \
+    }
 #define SQL_COLUMNS_END                                                                            \
     {                                                                                              \
         NULL, NULL, SQL_ID, 0, NULL                                                                \

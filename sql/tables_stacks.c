@@ -7,11 +7,7 @@
 static const struct sql_column stack_columns[] = {{"stack_id", "INTEGER", SQL_STACK_ID, 0, NULL},
                                                   {"frames", "INTEGER", SQL_PART, 0, NULL},
                                                   {"stack_end", "TEXT", SQL_PART, 1, NULL},
-                                                  {"event_id", "INTEGER", SQL_ID, 0, NULL},
-                                                  {"ts", "INTEGER", SQL_TS, 0, NULL},
-                                                  {"dur", "INTEGER", SQL_DUR, 0, NULL},
-                                                  {"kind", "TEXT", SQL_KIND, 0, NULL},
-                                                  {"name", "TEXT", SQL_NAME, 0, NULL},
+                                                  SQL_EVENT_COLUMNS,
                                                   SQL_THREAD_COLUMNS,
                                                   SQL_COLUMNS_END};
 const struct sql_table sql_stack = {

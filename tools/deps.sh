@@ -4,7 +4,7 @@
 # nothing is said, asked or fetched where nothing is.
 #   tools/deps.sh --build    to build and install libraries and programs, and nothing else
 #   tools/deps.sh            that, and to test and run the demo
-#   tools/deps.sh --bench    and to compare with LTTng, and programs with themselves untraced
+#   tools/deps.sh --bench    and to compare with LTTng, and programs with themselves untraced; Chromium, for its traces
 #   tools/deps.sh --ci       and for .ci/run: clang and its tools
 set -eu
 cd "$(dirname "$0")/.."
@@ -25,12 +25,12 @@ fi
 
 for group in "$@"; do
     case $group in
-    --bench) packages="$packages lttng-tools liblttng-ust-dev babeltrace2 libunwind-dev linux-perf memcached nginx-light
-        postgresql libzstd-dev" ;;
+    --bench) packages="$packages lttng-tools liblttng-ust-dev babeltrace2 libunwind-dev linux-perf memcached nginx-light chromium
+        postgresql libzstd-dev uftrace" ;;
     --ci) packages="$packages git ccache clang clang-format clang-tidy clang-tools
         libclang-rt-14-dev shellcheck prometheus-alertmanager prometheus groff-base mandoc
         nginx-light postgresql mariadb-server memcached haproxy rsync strace default-jdk-headless netcat-openbsd
-        socat sqlite3 tcl bc jq ed patch zstd xz-utils bsdutils curl openssh-client" ;;
+        socat sqlite3 tcl bc jq ed patch zstd xz-utils bsdutils curl openssh-client chromium" ;;
     *)
         echo "usage: tools/deps.sh [--build | [--bench] [--ci]]" >&2
         exit 2

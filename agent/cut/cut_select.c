@@ -135,6 +135,7 @@ void cut_choose(struct cut_work *work)
         used += closed ? 0 : bytes;
         work->result->more = work->result->more || (closed && work->marks != NULL);
     }
+    work->chosen_bytes = used;
 }
 
 int cut_copy(struct cut_work *work)

@@ -85,6 +85,7 @@ static void work_fini(struct cut_work *work)
 {
     for (size_t i = 0; i < work->decoder.name_count; i++)
         ring_names_fini(&work->names[i]);
+    cut_helper_end(&work->helper);
     partition_writer_free(&work->writer);
     ring_copy_fini(&work->copy);
     free(work->pieces);
@@ -403,6 +404,8 @@ int partition_cut(struct host_page_owner *host, const struct cut_request *reques
     if (status == SKEIN_OK)
         status = writer_open(&work, host);
     if (status == SKEIN_OK) {
+        if (!request->look)
+            cut_helper_start(&work.helper, work.writer, work.chosen_bytes);
         pieces_decode(&work);
         if (!result->more)
             operations_add(&work);

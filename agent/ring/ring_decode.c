@@ -5,6 +5,7 @@
  * beyond the copy, and writes an event only after all of it has been decoded.
  */
 #include "ring_decode.h"
+#include "ring_quick.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +16,8 @@
 
 #define OPEN_DEPTH_MAX                                                                             \
     64 /* what the library repeats at a chunk's start, and what a cut inside a chunk does */
-#define STR_CUT (2 * SKEIN_STR_MAX)
+#define STR_CUT   (2 * SKEIN_STR_MAX)
+#define NOT_QUICK 4 /* records: where one is not plain, the next are likely not, too */
 
 struct open_range {
     uint64_t id, since; /* id 0: unknown */
@@ -340,6 +342,17 @@ static inline enum ring_decode record_get(struct row_state *s, const uint8_t **p
     return stop ? RING_DECODE_NEWER : RING_DECODE_END;
 }
 
+/* The plain records that follow one that the writer has; false: the next one is not plain. */
+static inline bool records_quick(struct row_state *s, const uint8_t **pos, uint64_t *ticks)
+{
+    uint64_t taken =
+        ring_quick(s->names, s->decoder->sink.writer, pos, s->end, ticks, s->decoder->ticks_max);
+    s->rows->events += taken;
+    s->rows->last_ticks = *ticks;
+    s->eventful = s->eventful || taken > 0;
+    return taken > 0;
+}
+
 enum ring_decode ring_decode(struct ring_decoder *decoder, struct ring_rows *rows)
 {
     struct row_state s = {.decoder = decoder,
@@ -349,8 +362,17 @@ enum ring_decode ring_decode(struct ring_decoder *decoder, struct ring_rows *row
                           .generation = rows->generation};
     const uint8_t *pos = rows->bytes;
     uint64_t ticks = rows->base_ticks;
+    unsigned rest = 0; /* records to decode here before the quick loop is tried again */
     rows->last_ticks = ticks;
     while (pos < s.end) {
+        if (LIKELY(s.batch && s.writing && s.written)) {
+            if (rest > 0)
+                rest--;
+            else if (!records_quick(&s, &pos, &ticks))
+                rest = NOT_QUICK;
+            if (pos == s.end)
+                break;
+        }
         rows->taken = (size_t)(pos - rows->bytes);
         uint64_t id, delta;
         if (!leb_get(&pos, s.end, &id) || !leb_get(&pos, s.end, &delta))

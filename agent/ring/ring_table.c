@@ -147,11 +147,18 @@ static void type_place(const struct partition_event_type *type, struct type_sink
     out->klass = type->klass;
     out->group = type->group;
     out->nargs = type->nargs;
-    for (unsigned i = 0; i < type->nargs; i++)
-        out->args[i] = type->args[i].type;
+    bool plain = true, numbers = true;
+    for (unsigned i = 0; i < type->nargs; i++) {
+        uint8_t kind = type->args[i].type;
+        out->args[i] = kind;
+        plain = plain && (kind == SKEIN_T_U64 || kind == SKEIN_T_PTR);
+        numbers = numbers && kind != SKEIN_T_F64 && kind != SKEIN_T_STR && kind != SKEIN_T_SEQ;
+    }
     int64_t index = sink->full ? -1 : partition_writer_type(sink->writer, type);
     sink->full = sink->full || index >= RING_TYPES_MAX;
     out->index = index >= 0 ? (uint32_t)index : RING_TYPE_UNPLACED;
+    out->quick = index >= 0 && numbers;
+    out->plain = plain;
     out->state = RING_TYPE_GOOD;
 }
 

@@ -30,6 +30,8 @@ struct ring_type {
     uint8_t state; /* enum ring_type_state */
     uint8_t klass, group, nargs;
     uint8_t args[SKEIN_ARGS_MAX];
+    bool quick;     /* placed, and all arguments are numbers in LEB128 (ring_quick.h) */
+    bool plain;     /* and the writer wants these as they are */
     uint32_t index; /* in the writer; RING_TYPE_UNPLACED: it takes no more types */
 };
 

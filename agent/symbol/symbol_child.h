@@ -7,15 +7,14 @@
 #define SYMBOL_CHILD_H
 
 #include <stdbool.h>
-#include <sys/types.h>
 
+#include "child.h"
 #include "symbol_wire.h"
 
 struct symbol_child {
     const char *program; /* the owner's */
     uint64_t memory_bytes, hang_ns;
-    pid_t pid; /* 0: none runs */
-    int pidfd, socket;
+    struct child process;
     uint32_t failures;   /* since the last good answer */
     uint64_t pause_ns;   /* monotonic; none is begun before */
     uint64_t used_bytes; /* of memory, as it says */

@@ -14,7 +14,7 @@ static uint64_t files_max(const struct symbolizer *s)
 
 static bool is_loaded(const struct symbolizer *s, const struct symbol_row *row)
 {
-    return s->child.pid != 0 && row->life == s->child.life;
+    return s->child.process.pid != 0 && row->life == s->child.life;
 }
 
 static void row_drop(struct symbolizer *s, struct symbol_row *row)
@@ -229,7 +229,7 @@ void symbol_row_spoil(struct symbolizer *s, struct symbol_row *row)
 
 void symbol_child_renew(struct symbolizer *s)
 {
-    if (s->child.pid == 0 || s->child.used_bytes <= s->memory_bytes / 4)
+    if (s->child.process.pid == 0 || s->child.used_bytes <= s->memory_bytes / 4)
         return;
     symbol_child_stop(&s->child);
     symbol_count_add(s, &s->counters.renewed, 1);

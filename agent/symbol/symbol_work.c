@@ -208,7 +208,7 @@ static void walked_unmap(struct symbolizer *s)
     struct cursor answer;
     uint32_t number = s->walked.number;
     s->walked.number = 0;
-    if (number == 0 || s->child.pid == 0 || s->child.life != s->walked.life)
+    if (number == 0 || s->child.process.pid == 0 || s->child.life != s->walked.life)
         return;
     buf_clear(&s->ask);
     symbol_begin(&s->ask);
@@ -247,7 +247,7 @@ static int walked_map(struct symbolizer *s, struct symbol_request *request)
     walked_unmap(s);
     request->life = s->child.life;
     maps_list(s, request, &maps);
-    if (s->child.pid == 0 || s->child.life != request->life) { /* a file was its end */
+    if (s->child.process.pid == 0 || s->child.life != request->life) { /* a file was its end */
         buf_fini(&maps);
         return SKEIN_OK;
     }
@@ -334,7 +334,7 @@ static int walk_step(struct symbolizer *s, struct symbol_request *request)
     struct cursor answer;
     if (is_bad(s, request))
         return SKEIN_REFUSED;
-    if (!request->mapped || s->child.pid == 0 || request->life != s->child.life ||
+    if (!request->mapped || s->child.process.pid == 0 || request->life != s->child.life ||
         request->walked != s->walked.number) {
         int status = walk_map(s, request);
         if (status == SKEIN_CLOSED || status == SKEIN_TIMEOUT)

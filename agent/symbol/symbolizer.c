@@ -183,12 +183,7 @@ static int program_find(const struct symbolizer_settings *settings, char *out, s
     if (settings->program != NULL)
         return snprintf(out, bytes, "%s", settings->program) < (int)bytes ? SKEIN_OK
                                                                           : SKEIN_INVALID;
-    ssize_t n = readlink("/proc/self/exe", out, bytes - sizeof PROGRAM);
-    char *slash = n > 0 ? memrchr(out, '/', (size_t)n) : NULL;
-    if (slash == NULL)
-        return SKEIN_NOT_FOUND;
-    strcpy(slash + 1, PROGRAM);
-    return SKEIN_OK;
+    return child_program_path(PROGRAM, out, bytes);
 }
 
 static void symbolizer_fini(struct symbolizer *s)

@@ -13,10 +13,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "symbol_sandbox.h"
+#include "sandbox.h"
 #include "symbol_serve.h"
 
-#define SOCKET STDIN_FILENO
+#define SOCKET      STDIN_FILENO
+#define PROCESSOR_S 20   /* of one request; the agent's patience ends sooner */
+#define DESCRIPTORS 4096 /* two for each file that is loaded, one for each in a process's map */
 
 struct request {
     uint8_t head[SYMBOL_HEAD_BYTES];
@@ -90,20 +92,20 @@ static bool reply_send(const struct buf *reply)
 
 int main(int argc, char **argv)
 {
-    uint64_t memory = argc == 2 ? strtoull(argv[1], NULL, 10) : 0;
+    struct sandbox_limits limits = {argc == 2 ? strtoull(argv[1], NULL, 10) : 0, DESCRIPTORS};
     static uint8_t body[SYMBOL_BODY_MAX];
     struct request request = {.body = body};
     struct symbol_server *server;
-    if (memory == 0 || symbol_server_new(&server) != SKEIN_OK) {
+    if (limits.memory_bytes == 0 || symbol_server_new(&server) != SKEIN_OK) {
         fputs("skein-symbolizer is started by skein-agent\n", stderr);
         return 2;
     }
-    if (!symbol_sandbox_enter(memory))
+    if (!sandbox_enter(&limits))
         return 3;
     struct buf reply = {0};
     bool going = true;
     while (going && request_receive(&request)) {
-        symbol_sandbox_allow();
+        (void)sandbox_allow(PROCESSOR_S);
         buf_clear(&reply);
         symbol_server_answer(server, request.kind, request.body, request.bytes, request.fds,
                              request.fd_count, &reply);

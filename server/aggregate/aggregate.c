@@ -15,11 +15,11 @@
 #include "log.h"
 #include "metrics.h"
 
-#define PAGE        64
-#define AGAIN_NS    (UINT64_C(30) * 1000000000u)
-#define UPKEEP_NS   (UINT64_C(60) * 1000000000u)
-#define REST_MOST   (UINT64_C(10) * 1000000000u)
-#define LATE_MS     UINT64_C(3600000)
+#define PAGE      64
+#define AGAIN_NS  (UINT64_C(30) * 1000000000u)
+#define UPKEEP_NS (UINT64_C(60) * 1000000000u)
+#define REST_MOST (UINT64_C(10) * 1000000000u)
+#define LATE_MS   UINT64_C(3600000)
 
 /* ---- what is to be done ---- */
 
@@ -286,8 +286,8 @@ static void aggregate_free(struct aggregate *a)
 }
 
 int aggregate_start(const struct aggregate_settings *settings, struct capture_engine *captures,
-                    struct catalog *catalog, struct index *index, struct aggregate **out, char *error,
-                    size_t error_bytes)
+                    struct catalog *catalog, struct index *index, struct aggregate **out,
+                    char *error, size_t error_bytes)
 {
     *out = NULL;
     struct aggregate *a = calloc(1, sizeof *a);

@@ -29,9 +29,9 @@ struct aggregate_settings {
     int (*run)(struct analyst *analyst, const struct analyst_job *job, struct buf *answer,
                char error[ANALYST_ERROR_BYTES]);
     struct analyst *analyst;
-    uint64_t max_trace_bytes; /* larger captures are refused */
-    uint64_t timeout_ms;      /* of one answer */
-    uint64_t max_bytes;       /* of all answers that are kept; the oldest go */
+    uint64_t max_trace_bytes;   /* larger captures are refused */
+    uint64_t timeout_ms;        /* of one answer */
+    uint64_t max_bytes;         /* of all answers that are kept; the oldest go */
     uint64_t keep_ms, max_rows; /* of the series; keep_ms 0: by their number alone */
     /* Whether the disk is too short to keep anything now; NULL: never. Called without locks. */
     bool (*is_full)(void *context);
@@ -47,8 +47,8 @@ struct aggregate_settings {
 /* Opens folder/analysis.db and starts the thread. SKEIN_OK; SKEIN_IO, SKEIN_VERSION, SKEIN_FULL,
  * SKEIN_NO_MEMORY with words. */
 int aggregate_start(const struct aggregate_settings *settings, struct capture_engine *captures,
-                    struct catalog *catalog, struct index *index, struct aggregate **out, char *error,
-                    size_t error_bytes);
+                    struct catalog *catalog, struct index *index, struct aggregate **out,
+                    char *error, size_t error_bytes);
 /* Ends the work that runs; it is done at the next start. */
 void aggregate_stop(struct aggregate **aggregate);
 
@@ -69,7 +69,7 @@ enum aggregate_state aggregate_state(struct aggregate *aggregate, const struct c
  * it by default) or ANALYST_SUMMARY. Of the last state that was summed up. SKEIN_OK; SKEIN_NOT_FOUND:
  * none is kept (still to be done, refused, or dropped by max_bytes); else a status. Whoever may see
  * the whole capture may see it. */
-int aggregate_answer(struct aggregate *aggregate, const struct capture_id *id, enum analyst_kind kind,
-                     struct buf *out);
+int aggregate_answer(struct aggregate *aggregate, const struct capture_id *id,
+                     enum analyst_kind kind, struct buf *out);
 
 #endif

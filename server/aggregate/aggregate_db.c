@@ -49,7 +49,8 @@ static int schema_check(struct db *db, char *error, size_t error_bytes)
     int64_t version = 0;
     int status = aggregate_status(db_run(db, "PRAGMA user_version", number_take, &version, NULL));
     if (status == SKEIN_OK && version > SCHEMA_NUMBER) {
-        snprintf(error, error_bytes, FILE_NAME " is of a newer collector: remove it, or take that one");
+        snprintf(error, error_bytes,
+                 FILE_NAME " is of a newer collector: remove it, or take that one");
         return SKEIN_VERSION;
     }
     if (status == SKEIN_OK && version == 0) {
@@ -75,7 +76,8 @@ static int pair_open(struct aggregate_db *out, char *error, size_t error_bytes)
         return SKEIN_TOO_LARGE;
     int status = db_open_private(out->folder, FILE_NAME, &out->write, error, error_bytes);
     if (status == SKEIN_OK)
-        status = db_exec(out->write, "PRAGMA synchronous=NORMAL"); /* derived: a lost end is made again */
+        status = db_exec(out->write,
+                         "PRAGMA synchronous=NORMAL"); /* derived: a lost end is made again */
     if (status == SKEIN_OK)
         status = schema_check(out->write, error, error_bytes);
     if (status == SKEIN_OK)
@@ -89,7 +91,8 @@ static bool damaged_set_aside(const char *folder)
     if (!db_set_aside(folder, FILE_NAME, to, sizeof to))
         return false;
     log_error("analysis",
-              FILE_NAME " is damaged: it is set aside and a new one begun; captures that are stored are "
+              FILE_NAME
+              " is damaged: it is set aside and a new one begun; captures that are stored are "
               "summed up again, series of deleted ones are lost",
               "file", to, NULL);
     metrics_add(analysis_rebuilds_total, 1);
@@ -184,14 +187,14 @@ int aggregate_mark_put(struct aggregate_db *db, const struct aggregate_mark *m)
 {
     char text[ID_TEXT_BYTES];
     id_text(m->id.bytes, text);
-    return aggregate_status(
-        db_run(db->write,
-               "INSERT OR REPLACE INTO capture(id, stamp, etag, state, series, tries, done_ns, reason)"
-               " VALUES(?,?,?,?,?,?,?,?)",
-               NULL, NULL,
-               DB(DB_TEXT(text), DB_I64((int64_t)m->stamp), DB_TEXT(m->etag), DB_I64(m->state),
-                  DB_I64(m->series), DB_I64(m->tries), DB_I64(aggregate_i64(m->done_ns)),
-                  DB_TEXT(m->reason))));
+    return aggregate_status(db_run(
+        db->write,
+        "INSERT OR REPLACE INTO capture(id, stamp, etag, state, series, tries, done_ns, reason)"
+        " VALUES(?,?,?,?,?,?,?,?)",
+        NULL, NULL,
+        DB(DB_TEXT(text), DB_I64((int64_t)m->stamp), DB_TEXT(m->etag), DB_I64(m->state),
+           DB_I64(m->series), DB_I64(m->tries), DB_I64(aggregate_i64(m->done_ns)),
+           DB_TEXT(m->reason))));
 }
 
 struct ids {
@@ -213,8 +216,8 @@ int64_t aggregate_marks(struct aggregate_db *db, struct capture_id *after, struc
     char text[ID_TEXT_BYTES];
     struct ids ids = {out, 0, room};
     id_text(after->bytes, text);
-    int64_t rows = db_run(db->write, "SELECT id FROM capture WHERE id > ? ORDER BY id", id_take, &ids,
-                          DB(DB_TEXT(text)));
+    int64_t rows = db_run(db->write, "SELECT id FROM capture WHERE id > ? ORDER BY id", id_take,
+                          &ids, DB(DB_TEXT(text)));
     if (ids.count > 0)
         *after = out[ids.count - 1];
     return rows < 0 ? rows : (int64_t)ids.count;
@@ -227,8 +230,8 @@ int aggregate_forget(struct aggregate_db *db, const struct capture_id *id)
     int status = db_begin(db->write);
     if (status != SKEIN_OK)
         return status;
-    status = aggregate_status(db_run(db->write, "DELETE FROM answer WHERE capture=?", NULL, NULL,
-                                     DB(DB_TEXT(text))));
+    status = aggregate_status(
+        db_run(db->write, "DELETE FROM answer WHERE capture=?", NULL, NULL, DB(DB_TEXT(text))));
     if (status == SKEIN_OK)
         status = aggregate_status(
             db_run(db->write, "DELETE FROM capture WHERE id=?", NULL, NULL, DB(DB_TEXT(text))));
@@ -247,15 +250,14 @@ int aggregate_answer_put(struct aggregate_db *db, const struct capture_id *id, i
     lz4_pack(&packed, bytes->data, bytes->len);
     int status = packed.status;
     if (status == SKEIN_OK)
-        status = aggregate_status(db_run(
-            db->write, "DELETE FROM answer WHERE capture=? AND kind=?", NULL, NULL,
-            DB(DB_TEXT(text), DB_I64(kind))));
+        status = aggregate_status(db_run(db->write, "DELETE FROM answer WHERE capture=? AND kind=?",
+                                         NULL, NULL, DB(DB_TEXT(text), DB_I64(kind))));
     if (status == SKEIN_OK)
         status = aggregate_status(db_run(
-            db->write, "INSERT INTO answer(capture, kind, raw, packed, bytes) VALUES(?,?,?,?,?)", NULL,
-            NULL,
-            DB(DB_TEXT(text), DB_I64(kind), DB_I64((int64_t)bytes->len), DB_I64((int64_t)packed.len),
-               DB_BLOB(packed.data, packed.len))));
+            db->write, "INSERT INTO answer(capture, kind, raw, packed, bytes) VALUES(?,?,?,?,?)",
+            NULL, NULL,
+            DB(DB_TEXT(text), DB_I64(kind), DB_I64((int64_t)bytes->len),
+               DB_I64((int64_t)packed.len), DB_BLOB(packed.data, packed.len))));
     buf_fini(&packed);
     return status;
 }

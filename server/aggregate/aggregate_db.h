@@ -27,7 +27,8 @@ struct aggregate_db {
 
 /* Opens or makes it; sets a damaged one aside first. SKEIN_OK, SKEIN_IO, SKEIN_FULL, SKEIN_NO_MEMORY,
  * SKEIN_VERSION (a newer collector's), with words. */
-int aggregate_db_open(const char *folder, struct aggregate_db *out, char *error, size_t error_bytes);
+int aggregate_db_open(const char *folder, struct aggregate_db *out, char *error,
+                      size_t error_bytes);
 void aggregate_db_close(struct aggregate_db *db);
 /* If damage was met since it was opened: a new, empty one takes its place, while others use it. True:
  * there is a new one. Between transactions of the thread that writes. */
@@ -39,7 +40,7 @@ bool aggregate_db_heal(struct aggregate_db *db);
 enum series_state { SERIES_NONE, SERIES_OWN, SERIES_MERGED_IN }; /* of its rows */
 struct aggregate_mark {
     struct capture_id id;
-    uint64_t stamp; /* of its row in the catalog */
+    uint64_t stamp;                  /* of its row in the catalog */
     char etag[AGGREGATE_ETAG_BYTES]; /* of its partitions */
     enum aggregate_state state;
     enum series_state series;

@@ -26,7 +26,8 @@ struct aggregate {
     /* The worker's alone. */
     struct catalog_cursor walk; /* how far: captures that are older are still to be looked at */
     bool walking;
-    uint64_t again_ns; /* monotonic; walk again from then on, for something failed; 0: nothing did */
+    uint64_t
+        again_ns; /* monotonic; walk again from then on, for something failed; 0: nothing did */
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t wake;

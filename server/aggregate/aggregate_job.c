@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "aggregate_int.h"
+#include "capture_has.h"
 #include "checksum.h"
 #include "clock.h"
 #include "log.h"
@@ -16,8 +17,8 @@
 #include "series_row.h"
 #include "trace_stream.h"
 
-#define TRIES      5u /* of what fails by itself, as for want of memory */
-#define SLACK_NS   (UINT64_C(3600) * 1000000000u) /* how far records may lie outside of a window */
+#define TRIES    5u                             /* of what fails by itself, as for want of memory */
+#define SLACK_NS (UINT64_C(3600) * 1000000000u) /* how far records may lie outside of a window */
 
 /* What the catalog says of a capture now. */
 struct seen {
@@ -257,7 +258,8 @@ int aggregate_capture(struct aggregate *a, const struct capture_id *id, uint64_t
         return known;
     if (!seen.there)
         return known > 0 ? aggregate_forget(&a->db, id) : SKEIN_OK;
-    if (!seen.ended || (known > 0 && r.mark.state != AGGREGATE_PENDING && r.mark.stamp == seen.stamp))
+    if (!seen.ended ||
+        (known > 0 && r.mark.state != AGGREGATE_PENDING && r.mark.stamp == seen.stamp))
         return SKEIN_OK;
     uint64_t began_ns = clock_monotonic_ns();
     if (r.mark.stamp != seen.stamp)

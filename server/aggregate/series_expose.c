@@ -188,8 +188,8 @@ static void head_put(const struct exposure *e)
     const struct family *f = e->family;
     bool open = e->form == SERIES_OPENMETRICS;
     const char *suffix = !open && strcmp(f->type, "counter") == 0 ? "_total" : "";
-    buf_printf(e->out, "# HELP %s%s %s\n# TYPE %s%s %s\n", f->name, suffix, f->help, f->name, suffix,
-               f->type);
+    buf_printf(e->out, "# HELP %s%s %s\n# TYPE %s%s %s\n", f->name, suffix, f->help, f->name,
+               suffix, f->type);
     if (open && f->unit[0] != '\0')
         buf_printf(e->out, "# UNIT %s %s\n", f->name, f->unit);
 }

@@ -14,8 +14,8 @@
 #include "aggregate_db.h"
 #include "series_row.h"
 
-#define FINE_NS  (UINT64_C(2 * 86400) * 1000000000u)
-#define AT_ONCE  64
+#define FINE_NS (UINT64_C(2 * 86400) * 1000000000u)
+#define AT_ONCE 64
 #define FOLDABLE                                                                                   \
     "(capture='' OR NOT EXISTS (SELECT 1 FROM capture c WHERE c.id=row.capture AND c.done_ns>?1))"
 
@@ -26,9 +26,8 @@ int series_row_read(struct series_set *set, struct db_row *row, bool join)
 {
     size_t n;
     const void *bytes = db_blob(row, 4, &n);
-    struct series_row *to =
-        series_set_add(set, (uint64_t)db_i64(row, 0), db_text(row, 1), db_text(row, 3),
-                       (uint32_t)db_i64(row, 2));
+    struct series_row *to = series_set_add(set, (uint64_t)db_i64(row, 0), db_text(row, 1),
+                                           db_text(row, 3), (uint32_t)db_i64(row, 2));
     if (to == NULL)
         return SKEIN_NO_MEMORY;
     int status = series_row_get(bytes, n, to);
@@ -47,7 +46,8 @@ int series_row_read(struct series_set *set, struct db_row *row, bool join)
     return status;
 }
 
-int series_row_write(struct db *db, const struct series_row *row, uint32_t step_s, const char *capture)
+int series_row_write(struct db *db, const struct series_row *row, uint32_t step_s,
+                     const char *capture)
 {
     struct buf bytes = {0};
     series_row_put(row, &bytes);
@@ -56,14 +56,14 @@ int series_row_write(struct db *db, const struct series_row *row, uint32_t step_
                           ? row->n[SERIES_SEEN_NS]
                           : series_sum(row->n[SERIES_TOTAL_NS], row->n[SERIES_COUNT]);
     if (status == SKEIN_OK)
-        status = aggregate_status(
-            db_run(db,
-                   "INSERT OR REPLACE INTO row(step, at, service, grp, name, capture, weight, bytes)"
-                   " VALUES(?,?,?,?,?,?,?,?)",
-                   NULL, NULL,
-                   DB(DB_I64(step_s), DB_I64(aggregate_i64(row->at_s)), DB_TEXT(row->service),
-                      DB_I64(row->group), DB_TEXT(row->name), DB_TEXT(capture),
-                      DB_I64(aggregate_i64(weight)), DB_BLOB(bytes.data, bytes.len))));
+        status = aggregate_status(db_run(
+            db,
+            "INSERT OR REPLACE INTO row(step, at, service, grp, name, capture, weight, bytes)"
+            " VALUES(?,?,?,?,?,?,?,?)",
+            NULL, NULL,
+            DB(DB_I64(step_s), DB_I64(aggregate_i64(row->at_s)), DB_TEXT(row->service),
+               DB_I64(row->group), DB_TEXT(row->name), DB_TEXT(capture),
+               DB_I64(aggregate_i64(weight)), DB_BLOB(bytes.data, bytes.len))));
     buf_fini(&bytes);
     return status;
 }
@@ -99,9 +99,9 @@ int series_put(struct aggregate_db *db, const struct capture_id *id, struct seri
     if (status == SKEIN_OK)
         status = series_total_add(db, set, &before.set);
     if (status == SKEIN_OK)
-        status = aggregate_status(db_run(db->write,
-                                         "DELETE FROM row WHERE capture=? AND capture<>''", NULL, NULL,
-                                         DB(DB_TEXT(text))));
+        status =
+            aggregate_status(db_run(db->write, "DELETE FROM row WHERE capture=? AND capture<>''",
+                                    NULL, NULL, DB(DB_TEXT(text))));
     for (size_t i = 0; status == SKEIN_OK && i < set->count; i++)
         status = series_row_write(db->write, &set->rows[i], SERIES_STEP_S, text);
     series_set_fini(&before.set);
@@ -113,15 +113,17 @@ int series_put(struct aggregate_db *db, const struct capture_id *id, struct seri
 /* What of this time may be merged becomes rows of one bucket, of no capture. */
 static int bucket_fold(struct aggregate_db *db, uint64_t at_s, uint32_t step_s, int64_t late_ns)
 {
-    const struct db_bind binds[] = {DB_I64(late_ns), DB_I64(aggregate_i64(at_s)),
-                                    DB_I64(aggregate_i64(at_s + step_s)), DB_I64(step_s),
+    const struct db_bind binds[] = {DB_I64(late_ns),
+                                    DB_I64(aggregate_i64(at_s)),
+                                    DB_I64(aggregate_i64(at_s + step_s)),
+                                    DB_I64(step_s),
                                     {.kind = DB_KIND_END}};
 #define OF_BUCKET " WHERE " FOLDABLE " AND at>=?2 AND at<?3 AND step<=?4"
     struct reading r = {.join = true, .status = SKEIN_OK};
-    int status = aggregate_status(db_run(
-        db->write,
-        "SELECT at, service, grp, name, bytes FROM row" OF_BUCKET " ORDER BY service, grp, name",
-        row_take, &r, binds));
+    int status = aggregate_status(db_run(db->write,
+                                         "SELECT at, service, grp, name, bytes FROM row" OF_BUCKET
+                                         " ORDER BY service, grp, name",
+                                         row_take, &r, binds));
     if (status == SKEIN_OK)
         status = r.status;
     for (size_t i = 0; i < r.set.count; i++)
@@ -134,7 +136,8 @@ static int bucket_fold(struct aggregate_db *db, uint64_t at_s, uint32_t step_s, 
                                          " (SELECT DISTINCT capture FROM row" OF_BUCKET ")",
                                          NULL, NULL, binds));
     if (status == SKEIN_OK)
-        status = aggregate_status(db_run(db->write, "DELETE FROM row" OF_BUCKET, NULL, NULL, binds));
+        status =
+            aggregate_status(db_run(db->write, "DELETE FROM row" OF_BUCKET, NULL, NULL, binds));
     for (size_t i = 0; status == SKEIN_OK && i < r.set.count; i++)
         status = series_row_write(db->write, &r.set.rows[i], step_s, "");
     series_set_fini(&r.set);
@@ -157,8 +160,8 @@ static int bucket_take(void *context, struct db_row *row)
     return b->count == AT_ONCE;
 }
 
-static int buckets_fold(struct aggregate_db *db, const struct series_bounds *bounds, const char *sql,
-                        int64_t late_ns, int64_t before_s)
+static int buckets_fold(struct aggregate_db *db, const struct series_bounds *bounds,
+                        const char *sql, int64_t late_ns, int64_t before_s)
 {
     struct buckets b = {.count = AT_ONCE};
     int status = SKEIN_OK;
@@ -198,21 +201,20 @@ static int rows_trim(struct aggregate_db *db, const struct series_bounds *bounds
             db_run(db->write, "DELETE FROM row WHERE at<?", NULL, NULL,
                    DB(DB_I64((int64_t)((bounds->now_ns - keep_ns) / 1000000000u)))));
     if (status == SKEIN_OK)
-        status =
-            aggregate_status(db_run(db->write, "SELECT count(*) FROM row", count_take, &count, NULL));
+        status = aggregate_status(
+            db_run(db->write, "SELECT count(*) FROM row", count_take, &count, NULL));
     if (status != SKEIN_OK || (uint64_t)count <= bounds->max_rows)
         return status;
     gone = db_run(db->write,
-                  "DELETE FROM row WHERE at <= (SELECT at FROM row ORDER BY at LIMIT 1 OFFSET ?)", NULL,
-                  NULL, DB(DB_I64(count - (int64_t)bounds->max_rows - 1)));
+                  "DELETE FROM row WHERE at <= (SELECT at FROM row ORDER BY at LIMIT 1 OFFSET ?)",
+                  NULL, NULL, DB(DB_I64(count - (int64_t)bounds->max_rows - 1)));
     return gone < 0 ? (int)gone : aggregate_note_add(db, "rows_dropped", (uint64_t)gone);
 }
 
 int series_fold(struct aggregate_db *db, const struct series_bounds *bounds)
 {
     uint64_t now_ns = bounds->now_ns;
-    int64_t late_ns =
-        aggregate_i64(now_ns > bounds->late_ns ? now_ns - bounds->late_ns : 0);
+    int64_t late_ns = aggregate_i64(now_ns > bounds->late_ns ? now_ns - bounds->late_ns : 0);
     uint64_t fine_s = (now_ns > FINE_NS ? now_ns - FINE_NS : 0) / 1000000000u;
     fine_s -= fine_s % SERIES_HOUR_S;
     int status = buckets_fold(db, bounds,
@@ -220,9 +222,10 @@ int series_fold(struct aggregate_db *db, const struct series_bounds *bounds)
                               " AND " FOLDABLE,
                               late_ns, 0);
     if (status == SKEIN_OK)
-        status = buckets_fold(db, bounds,
-                              "SELECT DISTINCT at - at % 3600, 3600 FROM row WHERE step=600 AND at<?2"
-                              " AND " FOLDABLE,
-                              late_ns, (int64_t)fine_s);
+        status =
+            buckets_fold(db, bounds,
+                         "SELECT DISTINCT at - at % 3600, 3600 FROM row WHERE step=600 AND at<?2"
+                         " AND " FOLDABLE,
+                         late_ns, (int64_t)fine_s);
     return status == SKEIN_OK ? rows_trim(db, bounds) : status;
 }

@@ -71,9 +71,9 @@ struct answer {
     size_t line_count, line_cap;
     struct time_seen *times;
     size_t time_count, time_cap;
-    uint64_t more; /* lines that are left out */
+    uint64_t more;   /* lines that are left out */
     uint64_t merged; /* names in others, at most in one bucket */
-    bool hours;    /* some rows are of hours */
+    bool hours;      /* some rows are of hours */
     int status;
 };
 
@@ -243,8 +243,7 @@ static int row_take(void *context, struct db_row *row)
     struct answer *a = context;
     struct series_set set = {NULL, 0, 0};
     bool others = strcmp(db_text(row, 3), SERIES_OTHERS) == 0;
-    if (!others &&
-        !is_wanted(a, db_text(row, 1), db_text(row, 3), (uint32_t)db_i64(row, 2)))
+    if (!others && !is_wanted(a, db_text(row, 1), db_text(row, 3), (uint32_t)db_i64(row, 2)))
         return 0;
     a->status = series_row_read(&set, row, false);
     if (a->status == SKEIN_OK && set.rows[0].at_s >= a->query->from_s &&
@@ -262,12 +261,13 @@ static int points_fill(struct db *db, struct answer *a)
 {
     const struct series_query *q = a->query;
     bool names = metrics_of[q->metric].of_names && q->service != NULL;
-    int64_t rows = db_run(db,
-                          "SELECT at, service, grp, name, bytes, step FROM row WHERE at>=?1 AND at<?2"
-                          " AND (?3 IS NULL OR service=?3) AND (?4 OR name='')",
-                          row_take, a,
-                          DB(DB_I64((int64_t)q->from_s), DB_I64((int64_t)q->to_s),
-                             DB_TEXT(q->service), DB_I64(names)));
+    int64_t rows =
+        db_run(db,
+               "SELECT at, service, grp, name, bytes, step FROM row WHERE at>=?1 AND at<?2"
+               " AND (?3 IS NULL OR service=?3) AND (?4 OR name='')",
+               row_take, a,
+               DB(DB_I64((int64_t)q->from_s), DB_I64((int64_t)q->to_s), DB_TEXT(q->service),
+                  DB_I64(names)));
     return rows < 0 ? (int)rows : a->status;
 }
 

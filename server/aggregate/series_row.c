@@ -233,7 +233,8 @@ static int name_take(const struct taking *t, const struct summary_name *name)
     if (text[0] == '\0' || name->row.merged > 0)
         text = SERIES_OTHERS;
     bool others = strcmp(text, SERIES_OTHERS) == 0;
-    uint32_t group = others || name->row.number > 2 * SUMMARY_INSTANTS ? 0 : (uint32_t)name->row.number;
+    uint32_t group =
+        others || name->row.number > 2 * SUMMARY_INSTANTS ? 0 : (uint32_t)name->row.number;
     char *service = of->service; /* lives on, wherever the rows are moved */
     struct series_row *row = series_set_add(t->set, of->at_s, service, text, group);
     if (row == NULL)
@@ -262,8 +263,8 @@ int series_set_take(struct series_set *set, const struct summary *summary, uint3
 {
     const struct summary_name *names;
     const struct summary_log *logs;
-    struct taking t = {.set = set, .summary = summary, .step_s = step_s, .from_ns = from_ns,
-                       .to_ns = to_ns};
+    struct taking t = {
+        .set = set, .summary = summary, .step_s = step_s, .from_ns = from_ns, .to_ns = to_ns};
     t.process_count = summary_processes(summary, &t.processes);
     t.rows = calloc(t.process_count + 1, sizeof *t.rows);
     int status = t.rows != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;

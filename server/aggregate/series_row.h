@@ -22,11 +22,11 @@
     X(COUNT) /* that ended */                                                                      \
     X(TOTAL_NS)                                                                                    \
     X(SELF_NS)                                                                                     \
-    X(OPEN)    /* in progress at the end of a sample */                                            \
-    X(CLIPPED) /* of the count: longer than known */                                               \
-    X(MERGED)  /* names that are in this row beside the one it is named after */                   \
-    X(SEEN_NS) /* of processes' time */                                                            \
-    X(FLEET_NS) /* of the time of all its processes that were known, which samples are of */       \
+    X(OPEN)      /* in progress at the end of a sample */                                          \
+    X(CLIPPED)   /* of the count: longer than known */                                             \
+    X(MERGED)    /* names that are in this row beside the one it is named after */                 \
+    X(SEEN_NS)   /* of processes' time */                                                          \
+    X(FLEET_NS)  /* of the time of all its processes that were known, which samples are of */      \
     X(PROCESSES) /* samples of one process each */                                                 \
     X(EVENTS)                                                                                      \
     X(REGIONS)                                                                                     \
@@ -36,7 +36,7 @@
     X(WAIT_LOCK_NS)                                                                                \
     X(WAIT_THREAD_NS)                                                                              \
     X(WAIT_SLEEP_NS)                                                                               \
-    X(IDLE_NS) /* of the waits */                                                                  \
+    X(IDLE_NS)    /* of the waits */                                                               \
     X(SAMPLED_NS) /* on a CPU, by samples */                                                       \
     X(SAMPLES)                                                                                     \
     X(WINDOW_NS) /* on a CPU, by cpu.window; of ROOM_NS that its host had */                       \

@@ -81,8 +81,8 @@ static void total_grow(struct series_total *t, const struct series_row *after,
         les_add(then, &before->lasted);
     for (size_t i = 0; i <= SERIES_LE; i++)
         t->le[i] = series_sum(t->le[i], less(now[i], then[i]));
-    t->sum_ns = series_sum(
-        t->sum_ns, less(after->lasted.sum_ns, before != NULL ? before->lasted.sum_ns : 0));
+    t->sum_ns = series_sum(t->sum_ns,
+                           less(after->lasted.sum_ns, before != NULL ? before->lasted.sum_ns : 0));
     for (size_t i = 0; i < SERIES_NUMBERS; i++)
         t->n[i] = series_sum(t->n[i], less(after->n[i], before != NULL ? before->n[i] : 0));
 }
@@ -111,8 +111,8 @@ static int found_take(void *context, struct db_row *row)
 static int total_find(struct aggregate_db *db, struct finding *f)
 {
     return aggregate_status(db_run(
-        db->write, "SELECT id, bytes FROM total WHERE service=? AND grp=? AND name=?", found_take, f,
-        DB(DB_TEXT(f->total.service), DB_I64(f->total.group), DB_TEXT(f->total.name))));
+        db->write, "SELECT id, bytes FROM total WHERE service=? AND grp=? AND name=?", found_take,
+        f, DB(DB_TEXT(f->total.service), DB_I64(f->total.group), DB_TEXT(f->total.name))));
 }
 
 /* A counter cannot move from one name to another: the names that came first have rows of their own. */
@@ -144,14 +144,14 @@ static int total_write(struct aggregate_db *db, const struct finding *f)
     int status = bytes.status;
     if (status == SKEIN_OK)
         status = aggregate_status(
-            f->id != 0
-                ? db_run(db->write, "UPDATE total SET bytes=? WHERE id=?", NULL, NULL,
-                         DB(DB_BLOB(bytes.data, bytes.len), DB_I64(f->id)))
-                : db_run(db->write, "INSERT OR REPLACE INTO total(service, grp, name, bytes)"
-                                    " VALUES(?,?,?,?)",
-                         NULL, NULL,
-                         DB(DB_TEXT(f->total.service), DB_I64(f->total.group), DB_TEXT(f->total.name),
-                            DB_BLOB(bytes.data, bytes.len))));
+            f->id != 0 ? db_run(db->write, "UPDATE total SET bytes=? WHERE id=?", NULL, NULL,
+                                DB(DB_BLOB(bytes.data, bytes.len), DB_I64(f->id)))
+                       : db_run(db->write,
+                                "INSERT OR REPLACE INTO total(service, grp, name, bytes)"
+                                " VALUES(?,?,?,?)",
+                                NULL, NULL,
+                                DB(DB_TEXT(f->total.service), DB_I64(f->total.group),
+                                   DB_TEXT(f->total.name), DB_BLOB(bytes.data, bytes.len))));
     buf_fini(&bytes);
     return status;
 }
@@ -205,9 +205,8 @@ static int total_take(void *context, struct db_row *row)
 {
     const struct walk *walk = context;
     size_t n;
-    struct series_total t = {.service = db_text(row, 0),
-                             .group = (uint32_t)db_i64(row, 1),
-                             .name = db_text(row, 2)};
+    struct series_total t = {
+        .service = db_text(row, 0), .group = (uint32_t)db_i64(row, 1), .name = db_text(row, 2)};
     const void *bytes = db_blob(row, 3, &n);
     return series_total_get(bytes, n, &t) == SKEIN_OK ? walk->fn(walk->context, &t) : 0;
 }

@@ -19,7 +19,7 @@ struct series_total {
     uint64_t n[SERIES_NUMBERS];
     uint64_t le[SERIES_LE + 1]; /* how many regions took less than the bound and not less than that
                                    in front */
-    uint64_t sum_ns; /* of these */
+    uint64_t sum_ns;            /* of these */
 };
 void series_total_put(const struct series_total *total, struct buf *out);
 /* SKEIN_OK, SKEIN_CORRUPT, SKEIN_TRUNCATED */

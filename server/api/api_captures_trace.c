@@ -10,6 +10,7 @@
 
 #include "api.h"
 #include "api_handlers.h"
+#include "capture_has.h"
 #include "catalog_capture.h"
 #include "clock.h"
 #include "event_groups.h"

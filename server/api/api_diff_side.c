@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api_diff_int.h"
+#include "capture_has.h"
 #include "trace_stream.h"
 
 #define ANSWER_BYTES_MAX ((size_t)48 << 20) /* of a summary with all its tables full */

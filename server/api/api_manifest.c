@@ -8,6 +8,7 @@
 
 #include "api.h"
 #include "api_handlers.h"
+#include "capture_has.h"
 #include "json.h"
 #include "stored_walk.h"
 

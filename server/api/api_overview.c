@@ -10,6 +10,7 @@
 
 #include "api.h"
 #include "api_handlers.h"
+#include "capture_has.h"
 #include "clock.h"
 #include "footer_strip.h"
 #include "json.h"

@@ -9,6 +9,7 @@
 
 #include "api.h"
 #include "api_handlers.h"
+#include "capture_has.h"
 #include "clock.h"
 #include "json.h"
 #include "partition.h"

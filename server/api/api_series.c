@@ -17,11 +17,11 @@
 #include "json.h"
 #include "series.h"
 
-#define STEP_S   600u
-#define DAY_S    UINT64_C(86400)
-#define MOST_S   (UINT64_C(1) << 33) /* what times are cut to: the year 2242 */
-#define USUAL    144u                /* points where nobody says how many */
-#define LINES    20u
+#define STEP_S 600u
+#define DAY_S  UINT64_C(86400)
+#define MOST_S (UINT64_C(1) << 33) /* what times are cut to: the year 2242 */
+#define USUAL  144u                /* points where nobody says how many */
+#define LINES  20u
 
 /* The service that the asker may see: all that he asks for (NULL: all), or his own. False: an answer
  * was given. */
@@ -35,15 +35,16 @@ static bool service_of(struct http_exchange *x, const char **service)
     if (!selector_equality(who->selector, 0, &key, &value) || strcmp(key, "service") != 0 ||
         strpbrk(who->selector_text, ",!()") != NULL ||
         selector_equality(who->selector, 1, &further, &more)) {
-        http_problem_of(x, PROBLEM_CONFINED, NULL,
-                        "the token %s is confined to some processes; series are of whole services, and a "
-                        "token with the selector service=NAME alone sees those of NAME",
-                        who->name);
+        http_problem_of(
+            x, PROBLEM_CONFINED, NULL,
+            "the token %s is confined to some processes; series are of whole services, and a "
+            "token with the selector service=NAME alone sees those of NAME",
+            who->name);
         return false;
     }
     if (*service != NULL && strcmp(*service, value) != 0) {
-        http_problem_of(x, PROBLEM_CONFINED, "service", "the token %s is confined to the service %s",
-                        who->name, value);
+        http_problem_of(x, PROBLEM_CONFINED, "service",
+                        "the token %s is confined to the service %s", who->name, value);
         return false;
     }
     *service = value;
@@ -143,7 +144,8 @@ static bool times_of(struct http_exchange *x, struct series_query *q)
     uint64_t from_ns, to_ns;
     if (!api_window(x, &from_ns, &to_ns))
         return false;
-    q->to_s = http_query(x, "to") != NULL ? to_ns / 1000000000u + 1 : clock_realtime_ns() / 1000000000u + 1;
+    q->to_s = http_query(x, "to") != NULL ? to_ns / 1000000000u + 1
+                                          : clock_realtime_ns() / 1000000000u + 1;
     q->to_s = q->to_s < MOST_S ? q->to_s : MOST_S;
     q->from_s = http_query(x, "from") != NULL ? from_ns / 1000000000u
                                               : (q->to_s > DAY_S ? q->to_s - DAY_S : 0);

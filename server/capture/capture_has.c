@@ -18,11 +18,13 @@
 #include "array.h"
 #include "capture.h"
 #include "capture_control.h"
+#include "capture_has.h"
 #include "capture_int.h"
 #include "capture_state.h"
 #include "capture_target.h"
 #include "catalog_capture.h"
 #include "catalog_ranges.h"
+#include "index_delete.h"
 
 #define RANGES_PAGE 64
 

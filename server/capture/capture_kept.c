@@ -10,6 +10,7 @@
 
 #include "array.h"
 #include "capture_control.h"
+#include "capture_has.h"
 #include "capture_incident.h"
 #include "capture_int.h"
 #include "capture_state.h"

@@ -3,6 +3,7 @@
  * Start and stop of the collector, and the hooks between its modules: agents' messages to captures
  * and rules, stored partitions to captures, deletions to ingest.
  */
+#include "capture_has.h"
 #include "collector_int.h"
 
 #include <inttypes.h>
@@ -12,6 +13,7 @@
 #include "capture_control.h"
 #include "catalog_ranges.h"
 #include "clock.h"
+#include "index_delete.h"
 #include "log.h"
 
 /* ---- hooks: the control thread, locked ---- */

@@ -18,6 +18,7 @@
  */
 #include <stdlib.h>
 
+#include "index_delete.h"
 #include "index_int.h"
 
 /* Runs steps in turn; the blob is the parameter of each. */

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "array.h"
+#include "index_delete.h"
 #include "index_int.h"
 #include "log.h"
 #include "metrics.h"

@@ -8,6 +8,7 @@
 
 #include "gate.h"
 #include "index.h"
+#include "index_delete.h"
 #include "store.h"
 
 struct ingest_settings {

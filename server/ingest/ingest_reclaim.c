@@ -29,6 +29,7 @@
  */
 #include <stdlib.h>
 
+#include "index_delete.h"
 #include "ingest_commit.h"
 #include "ingest_int.h"
 #include "metrics.h"

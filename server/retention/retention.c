@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "capture_has.h"
 #include "catalog.h"
 #include "catalog_capture.h"
 #include "catalog_loss.h"

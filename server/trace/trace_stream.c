@@ -435,7 +435,8 @@ static int profile_put(struct trace_stream *s, const struct stack_profile *profi
     bool of_waits = s->of[0] != '\0' ? strcmp(s->of, "waits") == 0 : samples == 0;
     if ((of_waits ? waits : samples) == 0)
         return SKEIN_INVALID;
-    return stack_profile_folded(profile, of_waits, &s->out);
+    return stack_profile_folded(profile, of_waits ? STACK_PROFILE_WAITS : STACK_PROFILE_SAMPLES,
+                                &s->out);
 }
 
 /* Takes the piece at s->next. */

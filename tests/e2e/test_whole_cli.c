@@ -116,6 +116,13 @@ START_TEST(the_first_digits_of_an_id_are_enough)
     cJSON_Delete(capture);
     EXPECT(0, "fetch", enough_of(other, id), "-o", "other.skein");
     EXPECT(0, "what", enough_of(other, id));
+    cJSON *report =
+        PRINTED("report", enough_of(other, id), "--json"); /* with what the collector knows */
+    const cJSON *judged = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "captures"), 0);
+    ck_assert_str_eq(whole_str(judged, "capture"), other);
+    ck_assert(
+        cJSON_IsTrue(cJSON_GetObjectItem(cJSON_GetObjectItem(judged, "verdict"), "complete")));
+    cJSON_Delete(report);
     (void)snprintf(both, sizeof both, "%.4s", id); /* of the same weeks */
     EXPECT(2, "capture", "show", both);
     char *text = output();

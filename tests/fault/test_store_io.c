@@ -12,6 +12,7 @@
 
 #include "checksum.h"
 #include "index.h"
+#include "index_delete.h"
 #include "ingest.h"
 #include "metrics.h"
 #include "partition_make.h"

@@ -65,14 +65,26 @@ static const char *const names[] = {"mutex_lock",
                                     "host.disk.sd.queue",
                                     "sched.runnable",
                                     "sched.neighbour",
-                                    "host.disk."};
-static const char *const arguments[] = {"fd",   "result", "owner", "holder",   "object", "signal",
-                                        "wait", "title",  "state", "at_least", "kind",   "instead"};
+                                    "host.disk.",
+                                    "sched.blocked",
+                                    "thread.sched"};
+static const char *const arguments[] = {
+    "fd",       "result",  "owner",          "holder",      "object",    "signal",
+    "wait",     "title",   "state",          "at_least",    "kind",      "instead",
+    "trace_id", "span_id", "parent_span_id", "instead_tid", "waker_tid", "context"};
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
 static const char *text_of(uint64_t value)
 {
-    static const char *const texts[] = {"stopped", "file", "x\x1b[2J\xff waiting", "sh %s%n", ""};
+    static const char *const texts[] = {"stopped",
+                                        "file",
+                                        "x\x1b[2J\xff waiting",
+                                        "sh %s%n",
+                                        "",
+                                        "task",
+                                        "4bf92f3577b34da6a3ce929d0e0e4736",
+                                        "00f067aa0ba902b7",
+                                        "00f067aa0ba902b8"};
     return texts[value % COUNT(texts)];
 }
 
@@ -136,7 +148,7 @@ static void partition_make(struct input *in, uint8_t process, uint64_t sequence,
         .begin = {0, 1, 1, 1},
         .end = {1000000000, 1000000001, 1000000001, 1000000001 + skew},
         .window_to_ticks = 1000000000,
-        .host = "h",
+        .host = process == 2 ? "i" : "h",
         .service = "s%s",
         .labels = "",
         .exe = "",
@@ -155,6 +167,18 @@ static void partition_make(struct input *in, uint8_t process, uint64_t sequence,
     partition_writer_free(&w);
 }
 
+/* Its path has no hole, and adds up. */
+static void task_check(const struct task *task)
+{
+    uint64_t at_ns = task->from_ns;
+    require(task->segment_count <= TASK_SEGMENTS && task->segment_count > 0);
+    for (size_t i = 0; i < task->segment_count; i++) {
+        require(task->segments[i].from_ns == at_ns && task->segments[i].dur_ns > 0);
+        at_ns += task->segments[i].dur_ns;
+    }
+    require(at_ns == task->from_ns + task->dur_ns);
+}
+
 /* Ranked, bounded, and of threads that there are. */
 static void report_check(const struct trace_report *report, const struct skein_trace *trace)
 {
@@ -165,6 +189,9 @@ static void report_check(const struct trace_report *report, const struct skein_t
         require(f->subject.thread == SKEIN_NONE ||
                 f->subject.thread < skein_trace_thread_count(trace));
     }
+    for (size_t i = 0; i < report->tasks->name_count; i++)
+        for (size_t k = 0; k < report->tasks->names[i].task_count; k++)
+            task_check(&report->tasks->names[i].tasks[k]);
     cJSON *json = trace_report_json(report, trace);
     struct buf text = {0};
     require(json != NULL);

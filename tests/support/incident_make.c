@@ -72,6 +72,15 @@ const struct partition_event_type incident_run = {
     .klass = SKEIN_CLASS_SPAN,
     .nargs = 2,
     .args = {{SKEIN_T_U64, "cpu", ""}, {SKEIN_T_STR, "cut", ""}}};
+const struct partition_event_type incident_blocked = {.name = "sched.blocked",
+                                                      .klass = SKEIN_CLASS_SPAN,
+                                                      .nargs = 6,
+                                                      .args = {{SKEIN_T_STR, "state", ""},
+                                                               {SKEIN_T_U64, "waker_tid", ""},
+                                                               {SKEIN_T_STR, "waker", ""},
+                                                               {SKEIN_T_STR, "context", ""},
+                                                               {SKEIN_T_U64, "waker_cpu", ""},
+                                                               {SKEIN_T_STR, "cut", ""}}};
 const struct partition_event_type incident_neighbour = {.name = "sched.neighbour",
                                                         .klass = SKEIN_CLASS_INSTANT,
                                                         .nargs = 6,
@@ -99,7 +108,7 @@ const struct partition_event_type incident_load = {.name = "thread.load",
                                                             {SKEIN_T_U64, "over", "ns"}}};
 
 struct made_process {
-    const char *service;
+    const char *service, *exe;
     uint32_t pid;
     uint64_t age_ns, lost_from_ns, lost_to_ns, step_at_ns;
     int64_t step_ns;
@@ -150,7 +159,7 @@ size_t incident_process(struct incident *in, const char *service, uint32_t pid, 
 {
     ck_assert_uint_lt(in->count, PROCESSES);
     in->processes[in->count] =
-        (struct made_process){.service = service, .pid = pid, .age_ns = age_ns};
+        (struct made_process){.service = service, .exe = "", .pid = pid, .age_ns = age_ns};
     return in->count++;
 }
 
@@ -169,6 +178,11 @@ void incident_step(struct incident *in, size_t process, uint64_t at_ns, int64_t 
 void incident_die(struct incident *in, size_t process, int32_t signal)
 {
     in->processes[process].signal = signal;
+}
+
+void incident_exe(struct incident *in, size_t process, const char *exe)
+{
+    in->processes[process].exe = exe;
 }
 
 void incident_add(struct incident *in, size_t process, const struct incident_event *event)
@@ -232,7 +246,7 @@ static struct partition_info info_of(const struct made_process *p, size_t number
                                   .host = "web-1",
                                   .service = p->service,
                                   .labels = "",
-                                  .exe = "",
+                                  .exe = p->exe,
                                   .evidence = evidence};
     info.key.process.bytes[0] = 1;
     info.key.process.bytes[15] = (uint8_t)(number + 1);

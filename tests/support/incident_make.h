@@ -41,6 +41,7 @@ size_t incident_process(struct incident *in, const char *service, uint32_t pid, 
 void incident_lose(struct incident *in, size_t process, uint64_t from_ns, uint64_t to_ns);
 void incident_step(struct incident *in, size_t process, uint64_t at_ns, int64_t by_ns);
 void incident_die(struct incident *in, size_t process, int32_t signal);
+void incident_exe(struct incident *in, size_t process, const char *exe);
 
 void incident_add(struct incident *in, size_t process, const struct incident_event *event);
 
@@ -52,8 +53,8 @@ const struct buf *incident_finish(struct incident *in, uint64_t cut_ns);
 extern const struct partition_event_type incident_read, incident_write, incident_fsync,
     incident_recv, incident_send, incident_connect, incident_epoll, incident_accept, incident_mutex,
     incident_cond, incident_sleep, incident_loop, incident_request, incident_queue, incident_memory,
-    incident_fd, incident_runnable, incident_run, incident_neighbour, incident_await,
-    incident_disk_queue, incident_load;
+    incident_fd, incident_runnable, incident_run, incident_blocked, incident_neighbour,
+    incident_await, incident_disk_queue, incident_load;
 
 /* A call or wait on a thread. */
 void incident_call(struct incident *in, size_t process, uint32_t tid,

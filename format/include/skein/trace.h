@@ -14,7 +14,9 @@
  *
  * Order. Records come by the time at which they were made, by the collector's clock, over all
  * processes and hosts; a region or span is recorded when it ends. Sequence numbers go before clocks:
- * an effect is never before its cause, and its time is raised where a clock says otherwise.
+ * an effect is never before its cause, and its time is raised where a clock says otherwise. Of hosts
+ * whose regions name a parent on another host (docs/reading.md) all times are raised, once, when the
+ * first cursor is made.
  *
  * Every byte of a trace is hostile: what is broken or missing is left out and told as a gap; all else
  * is given. Texts may hold any bytes but NUL. Arguments of OPEN and BEGIN_CLIPPED rows may be lost.

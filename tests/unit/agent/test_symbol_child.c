@@ -57,7 +57,7 @@ START_TEST(a_child_that_was_killed_is_begun_anew)
     struct asked asked;
     asked_make(&asked, (struct symbolizer_settings){0});
     ck_assert(is_named(&asked));
-    kill(asked.s->child.pid, SIGKILL);
+    kill(asked.s->child.process.pid, SIGKILL);
     /* It is dead by the next request, or during it. */
     (void)is_named(&asked);
     struct asked other = asked;
@@ -81,7 +81,7 @@ START_TEST(a_child_may_compute_and_nothing_else)
     char path[64], text[4096];
     asked_make(&asked, (struct symbolizer_settings){0});
     ck_assert(is_named(&asked)); /* so it has entered its sandbox */
-    snprintf(path, sizeof path, "/proc/%d/status", asked.s->child.pid);
+    snprintf(path, sizeof path, "/proc/%d/status", asked.s->child.process.pid);
     ck_assert_int_gt(text_file_read(path, text, sizeof text), 0);
     ck_assert_ptr_nonnull(strstr(text, "\nCapPrm:\t0000000000000000\n"));
     ck_assert_ptr_nonnull(strstr(text, "\nCapEff:\t0000000000000000\n"));
@@ -101,7 +101,7 @@ START_TEST(a_child_that_hangs_costs_its_caller_the_deadline_alone)
     struct asked asked;
     asked_make(&asked, (struct symbolizer_settings){.hang_ms = 300});
     ck_assert(wait_until(is_named, &asked, 0));
-    kill(asked.s->child.pid, SIGSTOP);
+    kill(asked.s->child.process.pid, SIGSTOP);
     struct buf text = {0};
     asked.place++;
     ck_assert_int_eq(symbolizer_names(asked.s, &asked.self.process, &asked.place, 1,
@@ -120,7 +120,7 @@ START_TEST(a_file_that_a_child_died_of_is_not_tried_again)
     struct asked asked;
     asked_make(&asked, (struct symbolizer_settings){.hang_ms = 300});
     ck_assert(wait_until(is_named, &asked, 0));
-    kill(asked.s->child.pid, SIGSTOP);
+    kill(asked.s->child.process.pid, SIGSTOP);
     (void)is_named(&asked);
     ck_assert(wait_until(has_hung, &asked, 0));
     ck_assert_uint_eq(counters_of(&asked).files_fatal, 1);

@@ -195,9 +195,48 @@ static void made_tables(void)
     }
 }
 
+static struct task_segment made_segments[2];
+static struct task made_task;
+static struct task_name made_task_name;
+static struct task_list made_task_list;
+
+static void made_tasks(void)
+{
+    made_segments[0] = (struct task_segment){.what = TASK_WORK,
+                                             .tid = 7998,
+                                             .thread = "main",
+                                             .name = "serve",
+                                             .why = "",
+                                             .from_ns = MADE_T0 + 6000 * MADE_MS,
+                                             .dur_ns = 500 * MADE_MS,
+                                             .count = 1};
+    made_segments[1] =
+        (struct task_segment){.what = TASK_WAIT,
+                              .tid = 8001,
+                              .thread = "worker-3",
+                              .name = "fsync",
+                              .why = "it had the lock 0xabc that thread 7998 waited for",
+                              .depth = 1,
+                              .from_ns = MADE_T0 + 6500 * MADE_MS,
+                              .dur_ns = 1700 * MADE_MS,
+                              .count = 1};
+    made_task = (struct task){.tid = 7998,
+                              .thread = "main",
+                              .trace_id = "4bf92f3577b34da6a3ce929d0e0e4736",
+                              .from_ns = MADE_T0 + 6000 * MADE_MS,
+                              .dur_ns = 2200 * MADE_MS,
+                              .segments = made_segments,
+                              .segment_count = 2};
+    made_task_name = (struct task_name){
+        .service = "shop", .name = "serve", .count = 3, .tasks = &made_task, .task_count = 1};
+    made_task_list =
+        (struct task_list){.names = &made_task_name, .name_count = 1, .names_left_out = 4};
+}
+
 static struct page made_page(const struct lanes *lanes)
 {
     made_tables();
+    made_tasks();
     return (struct page){
         .title = "shop-ready fired: /readyz did not answer within 500 ms",
         .verdict = "900.0 ms of one thread are missing; all else that was asked for is there.",
@@ -212,6 +251,7 @@ static struct page made_page(const struct lanes *lanes)
         .region_count = 3,
         .threads = made_threads,
         .thread_count = MADE_THREADS,
+        .tasks = &made_task_list,
         .lanes = lanes,
         .from_ns = MADE_T0,
         .to_ns = MADE_T0 + MADE_SPAN,

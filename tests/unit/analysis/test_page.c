@@ -69,6 +69,12 @@ START_TEST(a_page_says_what_the_capture_says)
     must_say(text, "queue_length \xc2\xb7 shop[7998] \xc2\xb7 0 to 132");
     must_say(text, "Threads of which there is nothing to draw: 1<");
     must_say(text, "not known");
+    must_say(text, "<th scope=\"row\"><bdi>serve</bdi></th><td><b>all of it</b></td>");
+    must_say(text, "<td>from -2.000 s, trace <bdi>4bf92f3577b34da6a3ce929d0e0e4736</bdi></td>");
+    must_say(text,
+             "<bdi>fsync</bdi></td><td><bdi>worker-3</bdi>/8001</td><td class=\"n\">1.700 s<");
+    must_say(text, "it had the lock 0xabc that thread 7998 waited for");
+    must_say(text, "More names of tasks, with less time: 4<");
     ck_assert_uint_eq(times(text, "<figure>"), 3);
     ck_assert_uint_eq(times(text, "class=\"moment\""), 1);
     ck_assert_uint_eq(times(text, "class=\"head\""), MADE_THREADS - 1 + 1);
@@ -161,6 +167,9 @@ static void filled(struct page *page, const char *text, const char *folded)
             made_threads[i].why = made_threads[i].longest = text;
     for (unsigned i = 0; i < RUN; i++)
         made_names[i] = text;
+    made_task_name.name = made_task_name.service = made_task.thread = text;
+    for (unsigned i = 0; i < 2; i++)
+        made_segments[i].thread = made_segments[i].name = made_segments[i].why = text;
     page->cpu = page->waits = folded;
     page->cpu_bytes = page->waits_bytes = strlen(folded);
 }
@@ -282,8 +291,14 @@ START_TEST(a_page_of_a_huge_capture_is_small_and_says_what_has_no_room)
     page.missing = lines, page.missing_count = 1000;
     page.regions = regions, page.region_count = 5000, page.regions_left_out = 7;
     page.threads = threads, page.thread_count = HUGE_THREADS, page.threads_left_out = 9;
+    static struct task tasks[500];
+    for (unsigned i = 0; i < 500; i++)
+        tasks[i] = made_task;
+    made_task_name.tasks = tasks, made_task_name.task_count = 500;
+    made_segments[0].name = made_segments[1].why = long_name;
     page.cpu = page.waits = folded, page.cpu_bytes = page.waits_bytes = strlen(folded);
     char *text = judged(&page, "huge.html");
+    must_say(text, "More tasks, for which the table has no room");
     must_say(text, "More facts, which have no room on the page");
     must_say(text, "More lines of it, which have no room on the page");
     must_say(text, "More findings, which have no room on the page");

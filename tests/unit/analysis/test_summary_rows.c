@@ -29,6 +29,7 @@ TYPE(lock, "mutex_lock", SPAN, SKEIN_GROUP_LOCK,
 TYPE(depth, "depth", COUNTER, 16, ARGS(1, {SKEIN_T_I64, "value", "jobs"}))
 TYPE(line, "log", LOG, SKEIN_GROUP_LOG,
      ARGS(2, {SKEIN_T_U64, "level", ""}, {SKEIN_T_STR, "text", ""}))
+TYPE(mark, "mark", INSTANT, 16, .nargs = 0)
 TYPE(sample, "cpu.sample", INSTANT, SKEIN_GROUP_THREAD,
      ARGS(2, {SKEIN_T_U64, "cpu", ""}, {SKEIN_T_U64, "weight", "ns"}))
 TYPE(window, "cpu.window", INSTANT, SKEIN_GROUP_THREAD,
@@ -83,6 +84,7 @@ static void ring_fill(void)
     put(&lock, 3000, 900, (struct partition_value){.u64 = 0xabc}, I(0), I(12));
     put(&lock, 3500, 100, (struct partition_value){.u64 = 0xabc}, I(0), I(10));
     put(&lock, 3600, 50, (struct partition_value){.u64 = 0xdef}, I(0), I(0));
+    put(&mark, 3650, 0, NOTHING);
     partition_writer_loss(w, &(struct partition_loss){thread_of(11, "worker"),
                                                       PARTITION_LOSS_RING_FULL, 7, 3700, 3800});
     partition_writer_open(w, &(struct partition_open){thread_of(11, "worker"),
@@ -122,6 +124,11 @@ static void evidence_fill(void)
                                    .begin_ns = 6400,
                                    .end_ns = 6600,
                                    .waker = {.known = true, .tid = 3, .comm = "disk"}});
+    for (uint64_t i = 1; i < 3; i++) { /* twice, and the second time it has grown */
+        struct partition_value sums[SKEIN_ARGS_MAX] = {U(500 * i), U(60), U(7), U(5), U(i)};
+        const struct partition_event_type *type = &sched_types[SCHED_TYPE_SUMS];
+        partition_writer_event(w, (uint32_t)partition_writer_type(w, type), 6600 + i, 0, sums);
+    }
     partition_writer_batch(w, thread_of(0, "host"), 0, 2, false);
     put(&busy, 5000, 0, F(10), U(0), U(0));
     put(&busy, 7000, 0, F(40), U(0), U(0));
@@ -186,7 +193,8 @@ START_TEST(waits_are_by_reason_and_idle_where_no_work_is_around)
             found += names[i].self_ns == NS(1500 - 200 - 300);
         if (strcmp(name, "sleep") == 0)
             found += names[i].count == 1 && names[i].open == 1 && names[i].open_ns == NS(10000) &&
-                     names[i].idle_ns == NS(10000) && names[i].total_ns == NS(200);
+                     names[i].open_idle_ns == NS(10000) && names[i].idle_ns == 0 &&
+                     names[i].total_ns == NS(200);
         if (strcmp(name, "epoll_wait") == 0)
             found += names[i].idle_ns == NS(500);
     }
@@ -250,7 +258,16 @@ START_TEST(the_agents_events_tell_of_cpus_and_neighbours)
     SAME(summary_processes(s, &p), 1);
     ck_assert(p->samples == 2 && p->window_ns == 3000 && p->busy_ns == 20000 &&
               p->room_ns == 80000);
-    SAME(p->events, 13); /* of the ring */
+    SAME(p->events, 14); /* of the ring */
+    /* Also of the process; and what is no region, of both. */
+    ck_assert(p->run_ns == NS(100) && p->runs == 1 && p->runnable_ns == NS(300));
+    ck_assert(p->blocked_ns[1] == NS(200) && p->preempted == 1);
+    ck_assert(t->since_run_ns == 1000 && t->since_runnable_ns == 60 && t->since_runs == 7);
+    ck_assert(t->since_gave_way == 5 && t->since_preempted == 2);
+    ck_assert(t->instants == 1 && t->counters == 0 && t->logs == 0);
+    t = thread_find(10);
+    ck_assert(t->instants == 0 && t->counters == 3 && t->logs == 3 && t->since_runs == 0);
+    ck_assert(p->instants == 1 && p->counters == 3 && p->logs == 3 && p->regions == 7);
     SAME(summary_neighbours(s, &n), 2);
     ck_assert(n->cpu_ns == 6400 && n->pid == 77 && n[1].cpu_ns == 3200 && n[1].pid == 78);
     ck_assert_str_eq(summary_text(s, (uint32_t)n->row.number), "host-a");

@@ -43,9 +43,17 @@ if(SYSTEM_PYTHON)
     add_test(NAME unit/cli/damage COMMAND ${SYSTEM_PYTHON}
         ${CMAKE_SOURCE_DIR}/tests/unit/cli/damage.py $<TARGET_FILE:skein_cli>
         $<TARGET_FILE:make_summary_trace>)
-    set_tests_properties(unit/cli/damage unit/cli/report_html unit/cli/stats_truth unit/cli/stats_diff PROPERTIES
+    add_test(NAME unit/cli/longest_truth COMMAND ${SYSTEM_PYTHON}
+        ${CMAKE_SOURCE_DIR}/tests/unit/cli/longest_truth.py $<TARGET_FILE:skein_cli>
+        $<TARGET_FILE:make_summary_trace>)
+    set_tests_properties(unit/cli/damage unit/cli/longest_truth unit/cli/report_html unit/cli/stats_truth unit/cli/stats_diff PROPERTIES
         LABELS unit TIMEOUT 300)
 endif()
 skein_test(unit/analysis/test_trace_report.c LINK skein_analysis skein_test_incidents skein_test_support)
+skein_test(unit/analysis/test_task_path.c LINK skein_analysis skein_test_incidents skein_test_support)
+skein_test(unit/analysis/test_report_blame.c LINK skein_analysis skein_test_incidents skein_test_support)
 skein_test(unit/analysis/test_report_rules.c LINK skein_analysis skein_test_incidents skein_test_support)
 target_compile_definitions(t_unit_analysis_report_rules PRIVATE SKEIN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+add_test(NAME unit/analysis/wasm COMMAND ${CMAKE_SOURCE_DIR}/tests/unit/analysis/wasm.sh
+    ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}/wasm)
+set_tests_properties(unit/analysis/wasm PROPERTIES LABELS unit SKIP_RETURN_CODE 77)

@@ -55,3 +55,34 @@ with tempfile.TemporaryDirectory() as folder:
         done = run(*writing(words, "/dev/null", new))
         assert done.returncode != 0 and os.path.getsize(new) == len(said[0]), (words, done)
         os.remove(new)
+
+    # An import of a folder: not into it, under whatever name.
+    read, beside = os.path.join(folder, "ctf"), os.path.join(folder, "beside")
+    os.mkdir(read)
+    with open(os.path.join(read, "metadata"), "w", encoding="ascii") as file:
+        file.write("kept")
+    os.symlink(read, beside)
+    os.symlink(os.path.join(read, "metadata"), os.path.join(folder, "x.part"))
+    os.symlink(os.path.join(read, "metadata"), os.path.join(folder, "y"))
+    for name in (f"{read}/metadata", f"{read}/new", f"{beside}/metadata", f"{folder}/x", f"{folder}/y"):
+        done = run("import", "ctf", read, "-o", name)
+        assert done.returncode == 1 and b"lies in the folder that is read" in done.stderr, (name, done)
+        with open(os.path.join(read, "metadata"), encoding="ascii") as file:
+            assert file.read() == "kept" and os.listdir(read) == ["metadata"], name
+    # A page on standard output is the page in a file.
+    assert run("report", trace, "--html", new).returncode == 0
+    done = run("report", trace, "--html", "-")
+    with open(new, "rb") as file:
+        assert done.returncode == 0 and done.stdout == file.read()
+    os.remove(new)
+    # Names of files are text, whatever they hold: none makes a line, or steers a terminal.
+    name = os.path.join(folder, "a\nskein: fine\x1b[2J\u009b1m\u202egnp")
+    shutil.copy(sound, name)
+    shown = b"a\\x0askein: fine\\x1b[2J\\u{9b}1m\\u{202e}gnp"
+    for words in (["check", name], ["info", name], ["diff", name, name], *([*form, "-o", name + "2", name] for form in EXPORTS),
+                  ["check", name + "3"], ["cat", name + "3"], ["sql", name + "3", "select 1"], ["report", name + "3"]):
+        done = run(*words)
+        said = done.stdout + done.stderr
+        assert shown in said and not any(c in said for c in (b"\x1b", b"\xc2\x9b", b"\xe2\x80\xae", b"\nskein: fine")), (words, said)
+    done = run("check", "-o", "json", name)
+    assert b"\\u009b" in done.stdout and b"\xc2\x9b" not in done.stdout, done

@@ -20,6 +20,8 @@ def told(skein, judge, trace, folder):
     text = html.unescape(open(page, encoding="utf-8").read())
     said = json.loads(subprocess.run([skein, "report", trace, "-o", "json"], check=True,
                                      stdout=subprocess.PIPE).stdout)
+    records = f"{said['totals']['records']:,}"  # neither counts what the other leaves out
+    assert f"Records</dt><dd><bdi>{records}</bdi>" in text, records
     at = 0
     for finding in said["findings"]:
         assert finding["text"].isascii(), finding["text"]

@@ -90,7 +90,7 @@ START_TEST(many_gaps_are_counted_and_listed_on_demand)
         if (i == 5)
             buf_printf(&six, "%s", text_of(&nine));
     }
-    buf_printf(&six, "gaps       3 more: --gaps lists all\n");
+    buf_printf(&six, "gaps       3 more: skein capture show --gaps\n");
     expect(text_of(&few), false, text_of(&six));
     expect(text_of(&few), true, text_of(&nine));
     buf_fini(&few);

@@ -419,14 +419,24 @@ START_TEST(report_says_findings_first)
     ck_assert_int_eq(SKEIN(&text, "report", trace), 0);
     const char *findings = strstr(text, "\nFindings\n"), *regions = strstr(text, "\nRegions");
     ck_assert(findings != NULL && regions != NULL && findings < regions);
+    ck_assert_ptr_nonnull(strstr(regions, "\nThe slowest of each task, and where its time went"));
     ck_assert_ptr_null(strchr(text, '\x1b'));
     free(text);
     ck_assert_int_eq(SKEIN(&text, "report", "-j", "--top", "1", "--from", "-1h", trace), 0);
     cJSON *report = cJSON_Parse(text);
-    ck_assert_int_eq(cJSON_GetObjectItem(report, "version")->valueint, 1);
+    ck_assert_int_eq(cJSON_GetObjectItem(report, "version")->valueint, 2);
     ck_assert_int_le(cJSON_GetArraySize(cJSON_GetObjectItem(report, "regions")), 1);
     ck_assert_int_gt(
         cJSON_GetObjectItem(cJSON_GetObjectItem(report, "totals"), "records")->valueint, 0);
+    const cJSON *name, *task, *segment;
+    cJSON_ArrayForEach(name, cJSON_GetObjectItem(report, "tasks"))
+        cJSON_ArrayForEach(task, cJSON_GetObjectItem(name, "slowest")) {
+            double sum = 0;
+            cJSON_ArrayForEach(segment, cJSON_GetObjectItem(task, "path"))
+                sum += cJSON_GetObjectItem(segment, "dur_ns")->valuedouble;
+            ck_assert(sum == cJSON_GetObjectItem(task, "dur_ns")->valuedouble && sum > 0);
+        }
+    ck_assert_int_gt(cJSON_GetArraySize(cJSON_GetObjectItem(report, "tasks")), 0);
     cJSON_Delete(report);
     free(text);
     ck_assert_int_eq(SKEIN(&text, "report", "--from", "yesterday", trace), 2);
@@ -713,7 +723,7 @@ START_TEST(last_words_obey_no_terminal_and_are_all_in_json)
     text_must_have(text,
                    "its last words, 1 line of /tmp/\\x1b]0;x\\x07; 4711 bytes before them were "
                    "not kept; some may be of others, from before it began\n"
-                   "        | \\x1b[2Jred\xef\xbf\xbd\xef\xbf\xbd\\xc2\\x9b\n");
+                   "        | \\x1b[2Jred\xef\xbf\xbd\xef\xbf\xbd\\u{9b}\n");
     free(text);
     ck_assert_int_eq(SKEIN(&text, "threads", trace, "-o", "json"), 0);
     cJSON *rows = cJSON_Parse(text);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 skein_test(unit/cli/test_cli_gaps.c LINK skein_cli_core skein_test_support)
+skein_test(unit/cli/test_report_verdict.c LINK skein_cli_core skein_test_support)
 skein_test(unit/cli/test_kept_trace.c LINK skein_cli_core skein_test_support)
 skein_test(unit/cli/test_perf_data.c LINK skein_cli_core skein_test_support)
 target_compile_definitions(t_unit_cli_perf_data PRIVATE CORPUS="${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/perf_data")
@@ -48,5 +49,7 @@ find_program(SYSTEM_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
 if(SYSTEM_PYTHON)
     add_test(NAME unit/cli/outputs COMMAND ${SYSTEM_PYTHON} ${CMAKE_SOURCE_DIR}/tests/unit/cli/outputs.py
         $<TARGET_FILE:skein_cli> ${CMAKE_SOURCE_DIR}/tests/golden/partition-v1-3.skein)
-    set_tests_properties(unit/cli/outputs PROPERTIES LABELS unit TIMEOUT 120)
+    add_test(NAME unit/cli/odd_files COMMAND ${SYSTEM_PYTHON} ${CMAKE_SOURCE_DIR}/tests/unit/cli/odd_files.py
+        $<TARGET_FILE:skein_cli> ${CMAKE_SOURCE_DIR}/tests/golden/partition-v1-3.skein)
+    set_tests_properties(unit/cli/outputs unit/cli/odd_files PROPERTIES LABELS unit TIMEOUT 300)
 endif()

@@ -270,6 +270,9 @@ START_TEST(text_is_escaped_and_valid_utf8)
     expect_text("caf\xc3\xa9", 5, "\"caf\xc3\xa9\"");
     expect_text("x\xffy", 3, "\"x\xef\xbf\xbdy\"");
     expect_text("\xe2\x82", 2, "\"\xef\xbf\xbd\xef\xbf\xbd\"");
+    expect_text("\xc2\x9b\xc2\xa0\xc2\x80", 6, "\"\\u009b\xc2\xa0\\u0080\"");
+    expect_text("\xe2\x80\xae\xf3\xa0\x80\x81\xf0\x9f\x92\xa5", 11,
+                "\"\\u202e\\udb40\\udc01\xf0\x9f\x92\xa5\"");
     expect_text("\0", 1, "\"\\u0000\"");
     expect_text("", 0, "\"\"");
 }

@@ -18,6 +18,21 @@ if(SYSTEM_PYTHON)
         set_tests_properties(unit/exchange/${judge}_rules PROPERTIES LABELS unit TIMEOUT 120)
     endforeach()
 endif()
+if(SYSTEM_PYTHON)
+    add_test(NAME unit/exchange/fxt_import COMMAND ${SYSTEM_PYTHON} -B
+        ${CMAKE_CURRENT_LIST_DIR}/fxt_import.py $<TARGET_FILE:skein_cli> $<TARGET_FILE:make_exchange_trace>)
+    add_test(NAME unit/exchange/perf_script_import COMMAND ${SYSTEM_PYTHON} -B
+        ${CMAKE_CURRENT_LIST_DIR}/perf_script_import.py $<TARGET_FILE:skein_cli>
+        ${CMAKE_SOURCE_DIR}/tests/exchange/traces/perf_script)
+    set_tests_properties(unit/exchange/fxt_import unit/exchange/perf_script_import PROPERTIES LABELS unit TIMEOUT 120)
+endif()
+find_program(PROTOC protoc)
+if(SYSTEM_PYTHON AND PROTOC)
+    add_test(NAME unit/exchange/perfetto_import COMMAND ${SYSTEM_PYTHON} -B
+        ${CMAKE_CURRENT_LIST_DIR}/perfetto_import.py $<TARGET_FILE:skein_cli> $<TARGET_FILE:make_exchange_trace>
+        ${PROTOC} ${CMAKE_CURRENT_LIST_DIR})
+    set_tests_properties(unit/exchange/perfetto_import PROPERTIES LABELS unit TIMEOUT 120)
+endif()
 skein_test(unit/exchange/test_import_go.c LINK skein_exchange skein_test_support)
 target_compile_definitions(t_unit_exchange_import_go PRIVATE
     TRACES="${CMAKE_SOURCE_DIR}/tests/exchange/traces")

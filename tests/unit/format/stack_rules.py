@@ -40,6 +40,15 @@ def folded(skein, trace):
     rule(sorted(waits.splitlines()) ==
          ["shop[77];main;[...];main;libdb.so.5+0x3233 500000",
           "shop[77];main;main;loop();pay(order const&);take(lock*)_[i] 80000"], "waits:", waits)
+    wall = told(skein, "export", trace, "--to", "folded", "--of", "wall", "-o", "-")
+    rule(sorted(wall.splitlines()) ==
+         ["shop[77];main;[...];main;libdb.so.5+0x3233 500000",
+          "shop[77];main;main;loop();pay(order const&);take(lock*)_[i] 80000",
+          "shop[77];worker:1;[...];main;libdb.so.5+0x3233 10000",
+          "shop[77];worker:1;main;operator:(int) 40000"], "wall:", wall)
+    locks = told(skein, "export", trace, "--to", "folded", "--of", "contention", "-o", "-")
+    rule(locks.splitlines() == ["shop[77];main;main;loop();pay(order const&);take(lock*)_[i] 80000"],
+         "contention:", locks)
 
 
 def pprof(skein, go, trace, folder):
@@ -48,7 +57,8 @@ def pprof(skein, go, trace, folder):
     raw = told(go, "tool", "pprof", "-symbolize=none", "-raw", trace + ".pb.gz", env=env)
     rule(re.search(r"^Time: \S+ 09:40:00\.05 .*\nDuration: 450m", raw, re.M),
          "not when CPUs were sampled:", raw)  # the waits go on until 0.7 s
-    rule("samples/count cpu/nanoseconds[dflt] waits/count wait/nanoseconds" in raw, raw)
+    rule("samples/count cpu/nanoseconds[dflt] waits/count wait/nanoseconds "
+         "contentions/count contention/nanoseconds wall/nanoseconds" in raw, raw)
     samples, _, rest = raw.partition("\nLocations\n")
     locations, _, mappings = rest.partition("\nMappings\n")
     names = {}
@@ -60,13 +70,13 @@ def pprof(skein, go, trace, folder):
         elif line.strip():
             names[at].append(line.strip())
     got = collections.Counter()
-    for values, stack in re.findall(r"^ +((?:\d+ +){3}\d+): ([\d ]+)$", samples, re.M):
+    for values, stack in re.findall(r"^ +((?:\d+ +){6}\d+): ([\d ]+)$", samples, re.M):
         frames = [name.split(" /")[0] for at in stack.split() for name in names[int(at)]]
         got[tuple(int(v) for v in values.split()), tuple(reversed(frames))] += 1
-    rule(got == {((0, 0, 2, 80 * MS), tuple(PAY)): 1,
-                 ((0, 0, 1, 500 * MS), ("main", "0x7f0000001233")): 1,
-                 ((4, 40 * MS, 0, 0), tuple(SPIN)): 1,
-                 ((1, 10 * MS, 0, 0), ("main", "0x7f0000001233")): 1}, "pprof:", got, raw)
+    rule(got == {((0, 0, 2, 80 * MS, 2, 80 * MS, 80 * MS), tuple(PAY)): 1,
+                 ((0, 0, 1, 500 * MS, 0, 0, 500 * MS), ("main", "0x7f0000001233")): 1,
+                 ((4, 40 * MS, 0, 0, 0, 0, 40 * MS), tuple(SPIN)): 1,
+                 ((1, 10 * MS, 0, 0, 0, 0, 10 * MS), ("main", "0x7f0000001233")): 1}, "pprof:", got, raw)
     rule("/lib/libdb.so.5 cdef" in mappings and "/usr/bin/shop ab [FN]" in mappings, mappings)
     rule(re.search(r"thread:\[worker;1\]", samples) and re.search(r"tid:\[77", samples), raw)
     top = told(go, "tool", "pprof", "-symbolize=none", "-top", "-cum", "-sample_index=wait",

@@ -189,9 +189,66 @@ START_TEST(codes_are_those_of_the_plain_encoder)
 }
 END_TEST
 
+/* ---- values ahead ---- */
+
+enum { AHEAD_VALUES = 150, AHEAD_COLUMNS_TRIED = 400 };
+
+/* Values by the column's own bytes, cut off after `bytes`: those that are whole must come, with their
+ * places, and behind them a failure where the next one would begin. */
+static void ahead_expect(const uint8_t *bytes, size_t length, const uint8_t *const *places,
+                         const uint64_t *values, unsigned encoding, uint8_t type)
+{
+    uint64_t room[COLUMN_AHEAD];
+    struct column column = {.pos = bytes,
+                            .end = bytes + length,
+                            .encoding = (uint8_t)encoding,
+                            .type = type,
+                            .values = room};
+    for (size_t i = 0; i < AHEAD_VALUES; i++) {
+        must_hold(column_place(&column) == places[i], "place of value %zu", i);
+        const uint8_t *before = column.pos;
+        uint64_t value = column_take(&column);
+        if (places[i + 1] > bytes + length) {
+            must_hold(column.failed && value == (encoding == COLUMN_DELTA ? column.previous : 0),
+                      "value %zu has not all of its bytes", i);
+            return;
+        }
+        must_hold(!column.failed && value == values[i], "value %zu", i);
+        must_hold(column_place_of_last(&column, before) == places[i], "last place %zu", i);
+    }
+    must_hold(column_place(&column) == bytes + length, "the end");
+}
+
+START_TEST(values_ahead_are_those_of_the_plain_encoder_and_end_where_it_does)
+{
+    static uint8_t bytes[AHEAD_VALUES * 10 + 8];
+    const uint8_t *places[AHEAD_VALUES + 1];
+    uint64_t values[AHEAD_VALUES];
+    for (unsigned n = 0; n < AHEAD_COLUMNS_TRIED; n++) {
+        unsigned encoding = n % 3, bits = 1 + (unsigned)(rnd() % 64);
+        uint8_t type = n % 2 ? SKEIN_T_I64 : SKEIN_T_U64;
+        for (size_t i = 0; i < AHEAD_VALUES; i++)
+            values[i] = rnd() >> (64 - (rnd() % 8 == 0 ? 1 + rnd() % 64 : bits));
+        for (size_t i = 0; i <= AHEAD_VALUES; i++)
+            places[i] = bytes + numbers_put(bytes, values, i, encoding, type == SKEIN_T_I64);
+        size_t length = (size_t)(places[AHEAD_VALUES] - bytes);
+        /* of its own size, so that a byte read behind it is found */
+        uint8_t *exact = malloc(length);
+        ck_assert_ptr_nonnull(exact);
+        memcpy(exact, bytes, length);
+        for (size_t i = 0; i <= AHEAD_VALUES; i++)
+            places[i] = exact + (places[i] - bytes);
+        ahead_expect(exact, length, places, values, encoding, type);
+        ahead_expect(exact, rnd() % length, places, values, encoding, type);
+        free(exact);
+    }
+}
+END_TEST
+
 int main(void)
 {
-    return suite_run(suite_of(
-        "partition_columns", numbers_of_every_length_are_those_of_the_plain_encoder,
-        columns_are_those_of_the_plain_encoder, codes_are_those_of_the_plain_encoder, NULL));
+    return suite_run(
+        suite_of("partition_columns", numbers_of_every_length_are_those_of_the_plain_encoder,
+                 columns_are_those_of_the_plain_encoder, codes_are_those_of_the_plain_encoder,
+                 values_ahead_are_those_of_the_plain_encoder_and_end_where_it_does, NULL));
 }

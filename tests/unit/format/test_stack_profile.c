@@ -70,7 +70,7 @@ START_TEST(each_stack_is_its_own_partitions)
     for (uint64_t i = 0; i < 50; i++)
         ck_assert_int_eq(partition_add(profile, i), SKEIN_OK);
     ck_assert_uint_eq(stack_profile_waits(profile), 50);
-    ck_assert_int_eq(stack_profile_folded(profile, true, &text), SKEIN_OK);
+    ck_assert_int_eq(stack_profile_folded(profile, STACK_PROFILE_WAITS, &text), SKEIN_OK);
     buf_put_u8(&text, 0);
     for (uint64_t i = 0; i < 50; i++) {
         snprintf(line, sizeof line, "shop[0];main;0x8fffff;0x%" PRIx64 " %" PRIu64 "\n",

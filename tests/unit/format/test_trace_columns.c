@@ -300,8 +300,123 @@ START_TEST(columns_hold_what_the_reader_gives_event_by_event)
 }
 END_TEST
 
+/* ---- partitions of several blocks, of which a time needs some ---- */
+
+enum { LONG_BATCHES = 160, LONG_RECORDS = 600, LONG_WINDOWS = 10 };
+#define LONG_TICKS 40 /* between two records of a thread, on an average */
+
+/* Ranges in ranges, spans and instants: all ranges have ended with the last batch. */
+static uint64_t long_batch(struct partition_writer *w, uint64_t ticks, unsigned *depth, bool last)
+{
+    static const struct partition_event_type *const kinds[] = {&made_span, &made_range,
+                                                               &made_instant};
+    for (unsigned n = 0; n < LONG_RECORDS || (last && *depth > 0); n++) {
+        struct partition_value args[2] = {{.u64 = made_random(&chance, UINT64_MAX)}};
+        const struct partition_event_type *type = kinds[below(3)];
+        ticks += 1 + below(2 * LONG_TICKS);
+        if (n >= LONG_RECORDS || (*depth > 0 && below(3) == 0)) {
+            partition_writer_end(w, ticks);
+            --*depth;
+            continue;
+        }
+        args[1] = sample_str("x");
+        *depth += type == &made_range;
+        partition_writer_event(w, (uint32_t)partition_writer_type(w, type), ticks,
+                               type == &made_span ? below(3000) : 0, args);
+    }
+    return ticks;
+}
+
+static void long_partition(struct buf *out, uint32_t pid)
+{
+    const struct made_process made = {pid, 0};
+    uint64_t last = (uint64_t)LONG_BATCHES * LONG_RECORDS / MADE_THREADS * LONG_TICKS;
+    struct partition_info info = made_info(&made, 1, 0, last);
+    struct partition_writer *w = made_writer(&info);
+    uint64_t ticks[MADE_THREADS] = {0};
+    unsigned depth[MADE_THREADS] = {0};
+    for (unsigned i = 0; i < LONG_BATCHES; i++) {
+        unsigned t = i % MADE_THREADS;
+        partition_writer_batch(w, made_thread(w, pid + t), 1, i / MADE_THREADS, false);
+        ticks[t] = long_batch(w, ticks[t], &depth[t], i + MADE_THREADS >= LONG_BATCHES);
+    }
+    ck_assert_int_eq(partition_writer_finish(w, out, NULL), SKEIN_OK);
+    partition_writer_free(&w);
+}
+
+START_TEST(time_leaves_out_blocks_and_no_row)
+{
+    char error[SKEIN_TRACE_ERROR_BYTES];
+    struct buf bytes = {0};
+    struct skein_trace *trace;
+    uint64_t from, to;
+    chance = 4;
+    long_partition(&bytes, 100);
+    long_partition(&bytes, 140);
+    ck_assert_int_eq(skein_trace_new(&trace), SKEIN_OK);
+    ck_assert_int_eq(skein_trace_add_memory(trace, bytes.data, bytes.len, "made", error), SKEIN_OK);
+    skein_trace_bounds(trace, &from, &to);
+    for (unsigned i = 0; i < LONG_WINDOWS; i++) {
+        struct skein_query query = {.size = sizeof query, .kinds = 0x1fe};
+        query.from_ns = from + below(to - from);
+        query.to_ns = query.from_ns + below((to - from) / 8);
+        query.thread = i % 3 == 0 ? even_thread : NULL;
+        rows_are_same(trace, &query);
+    }
+    skein_trace_free(&trace);
+    buf_fini(&bytes);
+}
+END_TEST
+
+/* Rows that a query gives, and what it says is not there. */
+static size_t rows_count(const struct buf *bytes, uint64_t to_ns, size_t *gap_count)
+{
+    char error[SKEIN_TRACE_ERROR_BYTES];
+    struct skein_query query = {.size = sizeof query, .to_ns = to_ns};
+    struct skein_trace *trace;
+    struct reading r = {.at = 0};
+    const struct skein_gap *gaps;
+    size_t rows = 0;
+    ck_assert_int_eq(skein_trace_new(&trace), SKEIN_OK);
+    ck_assert_int_eq(skein_trace_add_memory(trace, bytes->data, bytes->len, "made", error),
+                     SKEIN_OK);
+    ck_assert_int_eq(skein_cursor_new(trace, &query, &r.cursor), SKEIN_OK);
+    while (row_next(&r))
+        rows++;
+    *gap_count = skein_cursor_gaps(r.cursor, &gaps);
+    skein_cursor_free(&r.cursor);
+    skein_trace_free(&trace);
+    return rows;
+}
+
+START_TEST(blocks_that_a_time_does_not_need_are_not_read)
+{
+    struct buf bytes = {0};
+    struct partition_footer footer;
+    size_t need, gaps;
+    const uint64_t early = SAMPLE_EPOCH_NS + 2000 * 64;
+    chance = 7;
+    long_partition(&bytes, 100);
+    ck_assert_int_eq(partition_footer_get(bytes.data, bytes.len, &footer, &need), SKEIN_OK);
+    ck_assert_uint_ge(footer.block_count, 3);
+    size_t rows = rows_count(&bytes, early, &gaps);
+    ck_assert_uint_gt(rows, 50);
+    ck_assert_uint_eq(gaps, 0);
+    /* a byte in the middle of the last block */
+    const struct partition_block *last = &footer.blocks[footer.block_count - 1];
+    bytes.data[last->offset + last->stored_bytes / 2] ^= 1;
+    ck_assert_uint_eq(rows_count(&bytes, early, &gaps), rows);
+    ck_assert_uint_eq(gaps, 0);
+    rows_count(&bytes, 0, &gaps);
+    ck_assert_uint_eq(gaps, 1);
+    partition_footer_free(&footer);
+    buf_fini(&bytes);
+}
+END_TEST
+
 int main(void)
 {
-    return suite_run(
-        suite_of("trace_columns", columns_hold_what_the_reader_gives_event_by_event, NULL));
+    return suite_run(suite_of("trace_columns", columns_hold_what_the_reader_gives_event_by_event,
+                              time_leaves_out_blocks_and_no_row,
+                              blocks_that_a_time_does_not_need_are_not_read, NULL));
 }

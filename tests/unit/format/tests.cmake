@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+skein_test(unit/format/test_partition_bytes.c LINK skein_format skein_test_support LABELS tsan)
 skein_test(unit/format/test_partition_columns.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_partition_damage.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_partition_fault.c LINK skein_format skein_test_support)
@@ -10,6 +11,7 @@ skein_test(unit/format/test_perfetto_export.c LINK skein_format skein_test_suppo
 skein_test(unit/format/test_stack_profile.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_trace_columns.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_trace_cursor.c LINK skein_format skein_test_support)
+skein_test(unit/format/test_trace_causes.c LINK skein_alloc_fail skein_format skein_test_support)
 skein_test(unit/format/test_trace_file.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_trace_json.c LINK skein_format skein_common skein_test_support)
 skein_test(unit/format/test_trace_whole.c LINK skein_format skein_test_support skein_alloc_fail)

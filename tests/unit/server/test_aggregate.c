@@ -41,7 +41,8 @@ static atomic_uint summaries, reports, refuse; /* refuse: status of the next one
 static atomic_bool stuck, is_stuck;
 static atomic_uint idles;
 
-static int summary_make(const struct analyst_job *job, struct skein_trace *trace, struct buf *answer)
+static int summary_make(const struct analyst_job *job, struct skein_trace *trace,
+                        struct buf *answer)
 {
     struct summary *summary;
     struct skein_query query = {.size = sizeof query, .groups = job->groups};
@@ -317,10 +318,8 @@ static double counted(const char *name)
     ck_assert_int_eq(series_json(aggregate, &query, &json), SKEIN_OK);
     const cJSON *line, *point;
     double sum = 0;
-    cJSON_ArrayForEach(line, cJSON_GetObjectItem(json, "series"))
-    {
-        cJSON_ArrayForEach(point, cJSON_GetObjectItem(line, "points"))
-        {
+    cJSON_ArrayForEach(line, cJSON_GetObjectItem(json, "series")) {
+        cJSON_ArrayForEach(point, cJSON_GetObjectItem(line, "points")) {
             sum += cJSON_GetNumberValue(cJSON_GetObjectItem(point, "value"));
         }
     }

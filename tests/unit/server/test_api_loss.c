@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api_handlers.h"
+#include "capture_has.h"
 #include "clock.h"
 #include "collector_fixture.h"
 #include "json.h"

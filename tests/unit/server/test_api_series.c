@@ -53,9 +53,10 @@ START_TEST(metrics_are_of_sampled_time)
     fixture_start(&f);
     rows_put(&f);
     ck_assert_double_eq(value(&f, "/api/v1/series?metric=count&service=shop&name=query"), 30);
-    ck_assert_double_eq_tol(value(&f, "/api/v1/series?metric=rate&service=shop&name=query"), 3, 1e-9);
-    ck_assert_double_eq_tol(value(&f, "/api/v1/series?metric=latency&service=shop&quantile=0.9"), 1e-3,
-                            1e-3 / 32);
+    ck_assert_double_eq_tol(value(&f, "/api/v1/series?metric=rate&service=shop&name=query"), 3,
+                            1e-9);
+    ck_assert_double_eq_tol(value(&f, "/api/v1/series?metric=latency&service=shop&quantile=0.9"),
+                            1e-3, 1e-3 / 32);
     ck_assert_double_eq_tol(value(&f, "/api/v1/series?metric=cpu&service=shop"), 0.5, 1e-9);
     ck_assert_double_eq_tol(value(&f, "/api/v1/series?metric=errors&service=shop"), 2, 1e-9);
     ck_assert_double_eq_tol(value(&f, "/api/v1/series?metric=sampled&service=shop"), 10, 1e-9);
@@ -133,8 +134,8 @@ START_TEST(prometheus_reads_it_in_both_forms)
     static const char text[] = "# TYPE skein_sampled_wait_seconds_total counter\n";
     form_expect(&f, "/api/v1/series?format=openmetrics", NULL, open, line, true);
     form_expect(&f, "/api/v1/series?format=prometheus", NULL, text, line, false);
-    form_expect(&f, "/api/v1/series", "Accept: application/openmetrics-text;version=1.0.0,*/*;q=0.1",
-                open, line, true);
+    form_expect(&f, "/api/v1/series",
+                "Accept: application/openmetrics-text;version=1.0.0,*/*;q=0.1", open, line, true);
     form_expect(&f, "/api/v1/series", "Accept: text/plain", text, line, false);
     fixture_stop(&f);
 }
@@ -174,9 +175,9 @@ START_TEST(confined_token_sees_its_own_service_or_nothing)
     token_make(&f, "host", "host=host-a", host);
     token_make(&f, "both", "service=shop,zone=a", both);
     token_make(&f, "rest", "service!=bank", not_bank);
-    static const char *const paths[] = {"/api/v1/series?metric=rate", "/api/v1/series?metric=sampled",
-                                        "/api/v1/series?format=openmetrics",
-                                        "/api/v1/series?metric=latency&service=shop"};
+    static const char *const paths[] = {
+        "/api/v1/series?metric=rate", "/api/v1/series?metric=sampled",
+        "/api/v1/series?format=openmetrics", "/api/v1/series?metric=latency&service=shop"};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
         ck_assert_int_eq(asked_by(&f, shop, paths[i], &body), 200);
         ck_assert_ptr_nonnull(strstr(body, "shop"));
@@ -208,8 +209,8 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("api_series", metrics_are_of_sampled_time,
-                              wrong_questions_are_told_what_is_wrong, prometheus_reads_it_in_both_forms,
-                              confined_token_sees_its_own_service_or_nothing,
-                              rows_are_there_after_a_restart, NULL));
+    return suite_run(
+        suite_of("api_series", metrics_are_of_sampled_time, wrong_questions_are_told_what_is_wrong,
+                 prometheus_reads_it_in_both_forms, confined_token_sees_its_own_service_or_nothing,
+                 rows_are_there_after_a_restart, NULL));
 }

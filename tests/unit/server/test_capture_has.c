@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "capture_control.h"
+#include "capture_has.h"
 #include "capture_incident.h"
 #include "capture_int.h"
 #include "capture_target.h"
@@ -14,6 +15,7 @@
 #include "catalog_ranges.h"
 #include "clock.h"
 #include "db.h"
+#include "index_delete.h"
 #include "json.h"
 #include "partition_make.h"
 #include "support.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "index.h"
+#include "index_delete.h"
 #include "partition_make.h"
 #include "support.h"
 

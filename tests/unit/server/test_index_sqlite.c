@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "db.h"
+#include "index_delete.h"
 #include "metrics.h"
 #include "partition_make.h"
 #include "support.h"

@@ -8,6 +8,7 @@
 
 #include "checksum.h"
 #include "index.h"
+#include "index_delete.h"
 #include "index_usage.h"
 #include "partition_make.h"
 #include "support.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The data port over the real transport: what is acknowledged is stored once, and nobody who sends
  * nonsense stops it. */
+#include "index_delete.h"
 #include "ingest.h"
 
 #include <stdatomic.h>

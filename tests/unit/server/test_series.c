@@ -101,8 +101,8 @@ static void sample_keep(uint8_t n, uint64_t seed, uint64_t done_ns)
     buf_fini(&bytes);
 }
 
-static cJSON *ask_between(enum series_metric metric, const char *service, const char *name, double quantile,
-                  uint64_t from_s, uint64_t to_s)
+static cJSON *ask_between(enum series_metric metric, const char *service, const char *name,
+                          double quantile, uint64_t from_s, uint64_t to_s)
 {
     struct series_query query = {.metric = metric,
                                  .service = service,
@@ -129,10 +129,8 @@ static double points_sum(const cJSON *json, const char *member)
 {
     const cJSON *line, *point;
     double sum = 0;
-    cJSON_ArrayForEach(line, cJSON_GetObjectItem(json, "series"))
-    {
-        cJSON_ArrayForEach(point, cJSON_GetObjectItem(line, "points"))
-        {
+    cJSON_ArrayForEach(line, cJSON_GetObjectItem(json, "series")) {
+        cJSON_ArrayForEach(point, cJSON_GetObjectItem(line, "points")) {
             sum += cJSON_GetNumberValue(cJSON_GetObjectItem(point, member));
         }
     }
@@ -222,8 +220,9 @@ START_TEST(quantiles_of_merged_captures_are_those_of_all_durations)
         for (size_t i = 0; i < 300; i++) {
             uint64_t dur_ns = 1000 + made_chance(&random, 1u << 20) * (n + 1u);
             all[n * 300 + i] = dur_ns;
-            ck_assert_int_eq(histogram_add(&row->lasted, &(struct histogram_example){1, dur_ns, 1, 1}),
-                             SKEIN_OK);
+            ck_assert_int_eq(
+                histogram_add(&row->lasted, &(struct histogram_example){1, dur_ns, 1, 1}),
+                SKEIN_OK);
         }
         row->n[SERIES_COUNT] = 300;
         id = id_of(n);
@@ -513,8 +512,12 @@ START_TEST(damaged_database_is_set_aside_and_begun_anew)
     /* the same while it is open: queries fail, until it is healed */
     ck_assert_int_eq(db_exec(a.db.write, "PRAGMA wal_checkpoint(TRUNCATE)"), SKEIN_OK);
     file_damage("analysis.db");
-    struct series_query query = {.metric = SERIES_METRIC_COUNT, .service = "odd", .from_s = 0,
-                                 .to_s = 600 * 100, .step_s = 600, .limit = 5};
+    struct series_query query = {.metric = SERIES_METRIC_COUNT,
+                                 .service = "odd",
+                                 .from_s = 0,
+                                 .to_s = 600 * 100,
+                                 .step_s = 600,
+                                 .limit = 5};
     cJSON *json = NULL;
     ck_assert_int_eq(db_exec(a.db.read, "PRAGMA shrink_memory"), SKEIN_OK);
     (void)series_json(&a, &query, &json);
@@ -578,10 +581,11 @@ START_TEST(counters_are_written_for_prometheus)
         ck_assert_int_eq(series_expose(&a, NULL, forms[i], &out), SKEIN_OK);
         buf_put_u8(&out, 0);
         char line[128];
-        snprintf(line, sizeof line,
-                 "\nskein_sampled_region_seconds_count{service=\"odd\",name=\"query\",group=\"17\"} "
-                 "%" PRIu64 "\n",
-                 made_of("odd", 3).count);
+        snprintf(
+            line, sizeof line,
+            "\nskein_sampled_region_seconds_count{service=\"odd\",name=\"query\",group=\"17\"} "
+            "%" PRIu64 "\n",
+            made_of("odd", 3).count);
         ck_assert_msg(strstr((char *)out.data, line) != NULL, "%s", (char *)out.data);
         ck_assert_ptr_nonnull(strstr((char *)out.data, "service=\"we\\\"ird\\\\\""));
         snprintf(path, sizeof path, "%s/expose-%zu.txt", to != NULL ? to : folder, i);

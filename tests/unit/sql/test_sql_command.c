@@ -221,6 +221,12 @@ START_TEST(a_person_asks)
     shell_types(".tab\t\n");
     shell_shows("thread_state");
     shell_shows("sql> ");
+    shell_types("select 'dropped',\n");
+    shell_shows("...> ");
+    shell_types("\003"); /* drops the statement, also where its next line is empty */
+    shell_shows("sql> ");
+    shell_types("\003");
+    shell_shows("sql> ");
     shell_types("selec 1;\n");
     shell_shows("syntax error (line 1, column 1)");
     shell_shows("sql> ");

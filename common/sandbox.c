@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Limits and the filter of system calls; see symbol_sandbox.h.
+ * Limits and the filter of system calls; see sandbox.h.
  */
-#include "symbol_sandbox.h"
+#include "sandbox.h"
 
 #include <errno.h>
 #include <linux/audit.h>
@@ -17,16 +17,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define CPU_S       20   /* of one request; the agent's patience ends sooner */
-#define DESCRIPTORS 4096 /* two for each file that is loaded, one for each in a process's map */
-#define NICE        10
+#define NICE 10
 
 #if defined(__x86_64__)
 #define AUDIT_ARCH_HERE AUDIT_ARCH_X86_64
 #elif defined(__aarch64__)
 #define AUDIT_ARCH_HERE AUDIT_ARCH_AARCH64
 #else
-#error "skein-symbolizer: unknown architecture"
+#error "unknown architecture"
 #endif
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -56,6 +54,7 @@ static struct sock_filter filter[] = {
     ALLOW_DATA(mmap),
     ALLOW_DATA(mprotect),
     ALLOW(read),
+    ALLOW(recvfrom),
     ALLOW(write),
     ALLOW(pread64),
     ALLOW(lseek),
@@ -102,36 +101,34 @@ static bool limit_set(__rlimit_resource_t what, uint64_t most)
     return setrlimit(what, &limit) == 0;
 }
 
-bool symbol_sandbox_enter(uint64_t memory_bytes)
+bool sandbox_enter(const struct sandbox_limits *limits)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct none[2] = {0};
     struct sock_fprog program = {.len = sizeof filter / sizeof *filter, .filter = filter};
 #ifndef SANITIZED /* whose shadow memory takes terabytes of addresses */
-    if (!limit_set(RLIMIT_AS, memory_bytes))
+    if (!limit_set(RLIMIT_AS, limits->memory_bytes))
         return false;
-#else
-    (void)memory_bytes;
 #endif
     if (!limit_set(RLIMIT_CORE, 0) || !limit_set(RLIMIT_FSIZE, 0))
         return false;
-    (void)limit_set(RLIMIT_NOFILE, DESCRIPTORS); /* or as few as the agent may have */
+    (void)limit_set(RLIMIT_NOFILE, limits->descriptors); /* or as few as its parent may have */
     (void)setpriority(PRIO_PROCESS, 0, NICE);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)prctl(PR_SET_DUMPABLE, 0);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return false;
-    /* Where a filter of the agent's own refuses this, ours refuses all that they would be for. */
+    /* Where a filter of the parent's own refuses this, ours refuses all that they would be for. */
     (void)syscall(SYS_capset, &head, none);
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-void symbol_sandbox_allow(void)
+bool sandbox_allow(uint64_t processor_s)
 {
     struct rusage used;
     struct rlimit limit;
     if (getrusage(RUSAGE_SELF, &used) != 0 || getrlimit(RLIMIT_CPU, &limit) != 0)
-        return;
-    limit.rlim_cur = (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + CPU_S;
-    (void)setrlimit(RLIMIT_CPU, &limit);
+        return false;
+    limit.rlim_cur = (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + processor_s;
+    return setrlimit(RLIMIT_CPU, &limit) == 0;
 }

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See import_perf_script.h.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checksum.h"
+#include "import_many.h"
+#include "import_map.h"
+#include "import_perf_line.h"
+#include "import_perf_script.h"
+#include "import_stream.h"
+
+#define FRAMES_MAX  1024u
+#define TEXT_MAX    1024u /* of a name */
+#define TEXTS_BYTES ((size_t)1 << 20)
+#define TIDS_MAX    4000000u
+#define WINDOW      100000u /* events: perf prints them nearly in order */
+
+struct script {
+    const struct import_to *to;
+    struct import_told *told;
+    struct perf_script_told *script;
+    struct import_stream stream;
+    struct import_many *many;
+    uint64_t samples_hz;
+    bool second, any_waking, too_long;
+    struct import_map pids; /* by tid */
+    uint64_t line, last_ns;
+    /* the event whose frames come */
+    bool pending, cut;
+    char line_kept[PERF_SCRIPT_LINE_MAX];
+    struct perf_head head;
+    struct import_frame frames[FRAMES_MAX];
+    uint32_t frame_count;
+    struct buf texts; /* of its frames, with NULs; never grows */
+    int status;
+};
+
+static const char *text_keep(struct script *s, struct perf_span text)
+{
+    size_t n = text.n < TEXT_MAX ? text.n : TEXT_MAX;
+    if (n + 1 > TEXTS_BYTES - s->texts.len)
+        return NULL;
+    char *at = (char *)s->texts.data + s->texts.len;
+    for (size_t i = 0; i < n; i++)
+        at[i] = text.text[i] != '\0' ? text.text[i] : ' ';
+    at[n] = '\0';
+    s->texts.len += n + 1;
+    return at;
+}
+
+static void line_left(struct script *s, const char *what)
+{
+    s->told->left_out++;
+    import_why(s->told, "line %" PRIu64 ": %s", s->line, what);
+}
+
+/* ---- who ---- */
+
+/* The process that a thread is of: that which the file says, else the thread itself; where the file
+ * says it of none, all are of one. */
+static uint64_t process_of(const struct script *s, uint32_t tid)
+{
+    uint32_t pid = import_map_get(&s->pids, tid);
+    if (s->script->no_pids)
+        return 0;
+    return pid != IMPORT_MAP_NONE ? pid : tid;
+}
+
+static void thread_note(struct script *s, uint32_t tid, struct perf_span comm)
+{
+    char name[TEXT_MAX + 1];
+    uint64_t process = process_of(s, tid);
+    size_t n = comm.n < TEXT_MAX ? comm.n : TEXT_MAX;
+    memcpy(name, comm.text, n);
+    name[n] = '\0';
+    import_many_thread(s->many, process, tid, tid, 0, name);
+    if (!s->script->no_pids && (process == tid || process == 0))
+        import_many_process(s->many, process, (uint32_t)process, name, "");
+}
+
+static void comm_copy(char out[SCHED_COMM_BYTES], struct perf_span comm)
+{
+    size_t n = comm.n < SCHED_COMM_BYTES - 1 ? comm.n : SCHED_COMM_BYTES - 1;
+    memcpy(out, comm.text, n);
+    out[n] = '\0';
+}
+
+static uint32_t task_of(struct script *s, uint32_t tid, struct perf_span comm)
+{
+    if (tid == 0)
+        return 0;
+    if (comm.n > 0)
+        thread_note(s, tid, comm);
+    return import_many_task(s->many, process_of(s, tid), tid);
+}
+
+/* ---- the scheduler ---- */
+
+/* Whether the event was one of the scheduler's. */
+static bool sched_take(struct script *s)
+{
+    struct perf_switch change;
+    struct perf_waking waking;
+    const struct perf_head *h = &s->head;
+    bool is_new = perf_is(h->event, "sched:sched_wakeup_new");
+    bool wakes = is_new || perf_is(h->event, "sched:sched_waking") ||
+                 (perf_is(h->event, "sched:sched_wakeup") && !s->any_waking);
+    bool switches = perf_is(h->event, "sched:sched_switch");
+    struct sched_event event = {.time_ns = h->time_ns, .cpu = h->cpu};
+    if (!wakes && !switches)
+        return perf_is(h->event, "sched:sched_wakeup");
+    if (!h->has_cpu) {
+        line_left(s, "a scheduler's event without its CPU; have perf script print it: -F +cpu");
+        return true;
+    }
+    if (switches && perf_switch_read(h->rest, &change)) {
+        event.kind = SCHED_EVENT_SWITCH;
+        event.tid = task_of(s, change.prev, change.prev_comm);
+        event.next = task_of(s, change.next, change.next_comm);
+        event.state = change.state;
+        comm_copy(event.comm, change.prev_comm);
+        comm_copy(event.next_comm, change.next_comm);
+        s->script->switches++;
+    } else if (wakes && perf_waking_read(h->rest, &waking)) {
+        event.kind = is_new ? SCHED_EVENT_WAKING_NEW : SCHED_EVENT_WAKING;
+        event.current = task_of(s, h->tid, h->comm);
+        event.tid = task_of(s, waking.tid, waking.comm);
+        event.target_cpu = waking.cpu;
+        comm_copy(event.comm, waking.comm);
+        s->any_waking |= perf_is(h->event, "sched:sched_waking");
+    } else {
+        line_left(s, "what this event of the scheduler prints is not understood");
+        return true;
+    }
+    s->status = import_many_sched(s->many, &event);
+    return true;
+}
+
+/* ---- events ---- */
+
+static void entry_put(struct script *s, struct import_entry *entry)
+{
+    const struct perf_head *h = &s->head;
+    entry->process = process_of(s, h->tid);
+    entry->thread = h->tid;
+    entry->time_ns = h->time_ns;
+    entry->category = "thread";
+    entry->evidence = true;
+    entry->stack = import_many_stack(s->many, s->frames, s->frame_count, s->cut);
+    s->status = import_many_add(s->many, entry);
+}
+
+static uint64_t weight_of(const struct script *s, bool clock)
+{
+    if (clock && s->head.has_period)
+        return s->head.period;
+    return s->samples_hz > 0 ? 1000000000u / s->samples_hz : 0;
+}
+
+static void sample_put(struct script *s, bool clock)
+{
+    const struct import_value values[] = {
+        {.name = "cpu", .type = SKEIN_T_U64, .bits = s->head.cpu},
+        {.name = "weight", .unit = "ns", .type = SKEIN_T_U64, .bits = weight_of(s, clock)}};
+    struct import_entry entry = {
+        .what = IMPORT_INSTANT, .name = "cpu.sample", .values = values, .count = 2};
+    s->script->samples++;
+    entry_put(s, &entry);
+}
+
+static void other_put(struct script *s, bool tracepoint)
+{
+    char name[TEXT_MAX + 1];
+    const struct perf_head *h = &s->head;
+    const struct import_value values[] = {{.name = "cpu", .type = SKEIN_T_U64, .bits = h->cpu},
+                                          {.name = tracepoint ? "text" : "period",
+                                           .type = tracepoint ? SKEIN_T_STR : SKEIN_T_U64,
+                                           .bits = h->period,
+                                           .text = h->rest.text,
+                                           .n = h->rest.n}};
+    struct import_entry entry = {
+        .what = IMPORT_INSTANT, .name = name, .values = values, .count = 2};
+    snprintf(name, sizeof name, "%.*s", (int)(h->event.n < TEXT_MAX ? h->event.n : TEXT_MAX),
+             h->event.text);
+    s->script->tracepoints += tracepoint;
+    entry_put(s, &entry);
+}
+
+static void lost_put(struct script *s)
+{
+    uint64_t records = 0;
+    const struct perf_head *h = &s->head;
+    for (size_t i = 0; i < h->rest.n; i++) /* the last number of the line */
+        if (h->rest.text[i] >= '0' && h->rest.text[i] <= '9' && records < UINT64_MAX / 10 - 10)
+            records = records * 10 + (uint64_t)(h->rest.text[i] - '0');
+        else
+            records = 0;
+    const struct import_value value = {.name = "records", .type = SKEIN_T_U64, .bits = records};
+    const struct import_entry entry = {.what = IMPORT_LOSS,
+                                       .process = process_of(s, h->tid),
+                                       .thread = h->tid,
+                                       .time_ns = h->time_ns,
+                                       .name = "",
+                                       .reason = PARTITION_LOSS_RING_FULL,
+                                       .values = &value,
+                                       .count = 1};
+    s->status = import_many_add(s->many, &entry);
+}
+
+static bool begins_with(struct perf_span span, const char *word)
+{
+    size_t n = strlen(word);
+    return span.n >= n && memcmp(span.text, word, n) == 0;
+}
+
+/* The event whose frames have come. */
+static void event_put(struct script *s)
+{
+    bool clock = false;
+    const struct perf_head *h = &s->head;
+    if (!s->pending)
+        return;
+    s->pending = false;
+    if (h->tid != 0 || h->comm.n > 0)
+        thread_note(s, h->tid, h->comm);
+    if (begins_with(h->rest, "PERF_RECORD_LOST"))
+        lost_put(s);
+    else if (begins_with(h->rest, "PERF_RECORD_"))
+        s->told->not_read++;
+    else if (perf_event_samples(h->event, &clock))
+        sample_put(s, clock);
+    else if (!sched_take(s) || s->frame_count > 0)
+        other_put(s, perf_event_is_tracepoint(h->event));
+}
+
+/* ---- lines ---- */
+
+static void frame_add(struct script *s, const struct perf_frame *frame)
+{
+    const char *function = text_keep(s, frame->function), *file = text_keep(s, frame->file);
+    if (s->frame_count == FRAMES_MAX || function == NULL || file == NULL) {
+        s->cut = true;
+        return;
+    }
+    s->frames[s->frame_count++] =
+        (struct import_frame){.pc = frame->pc, .function = function, .file = file};
+}
+
+static void head_take(struct script *s, struct perf_span line)
+{
+    struct perf_head head;
+    struct perf_frame frame;
+    event_put(s);
+    memcpy(s->line_kept, line.text, line.n); /* as long as its frames come */
+    line.text = s->line_kept;
+    (void)perf_head_read(line, &head);
+    s->head = head;
+    s->pending = true;
+    s->cut = false;
+    s->frame_count = 0;
+    s->texts.len = 0;
+    bool inline_frame = !perf_event_is_tracepoint(head.event) && head.rest.n > 0 &&
+                        !begins_with(head.rest, "PERF_RECORD_");
+    if (inline_frame && perf_frame_read(head.rest, &frame))
+        frame_add(s, &frame);
+}
+
+/* "# hostname : web-1", of perf script --header. */
+static void comment_take(struct script *s, struct perf_span line)
+{
+    struct perf_span name = line;
+    static const char hostname[] = "# hostname : ";
+    if (!begins_with(line, hostname))
+        return;
+    name.text += sizeof hostname - 1;
+    name.n -= sizeof hostname - 1;
+    s->texts.len = 0;
+    const char *text = text_keep(s, name);
+    import_many_host(s->many, text != NULL ? text : "");
+}
+
+/* What stands below a head: a frame, or the place of the frame above. */
+static void below_take(struct script *s, struct perf_span line)
+{
+    struct perf_frame frame;
+    struct perf_span file;
+    uint32_t number;
+    bool deep = line.text[0] == '\t' || (line.n > 16 && memcmp(line.text, "          ", 10) == 0);
+    if (!s->pending) {
+        line_left(s,
+                  "is neither an event with a thread and a time, nor a frame of one; perf script "
+                  "-F +tid,+time prints them");
+    } else if (!deep && s->frame_count > 0 && perf_place_read(line, &file, &number)) {
+        const char *kept = text_keep(s, file);
+        s->frames[s->frame_count - 1].file = kept != NULL ? kept : "";
+        s->frames[s->frame_count - 1].line = number;
+    } else if (deep && perf_frame_read(line, &frame)) {
+        frame_add(s, &frame);
+    } else if (s->frame_count == 0) {
+        line_left(s, "is no frame");
+    }
+}
+
+static void line_take(struct script *s, struct perf_span line)
+{
+    struct perf_head head;
+    s->script->lines += s->second;
+    if (line.n > 0 && line.text[line.n - 1] == '\r')
+        line.n--;
+    if (line.n == 0) {
+        if (s->second)
+            event_put(s);
+        s->pending = false;
+        return;
+    }
+    if (line.text[0] == '#') {
+        if (!s->second)
+            comment_take(s, line);
+        return;
+    }
+    bool is_head = line.text[0] != '\t' && perf_head_read(line, &head);
+    if (is_head && !s->second) {
+        s->last_ns = head.time_ns > s->last_ns ? head.time_ns : s->last_ns;
+        s->script->no_pids &= !head.has_pid;
+        if (head.has_pid && s->pids.count < TIDS_MAX &&
+            !import_map_set(&s->pids, head.tid, head.pid < UINT32_MAX ? head.pid : 0))
+            s->status = SKEIN_NO_MEMORY;
+    } else if (is_head) {
+        head_take(s, line);
+    } else if (s->second) {
+        below_take(s, line);
+    }
+}
+
+/* What ends a line, or is a piece of one that is too long. */
+static void piece_take(struct script *s, const uint8_t *bytes, size_t n, bool ends)
+{
+    bool fits = n <= PERF_SCRIPT_LINE_MAX && !s->too_long;
+    s->line += !s->too_long; /* a line counts with its first piece */
+    if (fits && ends)
+        line_take(s, (struct perf_span){(const char *)bytes, n});
+    else if (!s->too_long && s->second)
+        line_left(s, "is longer than 64 KiB");
+    s->too_long = !ends;
+}
+
+/* One line, or a piece of one; false: there is none. */
+static bool line_next(struct script *s)
+{
+    size_t there, want = 4096;
+    uint64_t left = import_stream_left(&s->stream);
+    while (left > 0) {
+        want = want < left ? want : (size_t)left;
+        const uint8_t *bytes = import_stream_peek(&s->stream, want, &there);
+        if (bytes == NULL)
+            return false;
+        const uint8_t *end = memchr(bytes, '\n', there);
+        size_t n = end != NULL ? (size_t)(end - bytes) : there;
+        if (end != NULL || there == left || there > PERF_SCRIPT_LINE_MAX) {
+            piece_take(s, bytes, n, end != NULL || there == left);
+            import_stream_skip(&s->stream, n + (end != NULL));
+            return s->status == SKEIN_OK;
+        }
+        want = there + 4096;
+    }
+    return false;
+}
+
+/* ---- the whole ---- */
+
+static int pass(struct script *s, const struct skein_trace_source *source)
+{
+    uint64_t shown = 0;
+    import_stream_init(&s->stream, source);
+    s->line = 0;
+    s->pending = s->too_long = false;
+    while (s->status == SKEIN_OK && line_next(s))
+        if (s->second && s->to->progress != NULL && s->stream.at - shown > 1u << 20) {
+            shown = s->stream.at;
+            s->to->progress(s->to->context, shown, source->bytes);
+        }
+    if (s->second && s->status == SKEIN_OK)
+        event_put(s);
+    if (s->status == SKEIN_OK)
+        s->status = s->stream.status;
+    import_stream_fini(&s->stream);
+    return s->status;
+}
+
+static int magic_check(const struct skein_trace_source *source, struct import_told *told)
+{
+    char magic[8] = "";
+    int status = source->bytes >= sizeof magic
+                     ? source->read(source->context, 0, magic, sizeof magic)
+                     : SKEIN_OK;
+    if (status != SKEIN_OK ||
+        (memcmp(magic, "PERFILE2", 8) != 0 && memcmp(magic, "2ELIFREP", 8) != 0))
+        return status;
+    import_why(told,
+               "is perf.data itself: `skein import perf` reads the scheduler's records of it, and "
+               "`perf script -i FILE -F +pid > TEXT` prints samples for this command");
+    return SKEIN_UNSUPPORTED;
+}
+
+static int passes(struct script *s, const struct skein_trace_source *source)
+{
+    if (pass(s, source) != SKEIN_OK)
+        return s->status;
+    if (s->to->changed_ns > s->last_ns) {
+        import_many_ahead(s->many, (int64_t)(s->to->changed_ns - s->last_ns));
+        s->told->time_guessed = true;
+    }
+    s->second = true;
+    if (pass(s, source) == SKEIN_OK)
+        s->status = import_many_finish(s->many);
+    if (s->status == SKEIN_OK && s->told->partitions == 0) {
+        import_why(s->told, "no line is an event of perf script");
+        s->status = SKEIN_NOT_FOUND;
+    }
+    return s->status;
+}
+
+int import_perf_script(const struct skein_trace_source *source, uint64_t samples_hz,
+                       const struct import_to *to, struct import_told *told,
+                       struct perf_script_told *script)
+{
+    *script = (struct perf_script_told){.no_pids = true};
+    int status = magic_check(source, told);
+    struct script *s = status == SKEIN_OK ? calloc(1, sizeof *s) : NULL;
+    if (s == NULL)
+        return status == SKEIN_OK ? SKEIN_NO_MEMORY : status;
+    s->to = to;
+    s->told = told;
+    s->script = script;
+    s->samples_hz = samples_hz;
+    if (buf_reserve(&s->texts, TEXTS_BYTES) == NULL)
+        s->status = SKEIN_NO_MEMORY;
+    uint64_t seed = checksum64(&source->bytes, sizeof source->bytes) ^ to->changed_ns;
+    if (s->status == SKEIN_OK)
+        s->status = import_many_new(to, seed, 0, told, &s->many);
+    if (s->status == SKEIN_OK)
+        import_many_window(s->many, WINDOW);
+    if (s->status == SKEIN_OK)
+        status = passes(s, source);
+    else
+        status = s->status;
+    script->processes = s->many != NULL ? import_many_processes(s->many) : 0;
+    import_many_free(&s->many);
+    import_map_fini(&s->pids);
+    buf_fini(&s->texts);
+    free(s);
+    return status;
+}

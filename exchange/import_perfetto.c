@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See import_perfetto.h: packets, one after the other, and the state of their sequences.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checksum.h"
+#include "import_perfetto_int.h"
+
+#define SCRATCH_BYTES ((size_t)1 << 20)
+#define HEAD_BYTES    11u /* a tag of one byte, and a length */
+
+enum { SEQUENCE_CLEARED = 1, SEQUENCE_NEEDS = 2 };
+enum { COUNTER_CPU_CLOCK = 1, COUNTER_TASK_CLOCK = 7 }; /* of a sample's timebase */
+
+/* ---- one packet ---- */
+
+static bool is_known_and_silent(uint32_t number)
+{
+    /* uids, markers, the tracer's own config, where and when it was made */
+    static const uint8_t silent[] = {3, 33, 36, 45, 51, 52, 59, 79, 87, 89, 98, 123, 124};
+    for (size_t k = 0; k < sizeof silent; k++)
+        if (silent[k] == number)
+            return true;
+    return false;
+}
+
+static bool packet_read(struct pb_reader reader, struct pf_packet *p)
+{
+    struct pb_field field;
+    *p = (struct pf_packet){.time = 0};
+    while (pb_next(&reader, &field)) {
+        struct pb_field *const places[] = {
+            [1] = &p->ftrace,      [2] = &p->tree,   [6] = &p->snapshot, [11] = &p->event,
+            [12] = &p->interned,   [35] = &p->stats, [44] = &p->thread,  [59] = &p->defaults,
+            [60] = &p->descriptor, [66] = &p->sample};
+        bool placed = field.number < sizeof places / sizeof *places && places[field.number] != NULL;
+        if (placed && field.wire != PB_BYTES)
+            return false;
+        if (placed)
+            *places[field.number] = field;
+        else if (field.number == 8)
+            p->time = field.value, p->has_time = true;
+        else if (field.number == 10)
+            p->sequence = field.value;
+        else if (field.number == 13)
+            p->flags = field.value;
+        else if (field.number == 42)
+            p->dropped = field.value != 0;
+        else if (field.number == 41) /* as it was called before */
+            p->flags |= field.value != 0 ? SEQUENCE_CLEARED : 0;
+        else if (field.number == 58)
+            p->clock = (uint32_t)field.value;
+        else if (field.number == 50)
+            p->compressed = true;
+        else
+            p->other |= !is_known_and_silent(field.number);
+    }
+    return !reader.failed;
+}
+
+/* ---- the first pass ---- */
+
+static void stats_take(struct pf_import *i, struct pb_reader stats)
+{
+    struct pb_field field, part;
+    i->perfetto->overwritten = 0; /* the last one counts */
+    while (pb_next(&stats, &field)) {
+        struct pb_reader buffer = pb_message_of(&field);
+        while (field.number == 1 && pb_next(&buffer, &part))
+            if (part.number == 3 || part.number == 18 || part.number == 19)
+                i->perfetto->overwritten += part.value < UINT32_MAX ? part.value : UINT32_MAX;
+    }
+}
+
+static void packet_first(struct pf_import *i, const struct pf_packet *p)
+{
+    if (p->snapshot.n > 0)
+        pf_snapshot_note(i, pb_message_of(&p->snapshot));
+    if (p->descriptor.n > 0)
+        pf_track_take(i, pb_message_of(&p->descriptor));
+    if (p->tree.n > 0)
+        pf_tree_take(i, pb_message_of(&p->tree));
+    if (p->stats.n > 0)
+        stats_take(i, pb_message_of(&p->stats));
+}
+
+/* ---- the second pass ---- */
+
+static void sample_defaults_take(struct pf_sequence *s, struct pb_reader defaults)
+{
+    struct pb_field timebase, field;
+    uint64_t hz = 0, period = 0, counter = 0;
+    if (!pb_find(defaults, 1, &timebase))
+        return;
+    struct pb_reader message = pb_message_of(&timebase);
+    while (pb_next(&message, &field))
+        if (field.number == 1)
+            period = field.value;
+        else if (field.number == 2)
+            hz = field.value;
+        else if (field.number == 4)
+            counter = field.value;
+    bool clock = counter == COUNTER_CPU_CLOCK || counter == COUNTER_TASK_CLOCK;
+    s->sample_weight_ns = hz > 0 ? 1000000000u / hz : clock ? period : 0;
+}
+
+static void defaults_take(struct pf_sequence *s, struct pb_reader defaults)
+{
+    struct pb_field field, part;
+    while (pb_next(&defaults, &field)) {
+        struct pb_reader message = pb_message_of(&field);
+        if (field.number == 58)
+            s->default_clock = (uint32_t)field.value;
+        else if (field.number == 12)
+            sample_defaults_take(s, message);
+        if (field.number != 11)
+            continue;
+        s->extra_count = 0;
+        while (pb_next(&message, &part)) {
+            struct pb_reader packed = pb_message_of(&part);
+            if (part.number == 11) {
+                s->default_track = part.value;
+                s->has_default_track = true;
+            } else if (part.number == 31 && part.wire == PB_VARINT &&
+                       s->extra_count < PF_EXTRA_MAX) {
+                s->extra[s->extra_count++] = part.value;
+            }
+            while (part.number == 31 && part.wire == PB_BYTES && packed.pos != packed.end &&
+                   !packed.failed && s->extra_count < PF_EXTRA_MAX)
+                s->extra[s->extra_count++] = pb_varint_get(&packed);
+        }
+    }
+}
+
+static void thread_descriptor_take(struct pf_import *i, struct pf_sequence *s,
+                                   struct pb_reader thread)
+{
+    struct pb_field field;
+    s->has_thread = true;
+    while (pb_next(&thread, &field))
+        if (field.number == 1)
+            s->pid = (uint32_t)field.value;
+        else if (field.number == 2)
+            s->tid = (uint32_t)field.value;
+    pf_thread_note(i, s->pid, s->tid, "");
+}
+
+/* Packets are missing in front of this one, and this sequence had some. */
+static void dropped_put(struct pf_import *i, struct pf_sequence *s, uint64_t time_ns)
+{
+    struct pf_place place = pf_track_place(i, s->default_track);
+    const struct import_entry loss = {.what = IMPORT_LOSS,
+                                      .process = place.process,
+                                      .thread = place.thread,
+                                      .time_ns = time_ns,
+                                      .dur_ns = time_ns > s->last_ns ? time_ns - s->last_ns : 0,
+                                      .name = "",
+                                      .reason = PARTITION_LOSS_RING_FULL};
+    if (s->any)
+        i->status = import_many_add(i->many, &loss);
+}
+
+static void left_put(struct pf_import *i, const char *why)
+{
+    i->told->left_out++;
+    import_why(i->told, "at byte %" PRIu64 ": %s", i->packet_at, why);
+}
+
+static void event_take(struct pf_import *i, struct pf_sequence *s, const struct pf_packet *p)
+{
+    uint64_t time_ns;
+    if ((p->flags & SEQUENCE_NEEDS) != 0 && !s->valid) {
+        i->perfetto->stateless++;
+        left_put(i, "a packet needs what its sequence had said before, and that is lost");
+        return;
+    }
+    if (!p->has_time || !pf_time(i, s, p->clock, p->time, &time_ns)) {
+        left_put(i,
+                 p->has_time ? "the packet's clock is in no snapshot" : "an event without a time");
+        return;
+    }
+    if (p->dropped)
+        dropped_put(i, s, time_ns);
+    s->any = true;
+    s->last_ns = time_ns;
+    i->last_ns = time_ns > i->last_ns ? time_ns : i->last_ns;
+    if (p->event.n > 0)
+        pf_event_take(i, s, pb_message_of(&p->event), time_ns);
+    else
+        pf_sample_take(i, s, pb_message_of(&p->sample), time_ns);
+}
+
+static void packet_second(struct pf_import *i, const struct pf_packet *p)
+{
+    struct pf_sequence *s = pf_sequence_get(i, (uint32_t)p->sequence);
+    if (s == NULL) {
+        i->told->left_out++;
+        return;
+    }
+    if ((p->flags & SEQUENCE_CLEARED) != 0)
+        pf_sequence_clear(i, s);
+    else if (p->dropped)
+        s->valid = false;
+    if (p->snapshot.n > 0)
+        pf_snapshot_take(i, s, pb_message_of(&p->snapshot));
+    if (p->interned.n > 0)
+        pf_interned_take(i, s, pb_message_of(&p->interned));
+    if (p->defaults.n > 0)
+        defaults_take(s, pb_message_of(&p->defaults));
+    if (p->thread.n > 0)
+        thread_descriptor_take(i, s, pb_message_of(&p->thread));
+    if (p->ftrace.n > 0 && !i->ours)
+        pf_ftrace_take(i, pb_message_of(&p->ftrace));
+    if (p->event.n > 0 || p->sample.n > 0)
+        event_take(i, s, p);
+    else if (p->compressed)
+        left_put(i, "packets are compressed, which is not read; record them without");
+    else if (p->other)
+        i->told->not_read++;
+}
+
+/* ---- the file ---- */
+
+static void cut_put(struct pf_import *i, uint64_t left, const char *why)
+{
+    if (!i->second)
+        return;
+    i->told->cut_bytes += left;
+    import_why(i->told, "at byte %" PRIu64 ": %s; what follows is left out", i->stream.at, why);
+}
+
+/* The packet's bytes; false: it was none, and has been gone over, or nothing can follow (*over). */
+static bool packet_next(struct pf_import *i, struct pb_reader *packet, size_t *whole, bool *over)
+{
+    size_t there;
+    uint64_t left = import_stream_left(&i->stream);
+    *over = true;
+    if (left == 0)
+        return false;
+    const uint8_t *bytes =
+        import_stream_peek(&i->stream, left < HEAD_BYTES ? (size_t)left : HEAD_BYTES, &there);
+    if (bytes == NULL)
+        return false;
+    struct pb_reader head = pb_reader_of(bytes, there);
+    uint64_t tag = pb_varint_get(&head), n = pb_varint_get(&head);
+    size_t begin = (size_t)(head.pos - bytes);
+    i->packet_at = i->stream.at;
+    if (head.failed || tag != (1 << 3 | PB_BYTES)) {
+        cut_put(i, left, "not a packet's begin");
+        return false;
+    }
+    if (n > left - begin) {
+        cut_put(i, left, "the file ends in a packet");
+        return false;
+    }
+    *over = false;
+    if (n > PERFETTO_PACKET_BYTES_MAX) {
+        if (i->second)
+            left_put(i, "a packet of more than 64 MiB");
+        import_stream_skip(&i->stream, begin + n);
+        return false;
+    }
+    bytes = import_stream_peek(&i->stream, begin + (size_t)n, &there);
+    *over = bytes == NULL;
+    *packet = pb_reader_of(bytes != NULL ? bytes + begin : NULL, bytes != NULL ? (size_t)n : 0);
+    *whole = begin + (size_t)n;
+    return bytes != NULL;
+}
+
+static int pass(struct pf_import *i, const struct skein_trace_source *source)
+{
+    struct pf_packet p;
+    struct pb_reader packet;
+    size_t whole;
+    uint64_t shown = 0;
+    bool over = false;
+    import_stream_init(&i->stream, source);
+    while (i->status == SKEIN_OK && !over) {
+        if (!packet_next(i, &packet, &whole, &over))
+            continue;
+        bool good = packet_read(packet, &p);
+        if (good && i->second)
+            packet_second(i, &p);
+        else if (good)
+            packet_first(i, &p);
+        else if (i->second)
+            left_put(i, "a packet is broken");
+        i->perfetto->packets += i->second;
+        import_stream_skip(&i->stream, whole);
+        if (i->second && i->to->progress != NULL && i->stream.at - shown > 1u << 20) {
+            shown = i->stream.at;
+            i->to->progress(i->to->context, shown, source->bytes);
+        }
+    }
+    if (i->status == SKEIN_OK)
+        i->status = i->stream.status;
+    import_stream_fini(&i->stream);
+    return i->status;
+}
+
+/* ---- the whole ---- */
+
+static int begin_check(const struct skein_trace_source *source, struct import_told *told,
+                       uint64_t *seed)
+{
+    uint8_t bytes[64] = {0};
+    size_t n = source->bytes < sizeof bytes ? (size_t)source->bytes : sizeof bytes;
+    int status = n > 0 ? source->read(source->context, 0, bytes, n) : SKEIN_OK;
+    *seed = checksum64(bytes, sizeof bytes) ^ source->bytes;
+    if (status != SKEIN_OK || bytes[0] == (1 << 3 | PB_BYTES))
+        return status;
+    import_why(told,
+               bytes[0] == 0x1f && bytes[1] == 0x8b
+                   ? "at byte 0: it is compressed; `gunzip` it first"
+                   : "at byte 0: no packet of Perfetto's begins here; is it another tool's file?");
+    return SKEIN_CORRUPT;
+}
+
+static void fini(struct pf_import *i)
+{
+    for (size_t k = 0; k < i->sequence_count; k++) {
+        intern_table_fini(&i->sequences[k].keys);
+        buf_fini(&i->sequences[k].bytes);
+        free(i->sequences[k].interned);
+        free(i->sequences[k].clocks);
+    }
+    for (size_t k = 0; k < i->clock_count; k++)
+        free(i->clocks[k].pairs);
+    import_many_free(&i->many);
+    import_map_fini(&i->sequence_at);
+    import_map_fini(&i->track_at);
+    import_map_fini(&i->pid_of);
+    intern_table_fini(&i->texts);
+    buf_fini(&i->scratch);
+    free(i->sequences);
+    free(i->tracks);
+    free(i->cpus);
+    free(i);
+}
+
+static int passes(struct pf_import *i, const struct skein_trace_source *source)
+{
+    if (pass(i, source) != SKEIN_OK)
+        return i->status;
+    pf_clocks_sort(i);
+    i->perfetto->tracks = i->track_count;
+    import_many_ahead(i->many, i->ahead_ns);
+    i->second = true;
+    if (pass(i, source) != SKEIN_OK)
+        return i->status;
+    if (!i->has_realtime && i->to->changed_ns > i->last_ns) {
+        import_many_ahead(i->many, (int64_t)(i->to->changed_ns - i->last_ns));
+        i->told->time_guessed = true;
+    }
+    i->status = import_many_finish(i->many);
+    if (i->status == SKEIN_OK && i->told->partitions == 0) {
+        import_why(i->told, "it has no track event, and nothing of the scheduler");
+        i->status = SKEIN_NOT_FOUND;
+    }
+    return i->status;
+}
+
+int import_perfetto(const struct skein_trace_source *source, const struct import_to *to,
+                    struct import_told *told, struct perfetto_told *perfetto)
+{
+    uint64_t seed = 0;
+    *perfetto = (struct perfetto_told){.packets = 0};
+    int status = begin_check(source, told, &seed);
+    struct pf_import *i = status == SKEIN_OK ? calloc(1, sizeof *i) : NULL;
+    if (i == NULL)
+        return status == SKEIN_OK ? SKEIN_NO_MEMORY : status;
+    i->to = to;
+    i->told = told;
+    i->perfetto = perfetto;
+    i->status = buf_reserve(&i->scratch, SCRATCH_BYTES) != NULL
+                    ? import_many_new(to, seed ^ to->changed_ns, 0, told, &i->many)
+                    : SKEIN_NO_MEMORY;
+    status = i->status == SKEIN_OK ? passes(i, source) : i->status;
+    perfetto->processes = i->many != NULL ? import_many_processes(i->many) : 0;
+    fini(i);
+    return status;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Clocks of a Perfetto trace. All times become those of one clock: the boot clock where any snapshot has
+ * it. A snapshot says what several clocks showed at the same instant; a time is taken by the last
+ * snapshot in front of it. Clocks 64 to 127 are a sequence's own, and may count from packet to packet.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "import_perfetto_int.h"
+
+#define REALTIME       1u
+#define SNAPSHOT_MAX   64u /* clocks in one */
+#define PAIRS_MAX      1000000u
+#define SNAPSHOT_CLOCK 1u
+#define SNAPSHOT_MAIN  2u
+
+struct reading {
+    uint32_t id;
+    uint64_t time, unit_ns;
+    bool incremental;
+};
+
+static unsigned snapshot_read(struct pb_reader snapshot, struct reading readings[SNAPSHOT_MAX],
+                              uint32_t *primary)
+{
+    unsigned count = 0;
+    struct pb_field field, part;
+    *primary = 0;
+    while (pb_next(&snapshot, &field)) {
+        if (field.number == SNAPSHOT_MAIN)
+            *primary = (uint32_t)field.value;
+        if (field.number != SNAPSHOT_CLOCK || count == SNAPSHOT_MAX)
+            continue;
+        struct pb_reader clock = pb_message_of(&field);
+        struct reading *r = &readings[count++];
+        *r = (struct reading){.unit_ns = 1};
+        while (pb_next(&clock, &part))
+            if (part.number == 1)
+                r->id = (uint32_t)part.value;
+            else if (part.number == 2)
+                r->time = part.value;
+            else if (part.number == 3)
+                r->incremental = part.value != 0;
+            else if (part.number == 4 && part.value > 0)
+                r->unit_ns = part.value;
+    }
+    return count;
+}
+
+static const struct reading *reading_of(const struct reading *readings, unsigned count, uint32_t id)
+{
+    for (unsigned k = 0; k < count; k++)
+        if (readings[k].id == id)
+            return &readings[k];
+    return NULL;
+}
+
+static bool is_local(uint32_t id)
+{
+    return id >= PF_CLOCK_LOCAL && id < PF_CLOCK_LOCAL + PF_CLOCKS_LOCAL;
+}
+
+static uint64_t scaled(uint64_t time, uint64_t unit_ns)
+{
+    return time <= IMPORT_TIME_MAX / unit_ns ? time * unit_ns : IMPORT_TIME_MAX;
+}
+
+/* ---- clocks of the whole trace ---- */
+
+static struct pf_clock *clock_find(struct pf_import *i, uint32_t id)
+{
+    for (size_t k = 0; k < i->clock_count; k++)
+        if (i->clocks[k].id == id)
+            return &i->clocks[k];
+    return NULL;
+}
+
+static void pair_note(struct pf_import *i, const struct reading *r, uint64_t trace_ns)
+{
+    struct pf_clock *clock = clock_find(i, r->id);
+    if (clock == NULL && i->clock_count == sizeof i->clocks / sizeof *i->clocks)
+        return;
+    if (clock == NULL) {
+        clock = &i->clocks[i->clock_count++];
+        clock->id = r->id;
+    }
+    if (clock->count >= PAIRS_MAX)
+        return;
+    if (!array_grow(clock->pairs, clock->count + 1, &clock->cap)) {
+        i->status = SKEIN_NO_MEMORY;
+        return;
+    }
+    clock->pairs[clock->count++] = (struct pf_pair){scaled(r->time, r->unit_ns), trace_ns};
+}
+
+void pf_snapshot_note(struct pf_import *i, struct pb_reader snapshot)
+{
+    uint32_t primary;
+    struct reading readings[SNAPSHOT_MAX];
+    unsigned count = snapshot_read(snapshot, readings, &primary);
+    const struct reading *boot = reading_of(readings, count, PF_BOOTTIME);
+    const struct reading *main = boot;
+    if (i->trace_clock != 0)
+        main = reading_of(readings, count, i->trace_clock);
+    else if (boot == NULL)
+        main = reading_of(readings, count, primary);
+    if (main == NULL || is_local(main->id))
+        return;
+    i->trace_clock = main->id;
+    uint64_t trace_ns = scaled(main->time, main->unit_ns);
+    for (unsigned k = 0; k < count; k++)
+        if (!is_local(readings[k].id) && &readings[k] != main)
+            pair_note(i, &readings[k], trace_ns);
+    const struct reading *real = reading_of(readings, count, REALTIME);
+    if (real != NULL && !i->has_realtime && real->time <= IMPORT_TIME_MAX) {
+        i->has_realtime = true;
+        i->ahead_ns = (int64_t)(real->time - trace_ns);
+    }
+}
+
+static int pairs_compare(const void *a, const void *b)
+{
+    const struct pf_pair *x = a, *y = b;
+    return x->clock_ns < y->clock_ns ? -1 : x->clock_ns > y->clock_ns;
+}
+
+void pf_clocks_sort(struct pf_import *i)
+{
+    for (size_t k = 0; k < i->clock_count; k++)
+        if (i->clocks[k].count > 0)
+            qsort(i->clocks[k].pairs, i->clocks[k].count, sizeof *i->clocks[k].pairs,
+                  pairs_compare);
+    if (i->trace_clock == 0)
+        i->trace_clock = PF_BOOTTIME;
+}
+
+/* By the last pair in front; a time before the first one by that. */
+static bool global_time(struct pf_import *i, uint32_t id, uint64_t time, uint64_t *ns)
+{
+    const struct pf_clock *clock = clock_find(i, id);
+    size_t at;
+    if (id == i->trace_clock) {
+        *ns = time;
+        return true;
+    }
+    if (clock == NULL || clock->count == 0)
+        return false;
+    array_find(at, 0, clock->count, clock->pairs[at].clock_ns <= time);
+    const struct pf_pair *pair = &clock->pairs[at > 0 ? at - 1 : 0];
+    uint64_t moved =
+        pair->trace_ns + (time - pair->clock_ns); /* modulo 2^64: it may lie in front */
+    *ns = time < pair->clock_ns && pair->clock_ns - time > pair->trace_ns ? 0 : moved;
+    return true;
+}
+
+/* ---- clocks of a sequence ---- */
+
+void pf_snapshot_take(struct pf_import *i, struct pf_sequence *s, struct pb_reader snapshot)
+{
+    uint32_t primary;
+    uint64_t trace_ns = 0;
+    struct reading readings[SNAPSHOT_MAX];
+    unsigned count = snapshot_read(snapshot, readings, &primary);
+    bool known = false;
+    for (unsigned k = 0; k < count && !known; k++)
+        known = !is_local(readings[k].id) &&
+                global_time(i, readings[k].id, scaled(readings[k].time, readings[k].unit_ns),
+                            &trace_ns);
+    for (unsigned k = 0; k < count && known; k++) {
+        if (!is_local(readings[k].id))
+            continue;
+        if (s->clocks == NULL)
+            s->clocks = calloc(PF_CLOCKS_LOCAL, sizeof *s->clocks);
+        if (s->clocks == NULL) {
+            i->status = SKEIN_NO_MEMORY;
+            return;
+        }
+        uint64_t raw_ns = scaled(readings[k].time, readings[k].unit_ns);
+        s->clocks[readings[k].id - PF_CLOCK_LOCAL] =
+            (struct pf_local_clock){.known = true,
+                                    .incremental = readings[k].incremental,
+                                    .unit_ns = readings[k].unit_ns,
+                                    .raw_ns = raw_ns,
+                                    .base_raw_ns = raw_ns,
+                                    .base_ns = trace_ns};
+    }
+}
+
+bool pf_time(struct pf_import *i, struct pf_sequence *s, uint32_t clock, uint64_t time,
+             uint64_t *ns)
+{
+    if (clock == 0)
+        clock = s->default_clock != 0 ? s->default_clock : PF_BOOTTIME;
+    if (clock == PF_BOOTTIME && i->trace_clock != PF_BOOTTIME && clock_find(i, clock) == NULL)
+        clock = i->trace_clock; /* no snapshot has the boot clock: there is one alone */
+    if (!is_local(clock))
+        return global_time(i, clock, time, ns);
+    struct pf_local_clock *local = s->clocks != NULL ? &s->clocks[clock - PF_CLOCK_LOCAL] : NULL;
+    if (local == NULL || !local->known)
+        return false;
+    uint64_t raw_ns = scaled(time, local->unit_ns);
+    if (local->incremental)
+        raw_ns =
+            raw_ns < IMPORT_TIME_MAX - local->raw_ns ? local->raw_ns + raw_ns : IMPORT_TIME_MAX;
+    local->raw_ns = raw_ns;
+    bool back = raw_ns < local->base_raw_ns && local->base_raw_ns - raw_ns > local->base_ns;
+    *ns = back ? 0 : local->base_ns + (raw_ns - local->base_raw_ns);
+    return true;
+}

@@ -1,0 +1,203 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Holds `skein import fxt` against files of an independent encoder, and against our own export, read by an
+independent decoder before and after.
+
+    fxt_import.py SKEIN MAKE_TRACE
+"""
+import collections
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from exchange_truth import differ, rule
+from fxt_decoder import Trace
+from fxt_encoder import Koid, Pointer, Writer
+
+skein, make = sys.argv[1:]
+T0 = 1795254000000000000
+P, Q = (500, 501), (500, 502)
+IDLE = ("outgoing_weight", -2 ** 31), ("incoming_weight", -2 ** 31)
+
+
+def ran(*words, status=0):
+    done = subprocess.run([skein, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    rule(done.returncode == status, words, done.returncode, done.stderr.decode())
+    return done.stdout.decode() + done.stderr.decode()
+
+
+def imported(folder, data, *words):
+    """The rows, as `cat --json` has them, and what import said."""
+    fxt, to = os.path.join(folder, "a.fxt"), os.path.join(folder, "a.skein")
+    with open(fxt, "wb") as file:
+        file.write(data)
+    said = json.loads(ran("import", "fxt", fxt, "-o", to, "-j", *words))
+    ran("check", to)
+    return [json.loads(line) for line in ran("cat", "--evidence", "-j", to).splitlines()], said
+
+
+def brief(row):
+    return (row["type"], row["name"], row["thread"], int(row["ts_ns"]) - T0, row.get("dur_ns"),
+            tuple(sorted((k, str(v)) for k, v in row.get("args", {}).items())))
+
+
+def events(w):
+    """Every kind of event, and what it must become."""
+    w.named(1, 500, "server")
+    w.named(2, 501, "main", [("process", Koid(500))])
+    w.event(2, T0 + 100, P, "net", "outer", [("a", 1), ("b", "x")])
+    w.event(2, T0 + 200, P, "net", "inner")
+    w.event(3, T0 + 300, P, "net", "inner", [("result", -5)])
+    w.event(0, T0 + 250, P, "cat", "tick", [("n", None), ("u", 2 ** 32 - 1), ("t", True)], inline=True)
+    w.event(3, T0 + 400, P, "net", "outer")
+    w.event(4, T0 + 120, Q, "io", "whole", [("f", 0.5), ("p", Pointer(0xffff)), ("k", Koid(2 ** 63))], T0 + 180)
+    w.event(1, T0 + 500, P, "cat", "queue", [("depth", 2 ** 63 - 1), ("big", 2 ** 64 - 1)], 0)
+    w.event(1, T0 + 510, P, "cat", "queue", [("depth", 7)], 3)
+    w.event(5, T0 + 600, P, "rpc", "call", [("to", "b")], 77)
+    w.event(6, T0 + 610, Q, "rpc", "call", (), 77)
+    w.event(5, T0 + 620, P, "rpc", "call", (), 78)
+    w.event(7, T0 + 700, Q, "rpc", "call", [("ok", False)], 77)
+    w.event(8, T0 + 710, P, "rpc", "message", (), 9)
+    w.event(9, T0 + 720, Q, "rpc", "message", (), 9)
+    w.event(10, T0 + 730, P, "rpc", "message", (), 9)
+    w.event(0, T0 + 740, P, "cat", "many", [("a%d" % i, i) for i in range(8)])
+    w.log(T0 + 750, Q, "said so")
+    w.event(2, T0 + 760, P, "cat", "left open", [("fd", 4)])
+    w.event(3, T0 + 770, Q, "cat", "never begun")
+    return [
+        ("instant", "tick", "main", 250, None, (("n", ""), ("t", "True"), ("u", str(2 ** 32 - 1)))),
+        ("region", "inner", "main", 200, 100, (("result", "-5"),)),
+        ("region", "outer", "main", 100, 300, (("a", "1"), ("b", "x"))),
+        ("region", "whole", None, 120, 60, (("f", "0.5"), ("k", str(2 ** 63)), ("p", "0xffff"))),
+        ("counter", "queue", "main", 500, None, (("big", str(2 ** 64 - 1)), ("depth", str(2 ** 63 - 1)))),
+        ("counter", "queue:3", "main", 510, None, (("depth", "7"),)),
+        ("instant", "call", None, 610, None, (("id", "0x4d"),)),
+        ("region", "call", "main", 600, 100, (("id", "0x4d"), ("ok", "False"), ("to", "b"))),
+        ("region", "call", "main", 620, 150, (("cut", "end"), ("id", "0x4e"))),
+        ("instant", "message", "main", 710, None, (("flow begin", "0x9"),)),
+        ("instant", "message", None, 720, None, (("flow", "0x9"),)),
+        ("instant", "message", "main", 730, None, (("flow end", "0x9"),)),
+        ("instant", "many", "main", 740, None,
+         tuple(("a%d" % i, str(i)) for i in range(5)) + (("more", "a5=5, a6=6, a7=7"),)),
+        ("log", "log", None, 750, None, (("level", "0"), ("text", "said so"))),
+    ]
+
+
+def of_all_kinds(folder):
+    w = Writer()
+    wanted = events(w)
+    w.blob("image", b"x" * 100)
+    w.large_blob(b"y" * 100000)
+    rows, said = imported(folder, w.data)
+    opens = [r for r in rows if r["type"] == "open"]
+    rule([r["name"] for r in opens] == ["left open"] and opens[0]["args"] == {"fd": 4}, opens)
+    got = [brief({**r, "thread": r["thread"] or None}) for r in rows if r["type"] != "open"]
+    differ(collections.Counter(got), collections.Counter(wanted))
+    rule({r["service"] for r in rows} == {"server"} and {r["pid"] for r in rows} == {500}, "whose")
+    rule(said["left_out"] == 1 and "begins are not in it" in said["why"], said)
+    rule((said["blobs"], said["not_read"], said["providers"]) == (2, 0, 1) and said["blob_bytes"] > 100000, said)
+
+
+def scheduling(folder):
+    """Two threads on a CPU: what they did, by hand."""
+    w = Writer(ticks=1000)  # a millisecond, since boot
+    w.named(1, 500, "server")
+    for koid in (501, 502):
+        w.named(2, koid, "t%d" % koid, [("process", Koid(500))])
+    w.switch(1000, 3, 900, 0, 501, [IDLE[0]])
+    w.wakeup(1010, 3, 502)
+    w.switch(1030, 3, 501, 3, 502)
+    w.switch_old(1070, 3, Q, 2, (500, 501), (10, 10))
+    w.switch(1100, 3, 501, 0, 900, [IDLE[1]])
+    w.switch(1101, 65535, 501, 0, 900, [IDLE[1]])  # of a CPU that no machine has
+    rows, said = imported(folder, w.data)
+    rule(said["left_out"] == 1 and "name CPUs from" in said["why"], said)
+    base = min(int(r["ts_ns"]) for r in rows)
+    got = {(r["name"], r["thread"], (int(r["ts_ns"]) - base) // 1000000, r["dur_ns"] // 1000000,
+            r["args"].get("state")) for r in rows}
+    for one in [("sched.run", "t501", 0, 30, None), ("sched.runnable", "t502", 10, 20, None),
+                ("sched.run", "t502", 30, 40, None), ("sched.run", "t501", 70, 30, None)]:
+        rule(one in got, one, got)
+    rule(("sched.blocked", "t501", 30, 40, "S") in got, got)
+    rule(any(g[0] == "sched.blocked" and g[1] == "t502" and g[4] == "T" for g in got), got)
+    rule(said["time_guessed"] and said["fixed_up"] == 0, said)
+
+
+def in_any_order(folder):
+    """Threads write in pieces: an event may stand behind later ones. Tables are each provider's own."""
+    w = Writer()
+    w.event(4, T0 + 5000, P, "c", "late", (), T0 + 6000)
+    w.provider("other", 8)
+    w.event(0, T0 + 10, (600, 601), "d", "early")
+    w.section(7)
+    w.threads = {P: 1}
+    w.strings = {"c": 1, "late": 2}
+    w.event(0, T0 + 20, P, "c", "late")
+    w.lost()
+    rows, said = imported(folder, w.data)
+    rule([(r["name"], int(r["ts_ns"]) - T0) for r in rows if r["type"] != "loss"] ==
+         [("early", 10), ("late", 20), ("late", 5000)], rows)
+    rule(said["fixed_up"] == 0 and said["dropped"] == 1 and said["providers"] == 2, said)
+    rule([r["args"]["reason"] for r in rows if r["type"] == "loss"] == ["ring_full"], rows)
+
+
+def broken(folder):
+    w = Writer()
+    w.event(0, T0, P, "c", "first")
+    good = w.data
+    w.record(4, 0 << 16 | 3 << 20 | 1 << 24, (1).to_bytes(8, "little"))  # arguments that are not there
+    w.event(0, T0 + 1, P, "c", "second")
+    rows, said = imported(folder, w.data)
+    rule([r["name"] for r in rows] == ["first", "second"] and said["left_out"] == 1, rows, said)
+    rule("at byte %d:" % len(good) in said["why"], said)
+    for cut in range(1, 16):  # of the last record, two words
+        rows, said = imported(folder, w.data[:-cut])
+        rule([r["name"] for r in rows] == ["first"] and said["cut_bytes"] == 16 - cut, cut, said)
+    with open(os.path.join(folder, "no.fxt"), "wb") as file:
+        file.write(b"PERFILE2" * 9)
+    told = ran("import", "fxt", os.path.join(folder, "no.fxt"), status=1)
+    rule("not Fuchsia's magic number" in told and "at byte 0" in told, told)
+    with open(os.path.join(folder, "no.fxt"), "wb") as file:
+        file.write(Writer().data)
+    rule("it has no event" in ran("import", "fxt", os.path.join(folder, "no.fxt"), status=1), "empty")
+
+
+def shown(trace):
+    """What the decoder reads, by names; numbers that are made up are left out."""
+    names = {k: n for k, n in trace.names.items()}
+    out = collections.Counter()
+    for kind, name, category, place, begin, end, args in trace.events:
+        args = [a for a in args if a[0] not in ("skein.state", "skein.detail")]
+        flat = [(n, repr(v)) for n, _, v in args if n != "skein.stack"]
+        if len(flat) > 6 or (flat and flat[-1][0] == "more"):
+            flat = flat[:5]
+        category = "app" if name == "unknown" else category  # its type is lost, and so is its group
+        thread = names[place[1]]
+        if name == "records lost":  # of the process now
+            flat, thread = flat[:1], None
+        out[(kind, name, category, trace.processes[place[0]].rsplit(" (")[0], thread, begin,
+             None if end is None else end - begin, tuple(flat))] += 1
+    return out
+
+
+def round_trip(folder):
+    """Our own export, imported and exported again, says the same to the decoder."""
+    paths = [os.path.join(folder, name) for name in ("1.skein", "truth", "1.fxt", "2.skein", "2.fxt")]
+    subprocess.run([make, *paths[:2]], check=True)
+    ran("export", paths[0], "--to", "fxt", "-o", paths[2])
+    ran("import", "fxt", paths[2], "-o", paths[3])
+    ran("check", paths[3])
+    ran("export", paths[3], "--to", "fxt", "-o", paths[4])
+    traces = []
+    for path in (paths[2], paths[4]):
+        with open(path, "rb") as file:
+            traces.append(shown(Trace(file.read())))
+    differ(traces[1], traces[0])
+
+
+with tempfile.TemporaryDirectory() as place:
+    for test in (of_all_kinds, scheduling, in_any_order, broken, round_trip):
+        test(place)
+        print(test.__name__, "holds")

@@ -1,0 +1,339 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Holds `skein import perfetto` against files that protobuf's own encoder has made, and against our own export.
+
+    perfetto_import.py SKEIN MAKE_TRACE PROTOC FOLDER_OF_THE_PROTO
+"""
+import collections
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from google.protobuf import json_format
+
+from exchange_truth import differ, rule
+
+skein, make, protoc, protos = sys.argv[1:]
+MONOTONIC, BOOTTIME, REALTIME = 3, 6, 1
+T0 = 1795254000000000000  # UTC at boot + 1000
+BOOT = 1000
+BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
+
+
+def ran(*words, status=0):
+    done = subprocess.run([skein, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    rule(done.returncode == status, words, done.returncode, done.stderr.decode())
+    return done.stdout.decode() + (done.stderr.decode() if status else "")
+
+
+def imported(folder, data, *words):
+    path, to = os.path.join(folder, "a.pftrace"), os.path.join(folder, "a.skein")
+    if not isinstance(data, bytes):
+        data = data.SerializeToString()
+    with open(path, "wb") as file:
+        file.write(data)
+    said = json.loads(ran("import", "perfetto", path, "-o", to, "-j", *words))
+    ran("check", to)
+    return [json.loads(line) for line in ran("cat", "--evidence", "-j", to).splitlines()], said
+
+
+def brief(row):
+    return (row["type"], row["name"], row["thread"] or None, int(row["ts_ns"]) - T0, row.get("dur_ns"),
+            tuple(sorted((k, str(v)) for k, v in row.get("args", {}).items())))
+
+
+class Maker:
+    """A trace of one process with two threads, its clocks and a sequence for each thread."""
+
+    def __init__(self):
+        self.trace = pb.Trace()
+        self.packet(clock_snapshot={"clocks": [
+            {"clock_id": BOOTTIME, "timestamp": BOOT}, {"clock_id": MONOTONIC, "timestamp": BOOT - 300},
+            {"clock_id": REALTIME, "timestamp": T0}], "primary_trace_clock": BOOTTIME})
+        self.packet(track_descriptor={"uuid": 1, "process": {"pid": 50, "process_name": "server"}})
+        for n in (1, 2):
+            self.packet(track_descriptor={"uuid": 10 + n, "parent_uuid": 1,
+                                          "thread": {"pid": 50, "tid": 50 + n, "thread_name": "t%d" % n}})
+
+    def packet(self, **fields):
+        self.trace.packet.append(pb.TracePacket(**fields))
+
+    def start(self, sequence, track, clock=0, **more):
+        defaults = {"track_event_defaults": {"track_uuid": track, **more}}
+        if clock:
+            defaults["timestamp_clock_id"] = clock
+        self.packet(trusted_packet_sequence_id=sequence, sequence_flags=1, trace_packet_defaults=defaults)
+
+    def event(self, sequence, at, interned=None, dropped=False, **fields):
+        self.packet(timestamp=at, trusted_packet_sequence_id=sequence, sequence_flags=2, track_event=fields,
+                    **({"interned_data": interned} if interned else {}),
+                    **({"previous_packet_dropped": True} if dropped else {}))
+
+
+def events(folder):
+    m = Maker()
+    m.start(7, 11)
+    m.start(8, 12)
+    names = {"event_categories": [{"iid": 1, "name": "net"}], "event_names": [{"iid": 1, "name": "outer"}, {"iid": 2, "name": "inner"}],
+             "debug_annotation_names": [{"iid": 5, "name": "rows"}],
+             "debug_annotation_string_values": [{"iid": 3, "str": b"interned"}],
+             "source_locations": [{"iid": 4, "file_name": "a.c", "line_number": 12}]}
+    m.event(7, BOOT + 100, names, type=BEGIN, name_iid=1, category_iids=[1],
+            debug_annotations=[{"name_iid": 5, "int_value": -4}, {"name": "s", "string_value_iid": 3}])
+    # The other thread's packets stand behind, though they are earlier.
+    m.event(7, BOOT + 200, type=BEGIN, name_iid=2, flow_ids=[0xabc], source_location_iid=4)
+    m.event(7, BOOT + 300, type=END, debug_annotations=[{"name": "late", "bool_value": True}])
+    m.event(7, BOOT + 400, type=END)
+    m.event(8, BOOT + 50, type=INSTANT, name="tick", categories=["app"], terminating_flow_ids=[0xabc],
+            debug_annotations=[{"name": "d", "double_value": 0.5}, {"name": "p", "pointer_value": 255},
+                               {"name": "u", "uint_value": 2 ** 64 - 1}, {"name": "t", "string_value": "x\"y"},
+                               {"name": "nested", "dict_entries": [
+                                   {"name": "a", "int_value": 1},
+                                   {"name": "b", "array_values": [{"int_value": 2}, {"string_value": "z"}]}]}])
+    # Named tracks: one of the process, one of the thread; each nests by itself.
+    m.packet(track_descriptor={"uuid": 100, "parent_uuid": 1, "name": "request 1"})
+    m.packet(track_descriptor={"uuid": 101, "parent_uuid": 11, "static_name": "request 2"})
+    m.event(7, BOOT + 500, type=BEGIN, track_uuid=100, name="async")
+    m.event(7, BOOT + 510, type=BEGIN, track_uuid=101, name="async")
+    m.event(7, BOOT + 520, type=END, track_uuid=100)
+    m.event(7, BOOT + 530, type=END, track_uuid=101)
+    # Counters, one that adds up beside events.
+    m.packet(track_descriptor={"uuid": 200, "parent_uuid": 1, "name": "queue", "counter": {"unit": 2}})
+    m.packet(track_descriptor={"uuid": 201, "parent_uuid": 12, "name": "time",
+                               "counter": {"is_incremental": True, "unit_multiplier": 1000, "unit_name": "ns"}})
+    m.event(7, BOOT + 600, type=COUNTER, track_uuid=200, counter_value=-7)
+    m.event(7, BOOT + 610, type=COUNTER, track_uuid=200, double_counter_value=1.5)
+    m.start(8, 12, extra_counter_track_uuids=[201])
+    m.event(8, BOOT + 620, type=BEGIN, name="work", extra_counter_values=[10])
+    m.event(8, BOOT + 640, type=END, extra_counter_values=[5])
+    # Chromium's of before.
+    m.event(8, BOOT + 700, name="complete", legacy_event={"phase": ord("X"), "duration_us": 2})
+    m.event(8, BOOT + 710, name="op", legacy_event={"phase": ord("b"), "global_id": 9})
+    m.event(7, BOOT + 720, name="op", legacy_event={"phase": ord("e"), "global_id": 9})
+    m.event(8, BOOT + 5000, type=BEGIN, name="left open")
+    m.event(8, BOOT + 5000, type=END)
+    m.event(8, BOOT + 5001, type=END)
+    rows, said = imported(folder, m.trace)
+    wanted = [
+        ("instant", "tick", "t2", 50, None, (("d", "0.5"), ("flow end", "0xabc"), ("nested", "{a: 1, b: [2, z]}"),
+                                             ("p", "0xff"), ("t", 'x"y'), ("u", str(2 ** 64 - 1)))),
+        ("region", "inner", "t1", 200, 100, (("flow", "0xabc"), ("late", "True"), ("source", "a.c:12"))),
+        ("region", "outer", "t1", 100, 300, (("rows", "-4"), ("s", "interned"))),
+        ("region", "async", "request 1", 500, 20, ()), ("region", "async", "request 2", 510, 20, ()),
+        ("counter", "queue", "process", 600, None, (("value", "-7"),)),
+        ("counter", "queue", "process", 610, None, (("value", "1.5"),)),
+        ("counter", "time", "t2", 620, None, (("value", "10000"),)),
+        ("counter", "time", "t2", 640, None, (("value", "15000"),)),
+        ("region", "work", "t2", 620, 20, ()),
+        ("region", "complete", "t2", 700, 2000, ()), ("region", "op", "t2", 710, 10, ()),
+        ("region", "left open", "t2", 5000, 0, ()),
+    ]
+    differ(collections.Counter(brief(r) for r in rows), collections.Counter(wanted))
+    rule({(r["service"], r["pid"]) for r in rows} == {("server", 50)}, "whose")
+    rule({r["thread"]: r["tid"] for r in rows}["t2"] == 52, "tids")
+    rule(said["left_out"] == 1 and said["fixed_up"] == 0 and not said["time_guessed"], said)
+
+
+def clocks(folder):
+    """A sequence's own clock of 64 ns that counts from packet to packet, and the monotonic one."""
+    m = Maker()
+    m.packet(trusted_packet_sequence_id=7, sequence_flags=1,
+             trace_packet_defaults={"timestamp_clock_id": 64, "track_event_defaults": {"track_uuid": 11}},
+             clock_snapshot={"clocks": [
+                 {"clock_id": 64, "timestamp": 1000, "is_incremental": True, "unit_multiplier_ns": 64},
+                 {"clock_id": MONOTONIC, "timestamp": BOOT - 300 + 5000}]})
+    for delta in (1, 2, 3):
+        m.event(7, delta, type=INSTANT, name="tick")
+    m.start(8, 12, clock=MONOTONIC)
+    m.event(8, BOOT - 300 + 70, type=INSTANT, name="mono")
+    m.packet(timestamp=BOOT + 80, timestamp_clock_id=BOOTTIME, trusted_packet_sequence_id=8, sequence_flags=2,
+             track_event={"type": INSTANT, "name": "boot"})
+    m.packet(timestamp=5, timestamp_clock_id=99, trusted_packet_sequence_id=8, track_event={"type": INSTANT, "name": "none"})
+    rows, said = imported(folder, m.trace)
+    got = [(r["name"], int(r["ts_ns"]) - T0) for r in rows]
+    rule(got == [("mono", 70), ("boot", 80), ("tick", 5064), ("tick", 5192), ("tick", 5384)], got)
+    rule(said["left_out"] == 1 and "clock is in no snapshot" in said["why"], said)
+
+
+def losses(folder):
+    """State that is lost stays lost until it is cleared; a gap is a loss of that thread's process."""
+    m = Maker()
+    m.start(7, 11)
+    m.event(7, BOOT + 10, {"event_names": [{"iid": 1, "name": "named"}]}, type=INSTANT, name_iid=1)
+    m.event(7, BOOT + 20, dropped=True, type=INSTANT, name_iid=1)
+    m.event(7, BOOT + 30, type=INSTANT, name_iid=1)
+    m.packet(timestamp=BOOT + 40, trusted_packet_sequence_id=7, sequence_flags=1, previous_packet_dropped=True,
+             track_event={"type": INSTANT, "name": "anew", "track_uuid": 11})
+    m.packet(something_else=b"x")
+    m.packet(compressed_packets=b"x" * 20)
+    m.packet(trace_stats={"buffer_stats": [{"chunks_overwritten": 3, "trace_writer_packet_loss": 1}]})
+    rows, said = imported(folder, m.trace)
+    got = [(r["type"], r["name"], int(r["ts_ns"]) - T0) for r in rows]
+    rule(sorted(got) == [("instant", "anew", 40), ("instant", "named", 10), ("loss", "records lost", 10)], got)
+    rule((said["stateless"], said["not_read"], said["overwritten"], said["left_out"]) == (2, 1, 4, 3), said)
+    rule("needs what its sequence had said before" in said["why"], said)
+
+
+def scheduling(folder):
+    """The same run, once in events of their own and once compact: two threads on CPU 1."""
+    ours = {(r["name"], r["tid"], int(r["ts_ns"]) - T0, r["dur_ns"], r["args"].get("state")) for r in single(folder)}
+    rows = compact(folder)
+    packed = {(r["name"], r["tid"], int(r["ts_ns"]) - T0, r["dur_ns"], r["args"].get("state")) for r in rows}
+    for one in [("sched.run", 51, 10, 40, None), ("sched.runnable", 52, 20, 30, None), ("sched.run", 52, 50, 30, None),
+                ("sched.run", 51, 80, 20, None)]:
+        rule(one in ours, "single", one, ours)
+        rule(one in packed, "compact", one, packed)
+    rule(("sched.blocked", 51, 50, 30, "S") in ours and any(o[0] == "sched.blocked" and o[4] == "D" for o in ours), ours)
+    rule({r["service"] for r in rows} == {"server", "other"}, rows)
+
+
+def tree(m):
+    m.packet(process_tree={"processes": [{"pid": 50, "ppid": 1, "cmdline": ["/usr/bin/server", "-x"]}],
+                           "threads": [{"tid": 51, "tgid": 50, "name": "t1"}]})
+
+
+def single(folder):
+    m = Maker()
+    tree(m)
+    switch = [(10, 0, "swapper", 0, 51, "t1"), (50, 51, "t1", 1, 52, "other"), (80, 52, "other", 2, 51, "t1"),
+              (100, 51, "t1", 0, 0, "swapper")]
+    ftrace = [{"timestamp": BOOT + at, "pid": prev, "sched_switch": {
+        "prev_comm": comm, "prev_pid": prev, "prev_state": state, "next_pid": into, "next_comm": name}}
+              for at, prev, comm, state, into, name in switch]
+    ftrace.insert(1, {"timestamp": BOOT + 20, "pid": 51, "sched_waking": {"comm": "other", "pid": 52, "target_cpu": 1}})
+    ftrace.insert(2, {"timestamp": BOOT + 21, "pid": 51, "sched_wakeup": {"comm": "other", "pid": 52, "target_cpu": 1}})
+    ftrace.insert(3, {"timestamp": BOOT + 22, "pid": 51, "print": {"buf": "C|1|x|2"}})
+    m.packet(ftrace_events={"cpu": 1, "event": ftrace})
+    del m.trace.packet[3]  # 52 is of no process that the file names
+    rows, said = imported(folder, m.trace)
+    rule(said["not_read"] == 1 and said["left_out"] == 0, said)
+    return rows
+
+
+def compact(folder):
+    m = Maker()
+    tree(m)
+    del m.trace.packet[3]
+    bundle = {"switch_timestamp": [BOOT + 10, 40, 30, 20], "switch_prev_state": [0, 1, 2, 0], "switch_next_pid": [51, 52, 51, 0],
+              "switch_next_prio": [120] * 4, "intern_table": ["t1", "other", "swapper"], "switch_next_comm_index": [0, 1, 0, 2],
+              "waking_timestamp": [BOOT + 20], "waking_pid": [52], "waking_target_cpu": [1], "waking_prio": [120], "waking_comm_index": [1]}
+    first = {k: v[:2] if k.startswith("switch") else v for k, v in bundle.items()}
+    second = {k: v[2:] for k, v in bundle.items() if k.startswith("switch")}
+    second["switch_timestamp"] = [BOOT + 80, 20]
+    second["intern_table"] = bundle["intern_table"]
+    for one in (first, second):  # who leaves first in a bundle came last in the one before
+        m.packet(ftrace_events={"cpu": 1, "compact_sched": one})
+    rows, said = imported(folder, m.trace)
+    rule(said["left_out"] == 0, said)
+    return rows
+
+
+def samples(folder):
+    m = Maker()
+    m.packet(trusted_packet_sequence_id=9, sequence_flags=1,
+             trace_packet_defaults={"perf_sample_defaults": {"timebase": {"frequency": 100}}},
+             interned_data={"function_names": [{"iid": 1, "str": b"main"}, {"iid": 2, "str": b"inner"}],
+                            "mapping_paths": [{"iid": 1, "str": b"/bin/server"}], "mappings": [{"iid": 1, "start": 4096, "path_string_ids": [1]}],
+                            "frames": [{"iid": 1, "function_name_id": 1, "mapping_id": 1, "rel_pc": 16},
+                                       {"iid": 2, "function_name_id": 2, "mapping_id": 1, "rel_pc": 32}],
+                            "callstacks": [{"iid": 1, "frame_ids": [1, 2]}]})
+    for at in (10, 20):
+        m.packet(timestamp=BOOT + at, trusted_packet_sequence_id=9, sequence_flags=2,
+                 perf_sample={"cpu": 1, "pid": 50, "tid": 51, "callstack_iid": 1})
+    rows, _ = imported(folder, m.trace)
+    rule([(r["name"], r["tid"], r["args"]) for r in rows] == [("cpu.sample", 51, {"cpu": 1, "weight": 10000000})] * 2, rows)
+    folded = ran("export", os.path.join(folder, "a.skein"), "--to", "folded", "-o", "-").strip()
+    rule(folded == "server[50];t1;main;inner 2", folded)
+
+
+def broken(folder):
+    m = Maker()
+    m.start(7, 11)
+    m.event(7, BOOT + 1, type=INSTANT, name="first")
+    good = m.trace.SerializeToString()
+    bad = good + b"\x0a\x03\x58\xff\xff"  # a varint that does not end
+    m2 = Maker()
+    m2.event(7, BOOT + 2, type=INSTANT, name="second", track_uuid=11)
+    last = m2.trace.packet[-1].SerializeToString()
+    whole = bad + b"\x0a" + bytes([len(last)]) + last
+    rows, said = imported(folder, whole)
+    rule([r["name"] for r in rows] == ["first", "second"] and said["left_out"] == 1, rows, said)
+    rule("at byte %d: a packet is broken" % len(good) in said["why"], said)
+    rows, said = imported(folder, whole[:-3])
+    rule([r["name"] for r in rows] == ["first"] and said["cut_bytes"] == len(last) + 2 - 3, said)
+    for data, why in [(b"hello world", "no packet of Perfetto's"), (b"\x1f\x8b\x08" + b"x" * 20, "gunzip"),
+                      (Maker().trace.SerializeToString(), "no track event")]:
+        path = os.path.join(folder, "no")
+        with open(path, "wb") as file:
+            file.write(data)
+        rule(why in ran("import", "perfetto", path, status=1), why)
+
+
+def round_trip(folder):
+    """Our own export comes back: names, times, lengths and arguments of all that Perfetto's format carries."""
+    paths = [os.path.join(folder, n) for n in ("1.skein", "truth", "1.pftrace", "2.skein")]
+    subprocess.run([make, *paths[:2]], check=True)
+    ran("export", paths[0], "--to", "perfetto", "-o", paths[2])
+    ran("import", "perfetto", paths[2], "-o", paths[3])
+    ran("check", paths[3])
+    sides = []
+    for path in (paths[0], paths[3]):
+        rows = [json.loads(line) for line in ran("cat", "--evidence", "-j", path).splitlines()]
+        sides.append(collections.Counter(
+            (r["name"], r["tid"] if r["name"].startswith("sched.") else None, int(r["ts_ns"]), r["dur_ns"])
+            for r in rows if r["type"] == "region"))
+    differ(sides[1], sides[0])
+
+
+def switches(folder):
+    """Who had a CPU by the switches of our own export, as importers follow them, is who had it by the trace."""
+    paths = [os.path.join(folder, n) for n in ("1.skein", "truth", "1.pftrace")]
+    subprocess.run([make, *paths[:2]], check=True)
+    ran("export", paths[0], "--to", "perfetto", "-o", paths[2])
+    with open(paths[2], "rb") as file:
+        trace = pb.Trace.FromString(file.read())
+    json_format.MessageToJson(trace)  # which refuses texts that are no UTF-8
+    clock = {c.clock_id: c.timestamp for p in trace.packet if p.HasField("clock_snapshot") for c in p.clock_snapshot.clocks}
+    ahead = clock[REALTIME] - clock[BOOTTIME]
+    on, runs, wakings = {}, set(), set()
+    for bundle in (p.ftrace_events for p in trace.packet if p.HasField("ftrace_events")):
+        c, at = bundle.compact_sched, 0
+        columns = (c.switch_timestamp, c.switch_prev_state, c.switch_next_pid, c.switch_next_prio, c.switch_next_comm_index)
+        rule(len({len(one) for one in columns}) == 1, "columns of different lengths")
+        for delta, state, into, _, index in zip(*columns):
+            at += delta
+            rule(delta >= 0 and index < len(c.intern_table), "a switch")
+            before, since, _ = on.get(bundle.cpu, (0, 0, ""))
+            if before:
+                runs.add((bundle.cpu, before, since + ahead, at - since, state))
+            on[bundle.cpu] = into, at, c.intern_table[index]
+        at = 0
+        for delta, tid, cpu in zip(c.waking_timestamp, c.waking_pid, c.waking_target_cpu):
+            at += delta
+            wakings.add((cpu, tid, at + ahead))
+    rule(all(one[0] == 0 for one in on.values()) and on, "a CPU that nobody leaves", on)
+    rows = [json.loads(line) for line in ran("cat", "--evidence", "-j", paths[0]).splitlines()]
+    rows = [r for r in rows if r["name"] and r["name"].startswith("sched.")]
+    wanted = {(r["args"]["cpu"], r["tid"], int(r["ts_ns"]), r["dur_ns"]) for r in rows if r["name"] == "sched.run"}
+    rule({one[:4] for one in runs} == wanted and wanted, runs, wanted)
+    woken = {(r["args"]["cpu"], r["tid"], int(r["ts_ns"])) for r in rows if r["args"].get("why") == "woken"}
+    rule(wakings == woken, wakings, woken)
+    for r in rows:
+        ended = [one for one in runs if one[1] == r["tid"] and one[2] + one[3] == int(r["ts_ns"])]
+        if r["name"] == "sched.blocked" and r["args"]["state"] in "SD":
+            rule(all(one[4] == {"S": 1, "D": 2}[r["args"]["state"]] for one in ended), r, ended)
+
+
+def main(folder):
+    for test in (events, clocks, losses, scheduling, samples, broken, round_trip, switches):
+        test(folder)
+        print(test.__name__, "holds")
+
+
+with tempfile.TemporaryDirectory() as made:
+    subprocess.run([protoc, "--proto_path=" + protos, "--python_out=" + made, "perfetto_import.proto"], check=True)
+    sys.path.insert(0, made)
+    import perfetto_import_pb2 as pb  # pylint: disable=import-error
+    main(made)
