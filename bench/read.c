@@ -134,7 +134,7 @@ static void picture_run(const void *context)
                                            SKEIN_COLUMN_DEPTH | SKEIN_COLUMN_ARGS};
     struct lanes_options options = {.most_bytes = 256u << 20, .type = type_of, .context = trace};
     static struct lanes_item items[PIXELS];
-    struct skein_cursor *cursor;
+    struct skein_cursor *cursor = NULL;
     struct skein_batch batch;
     struct lanes *lanes;
     (void)context;

@@ -212,13 +212,15 @@ static bool lane_room(struct lane *lane, size_t types, size_t columns)
     return true;
 }
 
-/* Values ahead are for cursors, and where they take little memory beside a partition. Without memory
- * there are none. */
-static void lane_values_room(const struct partition_reader *r, struct lane *lane)
+/* Values ahead are for cursors, and where they take little memory beside a partition. false: no
+ * memory. */
+static bool lane_values_room(const struct partition_reader *r, struct lane *lane)
 {
-    if (lane->values == NULL && r->run != NULL && lane->column_cap <= AHEAD_COLUMNS &&
-        r->thread_count <= AHEAD_THREADS)
-        lane->values = malloc(lane->column_cap * COLUMN_AHEAD * sizeof *lane->values + 1);
+    if (lane->values != NULL || r->run == NULL || lane->column_cap > AHEAD_COLUMNS ||
+        r->thread_count > AHEAD_THREADS || lane->column_cap == 0)
+        return true;
+    lane->values = malloc(lane->column_cap * COLUMN_AHEAD * sizeof *lane->values);
+    return lane->values != NULL;
 }
 
 /* How many columns of known meaning the types of a batch have. */
@@ -322,9 +324,8 @@ int batch_enter(struct partition_reader *r, struct lane *lane, const struct read
     if (!lane_may_grow(r, lane, batch->types, columns))
         return reader_fail(r, SKEIN_CORRUPT, F_4, batch->lists,
                            "more than %u types and columns at one time", ENTERED_MAX);
-    if (!lane_room(lane, batch->types, columns))
+    if (!lane_room(lane, batch->types, columns) || !lane_values_room(r, lane))
         return reader_no_memory(r, "a batch");
-    lane_values_room(r, lane);
     struct cursor c;
     cursor_init(&c, batch->lists, (size_t)(batch->lists_end - batch->lists));
     lane->listed = c;

@@ -153,6 +153,7 @@ void partition_reader_free(struct partition_reader **reader)
     free(r->batches);
     free(r->heap);
     free(r->gathered);
+    free(r->marks);
     ahead_runs_fini(&r->merged);
     free(r->entries);
     free(r->resources);

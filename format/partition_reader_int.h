@@ -196,6 +196,7 @@ struct partition_reader {
     const struct row_run *run;   /* of a projection */
     struct ahead_runs merged;    /* rows that were given last */
     uint32_t *gathered;          /* lanes whose rows they are; room for all */
+    uint64_t *marks;             /* a bit for each lane; 0 but while they are sorted */
     uint64_t fixed_up, unordered, frames;
     bool frames_full; /* READER_RANGES_MAX were open at one time */
     size_t loss_at, open_lane, open_frame, open_at, open_range_at;

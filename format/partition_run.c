@@ -14,7 +14,7 @@
 #include "partition_reader_int.h"
 #include "trace_rows.h"
 
-enum { AHEAD_ROWS_LEAST = 8, AHEAD_ROWS_ALL = 65536 };
+enum { AHEAD_ROWS_LEAST = 8, AHEAD_ROWS_ALL = 65536, SORT_FEW = 16 };
 
 void partition_reader_project(struct partition_reader *r, const struct row_run *run, bool args,
                               const uint8_t *thread_shown)
@@ -108,6 +108,27 @@ static void bound_lower(struct bound *bound, uint64_t ticks, uint32_t lane)
         *bound = (struct bound){ticks, lane};
 }
 
+/* By number; few by insertion, many by a bit for each lane. */
+static void lanes_sort(struct partition_reader *r, size_t count)
+{
+    uint32_t *lanes = r->gathered;
+    for (size_t i = 1; count <= SORT_FEW && i < count; i++) {
+        uint32_t number = lanes[i];
+        size_t at = i;
+        for (; at > 0 && lanes[at - 1] > number; at--)
+            lanes[at] = lanes[at - 1];
+        lanes[at] = number;
+    }
+    if (count <= SORT_FEW)
+        return;
+    for (size_t i = 0; i < count; i++)
+        r->marks[lanes[i] / 64] |= UINT64_C(1) << lanes[i] % 64;
+    size_t n = 0;
+    for (size_t word = 0; n < count; word++)
+        for (uint64_t *bits = &r->marks[word]; *bits != 0; *bits &= *bits - 1)
+            lanes[n++] = (uint32_t)(word * 64 + (unsigned)__builtin_ctzll(*bits));
+}
+
 /* Takes lanes with rows out of the heap, as long as a row of them comes before what is not taken yet.
  * By number; their count. */
 static size_t lanes_gather(struct partition_reader *r, struct bound *bound)
@@ -124,11 +145,9 @@ static size_t lanes_gather(struct partition_reader *r, struct bound *bound)
         }
         bound_lower(bound, lane->ticks, number);
         merge_take(r);
-        size_t at = count++;
-        for (; at > 0 && r->gathered[at - 1] > number; at--)
-            r->gathered[at] = r->gathered[at - 1];
-        r->gathered[at] = number;
+        r->gathered[count++] = number;
     }
+    lanes_sort(r, count);
     return count;
 }
 
@@ -183,7 +202,9 @@ int partition_reader_peek(struct partition_reader *r, uint64_t *ns, struct ahead
         return status;
     if (r->gathered == NULL)
         r->gathered = calloc(r->thread_count + 1, sizeof *r->gathered);
-    if (r->gathered == NULL)
+    if (r->marks == NULL)
+        r->marks = calloc(r->thread_count / 64 + 1, sizeof *r->marks);
+    if (r->gathered == NULL || r->marks == NULL)
         return reader_no_memory(r, "rows");
     while (r->heap_count > 0) {
         const struct lane *lane = &r->lanes[r->heap[0]];

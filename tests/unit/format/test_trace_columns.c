@@ -414,9 +414,57 @@ START_TEST(blocks_that_a_time_does_not_need_are_not_read)
 }
 END_TEST
 
+/* Threads at the same ticks again and again: of equal ones the first thread's comes first. */
+static void crowd_make(struct buf *out, unsigned threads, unsigned records)
+{
+    const struct made_process made = {100, 0};
+    struct partition_info info = made_info(&made, 1, 0, 100000);
+    struct partition_writer *w = made_writer(&info);
+    for (unsigned i = 0; i < 2 * threads; i++) {
+        uint64_t ticks = i < threads ? 0 : 2 * records;
+        partition_writer_batch(w, made_thread(w, i % threads), 1, i / threads, false);
+        for (unsigned n = 0; n < records; n++) {
+            const struct partition_value args[2] = {{.u64 = n}, sample_str("x")};
+            const struct partition_event_type *type = below(3) ? &made_span : &made_range;
+            ticks += below(3);
+            partition_writer_event(w, (uint32_t)partition_writer_type(w, type), ticks, below(4),
+                                   args);
+            if (type == &made_range)
+                partition_writer_end(w, ticks += below(2));
+        }
+    }
+    ck_assert_int_eq(partition_writer_finish(w, out, NULL), SKEIN_OK);
+    partition_writer_free(&w);
+}
+
+START_TEST(a_crowd_of_threads_keeps_its_order)
+{
+    /* with a little room for rows of each, with much, and with none: more than 8192 threads */
+    static const unsigned crowds[][2] = {{5, 3000}, {200, 90}, {3000, 40}, {8300, 3}};
+    for (unsigned n = 0; n < sizeof crowds / sizeof *crowds; n++) {
+        char error[SKEIN_TRACE_ERROR_BYTES];
+        struct buf bytes = {0};
+        struct skein_trace *trace;
+        struct skein_query query = {.size = sizeof query, .kinds = 0x1fe};
+        chance = n + 9;
+        crowd_make(&bytes, crowds[n][0], crowds[n][1]);
+        ck_assert_int_eq(skein_trace_new(&trace), SKEIN_OK);
+        ck_assert_int_eq(skein_trace_add_memory(trace, bytes.data, bytes.len, "made", error),
+                         SKEIN_OK);
+        ck_assert_uint_ge(rows_are_same(trace, &query), (size_t)2 * crowds[n][0] * crowds[n][1]);
+        query.kinds = 0;
+        query.columns = SKEIN_COLUMN_TIME | SKEIN_COLUMN_TYPE;
+        rows_are_same(trace, &query);
+        skein_trace_free(&trace);
+        buf_fini(&bytes);
+    }
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of("trace_columns", columns_hold_what_the_reader_gives_event_by_event,
                               time_leaves_out_blocks_and_no_row,
-                              blocks_that_a_time_does_not_need_are_not_read, NULL));
+                              blocks_that_a_time_does_not_need_are_not_read,
+                              a_crowd_of_threads_keeps_its_order, NULL));
 }
