@@ -23,7 +23,7 @@ static struct bench_row *rows_make(void)
     struct bench_row *rows = calloc(EVENTS, sizeof *rows);
     uint64_t state = BENCH_SEED, ticks[THREADS] = {1000, 1000, 1000, 1000};
     for (size_t at = 0; rows != NULL && at < EVENTS; at += CHUNK_EVENTS)
-        bench_rows_make(rows + at, CHUNK_EVENTS, &ticks[at / CHUNK_EVENTS % THREADS], &state);
+        bench_rows_make(rows + at, CHUNK_EVENTS, at, &ticks[at / CHUNK_EVENTS % THREADS], &state);
     return rows;
 }
 

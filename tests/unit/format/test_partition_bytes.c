@@ -57,7 +57,9 @@ struct made {
 
 static uint64_t number(struct made *m)
 {
-    return rnd(&m->state) >> (rnd(&m->state) % m->bits) & ((UINT64_C(1) << (m->bits % 36)) - 1);
+    uint64_t v = rnd(&m->state);
+    unsigned shift = (unsigned)(rnd(&m->state) % m->bits);
+    return v >> shift & ((UINT64_C(1) << (m->bits % 36)) - 1);
 }
 
 static void event_put(struct made *m, unsigned type, uint64_t ticks)
