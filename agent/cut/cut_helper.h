@@ -26,6 +26,7 @@ struct cut_helper {
     /* atomic */
     int tid;      /* of the thread, once it is idle in the scheduler's sense; 0 before */
     bool hurries; /* the worker waits for its end */
+    bool ended;   /* it has, with the worker's priority: its tid is nobody's, or soon another's */
 };
 
 /* Shares the writer, if there is a processor for it and enough to do. Without memory or a thread the
