@@ -10,8 +10,8 @@
  *          ▲                    (one of the two packs it)         │
  *          └────────────────── EMPTY ◀────────────────────────────┘
  *
- * The writer's thread waits only where all blocks are taken or done and it needs one, and at the end
- * for the last that the helper has taken.
+ * The writer's thread waits for the helper's block at the end, and where all others are done and it
+ * needs one. That happens once: a helper so slow is sent away.
  */
 #include "partition_writer_int.h"
 
@@ -91,8 +91,12 @@ static struct raw_block *spare_take(struct batch_packer *p)
     if (pipe->spares == 0 && pipe->made < PIPE_BLOCKS)
         made = raw_block_new(); /* NULL: with fewer it goes on, too */
     pipe->made += made != NULL;
-    while (made == NULL && pipe->spares == 0)
+    while (made == NULL && pipe->spares == 0) {
+        /* This thread has packed all others while the helper had one: somebody else has its processor. */
+        if (filled_find(pipe) == NULL)
+            pipe->over = true;
         pipe_step(p);
+    }
     return made != NULL ? made : pipe->spare[--pipe->spares];
 }
 
