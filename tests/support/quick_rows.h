@@ -15,22 +15,25 @@
 enum { QUICK_TYPES = 6 };
 
 static const struct partition_event_type quick_types[QUICK_TYPES] = {
-    {.name = "range", .klass = SKEIN_CLASS_RANGE_BEGIN, .nargs = 1, .args = {{SKEIN_T_U64, "a"}}},
+    {.name = "range",
+     .klass = SKEIN_CLASS_RANGE_BEGIN,
+     .nargs = 1,
+     .args = {{SKEIN_T_U64, "a", ""}}},
     {.name = "span",
      .klass = SKEIN_CLASS_SPAN,
      .nargs = 3,
-     .args = {{SKEIN_T_I64, "a"}, {SKEIN_T_BOOL, "b"}, {SKEIN_T_PTR, "c"}}},
+     .args = {{SKEIN_T_I64, "a", ""}, {SKEIN_T_BOOL, "b", ""}, {SKEIN_T_PTR, "c", ""}}},
     {.name = "plain",
      .klass = SKEIN_CLASS_INSTANT,
      .nargs = 6,
-     .args = {{SKEIN_T_U64, "a"},
-              {SKEIN_T_U64, "b"},
-              {SKEIN_T_PTR, "c"},
-              {SKEIN_T_U64, "d"},
-              {SKEIN_T_U64, "e"},
-              {SKEIN_T_U64, "f"}}},
-    {.name = "text", .klass = SKEIN_CLASS_INSTANT, .nargs = 1, .args = {{SKEIN_T_STR, "a"}}},
-    {.name = "share", .klass = SKEIN_CLASS_COUNTER, .nargs = 1, .args = {{SKEIN_T_F64, "a"}}},
+     .args = {{SKEIN_T_U64, "a", ""},
+              {SKEIN_T_U64, "b", ""},
+              {SKEIN_T_PTR, "c", ""},
+              {SKEIN_T_U64, "d", ""},
+              {SKEIN_T_U64, "e", ""},
+              {SKEIN_T_U64, "f", ""}}},
+    {.name = "text", .klass = SKEIN_CLASS_INSTANT, .nargs = 1, .args = {{SKEIN_T_STR, "a", ""}}},
+    {.name = "share", .klass = SKEIN_CLASS_COUNTER, .nargs = 1, .args = {{SKEIN_T_F64, "a", ""}}},
     {.name = "bare", .klass = SKEIN_CLASS_INSTANT}};
 
 static inline void quick_must(bool fine)

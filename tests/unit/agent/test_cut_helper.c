@@ -23,7 +23,7 @@ static struct partition_writer *writer_new(void)
 static void events_put(struct partition_writer *w, unsigned events)
 {
     const struct partition_event_type type = {
-        .name = "step", .klass = SKEIN_CLASS_INSTANT, .nargs = 1, .args = {{SKEIN_T_U64, "n"}}};
+        .name = "step", .klass = SKEIN_CLASS_INSTANT, .nargs = 1, .args = {{SKEIN_T_U64, "n", ""}}};
     uint64_t state = 7;
     uint32_t id = (uint32_t)partition_writer_type(w, &type);
     partition_writer_batch(
