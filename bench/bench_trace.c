@@ -19,19 +19,25 @@ static uint64_t rnd(uint64_t *state)
     return *state;
 }
 
-void bench_rows_make(struct bench_row *rows, size_t n, uint64_t *ticks, uint64_t *state)
+void bench_rows_make(struct bench_row *rows, size_t n, size_t first, uint64_t *ticks,
+                     uint64_t *state)
 {
-    for (size_t i = 0; i < n; i += 4) {
-        uint64_t r = rnd(state), at = *ticks;
-        uint16_t size = (uint16_t)(64 + (r >> 36) % 1400);
-        rows[i] = (struct bench_row){at += 5 + r % 200, (uint32_t)((r >> 50) % 10000), size, 0,
-                                     BENCH_REQUEST};
-        rows[i + 1] = (struct bench_row){at += 60 + r % 90, (uint32_t)(8 + (r >> 20) % 50), size,
-                                         (uint8_t)(3 + r % 60), BENCH_READ};
-        rows[i + 2] = (struct bench_row){at += 5 + (r >> 8) % 200, (uint32_t)i,
-                                         (uint16_t)((r >> 40) % 5), 0, BENCH_STATE};
-        rows[i + 3] = (struct bench_row){at += 5 + (r >> 16) % 200, 0, 0, 0, BENCH_END};
-        *ticks = at;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t r = rnd(state);
+        struct bench_row *row = &rows[i];
+        *ticks += 5 + r % 200;
+        *row = (struct bench_row){.ticks = *ticks, .type = (uint8_t)(i % 4)};
+        if (row->type == BENCH_REQUEST)
+            row->a = (uint32_t)((r >> 20) % 10000);
+        else if (row->type == BENCH_READ)
+            row->a = (uint32_t)(8 + (r >> 20) % 50);
+        else if (row->type == BENCH_STATE)
+            row->a = (uint32_t)(first + i);
+        if (row->type == BENCH_REQUEST || row->type == BENCH_READ)
+            row->b = (uint16_t)(64 + (r >> 36) % 1400);
+        else if (row->type == BENCH_STATE)
+            row->b = (uint16_t)((r >> 40) % 5);
+        row->dur = (uint8_t)(row->type == BENCH_READ ? 3 + (r >> 12) % 60 : 0);
     }
 }
 
@@ -123,7 +129,7 @@ static uint64_t cut_put(struct buf *out, unsigned process, uint64_t sequence, ui
     for (unsigned i = 0; i < CUT_EVENTS / BATCH; i++) {
         unsigned t = i % THREADS;
         partition_writer_batch(w, threads[t], 1, sequence * 1000 + i / THREADS, false);
-        bench_rows_make(rows, BATCH, &ticks[t], state);
+        bench_rows_make(rows, BATCH, (size_t)i * BATCH, &ticks[t], state);
         bench_rows_write(w, ids, true, rows, BATCH);
         last = ticks[t] > last ? ticks[t] : last;
     }

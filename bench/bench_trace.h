@@ -30,8 +30,9 @@ struct bench_row {
 #define BENCH_EPOCH_NS UINT64_C(1795254000000000000)
 
 /* Makes n rows of a thread, a multiple of 4, from *ticks on: a request with a read and a state
- * inside, again and again. *state starts at BENCH_SEED. */
-void bench_rows_make(struct bench_row *rows, size_t n, uint64_t *ticks, uint64_t *state);
+ * inside, again and again. `first` is the number of the first. *state starts at BENCH_SEED. */
+void bench_rows_make(struct bench_row *rows, size_t n, size_t first, uint64_t *ticks,
+                     uint64_t *state);
 
 /* Their types. With texts the request has a path in place of its key. */
 void bench_types_put(struct partition_writer *w, bool texts, uint32_t ids[BENCH_TYPES]);

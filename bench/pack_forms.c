@@ -281,6 +281,15 @@ static void figures_print(const struct figures *f)
     }
 }
 
+/* What gives these figures again. */
+static void commands_print(int argc, char **argv)
+{
+    printf("\nThe table again, of the same traces: %s", argv[0]);
+    for (int i = 1; i < argc; i++)
+        printf(" %s=%s", argv[i], argv[i] + strlen(argv[i]) + 1);
+    printf("\n");
+}
+
 int main(int argc, char **argv)
 {
     as_json = argc > 1 && strcmp(argv[1], "--json") == 0;
@@ -306,6 +315,8 @@ int main(int argc, char **argv)
         }
         figures_print(&f);
     }
+    if (!as_json)
+        commands_print(argc, argv);
     if (as_json)
         printf("%s]\n", printed ? "\n" : "[");
     return 0;

@@ -105,6 +105,8 @@ def main():
         parser.add_argument("--" + tool, required=True, help=argparse.SUPPRESS)
     options = parser.parse_args()
     options.profiles = ["continuous"]
+    if options.keep:
+        os.makedirs(options.keep, exist_ok=True)
     with overhead.tempfile.TemporaryDirectory(prefix="skein-pack.") as folder:
         traces = []
         for name in options.only.split(","):
@@ -117,6 +119,10 @@ def main():
                 os.unlink(path)
             trace_make(options, name, make, path)
             traces.append("%s=%s" % (name, path))
+            if not options.json:
+                print("%s: `skein run` of it under the load of bench_overhead, then `skein snapshot "
+                      "-l service=%s --pre %ds --evidence none -o %s`" % (name, name, LOAD_S, path),
+                      flush=True)
         sys.exit(subprocess.run([options.forms] + ["--json"] * options.json + traces).returncode)
 
 

@@ -13,6 +13,8 @@
  *
  *   bench_snapshot [--json] [--runs N] [--processes N]
  *
+ * The parts of our time are printed beside it, as the agent's log tells them (snapshot_parts.h).
+ *
  * ratio is ours to the peer where there is one, else to the floor.
  */
 #include <cjson/cJSON.h>
@@ -30,6 +32,7 @@
 #include "clock.h"
 #include "http_client.h"
 #include "skein/skein.h"
+#include "snapshot_parts.h"
 
 #define RING_BYTES    (UINT64_C(16) << 20)
 #define RING_SMALL    (UINT64_C(1) << 20) /* of each of many */
@@ -45,6 +48,7 @@ static const char *const agent_names[AGENTS] = {"with", "without"};
 struct daemons {
     char socket[AGENTS][320], base[64];
     pid_t collector, agents[AGENTS];
+    FILE *log; /* of the agent that takes evidence */
 };
 
 /* Services of one name at each agent: "one", or "many". */
@@ -58,6 +62,8 @@ struct figure {
     double median_ms, fetch_ms, floor_ms;
     double without_ms; /* the same, of the agent that takes no evidence */
     uint64_t stored_bytes;
+    double parts_ms[PARTS]; /* medians; of median_ms */
+    int parts_runs;         /* that the agent's log told of */
 };
 
 static bool busy_stop;
@@ -73,17 +79,22 @@ static void config_write(const char *path, const char *text)
 static void agent_start(struct daemons *d, enum agent agent, unsigned data, unsigned control)
 {
     const char *name = agent_names[agent];
-    char text[2048], path[320];
+    char text[2048], path[320], log[320];
     snprintf(d->socket[agent], sizeof d->socket[agent], "%s/%s.sock", bench_folder(), name);
     snprintf(text, sizeof text,
              "{\"collector\":{\"data\":\"tcp://127.0.0.1:%u\",\"control\":\"tcp://127.0.0.1:%u\"},"
              "\"socket\":\"%s\",\"state_dir\":\"%s/%s\",\"heartbeat_ms\":1000,"
-             "\"evidence\":{\"enabled\":%s},\"log\":{\"level\":\"warn\"}}",
+             "\"evidence\":{\"enabled\":%s},\"log\":{\"level\":\"debug\"}}",
              data, control, d->socket[agent], bench_folder(), name,
              agent == WITH ? "true" : "false");
     snprintf(path, sizeof path, "%s/%s.json", bench_folder(), name);
     config_write(path, text);
-    d->agents[agent] = bench_spawn((const char *const[]){SKEIN_AGENT, "--config", path, NULL});
+    snprintf(log, sizeof log, "%s/%s.log", bench_folder(), name);
+    config_write(log, "");
+    d->agents[agent] = bench_spawn((const char *const[]){
+        "sh", "-c", "exec \"$0\" --config \"$1\" 2>\"$2\"", SKEIN_AGENT, path, log, NULL});
+    if (agent == WITH)
+        bench_must((d->log = fopen(log, "re")) != NULL, "no log");
 }
 
 static void daemons_start(struct daemons *d)
@@ -107,6 +118,7 @@ static void daemons_start(struct daemons *d)
 
 static void daemons_stop(const struct daemons *d)
 {
+    fclose(d->log);
     for (enum agent agent = 0; agent < AGENTS; agent++)
         bench_stop(d->agents[agent]);
     bench_stop(d->collector);
@@ -325,15 +337,34 @@ static void capture_delete(const struct daemons *d, const char *id)
     cJSON_Delete(call(d, "DELETE", path, NULL, &status));
 }
 
+static double realtime_ms(void)
+{
+    return (double)clock_realtime_ns() / 1e6;
+}
+
+/* The median of each part on its own. */
+static void parts_sum(double (*parts)[RUNS_MAX], struct figure *f)
+{
+    for (unsigned i = 0; i < PARTS && f->parts_runs > 0; i++)
+        f->parts_ms[i] = bench_median(parts[i], f->parts_runs);
+}
+
 static struct figure measure(const struct daemons *d, const struct services *services, int runs)
 {
+    static double parts[PARTS][RUNS_MAX];
     static double snapshots[RUNS_MAX], without[RUNS_MAX], fetches[RUNS_MAX], floors[RUNS_MAX];
     struct figure f = {0};
     for (int i = 0; i < runs; i++) {
         char id[64], bare_id[64];
         if (i % 2 == 0)
             without[i] = snapshot_take(d, services, WITHOUT, bare_id);
+        double begin = realtime_ms(), taken[PARTS];
         snapshots[i] = snapshot_take(d, services, WITH, id);
+        if (parts_read(d->log, 2 * services->count, begin, begin + snapshots[i], taken)) {
+            for (unsigned k = 0; k < PARTS; k++)
+                parts[k][f.parts_runs] = taken[k];
+            f.parts_runs++;
+        }
         if (i % 2 != 0)
             without[i] = snapshot_take(d, services, WITHOUT, bare_id);
         fetches[i] = fetch(d, id, &f.stored_bytes);
@@ -341,6 +372,7 @@ static struct figure measure(const struct daemons *d, const struct services *ser
         capture_delete(d, id);
         capture_delete(d, bare_id);
     }
+    parts_sum(parts, &f);
     f.median_ms = bench_median(snapshots, runs);
     f.without_ms = bench_median(without, runs);
     f.fetch_ms = bench_median(fetches, runs);
@@ -382,7 +414,10 @@ static void print_text(const char *name, const struct figure *f, const struct pe
         name, f->median_ms, f->fetch_ms, (double)f->stored_bytes / 1e6);
     printf("%-14s without evidence %7.1f ms, ratio %.2f\n", "", f->without_ms,
            f->median_ms / f->without_ms);
-    printf("%-14s write + fdatasync of the same bytes %6.1f ms, ratio %.2f\n", "", f->floor_ms,
+    printf("%-14s of it (medians of %d runs):", "", f->parts_runs);
+    for (unsigned i = 0; i < PARTS; i++)
+        printf("%s %s %.1f", i > 0 ? "," : "", part_names[i], f->parts_ms[i]);
+    printf("\n%-14s write + fdatasync of the same bytes %6.1f ms, ratio %.2f\n", "", f->floor_ms,
            f->median_ms / f->floor_ms);
     if (peer != NULL && peer->median_ms > 0)
         printf("%-14s LTTng network snapshot %7.1f ms, ratio %.2f\n", "", peer->median_ms,
@@ -409,6 +444,9 @@ static cJSON *result_json(const char *name, const struct figure *f, const struct
     cJSON_AddNumberToObject(o, "ratio", f->median_ms / (has_peer ? peer->median_ms : f->floor_ms));
     cJSON_AddNumberToObject(o, "without_evidence", f->without_ms);
     cJSON_AddNumberToObject(o, "evidence_ratio", f->median_ms / f->without_ms);
+    cJSON *parts = cJSON_AddObjectToObject(o, "parts_ms");
+    for (unsigned i = 0; i < PARTS; i++)
+        cJSON_AddNumberToObject(parts, part_names[i], f->parts_ms[i]);
     cJSON_AddNumberToObject(o, "stored_bytes", (double)f->stored_bytes);
     cJSON_AddNumberToObject(o, "fetch_ms", f->fetch_ms);
     return o;

@@ -239,8 +239,8 @@ int partition_writer_finish(struct partition_writer *w, struct buf *out,
     if (footer != NULL)
         *footer = (struct partition_footer){0};
     batch_flush(w);
-    pipe_drain(w);
     block_flush(&w->pack);
+    pipe_drain(&w->pack);
     writer_fail(w, w->pack.status);
     if (w->status != SKEIN_OK)
         return w->status;

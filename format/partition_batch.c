@@ -102,12 +102,12 @@ static uint8_t *bytes_append(uint8_t *to, const void *bytes, size_t n)
 
 /* The batch with its list of types and its columns, which are made; the front of its header depends
  * on the block that it goes to. */
-static void block_append(struct batch_packer *p, const struct batch_rows *b, struct pack_thread *t,
+static void batch_append(struct batch_packer *p, const struct batch_rows *b, struct pack_thread *t,
                          const size_t lengths[2], const struct buf *types, size_t columns_len)
 {
     size_t lists = (b->opens > t->depth ? b->opens : t->depth) * BATCH_OPEN_BYTES;
     size_t need = BATCH_HEADER_BYTES + lists + types->len + columns_len;
-    if (need > PARTITION_BLOCK_RAW_MAX - p->raw_len)
+    if (need > PARTITION_BLOCK_RAW_MAX - p->filling->raw_len)
         block_flush(p);
     struct buf front = {0};
     uint8_t prefix[10];
@@ -115,13 +115,14 @@ static void block_append(struct batch_packer *p, const struct batch_rows *b, str
     if (front.status != SKEIN_OK) {
         pack_fail(p, SKEIN_NO_MEMORY);
     } else {
-        uint8_t *to = p->raw + p->raw_len;
+        struct raw_block *block = p->filling;
+        uint8_t *to = block->raw + block->raw_len;
         to =
             bytes_append(to, prefix, (size_t)(uleb_write(prefix, front.len + types->len) - prefix));
         to = bytes_append(to, front.data, front.len);
         to = bytes_append(to, types->data, types->len);
         to = bytes_append(to, p->scratch, columns_len);
-        p->raw_len = (size_t)(to - p->raw);
+        block->raw_len = (size_t)(to - block->raw);
         totals_add(p, b);
         ranges_follow(p, b, t);
     }
@@ -139,30 +140,37 @@ void batch_pack(struct batch_packer *p, const struct batch_rows *rows)
     if (types.status != SKEIN_OK || t == NULL)
         pack_fail(p, SKEIN_NO_MEMORY);
     else
-        block_append(p, rows, t, lengths, &types, (size_t)(end - p->scratch));
+        batch_append(p, rows, t, lengths, &types, (size_t)(end - p->scratch));
     buf_fini(&types);
-    __atomic_store_n(&p->bytes, p->packed.len + p->raw_len, __ATOMIC_RELAXED);
+}
+
+static bool figures_add(struct batch_packer *p)
+{
+    bool shared = p->pipe.shared; /* the helper fills in what it has packed */
+    if (shared)
+        pthread_mutex_lock(&p->pipe.mutex);
+    bool room = array_grow(p->blocks, p->block_count + 1, &p->block_cap);
+    if (room)
+        p->blocks[p->block_count++] = p->block;
+    if (shared)
+        pthread_mutex_unlock(&p->pipe.mutex);
+    return room;
 }
 
 void block_flush(struct batch_packer *p)
 {
-    if (p->raw_len == 0 || p->status != SKEIN_OK)
+    size_t raw_len = p->filling->raw_len;
+    if (raw_len == 0 || p->status != SKEIN_OK)
         return;
-    size_t at = p->packed.len;
-    section_put_packed(&p->packed, SECTION_BLOCK, p->raw, p->raw_len);
-    bool room = array_grow(p->blocks, p->block_count + 1, &p->block_cap);
-    if (p->packed.status != SKEIN_OK || !room) {
+    p->block.raw_bytes = (uint32_t)raw_len;
+    if (!figures_add(p)) {
         pack_fail(p, SKEIN_NO_MEMORY);
         return;
     }
-    p->block.offset = at; /* of the first block, until the tables in front are known */
-    p->block.stored_bytes = (uint32_t)(p->packed.len - at);
-    p->block.raw_bytes = (uint32_t)p->raw_len;
-    p->blocks[p->block_count++] = p->block;
-    p->raw_bytes += p->raw_len;
-    p->raw_len = 0;
+    p->raw_bytes += raw_len;
     p->block = (struct partition_block){0};
-    if (p->raw_bytes > RAW_BYTES_MAX || p->packed.len > PARTITION_BYTES_MAX ||
-        p->block_count == BLOCKS_MAX || p->batches > BATCHES_MAX || p->sequences > SEQUENCES_MAX)
+    pipe_put(p);
+    if (p->raw_bytes > RAW_BYTES_MAX || p->block_count == BLOCKS_MAX || p->batches > BATCHES_MAX ||
+        p->sequences > SEQUENCES_MAX)
         pack_fail(p, SKEIN_TOO_LARGE);
 }

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the calls of the partition writer hand over batch by batch, and what packs it: filled rows on
- * one side, columns, blocks and open ranges on the other. Each side may have a thread of its own
- * (partition_pipe.c); they share nothing else. Included by partition_writer_int.h alone.
+ * What the calls of the partition writer fill batch by batch, and what packs it: rows on one side,
+ * columns, open ranges and blocks on the other. Full blocks go to LZ4, perhaps by another thread
+ * (partition_pipe.c), which sees nothing else. Included by partition_writer_int.h and the packing
+ * files.
  *
- *     calls                       rows                           packing
- *     partition_writer_event ──▶ struct batch_rows ─ batch_pack ─▶ columns ─▶ block ─▶ `packed`
+ *     calls                       rows                           packing          a second thread
+ *     partition_writer_event ──▶ struct batch_rows ─ batch_pack ─▶ columns, block ─▶ `packed`
  */
 #ifndef PARTITION_BATCH_INT_H
 #define PARTITION_BATCH_INT_H
 
+#include <pthread.h>
+
 #include "partition_columns.h"
+#include "partition_writer.h"
 
 #define WRITER_BATCH_EVENTS 8192u
 #define WRITER_BATCH_OPENS  RANGES_FOLLOWED_MAX
@@ -69,27 +73,59 @@ struct pack_thread {
     uint32_t block; /* of its last batch */
 };
 
+/* A block before it is packed, and its section then. Not zeroed. */
+enum raw_state { RAW_FILLED, RAW_TAKEN, RAW_DONE };
+struct raw_block {
+    enum raw_state state; /* where it is queued */
+    size_t raw_len;
+    struct buf stored;
+    uint8_t raw[PARTITION_BLOCK_RAW_MAX];
+};
+
+enum { PIPE_BLOCKS = 8 }; /* being filled, waiting, being packed: together */
+
+struct block_pipe {
+    bool shared; /* else only `status` and `appended` are used */
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    struct partition_lend lend;
+    /* ---- under the mutex ---- */
+    struct raw_block *queue[PIPE_BLOCKS]; /* a ring, the oldest at `first` */
+    struct raw_block *spare[PIPE_BLOCKS];
+    unsigned first, queued, spares, made;
+    bool over;
+    size_t appended; /* blocks in `packed` */
+    int status;      /* of packing */
+};
+
 struct batch_packer {
     int status;
-    struct buf packed; /* finished BLOCK sections */
-    struct partition_block *blocks;
+    struct partition_block *blocks; /* offset and stored_bytes come with the packed block */
     size_t block_count, block_cap;
     struct partition_block block; /* that is being filled */
-    size_t raw_len;
+    struct raw_block *filling;
     uint64_t raw_bytes; /* of packed sections */
-    uint64_t bytes;     /* atomic: packed.len + raw_len, for who asks meanwhile */
     uint64_t batches, sequences, events, from_ticks, to_ticks;
     struct pack_thread *threads;
     size_t thread_count, thread_cap;
+    struct block_pipe pipe;
+    struct buf packed; /* finished BLOCK sections; under the pipe's mutex until it is drained */
     /* ---- not zeroed ---- */
     uint8_t scratch[PARTITION_BLOCK_RAW_MAX + COLUMN_SLACK_BYTES]; /* the batch's columns */
-    uint8_t raw[PARTITION_BLOCK_RAW_MAX];                          /* the block */
 };
 
-/* partition_batch.c: a batch's rows into the block, and the block into `packed`. Errors go into
+/* partition_batch.c: a batch's rows into the block, and the block to the pipe. Errors go into
  * p->status and stay. */
 void batch_pack(struct batch_packer *p, const struct batch_rows *rows);
 void block_flush(struct batch_packer *p);
+
+/* partition_pipe.c. */
+struct raw_block *raw_block_new(void); /* NULL: no memory */
+/* Packs p->filling or hands it over, and leaves an empty one there. Its figures are the last of
+ * p->blocks. */
+void pipe_put(struct batch_packer *p);
+void pipe_drain(struct batch_packer *p); /* until all is in `packed`; nothing may follow */
+void pipe_free(struct batch_packer *p);
 
 /* partition_ranges.c. The thread's state, made when it is first asked for; NULL: no memory. */
 struct pack_thread *pack_thread_at(struct batch_packer *p, uint32_t thread);

@@ -1,106 +1,175 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Between filling batches and packing them. Owns filled and spare batches. Where the writer is
- * shared, two threads come here: the writer's, and one that helps. Whoever finds a filled batch and
- * nobody packing packs the oldest, so that batches are packed in their order, by one thread at a
- * time, and all goes on if the helper never gets a processor.
+ * Between filling blocks and packing them by LZ4. Owns the raw blocks. Where the writer is shared,
+ * two threads come here: the writer's, and one that helps. Each takes the oldest block that nobody
+ * has taken; what is packed is appended in the blocks' order, whoever ends first. So all goes on if
+ * the helper never gets a processor.
  *
- *       writer's thread            the queue             the helper
- *     ── fills ── pipe_put ──▶ [ filled, in order ] ──▶ pipe_pack ──┐
- *          ▲                                                        │
- *          └──────────────────── [ spare ] ◀────────────────────────┘
+ *     writer's thread                                           helper
+ *     ── fills ── block_put ──▶ FILLED ──▶ TAKEN ──▶ DONE ──▶ `packed`, in order
+ *          ▲                    (one of the two packs it)         │
+ *          └────────────────── EMPTY ◀────────────────────────────┘
  *
- * The writer's thread waits only while the helper packs and no batch is spare, or at the end.
+ * The writer's thread waits for the helper's block at the end, and where all others are done and it
+ * needs one. That happens once: a helper so slow is sent away.
  */
 #include "partition_writer_int.h"
 
-/* With the mutex; lets go of it meanwhile. Somebody calls it while nobody packs. */
-static void pipe_pack(struct partition_writer *w)
+#include <stdlib.h>
+
+static void block_pack(struct raw_block *block)
 {
-    struct writer_pipe *p = &w->pipe;
-    struct batch_rows *rows = p->filled[p->first];
-    p->first = (p->first + 1) % PIPE_BATCHES;
-    p->filled_count--;
-    p->packing = true;
-    pthread_mutex_unlock(&p->mutex);
-    batch_pack(&w->pack, rows);
-    pthread_mutex_lock(&p->mutex);
-    p->packing = false;
-    p->status = w->pack.status;
-    p->spare[p->spare_count++] = rows;
-    pthread_cond_broadcast(&p->changed);
+    buf_clear(&block->stored);
+    section_put_packed(&block->stored, SECTION_BLOCK, block->raw, block->raw_len);
 }
 
-/* With the mutex: packs what waits, or waits for who packs, who may have the turn of this thread. */
-static void pipe_step(struct partition_writer *w)
+/* With the mutex, where shared. The block is the next in the file. */
+static void block_append(struct batch_packer *p, const struct raw_block *block)
 {
-    struct writer_pipe *p = &w->pipe;
-    if (!p->packing) {
-        pipe_pack(w);
+    struct partition_block *figures = &p->blocks[p->pipe.appended++];
+    figures->offset = p->packed.len; /* of the first block, until the tables in front are known */
+    figures->stored_bytes = (uint32_t)block->stored.len;
+    buf_put(&p->packed, block->stored.data, block->stored.len);
+    if (block->stored.status != SKEIN_OK || p->packed.status != SKEIN_OK)
+        p->pipe.status = SKEIN_NO_MEMORY;
+    else if (p->packed.len > PARTITION_BYTES_MAX)
+        p->pipe.status = SKEIN_TOO_LARGE;
+}
+
+/* ---- shared ---- */
+
+/* With the mutex: the oldest block that is filled; NULL: there is none. */
+static struct raw_block *filled_find(const struct block_pipe *pipe)
+{
+    for (unsigned i = 0; i < pipe->queued; i++) {
+        struct raw_block *block = pipe->queue[(pipe->first + i) % PIPE_BLOCKS];
+        if (block->state == RAW_FILLED)
+            return block;
+    }
+    return NULL;
+}
+
+/* With the mutex, of which it lets go meanwhile. */
+static void filled_pack(struct batch_packer *p, struct raw_block *block)
+{
+    struct block_pipe *pipe = &p->pipe;
+    block->state = RAW_TAKEN;
+    pthread_mutex_unlock(&pipe->mutex);
+    block_pack(block);
+    pthread_mutex_lock(&pipe->mutex);
+    block->state = RAW_DONE;
+    while (pipe->queued > 0 && pipe->queue[pipe->first]->state == RAW_DONE) {
+        block_append(p, pipe->queue[pipe->first]);
+        pipe->spare[pipe->spares++] = pipe->queue[pipe->first];
+        pipe->first = (pipe->first + 1) % PIPE_BLOCKS;
+        pipe->queued--;
+    }
+    pthread_cond_broadcast(&pipe->changed);
+}
+
+/* With the mutex: packs what is filled, or waits for who packs, who may have this thread's turn. */
+static void pipe_step(struct batch_packer *p)
+{
+    struct block_pipe *pipe = &p->pipe;
+    struct raw_block *block = filled_find(pipe);
+    unsigned queued = pipe->queued;
+    if (block != NULL) {
+        filled_pack(p, block);
         return;
     }
-    p->lend.fn(p->lend.context, true);
-    while (p->packing)
-        pthread_cond_wait(&p->changed, &p->mutex);
-    p->lend.fn(p->lend.context, false);
+    pipe->lend.fn(pipe->lend.context, true);
+    while (pipe->queued == queued)
+        pthread_cond_wait(&pipe->changed, &pipe->mutex);
+    pipe->lend.fn(pipe->lend.context, false);
 }
 
-/* With the mutex: a batch to fill. */
-static struct batch_rows *pipe_take(struct partition_writer *w)
+/* With the mutex: a block to fill. */
+static struct raw_block *spare_take(struct batch_packer *p)
 {
-    struct writer_pipe *p = &w->pipe;
-    struct batch_rows *made = NULL;
-    if (p->spare_count == 0 && p->made < PIPE_BATCHES)
-        made = batch_rows_new(); /* NULL: with fewer it goes on, too */
-    p->made += made != NULL;
-    while (made == NULL && p->spare_count == 0)
-        pipe_step(w);
-    return made != NULL ? made : p->spare[--p->spare_count];
-}
-
-void pipe_put(struct partition_writer *w)
-{
-    struct writer_pipe *p = &w->pipe;
-    if (!p->shared) {
-        batch_pack(&w->pack, w->rows);
-        w->rows->type_count = 0;
-        writer_fail(w, w->pack.status);
-        return;
+    struct block_pipe *pipe = &p->pipe;
+    struct raw_block *made = NULL;
+    if (pipe->spares == 0 && pipe->made < PIPE_BLOCKS)
+        made = raw_block_new(); /* NULL: with fewer it goes on, too */
+    pipe->made += made != NULL;
+    while (made == NULL && pipe->spares == 0) {
+        /* This thread has packed all others while the helper had one: somebody else has its processor. */
+        if (filled_find(pipe) == NULL)
+            pipe->over = true;
+        pipe_step(p);
     }
-    pthread_mutex_lock(&p->mutex);
-    p->filled[(p->first + p->filled_count++) % PIPE_BATCHES] = w->rows;
-    pthread_cond_signal(&p->changed);
-    w->rows = pipe_take(w);
-    w->rows->type_count = 0;
-    writer_fail(w, p->status);
-    pthread_mutex_unlock(&p->mutex);
+    return made != NULL ? made : pipe->spare[--pipe->spares];
 }
 
-void pipe_drain(struct partition_writer *w)
+static void shared_put(struct batch_packer *p)
 {
-    struct writer_pipe *p = &w->pipe;
-    if (!p->shared)
-        return;
-    pthread_mutex_lock(&p->mutex);
-    while (p->packing || p->filled_count > 0)
-        pipe_step(w);
-    p->over = true;
-    pthread_cond_broadcast(&p->changed);
-    pthread_mutex_unlock(&p->mutex);
+    struct block_pipe *pipe = &p->pipe;
+    pthread_mutex_lock(&pipe->mutex);
+    p->filling->state = RAW_FILLED;
+    pipe->queue[(pipe->first + pipe->queued++) % PIPE_BLOCKS] = p->filling;
+    pthread_cond_signal(&pipe->changed);
+    p->filling = spare_take(p);
+    p->status = pipe->status;
+    pthread_mutex_unlock(&pipe->mutex);
 }
 
-void pipe_free(struct partition_writer *w)
+/* ---- for the packer ---- */
+
+struct raw_block *raw_block_new(void)
 {
-    struct writer_pipe *p = &w->pipe;
-    for (unsigned i = 0; i < p->filled_count; i++)
-        batch_rows_free(p->filled[(p->first + i) % PIPE_BATCHES]);
-    for (unsigned i = 0; i < p->spare_count; i++)
-        batch_rows_free(p->spare[i]);
-    batch_rows_free(w->rows);
-    if (!p->shared)
+    struct raw_block *block = malloc(sizeof *block);
+    if (block != NULL) {
+        block->raw_len = 0;
+        block->stored = (struct buf){0};
+    }
+    return block;
+}
+
+static void raw_block_free(struct raw_block *block)
+{
+    if (block != NULL)
+        buf_fini(&block->stored);
+    free(block);
+}
+
+void pipe_put(struct batch_packer *p)
+{
+    if (p->pipe.shared) {
+        shared_put(p);
+    } else {
+        block_pack(p->filling);
+        block_append(p, p->filling);
+        p->status = p->pipe.status;
+    }
+    p->filling->raw_len = 0;
+}
+
+void pipe_drain(struct batch_packer *p)
+{
+    struct block_pipe *pipe = &p->pipe;
+    if (!pipe->shared)
         return;
-    pthread_cond_destroy(&p->changed);
-    pthread_mutex_destroy(&p->mutex);
+    pthread_mutex_lock(&pipe->mutex);
+    while (pipe->queued > 0)
+        pipe_step(p);
+    if (p->status == SKEIN_OK)
+        p->status = pipe->status;
+    pipe->over = true;
+    pthread_cond_broadcast(&pipe->changed);
+    pthread_mutex_unlock(&pipe->mutex);
+}
+
+void pipe_free(struct batch_packer *p)
+{
+    struct block_pipe *pipe = &p->pipe;
+    for (unsigned i = 0; i < pipe->queued; i++)
+        raw_block_free(pipe->queue[(pipe->first + i) % PIPE_BLOCKS]);
+    for (unsigned i = 0; i < pipe->spares; i++)
+        raw_block_free(pipe->spare[i]);
+    raw_block_free(p->filling);
+    if (!pipe->shared)
+        return;
+    pthread_cond_destroy(&pipe->changed);
+    pthread_mutex_destroy(&pipe->mutex);
 }
 
 /* ---- calls ---- */
@@ -113,41 +182,42 @@ static void lend_nothing(void *context, bool lent)
 
 int partition_writer_share(struct partition_writer *w, const struct partition_lend *lend)
 {
-    struct writer_pipe *p = &w->pipe;
-    if (p->shared || w->status != SKEIN_OK)
+    struct block_pipe *pipe = &w->pack.pipe;
+    if (pipe->shared || w->pack.block_count > 0 || w->status != SKEIN_OK)
         return SKEIN_INVALID;
-    if (pthread_mutex_init(&p->mutex, NULL) != 0)
+    if (pthread_mutex_init(&pipe->mutex, NULL) != 0)
         return SKEIN_NO_MEMORY;
-    if (pthread_cond_init(&p->changed, NULL) != 0) {
-        pthread_mutex_destroy(&p->mutex);
+    if (pthread_cond_init(&pipe->changed, NULL) != 0) {
+        pthread_mutex_destroy(&pipe->mutex);
         return SKEIN_NO_MEMORY;
     }
-    p->lend = lend != NULL ? *lend : (struct partition_lend){lend_nothing, NULL};
-    p->made = 1;
-    p->shared = true;
+    pipe->lend = lend != NULL ? *lend : (struct partition_lend){lend_nothing, NULL};
+    pipe->made = 1;
+    pipe->shared = true;
     return SKEIN_OK;
 }
 
 void partition_writer_help(struct partition_writer *w)
 {
-    struct writer_pipe *p = &w->pipe;
-    pthread_mutex_lock(&p->mutex);
-    while (!p->over) {
-        if (p->filled_count > 0 && !p->packing)
-            pipe_pack(w);
+    struct block_pipe *pipe = &w->pack.pipe;
+    pthread_mutex_lock(&pipe->mutex);
+    while (!pipe->over) {
+        struct raw_block *block = filled_find(pipe);
+        if (block != NULL)
+            filled_pack(&w->pack, block);
         else
-            pthread_cond_wait(&p->changed, &p->mutex);
+            pthread_cond_wait(&pipe->changed, &pipe->mutex);
     }
-    pthread_mutex_unlock(&p->mutex);
+    pthread_mutex_unlock(&pipe->mutex);
 }
 
 void partition_writer_unshare(struct partition_writer *w)
 {
-    struct writer_pipe *p = &w->pipe;
-    if (!p->shared)
+    struct block_pipe *pipe = &w->pack.pipe;
+    if (!pipe->shared)
         return;
-    pthread_mutex_lock(&p->mutex);
-    p->over = true;
-    pthread_cond_broadcast(&p->changed);
-    pthread_mutex_unlock(&p->mutex);
+    pthread_mutex_lock(&pipe->mutex);
+    pipe->over = true;
+    pthread_cond_broadcast(&pipe->changed);
+    pthread_mutex_unlock(&pipe->mutex);
 }

@@ -206,8 +206,10 @@ void batch_flush(struct partition_writer *w)
             writer_fail(w, SKEIN_NO_MEMORY);
         } else {
             ranges_count(w, d, begins);
-            pipe_put(w);
+            batch_pack(&w->pack, rows);
+            writer_fail(w, w->pack.status);
         }
     }
+    w->rows->type_count = 0;
     *b = (struct writer_batch){0};
 }

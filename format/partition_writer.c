@@ -46,7 +46,8 @@ int partition_writer_new(const struct partition_info *info, struct partition_wri
     w->scale = scale;
     w->pack.from_ticks = UINT64_MAX;
     w->rows = batch_rows_new();
-    int status = w->rows != NULL ? info_copy(w, info) : SKEIN_NO_MEMORY;
+    w->pack.filling = raw_block_new();
+    int status = w->rows != NULL && w->pack.filling != NULL ? info_copy(w, info) : SKEIN_NO_MEMORY;
     if (status != SKEIN_OK) {
         partition_writer_free(&w);
         return status;
@@ -72,7 +73,8 @@ void partition_writer_free(struct partition_writer **writer)
     free(w->depths);
     free(w->losses);
     free(w->opens);
-    pipe_free(w);
+    batch_rows_free(w->rows);
+    pipe_free(&w->pack);
     free(w->pack.blocks);
     buf_fini(&w->pack.packed);
     ranges_free(&w->pack);
@@ -428,7 +430,7 @@ void partition_writer_event_stack(struct partition_writer *w, uint32_t id)
         return; /* the batch has room: BATCH_BYTES_MAX */
     b->bytes_max += t->event_bytes;
     record_put(w, t->local, b->last);
-    t->values[t->rows++] = id;
+    t->values[t->rows++] = id; /* NOLINT(clang-analyzer-core.NullDereference): there is room */
     b->bare = false;
 }
 
@@ -485,8 +487,9 @@ void partition_writer_open(struct partition_writer *w, const struct partition_op
 
 uint64_t partition_writer_bytes(const struct partition_writer *w)
 {
-    return HEAD_BYTES + TAIL_BYTES + __atomic_load_n(&w->pack.bytes, __ATOMIC_RELAXED) +
-           (uint64_t)w->batch.events * 2 + w->string_bytes + w->type_entries.bytes.len +
-           w->thread_entries.bytes.len + w->loss_count * 32 + w->open_count * 24 + stacks_bytes(w) +
-           1024;
+    const struct batch_packer *p = &w->pack;
+    size_t packed = p->pipe.shared ? p->raw_bytes : p->packed.len; /* whose end may be on its way */
+    return HEAD_BYTES + TAIL_BYTES + packed + p->filling->raw_len + (uint64_t)w->batch.events * 2 +
+           w->string_bytes + w->type_entries.bytes.len + w->thread_entries.bytes.len +
+           w->loss_count * 32 + w->open_count * 24 + stacks_bytes(w) + 1024;
 }

@@ -75,9 +75,9 @@ bool partition_writer_mapping_at(const struct partition_writer *w, size_t i,
 
 /* ---- a second thread ----
  *
- * A shared writer has its full batches packed by another thread that helps, while its own goes on. The
- * bytes are the same. Its own thread packs what the helper has not begun, so it never depends on it,
- * but waits for a batch (some 50 us of work) that the helper has begun. */
+ * A shared writer has its full blocks packed and checksummed by another thread that helps, while its
+ * own goes on. The bytes are the same. Its own thread packs what the helper has not begun, so it never
+ * depends on it, but waits for a block (less than a ms of work) that the helper has begun. */
 
 /* Tells when the writer's thread waits for the helper (true) and when no more (false), so that the
  * helper can be given the waiting thread's turn on a processor. Called by the writer's thread. */
@@ -85,7 +85,7 @@ struct partition_lend {
     void (*fn)(void *context, bool lent);
     void *context;
 };
-/* Before the first batch, by the writer's thread. `lend` may be NULL. SKEIN_OK, SKEIN_INVALID,
+/* Before the first event, by the writer's thread. `lend` may be NULL. SKEIN_OK, SKEIN_INVALID,
  * SKEIN_NO_MEMORY (it then stays as it was). */
 int partition_writer_share(struct partition_writer *w, const struct partition_lend *lend);
 /* The helper's call: packs until partition_writer_finish or _unshare. The writer may only be freed
@@ -94,7 +94,7 @@ void partition_writer_help(struct partition_writer *w);
 /* Sends the helper away without finishing; the writer can then only be freed. */
 void partition_writer_unshare(struct partition_writer *w);
 
-/* Bytes it would take now, roughly; for the 16 MiB cut. */
+/* Bytes it would take now, roughly (of a shared writer: at most); for the 16 MiB cut. */
 uint64_t partition_writer_bytes(const struct partition_writer *w);
 
 /* Completes the partition into *out (appended) and, where footer is not NULL, its footer. Returns

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The inside of the partition writer: partition_writer.c (calls), partition_rows.c (batches while
- * they are filled), partition_pipe.c (filled batches, perhaps to another thread), partition_batch.c
- * and partition_ranges.c (packing), partition_stacks_put.c (stacks, mappings, symbols),
+ * they are filled), partition_batch.c and partition_ranges.c (packing), partition_pipe.c (full
+ * blocks, perhaps to another thread), partition_stacks_put.c (stacks, mappings, symbols),
  * partition_assemble.c (the whole). Included by these and partition_rename.c alone.
  */
 #ifndef PARTITION_WRITER_INT_H
 #define PARTITION_WRITER_INT_H
-
-#include <pthread.h>
 
 #include "intern_table.h"
 #include "partition_batch_int.h"
@@ -51,23 +49,6 @@ struct writer_depth {
     bool has_sequence;
 };
 
-enum { PIPE_BATCHES = 4 }; /* being filled, waiting, being packed: together */
-
-/* From filling to packing. Not shared: each batch is packed where it is filled, and nothing here but
- * `shared` is used. */
-struct writer_pipe {
-    bool shared;
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    /* ---- under the mutex ---- */
-    struct batch_rows *filled[PIPE_BATCHES], *spare[PIPE_BATCHES];
-    unsigned first, filled_count, spare_count, made; /* filled: a ring */
-    bool packing;                                    /* a thread does, without the mutex */
-    bool over;
-    int status; /* of packing */
-    struct partition_lend lend;
-};
-
 struct partition_writer {
     int status;
     struct partition_info info;
@@ -87,14 +68,13 @@ struct partition_writer {
     struct writer_depth *depths;
     size_t depth_count, depth_cap;
     uint64_t fixed_up;
-    struct writer_pipe pipe;
 
     struct partition_loss *losses;
     size_t loss_count, loss_cap;
     struct partition_open *opens;
     size_t open_count, open_cap;
 
-    struct batch_packer pack; /* of the thread that packs */
+    struct batch_packer pack;
 };
 /* Behind these nothing is read before it was written, and nothing is zeroed. */
 #define WRITER_ZEROED_BYTES                                                                        \
@@ -133,10 +113,5 @@ void batch_flush(struct partition_writer *w);
 bool batch_rows_room(struct partition_writer *w, uint32_t type);
 /* NULL: no memory. */
 struct writer_depth *depth_at(struct partition_writer *w, uint32_t thread);
-
-/* partition_pipe.c. Packs w->rows or hands them over, and leaves others there to be filled. */
-void pipe_put(struct partition_writer *w);
-void pipe_drain(struct partition_writer *w); /* until all is packed; nothing may follow */
-void pipe_free(struct partition_writer *w);
 
 #endif

@@ -2,12 +2,14 @@
  *
  * The worker's half of a capture: cut, spool, report. Worker thread only.
  */
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "capture_evidence.h"
+#include "clock.h"
 #include "json.h"
 #include "log.h"
 #include "partition.h"
@@ -206,6 +208,18 @@ static void spool_partition(struct target *target, const struct cut_result *cut,
               NULL);
 }
 
+/* What bench_snapshot reads: where the time of a cut goes. */
+static void times_tell(const struct cut_result *cut, uint64_t spool_ns)
+{
+    const struct cut_times *t = &cut->times;
+    log_debug("capture", "cut", "us",
+              log_fmt("copy:%" PRIu64 ",pack:%" PRIu64 ",names:%" PRIu64 ",end:%" PRIu64
+                      ",spool:%" PRIu64,
+                      t->copy_ns / 1000, t->pack_ns / 1000, t->names_ns / 1000, t->end_ns / 1000,
+                      spool_ns / 1000),
+              "events", log_fmt("%" PRIu64, cut->events), NULL);
+}
+
 static void cut_take(struct target *target, int status, struct cut_result *cut)
 {
     struct cut_entry entry = {.key = cut->key,
@@ -218,8 +232,11 @@ static void cut_take(struct target *target, int status, struct cut_result *cut)
     memcpy(entry.lost, cut->lost, sizeof entry.lost);
     cut->gaps = NULL;
     cut->gap_count = 0;
-    if (status == SKEIN_OK)
+    uint64_t began_ns = clock_monotonic_ns();
+    if (status == SKEIN_OK) {
         spool_partition(target, cut, &entry);
+        times_tell(cut, clock_monotonic_ns() - began_ns);
+    }
     cut_chain_add(&target->member, &entry);
 }
 

@@ -26,13 +26,17 @@ static void *helper_main(void *context)
     const struct sched_param idle = {0};
     /* Who may not come back from SCHED_IDLE (RLIMIT_NICE) would keep the worker waiting. */
     if (sched_setscheduler(0, SCHED_IDLE, &idle) != 0 ||
-        sched_setscheduler(0, helper->policy, &helper->param) != 0)
+        sched_setscheduler(0, helper->policy, &helper->param) != 0) {
+        __atomic_store_n(&helper->ended, true, __ATOMIC_SEQ_CST);
         return NULL;
+    }
     policy_set(0, SCHED_IDLE, &idle);
     __atomic_store_n(&helper->tid, gettid(), __ATOMIC_SEQ_CST); /* A */
     if (__atomic_load_n(&helper->hurries, __ATOMIC_SEQ_CST))
         policy_set(0, helper->policy, &helper->param);
     partition_writer_help(helper->writer);
+    policy_set(0, helper->policy, &helper->param);
+    __atomic_store_n(&helper->ended, true, __ATOMIC_SEQ_CST);
     return NULL;
 }
 
@@ -42,7 +46,7 @@ static void turn_lend(void *context, bool lent)
     const struct cut_helper *helper = context;
     const struct sched_param idle = {0};
     int tid = __atomic_load_n(&helper->tid, __ATOMIC_SEQ_CST); /* B */
-    if (tid != 0)
+    if (tid != 0 && !__atomic_load_n(&helper->ended, __ATOMIC_SEQ_CST))
         policy_set(tid, lent ? helper->policy : SCHED_IDLE, lent ? &helper->param : &idle);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A second thread for the time that a large cut is packed. It turns full batches into columns and
- * LZ4 blocks while the worker decodes the next. It runs where a processor is idle (SCHED_IDLE), so
+ * A second thread for the time that a large cut is packed. It compresses and checksums full blocks
+ * while the worker decodes what goes into the next. It runs where a processor is idle (SCHED_IDLE), so
  * that it takes nothing from the programs that are watched, or in the worker's place, with the
  * worker's priority, while the worker waits for it. Included by cutter.c and cut_int.h. One owner:
  * the thread that cuts.
@@ -26,6 +26,7 @@ struct cut_helper {
     /* atomic */
     int tid;      /* of the thread, once it is idle in the scheduler's sense; 0 before */
     bool hurries; /* the worker waits for its end */
+    bool ended;   /* it has, with the worker's priority: its tid is nobody's, or soon another's */
 };
 
 /* Shares the writer, if there is a processor for it and enough to do. Without memory or a thread the

@@ -393,32 +393,49 @@ static int partition_name(struct cut_work *work)
                                  clock_monotonic_ns() + request->names_ns, work->writer);
 }
 
+/* What has passed since *from, which becomes now. */
+static uint64_t lap(uint64_t *from)
+{
+    uint64_t before = *from;
+    *from = clock_monotonic_ns();
+    return *from - before;
+}
+
+static int records_pack(struct cut_work *work)
+{
+    if (!work->request->look)
+        cut_helper_start(&work->helper, work->writer, work->chosen_bytes);
+    pieces_decode(work);
+    if (!work->result->more)
+        operations_add(work);
+    cut_losses_find(work);
+    cut_gaps_merge(work->result);
+    return work->status;
+}
+
 int partition_cut(struct host_page_owner *host, const struct cut_request *request,
                   struct cut_result *result)
 {
     *result = (struct cut_result){0};
     struct cut_work work;
+    uint64_t at = clock_monotonic_ns();
     int status = work_init(&work, host, request, result);
     if (status == SKEIN_OK)
         status = ring_take(&work);
     if (status == SKEIN_OK)
         status = writer_open(&work, host);
-    if (status == SKEIN_OK) {
-        if (!request->look)
-            cut_helper_start(&work.helper, work.writer, work.chosen_bytes);
-        pieces_decode(&work);
-        if (!result->more)
-            operations_add(&work);
-        cut_losses_find(&work);
-        cut_gaps_merge(result);
-        status = work.status;
-    }
+    result->times.copy_ns = lap(&at);
+    if (status == SKEIN_OK)
+        status = records_pack(&work);
+    result->times.pack_ns = lap(&at);
     if (status == SKEIN_OK)
         status = partition_name(&work);
+    result->times.names_ns = lap(&at);
     if (status == SKEIN_OK)
         status = partition_finish(&work);
     if (status == SKEIN_OK || status == SKEIN_NOT_FOUND)
         status = partition_account(&work, status);
     work_fini(&work);
+    result->times.end_ns = lap(&at);
     return status;
 }

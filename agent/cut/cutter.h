@@ -48,8 +48,17 @@ struct cut_gap {
     uint8_t reason; /* enum partition_loss_reason */
 };
 
+/* What the steps of a cut took, one after the other. */
+struct cut_times {
+    uint64_t copy_ns;  /* looking at the ring, and copying what was chosen */
+    uint64_t pack_ns;  /* records to columns and blocks */
+    uint64_t names_ns; /* of the addresses of stacks */
+    uint64_t end_ns;   /* the last block, and all in one piece */
+};
+
 struct cut_result {
     struct buf bytes; /* one whole partition */
+    struct cut_times times;
     struct partition_key key;
     uint64_t from_ns, to_ns, events;
     uint64_t lost[8]; /* by enum partition_loss_reason */

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 skein_fuzz(attach LINK skein_agent_core)
 skein_fuzz(ring LINK skein_agent_core)
+skein_fuzz(ring_quick LINK skein_agent_core)
+target_include_directories(fuzz_ring_quick PRIVATE ${CMAKE_SOURCE_DIR}/tests/support)
 skein_fuzz(perf_record LINK skein_agent_core)
 skein_fuzz(perf_text LINK skein_agent_core)
 skein_fuzz(fault_line LINK skein_agent_core)

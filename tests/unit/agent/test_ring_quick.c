@@ -5,34 +5,13 @@
  * also read back and held against the records that they were made of.
  */
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "partition_reader.h"
-#include "ring_decode.h"
-#include "ring_layout.h"
+#include "quick_rows.h"
 #include "support.h"
 
-enum { TYPES = 6, RECORDS = 3000, TRACES = 40, DAMAGES = 60 };
-
-static const struct partition_event_type types[TYPES] = {
-    {.name = "range", .klass = SKEIN_CLASS_RANGE_BEGIN, .nargs = 1, .args = {{SKEIN_T_U64, "a"}}},
-    {.name = "span",
-     .klass = SKEIN_CLASS_SPAN,
-     .nargs = 3,
-     .args = {{SKEIN_T_I64, "a"}, {SKEIN_T_BOOL, "b"}, {SKEIN_T_PTR, "c"}}},
-    {.name = "plain",
-     .klass = SKEIN_CLASS_INSTANT,
-     .nargs = 6,
-     .args = {{SKEIN_T_U64, "a"},
-              {SKEIN_T_U64, "b"},
-              {SKEIN_T_PTR, "c"},
-              {SKEIN_T_U64, "d"},
-              {SKEIN_T_U64, "e"},
-              {SKEIN_T_U64, "f"}}},
-    {.name = "text", .klass = SKEIN_CLASS_INSTANT, .nargs = 1, .args = {{SKEIN_T_STR, "a"}}},
-    {.name = "share", .klass = SKEIN_CLASS_COUNTER, .nargs = 1, .args = {{SKEIN_T_F64, "a"}}},
-    {.name = "bare", .klass = SKEIN_CLASS_INSTANT}};
+enum { RECORDS = 3000, TRACES = 40, DAMAGES = 60 };
 
 static uint64_t state;
 
@@ -70,7 +49,7 @@ static void args_put(struct buf *b, const struct partition_event_type *type)
             buf_put_u64(b, v);
         else
             buf_put_uleb(b, v);
-        if (type == &types[2])
+        if (type == &quick_types[2])
             wanted[wanted_count].args[i] = v;
     }
 }
@@ -91,88 +70,30 @@ static void chunk_make(struct buf *b, uint64_t base)
         unsigned type = kind < 14 ? kind % 3 : kind < 15 ? 3 + (unsigned)(rnd() % 3) : 5;
         buf_put_uleb(b, RING_EVENT_FIRST + type);
         buf_put_uleb(b, delta);
-        if (types[type].klass == SKEIN_CLASS_SPAN)
+        if (quick_types[type].klass == SKEIN_CLASS_SPAN)
             buf_put_uleb(b, number());
-        args_put(b, &types[type]);
+        args_put(b, &quick_types[type]);
         if (type == 2)
             wanted[wanted_count++].ticks = ticks;
     }
 }
 
-/* ---- decoding ---- */
-
-static int64_t thread_zero(void *context, const void *stream)
-{
-    (void)context;
-    (void)stream;
-    return 0;
-}
-
-struct decoded {
-    enum ring_decode end;
-    struct ring_rows rows;
-    struct buf bytes;
-};
-
-static struct partition_writer *writer_new(void)
-{
-    const struct partition_info info = {
-        .pid = 1,
-        .end = {UINT64_C(1) << 40, UINT64_C(64) << 40, UINT64_C(64) << 40, UINT64_C(64) << 40}};
-    struct partition_writer *w;
-    ck_assert_int_eq(partition_writer_new(&info, &w), SKEIN_OK);
-    ck_assert_int_eq(partition_writer_thread(w, &(struct partition_thread){1, "main", 1}), 0);
-    return w;
-}
-
-static struct decoded decode(const struct buf *chunk, bool quick)
-{
-    struct partition_writer *w = writer_new();
-    struct ring_type placed[TYPES];
-    for (unsigned i = 0; i < TYPES; i++) {
-        placed[i] = (struct ring_type){.state = RING_TYPE_GOOD,
-                                       .klass = types[i].klass,
-                                       .nargs = types[i].nargs,
-                                       .quick = quick && i != 3 && i != 4,
-                                       .plain = i == 0 || i == 2,
-                                       .index = (uint32_t)partition_writer_type(w, &types[i])};
-        for (unsigned k = 0; k < types[i].nargs; k++)
-            placed[i].args[k] = types[i].args[k].type;
-    }
-    struct ring_names names = {.types = placed, .type_count = TYPES};
-    struct ring_decoder decoder = {.sink = {.writer = w, .exe = ""},
-                                   .names = &names,
-                                   .name_count = 1,
-                                   .newest_generation = 7,
-                                   .ticks_max = UINT64_C(1) << 41,
-                                   .thread_of = thread_zero};
-    struct decoded d = {.rows = {.bytes = chunk->data,
-                                 .n = chunk->len,
-                                 .base_ticks = 1000,
-                                 .generation = 7,
-                                 .sequence = 1}};
-    d.end = ring_decode(&decoder, &d.rows);
-    ck_assert_int_eq(partition_writer_finish(w, &d.bytes, NULL), SKEIN_OK);
-    partition_writer_free(&w);
-    return d;
-}
+/* ---- tests ---- */
 
 static void same_expect(const struct buf *chunk)
 {
-    struct decoded quick = decode(chunk, true), slow = decode(chunk, false);
+    struct quick_decoded quick = quick_decode(chunk->data, chunk->len, true);
+    struct quick_decoded slow = quick_decode(chunk->data, chunk->len, false);
     ck_assert_int_eq(quick.end, slow.end);
     ck_assert_uint_eq(quick.rows.taken, slow.rows.taken);
     ck_assert_uint_eq(quick.rows.events, slow.rows.events);
     ck_assert_uint_eq(quick.rows.first_ticks, slow.rows.first_ticks);
     ck_assert_uint_eq(quick.rows.last_ticks, slow.rows.last_ticks);
     ck_assert_uint_eq(quick.rows.unnamed, slow.rows.unnamed);
-    ck_assert_uint_eq(quick.bytes.len, slow.bytes.len);
-    ck_assert_mem_eq(quick.bytes.data, slow.bytes.data, slow.bytes.len);
+    ck_assert(quick_same(&quick, &slow));
     buf_fini(&quick.bytes);
     buf_fini(&slow.bytes);
 }
-
-/* ---- tests ---- */
 
 START_TEST(records_are_those_that_the_chunk_was_made_of)
 {
@@ -183,7 +104,7 @@ START_TEST(records_are_those_that_the_chunk_was_made_of)
         struct trace_event event;
         uint64_t keep = state;
         chunk_make(&chunk, 1000);
-        struct decoded d = decode(&chunk, true);
+        struct quick_decoded d = quick_decode(chunk.data, chunk.len, true);
         ck_assert_int_eq(d.end, RING_DECODE_END);
         ck_assert_uint_eq(d.rows.events, RECORDS);
         ck_assert_int_eq(partition_reader_new(d.bytes.data, d.bytes.len, &r, error, sizeof error),

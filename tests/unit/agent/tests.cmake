@@ -83,6 +83,7 @@ skein_test(unit/agent/test_agent_privacy.c LINK skein_test_agent skein_ring)
 skein_test(unit/agent/test_agent_rules.c LINK skein_test_agent)
 
 # Rings: attach, read, cut.
+skein_test(unit/agent/test_cut_helper.c LINK skein_agent_core skein_test_support LABELS tsan)
 skein_test(unit/agent/test_cutter.c LINK skein_agent_core skein_static skein_test_support)
 skein_test(unit/agent/test_rule_scan.c LINK skein_agent_core skein_static skein_test_support LABELS tsan)
 skein_test(unit/agent/test_ring_decode.c LINK skein_agent_core skein_test_support)

@@ -26,25 +26,25 @@ static const struct partition_event_type made_types[TYPES] = {
     {.name = "request",
      .klass = SKEIN_CLASS_RANGE_BEGIN,
      .nargs = 1,
-     .args = {{SKEIN_T_U64, "id"}}},
+     .args = {{SKEIN_T_U64, "id", ""}}},
     {.name = "step",
      .klass = SKEIN_CLASS_INSTANT,
      .nargs = 3,
-     .args = {{SKEIN_T_I64, "n"}, {SKEIN_T_BOOL, "hit"}, {SKEIN_T_F64, "share"}}},
+     .args = {{SKEIN_T_I64, "n", ""}, {SKEIN_T_BOOL, "hit", ""}, {SKEIN_T_F64, "share", ""}}},
     {.name = "read",
      .klass = SKEIN_CLASS_SPAN,
      .nargs = 6,
-     .args = {{SKEIN_T_U64, "a"},
-              {SKEIN_T_U64, "b"},
-              {SKEIN_T_PTR, "at"},
-              {SKEIN_T_U64, "d"},
-              {SKEIN_T_U64, "e"},
-              {SKEIN_T_U64, "f"}}},
+     .args = {{SKEIN_T_U64, "a", ""},
+              {SKEIN_T_U64, "b", ""},
+              {SKEIN_T_PTR, "at", ""},
+              {SKEIN_T_U64, "d", ""},
+              {SKEIN_T_U64, "e", ""},
+              {SKEIN_T_U64, "f", ""}}},
     {.name = "log",
      .klass = SKEIN_CLASS_LOG,
      .nargs = 2,
-     .args = {{SKEIN_T_U64, "level"}, {SKEIN_T_STR, "text"}}},
-    {.name = "sent", .klass = SKEIN_CLASS_INSTANT, .nargs = 1, .args = {{SKEIN_T_SEQ, "to"}}},
+     .args = {{SKEIN_T_U64, "level", ""}, {SKEIN_T_STR, "text", ""}}},
+    {.name = "sent", .klass = SKEIN_CLASS_INSTANT, .nargs = 1, .args = {{SKEIN_T_SEQ, "to", ""}}},
     {.name = "inner", .klass = SKEIN_CLASS_RANGE_BEGIN},
 };
 
@@ -57,7 +57,9 @@ struct made {
 
 static uint64_t number(struct made *m)
 {
-    return rnd(&m->state) >> (rnd(&m->state) % m->bits) & ((UINT64_C(1) << (m->bits % 36)) - 1);
+    uint64_t v = rnd(&m->state);
+    unsigned shift = (unsigned)(rnd(&m->state) % m->bits);
+    return v >> shift & ((UINT64_C(1) << (m->bits % 36)) - 1);
 }
 
 static void event_put(struct made *m, unsigned type, uint64_t ticks)
