@@ -27,9 +27,9 @@
 struct analyst;
 
 struct analyst_settings {
-    const char *program;     /* path of skein-analyst */
-    uint64_t memory_bytes;   /* address space of a child */
-    uint64_t processor_s;    /* CPU time of one */
+    const char *program;   /* path of skein-analyst */
+    uint64_t memory_bytes; /* address space of a child */
+    uint64_t processor_s;  /* CPU time of one */
 };
 /* Copies. SKEIN_OK; SKEIN_NOT_FOUND with words: there is no such program; SKEIN_NO_MEMORY. */
 int analyst_new(const struct analyst_settings *settings, struct analyst **out,
@@ -47,14 +47,14 @@ struct analyst_job {
     const struct skein_trace_source *traces; /* read by the calling thread alone */
     size_t trace_count;                      /* at most ANALYST_TRACES */
     uint64_t from_ns, to_ns;                 /* as in struct skein_query; not ANALYST_SQL */
-    const uint8_t *process;                  /* 16 bytes: of that process alone; NULL: all; not SQL */
-    const uint8_t *not_process;              /* 16 bytes: of all others; NULL; ANALYST_SUMMARY */
-    uint64_t groups;                         /* as in struct skein_query; not ANALYST_SQL */
-    uint32_t rows;     /* REPORT: findings, and of each table; SUMMARY: of each table; SQL: of the
+    const uint8_t *process;     /* 16 bytes: of that process alone; NULL: all; not SQL */
+    const uint8_t *not_process; /* 16 bytes: of all others; NULL; ANALYST_SUMMARY */
+    uint64_t groups;            /* as in struct skein_query; not ANALYST_SQL */
+    uint32_t rows;       /* REPORT: findings, and of each table; SUMMARY: of each table; SQL: of the
                           result, 0: all that fit. 0: the library's default */
-    const char *sql;   /* ANALYST_SQL: one statement */
-    size_t answer_bytes;  /* at most */
-    uint64_t deadline_ns; /* CLOCK_MONOTONIC */
+    const char *sql;     /* ANALYST_SQL: one statement */
+    size_t answer_bytes; /* at most */
+    uint64_t deadline_ns;        /* CLOCK_MONOTONIC */
     bool (*stop)(void *context); /* asked some times a second: nobody waits any more. NULL: never */
     void *context;
 };

@@ -78,3 +78,10 @@ skein_test(unit/server/test_claims.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_enroll.c LINK skein_server_core skein_test_support LABELS tsan)
 skein_test(unit/server/test_gate.c LINK skein_server_core skein_test_support LABELS tsan)
 skein_test(unit/server/test_fleet.c LINK skein_server_core skein_test_support)
+
+# processes that read traces for the collector, and one in their place
+skein_program(analyst_liar FILES unit/server/analyst_liar.c)
+skein_test(unit/server/test_analyst.c LINK skein_server_core skein_analysis skein_test_partition)
+target_compile_definitions(t_unit_server_analyst PRIVATE ANALYST_PROGRAM="$<TARGET_FILE:skein-analyst>"
+    ANALYST_LIAR="$<TARGET_FILE:analyst_liar>")
+add_dependencies(t_unit_server_analyst skein-analyst analyst_liar)
