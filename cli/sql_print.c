@@ -6,7 +6,6 @@
 #include "sql_print.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,52 +17,8 @@
 #define FLUSH_BYTES (64u << 10)
 #define ROWS_KEPT   1000 /* of a table, to measure its columns */
 #define WIDTH_LEAST 8    /* of a column that is cut */
-#define EXACT_MAX   (INT64_C(1) << 53)
 
 /* ---- values ---- */
-
-static void hex_put(struct buf *out, const struct sql_value *value)
-{
-    for (size_t i = 0; i < value->len; i++)
-        buf_printf(out, "%02x", (uint8_t)value->text[i]);
-}
-
-/* As SQL writes it, so that it is a number again and no whole one. */
-static void real_put(struct buf *out, double real)
-{
-    char text[40];
-    snprintf(text, sizeof text, "%.15g", real);
-    if (strtod(text, NULL) != real) // NOLINT(clang-diagnostic-float-equal): the very same
-        snprintf(text, sizeof text, "%.17g", real);
-    buf_printf(out, "%s%s", text, strpbrk(text, ".eni") == NULL ? ".0" : "");
-}
-
-void sql_value_json(struct buf *out, const struct sql_value *value)
-{
-    bool exact = value->integer <= EXACT_MAX && value->integer >= -EXACT_MAX;
-    switch (value->type) {
-    case SQL_INTEGER:
-        buf_printf(out, exact ? "%" PRId64 : "\"%" PRId64 "\"", value->integer);
-        break;
-    case SQL_REAL:
-        if (isfinite(value->real))
-            real_put(out, value->real);
-        else
-            buf_printf(out, "null");
-        break;
-    case SQL_TEXT:
-        json_put_text(out, value->text, value->len);
-        break;
-    case SQL_BLOB:
-        buf_put_u8(out, '"');
-        hex_put(out, value);
-        buf_put_u8(out, '"');
-        break;
-    default:
-        buf_printf(out, "null");
-        break;
-    }
-}
 
 /* NULL is nothing. */
 static void plain_put(struct buf *out, const struct sql_value *value)
@@ -71,9 +26,9 @@ static void plain_put(struct buf *out, const struct sql_value *value)
     if (value->type == SQL_INTEGER)
         buf_printf(out, "%" PRId64, value->integer);
     else if (value->type == SQL_REAL)
-        real_put(out, value->real);
+        sql_real_put(out, value->real);
     else if (value->type == SQL_BLOB)
-        hex_put(out, value);
+        sql_hex_put(out, value);
     else if (value->type == SQL_TEXT)
         buf_put(out, value->text, value->len);
 }

@@ -8,15 +8,13 @@
 
 #include "buf.h"
 #include "sql.h"
+#include "sql_json.h"
 
 enum sql_form { SQL_FORM_TABLE, SQL_FORM_JSON, SQL_FORM_CSV };
 
 /* Runs the statement to its end and prints it on standard output. SKEIN_OK; a status of sql_next,
  * after which JSON has no closing bracket; SKEIN_IO: standard output is gone, which has been told. */
 int sql_rows_print(struct sql_statement *statement, enum sql_form form);
-
-/* Appends a value as JSON: whole numbers above 2^53 are texts of digits, as everywhere. */
-void sql_value_json(struct buf *out, const struct sql_value *value);
 
 /* Appends a value as a field of CSV. */
 void sql_value_csv(struct buf *out, const struct sql_value *value);

@@ -35,7 +35,7 @@ ninja -C "$folder/build" -t targets all >"$folder/targets"
 cp "$build/install_manifest.txt" "$folder/before" 2>/dev/null || true
 DESTDIR=$folder/root "$cmake" --install "$build" >"$folder/log"
 prefix=$(sed -n 's/^CMAKE_INSTALL_PREFIX:PATH=//p' "$build/CMakeCache.txt")
-for file in bin/skein bin/skeind bin/skein-agent bin/skein-symbolizer include/skein/skein.h share/man/man1/skein.1 \
+for file in bin/skein bin/skeind bin/skein-agent bin/skein-analyst bin/skein-symbolizer include/skein/skein.h share/man/man1/skein.1 \
     share/man/man1/skein-what.1 share/man/man8/skeind.8 share/man/man8/skein-agent.8; do
     [ -s "$folder/root$prefix/$file" ] || fail "$file is missing"
 done

@@ -95,3 +95,10 @@ if(SYSTEM_PYTHON)
         ${CMAKE_CURRENT_BINARY_DIR})
     set_tests_properties(unit/server/series_exposed PROPERTIES LABELS unit)
 endif()
+
+# processes that read traces for the collector, and one in their place
+skein_program(analyst_liar FILES unit/server/analyst_liar.c)
+skein_test(unit/server/test_analyst.c LINK skein_server_core skein_analysis skein_test_partition)
+target_compile_definitions(t_unit_server_analyst PRIVATE ANALYST_PROGRAM="$<TARGET_FILE:skein-analyst>"
+    ANALYST_LIAR="$<TARGET_FILE:analyst_liar>")
+add_dependencies(t_unit_server_analyst skein-analyst analyst_liar)
