@@ -480,6 +480,8 @@ static struct api_services api_services_of(const struct collector *c)
                                  .audit = c->audit,
                                  .lockout = c->lockout,
                                  .exports = c->exports,
+                                 .analyst_run = c->analyst != NULL ? analyst_run : NULL,
+                                 .analyst = c->analyst,
                                  .aggregate = c->aggregate};
 }
 
@@ -488,6 +490,8 @@ static int aggregate_make(struct collector *c, char *error, size_t error_bytes)
 {
     const struct collector_config *g = &c->config;
     struct aggregate_settings settings = {.folder = g->folder,
+                                          .run = c->analyst != NULL ? analyst_run : NULL,
+                                          .analyst = c->analyst,
                                           .max_trace_bytes = g->analysis_max_trace_bytes,
                                           .timeout_ms = g->analysis_timeout_ms,
                                           .max_bytes = g->analysis_max_bytes,
@@ -525,6 +529,8 @@ static int ports_start(struct collector *c, char *error, size_t error_bytes)
         http.tls_key = g->http_tls_key;
     }
     int status = ingest_start(&ingest, c->store, c->index, &hooks, &c->ingest, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = collector_analyst_make(c, error, error_bytes);
     if (status == SKEIN_OK)
         status = aggregate_make(c, error, error_bytes);
     if (status == SKEIN_OK)
@@ -567,6 +573,7 @@ void collector_stop(struct collector *c)
         fleet_stop(c->fleet);
     /* Nobody touches captures any more. */
     aggregate_stop(&c->aggregate);
+    analyst_free(&c->analyst);
     if (c->ingest != NULL)
         ingest_stop(&c->ingest);
     capture_engine_free(&c->captures);

@@ -31,7 +31,7 @@
 struct collector_config {
     char *data_address, *control_address, *http_address, *folder;
     char *http_hosts, *http_metrics_public, *http_tls_certificate, *http_tls_key;
-    char *log_level, *log_form;
+    char *log_level, *log_form, *analysis_program;
     uint64_t segment_bytes, min_free_bytes, assembling_bytes, commit_wait_ms;
     uint64_t compact_below_percent;
     uint64_t retention_ttl_ms, retention_max_bytes;
@@ -45,7 +45,7 @@ struct collector_config {
         http_exports, http_profile_bytes, http_event_streams, audit_keep_ms, audit_max_rows,
         backup_every_ms, backups;
     uint64_t analysis_keep_ms, analysis_max_rows, analysis_max_bytes, analysis_max_trace_bytes,
-        analysis_timeout_ms;
+        analysis_timeout_ms, analysis_memory_bytes;
 };
 extern const struct config_param collector_params[];
 
@@ -68,7 +68,8 @@ struct collector {
     struct state_backup *backup;
     struct audit *audit;
     struct lockout *lockout;
-    struct places *exports; /* that run now */
+    struct places *exports;  /* that run now */
+    struct analyst *analyst; /* NULL: nobody reads traces */
     struct aggregate *aggregate;
     struct api_services api;
     struct http_server *http;

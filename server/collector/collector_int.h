@@ -9,6 +9,8 @@
 
 /* Opens what is on disk. SKEIN_OK, or a status with words in error. (collector_open.c) */
 int collector_open(struct collector *c, char *error, size_t error_bytes);
+/* What reads traces, where there is such a program. The same. (collector_analyst.c) */
+int collector_analyst_make(struct collector *c, char *error, size_t error_bytes);
 /* Whether this is not a collector's first start: what it has only now, it had before. */
 bool collector_is_used(const struct collector *c);
 

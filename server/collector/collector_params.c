@@ -125,6 +125,12 @@ const struct config_param collector_params[] = {
     CONFIG_U64(struct collector_config, analysis_max_trace_bytes, "analysis.max_trace_bytes",
                UINT64_C(4) << 30, 0, UINT64_MAX,
                "captures with more are not summed up at their end; 0: none is"),
+    CONFIG_STR(struct collector_config, analysis_program, "analysis.program", "",
+               "path of skein-analyst, a process of which reads each trace that is asked about; "
+               "empty: beside skeind"),
+    CONFIG_U64(struct collector_config, analysis_memory_bytes, "analysis.memory_bytes",
+               UINT64_C(1) << 30, UINT64_C(64) << 20, UINT64_MAX,
+               "address space of such a process"),
     CONFIG_U64(struct collector_config, analysis_timeout_ms, "analysis.timeout_ms", 300000, 1000,
                DAY_MS, "time for a report, and again for a summary, of a capture at its end"),
     CONFIG_U64(struct collector_config, backup_every_ms, "state.backup_every_ms", DAY_MS, 60000,

@@ -26,6 +26,8 @@ add_library(skein_test_collector STATIC
 target_compile_options(skein_test_collector PRIVATE -Wno-format-nonliteral)
 target_link_libraries(skein_test_collector
     PRIVATE skein_flags PUBLIC skein_server_core skein_test_partition skein_test_contract skein_http_client)
+target_compile_definitions(skein_test_collector PRIVATE ANALYST_PROGRAM="$<TARGET_FILE:skein-analyst>")
+add_dependencies(skein_test_collector skein-analyst)
 skein_test(unit/server/test_captures.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_capture_scope.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_capture_kinds.c LINK skein_test_collector LABELS tsan)
