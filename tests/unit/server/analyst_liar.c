@@ -50,7 +50,7 @@ static void spin(void)
 int main(int argc, char **argv)
 {
     static const uint8_t bad_end[] = {3, 0, 0, 0, 0x83, 0, 0, 0, 200, 1, 'x'};
-    switch (argc == 3 ? (enum liar)atoi(argv[1]) : LIAR_EXITS) {
+    switch (argc == 3 ? (enum liar)strtoul(argv[1], NULL, 10) : LIAR_EXITS) {
     case LIAR_ABORTS:
         signal(SIGABRT, SIG_DFL);
         abort();
