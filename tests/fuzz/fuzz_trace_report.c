@@ -14,7 +14,7 @@
 #include "trace_report_json.h"
 
 #define RUNS_MAX   512
-#define EVENTS_MAX 20000
+#define EVENTS_MAX 4000
 #define THREADS    8
 
 static void require(bool fine)
