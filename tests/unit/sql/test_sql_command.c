@@ -185,19 +185,22 @@ static void shell_types(const char *text)
 }
 
 /* Its output is read to the end, for it waits until that is shown. What is typed while the terminal
- * changes its mode is thrown away, as a person would see: the end is typed again. */
+ * changes its mode is thrown away, or a part of it, as a person would see: then the rest of the line is
+ * cleared, and the end typed, turn by turn. */
 static int shell_end(void)
 {
     uint64_t until = clock_monotonic_ns() + (uint64_t)support_deadline_ms() * 1000000;
     struct pollfd wait = {.fd = terminal, .events = POLLIN};
     ssize_t n = 1;
-    while (n > 0) {
+    for (bool clear = false; n > 0;) {
         uint64_t now = clock_monotonic_ns();
         must_hold(now < until, "the shell does not end");
-        if (poll(&wait, 1, 1000) > 0)
+        if (poll(&wait, 1, 1000) > 0) {
             n = read(terminal, seen, sizeof seen);
-        else
-            shell_types("\x04");
+            continue;
+        }
+        shell_types(clear ? "\003" : "\x04");
+        clear = !clear;
     }
     int status = spawn_wait(shell, 0);
     close(terminal);
