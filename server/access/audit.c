@@ -166,8 +166,10 @@ static int bytes_write(struct audit *a, const struct pending *head, uint64_t los
     return status == SKEIN_OK ? ended : status;
 }
 
-/* Actions of people who can change nothing: each may fill a quarter of the rows. */
-static const char *const frequent[] = {"auth.refused", "capture.download", "partition.download"};
+/* Actions of people who can change nothing: each may fill a fifth of the rows. */
+static const char *const frequent[] = {"auth.refused", "capture.download", "partition.download",
+                                       "capture.query"};
+#define FREQUENT_SHARE 5 /* one in so many of the rows */
 
 static void audit_prune(struct audit *a)
 {
@@ -177,12 +179,12 @@ static void audit_prune(struct audit *a)
         rows = db_run(a->db, "DELETE FROM audit WHERE time_ns < ?", NULL, NULL,
                       DB(DB_I64((int64_t)(now - a->keep_ns))));
     for (size_t i = 0; i < sizeof frequent / sizeof *frequent && rows >= 0; i++)
-        rows = db_run(
-            a->db,
-            "DELETE FROM audit WHERE action=? AND id <= (SELECT id FROM audit"
-            " WHERE action=? ORDER BY id DESC LIMIT 1 OFFSET ?)",
-            NULL, NULL,
-            DB(DB_TEXT(frequent[i]), DB_TEXT(frequent[i]), DB_I64((int64_t)(a->max_rows / 4))));
+        rows = db_run(a->db,
+                      "DELETE FROM audit WHERE action=? AND id <= (SELECT id FROM audit"
+                      " WHERE action=? ORDER BY id DESC LIMIT 1 OFFSET ?)",
+                      NULL, NULL,
+                      DB(DB_TEXT(frequent[i]), DB_TEXT(frequent[i]),
+                         DB_I64((int64_t)(a->max_rows / FREQUENT_SHARE))));
     if (rows >= 0)
         rows = db_run(a->db,
                       "DELETE FROM audit WHERE id <= (SELECT id FROM audit ORDER BY id DESC"

@@ -29,7 +29,8 @@ struct audit_entry {
 };
 
 /* Entries older than keep_ms (0: no bound) are deleted, and the oldest of more than max_rows.
- * Refusals (auth.refused) and downloads of each kind may fill a quarter of the rows each. */
+ * Refusals (auth.refused), questions (capture.query) and downloads of each kind may fill a fifth of the
+ * rows each. */
 struct audit_settings {
     const char *folder;
     uint64_t keep_ms, max_rows;

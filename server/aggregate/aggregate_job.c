@@ -42,20 +42,9 @@ static int seen_take(void *context, const struct catalog_capture *row)
 
 /* ---- its trace ---- */
 
-struct source {
-    struct trace_stream *stream;
-};
-
-static int source_read(void *context, uint64_t offset, void *out, size_t n)
+static bool is_stopping(void *context)
 {
-    const struct source *source = context;
-    for (size_t at = 0; at < n;) {
-        int64_t got = trace_stream_read(source->stream, offset + at, (uint8_t *)out + at, n - at);
-        if (got <= 0)
-            return got < 0 ? (int)got : SKEIN_TRUNCATED;
-        at += (size_t)got;
-    }
-    return SKEIN_OK;
+    return atomic_load(&((struct aggregate *)context)->stopping);
 }
 
 /* Without what is damaged, if there is something else. */
@@ -65,25 +54,22 @@ static int stream_open(struct aggregate *a, const struct capture_id *id, struct 
     int status = capture_ranges(a->captures, id, 1, NULL, &ranges);
     if (status != SKEIN_OK)
         return status;
-    struct trace_stream_query query = {.ranges = ranges, .format = TRACE_SKEIN};
+    struct trace_stream_query query = {.ranges = ranges,
+                                       .format = TRACE_SKEIN,
+                                       .source = true,
+                                       .skip_damaged = true,
+                                       .stop = is_stopping,
+                                       .context = a};
     status = trace_stream_open(a->index, &query, out);
-    query.skip_damaged = true;
-    if (status == SKEIN_CORRUPT)
-        status = trace_stream_open(a->index, &query, out);
     partition_ranges_unref(&ranges);
     return status;
-}
-
-static bool is_stopping(void *context)
-{
-    return atomic_load(&((struct aggregate *)context)->stopping);
 }
 
 static int answer_get(struct aggregate *a, const struct seen *seen, struct trace_stream *stream,
                       enum analyst_kind kind, struct buf *answer, char reason[ANALYST_ERROR_BYTES])
 {
-    struct source source = {stream};
-    struct skein_trace_source trace = {source_read, &source, trace_stream_bytes(stream), "capture"};
+    struct skein_trace_source trace = {trace_stream_give, stream, trace_stream_bytes(stream),
+                                       "capture"};
     struct analyst_job job = {.kind = kind,
                               .traces = &trace,
                               .trace_count = 1,

@@ -47,6 +47,11 @@ void api_audit_incident(struct http_exchange *x, const char *action,
 /* Answers with the processes that a capture with this selector would have as targets. */
 void api_reply_matches(struct api_services *api, struct http_exchange *x, const char *selector);
 
+/* Takes a place among the exports, and has fn(context, x) answer beside the server's threads
+ * (http_aside); fn leaves the place by places_leave(api->exports, api_holder(x)). False: an answer was
+ * given, and fn is not called. (api_ask.c) */
+bool api_read_aside(struct http_exchange *x, http_handler *fn, void *context);
+
 /* Who holds places (places.h): the token's holder; "": there is no token. */
 const char *api_holder(const struct http_exchange *x); /* api_access.c */
 

@@ -2,7 +2,7 @@
  *
  * /captures/{capture}/diff: a failure beside its baseline (docs/diff.md). Which, and the two sides, is
  * decided here; reading is a process's of its own; comparing is the library's. No state but the places
- * of exports; any thread.
+ * of exports; any thread. The work is done beside the server's threads (http_aside).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -375,8 +375,25 @@ static void diff_run(struct diff_ask *a)
     buf_fini(&json);
 }
 
-/* Once it is known what is asked. */
-static void diff_answer(struct diff_ask *a)
+static void diff_ask_free(struct diff_ask *a)
+{
+    summary_free(&a->whole);
+    buf_fini(&a->ids);
+    cJSON_Delete(a->capture);
+    free(a);
+}
+
+static void diff_aside(void *context, struct http_exchange *x)
+{
+    struct diff_ask *a = context;
+    struct api_services *api = a->r.api;
+    diff_run(a);
+    diff_ask_free(a);
+    places_leave(api->exports, api_holder(x));
+}
+
+/* Once it is known what is asked. False: an answer was given, or could not be. */
+static bool diff_begin(struct diff_ask *a)
 {
     struct api_services *api = a->r.api;
     struct http_exchange *x = a->r.x;
@@ -384,27 +401,17 @@ static void diff_answer(struct diff_ask *a)
     int status = capture_get(api->captures, &a->id, within, &a->capture);
     if (status == SKEIN_NOT_FOUND) {
         api_no_capture(x);
-        return;
+        return false;
     }
     if (status != SKEIN_OK) {
         api_failed(x, status, "the capture cannot be read");
-        return;
+        return false;
     }
     if (a->has_with && !capture_exists(api->captures, &a->with, within)) {
         http_problem(x, 404, "with", "no such capture; GET /api/v1/captures lists them");
-        return;
+        return false;
     }
-    if (!subject_take(a, x))
-        return;
-    if (places_enter(api->exports, api_holder(x))) {
-        diff_run(a);
-        places_leave(api->exports, api_holder(x));
-        return;
-    }
-    http_problem_of(x, PROBLEM_BUSY, NULL,
-                    "no place is free to read one more capture: http.max_exports are %" PRIu64
-                    ", the last quarter for tokens that have none",
-                    api->config.http_exports);
+    return subject_take(a, x) && api_read_aside(x, diff_aside, a);
 }
 
 void api_captures_diff(void *context, struct http_exchange *x)
@@ -414,10 +421,6 @@ void api_captures_diff(void *context, struct http_exchange *x)
         return;
     a->r.api = context;
     a->r.x = x;
-    if (ask_take(a, x))
-        diff_answer(a);
-    summary_free(&a->whole);
-    buf_fini(&a->ids);
-    cJSON_Delete(a->capture);
-    free(a);
+    if (!ask_take(a, x) || !diff_begin(a))
+        diff_ask_free(a);
 }

@@ -8,6 +8,7 @@
 
 #include "api_diff_int.h"
 #include "capture_has.h"
+#include "clock.h"
 #include "trace_stream.h"
 
 #define ANSWER_BYTES_MAX ((size_t)48 << 20) /* of a summary with all its tables full */
@@ -22,25 +23,17 @@ bool diff_ids_put(struct buf *ids, size_t *count, const uint8_t id[16])
     return true;
 }
 
-static int source_read(void *context, uint64_t offset, void *out, size_t n)
-{
-    struct trace_stream *stream = context;
-    uint8_t *to = out;
-    while (n > 0) {
-        int64_t got = trace_stream_read(stream, offset, to, n);
-        if (got <= 0)
-            return got < 0 ? (int)got : SKEIN_CORRUPT;
-        offset += (uint64_t)got;
-        to += got;
-        n -= (size_t)got;
-    }
-    return SKEIN_OK;
-}
-
-static bool is_draining(void *context)
+static bool is_over(void *context)
 {
     const struct diff_request *r = context;
-    return __atomic_load_n(&r->api->draining, __ATOMIC_RELAXED);
+    return __atomic_load_n(&r->api->draining, __ATOMIC_RELAXED) || http_gone(r->x);
+}
+
+/* Partitions are verified before they are read: that has its time as well. */
+static bool is_late(void *context)
+{
+    const struct diff_request *r = context;
+    return is_over(context) || clock_monotonic_ns() >= r->deadline_ns;
 }
 
 /* Of the processes alone, and of those that the asker may see. */
@@ -72,14 +65,17 @@ static int stream_open(struct diff_request *r, const struct diff_part *part,
                                        .to_ns = part->to_ns > 0 ? part->to_ns : UINT64_MAX,
                                        .format = TRACE_SKEIN,
                                        .skip_damaged = true,
-                                       .damaged = &damaged};
+                                       .damaged = &damaged,
+                                       .source = true,
+                                       .stop = is_late,
+                                       .context = r};
     int status = capture_ranges(r->api->captures, &part->capture, 1, part->process, &ranges);
     query.ranges = ranges;
     if (status == SKEIN_OK)
         status = trace_stream_open(r->api->index, &query, stream);
     r->damaged |= !partition_key_equal(&damaged, &none);
     partition_ranges_unref(&ranges);
-    return status;
+    return status == SKEIN_CLOSED && !is_over(r) ? SKEIN_TIMEOUT : status;
 }
 
 static int stream_sum(struct diff_request *r, const struct diff_part *part,
@@ -87,7 +83,8 @@ static int stream_sum(struct diff_request *r, const struct diff_part *part,
 {
     char id[ID_TEXT_BYTES];
     struct buf answer = {0};
-    const struct skein_trace_source source = {source_read, stream, trace_stream_bytes(stream), id};
+    const struct skein_trace_source source = {trace_stream_give, stream, trace_stream_bytes(stream),
+                                              id};
     const struct analyst_job job = {.kind = ANALYST_SUMMARY,
                                     .traces = &source,
                                     .trace_count = 1,
@@ -96,7 +93,7 @@ static int stream_sum(struct diff_request *r, const struct diff_part *part,
                                     .process = part->process != NULL ? part->process->bytes : NULL,
                                     .answer_bytes = ANSWER_BYTES_MAX,
                                     .deadline_ns = r->deadline_ns,
-                                    .stop = is_draining,
+                                    .stop = is_over,
                                     .context = r};
     if (r->api->analyst_run == NULL) {
         snprintf(r->error, sizeof r->error,

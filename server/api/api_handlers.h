@@ -45,6 +45,10 @@ void api_captures_manifest(void *context, struct http_exchange *x);
 void api_captures_diff(void *context, struct http_exchange *x);
 /* api_overview.c */
 void api_captures_overview(void *context, struct http_exchange *x);
+/* api_report.c */
+void api_captures_report(void *context, struct http_exchange *x);
+/* api_sql.c */
+void api_captures_sql(void *context, struct http_exchange *x);
 /* api_openapi.c */
 void api_openapi(void *context, struct http_exchange *x);
 /* api_partitions.c */

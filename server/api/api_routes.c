@@ -34,6 +34,8 @@ const struct http_route api_routes[] = {
     {"GET", V1 "/captures/{}/manifest", api_captures_manifest, HTTP_VIEWER},
     {"GET", V1 "/captures/{}/overview", api_captures_overview, HTTP_VIEWER},
     {"GET", V1 "/captures/{}/diff", api_captures_diff, HTTP_VIEWER},
+    {"GET", V1 "/captures/{}/report", api_captures_report, HTTP_VIEWER},
+    {"POST", V1 "/captures/{}/sql", api_captures_sql, HTTP_VIEWER},
     {"GET", V1 "/partitions", api_partitions_list, HTTP_VIEWER},
     {"GET", V1 "/partitions/{}", api_partitions_get, HTTP_VIEWER},
     {"GET", V1 "/partitions/{}/footer", api_partitions_footer, HTTP_VIEWER},

@@ -461,6 +461,8 @@ static struct api_services api_services_of(const struct collector *c)
                                             .http_exports = g->http_exports,
                                             .http_profile_bytes = g->http_profile_bytes,
                                             .retention_max_bytes = g->retention_max_bytes,
+                                            .analysis_sql_rows = g->analysis_sql_rows,
+                                            .analysis_sql_timeout_ms = g->analysis_sql_timeout_ms,
                                             .retention_services = &g->retention_services,
                                             .http_loopback = http_is_loopback(g->http_address)},
                                  .store = c->store,

@@ -45,7 +45,7 @@ struct collector_config {
         http_exports, http_profile_bytes, http_event_streams, audit_keep_ms, audit_max_rows,
         backup_every_ms, backups;
     uint64_t analysis_keep_ms, analysis_max_rows, analysis_max_bytes, analysis_max_trace_bytes,
-        analysis_timeout_ms, analysis_memory_bytes;
+        analysis_timeout_ms, analysis_memory_bytes, analysis_sql_rows, analysis_sql_timeout_ms;
 };
 extern const struct config_param collector_params[];
 

@@ -133,6 +133,10 @@ const struct config_param collector_params[] = {
                "address space of such a process"),
     CONFIG_U64(struct collector_config, analysis_timeout_ms, "analysis.timeout_ms", 300000, 1000,
                DAY_MS, "time for a report, and again for a summary, of a capture at its end"),
+    CONFIG_U64(struct collector_config, analysis_sql_rows, "analysis.sql_rows", 10000, 1, 1000000,
+               "rows that a statement of SQL may be answered with"),
+    CONFIG_U64(struct collector_config, analysis_sql_timeout_ms, "analysis.sql_timeout_ms", 30000,
+               100, 3600000, "time for a statement of SQL"),
     CONFIG_U64(struct collector_config, backup_every_ms, "state.backup_every_ms", DAY_MS, 60000,
                366 * DAY_MS, "how often state.db is copied to data_dir/backup"),
     CONFIG_U64(struct collector_config, backups, "state.backups", 7, 0, 365,
@@ -141,5 +145,5 @@ const struct config_param collector_params[] = {
                3660 * DAY_MS, "how long audit entries are kept; 0: by their number alone"),
     CONFIG_U64(
         struct collector_config, audit_max_rows, "audit.max_rows", 200000, 1000, 10000000,
-        "audit entries kept, the newest; refusals, and downloads of a kind, are at most a quarter of them"),
+        "audit entries kept, the newest; refusals, questions in SQL, and downloads of a kind, are at most a fifth of them"),
     {0}};

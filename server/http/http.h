@@ -103,6 +103,15 @@ void http_problem(struct http_exchange *x, unsigned status, const char *field, c
 void http_problem_of(struct http_exchange *x, enum problem kind, const char *field,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
 
+/* For an answer that takes long to make: fn(context, x) makes it on a thread of its own, with the
+ * usual calls, while the connection holds no thread of the server. The handler returns at once and
+ * uses x no more. How many run at once is the caller's to bound. False: an answer was given, and fn
+ * is not called. */
+bool http_aside(struct http_exchange *x, http_handler *fn, void *context);
+/* For fn, some times a second: nobody waits for the answer any more. The client has closed its end (or
+ * its half: whoever waits for an answer here keeps it open), or the server stops. */
+bool http_gone(const struct http_exchange *x);
+
 /* A body that is made while it is sent. `read` fills at most n bytes and returns how many; 0: the
  * end; below 0: a failure. The connection is then cut, so that the client sees that the body is not
  * whole. */

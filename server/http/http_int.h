@@ -33,6 +33,17 @@ void http_live_free(struct http_live *live);
 int64_t http_live_read(struct http_live *live, const struct http_source *source, void *out,
                        size_t n);
 
+/* ---- http_mhd_aside.c: answers that are made on threads of their own ---- */
+
+struct http_asides;
+
+struct http_asides *http_asides_new(void); /* NULL: no memory */
+void http_asides_free(struct http_asides **asides);
+/* Waits for all of them; no further one begins. Their connections are resumed then. */
+void http_asides_wait(struct http_asides *asides);
+/* Whether the exchange's answer is being made now. */
+bool http_aside_runs(struct http_exchange *x);
+
 /* ---- http_request.c: what is said of a request beside its answer; pure, any thread ---- */
 
 #define HTTP_REQUEST_ID_BYTES 65
@@ -75,6 +86,7 @@ struct MHD_Response *http_body_response(struct http_watch *watch, struct http_li
 struct http_watch *http_watch_start(void (*look)(void *context), void *context);
 void http_watch_stop(struct http_watch **watch);
 
+#define HTTP_NO_DEADLINE (UINT64_MAX / 2) /* centuries */
 /* fd is shut down (not closed) when the deadline, from now, is over. NULL when out of memory. */
 struct http_link *http_watch_add(struct http_watch *w, int fd, uint64_t deadline_ns);
 /* before fd is closed; link may be NULL */

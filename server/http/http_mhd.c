@@ -340,7 +340,7 @@ static enum MHD_Result request_go_on(struct http_exchange *x, const char *path, 
     }
     if (!x->dispatched)
         request_dispatch(x);
-    return answer_send(x);
+    return http_aside_runs(x) ? MHD_YES : answer_send(x);
 }
 
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
@@ -452,7 +452,8 @@ int http_start(const struct http_settings *settings, const struct http_route *ro
             http_tls_new(settings->tls_certificate, settings->tls_key, &s->tls, error, error_bytes);
     if (status == SKEIN_OK)
         status = http_listen(settings->address, &s->listen_fd, &s->port, error, error_bytes);
-    if (status == SKEIN_OK && (s->lives = http_lives_new()) == NULL) {
+    if (status == SKEIN_OK &&
+        ((s->lives = http_lives_new()) == NULL || (s->asides = http_asides_new()) == NULL)) {
         snprintf(error, error_bytes, "%s", skein_status_text(SKEIN_NO_MEMORY));
         status = SKEIN_NO_MEMORY;
     } else if (status == SKEIN_OK && (s->watch = http_watch_start(request_look, s)) == NULL) {
@@ -487,6 +488,8 @@ void http_stop(struct http_server **server)
     __atomic_store_n(&s->stopping, true, __ATOMIC_RELAXED);
     if (s->lives != NULL)
         http_lives_stop(s->lives);
+    if (s->asides != NULL)
+        http_asides_wait(s->asides);
     if (s->watch != NULL)
         http_watch_wait(s->watch, s->settings.drain_ms);
     if (s->daemon != NULL)
@@ -494,6 +497,7 @@ void http_stop(struct http_server **server)
     http_watch_stop(&s->watch); /* after the daemon: its connections are links */
     http_tls_free(&s->tls);
     http_lives_free(&s->lives);
+    http_asides_free(&s->asides);
     if (s->listen_fd >= 0)
         close(s->listen_fd);
     free(s);

@@ -10,6 +10,8 @@
 
 #define EXTRA_HEADERS_MAX 8
 
+enum http_aside_state { HTTP_ASIDE_NONE, HTTP_ASIDE_RUNS, HTTP_ASIDE_DONE };
+
 struct http_server {
     struct MHD_Daemon *daemon;
     const struct http_route *routes;
@@ -20,6 +22,7 @@ struct http_server {
     struct http_tls *tls; /* NULL: plain HTTP */
     struct http_watch *watch;
     struct http_lives *lives;
+    struct http_asides *asides;
     bool stopping; /* atomic */
 };
 
@@ -52,6 +55,9 @@ struct http_exchange {
     size_t header_count;
     struct MHD_Response *response;
     unsigned status;
+    enum http_aside_state aside; /* under the lock of http_asides */
+    http_handler *aside_fn;
+    void *aside_context;
 };
 
 #endif

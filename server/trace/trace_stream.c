@@ -33,10 +33,13 @@ struct trace_stream {
     struct buf table;
     uint64_t bytes;
     char etag[24];
-    uint64_t from_ns, to_ns;      /* the window; 0 and UINT64_MAX: none */
-    struct partition_slice slice; /* the plan for piece `sliced` */
-    size_t sliced;                /* SIZE_MAX: there is no plan */
-    size_t entered;               /* the piece that is being read; SIZE_MAX: none */
+    uint64_t from_ns, to_ns;       /* the window; 0 and UINT64_MAX: none */
+    struct partition_slice slice;  /* the plan for piece `sliced` */
+    size_t sliced;                 /* SIZE_MAX: there is no plan */
+    size_t entered;                /* the piece that is being read; SIZE_MAX: none */
+    bool source;                   /* all are verified, and none is again */
+    struct partition_key *damaged; /* left out */
+    size_t damaged_count;
     enum trace_format format;
     uint64_t groups; /* that an export shows; 0: all */
     char of[8];      /* TRACE_FOLDED; "": samples where there are any */
@@ -84,15 +87,26 @@ static int piece_verify(struct trace_stream *s, struct stored_piece *p)
 /* Verifies a piece each time the download comes to it: a slow download may outlive its bytes. */
 static int piece_enter(struct trace_stream *s, size_t i)
 {
-    if (s->entered == i)
+    if (s->source || s->entered == i)
         return SKEIN_OK;
     int status = piece_verify(s, &s->list.pieces[i]);
     s->entered = status == SKEIN_OK ? i : SIZE_MAX;
     return status;
 }
 
+/* Notes a piece that is left out. */
+static int damaged_note(struct trace_stream *s, const struct partition_key *key)
+{
+    struct partition_key *grown = realloc(s->damaged, (s->damaged_count + 1) * sizeof *s->damaged);
+    if (grown == NULL)
+        return SKEIN_NO_MEMORY;
+    s->damaged = grown;
+    s->damaged[s->damaged_count++] = *key;
+    return SKEIN_OK;
+}
+
 /* Verifies the first bytes, so that a small download is refused before anything is sent. With
- * skip_damaged verifies all, and removes what is damaged. */
+ * skip_damaged, and for a source, verifies all; removes what is damaged. */
 static int first_piece_verify(struct trace_stream *s, const struct trace_stream_query *q)
 {
     uint64_t bytes = 0;
@@ -100,14 +114,19 @@ static int first_piece_verify(struct trace_stream *s, const struct trace_stream_
     for (size_t i = 0; i < s->list.count; i++) {
         struct stored_piece *p = &s->list.pieces[i];
         int status = SKEIN_OK;
-        if (q->skip_damaged || bytes < TRACE_VERIFY_FIRST)
+        if (q->stop != NULL && q->stop(q->context))
+            return SKEIN_CLOSED;
+        if (q->skip_damaged || q->source || bytes < TRACE_VERIFY_FIRST)
             status = piece_verify(s, p);
         if (status == SKEIN_CORRUPT && q->damaged != NULL)
             *q->damaged = p->key;
-        if (status != SKEIN_OK && !(status == SKEIN_CORRUPT && q->skip_damaged))
+        bool skipped = status == SKEIN_CORRUPT && q->skip_damaged;
+        if (skipped)
+            status = damaged_note(s, &p->key);
+        if (status != SKEIN_OK)
             return status;
         bytes += p->place.bytes;
-        if (status == SKEIN_OK)
+        if (!skipped)
             s->list.pieces[kept++] = *p;
     }
     s->list.count = kept;
@@ -172,7 +191,7 @@ static int window_keep(struct trace_stream *s)
         if (status != SKEIN_OK && status != SKEIN_CORRUPT)
             return status;
         struct part part = s->parts[i];
-        if (status == SKEIN_OK) {
+        if (status == SKEIN_OK && (!s->source || s->slice.bytes == 0)) {
             part.cut = s->slice.cut;
             part.bytes = s->slice.bytes;
         }
@@ -250,6 +269,7 @@ int trace_stream_open(struct index *index, const struct trace_stream_query *quer
     s->sliced = s->entered = SIZE_MAX;
     s->from_ns = query->window ? query->from_ns : 0;
     s->to_ns = query->window ? query->to_ns : UINT64_MAX;
+    s->source = query->source;
     s->format = query->format;
     s->groups = query->groups;
     snprintf(s->of, sizeof s->of, "%s", query->of != NULL ? query->of : "");
@@ -284,8 +304,15 @@ void trace_stream_free(struct trace_stream **stream)
     buf_fini(&s->table);
     stored_list_fini(&s->list);
     free(s->parts);
+    free(s->damaged);
     free(s);
     *stream = NULL;
+}
+
+const struct partition_key *trace_stream_damaged(const struct trace_stream *s, size_t *count)
+{
+    *count = s->damaged_count;
+    return s->damaged;
 }
 
 uint64_t trace_stream_bytes(const struct trace_stream *s)
@@ -489,4 +516,15 @@ int64_t trace_stream_read(struct trace_stream *s, uint64_t offset, void *out, si
     if (s->format == TRACE_SKEIN)
         return native_read(s, offset, out, n);
     return s->exporter != NULL ? perfetto_read(s, out, n) : profile_read(s, offset, out, n);
+}
+
+int trace_stream_give(void *stream, uint64_t offset, void *out, size_t n)
+{
+    for (size_t at = 0; at < n;) {
+        int64_t got = trace_stream_read(stream, offset + at, (uint8_t *)out + at, n - at);
+        if (got <= 0)
+            return got < 0 ? (int)got : SKEIN_TRUNCATED;
+        at += (size_t)got;
+    }
+    return SKEIN_OK;
 }

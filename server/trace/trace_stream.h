@@ -40,12 +40,17 @@ struct trace_stream_query {
     const char *of;    /* TRACE_FOLDED: "samples" or "waits"; NULL: samples where there are any */
     bool skip_damaged; /* what is damaged is left out; else nothing is given */
     struct partition_key *damaged; /* the first that is; NULL: not asked */
+    /* For reading in any order, over and over (trace_stream_give): TRACE_SKEIN, of which all is
+     * verified at the opening, and never again; of a window whole partitions. */
+    bool source;
+    bool (*stop)(void *context); /* asked before each partition is verified; NULL: never */
+    void *context;
 };
 
 /* Notes the places, verifies the first bytes of what is to come (TRACE_VERIFY_FIRST; all of it with
  * skip_damaged) and plans the slices. Each further partition is verified before its first byte is
  * read. SKEIN_OK; SKEIN_NOT_FOUND (nothing is stored, or nothing in the window); SKEIN_CORRUPT
- * (a partition is damaged: *query->damaged); SKEIN_NO_MEMORY; SKEIN_IO. */
+ * (a partition is damaged: *query->damaged); SKEIN_CLOSED (stopped); SKEIN_NO_MEMORY; SKEIN_IO. */
 int trace_stream_open(struct index *index, const struct trace_stream_query *query,
                       struct trace_stream **out);
 void trace_stream_free(struct trace_stream **stream);
@@ -63,6 +68,9 @@ struct trace_profile_bounds {
 int trace_stream_profile(struct trace_stream *s, const struct trace_profile_bounds *bounds,
                          struct partition_key *damaged);
 
+/* Those that skip_damaged has left out. */
+const struct partition_key *trace_stream_damaged(const struct trace_stream *s, size_t *count);
+
 uint64_t trace_stream_bytes(const struct trace_stream *s); /* not TRACE_PERFETTO */
 /* with its quotes; changes with the set of partitions, the window, the format and what it shows */
 const char *trace_stream_etag(const struct trace_stream *s);
@@ -70,5 +78,7 @@ const char *trace_stream_etag(const struct trace_stream *s);
 /* At most n bytes from offset; TRACE_PERFETTO only onwards. Bytes, 0 at the end, SKEIN_NOT_FOUND
  * (deleted meanwhile), SKEIN_IO, SKEIN_CORRUPT, SKEIN_NO_MEMORY. */
 int64_t trace_stream_read(struct trace_stream *s, uint64_t offset, void *out, size_t n);
+/* All n bytes of a stream (the context), as struct skein_trace_source asks for them. */
+int trace_stream_give(void *stream, uint64_t offset, void *out, size_t n);
 
 #endif

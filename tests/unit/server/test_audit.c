@@ -139,7 +139,7 @@ START_TEST(downloads_without_end_leave_changes_listed)
     a = open_in(folder, 1000);
     add(a, "ada", "policy.put", "p1"); /* the first one after the start is a moment to look */
     ck_assert_uint_eq(list(a, (struct audit_query){.action = "rule.*"}).count, 1);
-    ck_assert_uint_eq(list(a, (struct audit_query){.action = "partition.download"}).count, 250);
+    ck_assert_uint_eq(list(a, (struct audit_query){.action = "partition.download"}).count, 200);
     audit_close(&a);
     temp_dir_free(&folder);
 }

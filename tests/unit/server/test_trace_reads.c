@@ -57,7 +57,7 @@ static void upload(struct fixture *f, uint64_t sequence)
 static void start(struct fixture *f)
 {
     char error[256];
-    fixture_start(f);
+    fixture_start_with(f, NULL, ",\"analysis\":{}"); /* without a program, nobody else reads */
     wire_agent_processes(&f->agent, 1, 1, "shop");
     ck_assert(wire_agent_report(&f->agent, wire_fired(&f->agent, CAPTURE, 1, NULL, AT_NS), error,
                                 sizeof error));

@@ -21,6 +21,7 @@ skein_test(unit/server/test_ingest.c LINK skein_server_core skein_test_partition
 
 # control and HTTP: a collector in the test's process, and an agent on the real transport
 add_library(skein_test_collector STATIC
+    ${CMAKE_SOURCE_DIR}/tests/support/ask_client.c
     ${CMAKE_SOURCE_DIR}/tests/support/fake_wire_agent.c
     ${CMAKE_SOURCE_DIR}/tests/support/collector_fixture.c)
 target_compile_options(skein_test_collector PRIVATE -Wno-format-nonliteral)
@@ -43,6 +44,8 @@ target_include_directories(skein_test_fake_analyst PUBLIC ${CMAKE_SOURCE_DIR}/te
 target_link_libraries(skein_test_fake_analyst PRIVATE skein_flags PUBLIC skein_server_core skein_analysis)
 skein_test(unit/server/test_api_diff.c LINK skein_test_fake_analyst skein_test_collector)
 target_link_options(t_unit_server_api_diff PRIVATE LINKER:--wrap=aggregate_answer)
+skein_test(unit/server/test_api_ask.c LINK skein_test_collector LABELS tsan)
+target_compile_definitions(t_unit_server_api_ask PRIVATE ANALYST_PROGRAM="$<TARGET_FILE:skein-analyst>")
 skein_test(unit/server/test_commit_outside.c LINK skein_test_collector LABELS tsan)
 target_link_options(t_unit_server_commit_outside PRIVATE LINKER:--wrap=catalog_commit)
 skein_test(unit/server/test_http_request.c LINK skein_test_collector LABELS tsan)

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * /captures/{capture}/report: what a capture says (docs/analysis.md), as it was worked out at its end
+ * and kept, or of the part that is asked for. No state but the places of exports; any thread.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api_ask_int.h"
+#include "api_handlers.h"
+#include "clock.h"
+#include "json.h"
+
+#define REPORT_S     60 /* for all reading */
+#define ANSWER_BYTES ((size_t)16 << 20)
+#define TOP_MAX      10000
+
+/* ---- what the collector knows of the capture ---- */
+
+static void member_copy(cJSON *to, const cJSON *from, const char *name)
+{
+    const cJSON *member = cJSON_GetObjectItemCaseSensitive(from, name);
+    if (member != NULL)
+        cJSON_AddItemToObject(to, name, cJSON_Duplicate(member, true));
+}
+
+static void gap_copy(cJSON *gaps, const cJSON *target, const cJSON *gap)
+{
+    static const char *const whose[] = {"service", "host", "pid", "process"};
+    static const char *const what[] = {"reason", "from", "to"};
+    cJSON *row = cJSON_CreateObject();
+    for (size_t i = 0; i < sizeof whose / sizeof *whose; i++)
+        member_copy(row, target, whose[i]);
+    for (size_t i = 0; i < sizeof what / sizeof *what; i++)
+        member_copy(row, gap, what[i]);
+    cJSON_AddItemToArray(gaps, row);
+}
+
+/* "capture": as `captures` of `skein report -o json` has it of each. */
+static void capture_add(cJSON *report, const struct ask *a, bool stored)
+{
+    const cJSON *target, *gap;
+    cJSON *capture = cJSON_AddObjectToObject(report, "capture");
+    api_add_id(capture, "id", a->id.bytes);
+    member_copy(capture, a->capture, "verdict");
+    cJSON *gaps = cJSON_AddArrayToObject(capture, "gaps");
+    cJSON_ArrayForEach(target, cJSON_GetObjectItemCaseSensitive(a->capture, "targets")) {
+        const cJSON *ledger = cJSON_GetObjectItemCaseSensitive(target, "ledger");
+        cJSON_ArrayForEach(gap, cJSON_GetObjectItemCaseSensitive(ledger, "gaps"))
+            gap_copy(gaps, target, gap);
+    }
+    cJSON_AddBoolToObject(capture, "stored", stored);
+}
+
+/* What a process answered is parsed before it is anybody's answer. */
+static cJSON *report_parse(const struct buf *answer)
+{
+    char error[128];
+    cJSON *report =
+        json_parse((const char *)answer->data, answer->len, error, sizeof error);
+    if (cJSON_IsObject(report) &&
+        cJSON_GetObjectItemCaseSensitive(report, "capture") == NULL)
+        return report;
+    cJSON_Delete(report);
+    return NULL;
+}
+
+static void report_reply(struct ask *a, const struct buf *answer, bool stored)
+{
+    cJSON *report = report_parse(answer);
+    if (report == NULL) {
+        snprintf(a->error, sizeof a->error, "what was made of it is no report");
+        ask_failed(a, SKEIN_CORRUPT, "");
+        return;
+    }
+    ask_damaged_add(a, cJSON_GetObjectItemCaseSensitive(report, "gaps"));
+    capture_add(report, a, stored);
+    http_reply_json(a->x, 200, report);
+}
+
+/* ---- which ---- */
+
+/* False: it has to be made. */
+static bool stored_reply(struct ask *a)
+{
+    char reason[AGGREGATE_REASON_BYTES];
+    struct buf answer = {0};
+    bool whole = !a->has_process && a->from_ns == 0 && a->to_ns == 0 && a->rows == 0 &&
+                 http_principal(a->x)->selector == NULL;
+    bool found = whole && a->api->aggregate != NULL &&
+                 aggregate_state(a->api->aggregate, &a->id, reason) == AGGREGATE_DONE &&
+                 aggregate_answer(a->api->aggregate, &a->id, ANALYST_REPORT, &answer) == SKEIN_OK;
+    cJSON *parsed = found ? report_parse(&answer) : NULL;
+    cJSON_Delete(parsed);
+    if (parsed != NULL)
+        report_reply(a, &answer, true);
+    buf_fini(&answer);
+    return parsed != NULL;
+}
+
+/* In its place among the exports. */
+static void report_make(void *context, struct http_exchange *x)
+{
+    struct ask *a = context;
+    struct api_services *api = a->api;
+    struct analyst_job job = {.kind = ANALYST_REPORT, .answer_bytes = ANSWER_BYTES};
+    struct buf answer = {0};
+    a->deadline_ns = clock_monotonic_ns() + REPORT_S * UINT64_C(1000000000);
+    int status = ask_run(a, &job, &answer);
+    if (status == SKEIN_TIMEOUT)
+        snprintf(a->error, sizeof a->error, "there is more of it than can be read within %d s",
+                 REPORT_S);
+    if (status == SKEIN_OK)
+        report_reply(a, &answer, false);
+    else
+        ask_failed(a, status,
+                   "ask for one process, or for less time (process=, from=, to=), or fetch it and "
+                   "use `skein report`");
+    buf_fini(&answer);
+    ask_free(a);
+    places_leave(api->exports, api_holder(x));
+}
+
+/* False: a 400 was given. */
+static bool top_take(struct http_exchange *x, uint32_t *rows)
+{
+    const char *text = http_query(x, "top");
+    uint32_t value = 0;
+    *rows = 0;
+    if (text == NULL)
+        return true;
+    size_t n = strspn(text, "0123456789");
+    for (size_t i = 0; i < n && value <= TOP_MAX; i++)
+        value = value * 10 + (uint32_t)(text[i] - '0');
+    *rows = value;
+    if (n > 0 && text[n] == '\0' && value > 0 && value <= TOP_MAX)
+        return true;
+    http_problem(x, 400, "top", "must be a whole number from 1 to %d", TOP_MAX);
+    return false;
+}
+
+/* False: a 400 was given. */
+static bool query_take(struct ask *a)
+{
+    static const char *const known[] = {"process", "from", "to", "top", NULL};
+    struct http_exchange *x = a->x;
+    if (!http_query_known(x, known) ||
+        !api_query_id(x, "process", a->process.bytes, &a->has_process) ||
+        !api_query_time(x, "from", 0, &a->from_ns) || !api_query_time(x, "to", 0, &a->to_ns) ||
+        !top_take(x, &a->rows))
+        return false;
+    if (a->to_ns == 0 || a->from_ns <= a->to_ns)
+        return true;
+    http_problem(x, 400, "to", "must not be before from");
+    return false;
+}
+
+void api_captures_report(void *context, struct http_exchange *x)
+{
+    struct ask *a = ask_new(context, x);
+    if (a == NULL)
+        return;
+    if (!query_take(a) || stored_reply(a) || !api_read_aside(x, report_make, a))
+        ask_free(a);
+}
