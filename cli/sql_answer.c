@@ -92,8 +92,7 @@ static bool number_is_whole(struct sql_answer *a)
 
 static void number_take(struct sql_answer *a, struct column *column, double number)
 {
-    bool whole = column->type != TYPE_REAL && trunc(number) == number &&
-                 fabs(number) <= EXACT_MAX;
+    bool whole = column->type != TYPE_REAL && trunc(number) == number && fabs(number) <= EXACT_MAX;
     if (a->at != NULL && !number_is_whole(a))
         whole = false;
     if (whole)
@@ -117,9 +116,8 @@ static bool blob_take(struct column *column, const char *text, size_t n)
             return false;
         buf_put_u8(&column->bytes, (uint8_t)(high << 4 | low));
     }
-    column->value = (struct sql_value){.type = SQL_BLOB,
-                                       .text = (const char *)column->bytes.data,
-                                       .len = column->bytes.len};
+    column->value = (struct sql_value){
+        .type = SQL_BLOB, .text = (const char *)column->bytes.data, .len = column->bytes.len};
     return n % 2 == 0 && column->bytes.status == SKEIN_OK;
 }
 
@@ -221,8 +219,7 @@ static enum column_type type_of(const char *name)
 static bool columns_take(struct sql_answer *a, const cJSON *columns)
 {
     const cJSON *column;
-    cJSON_ArrayForEach(column, columns)
-    {
+    cJSON_ArrayForEach(column, columns) {
         const cJSON *name = cJSON_GetObjectItemCaseSensitive(column, "name");
         if (!cJSON_IsString(name))
             return false;
@@ -235,8 +232,7 @@ static bool columns_take(struct sql_answer *a, const cJSON *columns)
 static void gaps_take(struct sql_answer *a, const cJSON *gaps)
 {
     const cJSON *gap;
-    cJSON_ArrayForEach(gap, gaps)
-    {
+    cJSON_ArrayForEach(gap, gaps) {
         const char *reason = json_text_at(gap, "reason");
         struct skein_gap *to = &a->gaps[a->gap_count++];
         to->reason = strcmp(reason, "missing") == 0 ? SKEIN_GAP_MISSING

@@ -13,7 +13,8 @@
 #include "sql_answer.h"
 #include "sql_source.h"
 
-#define ASK_TIMEOUT_MS 3660000 /* the longest that a collector may let a statement take, and a minute */
+#define ASK_TIMEOUT_MS                                                                             \
+    3660000 /* the longest that a collector may let a statement take, and a minute */
 
 struct remote {
     struct api api;
@@ -142,15 +143,16 @@ static int answer_get(struct remote *r)
         r->told = true;
         return api_say_failure(&r->api, status, response);
     }
-    status = sql_answer_read((const char *)response->body.data, response->body.len, &r->answer,
-                             error);
+    status =
+        sql_answer_read((const char *)response->body.data, response->body.len, &r->answer, error);
     if (status == SKEIN_OK)
         return CLI_OK;
     if (status == SKEIN_NO_MEMORY)
         snprintf(r->error, sizeof r->error, "out of memory");
     else
-        snprintf(r->error, sizeof r->error, "collector %s answers with no rows (%s). Is it a skeind?",
-                 r->api.collector, error);
+        snprintf(r->error, sizeof r->error,
+                 "collector %s answers with no rows (%s). Is it a skeind?", r->api.collector,
+                 error);
     return CLI_FAILED;
 }
 

@@ -54,12 +54,14 @@ static const char *row(void)
 START_TEST(values_have_their_types_again)
 {
     ck_assert_int_eq(
-        take("{\"columns\":[" COLUMN("i", "integer") "," COLUMN("r", "real") "," COLUMN(
-            "t", "text") "," COLUMN("b", "blob") "," COLUMN("a", "any") "],\"rows\":["
-             "[1,2.0,\"12\",\"00ff\",3],"
-             "[\"9223372036854775807\",-0.5,\"a \\\" 7.5 b\",\"\",3.0],"
-             "[\"-9223372036854775808\",1e300,\"\",null,\"x\"],"
-             "[null,null,null,\"ab\",-4e0]],\"more\":true,\"gaps\":[]}"),
+        take("{\"columns\":[" COLUMN("i", "integer") "," COLUMN("r", "real") "," COLUMN("t", "text") "," COLUMN(
+            "b",
+            "blob") "," COLUMN("a",
+                               "any") "],\"rows\":["
+                                      "[1,2.0,\"12\",\"00ff\",3],"
+                                      "[\"9223372036854775807\",-0.5,\"a \\\" 7.5 b\",\"\",3.0],"
+                                      "[\"-9223372036854775808\",1e300,\"\",null,\"x\"],"
+                                      "[null,null,null,\"ab\",-4e0]],\"more\":true,\"gaps\":[]}"),
         SKEIN_OK);
     ck_assert_uint_eq(rows.columns, 5);
     ck_assert_str_eq(rows.name(rows.context, 4), "a");
@@ -88,11 +90,13 @@ START_TEST(gaps_are_taken_over)
 {
     const struct skein_gap *gaps;
     uint64_t left_out;
-    ck_assert_int_eq(take("{\"columns\":[" COLUMN("n", "null") "],\"rows\":[],\"gaps\":["
-                          "{\"reason\":\"missing\",\"text\":\"a cut\"},"
-                          "{\"reason\":\"broken\",\"text\":\"F-3\"},{\"reason\":\"torn\"}],"
-                          "\"gaps_left_out\":12}"),
-                     SKEIN_OK);
+    ck_assert_int_eq(
+        take("{\"columns\":[" COLUMN(
+            "n", "null") "],\"rows\":[],\"gaps\":["
+                         "{\"reason\":\"missing\",\"text\":\"a cut\"},"
+                         "{\"reason\":\"broken\",\"text\":\"F-3\"},{\"reason\":\"torn\"}],"
+                         "\"gaps_left_out\":12}"),
+        SKEIN_OK);
     ck_assert_int_eq(rows.next(rows.context), 0);
     ck_assert_uint_eq(sql_answer_gaps(answer, &gaps, &left_out), 3);
     ck_assert_uint_eq(left_out, 12);
@@ -106,10 +110,14 @@ END_TEST
 
 START_TEST(what_is_no_answer_is_refused)
 {
-    static const char *const wrong[] = {
-        "", "x", "[]", "{}", "{\"columns\":[],\"rows\":[]}", "{\"columns\":[1],\"rows\":[]}",
-        "{\"columns\":[{\"type\":\"any\"}],\"rows\":[]}",
-        "{\"columns\":[" COLUMN("n", "any") "],\"rows\":{}}"};
+    static const char *const wrong[] = {"",
+                                        "x",
+                                        "[]",
+                                        "{}",
+                                        "{\"columns\":[],\"rows\":[]}",
+                                        "{\"columns\":[1],\"rows\":[]}",
+                                        "{\"columns\":[{\"type\":\"any\"}],\"rows\":[]}",
+                                        "{\"columns\":[" COLUMN("n", "any") "],\"rows\":{}}"};
     static const char *const rows_wrong[] = {"1", "[]", "[1,2]", "[[1]]", "[true]", "{\"a\":1}"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         ck_assert_int_eq(take(wrong[i]), SKEIN_INVALID);
