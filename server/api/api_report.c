@@ -57,10 +57,8 @@ static void capture_add(cJSON *report, const struct ask *a, bool stored)
 static cJSON *report_parse(const struct buf *answer)
 {
     char error[128];
-    cJSON *report =
-        json_parse((const char *)answer->data, answer->len, error, sizeof error);
-    if (cJSON_IsObject(report) &&
-        cJSON_GetObjectItemCaseSensitive(report, "capture") == NULL)
+    cJSON *report = json_parse((const char *)answer->data, answer->len, error, sizeof error);
+    if (cJSON_IsObject(report) && cJSON_GetObjectItemCaseSensitive(report, "capture") == NULL)
         return report;
     cJSON_Delete(report);
     return NULL;

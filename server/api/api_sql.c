@@ -30,8 +30,7 @@ static void query_audit(const struct ask *a, const char *result)
 static size_t gaps_find(const struct buf *answer)
 {
     static const char name[] = ",\"gaps\":[";
-    const uint8_t *at =
-        memmem(answer->data, answer->len, name, sizeof name - 1);
+    const uint8_t *at = memmem(answer->data, answer->len, name, sizeof name - 1);
     return at != NULL ? (size_t)(at - answer->data) + sizeof name - 1 : SIZE_MAX;
 }
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * skeind, the program: killed with SIGKILL while captures run, it has lost nothing that it has
- * acknowledged; it stops by SIGTERM, reloads by SIGHUP, and refuses a wrong config. */
+ * acknowledged, and what read a trace for it is gone; it stops by SIGTERM, reloads by SIGHUP, and refuses a wrong config. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "ask_client.h"
 #include "clock.h"
 #include "collector_fixture.h"
 #include "support.h"
@@ -132,10 +133,48 @@ START_TEST(wrong_config_is_refused_with_the_key)
 }
 END_TEST
 
+struct reader {
+    pid_t skeind, child;
+};
+
+static bool has_child(void *context)
+{
+    struct reader *reader = context;
+    return children_of(reader->skeind, &reader->child) > 0;
+}
+
+static bool is_over(void *context)
+{
+    return is_process_over(((const struct reader *)context)->child);
+}
+
+START_TEST(what_reads_a_trace_ends_with_it)
+{
+    static const char id[] = "01a100000000000000000000000000aa";
+    struct fixture f;
+    char error[256];
+    prepare(&f);
+    struct reader reader = {.skeind = start_skeind(&f, NULL)};
+    ck_assert(wait_until(answers, &f, 0));
+    cJSON_Delete(wire_agent_hello(&f.agent));
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    ck_assert(wire_agent_report(&f.agent, wire_fired(&f.agent, id, 1, NULL, clock_realtime_ns()),
+                                error, sizeof error));
+    ck_assert_int_eq(wire_agent_upload(&f.agent, 1, 0, id, 0), WIRE_STORED);
+    int fd = ask_send(f.http_port, id, ENDLESS_SQL);
+    ck_assert(wait_until(has_child, &reader, 0));
+    ck_assert_int_eq(spawn_stop(reader.skeind, SIGKILL, 0), 128 + SIGKILL);
+    ck_assert(wait_until(is_over, &reader, 0));
+    close(fd);
+    finish(&f);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of("skeind_kill", what_was_acknowledged_survives_a_kill,
                               rules_and_their_generation_survive_a_kill,
+                              what_reads_a_trace_ends_with_it,
                               program_drains_on_sigterm_and_reloads_on_sighup,
                               wrong_config_is_refused_with_the_key, NULL));
 }

@@ -375,6 +375,10 @@ static const struct {
     {"GET", "/api/v1/captures/{}/diff", "/api/v1/captures/BOTH/diff", 404}, /* nothing stored */
     {"GET", "/api/v1/captures/{}/diff", "/api/v1/captures/" OTHERS "/diff", 404},
     {"GET", "/api/v1/captures/{}/diff", "/api/v1/captures/BOTH/diff?with=" OTHERS, 404},
+    {"GET", "/api/v1/captures/{}/report", "/api/v1/captures/BOTH/report", 404}, /* nothing stored */
+    {"GET", "/api/v1/captures/{}/report", "/api/v1/captures/" OTHERS "/report", 404},
+    {"POST", "/api/v1/captures/{}/sql", "/api/v1/captures/BOTH/sql", 422}, /* for want of a query */
+    {"POST", "/api/v1/captures/{}/sql", "/api/v1/captures/" OTHERS "/sql", 404},
     {"POST", "/api/v1/captures", "/api/v1/captures", 422}, /* for want of a selector */
     {"PATCH", "/api/v1/captures/{}", "/api/v1/captures/BOTH", 403},
     {"PATCH", "/api/v1/captures/{}", "/api/v1/captures/" OTHERS, 404},

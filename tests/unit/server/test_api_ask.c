@@ -306,8 +306,8 @@ START_TEST(limits_end_the_statement_and_are_named)
 {
     struct fixture f;
     start(&f);
-    cJSON *json = call_json(&f, "POST", SQL,
-                            "{\"query\":\"" ENDLESS_SQL "\",\"timeout_ms\":300}", 422);
+    cJSON *json =
+        call_json(&f, "POST", SQL, "{\"query\":\"" ENDLESS_SQL "\",\"timeout_ms\":300}", 422);
     ck_assert_ptr_nonnull(strstr(text_at(json, "detail"), "it takes more than 300 ms"));
     ck_assert_ptr_nonnull(strstr(text_at(json, "detail"), "timeout_ms"));
     cJSON_Delete(json);
@@ -442,8 +442,8 @@ END_TEST
 static void token_make(struct fixture *f, const struct token *token, char secret[TOKEN_TEXT_BYTES])
 {
     char error[256] = "";
-    int status = tokens_create(f->collector.tokens, token, clock_realtime_ns(), secret, error,
-                               sizeof error);
+    int status =
+        tokens_create(f->collector.tokens, token, clock_realtime_ns(), secret, error, sizeof error);
     ck_assert_msg(status == SKEIN_OK, "%s", error);
 }
 
