@@ -26,9 +26,10 @@ static pid_t start(const char *const *words)
     for (size_t n = 0; words[n] != NULL; n++)
         argv[n + 1] = words[n];
     (void)remove(out); /* spawn() appends */
-    return spawn(argv, &(struct spawn_options){.env = (const char *const[]){collector, secret, NULL},
-                                               .folder = w.folder,
-                                               .out_file = out});
+    return spawn(argv,
+                 &(struct spawn_options){.env = (const char *const[]){collector, secret, NULL},
+                                         .folder = w.folder,
+                                         .out_file = out});
 }
 
 /* What it prints, standard error with it; freed by the caller. */
