@@ -104,7 +104,7 @@ static const char *word_keep(struct task_path *p, const char *words)
     return p->words[p->word_count++] = kept;
 }
 
-static const char *text_of(const struct task_path *p, uint32_t text)
+static const char *path_text(const struct task_path *p, uint32_t text)
 {
     return text > 0 ? (const char *)intern_table_bytes(&p->texts, text - 1) : "";
 }
@@ -113,7 +113,7 @@ static const char *text_of(const struct task_path *p, uint32_t text)
 static void woken_words(const struct task_path *p, const struct path_segment *s, char *to, size_t n)
 {
     char state[8] = "";
-    const char *by = text_of(p, s->text);
+    const char *by = path_text(p, s->text);
     if (s->state >= '!' && s->state <= '~')
         snprintf(state, sizeof state, " (%c)", s->state);
     if (*by != '\0' || s->other != 0)
@@ -125,7 +125,7 @@ static void woken_words(const struct task_path *p, const struct path_segment *s,
 
 static void words_of(const struct task_path *p, const struct path_segment *s, char *to, size_t n)
 {
-    const char *by = text_of(p, s->text);
+    const char *by = path_text(p, s->text);
     to[0] = '\0';
     switch (s->why) {
     case WHY_HOLDS:

@@ -43,8 +43,8 @@ struct leg {
 
 static void walk_leg(struct walk *w, const struct leg *leg, uint64_t from_ns, uint64_t to_ns);
 
-static void put(struct walk *w, const struct leg *leg, enum task_what what, const char *name,
-                enum path_why why, uint64_t from_ns, uint64_t to_ns)
+static void leg_put(struct walk *w, const struct leg *leg, enum task_what what, const char *name,
+                    enum path_why why, uint64_t from_ns, uint64_t to_ns)
 {
     const struct path_segment segment = {.what = what,
                                          .why = why != WHY_NOTHING ? why : leg->why,
@@ -131,7 +131,7 @@ static bool lock_follow(struct walk *w, const struct leg *leg, const struct path
     struct leg held = *leg;
     held.other = holder;
     held.object = wait->object;
-    put(w, &held, TASK_WAIT, name_of(w, wait), WHY_HELD, from_ns, to_ns);
+    leg_put(w, &held, TASK_WAIT, name_of(w, wait), WHY_HELD, from_ns, to_ns);
     return true;
 }
 
@@ -178,13 +178,14 @@ static bool children_follow(struct walk *w, const struct leg *leg, const struct 
     if (count == 0)
         return false;
     for (at_ns = from_ns; count > 0; count--) {
-        put(w, leg, TASK_WAIT, name_of(w, wait), WHY_NOTHING, at_ns, found[count - 1].from_ns);
+        leg_put(w, leg, TASK_WAIT, name_of(w, wait), WHY_NOTHING, at_ns, found[count - 1].from_ns);
         at_ns = found[count - 1].to_ns;
         if (!follow(w, leg, found[count - 1].span->actor, WHY_CHILD, 0, found[count - 1].from_ns,
                     at_ns))
-            put(w, leg, TASK_WAIT, name_of(w, wait), WHY_TOO_MUCH, found[count - 1].from_ns, at_ns);
+            leg_put(w, leg, TASK_WAIT, name_of(w, wait), WHY_TOO_MUCH, found[count - 1].from_ns,
+                    at_ns);
     }
-    put(w, leg, TASK_WAIT, name_of(w, wait), WHY_NOTHING, at_ns, to_ns);
+    leg_put(w, leg, TASK_WAIT, name_of(w, wait), WHY_NOTHING, at_ns, to_ns);
     return true;
 }
 
@@ -243,7 +244,7 @@ static void waited(struct walk *w, const struct leg *leg, const struct path_span
     if (blocked != NULL)
         woken_put(w, leg, wait ? TASK_WAIT : TASK_BLOCKED, name, blocked, from_ns, to_ns);
     else
-        put(w, leg, TASK_WAIT, name, WHY_NOTHING, from_ns, to_ns);
+        leg_put(w, leg, TASK_WAIT, name, WHY_NOTHING, from_ns, to_ns);
 }
 
 /* The thread was innermost in `in`, and the scheduler said no more of it. */
@@ -253,22 +254,22 @@ static void plain(struct walk *w, const struct leg *leg, const struct path_span 
     if (to_ns <= from_ns)
         return;
     if (in != NULL && leg->depth == 0 && in->from_ns < w->task->from_ns)
-        put(w, leg, TASK_UNKNOWN, name_of(w, in), WHY_ELSEWHERE, from_ns, to_ns);
+        leg_put(w, leg, TASK_UNKNOWN, name_of(w, in), WHY_ELSEWHERE, from_ns, to_ns);
     else if (in != NULL && in->wait)
         waited(w, leg, in, NULL, from_ns, to_ns);
     else if (in != NULL)
-        put(w, leg, TASK_WORK, name_of(w, in), WHY_NOTHING, from_ns, to_ns);
+        leg_put(w, leg, TASK_WORK, name_of(w, in), WHY_NOTHING, from_ns, to_ns);
     else if (leg->depth == 0)
-        put(w, leg, TASK_WORK, inner_name(w, leg, NULL), WHY_NOTHING, from_ns, to_ns);
+        leg_put(w, leg, TASK_WORK, inner_name(w, leg, NULL), WHY_NOTHING, from_ns, to_ns);
     else
-        put(w, leg, TASK_UNKNOWN, "", WHY_NO_RECORD, from_ns, to_ns);
+        leg_put(w, leg, TASK_UNKNOWN, "", WHY_NO_RECORD, from_ns, to_ns);
 }
 
 static void overlaid(struct walk *w, const struct leg *leg, const struct path_span *in,
                      const struct path_span *over, uint64_t from_ns, uint64_t to_ns)
 {
     if (over->kind == PATH_LOST) {
-        put(w, leg, TASK_UNKNOWN, "", WHY_LOST, from_ns, to_ns);
+        leg_put(w, leg, TASK_UNKNOWN, "", WHY_LOST, from_ns, to_ns);
     } else if (over->kind == PATH_READY) {
         struct path_segment segment = {.what = TASK_READY,
                                        .why = WHY_INSTEAD,
@@ -305,7 +306,7 @@ static void leaf(struct walk *w, const struct leg *leg, const struct path_span *
         const struct path_span *lost = all >= 0 ? over_find(w, (size_t)all, from_ns, to_ns) : NULL;
         uint64_t until_ns = to_ns;
         if (w->visits++ > VISITS) {
-            put(w, leg, TASK_UNKNOWN, "", WHY_TOO_MUCH, from_ns, to_ns);
+            leg_put(w, leg, TASK_UNKNOWN, "", WHY_TOO_MUCH, from_ns, to_ns);
             return;
         }
         if (lost != NULL && lost->from_ns <= from_ns) /* nothing else counts meanwhile */

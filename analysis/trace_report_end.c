@@ -177,12 +177,18 @@ const char *report_time_text(uint64_t ns, char to[32])
     return to;
 }
 
+/* Traces of other tools may name no host. */
+static const char *before_host(const struct skein_process *process)
+{
+    return process->host[0] != '\0' ? " on " : "";
+}
+
 const char *report_process_who(const struct trace_report_builder *b, uint32_t process,
                                char to[REPORT_WHO])
 {
     const struct skein_process *p = skein_trace_process(b->trace, process);
-    snprintf(to, REPORT_WHO, "%.*s[%" PRIu32 "] on %.*s", TRACE_REPORT_TEXT, p->service, p->pid,
-             TRACE_REPORT_TEXT, p->host);
+    snprintf(to, REPORT_WHO, "%.*s[%" PRIu32 "]%s%.*s", TRACE_REPORT_TEXT, p->service, p->pid,
+             before_host(p), TRACE_REPORT_TEXT, p->host);
     return to;
 }
 
@@ -191,11 +197,12 @@ const char *report_who(const struct trace_report_builder *b, uint32_t thread, ch
     const struct skein_thread *t = skein_trace_thread(b->trace, thread);
     const struct skein_process *p = skein_trace_process(b->trace, t->process);
     if (t->tid == p->pid)
-        snprintf(to, REPORT_WHO, "the main thread of %.*s[%" PRIu32 "] on %.*s",
-                 TRACE_REPORT_TEXT - 30, p->service, p->pid, TRACE_REPORT_TEXT - 30, p->host);
+        snprintf(to, REPORT_WHO, "the main thread of %.*s[%" PRIu32 "]%s%.*s",
+                 TRACE_REPORT_TEXT - 30, p->service, p->pid, before_host(p), TRACE_REPORT_TEXT - 30,
+                 p->host);
     else
-        snprintf(to, REPORT_WHO, "thread %.*s/%" PRIu32 " of %.*s[%" PRIu32 "] on %.*s", 60,
-                 t->name, t->tid, TRACE_REPORT_TEXT - 30, p->service, p->pid,
+        snprintf(to, REPORT_WHO, "thread %.*s/%" PRIu32 " of %.*s[%" PRIu32 "]%s%.*s", 60, t->name,
+                 t->tid, TRACE_REPORT_TEXT - 30, p->service, p->pid, before_host(p),
                  TRACE_REPORT_TEXT - 30, p->host);
     return to;
 }

@@ -15,7 +15,7 @@
     X(OK, 0, "done")                                                                               \
     X(FAILED, 1, "failed: the message says what, where and what to do")                            \
     X(USAGE, 2, "wrong usage")                                                                     \
-    X(INCOMPLETE, 3, "the capture has gaps; what there is of it is kept")                          \
+    X(INCOMPLETE, 3, "the capture has gaps, or rows are left out; what there is of it is kept")    \
     X(UNREACHABLE, 4, "no collector answers")
 enum cli_exit {
 #define X(name, value, text) CLI_##name = value,

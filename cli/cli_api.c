@@ -227,55 +227,70 @@ static int answer_parse(const struct api *api, const struct http_response *respo
     return CLI_FAILED;
 }
 
-static int request_call(const struct api *api, const char *method, const char *path,
-                        const cJSON *body, long also_good, cJSON **answer)
+int api_ask(const struct api *api, const struct api_request *request,
+            struct http_response *response)
 {
     struct buf url = {0}, text = {0};
-    struct http_response response;
     const char *headers[3] = {NULL};
     size_t header_count = 0;
-    int exit_status = CLI_FAILED;
-    if (answer != NULL)
-        *answer = NULL;
-    api_url(api, path, &url);
+    memset(response, 0, sizeof *response);
+    api_url(api, request->path, &url);
     if (api->authorization[0])
         headers[header_count++] = api->authorization;
-    if (body != NULL) {
+    if (request->body != NULL) {
         headers[header_count++] = "Content-Type: application/json";
-        json_print(body, &text);
+        json_print(request->body, &text);
     }
-    struct http_request request = {.method = method,
-                                   .url = text_of(&url),
-                                   .ca_file = api->ca_file,
-                                   .headers = headers,
-                                   .body = body != NULL ? text.data : NULL,
-                                   .body_bytes = text.len,
-                                   .timeout_ms = REQUEST_TIMEOUT_MS};
+    struct http_request http = {.method = request->method,
+                                .url = text_of(&url),
+                                .ca_file = api->ca_file,
+                                .headers = headers,
+                                .body = request->body != NULL ? text.data : NULL,
+                                .body_bytes = text.len,
+                                .timeout_ms = request->timeout_ms != 0 ? request->timeout_ms
+                                                                       : REQUEST_TIMEOUT_MS,
+                                .cancel = request->cancel};
     int status = url.status == SKEIN_OK ? text.status : url.status;
-    if (status != SKEIN_OK) {
-        say_error("out of memory");
-    } else {
-        status = http_request(&request, &response);
-        if (status == SKEIN_OK && (response.status < 400 || response.status == also_good))
-            exit_status = answer_parse(api, &response, answer);
-        else
-            exit_status = api_say_failure(api, status, &response);
-        http_response_fini(&response);
-    }
+    if (status == SKEIN_OK)
+        status = http_request(&http, response);
     buf_fini(&url);
     buf_fini(&text);
+    return status;
+}
+
+static int request_call(const struct api *api, const struct api_request *request, long also_good,
+                        cJSON **answer)
+{
+    struct http_response response;
+    int exit_status;
+    if (answer != NULL)
+        *answer = NULL;
+    int status = api_ask(api, request, &response);
+    if (status == SKEIN_OK && (response.status < 400 || response.status == also_good))
+        exit_status = answer_parse(api, &response, answer);
+    else
+        exit_status = api_say_failure(api, status, &response);
+    http_response_fini(&response);
     return exit_status;
 }
 
 int api_call(const struct api *api, const char *method, const char *path, const cJSON *body,
              cJSON **answer)
 {
-    return request_call(api, method, path, body, 0, answer);
+    const struct api_request request = {.method = method, .path = path, .body = body};
+    return request_call(api, &request, 0, answer);
 }
 
 int api_get_ready(const struct api *api, const char *path, cJSON **answer)
 {
-    return request_call(api, "GET", path, NULL, 503, answer);
+    const struct api_request request = {.method = "GET", .path = path};
+    return request_call(api, &request, 503, answer);
+}
+
+int api_wait(const struct api *api, const char *path, uint64_t timeout_ms, cJSON **answer)
+{
+    const struct api_request request = {.method = "GET", .path = path, .timeout_ms = timeout_ms};
+    return request_call(api, &request, 0, answer);
 }
 
 /* Moves the page's items to *items and copies its cursor. */

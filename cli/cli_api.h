@@ -36,8 +36,22 @@ void api_segment(struct buf *path, const char *text);
 int api_call(const struct api *api, const char *method, const char *path, const cJSON *body,
              cJSON **answer);
 
-/* The same, but a status of 503 is an answer too (readyz). */
+/* One request whose answer is the caller's to read, whatever its HTTP status; nothing is told. */
+struct api_request {
+    const char *method, *path;
+    const cJSON *body;   /* NULL: none */
+    uint64_t timeout_ms; /* 0: as api_call */
+    const int *cancel;   /* as of struct http_request */
+};
+/* A status of http_request. The caller calls http_response_fini after any. */
+int api_ask(const struct api *api, const struct api_request *request,
+            struct http_response *response);
+
+/* GET by api_call, but a status of 503 is an answer too (readyz). */
 int api_get_ready(const struct api *api, const char *path, cJSON **answer);
+
+/* GET by api_call, of what takes the collector so long. */
+int api_wait(const struct api *api, const char *path, uint64_t timeout_ms, cJSON **answer);
 
 /* All pages of a listing, at most `limit` items (0: all), as one array. *more: some were left out.
  */

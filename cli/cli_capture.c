@@ -13,6 +13,7 @@
 #include "cli_gaps.h"
 #include "cli_out.h"
 #include "cli_progress.h"
+#include "cli_trace.h"
 #include "clock.h"
 #include "event_groups.h"
 #include "evidence_kinds.h"
@@ -34,6 +35,25 @@ int capture_get(const struct api *api, const char *id, cJSON **capture)
         return CLI_FAILED;
     }
     return status;
+}
+
+int capture_time_query(struct buf *path, const char *command, const char *name, const char *text,
+                       const cJSON *capture)
+{
+    struct trace_bounds bounds = {0, 0};
+    char number[32];
+    uint64_t ns;
+    if (text == NULL)
+        return CLI_OK;
+    (void)clock_parse(json_text_at(capture, "window.from"), &bounds.from_ns);
+    (void)clock_parse(json_text_at(capture, "window.to"), &bounds.to_ns);
+    if (trace_time_parse(text, &bounds, &ns) != SKEIN_OK) {
+        say_error("%s: --%s %s: must be " TRACE_TIME_WANTED, command, name, text);
+        return CLI_USAGE;
+    }
+    snprintf(number, sizeof number, "%" PRIu64, ns);
+    api_query(path, name, number);
+    return CLI_OK;
 }
 
 bool capture_running(const cJSON *capture)

@@ -13,6 +13,11 @@
 /* GET; CLI_OK with *capture. */
 int capture_get(const struct api *api, const char *id, cJSON **capture);
 
+/* Appends a time as people give it to --`name` of `command` (cli_trace.h), within the capture's window,
+ * as the parameter of that name; nothing where `text` is NULL. CLI_OK, or CLI_USAGE after telling. */
+int capture_time_query(struct buf *path, const char *command, const char *name, const char *text,
+                       const cJSON *capture);
+
 /* Whether it still runs. */
 bool capture_running(const cJSON *capture);
 

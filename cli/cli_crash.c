@@ -251,7 +251,8 @@ void crash_row_put(struct buf *out, const cJSON *row)
 {
     const char *kind = json_text_at(row, "end");
     member_put(out, row, "service");
-    buf_printf(out, "[%" PRIu64 "] on ", json_u64_at(row, "pid"));
+    buf_printf(out, "[%" PRIu64 "]%s", json_u64_at(row, "pid"),
+               *json_text_at(row, "host") ? " on " : "");
     member_put(out, row, "host");
     buf_printf(out, " at ");
     member_put(out, row, "at");

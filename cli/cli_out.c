@@ -15,6 +15,7 @@
 
 #include "cli.h"
 #include "text_shown.h"
+#include "trace_text.h"
 
 #define MESSAGE_BYTES 2048
 
@@ -136,14 +137,9 @@ int out_close(void)
 
 void text_put_duration(struct buf *out, uint64_t ns)
 {
-    if (ns < 1000)
-        buf_printf(out, "%" PRIu64 " ns", ns);
-    else if (ns < 1000000)
-        buf_printf(out, "%.1f us", (double)ns / 1e3);
-    else if (ns < 1000000000)
-        buf_printf(out, "%.1f ms", (double)ns / 1e6);
-    else
-        buf_printf(out, "%.3f s", (double)ns / 1e9);
+    char text[TRACE_DURATION_BYTES];
+    trace_duration_short(ns, text);
+    buf_printf(out, "%s", text);
 }
 
 void text_put_bytes(struct buf *out, uint64_t bytes)

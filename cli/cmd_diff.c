@@ -14,7 +14,6 @@
 #include "cli_part.h"
 #include "cli_subject.h"
 #include "cli_trace.h"
-#include "clock.h"
 #include "cmd.h"
 #include "diff.h"
 #include "diff_baseline.h"
@@ -332,23 +331,6 @@ static int files_compare(const struct options *o, const char *const files[2])
 
 /* ---- a capture, by its collector ---- */
 
-/* A time of the capture's window, as the parameter of that name. */
-static int time_ask(struct buf *path, const char *name, const char *text,
-                    const struct trace_bounds *bounds)
-{
-    char number[32];
-    uint64_t ns;
-    if (text == NULL)
-        return CLI_OK;
-    if (trace_time_parse(text, bounds, &ns) != SKEIN_OK) {
-        say_error("diff: --%s %s: must be " TRACE_TIME_WANTED, name, text);
-        return CLI_USAGE;
-    }
-    snprintf(number, sizeof number, "%" PRIu64, ns);
-    api_query(path, name, number);
-    return CLI_OK;
-}
-
 /* A target by its pid, or by its id or its beginning. */
 static int process_ask(struct buf *path, const cJSON *capture, const char *process)
 {
@@ -380,20 +362,17 @@ static int process_ask(struct buf *path, const cJSON *capture, const char *proce
 static int capture_ask(const struct options *o, const char *id, const cJSON *capture,
                        struct buf *path)
 {
-    struct trace_bounds bounds = {0, 0};
-    (void)clock_parse(json_text_at(capture, "window.from"), &bounds.from_ns);
-    (void)clock_parse(json_text_at(capture, "window.to"), &bounds.to_ns);
     buf_printf(path, "/captures/");
     api_segment(path, id);
     buf_printf(path, "/diff");
     api_query(path, "baseline", o->baseline);
     int status = process_ask(path, capture, o->part.process);
     if (status == CLI_OK)
-        status = time_ask(path, "at", o->at, &bounds);
+        status = capture_time_query(path, "diff", "at", o->at, capture);
     if (status == CLI_OK)
-        status = time_ask(path, "from", o->part.from, &bounds);
+        status = capture_time_query(path, "diff", "from", o->part.from, capture);
     if (status == CLI_OK)
-        status = time_ask(path, "to", o->part.to, &bounds);
+        status = capture_time_query(path, "diff", "to", o->part.to, capture);
     return status;
 }
 

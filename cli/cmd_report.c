@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * skein report: what a trace says first: findings, then tables. One thread; memory as trace_report.h
- * says, and that of the cursor.
+ * skein report: what a trace says first: findings, then tables; of files, or by the collector of a
+ * capture. One thread; memory as trace_report.h says, and that of the cursor.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli_capture.h"
+#include "cli_id.h"
 #include "cli_out.h"
 #include "cli_part.h"
 #include "cli_subject.h"
@@ -24,23 +26,27 @@
 #define TOP       10
 #define FRAMES    6 /* of a stack, below a finding */
 #define FILES_MAX 256
+#define REMOTE_MS 120000 /* for the collector to read a capture */
 
 struct options {
     struct cli_collector collector;
     struct part_options part;
     struct cli_number top;
     const char *html;
-    bool json;
+    bool json, remote;
 };
 
 static const struct cli_option options[] = {
-    {CLI_NUMBER, 0, "top", "N", "findings, and rows of each table (default: 10)",
+    {CLI_NUMBER, 0, "top", "N",
+     "findings, and rows of each table (default: 10; with --remote the 20 that the collector keeps)",
      offsetof(struct options, top), 10000, NULL},
     PART_TIMES(struct options),
     CLI_OPTION(
         CLI_TEXT, 0, "html", "FILE", struct options, html,
         "write one HTML page with pictures instead, - to standard output: it opens without a "
         "network"),
+    CLI_OPTION(CLI_FLAG, 0, "remote", NULL, struct options, remote,
+               "of one capture, made by the collector: nothing is fetched"),
     CLI_OUTPUT(struct options),
     CLI_COLLECTOR(struct options),
     CLI_OPTIONS_END};
@@ -278,6 +284,24 @@ static int report_make(struct skein_trace *trace, struct skein_cursor *cursor,
     return shown == CLI_OK ? whole : shown;
 }
 
+static int usage_check(const struct options *o, int count)
+{
+    const char *wrong = NULL;
+    if (o->top.given && o->top.value == 0) /* to the report it would mean: as many as usual */
+        wrong = "--top 0: must be at least 1";
+    else if (o->html != NULL && o->json)
+        wrong = "only one of --html and --output json can be";
+    else if (o->remote && o->html != NULL)
+        wrong =
+            "--html draws from the trace itself, and --remote fetches none: without --remote the "
+            "capture is fetched";
+    else if (o->remote && count != 1)
+        wrong = "--remote is of one capture";
+    if (wrong != NULL)
+        say_error("report: %s", wrong);
+    return wrong != NULL ? CLI_USAGE : CLI_OK;
+}
+
 static int trace_judge(struct skein_trace *trace, const struct options *o,
                        struct report_sources *sources)
 {
@@ -285,14 +309,6 @@ static int trace_judge(struct skein_trace *trace, const struct options *o,
     struct trace_report_builder *builder = NULL;
     struct skein_cursor *cursor = NULL;
     limits.rows = limits.findings;
-    if (limits.findings == 0) { /* to the report it would mean: as many as usual */
-        say_error("report: --top 0: must be at least 1");
-        return CLI_USAGE;
-    }
-    if (o->html != NULL && o->json) {
-        say_error("report: only one of --html and --output json can be");
-        return CLI_USAGE;
-    }
     struct skein_query query;
     struct part part;
     int status = part_query("report", trace, &o->part, &part, &query);
@@ -310,9 +326,8 @@ static int trace_judge(struct skein_trace *trace, const struct options *o,
     return status;
 }
 
-static int report_run(const void *values, int count, char **arguments)
+static int files_report(const struct options *o, int count, char **arguments)
 {
-    const struct options *o = values;
     struct trace_subject *subjects = calloc((size_t)count, sizeof *subjects);
     char **files = calloc((size_t)count, sizeof *files);
     struct skein_trace *trace = NULL;
@@ -334,6 +349,77 @@ static int report_run(const void *values, int count, char **arguments)
     return status;
 }
 
+/* ---- by the collector ---- */
+
+/* What damage_tell tells, of an answer. */
+static int gaps_tell(const cJSON *report)
+{
+    const cJSON *gap;
+    int status = CLI_OK;
+    cJSON_ArrayForEach(gap, json_at(report, "gaps")) {
+        const struct skein_gap told = {.reason = SKEIN_GAP_BROKEN,
+                                       .what = json_text_at(gap, "text")};
+        if (strcmp(json_text_at(gap, "reason"), "missing") != 0)
+            status = part_gap_tell("", &told);
+    }
+    return status;
+}
+
+static int report_ask(const struct api *api, const struct options *o, const cJSON *capture,
+                      const char *id, cJSON **report)
+{
+    struct buf path = {0};
+    char top[24];
+    buf_printf(&path, "/captures/%s/report", id);
+    int status = capture_time_query(&path, "report", "from", o->part.from, capture);
+    if (status == CLI_OK)
+        status = capture_time_query(&path, "report", "to", o->part.to, capture);
+    snprintf(top, sizeof top, "%" PRIu64, o->top.value);
+    if (o->top.given)
+        api_query(&path, "top", top);
+    if (status == CLI_OK)
+        status = api_wait(api, text_of(&path), REMOTE_MS, report);
+    buf_fini(&path);
+    return status;
+}
+
+static int remote_report(const struct options *o, const char *text)
+{
+    struct api api;
+    char id[CLI_ID_BYTES];
+    cJSON *report = NULL;
+    struct trace_subject subject = {.file = text};
+    const struct report_sources sources = {&subject, 1, text, 0, 0};
+    int status = api_init(&api, o->collector);
+    if (status == CLI_OK)
+        status = capture_id_find(&api, text, id);
+    if (status == CLI_OK)
+        status = capture_get(&api, id, &subject.capture);
+    if (status == CLI_OK)
+        status = report_ask(&api, o, subject.capture, id, &report);
+    if (status == CLI_OK) {
+        cJSON_DeleteItemFromObjectCaseSensitive(report, "capture"); /* "captures" says it */
+        int made = verdict_json_add(report, &sources);
+        status = made != SKEIN_OK ? report_failed_say(made)
+                 : o->json        ? json_show(report)
+                                  : report_show(report, &sources);
+        int whole = gaps_tell(report);
+        status = status == CLI_OK ? whole : status;
+    }
+    cJSON_Delete(report);
+    subject_close(&subject);
+    return status;
+}
+
+static int report_run(const void *values, int count, char **arguments)
+{
+    const struct options *o = values;
+    int status = usage_check(o, count);
+    if (status != CLI_OK)
+        return status;
+    return o->remote ? remote_report(o, arguments[0]) : files_report(o, count, arguments);
+}
+
 const struct cli_command cmd_report = {
     .name = "report",
     .arguments = "FILE|CAPTURE...",
@@ -342,9 +428,11 @@ const struct cli_command cmd_report = {
         "Several files are one trace. A finding is a problem (it stopped or held up work), a\n"
         "warning (it cost time, or something cannot be known) or a note (no cause by itself), and\n"
         "names its rule, thread, region and time; docs/analysis.md has the rules, and how each can\n"
-        "be wrong. What threads were inside of at one moment: skein what.\n",
+        "be wrong. What threads were inside of at one moment: skein what. With --remote the collector\n"
+        "answers: at once with the report that it keeps, or by reading the part that is asked for.\n",
     .examples = "  skein report redis.skein\n"
                 "  skein report 0193a5c0 --top 3\n"
+                "  skein report 0193a5c0 --remote\n"
                 "  skein report web-1.skein web-2.skein --from -10s\n"
                 "  skein report redis.skein --html redis.html\n"
                 "  skein report redis.skein -o json | jq -r '.findings[0].text'\n",

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * skein sql: questions to trace files in SQL (sql/sql.h, docs/sql.md). One thread.
+ * skein sql: questions to trace files in SQL (sql/sql.h, docs/sql.md), or to a capture, answered by its
+ * collector. One thread.
  */
 #include <string.h>
 #include <unistd.h>
 
 #include "cli_out.h"
-#include "cli_part.h"
 #include "cmd.h"
 #include "sql_shell.h"
 
 struct options {
-    const char *form;
+    struct cli_collector collector;
+    const char *form, *remote;
     bool json, csv, table;
 };
 
@@ -23,6 +24,9 @@ static const struct cli_option options[] = {
     CLI_OPTION(CLI_FLAG, 'j', "json", NULL, struct options, json, "short for -o json"),
     CLI_OPTION(CLI_FLAG, 0, "csv", NULL, struct options, csv, "short for -o csv"),
     CLI_OPTION(CLI_FLAG, 0, "table", NULL, struct options, table, "short for -o table"),
+    CLI_OPTION(CLI_TEXT, 0, "remote", "CAPTURE", struct options, remote,
+               "no file: ask the collector, which reads the capture where it is"),
+    CLI_COLLECTOR(struct options),
     CLI_OPTIONS_END};
 
 /* The last argument, unless it is a file: one that is not there has no blank in its name, as a
@@ -42,51 +46,57 @@ static enum sql_form form_of(const struct options *o)
     return SQL_FORM_TABLE;
 }
 
+static int usage_check(const struct options *o, int files)
+{
+    const char *wrong = NULL;
+    if (o->remote == NULL && files == 0)
+        wrong = "which trace file is asked? See: skein sql --help";
+    else if (o->remote != NULL && files > 0)
+        wrong = "a capture with --remote, or files: not both";
+    else if (o->json + o->csv + o->table + (o->form != NULL) > 1)
+        wrong = "only one of --json, --csv, --table and --output can be";
+    if (wrong != NULL)
+        say_error("sql: %s", wrong);
+    return wrong != NULL ? CLI_USAGE : CLI_OK;
+}
+
 static int sql_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
-    struct skein_trace *trace = NULL;
-    struct sql_engine *engine = NULL;
-    const char *text = is_statement(arguments[count - 1]) ? arguments[--count] : NULL;
-    if (count == 0) {
-        say_error("sql: which trace file is asked? See: skein sql --help");
-        return CLI_USAGE;
-    }
-    if (o->json + o->csv + o->table + (o->form != NULL) > 1) {
-        say_error("sql: only one of --json, --csv, --table and --output can be");
-        return CLI_USAGE;
-    }
-    int status = CLI_FAILED;
-    if ((trace = part_files_open(arguments, count)) != NULL) {
-        int opened = sql_open(trace, NULL, &engine);
-        status = opened == SKEIN_OK ? CLI_OK : CLI_FAILED;
-        if (opened != SKEIN_OK)
-            say_error("sql: %s", skein_status_text(opened));
-    }
+    struct sql_source source;
+    const char *text = NULL;
+    if (count > 0 && is_statement(arguments[count - 1]))
+        text = arguments[--count];
+    int status = usage_check(o, count);
     if (status == CLI_OK)
-        status = text != NULL ? sql_text_run(engine, form_of(o), text)
-                              : sql_input_run(engine, form_of(o));
-    sql_close(&engine);
-    skein_trace_free(&trace);
+        status = o->remote != NULL ? sql_remote_open(o->collector, o->remote, &source)
+                                   : sql_local_open(arguments, count, &source);
+    if (status != CLI_OK)
+        return status;
+    status =
+        text != NULL ? sql_text_run(&source, form_of(o), text) : sql_input_run(&source, form_of(o));
+    source.close(source.context);
     return status;
 }
 
 const struct cli_command cmd_sql = {
     .name = "sql",
-    .arguments = "FILE... [STATEMENT]",
-    .summary = "Ask trace files in SQL",
+    .arguments = "FILE...|--remote CAPTURE [STATEMENT]",
+    .summary = "Ask trace files in SQL, or the collector's own of a capture",
     .details =
         "Tables: event, slice, thread, process, task, counter, sched, thread_state, stack, frame,\n"
         "sample, log, args, partition, loss, stats; docs/sql.md says what they hold. Nothing is\n"
         "imported: what a statement does not ask for is not read. Without a statement, statements\n"
-        "are read from standard input; on a terminal that is a shell with history and completion.\n",
+        "are read from standard input; on a terminal that is a shell with history and completion.\n"
+        "With --remote the collector reads the capture, under its limits of rows, time and memory.\n",
     .examples =
         "  skein sql redis.skein \"select name, count(*), sum(dur) from slice group by name\"\n"
         "  skein sql redis.skein \"select * from stats where severity = 'data_loss' and value != 0\"\n"
-        "  skein sql --csv a.skein b.skein <questions.sql\n",
+        "  skein sql --csv a.skein b.skein <questions.sql\n"
+        "  skein sql --remote 0193a5c0 \"select name, max(dur) from slice group by name\"\n",
     .options = options,
     .options_bytes = sizeof(struct options),
-    .min_arguments = 1,
+    .min_arguments = 0,
     .max_arguments = CLI_ARGUMENTS_ANY,
     .run = sql_run,
 };

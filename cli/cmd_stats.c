@@ -45,7 +45,7 @@ static const struct section sections[] = {
       {"PID", "pid", TABLE_NUMBER},
       {"HOST", "host", TABLE_TEXT | TABLE_SPARE},
       {"SEEN", "seen_ns", TABLE_NS},
-      {"EVENTS", "events", TABLE_NUMBER},
+      {"RECORDS", "events", TABLE_NUMBER},
       {"NET", "wait_net_ns", TABLE_NS},
       {"IO", "wait_io_ns", TABLE_NS},
       {"LOCK", "wait_lock_ns", TABLE_NS},

@@ -422,7 +422,7 @@ static void dump_put(struct buf *out, const struct thread_dump_view *dump)
     char at[CLOCK_TEXT_BYTES];
     clock_text(dump->at_ns, at);
     safe_put(out, dump->service);
-    buf_printf(out, "[%" PRIu32 "] on ", dump->pid);
+    buf_printf(out, "[%" PRIu32 "]%s", dump->pid, dump->host[0] != '\0' ? " on " : "");
     safe_put(out, dump->host);
     size_t count = dump->thread_count - dump->tracers;
     buf_printf(out, " at %s: %zu thread%s", at, count, count == 1 ? "" : "s");

@@ -281,7 +281,8 @@ static void what_head_put(struct buf *out, const struct subject *s, const cJSON 
     const cJSON *death;
     cJSON_ArrayForEach(death, json_at(what, "ended")) {
         json_text_put(out, death, "service");
-        buf_printf(out, "[%" PRIu64 "] on ", json_u64_at(death, "pid"));
+        buf_printf(out, "[%" PRIu64 "]%s", json_u64_at(death, "pid"),
+                   *json_text_at(death, "host") ? " on " : "");
         json_text_put(out, death, "host");
         if (json_at(death, "signal") != NULL)
             buf_printf(out, " was ended by signal %" PRIu64 " (%s)\n", json_u64_at(death, "signal"),

@@ -182,9 +182,11 @@ static int gaps_tell(const char *trace, const struct export_run *run)
     int status = CLI_OK;
     struct buf before = {0};
     buf_printf(&before, "%s: ", trace);
-    for (size_t i = 0; i < count; i++)
-        if (part_gap_tell(text_of(&before), &gaps[i]) != CLI_OK)
+    for (size_t i = 0; i < count; i++) { /* what is broken names its file itself */
+        bool missing = gaps[i].reason == SKEIN_GAP_MISSING;
+        if (part_gap_tell(missing ? text_of(&before) : "", &gaps[i]) != CLI_OK)
             status = CLI_FAILED;
+    }
     buf_fini(&before);
     return status;
 }

@@ -64,13 +64,13 @@ void sql_value_csv(struct buf *out, const struct sql_value *value)
 /* ---- JSON and CSV ---- */
 
 /* The member's name: of a second column of that name with a number behind it. */
-static void member_put(struct buf *out, struct sql_statement *statement, size_t column)
+static void member_put(struct buf *out, const struct sql_rows *rows, size_t column)
 {
-    const char *name = sql_column_name(statement, column);
+    const char *name = rows->name(rows->context, column);
     struct buf text = {0};
     unsigned before = 0;
     for (size_t i = 0; i < column; i++)
-        before += strcmp(sql_column_name(statement, i), name) == 0;
+        before += strcmp(rows->name(rows->context, i), name) == 0;
     buf_printf(&text, "%s", name);
     if (before > 0)
         buf_printf(&text, "_%u", before + 1);
@@ -80,32 +80,31 @@ static void member_put(struct buf *out, struct sql_statement *statement, size_t 
     buf_fini(&text);
 }
 
-static void json_row_put(struct buf *out, struct sql_statement *statement)
+static void json_row_put(struct buf *out, const struct sql_rows *rows)
 {
     struct sql_value value;
-    for (size_t i = 0; i < sql_column_count(statement); i++) {
+    for (size_t i = 0; i < rows->columns; i++) {
         buf_put_u8(out, i == 0 ? '{' : ',');
-        member_put(out, statement, i);
+        member_put(out, rows, i);
         buf_put_u8(out, ':');
-        sql_value(statement, i, &value);
+        rows->value(rows->context, i, &value);
         sql_value_json(out, &value);
     }
     buf_put_u8(out, '}');
 }
 
-static void csv_line_put(struct buf *out, struct sql_statement *statement, bool heading,
-                         bool terminal)
+static void csv_line_put(struct buf *out, const struct sql_rows *rows, bool heading, bool terminal)
 {
     struct buf line = {0};
     struct sql_value value;
-    for (size_t i = 0; i < sql_column_count(statement); i++) {
+    for (size_t i = 0; i < rows->columns; i++) {
         if (i > 0)
             buf_put_u8(&line, ',');
         if (heading) {
-            const char *name = sql_column_name(statement, i);
+            const char *name = rows->name(rows->context, i);
             csv_text_put(&line, name, strlen(name));
         } else {
-            sql_value(statement, i, &value);
+            rows->value(rows->context, i, &value);
             sql_value_csv(&line, &value);
         }
     }
@@ -128,27 +127,27 @@ static int out_flush(struct buf *out)
     return status;
 }
 
-static int lines_print(struct sql_statement *statement, enum sql_form form)
+static int lines_print(const struct sql_rows *rows, enum sql_form form)
 {
     struct buf out = {0};
     bool terminal = isatty(STDOUT_FILENO) != 0;
     int status = 0, written = SKEIN_OK;
-    uint64_t rows = 0;
+    uint64_t count = 0;
     if (form == SQL_FORM_CSV)
-        csv_line_put(&out, statement, true, terminal);
-    while (written == SKEIN_OK && (status = sql_next(statement)) > 0) {
+        csv_line_put(&out, rows, true, terminal);
+    while (written == SKEIN_OK && (status = rows->next(rows->context)) > 0) {
         if (form == SQL_FORM_CSV) {
-            csv_line_put(&out, statement, false, terminal);
+            csv_line_put(&out, rows, false, terminal);
         } else {
-            buf_printf(&out, rows == 0 ? "[" : ",\n");
-            json_row_put(&out, statement);
+            buf_printf(&out, count == 0 ? "[" : ",\n");
+            json_row_put(&out, rows);
         }
-        rows++;
+        count++;
         if (out.len >= FLUSH_BYTES || out.status != SKEIN_OK)
             written = out_flush(&out);
     }
     if (status == 0 && form == SQL_FORM_JSON)
-        buf_printf(&out, rows == 0 ? "[]\n" : "]\n");
+        buf_printf(&out, count == 0 ? "[]\n" : "]\n");
     if (written == SKEIN_OK)
         written = out_flush(&out);
     buf_fini(&out);
@@ -197,22 +196,22 @@ static int cell_keep(struct table *t, const struct sql_value *value)
     return SKEIN_OK;
 }
 
-static int row_keep(struct table *t, struct sql_statement *statement)
+static int row_keep(struct table *t, const struct sql_rows *rows)
 {
     struct sql_value value;
     int status = SKEIN_OK;
     for (size_t i = 0; i < t->columns && status == SKEIN_OK; i++) {
-        sql_value(statement, i, &value);
+        rows->value(rows->context, i, &value);
         status = cell_keep(t, &value);
     }
     return status;
 }
 
-static int heading_keep(struct table *t, struct sql_statement *statement)
+static int heading_keep(struct table *t, const struct sql_rows *rows)
 {
     int status = SKEIN_OK;
     for (size_t i = 0; i < t->columns && status == SKEIN_OK; i++) {
-        const char *name = sql_column_name(statement, i);
+        const char *name = rows->name(rows->context, i);
         struct sql_value value = {.type = SQL_TEXT, .text = name, .len = strlen(name)};
         status = cell_keep(t, &value);
         t->numbers[i] = true;
@@ -285,14 +284,14 @@ static int rows_flush(struct table *t, bool heading)
     return status;
 }
 
-static int table_rows(struct table *t, struct sql_statement *statement)
+static int table_rows(struct table *t, const struct sql_rows *rows)
 {
     bool heading = true;
-    uint64_t rows = 0;
-    int status = heading_keep(t, statement), next = 0;
-    while (status == SKEIN_OK && (next = sql_next(statement)) > 0) {
-        rows++;
-        status = row_keep(t, statement);
+    uint64_t count = 0;
+    int status = heading_keep(t, rows), next = 0;
+    while (status == SKEIN_OK && (next = rows->next(rows->context)) > 0) {
+        count++;
+        status = row_keep(t, rows);
         if (status == SKEIN_OK && t->count / t->columns > (heading ? ROWS_KEPT : 0)) {
             if (heading)
                 widths_fit(t, out_columns());
@@ -300,23 +299,23 @@ static int table_rows(struct table *t, struct sql_statement *statement)
             heading = false;
         }
     }
-    if (status == SKEIN_OK && heading && rows > 0) {
+    if (status == SKEIN_OK && heading && count > 0) {
         widths_fit(t, out_columns());
         status = rows_flush(t, true);
     }
-    if (status == SKEIN_OK && rows == 0 && next == 0)
+    if (status == SKEIN_OK && count == 0 && next == 0)
         printf("no rows\n");
     return status != SKEIN_OK ? status : next;
 }
 
-static int rows_print(struct sql_statement *statement)
+static int rows_print(const struct sql_rows *rows)
 {
-    struct table t = {.columns = sql_column_count(statement)};
+    struct table t = {.columns = rows->columns};
     t.widths = calloc(t.columns, sizeof *t.widths);
     t.numbers = calloc(t.columns, sizeof *t.numbers);
     int status = SKEIN_NO_MEMORY;
     if (t.widths != NULL && t.numbers != NULL)
-        status = table_rows(&t, statement);
+        status = table_rows(&t, rows);
     free(t.widths);
     free(t.numbers);
     free(t.ends);
@@ -324,9 +323,9 @@ static int rows_print(struct sql_statement *statement)
     return status;
 }
 
-int sql_rows_print(struct sql_statement *statement, enum sql_form form)
+int sql_rows_print(const struct sql_rows *rows, enum sql_form form)
 {
-    if (sql_column_count(statement) == 0) /* nothing that is allowed is so; it still runs */
-        return sql_next(statement);
-    return form == SQL_FORM_TABLE ? rows_print(statement) : lines_print(statement, form);
+    if (rows->columns == 0) /* nothing that is allowed is so; it still runs */
+        return rows->next(rows->context);
+    return form == SQL_FORM_TABLE ? rows_print(rows) : lines_print(rows, form);
 }

@@ -16,23 +16,20 @@
 
 #include "cli.h"
 #include "cli_out.h"
-#include "cli_part.h"
 #include "line_edit.h"
 
 #define TEXT_BYTES (16u << 20) /* of all statements from a pipe that are not complete */
-#define GAPS_TOLD  5
 
 /* What SIGINT ends; set while a statement runs at a person's terminal. */
-static struct sql_engine *_Atomic running;
+static const struct sql_source *_Atomic running;
 static volatile sig_atomic_t pressed; /* since the person's line */
 
 struct shell {
-    struct sql_engine *engine;
+    const struct sql_source *source;
     enum sql_form form;
     bool person, quits;
-    size_t line;      /* of the input, of the text's first */
-    size_t gaps_told; /* of the engine's */
-    struct buf text;  /* a statement that has begun */
+    size_t line;     /* of the input, of the text's first */
+    struct buf text; /* a statement that has begun */
 };
 
 /* ---- words with a dot ---- */
@@ -91,65 +88,45 @@ static int dot_run(struct shell *shell, const char *word)
 
 /* ---- statements ---- */
 
-/* Where in the text a byte is, for people. */
+/* What is wrong, and where in the text that is, for people. */
 static void error_tell(const struct shell *shell, const char *text, const char *statement)
 {
-    int at = sql_error_at(shell->engine);
+    int at = -1;
+    const char *error = shell->source->error(shell->source->context, &at);
     size_t line = shell->line + 1, column = 1;
+    if (error == NULL) /* it has been told */
+        return;
     if (at < 0 || (size_t)at > strlen(statement)) {
-        say_error("sql: %s", sql_error(shell->engine));
+        say_error("sql: %s", error);
         return;
     }
     for (const char *p = text; p < statement + at; p++) {
         line += *p == '\n';
         column = *p == '\n' ? 1 : column + 1;
     }
-    say_error("sql: %s (line %zu, column %zu)", sql_error(shell->engine), line, column);
-}
-
-/* What could not be read is told once; CLI_FAILED if something is broken. */
-static int gaps_tell(struct shell *shell)
-{
-    const struct skein_gap *gaps;
-    size_t count = sql_gaps(shell->engine, &gaps), told = 0, missing = 0;
-    int status = CLI_OK;
-    for (size_t i = shell->gaps_told; i < count; i++) {
-        if (gaps[i].reason == SKEIN_GAP_MISSING) {
-            missing++;
-            continue;
-        }
-        if (told++ < GAPS_TOLD)
-            status = part_gap_tell("sql: left out: ", &gaps[i]);
-    }
-    if (told > GAPS_TOLD)
-        say_error("sql: and %zu more that cannot be read: select * from loss", told - GAPS_TOLD);
-    if (missing > 0)
-        say_warning("between the partitions of the trace %zu are missing: select * from loss",
-                    missing);
-    shell->gaps_told = count;
-    return status;
+    say_error("sql: %s (line %zu, column %zu)", error, line, column);
 }
 
 /* The first statement of `from`, which is in `text`; *used: how much of it that was. */
 static int statement_run(struct shell *shell, const char *text, const char *from, size_t *used)
 {
-    struct sql_statement *statement;
-    int status = sql_prepare(shell->engine, from, strlen(from), &statement, used);
-    if (status == SKEIN_OK && statement == NULL)
+    const struct sql_source *source = shell->source;
+    int taken = source->take(source->context, from, used);
+    int status = taken < 0 ? CLI_FAILED : CLI_OK;
+    if (taken == 0)
         return CLI_OK;
-    if (status == SKEIN_OK) {
-        running = shell->person ? shell->engine : NULL;
+    if (taken > 0) {
+        running = shell->person ? source : NULL;
         if (pressed) /* before it ran */
-            sql_interrupt(shell->engine);
-        status = sql_rows_print(statement, shell->form);
+            source->interrupt(source->context);
+        status = source->run(source->context, shell->form);
         running = NULL;
     }
     fflush(stdout);
-    if (status < 0 && status != SKEIN_IO)
+    if (status != CLI_OK)
         error_tell(shell, text, from);
-    sql_statement_free(&statement);
-    int gaps = gaps_tell(shell);
-    return status < 0 ? CLI_FAILED : gaps;
+    int ended = source->end(source->context);
+    return status != CLI_OK ? status : ended;
 }
 
 static int statements_run(struct shell *shell, const char *text)
@@ -166,9 +143,9 @@ static int statements_run(struct shell *shell, const char *text)
     return status;
 }
 
-int sql_text_run(struct sql_engine *engine, enum sql_form form, const char *text)
+int sql_text_run(const struct sql_source *source, enum sql_form form, const char *text)
 {
-    struct shell shell = {.engine = engine, .form = form};
+    struct shell shell = {.source = source, .form = form};
     const char *word = text + strspn(text, " \t\n");
     int status = *word == '.' ? dot_run(&shell, word) : statements_run(&shell, text);
     int closed = out_close();
@@ -324,8 +301,9 @@ static void statement_interrupt(int signal)
 {
     (void)signal;
     pressed = 1;
-    if (running != NULL)
-        sql_interrupt(running);
+    const struct sql_source *source = running;
+    if (source != NULL)
+        source->interrupt(source->context);
 }
 
 static int person_run(struct shell *shell)
@@ -360,9 +338,9 @@ static int person_run(struct shell *shell)
     return CLI_OK;
 }
 
-int sql_input_run(struct sql_engine *engine, enum sql_form form)
+int sql_input_run(const struct sql_source *source, enum sql_form form)
 {
-    struct shell shell = {.engine = engine, .form = form};
+    struct shell shell = {.source = source, .form = form};
     shell.person = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
     int status = shell.person ? person_run(&shell) : pipe_run(&shell);
     buf_fini(&shell.text);

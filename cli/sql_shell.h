@@ -6,14 +6,14 @@
 #ifndef SQL_SHELL_H
 #define SQL_SHELL_H
 
-#include "sql_print.h"
+#include "sql_source.h"
 
-/* Runs all statements of a text, and words with a dot (.tables). CLI_OK, or CLI_FAILED after telling
- * why and where; the first failure ends it. */
-int sql_text_run(struct sql_engine *engine, enum sql_form form, const char *text);
+/* Runs all statements of a text, and words with a dot (.tables). CLI_OK, or another exit
+ * status after telling why and where; the first failure ends it. */
+int sql_text_run(const struct sql_source *source, enum sql_form form, const char *text);
 
 /* The same from standard input: as lines of a shell where it is a terminal, which go on after a
  * failure. */
-int sql_input_run(struct sql_engine *engine, enum sql_form form);
+int sql_input_run(const struct sql_source *source, enum sql_form form);
 
 #endif

@@ -339,7 +339,7 @@ static void tables_clear(struct fxt_import *i)
     intern_table_fini(&i->texts);
 }
 
-static int pass(struct fxt_import *i, const struct skein_trace_source *source)
+static int trace_pass(struct fxt_import *i, const struct skein_trace_source *source)
 {
     uint64_t shown = 0;
     tables_clear(i);
@@ -377,7 +377,7 @@ static int magic_check(const struct skein_trace_source *source, struct import_to
     return SKEIN_CORRUPT;
 }
 
-static void fini(struct fxt_import *i)
+static void import_fini(struct fxt_import *i)
 {
     tables_clear(i);
     import_many_free(&i->many);
@@ -401,7 +401,7 @@ int import_fxt(const struct skein_trace_source *source, const struct import_to *
     i.status =
         room ? import_many_new(to, seed ^ to->changed_ns, 0, told, &i.many) : SKEIN_NO_MEMORY;
     if (i.status == SKEIN_OK)
-        pass(&i, source);
+        trace_pass(&i, source);
     if (i.status == SKEIN_OK && i.last_ns < YEAR_2000_NS && to->changed_ns > i.last_ns) {
         import_many_ahead(i.many, (int64_t)(to->changed_ns - i.last_ns));
         told->time_guessed = true;
@@ -409,7 +409,7 @@ int import_fxt(const struct skein_trace_source *source, const struct import_to *
     i.second = true;
     i.last_ns = 0;
     if (i.status == SKEIN_OK)
-        pass(&i, source);
+        trace_pass(&i, source);
     if (i.status == SKEIN_OK)
         i.status = import_many_finish(i.many);
     fxt->processes = i.many != NULL ? import_many_processes(i.many) : 0;
@@ -417,6 +417,6 @@ int import_fxt(const struct skein_trace_source *source, const struct import_to *
         import_why(told, "it has no event");
         i.status = SKEIN_NOT_FOUND;
     }
-    fini(&i);
+    import_fini(&i);
     return i.status;
 }

@@ -3,6 +3,7 @@
  * Events of FXT and their arguments, as entries of import_many. What our own export writes beside
  * events, in names of arguments and categories, is read back (docs/exchange.md).
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -178,7 +179,7 @@ static bool event_kind(struct fxt_import *i, struct fxt_words *w, unsigned kind,
         entry->what = IMPORT_COUNTER;
         if (last == 0 || i->provider->ours)
             break;
-        snprintf(name, FXT_TEXT_MAX + 1, "%s:%llu", entry->name, (unsigned long long)last);
+        snprintf(name, FXT_TEXT_MAX + 1, "%s:%" PRIu64, entry->name, last);
         entry->name = name;
         break;
     case FXT_EVENT_BEGIN:

@@ -373,7 +373,7 @@ static bool line_next(struct script *s)
 
 /* ---- the whole ---- */
 
-static int pass(struct script *s, const struct skein_trace_source *source)
+static int trace_pass(struct script *s, const struct skein_trace_source *source)
 {
     uint64_t shown = 0;
     import_stream_init(&s->stream, source);
@@ -407,16 +407,16 @@ static int magic_check(const struct skein_trace_source *source, struct import_to
     return SKEIN_UNSUPPORTED;
 }
 
-static int passes(struct script *s, const struct skein_trace_source *source)
+static int trace_passes(struct script *s, const struct skein_trace_source *source)
 {
-    if (pass(s, source) != SKEIN_OK)
+    if (trace_pass(s, source) != SKEIN_OK)
         return s->status;
     if (s->to->changed_ns > s->last_ns) {
         import_many_ahead(s->many, (int64_t)(s->to->changed_ns - s->last_ns));
         s->told->time_guessed = true;
     }
     s->second = true;
-    if (pass(s, source) == SKEIN_OK)
+    if (trace_pass(s, source) == SKEIN_OK)
         s->status = import_many_finish(s->many);
     if (s->status == SKEIN_OK && s->told->partitions == 0) {
         import_why(s->told, "no line is an event of perf script");
@@ -446,7 +446,7 @@ int import_perf_script(const struct skein_trace_source *source, uint64_t samples
     if (s->status == SKEIN_OK)
         import_many_window(s->many, WINDOW);
     if (s->status == SKEIN_OK)
-        status = passes(s, source);
+        status = trace_passes(s, source);
     else
         status = s->status;
     script->processes = s->many != NULL ? import_many_processes(s->many) : 0;

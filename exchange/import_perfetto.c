@@ -270,7 +270,7 @@ static bool packet_next(struct pf_import *i, struct pb_reader *packet, size_t *w
     return bytes != NULL;
 }
 
-static int pass(struct pf_import *i, const struct skein_trace_source *source)
+static int trace_pass(struct pf_import *i, const struct skein_trace_source *source)
 {
     struct pf_packet p;
     struct pb_reader packet;
@@ -319,7 +319,7 @@ static int begin_check(const struct skein_trace_source *source, struct import_to
     return SKEIN_CORRUPT;
 }
 
-static void fini(struct pf_import *i)
+static void import_fini(struct pf_import *i)
 {
     for (size_t k = 0; k < i->sequence_count; k++) {
         intern_table_fini(&i->sequences[k].keys);
@@ -341,15 +341,15 @@ static void fini(struct pf_import *i)
     free(i);
 }
 
-static int passes(struct pf_import *i, const struct skein_trace_source *source)
+static int trace_passes(struct pf_import *i, const struct skein_trace_source *source)
 {
-    if (pass(i, source) != SKEIN_OK)
+    if (trace_pass(i, source) != SKEIN_OK)
         return i->status;
     pf_clocks_sort(i);
     i->perfetto->tracks = i->track_count;
     import_many_ahead(i->many, i->ahead_ns);
     i->second = true;
-    if (pass(i, source) != SKEIN_OK)
+    if (trace_pass(i, source) != SKEIN_OK)
         return i->status;
     if (!i->has_realtime && i->to->changed_ns > i->last_ns) {
         import_many_ahead(i->many, (int64_t)(i->to->changed_ns - i->last_ns));
@@ -378,8 +378,8 @@ int import_perfetto(const struct skein_trace_source *source, const struct import
     i->status = buf_reserve(&i->scratch, SCRATCH_BYTES) != NULL
                     ? import_many_new(to, seed ^ to->changed_ns, 0, told, &i->many)
                     : SKEIN_NO_MEMORY;
-    status = i->status == SKEIN_OK ? passes(i, source) : i->status;
+    status = i->status == SKEIN_OK ? trace_passes(i, source) : i->status;
     perfetto->processes = i->many != NULL ? import_many_processes(i->many) : 0;
-    fini(i);
+    import_fini(i);
     return status;
 }

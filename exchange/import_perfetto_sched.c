@@ -166,7 +166,7 @@ struct compact {
     unsigned text_count;
 };
 
-static void text_of(const struct compact *c, uint64_t at, char out[SCHED_COMM_BYTES])
+static void comm_text(const struct compact *c, uint64_t at, char out[SCHED_COMM_BYTES])
 {
     struct pb_field field = {.n = 0};
     if (at < c->text_count) {
@@ -207,7 +207,7 @@ static void compact_switches(struct pf_import *i, struct compact *c, uint32_t on
         time += pb_varint_get(times);
         event.state = column_next(&c->columns[2]);
         uint64_t next = column_next(&c->columns[3]);
-        text_of(c, column_next(&c->columns[6]), event.next_comm);
+        comm_text(c, column_next(&c->columns[6]), event.next_comm);
         event.tid = cpu->next;
         event.next = task_of(i, next, event.next_comm);
         cpu->next = event.next;
@@ -228,7 +228,7 @@ static void compact_wakings(struct pf_import *i, struct compact *c, uint32_t on,
         time += pb_varint_get(times);
         uint64_t tid = column_next(&c->columns[8]);
         event.target_cpu = (uint32_t)column_next(&c->columns[9]);
-        text_of(c, column_next(&c->columns[11]), event.comm);
+        comm_text(c, column_next(&c->columns[11]), event.comm);
         event.tid = task_of(i, tid, event.comm);
         i->any_waking = true;
         if (event.tid != 0 && pf_time(i, s, clock, time, &event.time_ns))

@@ -47,7 +47,7 @@ static bool blanks_skip(struct tsdl_reader *r)
     }
 }
 
-static void put(struct tsdl_reader *r, size_t *n, char c)
+static void char_put(struct tsdl_reader *r, size_t *n, char c)
 {
     if (*n == TSDL_TEXT_MAX) {
         tsdl_fail(r, SKEIN_UNSUPPORTED, "a word has more than 1024 characters");
@@ -69,7 +69,7 @@ static void text_read(struct tsdl_reader *r)
         }
         if (*r->at == '\\' && r->end - r->at > 1)
             char_step(r);
-        put(r, &n, *r->at);
+        char_put(r, &n, *r->at);
         char_step(r);
     }
     if (r->status == SKEIN_OK)
@@ -118,7 +118,7 @@ static void sign_read(struct tsdl_reader *r)
                       : peek(r, 0) == '.' && peek(r, 1) == '.' && peek(r, 2) == '.' ? 3
                                                                                     : 1;
     for (unsigned i = 0; i < length; i++) {
-        put(r, &n, *r->at);
+        char_put(r, &n, *r->at);
         char_step(r);
     }
 }
@@ -143,7 +143,7 @@ void tsdl_next(struct tsdl_reader *r)
         r->word.kind = WORD_NAME;
         for (; r->status == SKEIN_OK && (isalnum((unsigned char)peek(r, 0)) || peek(r, 0) == '_');
              char_step(r))
-            put(r, &n, *r->at);
+            char_put(r, &n, *r->at);
     } else if (isdigit((unsigned char)c) || (c == '-' && isdigit((unsigned char)peek(r, 1)))) {
         number_read(r);
     } else if (c == '"' || c == '\'') {

@@ -13,20 +13,38 @@
 #include "text_shown.h"
 #include "trace_json.h"
 
+/* The time in `unit`, rounded to so many digits behind the point. */
+static void duration_put(uint64_t ns, uint64_t unit, unsigned digits, const char *name,
+                         char out[TRACE_DURATION_BYTES])
+{
+    uint64_t scale = digits == 3 ? 1000 : 10, step = unit / scale;
+    uint64_t rounded = ns / step + (ns % step >= step - step / 2 ? 1 : 0);
+    snprintf(out, TRACE_DURATION_BYTES, "%" PRIu64 ".%0*" PRIu64 " %s", rounded / scale,
+             (int)digits, rounded % scale, name);
+}
+
+/* What would be 1000 of a unit is 1 of the next. */
+static void duration_text(uint64_t ns, unsigned digits, char out[TRACE_DURATION_BYTES])
+{
+    uint64_t fraction = digits == 3 ? 2000 : 20; /* half of the last digit is 1 / fraction */
+    if (ns < 1000)
+        snprintf(out, TRACE_DURATION_BYTES, "%" PRIu64 " ns", ns);
+    else if (ns < 1000000 - 1000 / fraction)
+        duration_put(ns, 1000, digits, "us", out);
+    else if (ns < 1000000000 - 1000000 / fraction)
+        duration_put(ns, 1000000, digits, "ms", out);
+    else
+        duration_put(ns, 1000000000, 3, "s", out);
+}
+
 void trace_duration_text(uint64_t ns, char out[TRACE_DURATION_BYTES])
 {
-    static const struct {
-        uint64_t unit;
-        const char *name;
-    } scales[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}};
-    for (size_t i = 0; i < sizeof scales / sizeof scales[0]; i++) {
-        if (ns < scales[i].unit)
-            continue;
-        snprintf(out, TRACE_DURATION_BYTES, "%" PRIu64 ".%03" PRIu64 " %s", ns / scales[i].unit,
-                 ns % scales[i].unit / (scales[i].unit / 1000), scales[i].name);
-        return;
-    }
-    snprintf(out, TRACE_DURATION_BYTES, "%" PRIu64 " ns", ns);
+    duration_text(ns, 3, out);
+}
+
+void trace_duration_short(uint64_t ns, char out[TRACE_DURATION_BYTES])
+{
+    duration_text(ns, 1, out);
 }
 
 /* `special`: bytes that get a backslash, because they would end the text. */

@@ -26,8 +26,9 @@ void trace_text_put_args(struct buf *b, const struct trace_event *event);
  * NULL: it is none. */
 const char *trace_error_name(const char *unit, int64_t value);
 
-/* "640 ns", "1.500 us", "12.345 ms", "2.003 s". */
+/* "640 ns", "1.500 us", "12.345 ms", "2.003 s", rounded; and "1.5 us", "12.3 ms", "2.003 s". */
 #define TRACE_DURATION_BYTES 32
 void trace_duration_text(uint64_t ns, char out[TRACE_DURATION_BYTES]);
+void trace_duration_short(uint64_t ns, char out[TRACE_DURATION_BYTES]);
 
 #endif

@@ -344,7 +344,7 @@ static int neighbours_tell(struct telling *t, int64_t host)
 
 /* ---- */
 
-static double seconds(uint64_t from_ns, uint64_t to_ns)
+static double seconds_between(uint64_t from_ns, uint64_t to_ns)
 {
     return to_ns > from_ns ? (double)(to_ns - from_ns) / 1e9 : 0;
 }
@@ -354,11 +354,11 @@ static void note_say(const struct telling *t, int taken, int walked, struct evid
 {
     uint64_t to = t->ask->to_ns;
     uint64_t left_out = t->span_count > t->span_max ? t->span_count - t->span_max : 0;
-    double window = seconds(t->ask->from_ns, to), known = seconds(0, t->known_ns);
+    double window = seconds_between(t->ask->from_ns, to), known = seconds_between(0, t->known_ns);
     if (taken != SKEIN_OK || walked != SKEIN_OK)
         evidence_say(note, EVIDENCE_PARTIAL, "%s: nothing is known of the last %.3f s",
                      skein_status_text(taken != SKEIN_OK ? taken : walked),
-                     seconds(t->walk.end_ns, to));
+                     seconds_between(t->walk.end_ns, to));
     else if (t->ended)
         evidence_say(note, EVIDENCE_PARTIAL,
                      "the process had ended, and which threads were its own is not known");
@@ -370,7 +370,7 @@ static void note_say(const struct telling *t, int taken, int walked, struct evid
     else if (left_out > 0)
         evidence_say(note, EVIDENCE_PARTIAL,
                      "no room for %" PRIu64 " spans, the oldest, up to %.3f s before the end",
-                     left_out, seconds(t->left_out_to_ns, to));
+                     left_out, seconds_between(t->left_out_to_ns, to));
     else if (sched_timeline_unseen(t->timeline) > 0)
         evidence_say(note, EVIDENCE_PARTIAL,
                      "the kernel did not record %" PRIu64 " switches; times beside them are bounds",

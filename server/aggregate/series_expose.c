@@ -183,7 +183,7 @@ static const struct family families[] = {
      "Time of all processes of the service while samples were taken.", fleet_put},
 };
 
-static void head_put(const struct exposure *e)
+static void exposure_head_put(const struct exposure *e)
 {
     const struct family *f = e->family;
     bool open = e->form == SERIES_OPENMETRICS;
@@ -207,7 +207,7 @@ int series_expose(struct aggregate *aggregate, const char *service, enum series_
     int64_t rows = 0;
     for (size_t i = 0; rows >= 0 && i < sizeof families / sizeof families[0]; i++) {
         struct exposure e = {out, form, &families[i]};
-        head_put(&e);
+        exposure_head_put(&e);
         rows = series_totals(aggregate->db.read, service, total_take, &e);
     }
     if (form == SERIES_OPENMETRICS)

@@ -273,7 +273,7 @@ static int points_fill(struct db *db, struct answer *a)
 
 /* ---- as JSON ---- */
 
-static double seconds(uint64_t ns)
+static double seconds_of(uint64_t ns)
 {
     return (double)ns / 1e9;
 }
@@ -288,14 +288,14 @@ static bool value_of(const struct answer *a, const struct point *p, uint64_t see
     case SERIES_METRIC_LATENCY:
         if (p->lasted == NULL || p->lasted->count == 0)
             return false;
-        *value = seconds(histogram_quantile(p->lasted, a->query->quantile));
+        *value = seconds_of(histogram_quantile(p->lasted, a->query->quantile));
         return true;
     case SERIES_METRIC_SAMPLED:
-        *value = seconds(p->amount);
+        *value = seconds_of(p->amount);
         return seen_ns > 0;
     case SERIES_METRIC_RATE:
     case SERIES_METRIC_ERRORS:
-        *value = seen_ns > 0 ? (double)p->amount / seconds(seen_ns) : 0;
+        *value = seen_ns > 0 ? (double)p->amount / seconds_of(seen_ns) : 0;
         return seen_ns > 0;
     case SERIES_METRIC_SELF:
     case SERIES_METRIC_WAIT:
@@ -320,7 +320,7 @@ static void points_add(const struct answer *a, const struct line *line, const st
         cJSON_AddNumberToObject(point, "value", value);
         if (line->name[0] != '\0')
             json_add_u64(point, "count", line->points[i].count);
-        cJSON_AddNumberToObject(point, "seen_s", seconds(seen_ns));
+        cJSON_AddNumberToObject(point, "seen_s", seconds_of(seen_ns));
         if (a->query->metric == SERIES_METRIC_SAMPLED && fleet_ns > 0)
             cJSON_AddNumberToObject(point, "share", (double)seen_ns / (double)fleet_ns);
         cJSON_AddItemToArray(to, point);

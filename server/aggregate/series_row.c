@@ -15,7 +15,7 @@
 
 /* ---- a set ---- */
 
-static void row_fini(struct series_row *row)
+static void members_fini(struct series_row *row)
 {
     free(row->service);
     free(row->name);
@@ -25,13 +25,13 @@ static void row_fini(struct series_row *row)
 void series_set_fini(struct series_set *set)
 {
     for (size_t i = 0; i < set->count; i++)
-        row_fini(&set->rows[i]);
+        members_fini(&set->rows[i]);
     free(set->rows);
     *set = (struct series_set){NULL, 0, 0};
 }
 
 /* At most SERIES_NAME_BYTES, at a character's end; what is no UTF-8, or no text, is '?'. */
-static char *text_copy(const char *text)
+static char *text_clone(const char *text)
 {
     size_t n = strlen(text), to = 0;
     char *copy = malloc((n < SERIES_NAME_BYTES ? n : SERIES_NAME_BYTES) + 1);
@@ -63,10 +63,10 @@ struct series_row *series_set_add(struct series_set *set, uint64_t at_s, const c
     memset(row, 0, sizeof *row);
     row->at_s = at_s;
     row->group = group;
-    row->service = text_copy(service);
-    row->name = text_copy(name);
+    row->service = text_clone(service);
+    row->name = text_clone(name);
     if (row->service == NULL || row->name == NULL) {
-        row_fini(row);
+        members_fini(row);
         return NULL;
     }
     set->count++;
@@ -123,7 +123,7 @@ static int equals_merge(struct series_set *set)
         if (kept > 0 && series_row_compare(&set->rows[kept - 1], row) == 0) {
             if (status == SKEIN_OK)
                 status = series_row_merge(&set->rows[kept - 1], row);
-            row_fini(row);
+            members_fini(row);
         } else {
             set->rows[kept++] = *row;
         }

@@ -35,7 +35,7 @@ static size_t gaps_find(const struct buf *answer)
 }
 
 /* Tells of partitions that were left out, in front of the other gaps. */
-static int gaps_put(const struct ask *a, struct buf *answer)
+static int damage_put(const struct ask *a, struct buf *answer)
 {
     struct buf all = {0};
     cJSON *gaps = cJSON_CreateArray();
@@ -117,7 +117,7 @@ static void query_run(void *context, struct http_exchange *x)
     a->deadline_ns += clock_monotonic_ns();
     int status = ask_run(a, &job, &answer);
     if (status == SKEIN_OK)
-        status = gaps_put(a, &answer);
+        status = damage_put(a, &answer);
     query_audit(a, api_result(status));
     if (status == SKEIN_OK) {
         http_add_header(x, "Cache-Control", "no-store");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A failure beside its baseline, with a program of Debian's: redis-server under `skein run` that stops
- * for two seconds. The capture's file says what is new and since when. One thread.
+ * for two seconds. The capture's file and, by the collector, the capture itself say what is new and
+ * since when. One thread.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -127,14 +128,28 @@ static void expect_sleep(const cJSON *diff)
     ck_assert(whole_number(cJSON_GetObjectItem(first, "before"), "count") < 1);
 }
 
-START_TEST(a_stall_is_found_in_the_file_of_a_capture)
+START_TEST(a_stall_is_found_in_the_file_and_by_the_collector)
 {
-    char id[ID_TEXT_BYTES];
+    char id[ID_TEXT_BYTES], path[128];
     redis_start();
     stall_capture(id);
     ck_assert_int_eq(RUN(SKEIN_PROGRAM, "diff", file, "--json"), 0);
     cJSON *of_file = diff_said();
     expect_sleep(of_file);
+    /* the same by the collector, which knows when the snapshot was: behind the stall */
+    snprintf(path, sizeof path, "/api/v1/captures/%s/diff", id);
+    cJSON *of_capture = whole_get(&w, "%s", path);
+    expect_sleep(of_capture);
+    ck_assert_str_eq(whole_str(of_capture, "capture"), id);
+    /* and as it is typed */
+    int status = RUN(SKEIN_PROGRAM, "diff", id, "--collector", url);
+    char *said = file_read(out, NULL);
+    ck_assert_msg(status == 0, "%d: %s", status, said);
+    ck_assert_ptr_nonnull(strstr(said, "baseline: earlier: "));
+    ck_assert_ptr_nonnull(strstr(said, " rows compared, "));
+    free(said);
+    ck_assert_int_eq(RUN(SKEIN_PROGRAM, "diff", id, "--collector", url, "--baseline", "sample"), 1);
+    cJSON_Delete(of_capture);
     cJSON_Delete(of_file);
 }
 END_TEST
@@ -145,7 +160,7 @@ int main(void)
     TCase *tcase = tcase_create("whole_diff");
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_set_timeout(tcase, 0);
-    tcase_add_test(tcase, a_stall_is_found_in_the_file_of_a_capture);
+    tcase_add_test(tcase, a_stall_is_found_in_the_file_and_by_the_collector);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }

@@ -23,4 +23,4 @@ target_compile_definitions(skein_test_whole PUBLIC
     WHOLE_CONFINED="$<TARGET_FILE:confined>")
 target_link_libraries(skein_test_whole PRIVATE skein_flags
     PUBLIC skein_test_support skein_test_contract skein_http_client skein_protocol skein_format skein_transport)
-add_dependencies(skein_test_whole skeind skein-agent whole_load confined skein_test_clock_skew)
+add_dependencies(skein_test_whole skeind skein-analyst skein-agent whole_load confined skein_test_clock_skew)

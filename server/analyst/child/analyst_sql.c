@@ -161,7 +161,7 @@ static void gap_put(struct buf *out, const struct skein_gap *gap)
     buf_printf(out, "}");
 }
 
-static void gaps_put(struct buf *out, const struct sql_engine *engine, size_t room)
+static void gap_list_put(struct buf *out, const struct sql_engine *engine, size_t room)
 {
     const struct skein_gap *gaps;
     size_t count = sql_gaps(engine, &gaps), before = out->len, i = 0;
@@ -207,7 +207,7 @@ static int result_put(struct result *r, const struct sql_engine *engine, uint64_
     if (r->rows.len > 0)
         buf_put(answer, r->rows.data, r->rows.len);
     buf_printf(answer, "%s],\"more\":%s", r->rows.len > 0 ? "" : "[", r->more ? "true" : "false");
-    gaps_put(answer, engine, (size_t)(answer_bytes / GAPS_SHARE));
+    gap_list_put(answer, engine, (size_t)(answer_bytes / GAPS_SHARE));
     buf_printf(answer, "}\n");
     return answer->status;
 }

@@ -24,6 +24,35 @@ static void expect_json(const struct partition_info *info, const struct trace_ev
 #define HEAD                                                                                       \
     "\"process\":\"0102030405060708090a0b0c0d0e0f10\",\"service\":\"checkout\",\"pid\":4711,"
 
+START_TEST(durations_are_rounded_in_both_forms_and_to_the_next_unit)
+{
+    static const struct {
+        uint64_t ns;
+        const char *whole, *shorter;
+    } cases[] = {{0, "0 ns", "0 ns"},
+                 {999, "999 ns", "999 ns"},
+                 {1049, "1.049 us", "1.0 us"},
+                 {1050, "1.050 us", "1.1 us"},
+                 {999949, "999.949 us", "999.9 us"},
+                 {999950, "999.950 us", "1.0 ms"},
+                 {999999, "999.999 us", "1.0 ms"},
+                 {12345499, "12.345 ms", "12.3 ms"},
+                 {999949999, "999.950 ms", "999.9 ms"},
+                 {999950000, "999.950 ms", "1.000 s"},
+                 {999999499, "999.999 ms", "1.000 s"},
+                 {999999500, "1.000 s", "1.000 s"},
+                 {3986700000, "3.987 s", "3.987 s"},
+                 {UINT64_MAX, "18446744073.710 s", "18446744073.710 s"}};
+    char text[TRACE_DURATION_BYTES];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        trace_duration_text(cases[i].ns, text);
+        ck_assert_str_eq(text, cases[i].whole);
+        trace_duration_short(cases[i].ns, text);
+        ck_assert_str_eq(text, cases[i].shorter);
+    }
+}
+END_TEST
+
 START_TEST(every_integer_keeps_its_64_bits)
 {
     struct partition_info info = sample_info();
@@ -168,7 +197,7 @@ START_TEST(a_text_line_reads_well)
     trace_duration_text(1500, text);
     ck_assert_str_eq(text, "1.500 us");
     trace_duration_text(12345678, text);
-    ck_assert_str_eq(text, "12.345 ms");
+    ck_assert_str_eq(text, "12.346 ms"); /* the nearest */
 }
 END_TEST
 
@@ -223,8 +252,9 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("trace_json", every_integer_keeps_its_64_bits,
-                              hostile_text_stays_inside_its_string,
+    return suite_run(suite_of("trace_json",
+                              durations_are_rounded_in_both_forms_and_to_the_next_unit,
+                              every_integer_keeps_its_64_bits, hostile_text_stays_inside_its_string,
                               each_kind_has_its_name_and_members, a_text_line_reads_well,
                               integers_are_numbers_as_long_as_every_reader_keeps_them,
                               a_line_says_where_its_event_is_in_the_source,
