@@ -21,8 +21,8 @@ int collector_analyst_make(struct collector *c, char *error, size_t error_bytes)
     bool named = settings.program[0] != '\0';
     if (!named && child_program_path(PROGRAM, program, sizeof program) == SKEIN_OK)
         settings.program = program;
-    int status = settings.program[0] != '\0' ? analyst_new(&settings, &c->analyst, why)
-                                             : SKEIN_NOT_FOUND;
+    int status =
+        settings.program[0] != '\0' ? analyst_new(&settings, &c->analyst, why) : SKEIN_NOT_FOUND;
     if (status == SKEIN_NOT_FOUND && !named) {
         log_warn("skeind",
                  "there is no " PROGRAM " beside this program: nothing is summed up, and questions "
