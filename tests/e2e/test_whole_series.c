@@ -130,7 +130,8 @@ static void counter_expect(const struct scene *s)
 {
     static const char name[] = "\nskein_sampled_instants_total{service=\"load\",name=\"tick\",";
     struct buf text = {0};
-    ck_assert_int_eq(whole_http(&s->w, "GET", "/api/v1/series?format=openmetrics", NULL, &text), 200);
+    ck_assert_int_eq(whole_http(&s->w, "GET", "/api/v1/series?format=openmetrics", NULL, &text),
+                     200);
     buf_put_u8(&text, 0);
     const char *at = strstr((const char *)text.data, name);
     ck_assert_msg(at != NULL, "%s", (const char *)text.data);
@@ -142,8 +143,8 @@ static void counter_expect(const struct scene *s)
 static char *skein_series(const struct scene *s, const char *output)
 {
     char url[64], *out = whole_path(&s->w, "out");
-    const char *const argv[] = {SKEIN_PROGRAM, "series", "--service",   "load", "--metric",
-                                "count",       "--name", "tick",        "-o",   output,
+    const char *const argv[] = {SKEIN_PROGRAM, "series", "--service", "load", "--metric",
+                                "count",       "--name", "tick",      "-o",   output,
                                 "--collector", url,      NULL};
     (void)snprintf(url, sizeof url, "http://127.0.0.1:%u", s->w.http);
     (void)remove(out); /* spawn() appends */
@@ -185,7 +186,8 @@ START_TEST(series_count_what_the_programs_number_in_their_samples)
     put(&s, "{\"selector\":\"service=load\",\"record_ms\":200,\"every_ms\":1000}");
     ck_assert_msg(wait_until(some_are_done, &s, 0), "%u done, %u not: see %s", s.ended, s.pending,
                   s.w.folder);
-    put(&s, "{\"selector\":\"service=load\",\"record_ms\":200,\"every_ms\":1000,\"enabled\":false}");
+    put(&s,
+        "{\"selector\":\"service=load\",\"record_ms\":200,\"every_ms\":1000,\"enabled\":false}");
     all_expect(&s);
     ck_assert_uint_gt(s.events, 100);
     whole_kill(&s.w.collector);

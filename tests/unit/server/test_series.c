@@ -208,6 +208,53 @@ START_TEST(series_say_what_programs_counted)
 }
 END_TEST
 
+/* A thread that waits for whatever comes, writes to a disk, and then waits for a lock for longer than
+ * anybody records: the lock is told by the sample in which it ends. */
+START_TEST(waits_are_those_that_ended_and_idle_ones_are_apart)
+{
+    static const struct partition_event_type types[] = {{.name = "poll",
+                                                         .text = "",
+                                                         .file = "",
+                                                         .klass = SKEIN_CLASS_SPAN,
+                                                         .group = SKEIN_GROUP_NET},
+                                                        {.name = "fsync",
+                                                         .text = "",
+                                                         .file = "",
+                                                         .klass = SKEIN_CLASS_SPAN,
+                                                         .group = SKEIN_GROUP_IO},
+                                                        {.name = "mutex",
+                                                         .text = "",
+                                                         .file = "",
+                                                         .klass = SKEIN_CLASS_SPAN,
+                                                         .group = SKEIN_GROUP_LOCK}};
+    struct partition_info info = made_part(100, 5, 10, 100000);
+    struct partition_thread thread = {100, "main", 1};
+    struct partition_writer *w;
+    struct buf bytes = {0};
+    struct series_set set = {NULL, 0, 0};
+    uint32_t of[3];
+    ck_assert_int_eq(partition_writer_new(&info, &w), SKEIN_OK);
+    for (size_t i = 0; i < 3; i++)
+        of[i] = (uint32_t)partition_writer_type(w, &types[i]);
+    uint32_t main_thread = (uint32_t)partition_writer_thread(w, &thread);
+    partition_writer_batch(w, main_thread, 5, 1, false);
+    partition_writer_event(w, of[0], 1000, 700, NULL);
+    partition_writer_event(w, of[1], 2000, 300, NULL);
+    partition_writer_open(w, &(struct partition_open){main_thread, of[2], 3000, 0});
+    ck_assert_int_eq(partition_writer_finish(w, &bytes, NULL), SKEIN_OK);
+    partition_writer_free(&w);
+    rows_of(&bytes, &set);
+    const struct series_row *row = &set.rows[0];
+    ck_assert_str_eq(row->name, "");
+    ck_assert_uint_eq(row->n[SERIES_WAIT_NET_NS], 0);
+    ck_assert_uint_eq(row->n[SERIES_WAIT_IO_NS], UINT64_C(300) * MADE_SPAN_NS);
+    ck_assert_uint_eq(row->n[SERIES_WAIT_LOCK_NS], 0);
+    ck_assert_uint_eq(row->n[SERIES_IDLE_NS], UINT64_C(700) * MADE_SPAN_NS);
+    series_set_fini(&set);
+    buf_fini(&bytes);
+}
+END_TEST
+
 /* A quantile beside the sorted durations themselves: within 1/32. */
 START_TEST(quantiles_of_merged_captures_are_those_of_all_durations)
 {
@@ -608,6 +655,7 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, series_say_what_programs_counted);
     tcase_add_test(c, quantiles_of_merged_captures_are_those_of_all_durations);
+    tcase_add_test(c, waits_are_those_that_ended_and_idle_ones_are_apart);
     tcase_add_test(c, folding_keeps_sums_and_makes_rows_fewer);
     tcase_add_test(c, capture_that_is_summed_up_again_counts_once);
     tcase_add_test(c, kill_in_the_middle_leaves_each_capture_once_or_not);
