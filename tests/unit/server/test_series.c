@@ -4,6 +4,7 @@
  * counters say, whatever was merged, folded, summed up again, refused by a full disk or killed in
  * between; damage costs only what is derived.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
@@ -581,6 +582,27 @@ START_TEST(damaged_database_is_set_aside_and_begun_anew)
 }
 END_TEST
 
+START_TEST(removed_database_is_begun_anew_while_it_is_open)
+{
+    static const char *const names[] = {"analysis.db", "analysis.db-wal", "analysis.db-shm"};
+    sample_keep(1, 7, 1);
+    ck_assert(!aggregate_db_heal(&a.db));
+    for (size_t i = 0; i < 3; i++) {
+        char *path = path_join(folder, names[i]);
+        ck_assert(remove(path) == 0 || errno == ENOENT);
+        free(path);
+    }
+    ck_assert(aggregate_db_heal(&a.db));
+    ck_assert(!aggregate_db_heal(&a.db));
+    ck_assert_int_eq(count_get("SELECT count(*) FROM capture"), 0);
+    sample_keep(1, 7, 1);
+    counts_expect(1);
+    aggregate_db_close(&a.db); /* it is on the disk */
+    db_open_here();
+    counts_expect(1);
+}
+END_TEST
+
 /* No file may grow: a capture is refused whole, and taken when there is room. */
 START_TEST(full_disk_takes_nothing_of_a_capture)
 {
@@ -665,6 +687,7 @@ int main(void)
     tcase_add_test(c, old_rows_go_by_age_and_by_number);
     tcase_add_test(c, answers_are_packed_and_the_oldest_go);
     tcase_add_test(c, damaged_database_is_set_aside_and_begun_anew);
+    tcase_add_test(c, removed_database_is_begun_anew_while_it_is_open);
     tcase_add_test(c, full_disk_takes_nothing_of_a_capture);
     suite_add_tcase(suite, c);
     TCase *expose = tcase_create("expose"); /* expose_judge.py runs it alone */
