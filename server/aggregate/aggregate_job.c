@@ -58,6 +58,11 @@ static int source_read(void *context, uint64_t offset, void *out, size_t n)
     return SKEIN_OK;
 }
 
+static bool is_stopping(void *context)
+{
+    return atomic_load(&((struct aggregate *)context)->stopping);
+}
+
 /* Without what is damaged, if there is something else. */
 static int stream_open(struct aggregate *a, const struct capture_id *id, struct trace_stream **out)
 {
@@ -68,15 +73,10 @@ static int stream_open(struct aggregate *a, const struct capture_id *id, struct 
     struct trace_stream_query query = {.ranges = ranges, .format = TRACE_SKEIN};
     status = trace_stream_open(a->index, &query, out);
     query.skip_damaged = true;
-    if (status == SKEIN_CORRUPT)
-        status = trace_stream_open(a->index, &query, out);
+    if (status == SKEIN_CORRUPT) /* which verifies all of it */
+        status = is_stopping(a) ? SKEIN_CLOSED : trace_stream_open(a->index, &query, out);
     partition_ranges_unref(&ranges);
     return status;
-}
-
-static bool is_stopping(void *context)
-{
-    return atomic_load(&((struct aggregate *)context)->stopping);
 }
 
 static int answer_get(struct aggregate *a, const struct seen *seen, struct trace_stream *stream,

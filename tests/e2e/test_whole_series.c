@@ -139,6 +139,27 @@ static void counter_expect(const struct scene *s)
     buf_fini(&text);
 }
 
+/* Of Prometheus's own program, where it is installed. */
+static void promtool_expect(const struct scene *s)
+{
+    struct buf text = {0};
+    char command[512], *file = whole_path(&s->w, "series"), *out = whole_path(&s->w, "out");
+    ck_assert_int_eq(whole_http(&s->w, "GET", "/api/v1/series?format=prometheus", NULL, &text),
+                     200);
+    file_write(file, text.data, text.len);
+    (void)snprintf(command, sizeof command,
+                   "command -v promtool >/dev/null || exit 0; promtool check metrics <'%s'", file);
+    const char *const argv[] = {"sh", "-c", command, NULL};
+    (void)remove(out);
+    int status = spawn_wait(spawn(argv, &(struct spawn_options){.out_file = out}), 0);
+    char *said = file_read(out, NULL);
+    ck_assert_msg(status == 0, "promtool: %d %s", status, said);
+    free(said);
+    free(out);
+    free(file);
+    buf_fini(&text);
+}
+
 /* What `skein series` prints; freed by the caller. */
 static char *skein_series(const struct scene *s, const char *output)
 {
@@ -176,6 +197,7 @@ static void all_expect(struct scene *s)
                   s->w.folder);
     api_expect(s);
     counter_expect(s);
+    promtool_expect(s);
     command_expect(s);
 }
 
