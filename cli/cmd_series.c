@@ -71,13 +71,12 @@ static void value_add(cJSON *row, const char *key, const char *metric, double va
 
 /* Eight heights, from 0 to the most; a space where nothing was sampled. Of times as long as what was
  * asked for, so that lines stand below each other. */
-static void spark_add(cJSON *row, const cJSON *line, uint64_t points, double most,
-                      const double *values, const bool *known)
+static void spark_add(cJSON *row, uint64_t points, double most, const double *values,
+                      const bool *known)
 {
     static const char *const heights[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     struct buf text = {0};
     uint64_t wide = points < SPARKS ? points : SPARKS;
-    (void)line;
     for (uint64_t i = 0; i < wide; i++) {
         double high = 0;
         bool any = false;
@@ -145,39 +144,89 @@ static cJSON *line_row(const cJSON *line, const cJSON *answer)
         step_s > 0 && to_ns > from_ns ? (to_ns - from_ns) / 1000000000u / step_s + 1 : 0;
     points = points < POINTS_MOST ? points : POINTS_MOST;
     if (isatty(STDOUT_FILENO))
-        spark_add(row, line, points, most, d.values, d.known);
+        spark_add(row, points, most, d.values, d.known);
     return row;
 }
 
 /* ---- the command ---- */
 
+struct shown {
+    struct table_column columns[10];
+    size_t count;
+};
+
+/* A column that some row has. */
+static void column_add(struct shown *shown, const cJSON *rows, const char *title, const char *path,
+                       int kind)
+{
+    const cJSON *row;
+    bool any = false;
+    cJSON_ArrayForEach(row, rows) {
+        any = any || json_at(row, path) != NULL;
+    }
+    if (any)
+        shown->columns[shown->count++] = (struct table_column){title, path, kind};
+}
+
+static int rows_show(const cJSON *rows)
+{
+    struct shown shown = {.count = 0};
+    column_add(&shown, rows, "SERVICE", "service", TABLE_TEXT);
+    column_add(&shown, rows, "NAME", "name", TABLE_TEXT);
+    column_add(&shown, rows, "GROUP", "group", TABLE_TEXT | TABLE_SPARE);
+    column_add(&shown, rows, "REASON", "reason", TABLE_TEXT);
+    column_add(&shown, rows, "LAST", "last", TABLE_TEXT);
+    column_add(&shown, rows, "LEAST", "least", TABLE_TEXT | TABLE_SPARE);
+    column_add(&shown, rows, "MOST", "most", TABLE_TEXT);
+    column_add(&shown, rows, "", "spark", TABLE_TIME);
+    return table_print(rows, false, shown.columns, "");
+}
+
+/* What the values are, as they are printed. */
+static void meaning_say(const cJSON *answer)
+{
+    static const struct {
+        const char *metric, *words;
+    } meanings[] = {{"count", "Events that ended in sampled time"},
+                    {"rate", "Events in a second of sampled time"},
+                    {"self", "Own time, of sampled time: 100 % is one thread all the time"},
+                    {"wait", "Waits that ended, of sampled time: 100 % is one thread all the time"},
+                    {"cpu", "Time on a CPU, of sampled time: 100 % is one CPU"},
+                    {"errors", "Log lines of the level error in a second of sampled time"},
+                    {"sampled", "Processes' time that was sampled"}};
+    const char *metric = json_text_at(answer, "metric");
+    const cJSON *quantile = json_at(answer, "quantile");
+    putchar('\n');
+    if (cJSON_IsNumber(quantile))
+        printf("How long regions lasted: %g %% took no longer", quantile->valuedouble * 100);
+    for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++)
+        if (strcmp(metric, meanings[i].metric) == 0)
+            printf("%s", meanings[i].words);
+    printf(". A value for each %" PRIu64 " minutes from %s to %s\n",
+           json_u64_at(answer, "coarsest_s") / 60, json_text_at(answer, "from"),
+           json_text_at(answer, "to"));
+}
+
 static int series_show(const cJSON *answer)
 {
-    static const struct table_column columns[] = {{"SERVICE", "service", TABLE_TEXT},
-                                                  {"NAME", "name", TABLE_TEXT},
-                                                  {"GROUP", "group", TABLE_TEXT | TABLE_SPARE},
-                                                  {"REASON", "reason", TABLE_TEXT},
-                                                  {"LAST", "last", TABLE_TEXT},
-                                                  {"LEAST", "least", TABLE_TEXT | TABLE_SPARE},
-                                                  {"MOST", "most", TABLE_TEXT},
-                                                  {"", "spark", TABLE_TIME},
-                                                  {NULL, NULL, TABLE_TEXT}};
     const cJSON *line;
     cJSON *rows = cJSON_CreateArray();
+    int status = CLI_OK;
     cJSON_ArrayForEach(line, json_at(answer, "series")) {
-        cJSON_AddItemToArray(rows, line_row(line, answer));
+        if (cJSON_GetArraySize(json_at(line, "points")) > 0)
+            cJSON_AddItemToArray(rows, line_row(line, answer));
     }
-    int status =
-        table_print(rows, false, columns,
-                    "nothing was sampled in this time; a policy takes samples: skein policy "
-                    "set --help");
+    if (cJSON_GetArraySize(rows) == 0) {
+        printf("nothing of this was sampled from %s to %s; policies take samples: skein policy "
+               "--help\n",
+               json_text_at(answer, "from"), json_text_at(answer, "to"));
+    } else {
+        status = rows_show(rows);
+        if (status == CLI_OK)
+            meaning_say(answer);
+    }
     cJSON_Delete(rows);
-    if (status != CLI_OK)
-        return status;
-    printf("\n%s, a value for each %" PRIu64 " s from %s to %s\n", json_text_at(answer, "unit"),
-           json_u64_at(answer, "coarsest_s"), json_text_at(answer, "from"),
-           json_text_at(answer, "to"));
-    return CLI_OK;
+    return status;
 }
 
 /* What the answer does not have. */
@@ -198,6 +247,12 @@ static void left_out_say(const cJSON *answer)
         say_warning("%" PRIu64 " samples changed too late to be counted again", late);
 }
 
+static bool needs_service(const struct options *o)
+{
+    const char *metric = o->metric != NULL ? o->metric : "";
+    return o->name != NULL || strcmp(metric, "latency") == 0 || strcmp(metric, "self") == 0;
+}
+
 static int series_run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
@@ -207,11 +262,16 @@ static int series_run(const void *values, int count, char **arguments)
     cJSON *answer = NULL;
     (void)count;
     (void)arguments;
+    const char *usual = o->service != NULL ? "latency" : "rate";
+    if (o->service == NULL && needs_service(o)) {
+        say_error("series: names are of a service: say of which with --service; of all services "
+                  "there are rate, count, wait, cpu, errors and sampled");
+        return CLI_USAGE;
+    }
     int status = api_init(&api, o->collector);
     if (status != CLI_OK)
         return status;
     buf_printf(&path, "/series");
-    const char *usual = o->service != NULL ? "latency" : "rate";
     api_query(&path, "metric", o->metric != NULL ? o->metric : usual);
     api_query(&path, "service", o->service);
     api_query(&path, "name", o->name);

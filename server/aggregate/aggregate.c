@@ -99,6 +99,8 @@ static void capture_do(struct aggregate *a, const struct capture_id *id, bool wa
                      skein_status_text(status), NULL);
         a->again_ns = clock_monotonic_ns() + AGAIN_NS;
     }
+    if (status == SKEIN_FULL) /* the next one would be read for nothing, too */
+        aggregate_wait(a, AGAIN_NS, true);
     /* Captures of long ago can wait: no more than half of a processor goes for them. */
     if (walking && took_ns > 0)
         aggregate_wait(a, took_ns < REST_MOST ? took_ns : REST_MOST, false);

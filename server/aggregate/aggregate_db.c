@@ -5,10 +5,13 @@
  */
 #include "aggregate_db.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "log.h"
 #include "metrics.h"
@@ -68,6 +71,22 @@ static int schema_check(struct db *db, char *error, size_t error_bytes)
     return status;
 }
 
+/* Which file is at the path; 0: none is. */
+static void file_note(const char *path, uint64_t *device, uint64_t *inode)
+{
+    struct stat st;
+    bool there = stat(path, &st) == 0;
+    *device = there ? (uint64_t)st.st_dev : 0;
+    *inode = there ? (uint64_t)st.st_ino : 0;
+}
+
+static bool file_is_another(const struct aggregate_db *db, const char *path)
+{
+    uint64_t device, inode;
+    file_note(path, &device, &inode);
+    return device != db->device || inode != db->inode;
+}
+
 static int pair_open(struct aggregate_db *out, char *error, size_t error_bytes)
 {
     char path[4096];
@@ -82,6 +101,8 @@ static int pair_open(struct aggregate_db *out, char *error, size_t error_bytes)
         status = schema_check(out->write, error, error_bytes);
     if (status == SKEIN_OK)
         status = db_open(path, false, &out->read, error, error_bytes);
+    if (status == SKEIN_OK)
+        file_note(path, &out->device, &out->inode);
     return status;
 }
 
@@ -121,12 +142,25 @@ void aggregate_db_close(struct aggregate_db *db)
         db_close(&db->write);
 }
 
+static bool removed_say(void)
+{
+    log_error("analysis",
+              FILE_NAME " was removed or replaced: what is in its place is taken, or a new one "
+                        "begun; captures that are stored are summed up again",
+              NULL);
+    metrics_add(analysis_rebuilds_total, 1);
+    return true;
+}
+
 /* Both files are shut before the damaged one goes; without a new one statements fail until the next
  * attempt. */
-static bool pair_replace(struct aggregate_db *db, const char *path)
+static bool pair_replace(struct aggregate_db *db, const char *path, bool removed)
 {
     char error[256] = "";
-    bool gone = damaged_set_aside(db->folder);
+    bool gone = removed ? removed_say() : damaged_set_aside(db->folder);
+    int made = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600); /* for nobody else */
+    if (made >= 0)
+        close(made);
     int status = db_reopen(db->write, path, true);
     if (status == SKEIN_OK)
         status = db_exec(db->write, "PRAGMA synchronous=NORMAL");
@@ -134,6 +168,7 @@ static bool pair_replace(struct aggregate_db *db, const char *path)
         status = schema_check(db->write, error, sizeof error);
     if (status == SKEIN_OK)
         status = db_reopen(db->read, path, false);
+    file_note(path, &db->device, &db->inode);
     if (status != SKEIN_OK)
         log_error("analysis", FILE_NAME " cannot be made anew; this is tried again", "error",
                   skein_status_text(status), NULL);
@@ -143,14 +178,15 @@ static bool pair_replace(struct aggregate_db *db, const char *path)
 bool aggregate_db_heal(struct aggregate_db *db)
 {
     char path[4096];
-    if (!db->broken && !db_is_damaged(db->write) && !db_is_damaged(db->read))
-        return false;
+    bool damaged = db->broken || db_is_damaged(db->write) || db_is_damaged(db->read);
     snprintf(path, sizeof path, "%s/" FILE_NAME, db->folder);
+    if (!damaged && !file_is_another(db, path))
+        return false;
     db_hold(db->write);
     db_hold(db->read);
     db_shut(db->read);
     db_shut(db->write);
-    bool healed = pair_replace(db, path);
+    bool healed = pair_replace(db, path, !damaged);
     db->broken = !healed;
     db_release(db->read);
     db_release(db->write);

@@ -22,7 +22,8 @@
 struct aggregate_db {
     struct db *write, *read;
     const char *folder;
-    bool broken; /* it could not be made anew: tried again */
+    bool broken;            /* it could not be made anew: tried again */
+    uint64_t device, inode; /* of the file that is open */
 };
 
 /* Opens or makes it; sets a damaged one aside first. SKEIN_OK, SKEIN_IO, SKEIN_FULL, SKEIN_NO_MEMORY,
@@ -30,8 +31,9 @@ struct aggregate_db {
 int aggregate_db_open(const char *folder, struct aggregate_db *out, char *error,
                       size_t error_bytes);
 void aggregate_db_close(struct aggregate_db *db);
-/* If damage was met since it was opened: a new, empty one takes its place, while others use it. True:
- * there is a new one. Between transactions of the thread that writes. */
+/* If damage was met since it was opened, or somebody removed the file: a new, empty one takes its
+ * place, while others use it; where somebody put another there, that one. True: there is a new one.
+ * Between transactions of the thread that writes. */
 bool aggregate_db_heal(struct aggregate_db *db);
 
 /* ---- captures ---- */

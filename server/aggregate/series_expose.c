@@ -130,8 +130,8 @@ static void instants_put(const struct exposure *e, const struct series_total *t)
 
 static void waits_put(const struct exposure *e, const struct series_total *t)
 {
-    static const char *const reasons[] = {"net", "io", "lock", "thread", "sleep"};
-    for (size_t i = 0; is_service(t) && i < SUMMARY_REASONS; i++) {
+    static const char *const reasons[] = {"net", "io", "lock", "thread", "sleep", "idle"};
+    for (size_t i = 0; is_service(t) && i < sizeof reasons / sizeof reasons[0]; i++) {
         counter_begin(e, t);
         buf_printf(e->out, ",reason=\"%s\"} ", reasons[i]);
         seconds_put(e->out, t->n[SERIES_WAIT_NET_NS + i]);
@@ -141,7 +141,7 @@ static void waits_put(const struct exposure *e, const struct series_total *t)
 
 static void cpu_put(const struct exposure *e, const struct series_total *t)
 {
-    if (is_service(t))
+    if (is_service(t) && t->n[SERIES_SAMPLED_NS] > 0) /* else nobody knows */
         seconds_line(e, t, t->n[SERIES_SAMPLED_NS]);
 }
 

@@ -12,7 +12,7 @@
 #include "json.h"
 #include "series.h"
 
-#define WAIT_PARTS SUMMARY_REASONS
+#define WAIT_PARTS (SUMMARY_REASONS + 1) /* and idle */
 
 static const struct metric {
     const char *name, *unit;
@@ -297,9 +297,11 @@ static bool value_of(const struct answer *a, const struct point *p, uint64_t see
     case SERIES_METRIC_ERRORS:
         *value = seen_ns > 0 ? (double)p->amount / seconds_of(seen_ns) : 0;
         return seen_ns > 0;
+    case SERIES_METRIC_CPU: /* without a sample nobody knows: most policies take none */
+        *value = seen_ns > 0 ? (double)p->amount / (double)seen_ns : 0;
+        return seen_ns > 0 && p->amount > 0;
     case SERIES_METRIC_SELF:
     case SERIES_METRIC_WAIT:
-    case SERIES_METRIC_CPU:
     case SERIES_METRICS:
     default:
         *value = seen_ns > 0 ? (double)p->amount / (double)seen_ns : 0;
@@ -329,7 +331,7 @@ static void points_add(const struct answer *a, const struct line *line, const st
 
 static cJSON *line_json(struct answer *a, const struct line *line)
 {
-    static const char *const reasons[WAIT_PARTS] = {"net", "io", "lock", "thread", "sleep"};
+    static const char *const reasons[WAIT_PARTS] = {"net", "io", "lock", "thread", "sleep", "idle"};
     cJSON *json = cJSON_CreateObject();
     cJSON_AddStringToObject(json, "service", line->service);
     if (line->name[0] != '\0') {

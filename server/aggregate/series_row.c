@@ -10,6 +10,7 @@
 #include "array.h"
 #include "skein/skein.h"
 #include "utf8_scan.h"
+#include "wait_kind.h"
 
 #define NUMBERS_MOST 256u /* that a row's bytes may have */
 
@@ -216,7 +217,6 @@ static int process_take(struct taking *t, size_t i)
     row->n[SERIES_REGIONS] = p->regions;
     for (size_t w = 0; w < SUMMARY_REASONS; w++)
         row->n[SERIES_WAIT_NET_NS + w] = p->wait_ns[w];
-    row->n[SERIES_IDLE_NS] = p->idle_ns;
     row->n[SERIES_SAMPLED_NS] = p->sampled_ns;
     row->n[SERIES_SAMPLES] = p->samples;
     row->n[SERIES_WINDOW_NS] = p->window_ns;
@@ -224,12 +224,26 @@ static int process_take(struct taking *t, size_t i)
     return SKEIN_OK;
 }
 
+/* Waits count where they ended, as all regions do: one that is open would count again in each sample,
+ * and longer each time. One for whatever comes is idle. */
+static void waits_take(struct series_row *of, const struct summary_name *name, const char *text)
+{
+    uint64_t group = name->row.number;
+    if (group < 1 || group > SUMMARY_REASONS || !wait_kind_of(text, (uint8_t)group).wait)
+        return;
+    uint64_t *wait_ns = &of->n[SERIES_WAIT_NET_NS + group - 1];
+    uint64_t other_ns = series_sum(name->open_ns, name->idle_ns);
+    *wait_ns -= other_ns < *wait_ns ? other_ns : *wait_ns;
+    of->n[SERIES_IDLE_NS] = series_sum(of->n[SERIES_IDLE_NS], name->idle_ns);
+}
+
 static int name_take(const struct taking *t, const struct summary_name *name)
 {
     if (name->row.of >= t->process_count)
         return SKEIN_OK; /* of no process */
-    const struct series_row *of = &t->set->rows[t->rows[name->row.of]];
+    struct series_row *of = &t->set->rows[t->rows[name->row.of]];
     const char *text = summary_text(t->summary, name->row.text);
+    waits_take(of, name, text);
     if (text[0] == '\0' || name->row.merged > 0)
         text = SERIES_OTHERS;
     bool others = strcmp(text, SERIES_OTHERS) == 0;

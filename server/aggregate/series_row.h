@@ -36,7 +36,7 @@
     X(WAIT_LOCK_NS)                                                                                \
     X(WAIT_THREAD_NS)                                                                              \
     X(WAIT_SLEEP_NS)                                                                               \
-    X(IDLE_NS)    /* of the waits */                                                               \
+    X(IDLE_NS)    /* waits for whatever comes; in none of the others */                            \
     X(SAMPLED_NS) /* on a CPU, by samples */                                                       \
     X(SAMPLES)                                                                                     \
     X(WINDOW_NS) /* on a CPU, by cpu.window; of ROOM_NS that its host had */                       \

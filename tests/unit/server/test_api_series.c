@@ -25,7 +25,7 @@ static void rows_put(struct fixture *f)
         row->n[SERIES_PROCESSES] = 2;
         row->n[SERIES_REGIONS] = s == 0 ? 30 : 1;
         row->n[SERIES_WAIT_LOCK_NS] = UINT64_C(2000000000);
-        row->n[SERIES_SAMPLED_NS] = UINT64_C(5000000000);
+        row->n[SERIES_SAMPLED_NS] = s == 0 ? UINT64_C(5000000000) : 0; /* of bank none were taken */
         row->n[SERIES_ERRORS] = 20;
         row = series_set_add(&set, at_s, services[s], "query", 0);
         row->n[SERIES_COUNT] = s == 0 ? 30 : 1;
@@ -58,6 +58,9 @@ START_TEST(metrics_are_of_sampled_time)
     ck_assert_double_eq_tol(value(&f, "/api/v1/series?metric=latency&service=shop&quantile=0.9"),
                             1e-3, 1e-3 / 32);
     ck_assert_double_eq_tol(value(&f, "/api/v1/series?metric=cpu&service=shop"), 0.5, 1e-9);
+    cJSON *unknown = call_json(&f, "GET", "/api/v1/series?metric=cpu&service=bank", NULL, 200);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(unknown, "series.0.points")), 0);
+    cJSON_Delete(unknown);
     ck_assert_double_eq_tol(value(&f, "/api/v1/series?metric=errors&service=shop"), 2, 1e-9);
     ck_assert_double_eq_tol(value(&f, "/api/v1/series?metric=sampled&service=shop"), 10, 1e-9);
     cJSON *json = call_json(&f, "GET", "/api/v1/series?metric=sampled", NULL, 200);
@@ -65,7 +68,7 @@ START_TEST(metrics_are_of_sampled_time)
     ck_assert_double_eq_tol(number_at(json, "series.0.points.0.share"), 0.25, 1e-9);
     cJSON_Delete(json);
     json = call_json(&f, "GET", "/api/v1/series?metric=wait&service=shop", NULL, 200);
-    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "series")), 5);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "series")), 6);
     ck_assert_str_eq(text_at(json, "series.2.reason"), "lock");
     ck_assert_double_eq_tol(number_at(json, "series.2.points.0.value"), 0.2, 1e-9);
     cJSON_Delete(json);
