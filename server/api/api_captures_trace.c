@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * /captures/{capture}/trace: a capture's or an incident's partitions as one download, in their own
- * format, for Perfetto, or as a profile. No state but the places of running exports; any thread.
+ * format, for Perfetto, or as a profile, which is made beside the server's threads (http_aside). No state
+ * but the places of running exports; any thread.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@
 #include "event_groups.h"
 #include "trace_stream.h"
 
-#define PROFILE_S 60 /* the connection is cut where an answer does not begin within 120 */
+#define PROFILE_S 60
 
 /* One row for each form. `place`: it costs the collector work and memory, so few run at once. */
 static const struct {
@@ -27,6 +28,25 @@ static const struct {
     [TRACE_PERFETTO] = {"perfetto", "application/vnd.perfetto.trace", "pftrace", true},
     [TRACE_PPROF] = {"pprof", "application/gzip", "pb.gz", true},
     [TRACE_FOLDED] = {"folded", "text/plain; charset=utf-8", "folded", true}};
+
+struct trace_ask {
+    struct api_services *api;
+    struct http_exchange *x;
+    struct api_captures of;
+    bool of_some; /* api_captures_fini is due */
+    struct trace_stream_query query;
+    struct partition_key damaged;
+    struct process_uid process;
+    struct trace_stream *stream; /* of a profile that is to be made */
+};
+
+static void trace_ask_free(struct trace_ask *a)
+{
+    trace_stream_free(&a->stream);
+    if (a->of_some)
+        api_captures_fini(&a->of);
+    free(a);
+}
 
 struct download {
     struct api_services *api;
@@ -88,17 +108,26 @@ static void trace_send(struct api_services *api, struct http_exchange *x,
         api_audit_id(x, "capture.download", of->id.bytes, SKEIN_OK, detail);
 }
 
-/* Makes the profile of a stream that has a place. False: an answer was given. */
-static bool profile_make(struct api_services *api, struct http_exchange *x,
-                         struct trace_stream *stream, const struct trace_stream_query *query)
+static bool is_over(void *context)
 {
+    const struct trace_ask *a = context;
+    return __atomic_load_n(&a->api->draining, __ATOMIC_RELAXED) || http_gone(a->x);
+}
+
+/* Makes the profile of a stream that has a place. False: an answer was given. */
+static bool profile_make(struct trace_ask *a)
+{
+    struct api_services *api = a->api;
+    struct http_exchange *x = a->x;
+    const struct trace_stream_query *query = &a->query;
     struct partition_key at;
     char key[PARTITION_KEY_TEXT_BYTES];
     const struct trace_profile_bounds bounds = {
         .most_bytes = (size_t)api->config.http_profile_bytes,
         .deadline_ns = clock_monotonic_ns() + PROFILE_S * UINT64_C(1000000000),
-        .stop = &api->draining};
-    int status = trace_stream_profile(stream, &bounds, &at);
+        .stop = is_over,
+        .context = a};
+    int status = trace_stream_profile(a->stream, &bounds, &at);
     switch (status) {
     case SKEIN_OK:
         return true;
@@ -141,40 +170,54 @@ static bool profile_make(struct api_services *api, struct http_exchange *x,
     return false;
 }
 
-/* Answers with the stream, which it owns from here on. */
-static void stream_reply(struct api_services *api, struct http_exchange *x,
-                         struct trace_stream *stream, const struct api_captures *of,
-                         const struct trace_stream_query *query)
+/* Beside the server's threads, in its place among the exports. */
+static void profile_aside(void *context, struct http_exchange *x)
 {
-    enum trace_format format = query->format;
-    if (forms[format].place && !places_enter(api->exports, api_holder(x))) {
-        trace_stream_free(&stream);
-        http_problem_of(x, PROBLEM_BUSY, NULL,
+    struct trace_ask *a = context;
+    if (profile_make(a)) {
+        trace_send(a->api, x, a->stream, &a->of, a->query.format);
+        a->stream = NULL;
+    } else {
+        places_leave(a->api->exports, api_holder(x));
+    }
+    trace_ask_free(a);
+}
+
+/* Answers with the ask's stream. False: the ask goes on, and is not the caller's any more. */
+static bool stream_reply(struct trace_ask *a)
+{
+    enum trace_format format = a->query.format;
+    if (forms[format].place && !places_enter(a->api->exports, api_holder(a->x))) {
+        http_problem_of(a->x, PROBLEM_BUSY, NULL,
                         "no place is free for one more export: http.max_exports are %" PRIu64
                         ", the last quarter for tokens that have none; format=skein has no such "
                         "limit",
-                        api->config.http_exports);
-        return;
+                        a->api->config.http_exports);
+        return true;
     }
-    bool profile = format == TRACE_PPROF || format == TRACE_FOLDED;
-    if (!profile || profile_make(api, x, stream, query)) {
-        trace_send(api, x, stream, of, format);
-        return;
+    if (format == TRACE_PPROF || format == TRACE_FOLDED) {
+        if (http_aside(a->x, profile_aside, a))
+            return false;
+        places_leave(a->api->exports, api_holder(a->x));
+        return true;
     }
-    trace_stream_free(&stream);
-    places_leave(api->exports, api_holder(x));
+    trace_send(a->api, a->x, a->stream, &a->of, format);
+    a->stream = NULL;
+    return true;
 }
 
-static void trace_reply(struct api_services *api, struct http_exchange *x,
-                        const struct api_captures *of, struct trace_stream_query *query)
+/* As stream_reply. */
+static bool trace_reply(struct trace_ask *a)
 {
-    struct trace_stream *stream;
+    struct trace_stream_query *query = &a->query;
+    const struct api_captures *of = &a->of;
+    struct http_exchange *x = a->x;
     struct partition_ranges *ranges;
     int status =
-        capture_ranges(api->captures, of->all.items, of->all.count, query->process, &ranges);
+        capture_ranges(a->api->captures, of->all.items, of->all.count, query->process, &ranges);
     query->ranges = ranges;
     if (status == SKEIN_OK)
-        status = trace_stream_open(api->index, query, &stream);
+        status = trace_stream_open(a->api->index, query, &a->stream);
     query->ranges = NULL;
     partition_ranges_unref(&ranges);
     if (status == SKEIN_NOT_FOUND) {
@@ -184,12 +227,13 @@ static void trace_reply(struct api_services *api, struct http_exchange *x,
                         query->process != NULL ? " and process" : "",
                         query->window ? " and window" : "", "/api/v1/captures/{capture}");
     } else if (status == SKEIN_CORRUPT) {
-        api_damaged(api, x, query->damaged, "; damaged=skip gives the rest");
+        api_damaged(a->api, x, query->damaged, "; damaged=skip gives the rest");
     } else if (status != SKEIN_OK) {
         api_failed(x, status, "the trace cannot be read");
     } else {
-        stream_reply(api, x, stream, of, query);
+        return stream_reply(a);
     }
+    return true;
 }
 
 static int groups_take(void *context, const struct catalog_capture *row)
@@ -234,35 +278,42 @@ static bool form_query(struct http_exchange *x, struct trace_stream_query *query
     return false;
 }
 
-/* The trace of the capture in the path, or of `incident`. */
-void api_captures_trace(void *context, struct http_exchange *x)
+/* False: an answer was given. */
+static bool trace_ask_take(struct trace_ask *a)
 {
     static const char *const known[] = {"process", "from",   "to", "format",
                                         "damaged", "groups", "of", NULL};
     static const char *const known_of_all[] = {"process",  "from",   "to", "format", "damaged",
                                                "incident", "groups", "of", NULL};
-    struct api_services *api = context;
-    struct partition_key damaged;
-    struct trace_stream_query query = {.selector = http_principal(x)->selector,
-                                       .damaged = &damaged};
-    struct api_captures of;
-    struct process_uid process;
+    struct http_exchange *x = a->x;
+    struct trace_stream_query *query = &a->query;
     bool one_process;
     if (!http_query_known(x, http_part(x, 0)[0] != '\0' ? known : known_of_all) ||
-        !api_query_id(x, "process", process.bytes, &one_process) ||
-        !api_window(x, &query.from_ns, &query.to_ns) || !form_query(x, &query))
-        return;
-    query.window = http_query(x, "from") != NULL || http_query(x, "to") != NULL;
+        !api_query_id(x, "process", a->process.bytes, &one_process) ||
+        !api_window(x, &query->from_ns, &query->to_ns) || !form_query(x, query))
+        return false;
+    query->window = http_query(x, "from") != NULL || http_query(x, "to") != NULL;
     const char *skip = http_query(x, "damaged");
-    query.skip_damaged = skip != NULL;
+    query->skip_damaged = skip != NULL;
     if (skip != NULL && strcmp(skip, "skip") != 0) {
         http_problem(x, 400, "damaged", "must be skip");
-        return;
+        return false;
     }
-    if (!api_captures_of(api, x, &of))
+    a->of_some = api_captures_of(a->api, x, &a->of);
+    query->process = one_process ? &a->process : NULL;
+    return a->of_some && groups_query(a->api, x, &a->of, query);
+}
+
+/* The trace of the capture in the path, or of `incident`. */
+void api_captures_trace(void *context, struct http_exchange *x)
+{
+    struct trace_ask *a = calloc(1, sizeof *a);
+    if (a == NULL)
         return;
-    query.process = one_process ? &process : NULL;
-    if (groups_query(api, x, &of, &query))
-        trace_reply(api, x, &of, &query);
-    api_captures_fini(&of);
+    a->api = context;
+    a->x = x;
+    a->query = (struct trace_stream_query){.selector = http_principal(x)->selector,
+                                           .damaged = &a->damaged};
+    if (!trace_ask_take(a) || trace_reply(a))
+        trace_ask_free(a);
 }

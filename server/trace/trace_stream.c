@@ -488,7 +488,7 @@ int trace_stream_profile(struct trace_stream *s, const struct trace_profile_boun
     int status = stack_profile_new(bounds->most_bytes, &profile);
     while (status == SKEIN_OK && s->next < s->list.count) {
         *damaged = s->list.pieces[s->next].key;
-        if (__atomic_load_n(bounds->stop, __ATOMIC_RELAXED))
+        if (bounds->stop(bounds->context))
             status = SKEIN_CLOSED;
         else if (clock_monotonic_ns() >= bounds->deadline_ns)
             status = SKEIN_TIMEOUT;

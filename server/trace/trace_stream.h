@@ -56,9 +56,10 @@ int trace_stream_open(struct index *index, const struct trace_stream_query *quer
 void trace_stream_free(struct trace_stream **stream);
 
 struct trace_profile_bounds {
-    size_t most_bytes;    /* of its tables, and again of each of its forms */
-    uint64_t deadline_ns; /* CLOCK_MONOTONIC, to within a partition */
-    const bool *stop;     /* atomic: nobody waits any more */
+    size_t most_bytes;           /* of its tables, and again of each of its forms */
+    uint64_t deadline_ns;        /* CLOCK_MONOTONIC, to within a partition */
+    bool (*stop)(void *context); /* asked before each partition: nobody waits any more */
+    void *context;
 };
 /* TRACE_PPROF and TRACE_FOLDED, once, before it is read: makes the profile. SKEIN_OK;
  * SKEIN_TOO_LARGE: it would take more memory; SKEIN_TIMEOUT, SKEIN_CLOSED: stopped; SKEIN_INVALID:

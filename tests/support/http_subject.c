@@ -91,6 +91,39 @@ bool subject_is_heard(void)
     return heard;
 }
 
+static bool held;       /* atomic, as asides */
+static unsigned asides; /* that are being made */
+
+void subject_hold(bool hold)
+{
+    __atomic_store_n(&held, hold, __ATOMIC_RELAXED);
+}
+
+unsigned subject_asides(void)
+{
+    return __atomic_load_n(&asides, __ATOMIC_RELAXED);
+}
+
+static void aside_make(void *context, struct http_exchange *x)
+{
+    bool gone = false;
+    __atomic_add_fetch(&asides, 1, __ATOMIC_RELAXED);
+    while (!gone && __atomic_load_n(&held, __ATOMIC_RELAXED)) {
+        poll(NULL, 0, 5);
+        gone = http_gone(x);
+    }
+    if (gone)
+        http_problem(x, 503, NULL, "nobody waits for it");
+    else
+        small(context, x);
+    __atomic_sub_fetch(&asides, 1, __ATOMIC_RELAXED);
+}
+
+static void aside(void *context, struct http_exchange *x)
+{
+    http_aside(x, aside_make, context);
+}
+
 static void echo(void *context, struct http_exchange *x)
 {
     (void)context;
@@ -99,10 +132,13 @@ static void echo(void *context, struct http_exchange *x)
         http_reply_json(x, 200, body);
 }
 
-const struct http_route subject_routes[] = {
-    {"GET", "/small", small, HTTP_PUBLIC}, {"GET", "/slow", slow, HTTP_PUBLIC},
-    {"GET", "/big", big, HTTP_PUBLIC},     {"GET", "/live", begin_live, HTTP_PUBLIC},
-    {"POST", "/echo", echo, HTTP_PUBLIC},  {NULL, NULL, NULL, 0}};
+const struct http_route subject_routes[] = {{"GET", "/small", small, HTTP_PUBLIC},
+                                            {"GET", "/slow", slow, HTTP_PUBLIC},
+                                            {"GET", "/big", big, HTTP_PUBLIC},
+                                            {"GET", "/live", begin_live, HTTP_PUBLIC},
+                                            {"GET", "/aside", aside, HTTP_PUBLIC},
+                                            {"POST", "/echo", echo, HTTP_PUBLIC},
+                                            {NULL, NULL, NULL, 0}};
 
 struct http_settings subject_settings(void)
 {

@@ -12,8 +12,8 @@
 
 #define SUBJECT_SLOW_MS 2500
 
-/* GET /small ("small"), GET /slow (the same, after a while), GET /big, GET /live, POST /echo (JSON)
- */
+/* GET /small ("small"), GET /slow (the same, after a while), GET /big, GET /live, GET /aside ("small",
+ * when the test says so; 503 where nobody waits for it), POST /echo (JSON) */
 extern const struct http_route subject_routes[];
 
 /* Any free port of loopback, few threads, bounds that no test meets by chance. */
@@ -23,5 +23,10 @@ struct http_settings subject_settings(void);
 void subject_tick(void);
 /* Whether anybody listens to /live, as far as the server knows. */
 bool subject_is_heard(void);
+
+/* Answers to /aside wait from here on, or go on. */
+void subject_hold(bool hold);
+/* So many of them are being made. */
+unsigned subject_asides(void);
 
 #endif

@@ -191,6 +191,105 @@ START_TEST(answer_may_take_longer_to_make_than_its_request_to_come)
 }
 END_TEST
 
+/* ---- answers that are made aside ---- */
+
+#define ASIDE "GET /aside HTTP/1.1\r\nHost: a\r\n\r\n"
+#define SMALL "GET /small HTTP/1.1\r\nHost: a\r\n\r\n"
+
+static bool are_asides(void *context)
+{
+    return subject_asides() == *(const unsigned *)context;
+}
+
+/* Reads until `count` bodies have come, or the end; what came is a text. */
+static unsigned bodies_read(int fd, unsigned count, char *text, size_t bytes)
+{
+    size_t n = 0;
+    unsigned found = 0;
+    while (found < count && n < bytes - 1) {
+        ssize_t got = recv(fd, text + n, bytes - 1 - n, 0);
+        if (got <= 0)
+            break;
+        n += (size_t)got;
+        text[n] = '\0';
+        found = 0;
+        for (const char *at = text; (at = strstr(at, "\r\n\r\nsmall")) != NULL; at += 9)
+            found++;
+    }
+    text[n] = '\0';
+    return found;
+}
+
+START_TEST(answers_that_are_made_aside_hold_no_thread)
+{
+    struct http_settings settings = subject_settings(); /* two threads */
+    struct http_server *server = serve(&settings);
+    char text[4096];
+    int fds[16];
+    unsigned all = 16;
+    subject_hold(true);
+    for (unsigned i = 0; i < 16; i++) {
+        fds[i] = dial(server);
+        say(fds[i], ASIDE SMALL, strlen(ASIDE SMALL)); /* the second waits for the first */
+    }
+    ck_assert(wait_until(are_asides, &all, 0));
+    ck_assert(answers(server));
+    subject_hold(false);
+    for (unsigned i = 0; i < 16; i++) {
+        ck_assert_uint_eq(bodies_read(fds[i], 2, text, sizeof text), 2);
+        say(fds[i], ASIDE, strlen(ASIDE)); /* the connection goes on */
+        ck_assert_uint_eq(bodies_read(fds[i], 1, text, sizeof text), 1);
+        close(fds[i]);
+    }
+    http_stop(&server);
+}
+END_TEST
+
+START_TEST(who_leaves_and_who_stops_ends_what_is_made_aside)
+{
+    struct http_settings settings = subject_settings();
+    struct http_server *server = serve(&settings);
+    char text[4096];
+    unsigned none = 0, one = 1;
+    subject_hold(true);
+    int fd = dial(server);
+    say(fd, ASIDE, strlen(ASIDE));
+    ck_assert(wait_until(are_asides, &one, 0));
+    close(fd);
+    ck_assert(wait_until(are_asides, &none, 0));
+    fd = dial(server);
+    say(fd, ASIDE, strlen(ASIDE));
+    ck_assert(wait_until(are_asides, &one, 0));
+    http_stop(&server);
+    ck_assert_uint_eq(subject_asides(), 0);
+    ck_assert_uint_eq(bodies_read(fd, 1, text, sizeof text), 0);
+    ck_assert_msg(strncmp(text, "HTTP/1.1 503", 12) == 0, "%s", text);
+    close(fd);
+    subject_hold(false);
+}
+END_TEST
+
+START_TEST(what_is_made_aside_is_not_cut_by_the_watch)
+{
+    struct http_settings settings = subject_settings();
+    settings.receive_ms = 100;
+    settings.idle_ms = 1000;
+    struct http_server *server = serve(&settings);
+    char text[4096];
+    unsigned one = 1;
+    subject_hold(true);
+    int fd = dial(server);
+    say(fd, ASIDE, strlen(ASIDE));
+    ck_assert(wait_until(are_asides, &one, 0));
+    poll(NULL, 0, SUBJECT_SLOW_MS); /* both bounds are over, whatever else runs here */
+    ck_assert_uint_eq(subject_asides(), 1);
+    subject_hold(false);
+    ck_assert_uint_eq(bodies_read(fd, 1, text, sizeof text), 1);
+    close(fd);
+    http_stop(&server);
+}
+END_TEST
+
 /* ---- many ---- */
 
 static bool answers_from(const struct http_server *server, const char *address)
@@ -306,6 +405,9 @@ int main(void)
         suite_of("http_limits", too_large_a_header_or_address_is_answered_with_a_problem,
                  slow_clients_do_not_keep_others_waiting, request_that_trickles_is_cut_off,
                  answer_may_take_longer_to_make_than_its_request_to_come,
+                 answers_that_are_made_aside_hold_no_thread,
+                 who_leaves_and_who_stops_ends_what_is_made_aside,
+                 what_is_made_aside_is_not_cut_by_the_watch,
                  many_connections_of_one_address_leave_room_for_others,
                  many_downloads_take_little_memory_and_give_it_back, NULL));
 }

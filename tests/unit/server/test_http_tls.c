@@ -161,6 +161,7 @@ START_TEST(only_who_trusts_the_certificate_is_answered_and_plain_http_is_not)
     ck_assert_int_eq(get(&f, "https", "/small", "one.crt", &response), 200);
     ck_assert_uint_eq(response.body.len, 5);
     http_response_fini(&response);
+    ck_assert_int_eq(status_of_get(&f, "https", "/aside", "one.crt"), 200);
     ck_assert_int_lt(status_of_get(&f, "https", "/small", "two.crt"), 0);
     ck_assert_int_lt(status_of_get(&f, "https", "/small", NULL), 0);
     ck_assert_int_lt(status_of_get(&f, "http", "/small", NULL), 0);
