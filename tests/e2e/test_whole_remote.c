@@ -5,6 +5,8 @@
  * thread.
  */
 #include <dirent.h>
+#include <poll.h>
+#include <pty.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -253,6 +255,63 @@ START_TEST(an_interrupt_ends_the_statement_at_the_collector)
 }
 END_TEST
 
+/* Reads what a terminal shows until it has `part` behind what it had before. */
+static void shows(int terminal, struct buf *shown, const char *part)
+{
+    size_t n = strlen(part);
+    for (;;) {
+        uint8_t *at = shown->len >= n ? memmem(shown->data, shown->len, part, n) : NULL;
+        struct pollfd ready = {.fd = terminal, .events = POLLIN};
+        char bytes[512];
+        if (at != NULL) {
+            at += n; /* what is behind it is looked at next */
+            shown->len -= (size_t)(at - shown->data);
+            memmove(shown->data, at, shown->len);
+            return;
+        }
+        ck_assert_msg(poll(&ready, 1, (int)support_deadline_ms()) == 1, "no \"%s\" in: %.*s", part,
+                      (int)shown->len, (const char *)shown->data);
+        ssize_t got = read(terminal, bytes, sizeof bytes);
+        ck_assert_int_gt(got, 0);
+        buf_put(shown, bytes, (size_t)got);
+    }
+}
+
+static void types(int terminal, const char *keys)
+{
+    ck_assert_int_eq(write(terminal, keys, strlen(keys)), (ssize_t)strlen(keys));
+}
+
+START_TEST(a_shell_goes_on_after_its_statement_is_interrupted)
+{
+    int terminal;
+    struct buf shown = {0};
+    ck_assert(wait_until(has_none, NULL, 0));
+    pid_t shell = forkpty(&terminal, NULL, NULL, NULL);
+    ck_assert_int_ge(shell, 0);
+    if (shell == 0) {
+        (void)putenv(collector);
+        (void)setenv("XDG_STATE_HOME", w.folder, 1);
+        (void)setenv("TERM", "dumb", 1);
+        (void)execl(SKEIN_PROGRAM, "skein", "sql", "--remote", id, (char *)NULL);
+        _exit(127);
+    }
+    shows(terminal, &shown, "sql> ");
+    types(terminal, ENDLESS ";\n");
+    ck_assert(wait_until(has_child, NULL, 0));
+    types(terminal, "\003");
+    shows(terminal, &shown, "interrupted");
+    shows(terminal, &shown, "sql> ");
+    ck_assert(wait_until(has_none, NULL, 0));
+    types(terminal, "select 6 * 7 as answer;\n");
+    shows(terminal, &shown, "\n    42");
+    types(terminal, ".quit\n");
+    ck_assert_int_eq(spawn_wait(shell, 0), 0);
+    (void)close(terminal);
+    buf_fini(&shown);
+}
+END_TEST
+
 START_TEST(who_cannot_be_asked_is_told)
 {
     char *text = SAID(1, "sql", "--remote", "0193a5c0e1f27d3b8c4e5f60718293a4", "select 1");
@@ -307,6 +366,7 @@ int main(void)
     tcase_add_test(tests, a_shell_asks_each_statement);
     tcase_add_test(tests, a_confined_token_asks_its_own_processes);
     tcase_add_test(tests, an_interrupt_ends_the_statement_at_the_collector);
+    tcase_add_test(tests, a_shell_goes_on_after_its_statement_is_interrupted);
     tcase_add_test(tests, who_cannot_be_asked_is_told);
     tcase_add_test(tests, reports_are_those_of_the_file);
     suite_add_tcase(suite, tests);
