@@ -28,6 +28,7 @@ static const struct {
     {"POST", V1 "/captures", "", "{\"selector\":\"service=shop\",\"post_ms\":60000}", 202,
      "capture.create"},
     {"PATCH", V1 "/captures/{}", "", "{\"pin\":true}", 200, "capture.update"},
+    {"POST", V1 "/captures/{}/sql", "", "{\"query\":\"select 1\"}", 404, "capture.query"},
     {"POST", V1 "/captures/{}:stop", "", NULL, 202, "capture.stop"},
     {"DELETE", V1 "/captures/{}", "", NULL, 204, "capture.delete"},
     {"POST", V1 "/captures", "", "{\"selector\":\"service=shop\",\"post_ms\":60000}", 202,
@@ -131,7 +132,8 @@ static void try_change(struct audited *a, size_t i)
                       changes[i].method, path, after.text);
         return;
     }
-    snprintf(want, sizeof want, "%s %s ok", changes[i].action, hole != NULL ? object : a->id);
+    snprintf(want, sizeof want, "%s %s %s", changes[i].action, hole != NULL ? object : a->id,
+             changes[i].status < 400 ? "ok" : "not found");
     ck_assert_msg(after.id > before.id, "%s %s leaves no audit entry", changes[i].method, path);
     ck_assert_str_eq(after.text, want);
 }
