@@ -115,8 +115,7 @@ START_TEST(rows_are_those_of_the_file)
         "select name, count(*) as n, sum(dur), avg(dur), min(ts) from slice group by name",
         "select * from slice order by dur desc, ts limit 50",
         "select name, kind, args from event where args is not null limit 100",
-        "select e.name, p.service, count(*) from event e join process p on p.id = e.process_id "
-        "group by 1, 2 order by 1, 2",
+        "select name, count(*) from event join process using (pid) group by 1 order by 1",
         "select sequence, events, lost, from_ns, to_ns from partition",
         "select * from stats",
         "select * from loss",
@@ -167,10 +166,10 @@ END_TEST
 
 START_TEST(a_shell_asks_each_statement)
 {
-    const char *argv[] = {"sh", "-c",
-                          "printf '.tables\\nselect 1\\n as one;select 2 as two;' | " SKEIN_PROGRAM
-                          " sql --csv --remote \"$0\"",
-                          id, NULL};
+    static const char command[] =
+        "printf '.tables\\nselect 1\\n as one;select 2 as two;' | " SKEIN_PROGRAM
+        " sql --csv --remote \"$0\"";
+    const char *argv[] = {"sh", "-c", command, id, NULL};
     (void)remove(out);
     int status = spawn_wait(
         spawn(argv, &(struct spawn_options){.env = (const char *const[]){collector, NULL},

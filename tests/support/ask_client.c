@@ -26,10 +26,9 @@ int ask_send(uint16_t port, const char *capture, const char *sql)
 }
 
 /* Its parent and its state; 0: there is no such process. */
-static pid_t parent_of(int pid, char *state)
+static pid_t parent_of(pid_t pid, char *state)
 {
     char path[64], text[4096];
-    int parent = 0;
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
     FILE *file = fopen(path, "re");
     if (file == NULL)
@@ -38,9 +37,10 @@ static pid_t parent_of(int pid, char *state)
     fclose(file);
     text[n] = '\0';
     const char *behind = strrchr(text, ')');
-    if (behind == NULL || sscanf(behind, ") %c %d", state, &parent) != 2)
+    if (behind == NULL || strlen(behind) < 5) /* ") S 1" */
         return 0;
-    return parent;
+    *state = behind[2];
+    return (pid_t)strtol(behind + 3, NULL, 10);
 }
 
 unsigned children_of(pid_t parent, pid_t *child)
@@ -51,7 +51,7 @@ unsigned children_of(pid_t parent, pid_t *child)
     char state = 0;
     ck_assert_ptr_nonnull(dir);
     while ((entry = readdir(dir)) != NULL) {
-        int pid = atoi(entry->d_name);
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
         if (pid <= 0 || parent_of(pid, &state) != parent || state == 'Z')
             continue;
         count++;
