@@ -172,7 +172,7 @@ void diff_onset_words(const struct diff_onset *onset, char out[DIFF_WHY_BYTES])
                      onset->service[0] != '\0' ? " of " : "", onset->service,
                      onset->sought ? "lasted" : "was in progress at the failure, for", lasted);
     if (onset->p99_ns == 0)
-        snprintf(out + n, DIFF_WHY_BYTES - (size_t)n, "and is the only one of its name");
+        snprintf(out + n, DIFF_WHY_BYTES - (size_t)n, "and no other of its name has ended");
     else
         snprintf(out + n, DIFF_WHY_BYTES - (size_t)n,
                  "and 99 %% of the others of its name take up to %s",

@@ -45,7 +45,7 @@ struct task {
     char trace_id[33];  /* "" */
     bool open, clipped; /* it has not ended; it began before what is known */
     uint64_t from_ns, dur_ns;
-    uint64_t unknown_ns; /* of it: segments of which nothing is known */
+    uint64_t unknown_ns; /* of it nothing is known, also where that became part of TASK_SEVERAL */
     const struct task_segment *segments;
     size_t segment_count;
 };

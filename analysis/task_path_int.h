@@ -86,6 +86,7 @@ struct path_segment {
     const char *name;
     unsigned depth;
     uint64_t from_ns, dur_ns, count, longest_ns;
+    uint64_t unknown_ns;    /* of SEVERAL: that of what became part of it */
     uint64_t other, object; /* tid */
     uint32_t text;
     char state;

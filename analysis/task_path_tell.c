@@ -53,6 +53,11 @@ void path_segment_put(struct path_segments *out, const struct path_segment *segm
     out->items[out->count++].longest_ns = segment->dur_ns;
 }
 
+static uint64_t unknown_of(const struct path_segment *s)
+{
+    return s->what == TASK_UNKNOWN ? s->dur_ns : s->unknown_ns;
+}
+
 static void several_make(struct path_segment *to, const struct path_segment *with)
 {
     if (with->longest_ns > to->longest_ns) {
@@ -60,6 +65,7 @@ static void several_make(struct path_segment *to, const struct path_segment *wit
         to->name = with->name;
         to->actor = with->actor;
     }
+    to->unknown_ns = unknown_of(to) + unknown_of(with);
     to->what = TASK_SEVERAL;
     to->why = WHY_SEVERAL;
     to->depth = with->depth < to->depth ? with->depth : to->depth;
@@ -197,7 +203,7 @@ static int segments_tell(struct task_path *p, const struct path_segments *made, 
                                             .from_ns = s->from_ns,
                                             .dur_ns = s->dur_ns,
                                             .count = s->count};
-        task->unknown_ns += s->what == TASK_UNKNOWN ? s->dur_ns : 0;
+        task->unknown_ns += unknown_of(s);
     }
     return SKEIN_OK;
 }

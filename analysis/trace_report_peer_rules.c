@@ -272,7 +272,7 @@ static void holder_tell(struct trace_report_builder *b, const struct report_span
     report_say(
         b, f,
         "%s was in `%.*s` for %s, and the other %zu busy thread%s of the process stood still "
-        "just as long: it kept what they need%s",
+        "just as long: it seems to have kept what they need%s",
         report_who(b, held->thread, who), TRACE_REPORT_TEXT, f->region,
         report_time_text(report_span_ns(held), time), others, others == 1 ? "" : "s",
         is_python(skein_trace_process(b->trace, process))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Owns the tables of a report: regions, threads and the slowest tasks. The first two are made of the trace's summary, which is fed
- * beside the rest, so that a report, its page and `skein stats` say the same numbers of one trace.
- * Entered by trace_report.c with each batch, and once at the end.
+ * Owns the tables of a report: regions, threads and the slowest tasks. The first two are made of the
+ * trace's summary, which is fed beside the rest, so that a report, its page and `skein stats` say the
+ * same numbers of one trace. Entered by trace_report.c with each batch, and once at the end.
  */
 #include "ids.h"
 #include "trace_report_int.h"
@@ -133,7 +133,8 @@ static uint32_t process_row(const struct summary *s, const struct skein_process 
     return SUMMARY_NONE;
 }
 
-/* Its time in regions that is not idle, each moment once, and the longest of them. */
+/* Its time in regions that is not idle, and the longest of them. Each moment once where they have ended; a
+ * region in progress counts whole, beside what lies in it: how long that took is not in a summary. */
 static void calls_fill(const struct summary *s, struct report_thread **of)
 {
     const struct summary_call *calls;

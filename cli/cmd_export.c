@@ -42,8 +42,8 @@ static const struct cli_option options[] = {
         "of OpenTelemetry, of regions with a trace_id)"),
     CLI_CHOICE(
         0, "of", "WHAT", struct options, of, values,
-        "of folded stacks: samples, or in us waits (off the CPU), contention (for locks) or "
-        "wall (on the CPU by samples, and off it) (default: samples where there are any); of "
+        "of folded stacks: samples, or in us waits (regions with a stack), contention (for locks) "
+        "or wall (the CPU by samples, and waits) (default: samples where there are any); of "
         "traces of Go: after or before the capture's begin"),
     CLI_OPTION(CLI_NUMBER, 0, "process", "PID", struct options, process,
                "of traces of Go: this process's"),
@@ -167,7 +167,8 @@ static int profile_put(struct target *t, const struct stack_profile *profile, st
     } kinds[] = {
         [STACK_PROFILE_SAMPLES] = {"samples", "samples of the CPU by stack"},
         [STACK_PROFILE_WAITS] = {"waits", "microseconds of waits by stack"},
-        [STACK_PROFILE_WALL] = {"wall", "microseconds on the CPU and off it, by stack"},
+        [STACK_PROFILE_WALL] = {"wall",
+                                "microseconds on the CPU by samples and of waits, by stack"},
         [STACK_PROFILE_CONTENTION] = {"contention", "microseconds of waits for locks by stack"}};
     size_t kind = stack_profile_samples(profile) == 0 ? STACK_PROFILE_WAITS : STACK_PROFILE_SAMPLES;
     for (size_t i = 0; of != NULL && i < sizeof kinds / sizeof *kinds; i++)

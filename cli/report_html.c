@@ -128,12 +128,15 @@ static void html_fini(struct html *h)
 }
 
 /* Under another name until it is whole; "-" is standard output. */
-static int file_put(const struct buf *page, const char *path, const char *title)
+static int file_put(const struct buf *page, const char *path, const struct report_sources *sources)
 {
     struct whole_file file;
     if (strcmp(path, "-") == 0)
         return out_write(page) ? out_close() : CLI_FAILED;
-    bool fine = whole_file_begin(&file, path, title);
+    for (int i = 0; i < sources->count; i++)
+        if (!whole_file_spares(path, sources->subjects[i].file))
+            return CLI_FAILED;
+    bool fine = whole_file_begin(&file, path, NULL);
     if (fine && fwrite(page->data, 1, page->len, file.file) != page->len) {
         say_error("%s: %s", path, strerror(errno));
         fine = false;
@@ -168,7 +171,7 @@ int report_html_write(struct skein_trace *trace, const struct trace_report *repo
         status = page_trace_put(trace, &ask, &page);
     if (status != SKEIN_OK)
         say_error("%s", skein_status_text(status));
-    int written = status == SKEIN_OK ? file_put(&page, path, sources->title) : CLI_FAILED;
+    int written = status == SKEIN_OK ? file_put(&page, path, sources) : CLI_FAILED;
     html_fini(&html);
     buf_fini(&page);
     buf_fini(&verdict);

@@ -35,16 +35,29 @@ static const char *name_make(struct whole_file *f)
     return f->part;
 }
 
+static bool is_spared(const char *to, const char *name, const char *from)
+{
+    if (!is_same(to, from) && !is_same(name, from))
+        return true;
+    say_error("%s: is what is read; name another file to write", from);
+    return false;
+}
+
+bool whole_file_spares(const char *to, const char *from)
+{
+    struct whole_file f = {.to = to};
+    const char *name = name_make(&f);
+    bool spared = name != NULL && is_spared(to, name, from);
+    free(f.part);
+    return spared;
+}
+
 bool whole_file_begin(struct whole_file *f, const char *to, const char *from)
 {
     *f = (struct whole_file){.to = to};
     const char *name = name_make(f);
-    if (name == NULL)
+    if (name == NULL || !is_spared(to, name, from))
         return false;
-    if (is_same(to, from) || is_same(name, from)) {
-        say_error("%s: is what is read; name another file to write", from);
-        return false;
-    }
     f->file = fopen(name, "we");
     if (f->file == NULL)
         say_error("%s: %s", to, strerror(errno));

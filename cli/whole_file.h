@@ -19,6 +19,9 @@ struct whole_file {
  * has been said. */
 bool whole_file_begin(struct whole_file *f, const char *to, const char *from);
 
+/* false: `to` or its ".part" is the file `from`, which is read. Why has been said. For who reads several. */
+bool whole_file_spares(const char *to, const char *from);
+
 /* Renames it where it is whole, else takes the part away and leaves what was there. An exit status:
  * CLI_OK only where the file is there; a failure of this end has been said. Also after a begin that failed. */
 int whole_file_end(struct whole_file *f, bool whole);

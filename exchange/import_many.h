@@ -20,7 +20,8 @@
 #define IMPORT_WINDOW_BYTES    ((size_t)512 << 20)
 #define IMPORT_PROCESSES_MAX   65536u
 #define IMPORT_ALL_THREADS_MAX 1000000u
-#define IMPORT_DEPTH_MAX       1024u /* begins open at a time on a thread */
+#define IMPORT_DEPTH_MAX       1024u               /* begins open at a time on a thread */
+#define IMPORT_OPEN_BYTES      ((size_t)128 << 20) /* of all begins that are open */
 #define IMPORT_VALUES_MAX      64u /* of an event; of more than six, the sixth is a text of the rest */
 
 struct import_many;

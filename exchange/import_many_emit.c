@@ -251,6 +251,7 @@ static void pair_put(struct import_many *m, struct many_item *begin, struct many
     item_show(m, begin, &whole);
     for (unsigned i = 0; i < shown.count; i++)
         whole.values[whole.count++] = shown.values[i];
+    m->open_bytes -= begin->bytes;
     end->evidence = begin->evidence;
     end->stack = begin->stack != 0 ? begin->stack : end->stack;
     record_put(m, end, &whole, begin->time_ns);
@@ -265,18 +266,39 @@ static void item_leave(struct import_many *m, struct many_item *item, const char
     free(item);
 }
 
+/* What is open outlives the window, and must be bounded as that is. */
+static bool has_room(const struct import_many *m, const struct many_item *begin)
+{
+    return begin->bytes <= IMPORT_OPEN_BYTES - m->open_bytes;
+}
+
+static void nested_begin(struct import_many *m, struct many_thread *thread, struct many_item *item)
+{
+    bool deep = thread->depth >= IMPORT_DEPTH_MAX;
+    if (deep || thread->left_open > 0 || !has_room(m, item)) {
+        thread->left_open++;
+        item_leave(m, item,
+                   deep ? "more regions are open at a time on a thread than 1,024"
+                        : "what is open at a time takes more than 128 MiB");
+        return;
+    }
+    m->open_bytes += item->bytes;
+    item->below = thread->open;
+    thread->open = item;
+    thread->depth++;
+}
+
 static void nested_put(struct import_many *m, struct many_item *item)
 {
     struct many_thread *thread = &m->threads[item->thread];
     struct many_item *begin = thread->open;
-    if (item->what == IMPORT_BEGIN && thread->depth >= IMPORT_DEPTH_MAX) {
-        item_leave(m, item, "more regions are open at a time on a thread than 1,024");
+    if (item->what == IMPORT_BEGIN) {
+        nested_begin(m, thread, item);
         return;
     }
-    if (item->what == IMPORT_BEGIN) {
-        item->below = begin;
-        thread->open = item;
-        thread->depth++;
+    if (thread->left_open > 0) { /* else it would end what is around its region */
+        thread->left_open--;
+        item_leave(m, item, "it has ends of regions whose begins were left out");
         return;
     }
     if (begin == NULL) {
@@ -301,6 +323,10 @@ static void crossing_forget(struct import_many *m, uint32_t at)
 
 static void crossing_begin(struct import_many *m, struct many_item *item, uint32_t at)
 {
+    if (!has_room(m, item)) {
+        item_leave(m, item, "what is open at a time takes more than 128 MiB");
+        return;
+    }
     if (at == IMPORT_MAP_NONE) {
         at = (uint32_t)m->open_count;
         if (m->open_count >= PAIRS_MAX) {
@@ -315,6 +341,7 @@ static void crossing_begin(struct import_many *m, struct many_item *item, uint32
         }
         m->open[m->open_count++] = (struct many_open){.pair = item->pair};
     }
+    m->open_bytes += item->bytes;
     item->below = m->open[at].top;
     m->open[at].top = item;
 }

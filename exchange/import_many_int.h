@@ -54,6 +54,7 @@ struct many_thread {
     uint32_t name; /* of names, + 1 */
     struct many_item *open;
     uint32_t depth;
+    uint64_t left_open; /* begins in these that were left out, and whose ends come first */
 };
 
 struct many_stack {
@@ -91,6 +92,7 @@ struct import_many {
     struct import_map pairs; /* of a pair, the place in `open` */
     struct many_open *open;
     size_t open_count, open_cap;
+    size_t open_bytes; /* of what is open, on threads and in `open` */
     struct sched_timeline *timeline;
     uint64_t sched_last_ns, last_ns, pending, with_records;
     struct buf key, more; /* scratch */

@@ -162,13 +162,21 @@ static uint64_t weight_of(const struct script *s, bool clock)
     return s->samples_hz > 0 ? 1000000000u / s->samples_hz : 0;
 }
 
+/* The CPU, where it is printed, and one more. */
+static void values_set(const struct script *s, const struct import_value values[2],
+                       struct import_entry *entry)
+{
+    entry->values = values + !s->head.has_cpu;
+    entry->count = 1u + s->head.has_cpu;
+}
+
 static void sample_put(struct script *s, bool clock)
 {
-    const struct import_value values[] = {
+    const struct import_value values[2] = {
         {.name = "cpu", .type = SKEIN_T_U64, .bits = s->head.cpu},
         {.name = "weight", .unit = "ns", .type = SKEIN_T_U64, .bits = weight_of(s, clock)}};
-    struct import_entry entry = {
-        .what = IMPORT_INSTANT, .name = "cpu.sample", .values = values, .count = 2};
+    struct import_entry entry = {.what = IMPORT_INSTANT, .name = "cpu.sample"};
+    values_set(s, values, &entry);
     s->script->samples++;
     entry_put(s, &entry);
 }
@@ -177,14 +185,14 @@ static void other_put(struct script *s, bool tracepoint)
 {
     char name[TEXT_MAX + 1];
     const struct perf_head *h = &s->head;
-    const struct import_value values[] = {{.name = "cpu", .type = SKEIN_T_U64, .bits = h->cpu},
-                                          {.name = tracepoint ? "text" : "period",
-                                           .type = tracepoint ? SKEIN_T_STR : SKEIN_T_U64,
-                                           .bits = h->period,
-                                           .text = h->rest.text,
-                                           .n = h->rest.n}};
-    struct import_entry entry = {
-        .what = IMPORT_INSTANT, .name = name, .values = values, .count = 2};
+    const struct import_value values[2] = {{.name = "cpu", .type = SKEIN_T_U64, .bits = h->cpu},
+                                           {.name = tracepoint ? "text" : "period",
+                                            .type = tracepoint ? SKEIN_T_STR : SKEIN_T_U64,
+                                            .bits = h->period,
+                                            .text = h->rest.text,
+                                            .n = h->rest.n}};
+    struct import_entry entry = {.what = IMPORT_INSTANT, .name = name};
+    values_set(s, values, &entry);
     snprintf(name, sizeof name, "%.*s", (int)(h->event.n < TEXT_MAX ? h->event.n : TEXT_MAX),
              h->event.text);
     s->script->tracepoints += tracepoint;

@@ -31,8 +31,8 @@ int stack_profile_add(struct stack_profile *profile, struct partition_reader *re
 /* What a profile counts, by stack. */
 enum stack_profile_of {
     STACK_PROFILE_SAMPLES = 0,   /* of CPUs: how many */
-    STACK_PROFILE_WAITS = 1,     /* off the CPU: time */
-    STACK_PROFILE_WALL = 2,      /* both: time on a CPU by samples, and off it */
+    STACK_PROFILE_WAITS = 1,     /* regions with a stack: time */
+    STACK_PROFILE_WALL = 2,      /* both added: time on a CPU by samples, and of waits */
     STACK_PROFILE_CONTENTION = 3 /* waits for a lock that somebody held: time */
 };
 

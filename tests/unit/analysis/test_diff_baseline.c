@@ -58,6 +58,30 @@ static struct diff_onset onset_of(uint64_t at_ns)
 
 /* ---- when it began ---- */
 
+START_TEST(where_several_are_in_progress_none_is_called_the_only_one)
+{
+    struct incident *in = incident_new(6);
+    size_t p = incident_process(in, "shop", 100, 3600 * S);
+    char words[DIFF_WHY_BYTES];
+    serve(in, p, 100, 12 * S, MS);
+    for (uint32_t tid = 101; tid < 104; tid++)
+        incident_add(in, p,
+                     &(struct incident_event){.type = &incident_mutex,
+                                              .thread = "worker",
+                                              .tid = tid,
+                                              .from_ns = 9 * S,
+                                              .dur_ns = 3 * S,
+                                              .open = true});
+    trace_open(in);
+    struct diff_onset onset = onset_of(T0 + 12 * S);
+    ck_assert(onset.found && onset.p99_ns == 0);
+    diff_onset_words(&onset, words);
+    ck_assert_msg(strstr(words, "and no other of its name has ended") != NULL, "%s", words);
+    skein_trace_free(&trace);
+    incident_free(&in);
+}
+END_TEST
+
 START_TEST(a_long_region_in_progress_at_the_failure_is_the_onset)
 {
     struct incident *in = incident_new(3);
@@ -330,6 +354,7 @@ int main(void)
 {
     return suite_run(suite_of(
         "diff_baseline", a_long_region_in_progress_at_the_failure_is_the_onset,
+        where_several_are_in_progress_none_is_called_the_only_one,
         what_is_still_in_progress_at_the_end_counts,
         loops_idle_waits_and_usual_lengths_are_no_onset, a_summary_of_nothing_has_an_onset_too,
         a_region_that_is_new_after_the_onset_is_found_beside_earlier,

@@ -358,6 +358,22 @@ START_TEST(of_too_many_segments_short_ones_become_one)
 }
 END_TEST
 
+/* The holder of the lock is recorded for half of the wait: the other half stays unknown. */
+START_TEST(unknown_time_that_becomes_part_of_several_is_told)
+{
+    begin();
+    incident_call(in, p, 101, &incident_request, 0, S, 1, 0, 0);
+    incident_call(in, p, 101, &incident_mutex, 10 * MS, 980 * MS, 0xabc0, 0, 102);
+    for (uint64_t i = 1; i < 99; i++)
+        incident_call(in, p, 102, &incident_fsync, i * 10 * MS, 5 * MS, 3, 0, 0);
+    finish(S + 1);
+    const struct task *t = slowest("request");
+    ck_assert_uint_le(t->segment_count, TASK_SEGMENTS);
+    ck_assert_uint_eq(t->unknown_ns, 98 * 5 * MS);
+    end();
+}
+END_TEST
+
 /* Regions anywhere, across each other, on four threads that wait for each other at random. */
 START_TEST(random_paths_add_up)
 {
@@ -419,6 +435,7 @@ int main(void)
         a_child_of_another_process_is_followed_by_its_trace_id,
         what_began_before_its_parent_is_no_child, what_cannot_be_known_is_said,
         of_one_that_calls_itself_the_outermost_is_a_task, one_that_has_not_ended_has_a_path_so_far,
-        of_too_many_segments_short_ones_become_one, random_paths_add_up,
+        of_too_many_segments_short_ones_become_one,
+        unknown_time_that_becomes_part_of_several_is_told, random_paths_add_up,
         what_has_no_room_is_counted, NULL));
 }

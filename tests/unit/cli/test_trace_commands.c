@@ -1078,6 +1078,28 @@ START_TEST(a_cut_that_is_not_there_fails_no_command)
 }
 END_TEST
 
+START_TEST(a_page_takes_the_place_of_no_file_that_is_read)
+{
+    char *text;
+    char *other = path_join(folder, "other.skein");
+    size_t before = 0, after = 0;
+    trace_write();
+    char *bytes = file_read(trace, &before);
+    file_write(other, bytes, before);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(SKEIN(&text, "report", trace, other, "--html", i == 0 ? trace : other), 1);
+        ck_assert_ptr_nonnull(strstr(text, "is what is read"));
+        free(text);
+    }
+    char *kept = file_read(other, &after);
+    ck_assert_mem_eq(kept, bytes, before);
+    ck_assert_uint_eq(after, before);
+    free(bytes);
+    free(kept);
+    free(other);
+}
+END_TEST
+
 START_TEST(export_writes_a_file_or_leaves_nothing)
 {
     char *text;
@@ -1132,6 +1154,7 @@ static void add(TCase *all)
     tcase_add_test(all, check_names_rule_and_byte_of_the_file);
     tcase_add_test(all, cat_shows_what_is_whole_of_a_torn_file_and_fails);
     tcase_add_test(all, a_cut_that_is_not_there_fails_no_command);
+    tcase_add_test(all, a_page_takes_the_place_of_no_file_that_is_read);
     tcase_add_test(all, export_writes_a_file_or_leaves_nothing);
 }
 

@@ -8,6 +8,7 @@ independent decoder before and after.
 import collections
 import json
 import os
+import struct
 import subprocess
 import sys
 import tempfile
@@ -164,6 +165,28 @@ def broken(folder):
     rule("it has no event" in ran("import", "fxt", os.path.join(folder, "no.fxt"), status=1), "empty")
 
 
+def bounded(folder):
+    """More than may be open: what is left out leaves with its end, and takes no other's. Small records that name
+    long texts do not fill the memory."""
+    w, deep = Writer(), 1030
+    for i in range(deep):
+        w.event(2, T0 + i, P, "c", "r%d" % i)
+    for i in reversed(range(deep)):
+        w.event(3, T0 + 3000 - i, P, "c", "r%d" % i)
+    rows, said = imported(folder, w.data)
+    differ(collections.Counter((r["name"], int(r["ts_ns"]) - T0, r["dur_ns"]) for r in rows),
+           collections.Counter(("r%d" % i, i, 3000 - 2 * i) for i in range(1024)))
+    rule(said["left_out"] == 12 and "1,024" in said["why"], said)
+    w = Writer()
+    long, name = w.string("x" * 1024), w.string("a")
+    arguments = struct.pack("<Q", 6 | 1 << 4 | name << 16 | long << 32) * 15
+    for i in range(10000):
+        head = 2 << 16 | 15 << 20 | w.thread(500, 501 + i // 1000) << 24 | name << 32 | name << 48
+        w.record(4, head, struct.pack("<Q", T0 + i) + arguments)
+    rows, said = imported(folder, w.data)
+    rule(said["left_out"] == 10000 - len(rows) and 8000 < len(rows) < 9000 and "128 MiB" in said["why"], len(rows), said)
+
+
 def shown(trace):
     """What the decoder reads, by names; numbers that are made up are left out."""
     names = {k: n for k, n in trace.names.items()}
@@ -198,6 +221,6 @@ def round_trip(folder):
 
 
 with tempfile.TemporaryDirectory() as place:
-    for test in (of_all_kinds, scheduling, in_any_order, broken, round_trip):
+    for test in (of_all_kinds, scheduling, in_any_order, broken, bounded, round_trip):
         test(place)
         print(test.__name__, "holds")

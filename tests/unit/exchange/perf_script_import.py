@@ -125,6 +125,8 @@ a 12 b 78 10.000004: 3 page-faults: 0 zero (/x)
         rule(one in got, one, got)
     weights = {r["thread"]: r["args"]["weight"] for r in rows if r["name"] == "cpu.sample"}
     rule(weights["Web Content"] == 250000 and 1000000 in weights.values(), weights)
+    cpus = {(r["name"], r["thread"]): r["args"].get("cpu") for r in rows if r["name"] in ("cpu.sample", "page-faults")}
+    rule(cpus["cpu.sample", "Web Content"] == 2 and cpus["page-faults", "a 12 b"] is None, cpus)
     reads = [r["args"]["text"] for r in rows if r["name"] == "syscalls:sys_enter_read"]
     rule(reads == ["fd: 0x00000003, 12 1.5: no head"], reads)
     rule([r["args"]["events"] for r in rows if r["type"] == "loss"] == [44], rows)
