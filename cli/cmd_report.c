@@ -67,7 +67,9 @@ static void count_put(struct buf *out, const char *before, uint64_t n, const cha
 static void record_put(struct buf *out, const cJSON *report)
 {
     if (*json_text_at(report, "from")) {
-        buf_printf(out, "the record: from %s, ", json_text_at(report, "from"));
+        buf_printf(out, "the record: from ");
+        json_text_put(out, report, "from");
+        buf_printf(out, ", ");
         text_put_duration(out, json_u64_at(report, "dur_ns"));
     } else {
         buf_printf(out, "the record: nothing in this time");
@@ -87,7 +89,8 @@ static enum colour severity_colour(const char *severity)
 
 static void evidence_put(struct buf *out, const cJSON *finding)
 {
-    buf_printf(out, "         rule %s", json_text_at(finding, "rule"));
+    buf_printf(out, "         rule ");
+    json_text_put(out, finding, "rule");
     if (json_at(finding, "thread") != NULL) {
         buf_printf(out, "; thread ");
         json_text_put(out, finding, "thread");
@@ -98,7 +101,8 @@ static void evidence_put(struct buf *out, const cJSON *finding)
         json_text_put(out, finding, "region");
     }
     if (json_at(finding, "from") != NULL) {
-        buf_printf(out, "; from %s", json_text_at(finding, "from"));
+        buf_printf(out, "; from ");
+        json_text_put(out, finding, "from");
         if (json_u64_at(finding, "dur_ns") > 0) {
             buf_printf(out, " for ");
             text_put_duration(out, json_u64_at(finding, "dur_ns"));
@@ -112,16 +116,19 @@ static void finding_put(struct buf *out, const cJSON *finding)
     const char *severity = json_text_at(finding, "severity");
     const cJSON *frame, *frames = json_at(finding, "frames");
     int shown = 0;
-    buf_printf(out, "%s%-7s%s  ", colour_on(stdout, severity_colour(severity)), severity,
+    buf_printf(out, "%s", colour_on(stdout, severity_colour(severity)));
+    text_put_safe(out, severity, strlen(severity));
+    buf_printf(out, "%*s%s  ", strlen(severity) < 7 ? (int)(7 - strlen(severity)) : 0, "",
                colour_off(stdout));
     json_text_put(out, finding, "text");
     buf_printf(out, "\n");
     evidence_put(out, finding);
     cJSON_ArrayForEach(frame, frames) {
+        const char *text = cJSON_IsString(frame) ? frame->valuestring : "?";
         if (++shown > FRAMES)
             break;
         buf_printf(out, "         at ");
-        text_put_safe(out, frame->valuestring, strlen(frame->valuestring));
+        text_put_safe(out, text, strlen(text));
         buf_printf(out, "\n");
     }
     int more = cJSON_GetArraySize(frames) - FRAMES;

@@ -27,7 +27,9 @@ static void segment_put(struct buf *out, const cJSON *segment)
 {
     buf_printf(out, "    ");
     time_put(out, json_u64_at(segment, "dur_ns"));
-    buf_printf(out, "%-8s", json_text_at(segment, "what"));
+    const char *what = json_text_at(segment, "what");
+    text_put_safe(out, what, strlen(what));
+    buf_printf(out, "%*s", strlen(what) < 8 ? (int)(8 - strlen(what)) : 0, "");
     if (json_at(segment, "in") != NULL) {
         buf_printf(out, " in ");
         text_put(out, segment, "in");
@@ -58,9 +60,12 @@ static void task_put(struct buf *out, const cJSON *name, const cJSON *task)
     text_put(out, task, "thread");
     buf_printf(out, "/%" PRIu64 " of ", json_u64_at(task, "tid"));
     text_put(out, task, "service");
-    buf_printf(out, "[%" PRIu64 "], from %s", json_u64_at(task, "pid"), json_text_at(task, "from"));
-    if (json_at(task, "trace_id") != NULL)
-        buf_printf(out, ", trace %s", json_text_at(task, "trace_id"));
+    buf_printf(out, "[%" PRIu64 "], from ", json_u64_at(task, "pid"));
+    text_put(out, task, "from");
+    if (json_at(task, "trace_id") != NULL) {
+        buf_printf(out, ", trace ");
+        text_put(out, task, "trace_id");
+    }
     buf_printf(out, "\n");
     cJSON_ArrayForEach(segment, json_at(task, "path"))
         segment_put(out, segment);

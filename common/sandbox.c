@@ -5,12 +5,14 @@
 #include "sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -45,8 +47,27 @@
         BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1),                                     \
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),                                     \
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+/* Allowed where the low half of the first argument is so: it names a process, and others of the same
+ * user, as the daemon, would be reached. */
+#define ALLOW_OF(name, process)                                                                    \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##name, 0, 4),                                        \
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),                \
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, process, 0, 1),                                        \
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),                                              \
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES)
+/* fcntl() but for the commands that say which process a descriptor sends a signal to. */
+#define ALLOW_UNOWNED(name)                                                                        \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##name, 0, 5),                                        \
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),                \
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_SETOWN, 1, 0),                                       \
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_SETOWN_EX, 0, 1),                                    \
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),                                     \
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
-static struct sock_filter filter[] = {
+#define ITSELF  0           /* to calls that take a process */
+#define OWN_PID 0xffffffffu /* stands for its number, which is known when it enters */
+
+static const struct sock_filter filter[] = {
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_HERE, 1, 0),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
@@ -62,7 +83,7 @@ static struct sock_filter filter[] = {
     ALLOW(sendmsg),
     ALLOW(recvmsg),
     ALLOW(close),
-    ALLOW(fcntl),
+    ALLOW_UNOWNED(fcntl),
     ALLOW(dup),
     ALLOW(fstat),
 #ifdef __NR_newfstatat
@@ -75,14 +96,14 @@ static struct sock_filter filter[] = {
     ALLOW(futex),
     ALLOW(getrandom),
     ALLOW(getrusage),
-    ALLOW(prlimit64),
+    ALLOW_OF(prlimit64, ITSELF),
     ALLOW(clock_gettime),
     ALLOW(restart_syscall),
     ALLOW(rt_sigreturn),
     ALLOW(rt_sigprocmask),
     ALLOW(getpid),
     ALLOW(gettid),
-    ALLOW(tgkill), /* abort() */
+    ALLOW_OF(tgkill, OWN_PID), /* abort() */
     ALLOW(exit),
     ALLOW(exit_group),
 #ifdef SANITIZED
@@ -95,6 +116,17 @@ static struct sock_filter filter[] = {
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
 };
 
+#define FILTER_LENGTH (sizeof filter / sizeof *filter)
+
+/* With the number of this process in its place. */
+static void filter_fill(struct sock_filter own[FILTER_LENGTH])
+{
+    memcpy(own, filter, sizeof filter);
+    for (size_t i = 0; i < FILTER_LENGTH; i++)
+        if (own[i].code == (BPF_JMP | BPF_JEQ | BPF_K) && own[i].k == OWN_PID)
+            own[i].k = (uint32_t)getpid();
+}
+
 static bool limit_set(__rlimit_resource_t what, uint64_t most)
 {
     struct rlimit limit = {.rlim_cur = most, .rlim_max = most};
@@ -105,7 +137,9 @@ bool sandbox_enter(const struct sandbox_limits *limits)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct none[2] = {0};
-    struct sock_fprog program = {.len = sizeof filter / sizeof *filter, .filter = filter};
+    struct sock_filter own[FILTER_LENGTH];
+    struct sock_fprog program = {.len = FILTER_LENGTH, .filter = own};
+    filter_fill(own);
 #ifndef SANITIZED /* whose shadow memory takes terabytes of addresses */
     if (!limit_set(RLIMIT_AS, limits->memory_bytes))
         return false;

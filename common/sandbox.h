@@ -16,7 +16,7 @@ struct sandbox_limits {
 
 /* For good: those limits, no core file, no new rights, no capabilities, and of the system calls those
  * that memory and the descriptors at hand need: no file is opened, nothing connected, no program
- * begun. It ends with the thread that began it. False: the kernel does not let itself be asked; then
+ * begun, no other process sent a signal or held to other limits. It ends with the thread that began it. False: the kernel does not let itself be asked; then
  * nothing hostile may be read. */
 bool sandbox_enter(const struct sandbox_limits *limits);
 

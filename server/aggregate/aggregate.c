@@ -85,6 +85,39 @@ static bool is_stopping(void *context)
     return atomic_load(&((struct aggregate *)context)->stopping);
 }
 
+/* ---- upkeep ---- */
+
+static void upkeep(struct aggregate *a)
+{
+    uint64_t late_ms = a->settings.late_ms > 0 ? a->settings.late_ms : LATE_MS;
+    struct series_bounds bounds = {.now_ns = clock_realtime_ns(),
+                                   .keep_ms = a->settings.keep_ms,
+                                   .max_rows = a->settings.max_rows,
+                                   .late_ns = late_ms * 1000000u,
+                                   .stop = is_stopping,
+                                   .context = a};
+    int status = series_fold(&a->db, &bounds);
+    int64_t gone = status == SKEIN_OK ? aggregate_answers_trim(&a->db, a->settings.max_bytes) : 0;
+    if (gone > 0)
+        metrics_add(analysis_dropped_total, gone);
+    if (status == SKEIN_OK && gone < 0)
+        status = (int)gone;
+    if (status != SKEIN_OK && status != SKEIN_CLOSED) {
+        metrics_add(analysis_failed_total, 1);
+        log_warn("analysis", "analysis.db cannot be kept up; this is tried again", "error",
+                 skein_status_text(status), NULL);
+    }
+}
+
+/* When it is time, also while there is always something to do: what is kept is bounded by this alone. */
+static void upkeep_look(struct aggregate *a)
+{
+    if (clock_monotonic_ns() < a->upkeep_ns)
+        return;
+    upkeep(a);
+    a->upkeep_ns = clock_monotonic_ns() + UPKEEP_NS;
+}
+
 /* ---- one after the other ---- */
 
 /* What failed is found again by a walk. */
@@ -99,6 +132,7 @@ static void capture_do(struct aggregate *a, const struct capture_id *id, bool wa
                      skein_status_text(status), NULL);
         a->again_ns = clock_monotonic_ns() + AGAIN_NS;
     }
+    upkeep_look(a);
     if (status == SKEIN_FULL) /* the next one would be read for nothing, too */
         aggregate_wait(a, AGAIN_NS, true);
     /* Captures of long ago can wait: no more than half of a processor goes for them. */
@@ -118,6 +152,19 @@ static int page_take(void *context, const struct catalog_capture *row)
     page->ids[page->count] = row->id;
     page->created_ns[page->count++] = row->created_ns;
     return page->count == PAGE;
+}
+
+/* What was deleted while nobody looked, or while the queue had no room. */
+static void deleted_forget(struct aggregate *a)
+{
+    struct capture_id after = {{0}}, ids[PAGE];
+    int64_t n = PAGE;
+    while (n == PAGE && !is_stopping(a)) {
+        n = aggregate_marks(&a->db, &after, ids, PAGE);
+        for (int64_t i = 0; i < n; i++)
+            if (catalog_is_deleted(a->catalog, &ids[i]))
+                (void)aggregate_forget(&a->db, &ids[i]);
+    }
 }
 
 /* The next page of captures, the newest first. */
@@ -144,6 +191,7 @@ static void walk_on(struct aggregate *a)
     current_set(a, &(struct capture_id){{0}});
     if (page.count < PAGE) {
         a->walking = false;
+        deleted_forget(a);
         return;
     }
     a->walk = (struct catalog_cursor){page.created_ns[PAGE - 1], page.ids[PAGE - 1]};
@@ -153,43 +201,6 @@ static void walk_begin(struct aggregate *a)
 {
     a->walking = true;
     a->walk = (struct catalog_cursor){0};
-}
-
-/* What was deleted while nobody looked. */
-static void deleted_forget(struct aggregate *a)
-{
-    struct capture_id after = {{0}}, ids[PAGE];
-    int64_t n = PAGE;
-    while (n == PAGE && !is_stopping(a)) {
-        n = aggregate_marks(&a->db, &after, ids, PAGE);
-        for (int64_t i = 0; i < n; i++)
-            if (catalog_is_deleted(a->catalog, &ids[i]))
-                (void)aggregate_forget(&a->db, &ids[i]);
-    }
-}
-
-/* ---- upkeep ---- */
-
-static void upkeep(struct aggregate *a)
-{
-    uint64_t late_ms = a->settings.late_ms > 0 ? a->settings.late_ms : LATE_MS;
-    struct series_bounds bounds = {.now_ns = clock_realtime_ns(),
-                                   .keep_ms = a->settings.keep_ms,
-                                   .max_rows = a->settings.max_rows,
-                                   .late_ns = late_ms * 1000000u,
-                                   .stop = is_stopping,
-                                   .context = a};
-    int status = series_fold(&a->db, &bounds);
-    int64_t gone = status == SKEIN_OK ? aggregate_answers_trim(&a->db, a->settings.max_bytes) : 0;
-    if (gone > 0)
-        metrics_add(analysis_dropped_total, gone);
-    if (status == SKEIN_OK && gone < 0)
-        status = (int)gone;
-    if (status != SKEIN_OK && status != SKEIN_CLOSED) {
-        metrics_add(analysis_failed_total, 1);
-        log_warn("analysis", "analysis.db cannot be kept up; this is tried again", "error",
-                 skein_status_text(status), NULL);
-    }
 }
 
 static bool is_full(const struct aggregate *a)
@@ -221,7 +232,6 @@ static bool aggregate_work(struct aggregate *a)
 static void *thread_run(void *argument)
 {
     struct aggregate *a = argument;
-    uint64_t upkeep_ns = 0;
     deleted_forget(a);
     while (!is_stopping(a)) {
         if (is_full(a)) {
@@ -229,10 +239,8 @@ static void *thread_run(void *argument)
             continue;
         }
         bool worked = a->settings.run != NULL && aggregate_work(a);
-        if (!worked && clock_monotonic_ns() >= upkeep_ns) {
-            upkeep(a);
-            upkeep_ns = clock_monotonic_ns() + UPKEEP_NS;
-        }
+        if (!worked)
+            upkeep_look(a);
         if (!worked && a->settings.idle != NULL)
             a->settings.idle(a->settings.context);
         if (!worked)

@@ -329,7 +329,8 @@ int aggregate_answer_get(struct aggregate_db *db, const struct capture_id *id, i
     return rows < 0 ? (int)rows : u.status;
 }
 
-/* The sizes are in the index: no page of an answer is read for them. */
+/* The sizes are in the index: no page of an answer is read for them. Captures' ids sort by time, while
+ * a walk sums them up the newest first. */
 int64_t aggregate_answers_trim(struct aggregate_db *db, uint64_t max_bytes)
 {
     int64_t bytes = 0, count = 0, rows = 1;
@@ -339,8 +340,8 @@ int64_t aggregate_answers_trim(struct aggregate_db *db, uint64_t max_bytes)
         if (rows < 0 || (uint64_t)bytes <= max_bytes)
             break;
         rows = db_run(db->write,
-                      "DELETE FROM answer WHERE capture = (SELECT capture FROM answer"
-                      " ORDER BY id LIMIT 1)",
+                      "DELETE FROM answer WHERE capture = (SELECT min(capture) FROM answer"
+                      " INDEXED BY answer_of)",
                       NULL, NULL, NULL);
         count += rows > 0;
     }

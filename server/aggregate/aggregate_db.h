@@ -68,8 +68,8 @@ int aggregate_answer_put(struct aggregate_db *db, const struct capture_id *id, i
 /* Appends. SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_CORRUPT, SKEIN_NO_MEMORY, or a status of db_run. */
 int aggregate_answer_get(struct aggregate_db *db, const struct capture_id *id, int kind,
                          struct buf *out);
-/* Deletes the answers of the captures summed up longest ago until those left have max_bytes at most.
- * Returns of how many captures, or a status. */
+/* Deletes the answers of the oldest captures until those left have max_bytes at most. Returns of how
+ * many captures, or a status. */
 int64_t aggregate_answers_trim(struct aggregate_db *db, uint64_t max_bytes);
 
 /* ---- the series ---- */

@@ -28,6 +28,7 @@ struct aggregate {
     bool walking;
     uint64_t
         again_ns; /* monotonic; walk again from then on, for something failed; 0: nothing did */
+    uint64_t upkeep_ns; /* monotonic; the next upkeep */
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t wake;

@@ -226,13 +226,13 @@ static int row_lines(struct answer *a, const struct series_row *row)
     return status;
 }
 
-/* Whether a row is of a line, before its bytes are read. */
+/* Whether a row is of a line, before its bytes are read: of a name itself, of a service its own row,
+ * for the time. Services without a line take no memory, however many there are. */
 static bool is_wanted(const struct answer *a, const char *service, const char *name, uint32_t group)
 {
-    if (name[0] == '\0')
-        return true;
     for (size_t i = 0; i < a->line_count; i++)
-        if (a->lines[i].group == group && strcmp(a->lines[i].name, name) == 0 &&
+        if ((name[0] == '\0' ||
+             (a->lines[i].group == group && strcmp(a->lines[i].name, name) == 0)) &&
             strcmp(a->lines[i].service, service) == 0)
             return true;
     return false;

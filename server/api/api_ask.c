@@ -159,7 +159,8 @@ static void gap_add(cJSON *gaps, const char *text)
     cJSON *gap = cJSON_CreateObject();
     cJSON_AddStringToObject(gap, "reason", "broken");
     cJSON_AddStringToObject(gap, "text", text);
-    cJSON_AddItemToArray(gaps, gap);
+    if (!cJSON_IsArray(gaps) || !cJSON_AddItemToArray(gaps, gap))
+        cJSON_Delete(gap); /* of a report that somebody else has made up */
 }
 
 void ask_damaged_add(const struct ask *a, cJSON *gaps)

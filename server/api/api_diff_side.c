@@ -8,6 +8,7 @@
 
 #include "api_diff_int.h"
 #include "capture_has.h"
+#include "catalog_capture.h"
 #include "clock.h"
 #include "trace_stream.h"
 
@@ -110,13 +111,23 @@ static int stream_sum(struct diff_request *r, const struct diff_part *part,
     return status;
 }
 
-/* The summary of a whole capture that was worked out at its end, where the asker sees all of it. */
+static int groups_take(void *context, const struct catalog_capture *row)
+{
+    *(uint64_t *)context = row->groups;
+    return 1;
+}
+
+/* The summary of a whole capture that was worked out at its end, where the asker sees all of it. That
+ * of a capture with groups has these alone; sides that are read here have all, and what one side lacks
+ * for that would be told as a change. */
 static int stored_find(struct diff_request *r, const struct diff_part *part, struct summary **out)
 {
     struct buf bytes = {0};
+    uint64_t groups = 0;
     bool whole = part->process == NULL && part->processes == NULL && part->from_ns == 0 &&
                  part->to_ns == 0 && http_principal(r->x)->selector == NULL;
-    if (!whole || r->api->aggregate == NULL)
+    if (!whole || r->api->aggregate == NULL ||
+        catalog_capture(r->api->catalog, &part->capture, groups_take, &groups) < 0 || groups != 0)
         return SKEIN_NOT_FOUND;
     int status = aggregate_answer(r->api->aggregate, &part->capture, ANALYST_SUMMARY, &bytes);
     if (status == SKEIN_OK)

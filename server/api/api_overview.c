@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * /captures/{capture}/overview: where the events and the losses of each target lie in time, by footers
- * alone: no partition is unpacked. Memory is bounded by the page, time by OVERVIEW_S. No state; any
- * thread.
+ * alone: no partition is unpacked. Memory is bounded by the page, time by OVERVIEW_S. A capture of many
+ * partitions takes seconds, so it is done beside the server's threads (http_aside). No state but the
+ * places of exports; any thread.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,8 @@
 
 struct overview {
     struct api_services *api;
+    struct http_exchange *x;
+    cJSON *capture; /* as the asker sees it */
     struct capture_id id;
     const struct selector *within;
     uint64_t from_ns, to_ns; /* to_ns is excluded */
@@ -79,7 +82,7 @@ static int footer_take(void *context, const struct partition_row *row)
     struct stored_bytes bytes = {look->of->api->index, &row->record.key, row->place};
     const struct partition_source source = {stored_read, &bytes, row->place.bytes};
     if (clock_monotonic_ns() >= look->of->deadline_ns ||
-        __atomic_load_n(&look->of->api->draining, __ATOMIC_RELAXED)) {
+        __atomic_load_n(&look->of->api->draining, __ATOMIC_RELAXED) || http_gone(look->of->x)) {
         look->left_out++;
         return 0;
     }
@@ -280,26 +283,49 @@ static bool query_take(struct overview *o, struct http_exchange *x)
     return false;
 }
 
-void api_captures_overview(void *context, struct http_exchange *x)
+static void overview_free(struct overview *o)
 {
-    struct overview o = {.api = context, .within = http_principal(x)->selector};
-    cJSON *capture = NULL;
-    if (!query_take(&o, x))
-        return;
-    int status = capture_get(o.api->captures, &o.id, o.within, &capture);
-    if (status == SKEIN_NOT_FOUND) {
-        api_no_capture(x);
-        return;
-    }
-    o.deadline_ns = clock_monotonic_ns() + OVERVIEW_S * UINT64_C(1000000000);
-    o.targets = cJSON_CreateArray();
-    if (status == SKEIN_OK)
-        status = window_take(&o, capture) ? targets_add(&o, capture) : SKEIN_NO_MEMORY;
+    cJSON_Delete(o->capture);
+    free(o);
+}
+
+/* In its place among the exports. */
+static void overview_run(void *context, struct http_exchange *x)
+{
+    struct overview *o = context;
+    struct api_services *api = o->api;
+    o->deadline_ns = clock_monotonic_ns() + OVERVIEW_S * UINT64_C(1000000000);
+    o->targets = cJSON_CreateArray();
+    int status = window_take(o, o->capture) ? targets_add(o, o->capture) : SKEIN_NO_MEMORY;
     if (status == SKEIN_OK) {
-        http_reply_json(x, 200, overview_json(&o, capture));
+        http_reply_json(x, 200, overview_json(o, o->capture));
     } else {
-        cJSON_Delete(o.targets);
+        cJSON_Delete(o->targets);
         api_failed(x, status, "the capture's footers cannot be read");
     }
-    cJSON_Delete(capture);
+    overview_free(o);
+    places_leave(api->exports, api_holder(x));
+}
+
+/* False: an answer was given. */
+static bool capture_take(struct overview *o)
+{
+    int status = capture_get(o->api->captures, &o->id, o->within, &o->capture);
+    if (status == SKEIN_NOT_FOUND)
+        api_no_capture(o->x);
+    else if (status != SKEIN_OK)
+        api_failed(o->x, status, "the capture cannot be read");
+    return status == SKEIN_OK;
+}
+
+void api_captures_overview(void *context, struct http_exchange *x)
+{
+    struct overview *o = calloc(1, sizeof *o);
+    if (o == NULL)
+        return;
+    o->api = context;
+    o->x = x;
+    o->within = http_principal(x)->selector;
+    if (!query_take(o, x) || !capture_take(o) || !api_read_aside(x, overview_run, o))
+        overview_free(o);
 }

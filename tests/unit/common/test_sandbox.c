@@ -25,9 +25,12 @@ static const struct sandbox_limits limits = {MEMORY, 16};
 /* What a case says of itself, by its exit code. */
 enum { HELD = 0, ENTERED_NOT = 90, BROKE = 1 };
 
+static pid_t daemon_pid; /* the sandbox does not tell */
+
 /* Runs it as a child, in the sandbox; its exit code, 128 and the signal where one ended it. */
 static int in_sandbox(int (*attempt)(void))
 {
+    daemon_pid = getpid();
     pid_t pid = fork();
     ck_assert_int_ge(pid, 0);
     if (pid == 0) {
@@ -65,11 +68,32 @@ static int programs_try(void)
 {
     char *const arguments[] = {NULL};
     if (execve("/bin/true", arguments, arguments) == 0 ||
-        syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) >= 0 || kill(getppid(), 0) == 0 ||
+        syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) >= 0 || kill(daemon_pid, 0) == 0 ||
         syscall(SYS_ptrace, 0, 0, 0, 0) == 0 ||
-        syscall(SYS_process_vm_readv, getppid(), NULL, 0, NULL, 0, 0) >= 0)
+        syscall(SYS_process_vm_readv, daemon_pid, NULL, 0, NULL, 0, 0) >= 0)
         return BROKE;
     return HELD;
+}
+
+/* The daemon has the same user: whatever takes the number of a process could end it. */
+static int parent_try(void)
+{
+    struct rlimit none = {0, 0};
+    const struct f_owner_ex owner = {F_OWNER_PID, daemon_pid};
+    if (syscall(SYS_tgkill, daemon_pid, daemon_pid, 0) == 0 ||
+        syscall(SYS_prlimit64, daemon_pid, RLIMIT_CORE, &none, NULL) == 0 ||
+        syscall(SYS_prlimit64, daemon_pid, RLIMIT_CORE, NULL, &none) == 0 ||
+        fcntl(STDOUT_FILENO, F_SETOWN, daemon_pid) == 0 ||
+        fcntl(STDOUT_FILENO, F_SETOWN_EX, &owner) == 0)
+        return BROKE;
+    return syscall(SYS_tgkill, getpid(), getpid(), 0) == 0 && fcntl(STDOUT_FILENO, F_GETFD) >= 0
+               ? HELD
+               : BROKE;
+}
+
+static int end_itself(void)
+{
+    abort();
 }
 
 static int code_try(void)
@@ -97,6 +121,17 @@ END_TEST
 START_TEST(no_program_is_begun_and_no_process_reached)
 {
     ck_assert_int_eq(in_sandbox(programs_try), HELD);
+}
+END_TEST
+
+START_TEST(the_daemon_is_out_of_reach)
+{
+    struct rlimit before, after;
+    ck_assert_int_eq(getrlimit(RLIMIT_CORE, &before), 0);
+    ck_assert_int_eq(in_sandbox(parent_try), HELD);
+    ck_assert_int_eq(getrlimit(RLIMIT_CORE, &after), 0);
+    ck_assert_uint_eq(after.rlim_max, before.rlim_max);
+    ck_assert_int_eq(in_sandbox(end_itself), 128 + SIGABRT);
 }
 END_TEST
 
@@ -166,8 +201,8 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("sandbox", no_file_is_opened, nothing_is_connected,
-                              no_program_is_begun_and_no_process_reached, no_code_is_made,
-                              the_socket_that_it_was_given_goes_on, memory_ends,
-                              processor_time_ends, NULL));
+    return suite_run(suite_of(
+        "sandbox", no_file_is_opened, nothing_is_connected,
+        no_program_is_begun_and_no_process_reached, the_daemon_is_out_of_reach, no_code_is_made,
+        the_socket_that_it_was_given_goes_on, memory_ends, processor_time_ends, NULL));
 }

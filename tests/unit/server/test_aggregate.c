@@ -512,6 +512,37 @@ START_TEST(more_than_the_queue_holds_is_found_by_a_walk)
 }
 END_TEST
 
+/* Its answers are what somebody wanted to be gone. */
+START_TEST(capture_deleted_while_the_queue_was_full_is_forgotten)
+{
+    struct capture_id id = id_of(1);
+    struct aggregate_mark mark;
+    worker_start(1 << 30);
+    begin(1, false);
+    begin(2, false);
+    cut_store(0);
+    list(1, "uploading", 0, 0);
+    wait_state(1, AGGREGATE_DONE);
+    atomic_store(&stuck, true);
+    list(2, "uploading", 0, 0);
+    while (!atomic_load(&is_stuck)) {
+    }
+    for (unsigned i = 0; i < 2 * AGGREGATE_QUEUE; i++) {
+        struct capture_id other = {{0xff, (uint8_t)i, (uint8_t)(i >> 8)}};
+        aggregate_touch(aggregate, &other);
+    }
+    CATALOG_NOW(catalog, catalog_delete_capture(catalog, &id, 1));
+    aggregate_touch(aggregate, &id);
+    ck_assert_int_eq(aggregate_mark_get(aggregate->db.read, &id, &mark), 1);
+    atomic_store(&stuck, false);
+    wait_state(2, AGGREGATE_DONE);
+    uint64_t until = clock_monotonic_ns() + (uint64_t)support_deadline_ms() * 1000000u;
+    while (aggregate_mark_get(aggregate->db.read, &id, &mark) != 0)
+        ck_assert_msg(clock_monotonic_ns() < until, "it is not forgotten");
+    report_expect(1, "");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("aggregate");
@@ -527,6 +558,7 @@ int main(void)
     tcase_add_test(c, what_fails_for_a_moment_stays_pending);
     tcase_add_test(c, deleted_capture_is_forgotten_and_its_series_stay);
     tcase_add_test(c, more_than_the_queue_holds_is_found_by_a_walk);
+    tcase_add_test(c, capture_deleted_while_the_queue_was_full_is_forgotten);
     suite_add_tcase(suite, c);
     return suite_run(suite);
 }

@@ -406,6 +406,7 @@ START_TEST(many_at_once_are_answered_or_sent_away)
     ck_assert_uint_eq(many_ask(&f, 503), 50);
     expect_problem(&f, "GET", REPORT "?top=1", NULL, 503, NULL);
     expect_problem(&f, "GET", "/api/v1/captures/" CAPTURE "/diff", NULL, 503, NULL);
+    expect_problem(&f, "GET", "/api/v1/captures/" CAPTURE "/overview", NULL, 503, NULL);
     expect_problem(&f, "GET", "/api/v1/captures/" CAPTURE "/trace?format=folded", NULL, 503, NULL);
     expect_audited(&f, "busy", "select count(*) from slice");
     for (unsigned i = 0; i < PLACES; i++)
@@ -413,6 +414,8 @@ START_TEST(many_at_once_are_answered_or_sent_away)
     ck_assert(wait_until(are_places_free, &f, 0));
     ck_assert_uint_gt(many_ask(&f, 200), 0);
     /* the same places, and nothing in it has a stack */
+    for (unsigned i = 0; i <= PLACES; i++)
+        cJSON_Delete(call_json(&f, "GET", "/api/v1/captures/" CAPTURE "/overview", NULL, 200));
     for (unsigned i = 0; i <= PLACES; i++)
         expect_problem(&f, "GET", "/api/v1/captures/" CAPTURE "/trace?format=folded", NULL, 404,
                        NULL);

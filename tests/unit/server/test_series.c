@@ -518,7 +518,7 @@ START_TEST(answers_are_packed_and_the_oldest_go)
     uint64_t random = 3;
     for (size_t i = 0; i < 4000; i++)
         buf_put_u8(&bytes, (uint8_t)made_chance(&random, 256));
-    for (uint8_t n = 1; n <= 5; n++) {
+    for (uint8_t n = 5; n >= 1; n--) { /* as a walk finds them */
         struct capture_id id = id_of(n);
         ck_assert_int_eq(aggregate_answer_put(&a.db, &id, ANALYST_REPORT, &bytes), SKEIN_OK);
         ck_assert_int_eq(aggregate_answer_put(&a.db, &id, ANALYST_SUMMARY, &bytes), SKEIN_OK);
