@@ -109,6 +109,8 @@ static void batch_append(struct batch_packer *p, const struct batch_rows *b, str
     size_t need = BATCH_HEADER_BYTES + lists + types->len + columns_len;
     if (need > PARTITION_BLOCK_RAW_MAX - p->filling->raw_len)
         block_flush(p);
+    if (p->status != SKEIN_OK) /* the block may be as full as it was */
+        return;
     struct buf front = {0};
     uint8_t prefix[10];
     header_put(b, lengths, t, ranges_to_list(p, b, t), &front);
