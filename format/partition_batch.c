@@ -150,7 +150,7 @@ static bool figures_add(struct batch_packer *p)
 {
     bool shared = p->pipe.shared; /* the helper fills in what it has packed */
     if (shared)
-        pthread_mutex_lock(&p->pipe.mutex);
+        pipe_lock(&p->pipe);
     bool room = array_grow(p->blocks, p->block_count + 1, &p->block_cap);
     if (room)
         p->blocks[p->block_count++] = p->block;
