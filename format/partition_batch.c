@@ -109,6 +109,8 @@ static void batch_append(struct batch_packer *p, const struct batch_rows *b, str
     size_t need = BATCH_HEADER_BYTES + lists + types->len + columns_len;
     if (need > PARTITION_BLOCK_RAW_MAX - p->filling->raw_len)
         block_flush(p);
+    if (p->status != SKEIN_OK) /* the block may be as full as it was */
+        return;
     struct buf front = {0};
     uint8_t prefix[10];
     header_put(b, lengths, t, ranges_to_list(p, b, t), &front);
@@ -148,7 +150,7 @@ static bool figures_add(struct batch_packer *p)
 {
     bool shared = p->pipe.shared; /* the helper fills in what it has packed */
     if (shared)
-        pthread_mutex_lock(&p->pipe.mutex);
+        pipe_lock(&p->pipe);
     bool room = array_grow(p->blocks, p->block_count + 1, &p->block_cap);
     if (room)
         p->blocks[p->block_count++] = p->block;

@@ -124,6 +124,8 @@ struct raw_block *raw_block_new(void); /* NULL: no memory */
 /* Packs p->filling or hands it over, and leaves an empty one there. Its figures are the last of
  * p->blocks. */
 void pipe_put(struct batch_packer *p);
+/* Takes the mutex for the writer's thread, which is lent to the helper if that has it. */
+void pipe_lock(struct block_pipe *pipe);
 void pipe_drain(struct batch_packer *p); /* until all is in `packed`; nothing may follow */
 void pipe_free(struct batch_packer *p);
 

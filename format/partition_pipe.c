@@ -11,7 +11,8 @@
  *          └────────────────── EMPTY ◀────────────────────────────┘
  *
  * The writer's thread waits for the helper's block at the end, and where all others are done and it
- * needs one. That happens once: a helper so slow is sent away.
+ * needs one. That happens once: a helper so slow is sent away. Whenever it waits, also for the mutex
+ * alone, the helper is lent its turn: else one that nobody runs could keep it.
  */
 #include "partition_writer_int.h"
 
@@ -21,6 +22,21 @@ static void block_pack(struct raw_block *block)
 {
     buf_clear(&block->stored);
     section_put_packed(&block->stored, SECTION_BLOCK, block->raw, block->raw_len);
+}
+
+void pipe_lock(struct block_pipe *pipe)
+{
+    if (pthread_mutex_trylock(&pipe->mutex) == 0)
+        return;
+    pipe->lend.fn(pipe->lend.context, true);
+    pthread_mutex_lock(&pipe->mutex);
+    pipe->lend.fn(pipe->lend.context, false);
+}
+
+/* The helper waits without a loan. */
+static void helper_lock(struct block_pipe *pipe)
+{
+    pthread_mutex_lock(&pipe->mutex);
 }
 
 /* With the mutex, where shared. The block is the next in the file. */
@@ -49,14 +65,15 @@ static struct raw_block *filled_find(const struct block_pipe *pipe)
     return NULL;
 }
 
-/* With the mutex, of which it lets go meanwhile. */
-static void filled_pack(struct batch_packer *p, struct raw_block *block)
+/* With the mutex, of which it lets go meanwhile; `lock` takes it again. */
+static void filled_pack(struct batch_packer *p, struct raw_block *block,
+                        void (*lock)(struct block_pipe *pipe))
 {
     struct block_pipe *pipe = &p->pipe;
     block->state = RAW_TAKEN;
     pthread_mutex_unlock(&pipe->mutex);
     block_pack(block);
-    pthread_mutex_lock(&pipe->mutex);
+    lock(pipe);
     block->state = RAW_DONE;
     while (pipe->queued > 0 && pipe->queue[pipe->first]->state == RAW_DONE) {
         block_append(p, pipe->queue[pipe->first]);
@@ -74,7 +91,7 @@ static void pipe_step(struct batch_packer *p)
     struct raw_block *block = filled_find(pipe);
     unsigned queued = pipe->queued;
     if (block != NULL) {
-        filled_pack(p, block);
+        filled_pack(p, block, pipe_lock);
         return;
     }
     pipe->lend.fn(pipe->lend.context, true);
@@ -103,7 +120,7 @@ static struct raw_block *spare_take(struct batch_packer *p)
 static void shared_put(struct batch_packer *p)
 {
     struct block_pipe *pipe = &p->pipe;
-    pthread_mutex_lock(&pipe->mutex);
+    pipe_lock(pipe);
     p->filling->state = RAW_FILLED;
     pipe->queue[(pipe->first + pipe->queued++) % PIPE_BLOCKS] = p->filling;
     pthread_cond_signal(&pipe->changed);
@@ -148,7 +165,7 @@ void pipe_drain(struct batch_packer *p)
     struct block_pipe *pipe = &p->pipe;
     if (!pipe->shared)
         return;
-    pthread_mutex_lock(&pipe->mutex);
+    pipe_lock(pipe);
     while (pipe->queued > 0)
         pipe_step(p);
     if (p->status == SKEIN_OK)
@@ -200,11 +217,11 @@ int partition_writer_share(struct partition_writer *w, const struct partition_le
 void partition_writer_help(struct partition_writer *w)
 {
     struct block_pipe *pipe = &w->pack.pipe;
-    pthread_mutex_lock(&pipe->mutex);
+    helper_lock(pipe);
     while (!pipe->over) {
         struct raw_block *block = filled_find(pipe);
         if (block != NULL)
-            filled_pack(&w->pack, block);
+            filled_pack(&w->pack, block, helper_lock);
         else
             pthread_cond_wait(&pipe->changed, &pipe->mutex);
     }
@@ -216,7 +233,7 @@ void partition_writer_unshare(struct partition_writer *w)
     struct block_pipe *pipe = &w->pack.pipe;
     if (!pipe->shared)
         return;
-    pthread_mutex_lock(&pipe->mutex);
+    pipe_lock(pipe);
     pipe->over = true;
     pthread_cond_broadcast(&pipe->changed);
     pthread_mutex_unlock(&pipe->mutex);

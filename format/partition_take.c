@@ -232,7 +232,8 @@ INLINE bool head_next(struct taking *t)
         return false;
     unsigned code = t->codes[t->at];
     uint64_t delta = t->deltas[t->at];
-    if (code > lane->batch->types || delta > UINT64_MAX - t->raw_ticks)
+    /* One of the last tick is left, too: the order has no place behind it (partition_reader_peek). */
+    if (code > lane->batch->types || delta >= UINT64_MAX - t->raw_ticks)
         return false;
     struct lane_type *type = &lane->types[code > 0 ? code - 1 : 0];
     if (code != 0 && (type->left == 0 || !type->simple))

@@ -3,7 +3,7 @@
  * The inside of the partition writer: partition_writer.c (calls), partition_rows.c (batches while
  * they are filled), partition_batch.c and partition_ranges.c (packing), partition_pipe.c (full
  * blocks, perhaps to another thread), partition_stacks_put.c (stacks, mappings, symbols),
- * partition_assemble.c (the whole). Included by these and partition_rename.c alone.
+ * partition_assemble.c (the whole). Included by these, partition_rename.c and a test alone.
  */
 #ifndef PARTITION_WRITER_INT_H
 #define PARTITION_WRITER_INT_H

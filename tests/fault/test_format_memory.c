@@ -73,9 +73,34 @@ static int write_much(void)
     return status;
 }
 
+/* Blocks that are full before the end: the batch that does not fit into one has nowhere to go where
+ * the list of blocks cannot grow. */
+static int write_blocks(void)
+{
+    struct partition_info info = sample_info();
+    struct partition_writer *w;
+    struct buf out = {0};
+    int status = partition_writer_new(&info, &w);
+    if (status != SKEIN_OK)
+        return status;
+    sample_fill(w);
+    uint32_t log = (uint32_t)partition_writer_type(w, &sample_log);
+    partition_writer_batch(w, 0, 8, 900, false);
+    for (uint64_t i = 0; i < 40000; i++) {
+        struct partition_value args[2] = {sample_u64(i * UINT64_C(0x9e3779b97f4a7c15)),
+                                          sample_str("one line")};
+        partition_writer_event(w, log, 10000 + i, 0, args);
+    }
+    status = partition_writer_finish(w, &out, NULL);
+    partition_writer_free(&w);
+    buf_fini(&out);
+    return status;
+}
+
 START_TEST(writer_survives_each_failed_allocation)
 {
     fail_each(write_much);
+    fail_each(write_blocks);
 }
 END_TEST
 

@@ -6,10 +6,12 @@
  */
 #include <check.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 
 #include "checksum.h"
 #include "pack_lz4.h"
+#include "partition_writer_int.h"
 #include "reading.h"
 
 static uint64_t rnd(uint64_t *state)
@@ -291,6 +293,54 @@ START_TEST(a_helper_is_sent_away_before_the_end)
 }
 END_TEST
 
+/* A thread that has the pipe's mutex until it is lent the writer's turn. */
+struct holder {
+    pthread_mutex_t *mutex;
+    sem_t has, lent;
+    int lends;
+};
+
+static void *hold_main(void *context)
+{
+    struct holder *holder = context;
+    pthread_mutex_lock(holder->mutex);
+    sem_post(&holder->has);
+    while (sem_wait(&holder->lent) != 0)
+        ;
+    pthread_mutex_unlock(holder->mutex);
+    return NULL;
+}
+
+static void lend_to_holder(void *context, bool lent)
+{
+    struct holder *holder = context;
+    holder->lends += lent ? 1 : -1;
+    if (lent)
+        sem_post(&holder->lent);
+}
+
+/* Without the loan the two would wait for each other, and the test for its end. */
+START_TEST(who_has_the_mutex_is_lent_the_turn_of_who_waits_for_it)
+{
+    struct made m;
+    pthread_t thread;
+    struct holder holder = {.lends = 0};
+    const struct partition_lend lend = {lend_to_holder, &holder};
+    made_start(&m, 1, 7);
+    holder.mutex = &m.w->pack.pipe.mutex;
+    ck_assert_int_eq(sem_init(&holder.has, 0, 0), 0);
+    ck_assert_int_eq(sem_init(&holder.lent, 0, 0), 0);
+    ck_assert_int_eq(partition_writer_share(m.w, &lend), SKEIN_OK);
+    ck_assert_int_eq(pthread_create(&thread, NULL, hold_main, &holder), 0);
+    while (sem_wait(&holder.has) != 0)
+        ;
+    partition_writer_unshare(m.w);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    ck_assert_int_eq(holder.lends, 0);
+    partition_writer_free(&m.w);
+}
+END_TEST
+
 START_TEST(misuse_of_a_shared_writer_is_reported_at_the_end)
 {
     struct made m;
@@ -310,5 +360,6 @@ int main(void)
     return suite_run(suite_of(
         "partition_bytes", the_bytes_are_those_of_the_first_writer, a_second_thread_changes_no_byte,
         a_helper_that_never_comes_is_not_missed, a_helper_is_sent_away_before_the_end,
+        who_has_the_mutex_is_lent_the_turn_of_who_waits_for_it,
         misuse_of_a_shared_writer_is_reported_at_the_end, NULL));
 }

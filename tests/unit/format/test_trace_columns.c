@@ -461,10 +461,40 @@ START_TEST(a_crowd_of_threads_keeps_its_order)
 }
 END_TEST
 
+/* Ticks up to the last that there is: no place in the order is behind it. */
+START_TEST(records_of_the_last_tick_come_once)
+{
+    char error[SKEIN_TRACE_ERROR_BYTES];
+    struct buf bytes = {0};
+    struct skein_trace *trace;
+    const struct skein_query query = {.size = sizeof query, .kinds = 0x1fe};
+    const struct made_process made = {100, 0};
+    const struct partition_value args[2] = {{.u64 = 1}, sample_str("x")};
+    struct partition_info info = made_info(&made, 1, 0, 100000);
+    struct partition_writer *w = made_writer(&info);
+    uint32_t range = (uint32_t)partition_writer_type(w, &made_range);
+    uint32_t instant = (uint32_t)partition_writer_type(w, &made_instant);
+    for (uint32_t t = 0; t < 2; t++) {
+        partition_writer_batch(w, made_thread(w, t), 1, 1, false);
+        partition_writer_event(w, range, 1000 + t, 0, args);
+        partition_writer_event(w, instant, UINT64_MAX - 1, 0, args);
+        partition_writer_event(w, instant, UINT64_MAX, 0, args);
+        partition_writer_end(w, UINT64_MAX);
+    }
+    ck_assert_int_eq(partition_writer_finish(w, &bytes, NULL), SKEIN_OK);
+    partition_writer_free(&w);
+    ck_assert_int_eq(skein_trace_new(&trace), SKEIN_OK);
+    ck_assert_int_eq(skein_trace_add_memory(trace, bytes.data, bytes.len, "made", error), SKEIN_OK);
+    ck_assert_uint_eq(rows_are_same(trace, &query), 8); /* two begins, four instants, two regions */
+    skein_trace_free(&trace);
+    buf_fini(&bytes);
+}
+END_TEST
+
 int main(void)
 {
-    return suite_run(suite_of("trace_columns", columns_hold_what_the_reader_gives_event_by_event,
-                              time_leaves_out_blocks_and_no_row,
-                              blocks_that_a_time_does_not_need_are_not_read,
-                              a_crowd_of_threads_keeps_its_order, NULL));
+    return suite_run(
+        suite_of("trace_columns", columns_hold_what_the_reader_gives_event_by_event,
+                 time_leaves_out_blocks_and_no_row, blocks_that_a_time_does_not_need_are_not_read,
+                 a_crowd_of_threads_keeps_its_order, records_of_the_last_tick_come_once, NULL));
 }
