@@ -12,6 +12,8 @@
 #define TEXT_BYTES_MAX PARTITION_NAME_MAX
 #define SEQUENCES_MAX  65536u
 #define INTERNED_MAX   ((size_t)256 << 20) /* bytes, of all sequences */
+#define ENTRY_BYTES    ((size_t)96)        /* of one in the tables, whatever it holds */
+#define MESSAGE_BYTES  ((size_t)16 << 10)
 #define TRACKS_MAX     1000000u
 #define TIDS_MAX       4000000u
 #define PARENTS_MAX    32 /* tracks above a track */
@@ -71,7 +73,7 @@ struct pf_sequence *pf_sequence_get(struct pf_import *i, uint32_t id)
 
 void pf_sequence_clear(struct pf_import *i, struct pf_sequence *s)
 {
-    i->interned_bytes -= s->bytes.len;
+    i->interned_bytes -= s->bytes.len + s->keys.count * ENTRY_BYTES;
     buf_clear(&s->bytes);
     intern_table_fini(&s->keys);
     s->has_default_track = s->has_thread = false;
@@ -101,7 +103,12 @@ static void one_intern(struct pf_import *i, struct pf_sequence *s, const struct 
         if (pb_find(pb_message_of(field), 2, &part) && part.wire == PB_BYTES)
             made.text = pf_text_put(i, part.bytes, part.n);
     }
-    if (field->n + sizeof made > INTERNED_MAX - i->interned_bytes) {
+    if (made.n > MESSAGE_BYTES) { /* it is read again by each event that names it */
+        i->told->left_out++;
+        import_why(i->told, "a sequence has interned a message of more than 16 KiB");
+        return;
+    }
+    if (made.n + ENTRY_BYTES > INTERNED_MAX - i->interned_bytes) {
         i->told->left_out++;
         import_why(i->told, "sequences have interned more than 256 MiB at a time");
         return;
@@ -116,7 +123,7 @@ static void one_intern(struct pf_import *i, struct pf_sequence *s, const struct 
         i->status = SKEIN_NO_MEMORY;
         return;
     }
-    i->interned_bytes += s->bytes.len - had;
+    i->interned_bytes += s->bytes.len - had + (fresh ? ENTRY_BYTES : 0);
     s->interned[at] = made;
 }
 

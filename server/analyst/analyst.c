@@ -210,7 +210,20 @@ static int run_judge(struct run *run, const struct analyst *analyst, int status,
                  skein_status_text(run->failed));
         return run->failed;
     }
-    return run->said;
+    switch (run->said) { /* what it may say of its work, and nothing else */
+    case SKEIN_OK:
+    case SKEIN_INVALID:
+    case SKEIN_DENIED:
+    case SKEIN_TOO_LARGE:
+    case SKEIN_TIMEOUT:
+    case SKEIN_CORRUPT:
+    case SKEIN_NO_MEMORY:
+    case SKEIN_UNSUPPORTED:
+        return run->said;
+    default:
+        snprintf(run->error, ANALYST_ERROR_BYTES, "its process spoke nonsense");
+        return SKEIN_CORRUPT;
+    }
 }
 
 static bool is_job(const struct analyst_job *job)
