@@ -18,6 +18,9 @@
 #include "no_sync.h"
 #include "skein_check.h"
 
+#define LOCK_TRIES  100
+#define LOCK_TRY_US 10000
+
 #define WRITE_PARTS_MAX 8
 
 /* Makes a new folder's name durable in its parent. */
@@ -59,7 +62,14 @@ int segment_io_open_folder(const char *path, int *folder)
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return SKEIN_IO;
-    if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+    /* A collector that was killed while it began a process leaves the lock to that one until it has
+     * begun: a moment. */
+    int locked = flock(fd, LOCK_EX | LOCK_NB);
+    for (int i = 0; locked < 0 && errno == EWOULDBLOCK && i < LOCK_TRIES; i++) {
+        usleep(LOCK_TRY_US);
+        locked = flock(fd, LOCK_EX | LOCK_NB);
+    }
+    if (locked < 0) {
         int status = status_of_errno(errno);
         close(fd);
         return status;
