@@ -13,6 +13,7 @@
 #include "capture_control.h"
 #include "catalog_ranges.h"
 #include "clock.h"
+#include "console.h"
 #include "index_delete.h"
 #include "log.h"
 
@@ -525,6 +526,7 @@ static int ports_start(struct collector *c, char *error, size_t error_bytes)
                                  .idle_ms = g->http_idle_ms,
                                  .drain_ms = g->http_drain_ms,
                                  .authorize = api_authorize,
+                                 .pages = console_routes,
                                  .still = api_still};
     if (g->http_tls_certificate[0] != '\0') {
         http.tls_certificate = g->http_tls_certificate;

@@ -86,6 +86,68 @@ enum http_range_result http_range_get(const char *header, uint64_t size, uint64_
     return HTTP_RANGE_PART;
 }
 
+/* A weight "0.123" in thousandths; 0 where it is none. */
+static unsigned weight_read(const char *p)
+{
+    unsigned value = 0, digit = 1000;
+    if (*p != '0' && *p != '1')
+        return 0;
+    value = (unsigned)(*p++ - '0') * digit;
+    if (*p == '.')
+        for (p++; *p >= '0' && *p <= '9' && digit > 1; p++)
+            value += (unsigned)(*p - '0') * (digit /= 10);
+    return value > 1000 ? 1000 : value;
+}
+
+/* The weight among the n bytes of parameters, ";a=b;q=0.5"; 1000 where there is none. */
+static unsigned item_weight(const char *p, size_t n)
+{
+    const char *end = p + n;
+    while (p < end) {
+        p += strspn(p, "; \t");
+        if (p < end && (*p == 'q' || *p == 'Q') && p[1] == '=')
+            return weight_read(p + 2);
+        while (p < end && *p != ';')
+            p++;
+    }
+    return 1000;
+}
+
+/* How exactly the n bytes mean `name`: 3 by name, 2 as "text/" and a star, 1 as any; 0: not. */
+static int item_meant(const char *item, size_t n, const char *name)
+{
+    const char *slash = strchr(name, '/');
+    size_t kind = slash != NULL ? (size_t)(slash - name) + 1 : 0;
+    if (n == strlen(name) && strncasecmp(item, name, n) == 0)
+        return 3;
+    if (kind > 0 && n == kind + 1 && item[kind] == '*' && strncasecmp(item, name, kind) == 0)
+        return 2;
+    return (n == 1 && item[0] == '*') || (n == 3 && strncmp(item, "*/*", n) == 0);
+}
+
+unsigned http_weight(const char *list, const char *name, unsigned otherwise)
+{
+    int best = 0;
+    unsigned weight = otherwise;
+    while (list != NULL && *list != '\0') {
+        list += strspn(list, ", \t");
+        size_t length = strcspn(list, ","), n = strcspn(list, ",; \t");
+        int meant = item_meant(list, n, name);
+        if (meant > best) {
+            best = meant;
+            weight = item_weight(list + n, length - n);
+        }
+        list += length;
+    }
+    return weight;
+}
+
+bool http_takes_gzip(const char *accept_encoding)
+{
+    unsigned gzip = http_weight(accept_encoding, "gzip", 0);
+    return gzip > 0 && gzip >= http_weight(accept_encoding, "identity", 0);
+}
+
 bool http_etag_in(const char *list, const char *etag)
 {
     if (list == NULL)

@@ -38,6 +38,7 @@ static void response_set(struct http_exchange *x, unsigned status, const char *t
     if (type != NULL)
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
     MHD_add_response_header(response, "X-Request-Id", x->request_id);
     for (size_t i = 0; i < x->header_count; i++)
         MHD_add_response_header(response, x->headers[i].name, x->headers[i].value);
@@ -58,6 +59,20 @@ void http_reply(struct http_exchange *x, unsigned status, const char *type, cons
     metrics_add(http_bytes_total, n);
     response_set(x, status, type,
                  MHD_create_response_from_buffer(n, bytes.out, MHD_RESPMEM_MUST_COPY));
+}
+
+void http_reply_static(struct http_exchange *x, unsigned status, const char *type, const void *body,
+                       size_t n)
+{
+    /* As above: PERSISTENT only reads. */
+    union {
+        const void *in;
+        void *out;
+    } bytes = {.in = body};
+    if (status != 304 && strcmp(x->method, "HEAD") != 0)
+        metrics_add(http_bytes_total, n);
+    response_set(x, status, type,
+                 MHD_create_response_from_buffer(n, bytes.out, MHD_RESPMEM_PERSISTENT));
 }
 
 void http_reply_json(struct http_exchange *x, unsigned status, cJSON *json)
