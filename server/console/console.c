@@ -39,7 +39,8 @@ static void file_reply(struct http_exchange *x, unsigned status, const struct co
                        const char *vary)
 {
     char etag[ETAG_BYTES];
-    bool gzip = file->gzip != NULL && http_takes_gzip(http_header(x, "Accept-Encoding"));
+    bool gzip = file->gzip != NULL && http_takes_gzip(http_header(x, "Accept-Encoding")) &&
+                http_add_header(x, "Content-Encoding", "gzip");
     /* Two forms of one file are not the same bytes, and so have not the same tag. */
     snprintf(etag, sizeof etag, "\"%s%s\"", file->hash, gzip ? "-gzip" : "");
     policy_add(x);
@@ -47,8 +48,6 @@ static void file_reply(struct http_exchange *x, unsigned status, const struct co
     http_add_header(x, "Cache-Control",
                     file->immutable ? "public, max-age=31536000, immutable" : "no-cache");
     http_add_header(x, "Vary", vary);
-    if (gzip)
-        http_add_header(x, "Content-Encoding", "gzip");
     if (status == 200 && http_etag_in(http_header(x, "If-None-Match"), etag))
         status = 304;
     http_reply_static(x, status, file->type, gzip ? file->gzip : file->bytes,
@@ -111,28 +110,27 @@ static void rest_get(void *context, struct http_exchange *x)
 }
 
 /* The same paths as in web/src/routes.ts (a test compares them). */
-const struct http_route console_routes[] = {
-    {"GET", "/", page_get, HTTP_PUBLIC},
-    {"GET", "/agents", page_get, HTTP_PUBLIC},
-    {"GET", "/audit", page_get, HTTP_PUBLIC},
-    {"GET", "/captures", page_get, HTTP_PUBLIC},
-    {"GET", "/captures/{}", page_get, HTTP_PUBLIC},
-    {"GET", "/captures/{}/timeline", page_get, HTTP_PUBLIC},
-    {"GET", "/compare", page_get, HTTP_PUBLIC},
-    {"GET", "/events", page_get, HTTP_PUBLIC},
-    {"GET", "/join-tokens", page_get, HTTP_PUBLIC},
-    {"GET", "/login", page_get, HTTP_PUBLIC},
-    {"GET", "/loss", page_get, HTTP_PUBLIC},
-    {"GET", "/open", page_get, HTTP_PUBLIC},
-    {"GET", "/policies", page_get, HTTP_PUBLIC},
-    {"GET", "/policies/{}", page_get, HTTP_PUBLIC},
-    {"GET", "/processes/{}", page_get, HTTP_PUBLIC},
-    {"GET", "/rules", page_get, HTTP_PUBLIC},
-    {"GET", "/rules/{}", page_get, HTTP_PUBLIC},
-    {"GET", "/series", page_get, HTTP_PUBLIC},
-    {"GET", "/settings", page_get, HTTP_PUBLIC},
-    {"GET", "/storage", page_get, HTTP_PUBLIC},
-    {"GET", "/tokens", page_get, HTTP_PUBLIC},
-    {"GET", "/assets/{}", file_get, HTTP_PUBLIC},
-    {"GET", "", rest_get, HTTP_PUBLIC},
-    {NULL, NULL, NULL, 0}};
+const struct http_route console_routes[] = {{"GET", "/", page_get, HTTP_PUBLIC},
+                                            {"GET", "/agents", page_get, HTTP_PUBLIC},
+                                            {"GET", "/audit", page_get, HTTP_PUBLIC},
+                                            {"GET", "/captures", page_get, HTTP_PUBLIC},
+                                            {"GET", "/captures/{}", page_get, HTTP_PUBLIC},
+                                            {"GET", "/captures/{}/timeline", page_get, HTTP_PUBLIC},
+                                            {"GET", "/compare", page_get, HTTP_PUBLIC},
+                                            {"GET", "/events", page_get, HTTP_PUBLIC},
+                                            {"GET", "/join-tokens", page_get, HTTP_PUBLIC},
+                                            {"GET", "/login", page_get, HTTP_PUBLIC},
+                                            {"GET", "/loss", page_get, HTTP_PUBLIC},
+                                            {"GET", "/open", page_get, HTTP_PUBLIC},
+                                            {"GET", "/policies", page_get, HTTP_PUBLIC},
+                                            {"GET", "/policies/{}", page_get, HTTP_PUBLIC},
+                                            {"GET", "/processes/{}", page_get, HTTP_PUBLIC},
+                                            {"GET", "/rules", page_get, HTTP_PUBLIC},
+                                            {"GET", "/rules/{}", page_get, HTTP_PUBLIC},
+                                            {"GET", "/series", page_get, HTTP_PUBLIC},
+                                            {"GET", "/settings", page_get, HTTP_PUBLIC},
+                                            {"GET", "/storage", page_get, HTTP_PUBLIC},
+                                            {"GET", "/tokens", page_get, HTTP_PUBLIC},
+                                            {"GET", "/assets/{}", file_get, HTTP_PUBLIC},
+                                            {"GET", "", rest_get, HTTP_PUBLIC},
+                                            {NULL, NULL, NULL, 0}};

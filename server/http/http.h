@@ -93,7 +93,8 @@ bool http_query_known(struct http_exchange *x, const char *const *names);
 cJSON *http_body_json(struct http_exchange *x);
 
 /* ---- the answer: add headers first, then exactly one reply ---- */
-void http_add_header(struct http_exchange *x, const char *name, const char *value);
+/* False: there is no memory for it. */
+bool http_add_header(struct http_exchange *x, const char *name, const char *value);
 /* copies */
 void http_reply(struct http_exchange *x, unsigned status, const char *type, const void *body,
                 size_t n);

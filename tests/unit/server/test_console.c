@@ -4,12 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include "buf.h"
 #include "console.h"
 #include "console_files.h"
+#include "http_raw.h"
 #include "http_subject.h"
 #include "support.h"
 
@@ -35,66 +33,6 @@ static void teardown(void)
     http_stop(&server);
 }
 
-/* ---- asking ---- */
-
-struct answer {
-    unsigned status;
-    char *head; /* with "\r\n" before and behind each of its lines */
-    struct buf all;
-    const uint8_t *body;
-    size_t n;
-};
-
-static void ask(const char *method, const char *path, const char *headers, struct answer *out)
-{
-    struct buf request = {0};
-    uint8_t bytes[4096];
-    ssize_t got;
-    *out = (struct answer){0};
-    buf_printf(&request, "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s\r\n", method,
-               path, headers);
-    int fd = tcp_connect((uint16_t)http_port(server));
-    ck_assert_int_ge(fd, 0);
-    ck_assert_int_eq(send(fd, request.data, request.len, MSG_NOSIGNAL), (ssize_t)request.len);
-    while ((got = recv(fd, bytes, sizeof bytes, 0)) > 0)
-        buf_put(&out->all, bytes, (size_t)got);
-    close(fd);
-    buf_fini(&request);
-    const uint8_t *end = memmem(out->all.data, out->all.len, "\r\n\r\n", 4);
-    ck_assert_ptr_nonnull(end);
-    out->body = end + 4;
-    out->n = out->all.len - (size_t)(out->body - out->all.data);
-    out->head = strndup((const char *)out->all.data, (size_t)(end - out->all.data) + 2);
-    ck_assert_int_eq(sscanf(out->head, "HTTP/1.1 %u", &out->status), 1);
-}
-
-static void forget(struct answer *a)
-{
-    free(a->head);
-    buf_fini(&a->all);
-}
-
-/* The value of a header; "" where there is none. More than one is a failure. */
-static const char *value(const struct answer *a, const char *name, char out[512])
-{
-    char key[64];
-    out[0] = '\0';
-    snprintf(key, sizeof key, "\r\n%s: ", name);
-    const char *at = strcasestr(a->head, key);
-    if (at == NULL)
-        return out;
-    at += strlen(key);
-    ck_assert_msg(strcasestr(at, key) == NULL, "%s twice: %s", name, a->head);
-    snprintf(out, 512, "%.*s", (int)strcspn(at, "\r"), at);
-    return out;
-}
-
-static void expect_value(const struct answer *a, const char *name, const char *wanted)
-{
-    char got[512];
-    ck_assert_msg(strcmp(value(a, name, got), wanted) == 0, "%s: %s, not %s", name, got, wanted);
-}
-
 static void expect_safe(const struct answer *a)
 {
     expect_value(a, "Content-Security-Policy",
@@ -115,34 +53,11 @@ static const struct console_file *file_of(const char *path)
     return file;
 }
 
-/* What gzip of the system makes of them. */
-static void unzip(const uint8_t *bytes, size_t n, struct buf *out)
-{
-    char name[] = "/tmp/skein-console-XXXXXX", command[64];
-    uint8_t part[4096];
-    size_t got;
-    int fd = mkstemp(name);
-    ck_assert_int_ge(fd, 0);
-    ck_assert_int_eq(write(fd, bytes, n), (ssize_t)n);
-    close(fd);
-    snprintf(command, sizeof command, "gzip -dc <%s", name);
-    FILE *in = popen(command, "re");
-    ck_assert_ptr_nonnull(in);
-    while ((got = fread(part, 1, sizeof part, in)) > 0)
-        buf_put(out, part, got);
-    ck_assert_int_eq(pclose(in), 0);
-    unlink(name);
-}
-
 static void expect_bytes(const struct answer *a, const char *path)
 {
     const struct console_file *file = file_of(path);
     struct buf plain = {0};
-    char coding[512];
-    if (strcmp(value(a, "Content-Encoding", coding), "gzip") == 0)
-        unzip(a->body, a->n, &plain);
-    else
-        buf_put(&plain, a->body, a->n);
+    body_of(a, &plain);
     ck_assert_uint_eq(plain.len, file->n);
     ck_assert_mem_eq(plain.data, file->bytes, file->n);
     buf_fini(&plain);
@@ -178,7 +93,7 @@ START_TEST(every_page_is_the_shell)
             continue;
         pages++;
         sample_path(route->pattern, path);
-        ask("GET", path, BROWSER, &a);
+        ask(server, "GET", path, BROWSER, &a);
         ck_assert_msg(a.status == 200, "%s: %u", path, a.status);
         expect_safe(&a);
         expect_value(&a, "Content-Type", "text/html; charset=utf-8");
@@ -238,13 +153,13 @@ END_TEST
 START_TEST(program_that_reads_no_pages_is_told_where_the_api_is)
 {
     struct answer a;
-    ask("GET", "/captures", "Accept: application/json\r\n", &a);
+    ask(server, "GET", "/captures", "Accept: application/json\r\n", &a);
     ck_assert_uint_eq(a.status, 404);
     expect_safe(&a);
     expect_value(&a, "Content-Type", "application/problem+json");
     ck_assert_ptr_nonnull(memmem(a.body, a.n, "/api/v1", 7));
     forget(&a);
-    ask("GET", "/captures", "", &a); /* what it reads is not said */
+    ask(server, "GET", "/captures", "", &a); /* what it reads is not said */
     ck_assert_uint_eq(a.status, 200);
     expect_value(&a, "Content-Encoding", "");
     expect_bytes(&a, "/index.html");
@@ -256,7 +171,7 @@ static void expect_none(const char *method, const char *path, const char *header
                         const char *type)
 {
     struct answer a;
-    ask(method, path, headers, &a);
+    ask(server, method, path, headers, &a);
     ck_assert_msg(a.status == status, "%s %s: %u", method, path, a.status);
     expect_value(&a, "Content-Type", type);
     forget(&a);
@@ -298,7 +213,7 @@ START_TEST(files_have_their_types_and_those_with_a_hash_are_kept)
         {"/index.html", "text/html; charset=utf-8", "no-cache", "gzip"}};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         struct answer a;
-        ask("GET", files[i].path, "Accept: */*\r\nAccept-Encoding: gzip, br\r\n", &a);
+        ask(server, "GET", files[i].path, "Accept: */*\r\nAccept-Encoding: gzip, br\r\n", &a);
         ck_assert_msg(a.status == 200, "%s: %u", files[i].path, a.status);
         expect_safe(&a);
         expect_value(&a, "Content-Type", files[i].type);
@@ -326,7 +241,7 @@ START_TEST(gzip_is_for_those_who_take_it)
                 {"Accept-Encoding: gzipped\r\n", ""}};
     for (size_t i = 0; i < sizeof asks / sizeof *asks; i++) {
         struct answer a;
-        ask("GET", SCRIPT, asks[i].header, &a);
+        ask(server, "GET", SCRIPT, asks[i].header, &a);
         ck_assert_uint_eq(a.status, 200);
         expect_value(&a, "Content-Encoding", asks[i].coding);
         expect_bytes(&a, SCRIPT);
@@ -338,7 +253,7 @@ END_TEST
 static void etag_of(const char *path, const char *headers, char out[512])
 {
     struct answer a;
-    ask("GET", path, headers, &a);
+    ask(server, "GET", path, headers, &a);
     value(&a, "ETag", out);
     ck_assert_msg(strlen(out) > 16 && out[0] == '"', "%s", a.head);
     forget(&a);
@@ -354,14 +269,14 @@ START_TEST(what_a_browser_has_is_not_sent_again)
         etag_of(paths[i], "Accept-Encoding: gzip\r\n", packed);
         ck_assert_str_ne(plain, packed); /* not the same bytes */
         snprintf(headers, sizeof headers, "Accept-Encoding: gzip\r\nIf-None-Match: %s\r\n", packed);
-        ask("GET", paths[i], headers, &a);
+        ask(server, "GET", paths[i], headers, &a);
         ck_assert_uint_eq(a.status, 304);
         ck_assert_uint_eq(a.n, 0);
         expect_value(&a, "ETag", packed);
         expect_safe(&a);
         forget(&a);
         snprintf(headers, sizeof headers, "If-None-Match: %s\r\n", packed);
-        ask("GET", paths[i], headers, &a);
+        ask(server, "GET", paths[i], headers, &a);
         ck_assert_uint_eq(a.status, 200);
         forget(&a);
     }
@@ -379,8 +294,8 @@ START_TEST(head_says_what_get_would)
     char of_get[512], of_head[512];
     for (size_t i = 0; i < 3; i++) {
         struct answer get, head;
-        ask("GET", paths[i], BROWSER, &get);
-        ask("HEAD", paths[i], BROWSER, &head);
+        ask(server, "GET", paths[i], BROWSER, &get);
+        ask(server, "HEAD", paths[i], BROWSER, &head);
         ck_assert_uint_eq(head.status, 200);
         ck_assert_uint_eq(head.n, 0);
         expect_safe(&head);
