@@ -29,6 +29,24 @@ size_t http_host_bytes(const char *host)
     return *rest == '\0' || *rest == '/' ? n : 0;
 }
 
+bool http_is_origin(const char *text)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.";
+    size_t scheme = strncmp(text, "http://", 7) == 0    ? 7
+                    : strncmp(text, "https://", 8) == 0 ? 8
+                                                        : 0;
+    if (scheme == 0)
+        return false;
+    const char *host = text + scheme;
+    size_t n = http_host_bytes(host);
+    size_t named = host[0] == '[' ? 1 + strspn(host + 1, "0123456789abcdefABCDEF:.") + 1
+                                  : strspn(host, letters);
+    const char *port = host + n;
+    return n > (host[0] == '[' ? 2 : 0) && named == n && strchr(port, '/') == NULL &&
+           (*port == '\0' || port[1] != '\0') && strlen(port) <= 6;
+}
+
 const char *http_bearer(const char *authorization)
 {
     if (authorization == NULL || strncasecmp(authorization, "Bearer ", 7) != 0)

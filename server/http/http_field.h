@@ -16,6 +16,9 @@ size_t http_host_bytes(const char *host);
 /* Whether `host` (n bytes) is one of the names with commas; case does not count. */
 bool http_host_in(const char *names, const char *host, size_t n);
 
+/* Whether it is "http://NAME[:PORT]" or "https://…" and no more: no path, no user, no slash at the end. */
+bool http_is_origin(const char *text);
+
 /* The text behind "Bearer "; NULL where there is none. */
 const char *http_bearer(const char *authorization);
 

@@ -75,7 +75,8 @@ START_TEST(head_says_what_get_would)
     ask(server, "HEAD", "/json?n=5000", TAKES, &head);
     ck_assert_uint_eq(head.n, 0);
     expect_value(&head, "Content-Encoding", "gzip");
-    ck_assert_str_eq(value(&get, "Content-Length", of_get), value(&head, "Content-Length", of_head));
+    ck_assert_str_eq(value(&get, "Content-Length", of_get),
+                     value(&head, "Content-Length", of_head));
     forget(&get);
     forget(&head);
 }

@@ -157,6 +157,23 @@ START_TEST(weights_are_of_the_most_exact_item)
 }
 END_TEST
 
+START_TEST(origin_is_a_scheme_a_name_and_a_port)
+{
+    static const char *const good[] = {"http://a",           "https://skein.example",
+                                       "https://a-b.c:8443", "http://127.0.0.1:7462",
+                                       "http://[::1]:80",    "http://[::1]"};
+    static const char *const bad[] = {
+        "",           "skein.example",  "ftp://a",       "https://",       "https://a/",
+        "https://:1", "https://a/b",    "https://a:",    "https://a:b",    "https://a:123456",
+        "http://[]",  "http://[::1",    "https://u@a",   "https://a b",    "https://a\n",
+        "http://a?b", "javascript://a", "https://\"a\"", "http://[x\"]:1", "https://a#"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        ck_assert_msg(http_is_origin(good[i]), "%s", good[i]);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        ck_assert_msg(!http_is_origin(bad[i]), "%s", bad[i]);
+}
+END_TEST
+
 START_TEST(gzip_is_taken_where_it_is_not_worse_than_nothing)
 {
     ck_assert(http_takes_gzip("gzip"));
@@ -170,10 +187,11 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of(
-        "http_route", path_finds_its_route_and_parts, suffix_beats_the_plain_pattern,
-        unknown_path_and_unknown_method_differ, range_is_read_as_the_rfc_says,
-        range_that_is_none_is_ignored, etag_is_found_in_a_list,
-        rest_takes_what_no_pattern_does_and_makes_no_path_of_it, weights_are_of_the_most_exact_item,
-        gzip_is_taken_where_it_is_not_worse_than_nothing, NULL));
+    return suite_run(
+        suite_of("http_route", path_finds_its_route_and_parts, suffix_beats_the_plain_pattern,
+                 unknown_path_and_unknown_method_differ, range_is_read_as_the_rfc_says,
+                 range_that_is_none_is_ignored, etag_is_found_in_a_list,
+                 rest_takes_what_no_pattern_does_and_makes_no_path_of_it,
+                 origin_is_a_scheme_a_name_and_a_port, weights_are_of_the_most_exact_item,
+                 gzip_is_taken_where_it_is_not_worse_than_nothing, NULL));
 }
