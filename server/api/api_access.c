@@ -22,8 +22,7 @@ static bool is_ours(const struct api_services *api, const char *host)
 {
     const char *address = api->config.http_address;
     size_t n = host != NULL ? http_host_bytes(host) : 0;
-    return http_host_in("localhost,127.0.0.1,[::1]", host, n) ||
-           http_host_in(api->config.http_hosts, host, n) ||
+    return http_host_loopback(host, n) || http_host_in(api->config.http_hosts, host, n) ||
            (n > 0 && n == http_host_bytes(address) && strncasecmp(address, host, n) == 0);
 }
 
@@ -35,12 +34,48 @@ static void refusal_audit(struct api_services *api, struct http_exchange *x, con
     audit_add_refusal(api->audit, &entry);
 }
 
-static bool local_authorize(struct api_services *api, struct http_exchange *x,
-                            const struct http_route *route, struct principal *who)
+/* ---- pages in browsers ---- */
+
+/* Whether a page from there is this server's own. A browser knows the server by the name in Host,
+ * or by one of http.hosts where a proxy does not pass Host on. A proxy with TLS makes http of what
+ * the browser knows as https, so schemes are not compared. */
+static bool is_own_page(const struct api_services *api, const char *origin, const char *host)
 {
-    const char *host = http_header(x, "Host"), *origin = http_header(x, "Origin");
-    const char *scheme = origin != NULL ? strstr(origin, "://") : NULL;
-    bool change = strcmp(route->method, "GET") != 0;
+    struct http_origin from;
+    if (!http_origin_get(origin, &from))
+        return false;
+    return (host != NULL && http_origin_is(&from, host)) ||
+           http_host_in(api->config.http_hosts, from.authority, http_host_bytes(from.authority));
+}
+
+/* Where the page is that has made its browser ask. Browsers say so by Origin (of all changes, and
+ * of reads by pages from elsewhere), and by Sec-Fetch-Site where they trust the connection, as they
+ * do on loopback; other programs say nothing. */
+enum page { PAGE_UNTOLD, PAGE_OWN, PAGE_OTHER };
+static enum page page_of(const struct api_services *api, const struct http_exchange *x)
+{
+    const char *origin = http_header(x, "Origin"), *site = http_header(x, "Sec-Fetch-Site");
+    if (site != NULL && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
+        return PAGE_OTHER;
+    if (origin != NULL)
+        return is_own_page(api, origin, http_header(x, "Host")) ? PAGE_OWN : PAGE_OTHER;
+    return site != NULL && strcmp(site, "same-origin") == 0 ? PAGE_OWN : PAGE_UNTOLD;
+}
+
+static void page_refuse(struct api_services *api, struct http_exchange *x, const char *actor,
+                        const char *words)
+{
+    metrics_add(http_forbidden_total, 1);
+    refusal_audit(api, x, actor, "forbidden", "Origin");
+    http_problem_of(x, PROBLEM_ORIGIN, "Origin", "%s", words);
+}
+
+/* ---- this machine, while there is no token ---- */
+
+static bool local_authorize(struct api_services *api, struct http_exchange *x,
+                            struct principal *who)
+{
+    const char *host = http_header(x, "Host");
     if (!is_ours(api, host)) {
         refusal_audit(api, x, "local", "forbidden", "Host");
         http_problem(x, 421, "Host",
@@ -48,16 +83,15 @@ static bool local_authorize(struct api_services *api, struct http_exchange *x,
                      host != NULL ? host : "a server without a name");
         return false;
     }
-    if (change && origin != NULL && !is_ours(api, scheme != NULL ? scheme + 3 : "")) {
-        metrics_add(http_forbidden_total, 1);
-        refusal_audit(api, x, "local", "forbidden", "Origin");
-        http_problem_of(x, PROBLEM_ORIGIN, "Origin",
-                        "pages of other places change nothing here without a token");
+    if (page_of(api, x) == PAGE_OTHER) {
+        page_refuse(api, x, "local", "pages of other places ask nothing here without a token");
         return false;
     }
     *who = (struct principal){.name = "local", .scope = HTTP_ADMIN};
     return true;
 }
+
+/* ---- tokens ---- */
 
 static void access_challenge(struct api_services *api, struct http_exchange *x, enum problem kind,
                              const char *detail)
@@ -149,7 +183,7 @@ static bool is_confinable(const struct http_route *route)
         api_captures_delete, api_captures_patch_all, api_captures_delete_all,
         api_partitions_list, api_partitions_get,     api_partitions_footer,
         api_events,          api_processes_get,      api_loss,
-        api_series,          api_rules_test};
+        api_series,          api_rules_test,         api_whoami};
     for (size_t i = 0; i < sizeof handlers / sizeof handlers[0]; i++)
         if (route->fn == handlers[i])
             return true;
@@ -184,7 +218,7 @@ bool api_authorize(void *context, struct http_exchange *x, const struct http_rou
         return false;
     }
     if (any == 0)
-        return local_authorize(api, x, route, who);
+        return local_authorize(api, x, who);
     if (text == NULL) {
         access_challenge(
             api, x, PROBLEM_UNAUTHORIZED,
