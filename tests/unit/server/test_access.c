@@ -476,6 +476,9 @@ static const struct {
     {"GET", "/metrics", "/metrics", 200},
     {"GET", "/api/v1/openapi.json", "/api/v1/openapi.json", 200},
     {"GET", "/api/v1/whoami", "/api/v1/whoami", 200},
+    {"POST", "/api/v1/session", "/api/v1/session", 422}, /* for want of a token */
+    {"DELETE", "/api/v1/session", "/api/v1/session", 404},
+    {"POST", "/api/v1/login-codes", "/api/v1/login-codes", 201},
     {"GET", "/api/v1/processes", "/api/v1/processes", 200},
     {"GET", "/api/v1/processes", "/api/v1/processes?selector=service%3Dbankzeta", 200},
     {"GET", "/api/v1/processes/{}", "/api/v1/processes/PROCESS", 404},
