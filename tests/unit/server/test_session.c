@@ -168,12 +168,11 @@ static void expect_alive(const struct fixture *f, const char *secret)
 
 static long log_out(const struct fixture *f, const char *secret)
 {
-    return status_of(
-        f, &(struct ask){
-               .method = "DELETE",
-               .path = "/api/v1/session",
-               .lines = {"Cookie: theme=dark; " COOKIE "SECRET", "Origin: http://127.0.0.1:PORT"},
-               .secret = secret});
+    return status_of(f, &(struct ask){.method = "DELETE",
+                                      .path = "/api/v1/session",
+                                      .lines = {"Cookie: theme=dark; " COOKIE "SECRET",
+                                                "Origin: http://127.0.0.1:PORT"},
+                                      .secret = secret});
 }
 
 START_TEST(token_becomes_a_cookie_that_is_the_token)
@@ -193,8 +192,7 @@ START_TEST(token_becomes_a_cookie_that_is_the_token)
     ck_assert_int_eq(r.status, 204);
     snprintf(secret, sizeof secret, "%s", r.cookie);
     char *attributes = strstr(r.text, secret) + 43;
-    ck_assert_msg(strncmp(attributes, scope, sizeof scope - 1) == 0,
-                  "%.80s", attributes);
+    ck_assert_msg(strncmp(attributes, scope, sizeof scope - 1) == 0, "%.80s", attributes);
     ck_assert_ptr_nonnull(strstr(r.text, "Cache-Control: no-store"));
     cJSON *json = whoami(&f, secret, NULL, 200);
     ck_assert_str_eq(text_at(json, "name"), "root");
@@ -350,10 +348,9 @@ static int listen_as(const struct fixture *f, const char *secret)
     size_t n = 0;
     int fd = tcp_connect(f->http_port);
     ck_assert_int_ge(fd, 0);
-    int len = snprintf(text, sizeof text,
-                       "GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\nCookie: " COOKIE
-                       "%s\r\n\r\n",
-                       secret);
+    int len = snprintf(
+        text, sizeof text,
+        "GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\nCookie: " COOKIE "%s\r\n\r\n", secret);
     ck_assert_int_eq(send(fd, text, (size_t)len, MSG_NOSIGNAL), len);
     text[0] = '\0';
     while (strstr(text, "event: ready") == NULL) {
@@ -478,7 +475,8 @@ static void code_of(const struct fixture *f, const char *token, char code[64])
     struct reply r;
     snprintf(bearer, sizeof bearer, "Authorization: Bearer %s", token);
     ask(f,
-        &(struct ask){.method = "POST", .path = "/api/v1/login-codes", .lines = {bearer}, .body = ""},
+        &(struct ask){
+            .method = "POST", .path = "/api/v1/login-codes", .lines = {bearer}, .body = ""},
         &r);
     ck_assert_msg(r.status == 201, "%s", r.text);
     cJSON *json = cJSON_Parse(r.body);
@@ -493,10 +491,9 @@ static long status_of_code(const struct fixture *f, const char *code)
 {
     char body[128];
     snprintf(body, sizeof body, "{\"code\":\"%s\"}", code);
-    return status_of(f, &(struct ask){.method = "POST",
-                                      .path = "/api/v1/session",
-                                      .lines = {JSON},
-                                      .body = body});
+    return status_of(
+        f,
+        &(struct ask){.method = "POST", .path = "/api/v1/session", .lines = {JSON}, .body = body});
 }
 
 START_TEST(code_logs_in_once_as_the_token_that_made_it)
@@ -594,13 +591,12 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("session", token_becomes_a_cookie_that_is_the_token,
-                              cookie_counts_where_the_collectors_own_page_asks,
-                              login_is_for_pages_of_the_collector_over_a_trusted_connection,
-                              session_and_its_streams_end_with_the_token_and_with_it,
-                              session_that_was_idle_or_is_old_is_over,
-                              cookies_of_strangers_are_no_session,
-                              code_logs_in_once_as_the_token_that_made_it,
-                              without_tokens_there_is_nothing_to_log_in_to,
-                              logins_are_in_the_audit_log_by_the_name_of_the_token, NULL));
+    return suite_run(suite_of(
+        "session", token_becomes_a_cookie_that_is_the_token,
+        cookie_counts_where_the_collectors_own_page_asks,
+        login_is_for_pages_of_the_collector_over_a_trusted_connection,
+        session_and_its_streams_end_with_the_token_and_with_it,
+        session_that_was_idle_or_is_old_is_over, cookies_of_strangers_are_no_session,
+        code_logs_in_once_as_the_token_that_made_it, without_tokens_there_is_nothing_to_log_in_to,
+        logins_are_in_the_audit_log_by_the_name_of_the_token, NULL));
 }
