@@ -66,6 +66,7 @@ struct api_services {
     struct analyst *analyst;
     struct aggregate *aggregate;
     uint64_t replays; /* tests of rules now; atomic */
+    uint64_t series;  /* reads of series now; atomic */
     bool draining;    /* atomic */
 };
 
