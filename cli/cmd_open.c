@@ -19,10 +19,10 @@ struct options {
     bool print;
 };
 
-static const struct cli_option options[] = {
-    CLI_OPTION(CLI_FLAG, 0, "print", NULL, struct options, print,
-               "only print the link, and open nothing"),
-    CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
+static const struct cli_option options[] = {CLI_OPTION(CLI_FLAG, 0, "print", NULL, struct options,
+                                                       print,
+                                                       "only print the link, and open nothing"),
+                                            CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
 
 static int link_give(const struct options *o, const char *url, const char *words)
 {
@@ -59,8 +59,9 @@ static int open_file(const struct options *o, const struct api *api, const char 
     api_url(api, "!/open", &url);
     buf_printf(&words, "Drop ");
     text_put_safe(&words, file, strlen(file));
-    buf_printf(&words, " on that page, or choose it there. The browser reads it by itself: nothing is "
-                       "uploaded.\n");
+    buf_printf(&words,
+               " on that page, or choose it there. The browser reads it by itself: nothing is "
+               "uploaded.\n");
     int status = link_give(o, text_of(&url), text_of(&words));
     buf_fini(&url);
     buf_fini(&words);

@@ -29,6 +29,7 @@ static void id_add(cJSON *to, const char *key, const uint8_t id[16])
 static cJSON *target_json(const struct capture *c, const struct capture_target *t)
 {
     char agent[AGENT_TEXT_BYTES];
+    uint64_t error_ns;
     cJSON *json = cJSON_CreateObject();
     id_add(json, "process", t->process.bytes);
     agent_text(t->agent, agent);
@@ -59,6 +60,8 @@ static cJSON *target_json(const struct capture *c, const struct capture_target *
         cJSON_AddNumberToObject(death, "status", (double)t->facts.status);
     }
     report_evidence_add(&t->facts, json);
+    if (target_clock_error(c, t, &error_ns))
+        json_add_u64(json, "clock_error_ns", error_ns);
     json_add_time(json, "updated", t->updated_ns);
     cJSON *times = cJSON_AddObjectToObject(json, "times");
     for (int s = 0; s < TARGET_STATUS_COUNT; s++)

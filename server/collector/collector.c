@@ -423,7 +423,9 @@ static int state_make(struct collector *c, char *error, size_t error_bytes)
         unlocked};
     c->exports = places_new(g->http_exports);
     c->lockout = lockout_new(g->http_bad_tokens, g->http_lockout_ms);
-    int status = c->lockout == NULL || c->exports == NULL ? SKEIN_NO_MEMORY : SKEIN_OK;
+    c->logins = logins_new();
+    bool made = c->lockout != NULL && c->exports != NULL && c->logins != NULL;
+    int status = made ? SKEIN_OK : SKEIN_NO_MEMORY;
     if (status == SKEIN_OK)
         status = events_new(g->http_event_streams, &c->events);
     rules.events = c->events;
@@ -467,7 +469,8 @@ static struct api_services api_services_of(const struct collector *c)
                                             .analysis_sql_rows = g->analysis_sql_rows,
                                             .analysis_sql_timeout_ms = g->analysis_sql_timeout_ms,
                                             .retention_services = &g->retention_services,
-                                            .http_loopback = http_is_loopback(g->http_address)},
+                                            .http_loopback = http_is_loopback(g->http_address),
+                                            .http_tls = g->http_tls_certificate[0] != '\0'},
                                  .store = c->store,
                                  .index = c->index,
                                  .catalog = c->catalog,
@@ -484,6 +487,7 @@ static struct api_services api_services_of(const struct collector *c)
                                  .tokens = c->tokens,
                                  .audit = c->audit,
                                  .lockout = c->lockout,
+                                 .logins = c->logins,
                                  .exports = c->exports,
                                  .analyst_run = c->analyst != NULL ? analyst_run : NULL,
                                  .analyst = c->analyst,
@@ -595,6 +599,7 @@ void collector_stop(struct collector *c)
     tokens_close(&c->tokens);
     audit_close(&c->audit);
     lockout_free(&c->lockout);
+    logins_free(&c->logins);
     places_free(&c->exports);
     if (c->index != NULL)
         index_close(&c->index);

@@ -19,6 +19,7 @@
 #include "index.h"
 #include "ingest.h"
 #include "lockout.h"
+#include "logins.h"
 #include "notify.h"
 #include "places.h"
 #include "policies.h"
@@ -68,6 +69,7 @@ struct collector {
     struct state_backup *backup;
     struct audit *audit;
     struct lockout *lockout;
+    struct logins *logins;
     struct places *exports;  /* that run now */
     struct analyst *analyst; /* NULL: nobody reads traces */
     struct aggregate *aggregate;

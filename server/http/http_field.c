@@ -47,6 +47,77 @@ bool http_is_origin(const char *text)
            (*port == '\0' || port[1] != '\0') && strlen(port) <= 6;
 }
 
+bool http_host_loopback(const char *host, size_t n)
+{
+    return http_host_in("localhost,127.0.0.1,[::1]", host, n);
+}
+
+/* ---- Origin ---- */
+
+bool http_origin_get(const char *text, struct http_origin *out)
+{
+    static const char plain[] = "http://", secure[] = "https://";
+    out->https = strncasecmp(text, secure, sizeof secure - 1) == 0;
+    if (!out->https && strncasecmp(text, plain, sizeof plain - 1) != 0)
+        return false;
+    out->authority = text + (out->https ? sizeof secure : sizeof plain) - 1;
+    return http_host_bytes(out->authority) > 0 && strchr(out->authority, '/') == NULL;
+}
+
+/* The digits behind the name, without zeros before them; `otherwise` where there are none. */
+static const char *port_of(const char *authority, size_t name, const char *otherwise)
+{
+    const char *port = authority + name + (authority[name] == ':');
+    if (*port == '\0')
+        return otherwise;
+    return port + strspn(port, "0");
+}
+
+bool http_origin_is(const struct http_origin *origin, const char *host)
+{
+    const char *common = origin->https ? "443" : "80";
+    size_t n = http_host_bytes(origin->authority);
+    return n > 0 && n == http_host_bytes(host) && strchr(host, '/') == NULL &&
+           strncasecmp(origin->authority, host, n) == 0 &&
+           strcmp(port_of(origin->authority, n, common), port_of(host, n, common)) == 0;
+}
+
+/* ---- Cookie ---- */
+
+/* Whether it is of cookie-octets (RFC 6265) alone. A value in quotes, which is one too, is none
+ * that this server has given. */
+static bool cookie_valid(const char *value, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (value[i] <= ' ' || value[i] >= 0x7f || strchr("\",;\\", value[i]) != NULL)
+            return false;
+    return true;
+}
+
+const char *http_cookie(const char *field, const char *name, size_t *n)
+{
+    const char *found = NULL;
+    size_t length = 0, head = strlen(name);
+    *n = 0;
+    for (; *field != '\0'; field += strcspn(field, ";")) {
+        field += strspn(field, " \t;");
+        size_t pair = strcspn(field, ";");
+        while (pair > 0 && (field[pair - 1] == ' ' || field[pair - 1] == '\t'))
+            pair--;
+        if (pair <= head || memcmp(field, name, head) != 0 || field[head] != '=')
+            continue;
+        const char *value = field + head + 1;
+        bool other =
+            found != NULL && (length != pair - head - 1 || memcmp(found, value, length) != 0);
+        length = pair - head - 1;
+        if (other || !cookie_valid(value, length))
+            return NULL;
+        found = value;
+    }
+    *n = length;
+    return found;
+}
+
 const char *http_bearer(const char *authorization)
 {
     if (authorization == NULL || strncasecmp(authorization, "Bearer ", 7) != 0)

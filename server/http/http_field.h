@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Values of header fields, which anybody may send: Host, Authorization, Range, If-None-Match, Accept
- * and Accept-Encoding. Pure functions.
+ * Values of header fields, which anybody may send: Host, Origin, Authorization, Cookie, Range,
+ * If-None-Match, Accept and Accept-Encoding. Pure functions.
  */
 #ifndef HTTP_FIELD_H
 #define HTTP_FIELD_H
@@ -18,6 +18,22 @@ bool http_host_in(const char *names, const char *host, size_t n);
 
 /* Whether it is "http://NAME[:PORT]" or "https://…" and no more: no path, no user, no slash at the end. */
 bool http_is_origin(const char *text);
+/* Where a page is from: "https://name:port", as browsers send it in Origin. `authority` points into
+ * the text, and is all that is behind the scheme. False: it is nothing of the kind ("null"). */
+struct http_origin {
+    const char *authority;
+    bool https;
+};
+bool http_origin_get(const char *text, struct http_origin *out);
+/* Whether that is the place that `host` (a Host field) names; the scheme's own port may be left out
+ * on either side, case does not count. */
+bool http_origin_is(const struct http_origin *origin, const char *host);
+/* Whether `host` (n bytes) is a name that browsers take for their own machine. */
+bool http_host_loopback(const char *host, size_t n);
+
+/* The value of the cookie `name` in a Cookie field (RFC 6265), *n bytes, as it stands there; NULL:
+ * it is not there, or there twice with different values, or of bytes that no cookie may have. */
+const char *http_cookie(const char *field, const char *name, size_t *n);
 
 /* The text behind "Bearer "; NULL where there is none. */
 const char *http_bearer(const char *authorization);

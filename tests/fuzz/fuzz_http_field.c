@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "fuzz_target.h"
 #include "http_field.h"
@@ -45,6 +46,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     static const uint64_t sizes[] = {0, 1, 4096, INT64_MAX, UINT64_MAX};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         read_range(text, sizes[i]);
+    struct http_origin origin;
+    if (http_origin_get(text, &origin)) {
+        check(origin.authority > text && origin.authority < text + length);
+        check(http_origin_is(&origin, origin.authority));
+        check(!http_origin_is(&origin, "another.example:1") ||
+              strcasecmp(origin.authority, "another.example:1") == 0 ||
+              strstr(origin.authority, ":0") != NULL); /* zeros before a port count for nothing */
+    }
     (void)http_etag_in(text, "\"etag\"");
     static const char *const names[] = {"gzip", "text/html"};
     for (size_t i = 0; i < 2; i++) {
