@@ -56,28 +56,27 @@ enum page { PAGE_UNTOLD, PAGE_OWN, PAGE_OTHER };
 static enum page page_of(const struct api_services *api, const struct http_exchange *x)
 {
     const char *origin = http_header(x, "Origin"), *site = http_header(x, "Sec-Fetch-Site");
-    if (site != NULL && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
+    bool same = site != NULL && strcmp(site, "same-origin") == 0;
+    if (site != NULL && !same && strcmp(site, "none") != 0)
         return PAGE_OTHER;
-    if (origin != NULL)
-        return is_own_page(api, origin, http_header(x, "Host")) ? PAGE_OWN : PAGE_OTHER;
-    return site != NULL && strcmp(site, "same-origin") == 0 ? PAGE_OWN : PAGE_UNTOLD;
+    /* A page that sends no referrer may hide its origin as well. */
+    if (origin == NULL || (same && strcmp(origin, "null") == 0))
+        return same ? PAGE_OWN : PAGE_UNTOLD;
+    return is_own_page(api, origin, http_header(x, "Host")) ? PAGE_OWN : PAGE_OTHER;
 }
 
 /* Whether the browser trusts its connection, as far as can be told: by TLS, of this server or of a
- * proxy before it, or because it is to its own machine. Elsewhere it keeps no cookie of a
- * session. */
+ * proxy before it, or because it is to its own machine. Elsewhere it keeps no cookie of a session,
+ * and sends no Sec-Fetch-Site. */
 static bool is_trusted(const struct api_services *api, const struct http_exchange *x)
 {
     const char *origin = http_header(x, "Origin"), *host = http_header(x, "Host");
     struct http_origin from;
-    if (origin != NULL && http_origin_get(origin, &from)) {
-        if (from.https || api->config.http_tls)
-            return from.https;
-        host = from.authority;
-    }
-    if (api->config.http_tls)
-        return true;
-    return host != NULL && http_host_loopback(host, http_host_bytes(host));
+    if (origin != NULL && http_origin_get(origin, &from))
+        return from.https || (!api->config.http_tls &&
+                              http_host_loopback(from.authority, http_host_bytes(from.authority)));
+    return api->config.http_tls || http_header(x, "Sec-Fetch-Site") != NULL ||
+           (host != NULL && http_host_loopback(host, http_host_bytes(host)));
 }
 
 static void page_refuse(struct api_services *api, struct http_exchange *x, const char *actor,
