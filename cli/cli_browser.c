@@ -41,8 +41,7 @@ bool browser_open(const char *url)
         free(address);
         return false;
     }
-    if (silent(&actions) &&
-        posix_spawnp(&child, program, &actions, NULL, arguments, environ) == 0)
+    if (silent(&actions) && posix_spawnp(&child, program, &actions, NULL, arguments, environ) == 0)
         while (waitpid(child, &status, 0) < 0 && errno == EINTR)
             ;
     posix_spawn_file_actions_destroy(&actions);
