@@ -32,6 +32,7 @@
 struct api_config {
     const char *folder; /* data_dir */
     const char *http_address, *http_hosts, *http_metrics_public;
+    const char *http_public_url; /* "": nobody has said */
     uint64_t http_event_streams, http_exports, http_profile_bytes, retention_max_bytes;
     uint64_t analysis_sql_rows, analysis_sql_timeout_ms;
     const struct config_map *retention_services;
@@ -65,6 +66,7 @@ struct api_services {
     struct analyst *analyst;
     struct aggregate *aggregate;
     uint64_t replays; /* tests of rules now; atomic */
+    uint64_t series;  /* reads of series now; atomic */
     bool draining;    /* atomic */
 };
 

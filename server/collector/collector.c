@@ -13,6 +13,7 @@
 #include "capture_control.h"
 #include "catalog_ranges.h"
 #include "clock.h"
+#include "console.h"
 #include "index_delete.h"
 #include "log.h"
 
@@ -414,7 +415,8 @@ static int state_make(struct collector *c, char *error, size_t error_bytes)
                                         .touched = capture_touched,
                                         .sampled = capture_sampled};
     struct rules_settings rules = {.captures_per_hour = g->rule_captures_per_hour,
-                                   .bytes_per_hour = g->rule_bytes_per_hour};
+                                   .bytes_per_hour = g->rule_bytes_per_hour,
+                                   .public_url = g->http_public_url};
     struct fleet_hooks hooks = {
         c,         agent_joined, agent_heard, agent_lost, processes_listed, command_done,
         done_push, on_report,    on_tick,     generation, collector_save,   collector_saved,
@@ -458,6 +460,7 @@ static struct api_services api_services_of(const struct collector *c)
     return (struct api_services){.config = {.folder = g->folder,
                                             .http_address = g->http_address,
                                             .http_hosts = g->http_hosts,
+                                            .http_public_url = g->http_public_url,
                                             .http_metrics_public = g->http_metrics_public,
                                             .http_event_streams = g->http_event_streams,
                                             .http_exports = g->http_exports,
@@ -529,6 +532,7 @@ static int ports_start(struct collector *c, char *error, size_t error_bytes)
                                  .idle_ms = g->http_idle_ms,
                                  .drain_ms = g->http_drain_ms,
                                  .authorize = api_authorize,
+                                 .pages = console_routes,
                                  .still = api_still};
     if (g->http_tls_certificate[0] != '\0') {
         http.tls_certificate = g->http_tls_certificate;

@@ -85,6 +85,9 @@ const struct config_param collector_params[] = {
                 "way"),
     CONFIG_STR(struct collector_config, http_hosts, "http.hosts", "",
                "further names, with commas, under which HTTP is asked while there is no token"),
+    CONFIG_STR(struct collector_config, http_public_url, "http.public_url", "",
+               "where people reach the console, https://NAME: links in notices and captures begin "
+               "with it"),
     CONFIG_STR(struct collector_config, http_metrics_public, "http.metrics_public", "auto",
                "whether /metrics needs no token: yes, no, or auto (where HTTP is on loopback)"),
     CONFIG_U64(

@@ -29,6 +29,24 @@ size_t http_host_bytes(const char *host)
     return *rest == '\0' || *rest == '/' ? n : 0;
 }
 
+bool http_is_origin(const char *text)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.";
+    size_t scheme = strncmp(text, "http://", 7) == 0    ? 7
+                    : strncmp(text, "https://", 8) == 0 ? 8
+                                                        : 0;
+    if (scheme == 0)
+        return false;
+    const char *host = text + scheme;
+    size_t n = http_host_bytes(host);
+    size_t named = host[0] == '[' ? 1 + strspn(host + 1, "0123456789abcdefABCDEF:.") + 1
+                                  : strspn(host, letters);
+    const char *port = host + n;
+    return n > (host[0] == '[' ? 2 : 0) && named == n && strchr(port, '/') == NULL &&
+           (*port == '\0' || port[1] != '\0') && strlen(port) <= 6;
+}
+
 bool http_host_loopback(const char *host, size_t n)
 {
     return http_host_in("localhost,127.0.0.1,[::1]", host, n);
@@ -155,6 +173,68 @@ enum http_range_result http_range_get(const char *header, uint64_t size, uint64_
     *from = first;
     *length = (last < size ? last : size - 1) - first + 1;
     return HTTP_RANGE_PART;
+}
+
+/* A weight "0.123" in thousandths; 0 where it is none. */
+static unsigned weight_read(const char *p)
+{
+    unsigned value = 0, digit = 1000;
+    if (*p != '0' && *p != '1')
+        return 0;
+    value = (unsigned)(*p++ - '0') * digit;
+    if (*p == '.')
+        for (p++; *p >= '0' && *p <= '9' && digit > 1; p++)
+            value += (unsigned)(*p - '0') * (digit /= 10);
+    return value > 1000 ? 1000 : value;
+}
+
+/* The weight among the n bytes of parameters, ";a=b;q=0.5"; 1000 where there is none. */
+static unsigned item_weight(const char *p, size_t n)
+{
+    const char *end = p + n;
+    while (p < end) {
+        p += strspn(p, "; \t");
+        if (p < end && (*p == 'q' || *p == 'Q') && p[1] == '=')
+            return weight_read(p + 2);
+        while (p < end && *p != ';')
+            p++;
+    }
+    return 1000;
+}
+
+/* How exactly the n bytes mean `name`: 3 by name, 2 as "text/" and a star, 1 as any; 0: not. */
+static int item_meant(const char *item, size_t n, const char *name)
+{
+    const char *slash = strchr(name, '/');
+    size_t kind = slash != NULL ? (size_t)(slash - name) + 1 : 0;
+    if (n == strlen(name) && strncasecmp(item, name, n) == 0)
+        return 3;
+    if (kind > 0 && n == kind + 1 && item[kind] == '*' && strncasecmp(item, name, kind) == 0)
+        return 2;
+    return (n == 1 && item[0] == '*') || (n == 3 && strncmp(item, "*/*", n) == 0);
+}
+
+unsigned http_weight(const char *list, const char *name, unsigned otherwise)
+{
+    int best = 0;
+    unsigned weight = otherwise;
+    while (list != NULL && *list != '\0') {
+        list += strspn(list, ", \t");
+        size_t length = strcspn(list, ","), n = strcspn(list, ",; \t");
+        int meant = item_meant(list, n, name);
+        if (meant > best) {
+            best = meant;
+            weight = item_weight(list + n, length - n);
+        }
+        list += length;
+    }
+    return weight;
+}
+
+bool http_takes_gzip(const char *accept_encoding)
+{
+    unsigned gzip = http_weight(accept_encoding, "gzip", 0);
+    return gzip > 0 && gzip >= http_weight(accept_encoding, "identity", 0);
 }
 
 bool http_etag_in(const char *list, const char *etag)

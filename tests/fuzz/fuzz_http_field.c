@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Header fields of strangers: no range leaves its body, no name its field, and a name in the list
- * is found again. */
+ * Header fields of strangers: no range leaves its body, no name its field, a name in the list is
+ * found again, and no weight is above one. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -54,6 +55,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
               strstr(origin.authority, ":0") != NULL); /* zeros before a port count for nothing */
     }
     (void)http_etag_in(text, "\"etag\"");
+    static const char *const names[] = {"gzip", "text/html"};
+    for (size_t i = 0; i < 2; i++) {
+        unsigned weight = http_weight(text, names[i], 1001);
+        check(weight <= 1001);
+        /* Further commas mean nothing. */
+        char *more = malloc(length + 4);
+        if (more == NULL)
+            break;
+        snprintf(more, length + 4, ", %s,", text);
+        check(http_weight(more, names[i], 1001) == weight);
+        free(more);
+    }
+    check(!http_takes_gzip(text) || http_weight(text, "gzip", 0) > 0);
     free(text);
     return 0;
 }

@@ -39,6 +39,8 @@ skein_test(unit/server/test_trace_reads.c LINK skein_test_collector)
 target_link_options(t_unit_server_trace_reads PRIVATE LINKER:--wrap=store_read)
 skein_test(unit/server/test_api_overview.c LINK skein_test_collector m)
 target_link_options(t_unit_server_api_overview PRIVATE LINKER:--wrap=store_read)
+skein_test(unit/server/test_api_trace_id.c LINK skein_test_collector)
+target_link_options(t_unit_server_api_trace_id PRIVATE LINKER:--wrap=store_read)
 add_library(skein_test_fake_analyst STATIC ${CMAKE_SOURCE_DIR}/tests/support/fake_analyst.c)
 target_include_directories(skein_test_fake_analyst PUBLIC ${CMAKE_SOURCE_DIR}/tests/support)
 target_link_libraries(skein_test_fake_analyst PRIVATE skein_flags PUBLIC skein_server_core skein_analysis)
@@ -68,13 +70,21 @@ skein_test(unit/server/test_openapi.c LINK skein_test_collector)
 target_compile_definitions(t_unit_server_openapi PRIVATE OPENAPI_JSON="${CMAKE_SOURCE_DIR}/server/api/openapi.json"
     API_MD="${CMAKE_SOURCE_DIR}/docs/api.md")
 skein_test(unit/server/test_http_route.c LINK skein_server_core skein_test_support)
-add_library(skein_test_http STATIC ${CMAKE_SOURCE_DIR}/tests/support/http_subject.c)
+add_library(skein_test_http STATIC
+    ${CMAKE_SOURCE_DIR}/tests/support/http_raw.c
+    ${CMAKE_SOURCE_DIR}/tests/support/http_subject.c)
 target_link_libraries(skein_test_http
     PRIVATE skein_flags PUBLIC skein_server_core skein_http_client skein_test_support)
 skein_test(unit/server/test_http_tls.c LINK skein_test_http)
 skein_test(unit/server/test_http_limits.c LINK skein_test_http LABELS tsan)
 skein_test(unit/server/test_http_framing.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_http_doubts.c LINK skein_test_http LABELS tsan)
+skein_test(unit/server/test_http_gzip.c LINK skein_test_http)
+# the console's answers, with the files of a folder made for it
+skein_console_files(skein_test_console_files DIST ${CMAKE_SOURCE_DIR}/tests/unit/server/console_dist)
+skein_test(unit/server/test_console.c LINK skein_test_console_files skein_test_http)
+target_link_options(t_unit_server_console PRIVATE LINKER:--undefined=console_files) # these, not those of skeind
+target_compile_definitions(t_unit_server_console PRIVATE CONSOLE_ROUTES="${CMAKE_SOURCE_DIR}/web/src/routes.ts")
 skein_test(unit/server/test_hourly.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_agent_bounds.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_places.c LINK skein_server_core skein_test_support)
