@@ -29,7 +29,7 @@ inputs()
 {
     {
         find web -name node_modules -prune -o -path web/tests -prune -o -path web/src/api/schema.d.ts -prune -o -type f -print0
-        find analysis common format client-lib/include client-lib/src -name '*.[ch]' -print0
+        find analysis common format sched client-lib/include client-lib/src -name '*.[ch]' -print0
         printf '%s\0' tools/web.sh server/api/openapi.json
     } | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum
 }
@@ -62,7 +62,7 @@ build()
 {
     packages
     quietly "making types of server/api/openapi.json" npm --prefix web run --silent api
-    [ ! -x web/wasm/build.sh ] || quietly "WebAssembly (clang, lld, wasi-libc)" web/wasm/build.sh "$PWD/$out/skein.wasm"
+    quietly "WebAssembly (clang, lld, wasi-libc)" web/wasm/build.sh "$out/wasm"
     quietly "tsc" npm --prefix web run --silent check
     rm -rf "$out/dist.new"
     quietly "vite" env SKEIN_WEB_OUT="$PWD/$out/dist.new" npm --prefix web run --silent build -- --logLevel warn
