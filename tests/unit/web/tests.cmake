@@ -13,6 +13,7 @@ if(NODE AND NOT SKEIN_SANITIZE AND NOT SKEIN_FUZZ_ENGINE)
         ${CMAKE_SOURCE_DIR}/analysis/*.h ${CMAKE_SOURCE_DIR}/common/*.h ${CMAKE_SOURCE_DIR}/sched/*.h)
     add_custom_command(OUTPUT ${wasm}/trace.wasm ${wasm}/analysis.wasm
         COMMAND ${CMAKE_SOURCE_DIR}/web/wasm/build.sh ${wasm}
+        COMMAND ${CMAKE_COMMAND} -E touch ${wasm}/trace.wasm ${wasm}/analysis.wasm
         DEPENDS ${CMAKE_SOURCE_DIR}/web/wasm/build.sh ${CMAKE_SOURCE_DIR}/web/wasm/sources.txt ${wasm_lines}
             ${wasm_headers} VERBATIM)
     add_custom_target(skein_wasm ALL DEPENDS ${wasm}/trace.wasm ${wasm}/analysis.wasm)
