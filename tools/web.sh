@@ -29,7 +29,7 @@ digest() { LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum; }
 # Of what becomes WebAssembly.
 reader_files()
 {
-    [ ! -d web/wasm ] || find web/wasm -type f -print0
+    find web/wasm -type f -print0
     find analysis common format sched client-lib/include client-lib/src -name '*.[ch]' -print0
 }
 
@@ -66,22 +66,12 @@ packages()
     cp web/package-lock.json web/node_modules/installed.json
 }
 
-# It takes longest, and changes least.
-reader()
-{
-    local now
-    now=$(reader_files | digest)
-    [ -x web/wasm/build.sh ] && [ "$now" != "$(cat "$out/wasm/inputs" 2>/dev/null)" ] || return 0
-    rm -f "$out/wasm/inputs"
-    quietly "WebAssembly (clang, lld, wasi-libc and libclang-rt-dev-wasm32: tools/deps.sh --build)" web/wasm/build.sh "$out/wasm"
-    echo "$now" >"$out/wasm/inputs"
-}
-
 build()
 {
     packages
     quietly "making types of server/api/openapi.json" npm --prefix web run --silent api
-    reader
+    quietly "WebAssembly (clang, lld, wasi-libc and libclang-rt-dev-wasm32: tools/deps.sh --build)" \
+        web/wasm/build.sh "$out/wasm" # does nothing where its own inputs have not changed
     quietly "tsc" npm --prefix web run --silent check
     rm -rf "$out/dist.new" "$out/shipped"
     quietly "vite" env SKEIN_WEB_OUT="$PWD/$out/dist.new" SKEIN_WEB_SHIPPED="$PWD/$out/shipped" \
