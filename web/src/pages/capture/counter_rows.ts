@@ -13,6 +13,7 @@ export interface Counter {
   at: (slot: number) => number; /* the last value before the slot's end; NaN: none */
 }
 
+/* As the rows come, but what is of hosts behind what is of processes. */
 export function countersOf(rows: readonly Row[]): Counter[] {
   const counters = new Map<string, Counter>();
   for (const row of rows) {
@@ -25,7 +26,8 @@ export function countersOf(rows: readonly Row[]): Counter[] {
     counter.most = Math.max(counter.most, row.number("most"));
     counter.points.push({ slot: row.number("slot"), mean: row.number("mean") });
   }
-  return [...counters.values()];
+  const rank = (counter: Counter): number => (counter.name.startsWith("host.") ? 1 : 0);
+  return [...counters.values()].sort((a, b) => rank(a) - rank(b));
 }
 
 function counterNew(key: string, name: string, of: string, unit: string): Counter {

@@ -25,6 +25,7 @@ function query(from: bigint, to: bigint): string {
 function value(of: number, unit: string): string {
   if (!Number.isFinite(of)) return "–";
   if (unit === "bytes" || unit === "B") return bytes(Math.round(of));
+  if (unit === "bytes/s") return `${bytes(Math.round(of))}/s`;
   return `${Number(of.toPrecision(4)).toLocaleString("en-US")}${unit === "" ? "" : ` ${unit}`}`;
 }
 

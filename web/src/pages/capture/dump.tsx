@@ -35,7 +35,11 @@ function word(args: Args, name: string): string {
 }
 
 function address(digits: string): string {
-  return /^\d+$/.test(digits) ? `at 0x${BigInt(digits).toString(16)}` : digits;
+  return /^\d+$/.test(digits) ? `at ${hex(digits)}` : digits;
+}
+
+function hex(digits: string): string {
+  return `0x${BigInt(digits).toString(16)}`;
 }
 
 export function dumpOf(rows: readonly Row[]): DumpThread[] {
@@ -70,7 +74,8 @@ function framesOf(rows: Rows | undefined): Map<string, Row[]> {
 }
 
 function frameWords(frame: Row): string {
-  const name = frame.text("function") || frame.text("address") || "unknown";
+  const address = frame.text("address");
+  const name = frame.text("function") || (/^\d+$/.test(address) ? hex(address) : address) || "unknown";
   const file = frame.text("file");
   const place = file !== "" ? ` (${file}:${frame.text("line")})` : frame.text("module") !== "" ? ` (${frame.text("module").split("/").at(-1)})` : "";
   return `${name}${place}${frame.text("inlined") === "1" ? " inlined" : ""}`;
