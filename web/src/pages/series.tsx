@@ -144,7 +144,7 @@ function LeftOut(props: { of: Series }): JSX.Element | null {
 
 export default function SeriesPage(): JSX.Element {
   const address = useAddress();
-  const metric = METRICS.find(([name]) => name === address.get("metric"))?.[0] ?? "latency";
+  const metric = METRICS.find(([name]) => name === address.get("metric"))?.[0] ?? (address.get("service") === "" ? "rate" : "latency");
   const stretch = STRETCHES.find(([name]) => name === address.get("stretch"))?.[0] ?? "1d";
   const service = address.get("service");
   const needed = service === "" && metric !== "count" && metric !== "rate";
