@@ -3,6 +3,7 @@
 // truth: lists are asked for again, and after a gap everything is.
 import { signal } from "@preact/signals";
 import { address } from "./client";
+import { whoAsk } from "./who";
 
 export interface LiveEvent {
   type: string;
@@ -61,6 +62,7 @@ function open(): void {
     /* A browser gives up for good where the answer is no stream; then it is tried again as long as somebody listens. */
     if (source?.readyState === EventSource.CLOSED) {
       source = undefined;
+      void whoAsk(); /* it may be the session that has ended: then the login is shown */
       setTimeout(() => source === undefined && listeners.size > 0 && open(), 3000);
     }
   };
