@@ -60,7 +60,7 @@ function capturesOf(by: By, row: Row, selector: string): string | undefined {
 
 function nameOf(by: By, row: Row): string {
   if (by === "process") return `${row.service === "" ? "(no service)" : row.service} ${row.pid} on ${row.host}`;
-  if (by === "capture") return row.capture?.slice(0, 8) ?? "";
+  if (by === "capture") return row.capture?.slice(0, 12) ?? "";
   if (by === "rule") return row.rule === "" || row.rule === undefined ? "(no rule: requests, policies, rings)" : row.rule;
   const value = by === "service" ? row.service : row.host;
   return value === undefined || value === "" ? "(none)" : value;
@@ -95,7 +95,7 @@ function LedgerRow(props: { by: By; row: Row; selector: string }): JSX.Element |
 function LedgerTable(props: { by: By; rows: readonly Row[]; selector: string }): JSX.Element {
   const words = BY.find(([by]) => by === props.by)?.[1] ?? "";
   return (
-    <Table caption={`Loss by ${words}; numbers are events`} seen head={<><th>{words}</th><th class="number">Produced</th><th class="number">Stored</th><th class="number">Lost</th><th>Share lost</th>{PLACES.map((place) => <th key={place} class="number">{place}</th>)}<th>Complete</th></>}>
+    <Table caption={`Loss by ${words}; numbers are events`} seen head={<><th>{words.slice(0, 1).toUpperCase() + words.slice(1)}</th><th class="number">Produced</th><th class="number">Stored</th><th class="number">Lost</th><th>Share lost</th>{PLACES.map((place) => <th key={place} class="number">in {place}</th>)}<th>Complete</th></>}>
       {props.rows.map((row, i) => <LedgerRow key={row.process ?? row.capture ?? i} by={props.by} row={row} selector={props.selector} />)}
     </Table>
   );

@@ -108,7 +108,7 @@ function LastSamples(props: { name: string; last: string | undefined }): JSX.Ele
               <Table caption="Last samples, newest first" head={<><th>Capture</th><th>Began</th><th>Status</th><th>Verdict</th><th>Gone</th></>}>
                 {samples.items.map((capture) => (
                   <tr key={capture.capture}>
-                    <td><a href={`/captures/${part(capture.capture)}`}>{capture.capture.slice(0, 8)}</a></td>
+                    <td><a href={`/captures/${part(capture.capture)}`}>{capture.capture.slice(0, 12)}</a></td>
                     <td><Time at={capture.created} /></td>
                     <td><Chip kind={capture.status === "complete" ? "ok" : capture.status === "incomplete" ? "warn" : "ok"}>{capture.status}</Chip></td>
                     <td class="words"><Text text={capture.verdict?.text ?? "–"} most={300} /></td>

@@ -191,7 +191,7 @@ function HistoryTable(props: { entries: readonly Schemas["RuleHistory"][] }): JS
           <td>{HISTORY_WORDS[entry.what] ?? entry.what}</td>
           <td><Text text={entry.service ?? "–"} most={120} /></td>
           <td><Text text={entry.host ?? "–"} most={120} /></td>
-          <td>{entry.capture === undefined ? "–" : <a href={`/captures/${part(entry.capture)}`}>{entry.capture.slice(0, 8)}</a>}</td>
+          <td>{entry.capture === undefined ? "–" : <a href={`/captures/${part(entry.capture)}`}>{entry.capture.slice(0, 12)}</a>}</td>
           <td class="words"><Text text={entry.why} most={400} /></td>
         </tr>
       ))}

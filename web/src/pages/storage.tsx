@@ -35,7 +35,7 @@ function Disk(props: { storage: Storage }): JSX.Element {
         <Fact name="Disk"><Chip kind={storage.status === "ok" ? "ok" : "bad"}>{storage.status}</Chip></Fact>
         <Fact name="Free on disk">{bytes(free)}; {bytes(storage.min_free_bytes)} must stay free</Fact>
         <Fact name="Segments">
-          {bytes(used)} in {count(storage.segments)} files
+          {bytes(used)} in {count(storage.segments)} {numeric(storage.segments) === 1 ? "file" : "files"}
           {used + free > 0 && <Bar share={used / (used + free)} words={`${share(used / (used + free))} of what this disk has for it`} />}
         </Fact>
         <Fact name="… of these captured">{bytes(storage.live_bytes)}; a partition counts once, however many captures share it</Fact>
@@ -97,7 +97,7 @@ function GoingTable(props: { caption: string; captures: readonly Schemas["Captur
     <Table caption={props.caption} head={<><th>Capture</th><th>Began</th><th>Kind</th><th>By</th><th>Goes</th></>}>
       {props.captures.map((capture) => (
         <tr key={capture.capture}>
-          <td><a href={`/captures/${part(capture.capture)}`}>{capture.capture.slice(0, 8)}</a></td>
+          <td><a href={`/captures/${part(capture.capture)}`}>{capture.capture.slice(0, 12)}</a></td>
           <td><Time at={capture.created} /></td>
           <td>{capture.kind}</td>
           <td><Text text={capture.trigger?.rule ?? capture.trigger?.policy ?? capture.trigger?.type ?? "–"} most={100} /></td>
