@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Builds the web console into build/web/dist, which skeind takes its pages from; the build of skeind calls it.
+#   tools/web.sh            builds, where an input has changed; else it is done in a moment
+#   tools/web.sh --force    builds in any case
+# What it was built of is in build/web/inputs, which stays untouched while that is the same. All that build
+# at once take turns.
+set -eu -o pipefail
+cd "$(dirname "$0")/.."
+out=build/web
+mode=${1:-}
+case $mode in
+"" | --force) ;;
+*)
+    echo "usage: tools/web.sh [--force]" >&2
+    exit 2
+    ;;
+esac
+
+fail()
+{
+    echo "web: $*" >&2
+    exit 1
+}
+
+# One line for all that the console is made of: its sources, the API's document that its types come from, and
+# the C that becomes WebAssembly.
+inputs()
+{
+    {
+        find web -name node_modules -prune -o -path web/tests -prune -o -path web/src/api/schema.d.ts -prune -o -type f -print0
+        find analysis common format client-lib/include client-lib/src -name '*.[ch]' -print0
+        printf '%s\0' tools/web.sh server/api/openapi.json
+    } | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum
+}
+
+# quietly WHAT COMMAND...: its output is shown if it fails.
+quietly()
+{
+    local what=$1 log=$out/build.log
+    shift
+    "$@" >"$log" 2>&1 || {
+        cat "$log" >&2
+        fail "$what failed"
+    }
+}
+
+# What package-lock.json names, into node_modules beside it.
+packages()
+{
+    ! cmp -s web/package-lock.json web/node_modules/installed.json || return 0
+    command -v npm >/dev/null ||
+        fail "the console needs Node and npm (Debian: tools/deps.sh --build). Without them, configure with
+     -DSKEIN_WEB=OFF (skeind serves a page that says so), or with -DSKEIN_WEB_DIST=FOLDER (a console that
+     was built elsewhere)"
+    quietly "npm, which installs what web/package-lock.json names," \
+        npm ci --prefix web --no-audit --no-fund --loglevel=error
+    cp web/package-lock.json web/node_modules/installed.json
+}
+
+build()
+{
+    packages
+    quietly "making types of server/api/openapi.json" npm --prefix web run --silent api
+    [ ! -x web/wasm/build.sh ] || quietly "WebAssembly (clang, lld, wasi-libc)" web/wasm/build.sh "$PWD/$out/skein.wasm"
+    quietly "tsc" npm --prefix web run --silent check
+    rm -rf "$out/dist.new"
+    quietly "vite" env SKEIN_WEB_OUT="$PWD/$out/dist.new" npm --prefix web run --silent build -- --logLevel warn
+    rm -rf "$out/dist"
+    mv "$out/dist.new" "$out/dist"
+}
+
+mkdir -p "$out"
+exec 9>"$out/lock"
+flock 9
+now=$(inputs)
+if [ "$mode" != --force ] && [ -f "$out/dist/index.html" ] && [ "$now" = "$(cat "$out/inputs" 2>/dev/null)" ]; then
+    exit 0
+fi
+began=$(date +%s%N)
+rm -f "$out/inputs"
+build
+echo "$now" >"$out/inputs"
+echo "web: built the console in $((($(date +%s%N) - began) / 1000000)) ms"
