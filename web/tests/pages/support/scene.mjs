@@ -172,6 +172,7 @@ export class Scene {
 
 /* A collector of its own that has never heard of anybody. */
 export async function emptyBegin(folder) {
+  await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   const ports = await portsTake(3);
   const [data, control, http] = ports.ports;
@@ -188,6 +189,7 @@ export async function emptyBegin(folder) {
   await until("the start of an empty collector", async () => (await fetch(`${url}/readyz`)).ok);
   return {
     url,
+    ports: { data: String(data), control: String(control) },
     end: async () => {
       await programs.endAll();
       ports.give();
