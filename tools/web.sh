@@ -3,16 +3,20 @@
 # Builds the web console into build/web/dist, which skeind takes its pages from; the build of skeind calls it.
 #   tools/web.sh            builds, where an input has changed; else it is done in a moment
 #   tools/web.sh --force    builds in any case
+#   tools/web.sh --unit | --pages [--only WORD]... | --budgets | --shots    builds, then runs web/tests/run.sh;
+#                           all but --unit want skeind, agent and CLI built as well (make build)
 # What it was built of is in build/web/inputs, which stays untouched while that is the same. All that build
 # at once take turns.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 out=build/web
 mode=${1:-}
+tests=
 case $mode in
 "" | --force) ;;
+--unit | --pages | --budgets | --shots) tests=${mode#--} ;;
 *)
-    echo "usage: tools/web.sh [--force]" >&2
+    echo "usage: tools/web.sh [--force | --unit | --pages | --budgets | --shots]" >&2
     exit 2
     ;;
 esac
@@ -29,7 +33,7 @@ digest() { LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum; }
 # Of what becomes WebAssembly.
 reader_files()
 {
-    [ ! -d web/wasm ] || find web/wasm -type f -print0
+    find web/wasm -type f -print0
     find analysis common format sched client-lib/include client-lib/src -name '*.[ch]' -print0
 }
 
@@ -66,22 +70,12 @@ packages()
     cp web/package-lock.json web/node_modules/installed.json
 }
 
-# It takes longest, and changes least.
-reader()
-{
-    local now
-    now=$(reader_files | digest)
-    [ -x web/wasm/build.sh ] && [ "$now" != "$(cat "$out/wasm/inputs" 2>/dev/null)" ] || return 0
-    rm -f "$out/wasm/inputs"
-    quietly "WebAssembly (clang, lld, wasi-libc and libclang-rt-dev-wasm32: tools/deps.sh --build)" web/wasm/build.sh "$out/wasm"
-    echo "$now" >"$out/wasm/inputs"
-}
-
 build()
 {
     packages
     quietly "making types of server/api/openapi.json" npm --prefix web run --silent api
-    reader
+    quietly "WebAssembly (clang, lld, wasi-libc and libclang-rt-dev-wasm32: tools/deps.sh --build)" \
+        web/wasm/build.sh "$out/wasm" # does nothing where its own inputs have not changed
     quietly "tsc" npm --prefix web run --silent check
     rm -rf "$out/dist.new" "$out/shipped"
     quietly "vite" env SKEIN_WEB_OUT="$PWD/$out/dist.new" SKEIN_WEB_SHIPPED="$PWD/$out/shipped" \
@@ -91,15 +85,23 @@ build()
     mv "$out/dist.new" "$out/dist"
 }
 
+# The tests that were asked for, if any, outside of the lock.
+finish()
+{
+    [ -n "$tests" ] || exit 0
+    exec web/tests/run.sh "$tests" "$@" 9>&-
+}
+
 mkdir -p "$out"
 exec 9>"$out/lock"
 flock 9
 now=$(console_files | digest)
 if [ "$mode" != --force ] && [ -f "$out/dist/index.html" ] && [ "$now" = "$(cat "$out/inputs" 2>/dev/null)" ]; then
-    exit 0
+    finish "${@:2}"
 fi
 began=$(date +%s%N)
 rm -f "$out/inputs"
 build
 echo "$now" >"$out/inputs"
 echo "web: built the console in $((($(date +%s%N) - began) / 1000000)) ms"
+finish "${@:2}"

@@ -16,5 +16,6 @@ export default defineConfig({
     reportCompressedSize: false,
   },
   worker: { format: "es", plugins: () => [shipped()] },
-  server: { proxy: { "/api": "http://127.0.0.1:7462", "/metrics": "http://127.0.0.1:7462" } },
+  /* build/web/wasm, which tools/web.sh makes, lies beside this folder. */
+  server: { fs: { allow: [".."] }, proxy: { "/api": "http://127.0.0.1:7462", "/metrics": "http://127.0.0.1:7462" } },
 });
