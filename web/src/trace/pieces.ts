@@ -63,12 +63,13 @@ export function ended(): DOMException {
 
 /* Runs `step` until it says that there is no more. */
 export async function steps(step: () => number, signal: AbortSignal, told?: () => void): Promise<void> {
-  while (step() === 1) {
-    told?.();
-    await pause();
+  for (;;) {
     if (signal.aborted) throw ended();
+    const more = step() === 1;
+    told?.();
+    if (!more) return;
+    await pause();
   }
-  told?.();
 }
 
 /* ---- an opened trace ---- */
