@@ -75,6 +75,8 @@ static void batch_header_get(const struct partition_reader *r, struct cursor *c,
         cursor_sleb(c);
         if (type > r->type_count)
             rule_break(c, F_24, range);
+        else if (type > 0 && r->type_facts[type - 1].stack)
+            rule_break(c, F_45, range);
     }
     batch->types = (uint32_t)count_get(c, TYPES_MAX, 3);
     uint64_t records = 0;

@@ -241,6 +241,8 @@ static int opens_open(struct partition_reader *r, struct cursor *c)
         open->detail = cursor_sleb(&entry);
         if (thread >= r->thread_count || type >= r->type_count)
             rule_break(&entry, F_30, at);
+        else if (r->type_facts[type].stack)
+            rule_break(&entry, F_45, at);
         entry_close(c, &entry);
         open->thread = (uint32_t)thread;
         open->type = (uint32_t)type;

@@ -147,6 +147,11 @@ static cJSON *within_json(cJSON *listing, cJSON *counts, cJSON *ledger)
     return json;
 }
 
+void api_add_url(const struct api_services *api, cJSON *capture)
+{
+    capture_add_url(capture, api->config.http_public_url);
+}
+
 /* The capture as its listing has it, or what a confined asker may see of it. NULL: no target
  * matches the selector (NULL: all match). */
 static cJSON *listing_json(struct api_services *api, const struct http_exchange *x,
@@ -173,6 +178,7 @@ static cJSON *listing_json(struct api_services *api, const struct http_exchange 
         cJSON_Delete(look.counts);
     }
     ledger_fini(&look.ledger);
+    api_add_url(api, json);
     return json;
 }
 
@@ -370,6 +376,7 @@ void api_captures_get(void *context, struct http_exchange *x)
     }
     if (http_principal(x)->selector == NULL)
         analysis_add(api, &id, json);
+    api_add_url(api, json);
     http_reply_json(x, 200, json);
 }
 
@@ -377,12 +384,13 @@ void api_captures_stop(void *context, struct http_exchange *x)
 {
     struct api_services *api = context;
     struct capture_id id;
-    cJSON *json;
+    cJSON *json = NULL;
     if (!api_path_id(x, "capture", id.bytes))
         return;
     int status = capture_stop(api->captures, &id, http_principal(x)->selector, &json);
     if (status != 0)
         api_audit_id(x, "capture.stop", id.bytes, status < 0 ? status : SKEIN_OK, NULL);
+    api_add_url(api, json);
     if (status >= 0)
         http_reply_json(x, status > 0 ? 202 : 200, json);
     else

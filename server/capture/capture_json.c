@@ -274,6 +274,17 @@ static void targets_add(cJSON *json, const struct capture *c, const struct selec
             cJSON_AddItemToArray(targets, target_json(c, c->targets[i]));
 }
 
+void capture_add_url(cJSON *capture, const char *public_url)
+{
+    char url[512];
+    const cJSON *id = cJSON_GetObjectItemCaseSensitive(capture, "capture");
+    if (!cJSON_IsString(id) || public_url == NULL || public_url[0] == '\0')
+        return;
+    int n = snprintf(url, sizeof url, "%s/captures/%s", public_url, id->valuestring);
+    if (n > 0 && (size_t)n < sizeof url)
+        cJSON_AddStringToObject(capture, "url", url);
+}
+
 /* The request's words and the verdict speak of all targets, so only who sees all gets them. */
 cJSON *capture_json(const struct capture *c, const struct selector *within, bool with_targets)
 {

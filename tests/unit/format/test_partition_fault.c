@@ -337,6 +337,9 @@ static void table_cases(void)
     PIECE(&m, SECTION_OPEN, 1, 4, 1, 0, 5, 0); /* thread 1 of 1 */
     expect_last(&m, F_30, 2);
     tables_add(&m);
+    PIECE(&m, SECTION_OPEN, 1, 4, 0, 1, 5, 0); /* in progress: a stack */
+    expect_last(&m, F_45, 2);
+    tables_add(&m);
     PIECE(&m, SECTION_LOSS, 1, 5, 2, 1, 1, 5, 6); /* thread 1 of 1 */
     expect_last(&m, F_31, 0);
 }
@@ -405,6 +408,9 @@ static void block_cases(void)
     tables_add(&m);
     BLOCK(&m, 22, HEADER(6, 2, 2, 2), 2, 0, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1, 2, 5, 1, 0, 1);
     expect_packed(&m, F_45, 26); /* with a time of its own */
+    tables_add(&m);
+    BLOCK(&m, 14, 0, 0, 1, 1, 0, 10, 5, 0, 0, 0, 1, 2, 0, 0); /* a stack is open */
+    expect_packed(&m, F_45, 12);
 }
 
 /* ---- the footer of the sample, changed and sealed again ---- */

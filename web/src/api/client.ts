@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests to the collector's HTTP API (docs/api.md), and what it says when it refuses one. No state but the listener
+// for a session that has ended.
+import type { components } from "./schema";
+
+export type Schemas = components["schemas"];
+
+/* Why a request gave nothing: the API's problem (RFC 9457), or no answer at all. */
+export class Refused extends Error {
+  readonly status: number; /* 0: no answer */
+  readonly type: string; /* urn:skein:problem:… */
+  readonly field: string | undefined;
+  readonly requestId: string | undefined;
+  constructor(status: number, detail: string, type = "", field?: string, requestId?: string) {
+    super(detail);
+    this.status = status;
+    this.type = type;
+    this.field = field;
+    this.requestId = requestId;
+  }
+}
+
+export type Query = Readonly<Record<string, string | number | boolean | undefined | null>>;
+
+export function address(path: string, query: Query = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined && value !== null && value !== "") parameters.set(name, String(value));
+  const text = parameters.toString();
+  return `/api/v1${path}${text === "" ? "" : `?${text}`}`;
+}
+
+/* Told when the collector wants a token that it was not given: who.ts sends the reader to the login. */
+let unknownReader: () => void = () => undefined;
+export function onUnknownReader(told: () => void): void {
+  unknownReader = told;
+}
+
+async function refusal(response: Response): Promise<Refused> {
+  const id = response.headers.get("X-Request-Id") ?? undefined;
+  let detail = `The collector answered ${response.status}.`;
+  let type = "";
+  let field: string | undefined;
+  try {
+    const body: unknown = await response.json();
+    if (typeof body === "object" && body !== null) {
+      const problem = body as Partial<Schemas["Problem"]>;
+      if (typeof problem.detail === "string") detail = problem.detail;
+      if (typeof problem.type === "string") type = problem.type;
+      if (typeof problem.field === "string") field = problem.field;
+    }
+  } catch {
+    /* no JSON: the status is all there is */
+  }
+  return new Refused(response.status, detail, type, field, id);
+}
+
+export interface Asked {
+  query?: Query;
+  body?: unknown;
+  headers?: Readonly<Record<string, string>>;
+  signal?: AbortSignal;
+}
+
+/* The answer, whatever its body is. Throws Refused; an AbortError where `signal` ended it. */
+export async function request(method: string, path: string, asked: Asked = {}): Promise<Response> {
+  const headers: Record<string, string> = { Accept: "application/json", ...asked.headers };
+  const init: RequestInit = { method, headers, credentials: "same-origin" };
+  if (asked.signal !== undefined) init.signal = asked.signal;
+  if (method !== "GET" && method !== "HEAD") {
+    headers["Content-Type"] = "application/json";
+    if (asked.body !== undefined) init.body = JSON.stringify(asked.body);
+  }
+  let response: Response;
+  try {
+    response = await fetch(address(path, asked.query), init);
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new Refused(0, "The collector does not answer. Is skeind running, and the network there?");
+  }
+  if (response.ok) return response;
+  const refused = await refusal(response);
+  if (refused.status === 401) unknownReader();
+  throw refused;
+}
+
+export async function get<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> {
+  const asked: Asked = {};
+  if (query !== undefined) asked.query = query;
+  if (signal !== undefined) asked.signal = signal;
+  return (await (await request("GET", path, asked)).json()) as T;
+}
+
+/* POST, PUT, PATCH, DELETE; undefined for an answer without a body (204). */
+export async function send<T = undefined>(method: string, path: string, asked: Asked = {}): Promise<T> {
+  const response = await request(method, path, asked);
+  const text = await response.text();
+  return (text === "" ? undefined : JSON.parse(text)) as T;
+}
+
+/* A path's part: ids and names are never put into an address as they are. */
+export const part = encodeURIComponent;
+
+export interface Listing<T> {
+  items: T[];
+  next_cursor?: string;
+}
