@@ -3,6 +3,13 @@
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 
+# WEB=OFF: without the web console, and without what only that needs. WEB=FOLDER: with one that is built
+# already. Else as it was configured before, and ON at first.
+ifdef WEB
+web_flags = $(if $(filter ON OFF,$(WEB)),-DSKEIN_WEB=$(WEB) -DSKEIN_WEB_DIST=,-DSKEIN_WEB_DIST="$(abspath $(WEB))")
+export SKEIN_WEB = $(if $(filter ON,$(WEB)),ON,OFF)
+endif
+
 # A repeated build is fast where ccache is there.
 ifneq ($(shell command -v ccache 2>/dev/null),)
 export CMAKE_C_COMPILER_LAUNCHER ?= ccache
@@ -17,6 +24,7 @@ help:
 	@echo "make test     build and run all tests"
 	@echo "make bench    build and run the benches, each figure beside its peer"
 	@echo "make install  into PREFIX ($(PREFIX)), below DESTDIR where given"
+	@echo "              (WEB=OFF: without the web console, for which Node and npm are needed)"
 	@echo "make uninstall  take away what make install has put there"
 	@echo "make deps     install what is missing (the targets above do it by themselves)"
 	@echo "make hooks    have git refuse a commit that is not formatted"
@@ -26,7 +34,7 @@ deps:
 	@tools/deps.sh
 
 build: deps
-	@cmake --preset release --log-level=WARNING >/dev/null
+	@cmake --preset release $(web_flags) --log-level=WARNING >/dev/null
 	@cmake --build --preset release --parallel $(JOBS)
 
 demo: build
@@ -44,7 +52,7 @@ bench: build
 # Libraries and programs alone, in a folder of their own: needs nothing that only tests need.
 install:
 	@tools/deps.sh --build
-	@cmake --preset install -DCMAKE_INSTALL_PREFIX="$(PREFIX)" --log-level=WARNING >/dev/null
+	@cmake --preset install $(web_flags) -DCMAKE_INSTALL_PREFIX="$(PREFIX)" --log-level=WARNING >/dev/null
 	@cmake --build --preset install --parallel $(JOBS)
 	@cmake --install build/install
 

@@ -22,6 +22,19 @@
 #define ASK_FIRST_NS UINT64_C(20000000)
 #define ASK_MOST_NS  UINT64_C(500000000)
 
+void capture_link(const struct api *api, cJSON *capture)
+{
+    struct buf path = {0}, url = {0};
+    if (!cJSON_IsObject(capture) || cJSON_HasObjectItem(capture, "url"))
+        return;
+    buf_printf(&path, "!/captures/");
+    api_segment(&path, json_text_at(capture, "capture"));
+    api_url(api, text_of(&path), &url);
+    cJSON_AddStringToObject(capture, "url", text_of(&url));
+    buf_fini(&path);
+    buf_fini(&url);
+}
+
 int capture_get(const struct api *api, const char *id, cJSON **capture)
 {
     struct buf path = {0};
@@ -34,6 +47,8 @@ int capture_get(const struct api *api, const char *id, cJSON **capture)
         *capture = NULL;
         return CLI_FAILED;
     }
+    if (status == CLI_OK)
+        capture_link(api, *capture);
     return status;
 }
 
@@ -130,6 +145,7 @@ static void summary_put(struct buf *out, const cJSON *capture, bool all_gaps)
     capture_losses_put(out, json_at(capture, "ledger.reasons"));
     gaps_put(out, capture, all_gaps);
     field_put(out, "verdict", json_text_at(capture, "verdict.text"));
+    field_put(out, "page", json_text_at(capture, "url"));
 }
 
 /* "evidence   redis (pid 7): threads taken, 30 threads; samples refused, …": a line for each target.

@@ -10,7 +10,11 @@
 /* For the collector to say that a deadline is over. */
 #define CAPTURE_GRACE_NS UINT64_C(10000000000)
 
-/* GET; CLI_OK with *capture. */
+/* Adds `url`, its page in the console, where the collector does not say one: at the address that it was
+ * asked at. */
+void capture_link(const struct api *api, cJSON *capture);
+
+/* GET; CLI_OK with *capture, which has its `url`. */
 int capture_get(const struct api *api, const char *id, cJSON **capture);
 
 /* Appends a time as people give it to --`name` of `command` (cli_trace.h), within the capture's window,

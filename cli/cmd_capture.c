@@ -63,6 +63,7 @@ static int capture_present(const struct api *api, const struct options *o, cJSON
         if (status != CLI_OK)
             return status;
     }
+    capture_link(api, capture);
     status = o->json ? json_show(capture) : capture_show(capture, o->gaps);
     if (status == CLI_OK && o->wait)
         status = capture_exit(capture);

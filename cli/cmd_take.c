@@ -170,7 +170,7 @@ static int taken_finish(const struct api *api, const struct options *o, const ch
     else if (status == CLI_OK && o->result.file != NULL)
         say_error("nothing was stored, so there is nothing to write to %s", o->result.file);
     else if (status == CLI_OK && !o->result.json && anything)
-        printf("fetch it: skein fetch %s -o FILE.skein\n", id);
+        printf("fetch it: skein fetch %s -o FILE.skein\nlook at it: skein open %s\n", id, id);
     return status == CLI_OK ? capture_exit(capture) : status;
 }
 

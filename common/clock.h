@@ -12,6 +12,9 @@ uint64_t clock_boottime_ns(void);
 uint64_t clock_cpu_ns(void); /* that this process has used */
 uint64_t clock_thread_cpu_ns(void);
 
+/* Clocks that are slewed run apart by a thousandth of the time at most. */
+#define CLOCK_DRIFT_DIVISOR 1000
+
 /* A time on another clock that is offset_ns ahead, held inside 0 to 2^64 - 1. */
 uint64_t clock_shift_ns(uint64_t ns, int64_t offset_ns);
 

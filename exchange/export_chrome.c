@@ -16,7 +16,7 @@
 #define FRAMES_MAX 1024
 #define OWN_KEYS   "skein." /* of arguments that Skein adds */
 
-enum { PIECE_NAME, PIECE_CATEGORY, PIECE_KEYS, PIECES = PIECE_KEYS + SKEIN_ARGS_MAX };
+enum { PIECE_NAME, PIECE_CATEGORY, PIECE_PLACE, PIECE_KEYS, PIECES = PIECE_KEYS + SKEIN_ARGS_MAX };
 
 /* Pieces of JSON that every event of a type repeats. */
 struct chrome_type {
@@ -62,6 +62,16 @@ static void key_put(struct chrome_type *t, unsigned i, const char *name, struct 
     buf_put(&t->text, key->data, key->len);
 }
 
+/* Where the type stands in its program: the format has no place of its own for it. */
+static void place_fill(struct buf *text, const struct skein_event_type *type)
+{
+    if (type->file[0] == '\0')
+        return;
+    export_put(text, "\"" OWN_KEYS "file\":");
+    export_json_text(text, type->file);
+    buf_printf(text, ",\"" OWN_KEYS "line\":%" PRIu32, type->line);
+}
+
 static void type_fill(struct chrome *c, struct chrome_type *t, const struct export_row *row)
 {
     struct export_row ring = *row;
@@ -73,6 +83,8 @@ static void type_fill(struct chrome *c, struct chrome_type *t, const struct expo
         export_json_text(&t->text, (const char *)c->item.data);
     else
         t->text.status = c->item.status;
+    t->at[PIECE_PLACE] = t->text.len;
+    place_fill(&t->text, row->what);
     for (unsigned i = 0; i < SKEIN_ARGS_MAX; i++) {
         t->at[PIECE_KEYS + i] = t->text.len;
         if (i < row->what->arg_count)
@@ -228,6 +240,10 @@ static void arguments_put(struct export_run *x, const struct chrome_type *t,
     if (has)
         cut_put(out, t, row, begin);
     marks_put(x, row, begin);
+    if (row->what->file[0] != '\0') {
+        comma_put(out, begin);
+        piece_put(out, t, PIECE_PLACE);
+    }
     buf_put_u8(out, '}');
 }
 

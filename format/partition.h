@@ -239,6 +239,8 @@ void partition_footer_free(struct partition_footer *footer);
 /* Of `events`, the records that are the stacks of others. */
 uint64_t partition_footer_stacks(const struct partition_footer *footer);
 
+/* Parses 32 hex digits (any case) into the 16 bytes of a trace id (F-35). */
+bool trace_id_parse(const char *text, size_t n, uint8_t id[16]);
 /* Whether the OpenTelemetry trace id may occur (false: it does not). */
 bool partition_footer_has_trace_id(const struct partition_footer *footer, const uint8_t id[16]);
 

@@ -163,8 +163,6 @@ const char *text_get(struct cursor *c, size_t max, enum format_rule rule, size_t
  * inside are cut there. */
 char *text_copy(struct cursor *c);
 
-/* Parses 32 hex digits (any case) into 16 bytes. */
-bool trace_id_parse(const char *text, size_t n, uint8_t id[16]);
 void trace_id_add(uint64_t *filter, size_t words, uint64_t hash);
 
 #endif

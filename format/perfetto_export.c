@@ -73,13 +73,28 @@ static void interned_put(struct perfetto_export *x, unsigned field, uint64_t iid
     pb_message(&x->interned, field, &x->item);
 }
 
-/* Where an event type is in its program's source; numbered like the type. */
+/* Where an event type is in its program's source: the members of a place. */
+static void place_fill(struct perfetto_export *x, const struct partition_event_type *type)
+{
+    export_text(&x->item, PLACE_FILE, type->file);
+    pb_varint(&x->item, PLACE_LINE, type->line);
+}
+
+/* Numbered like the type. */
 static void place_intern(struct perfetto_export *x, const struct partition_event_type *type)
 {
     pb_varint(&x->item, INTERNED_IID, name_iid(x, type, 0));
-    export_text(&x->item, PLACE_FILE, type->file);
-    pb_varint(&x->item, PLACE_LINE, type->line);
+    place_fill(x, type);
     pb_message(&x->interned, INTERNED_PLACES, &x->item);
+}
+
+/* Spelt out in the event, where its sequence cannot be told. */
+static void place_put(struct perfetto_export *x, const struct partition_event_type *type)
+{
+    if (type->file[0] == '\0')
+        return;
+    place_fill(x, type);
+    pb_message(&x->event, EVENT_PLACE, &x->item);
 }
 
 /* Tells a track's sequence the names of an event type, once. */
@@ -195,7 +210,9 @@ static void event_name(struct perfetto_export *x, const struct trace_event *even
         pb_varint(&x->event, EVENT_NAME_IID, name_iid(x, type, 0));
     else
         export_text(&x->event, EVENT_NAME, type->name);
-    if (listed && type->file[0] != '\0')
+    if (!listed)
+        place_put(x, type);
+    else if (type->file[0] != '\0')
         pb_varint(&x->event, EVENT_PLACE_IID, name_iid(x, type, 0));
     for (unsigned i = 0; i < type->nargs && !event->begin_clipped; i++)
         annotation_put(x, type, i, &event->args[i]);
@@ -285,6 +302,7 @@ static void operation_keep(struct perfetto_export *x, const struct trace_event *
     export_text(&x->event, EVENT_NAME, event->type->name);
     number_annotation(x, event->type->nargs > 0 ? event->type->args[0].name : "detail",
                       ANNOTATION_INT, (uint64_t)event->detail);
+    place_put(x, event->type);
     pb_message(&x->packet, PACKET_TRACK_EVENT, &x->event);
     export_packet_end(x, &x->open->packets);
 }

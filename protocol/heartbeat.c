@@ -56,6 +56,10 @@ void heartbeat_put(const struct heartbeat *beat, struct buf *out)
     json_add_u64(root, "sent_ns", beat->sent_ns);
     if (beat->knows_offset)
         json_add_i64(root, "clock_offset_ns", beat->clock_offset_ns);
+    if (beat->knows_offset && beat->clock_error_ns != 0) {
+        json_add_u64(root, "clock_error_ns", beat->clock_error_ns);
+        json_add_u64(root, "clock", beat->clock);
+    }
     json_add_u64(root, "rules_generation", beat->rules_generation);
     json_add_u64(root, "policies_generation", beat->policies_generation);
     json_add_u64(root, "processes_version", beat->processes_version);
@@ -84,6 +88,8 @@ int heartbeat_get(const cJSON *json, struct heartbeat *out, char *error, size_t 
     h.sent_ns = body_time(&r, json, "", "sent_ns");
     h.knows_offset = cJSON_GetObjectItemCaseSensitive(json, "clock_offset_ns") != NULL;
     h.clock_offset_ns = json_i64(&r, json, "", "clock_offset_ns", JSON_OPTIONAL, 0);
+    h.clock_error_ns = h.knows_offset ? body_number(&r, json, "", "clock_error_ns") : 0;
+    h.clock = h.clock_error_ns != 0 ? body_number(&r, json, "", "clock") : 0;
     h.rules_generation = body_number(&r, json, "", "rules_generation");
     h.policies_generation = body_number(&r, json, "", "policies_generation");
     h.processes_version = body_number(&r, json, "", "processes_version");

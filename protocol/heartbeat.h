@@ -33,6 +33,8 @@ struct heartbeat {
     uint64_t sent_ns;  /* on the host's own clock */
     bool knows_offset;
     int64_t clock_offset_ns; /* the collector's clock less the host's, as the agent has measured */
+    uint64_t clock_error_ns; /* how far that may be from the true one at sent_ns; 0: nobody says */
+    uint64_t clock;          /* which setting of the collector's clock both are of */
     uint64_t rules_generation, policies_generation, processes_version, cpu_ms;
     uint64_t spool_bytes, spool_partitions, lost_partitions, lost_events;
     struct agent_counters counters; /* all 0 where the agent tells none */

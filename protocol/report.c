@@ -30,12 +30,15 @@ void report_add_clock(cJSON *root, const struct report_clock *clock)
         json_add_i64(root, "clock_offset_ns", clock->offset_ns);
     if (clock->clock != 0)
         json_add_u64(root, "clock", clock->clock);
+    if (clock->error_ns != 0)
+        json_add_u64(root, "clock_error_ns", clock->error_ns);
 }
 
 struct report_clock report_read_clock(struct json_reader *r, const cJSON *json)
 {
     return (struct report_clock){json_i64(r, json, "", "clock_offset_ns", JSON_OPTIONAL, 0),
-                                 body_number(r, json, "", "clock")};
+                                 body_number(r, json, "", "clock"),
+                                 body_number(r, json, "", "clock_error_ns")};
 }
 
 static enum report_kind kind_get(struct json_reader *r, const cJSON *json)

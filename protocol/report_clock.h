@@ -12,6 +12,7 @@
 struct report_clock {
     int64_t offset_ns; /* to be added */
     uint64_t clock;    /* which setting of the collector's clock that is of; 0: it numbers none */
+    uint64_t error_ns; /* how far it may be from the true one (P-28); 0: nobody says */
 };
 
 /* A time of the line on the collector's clock, within 0 to 2^62. 0, which is none, stays 0. */

@@ -241,12 +241,23 @@ grep -q 'loop > sleep' "$state/what.json" || fail "Redis was not found inside of
 [ "$before" -ge 20 ] || fail "there is no ordinary work before the stall"
 [ "$stall_ns" -lt "$failed_ns" ] || fail "the stall begins after the failure"
 
+# The same in the console, which the collector serves out of itself.
+page=$("$skein" open --print "$capture") || fail "the capture has no page"
+exec 3<>"/dev/tcp/127.0.0.1/$http"
+printf 'GET /captures/%s HTTP/1.0\r\nHost: localhost\r\nAccept: text/html\r\n\r\n' "$capture" >&3
+[[ $(cat <&3) == "HTTP/1."?" 200 "*"<title>Skein"* ]] || fail "$page is not the console"
+exec 3>&-
+
 if [ "${ONCE:-}" = 1 ]; then
-    say "Everything that was claimed is in the file."
+    say "Everything that was claimed is in the file, and the capture has its page in the console."
     exit 0
 fi
 
 cat <<TEXT
+  The capture in the console:
+
+    $page
+
   Look further (everything stays up until Ctrl-C):
 
     export SKEIN_COLLECTOR=$SKEIN_COLLECTOR PATH=$build/cli:\$PATH

@@ -1,23 +1,31 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs what is missing on Debian 12, and the contract tests' packages of npm into their folder:
-# nothing is said, asked or fetched where nothing is.
+# Installs what is missing on Debian 12, and what the console and the contract tests have from npm into
+# their folders: nothing is said, asked or fetched where nothing is.
 #   tools/deps.sh --build    to build and install libraries and programs, and nothing else
 #   tools/deps.sh            that, and to test and run the demo
 #   tools/deps.sh --bench    and to compare with LTTng, and programs with themselves untraced; Chromium, for its traces
 #   tools/deps.sh --ci       and for .ci/run: clang and its tools
+# SKEIN_WEB=OFF: nothing for the web console, which is not built then (cmake -DSKEIN_WEB=OFF)
 set -eu
 cd "$(dirname "$0")/.."
 
 packages="gcc make cmake ninja-build pkg-config libc6-dev
     libmicrohttpd-dev libgnutls28-dev libnanomsg-dev liblz4-dev zlib1g-dev libcjson-dev libsqlite3-dev libcurl4-openssl-dev
     libxxhash-dev libsodium-dev libdw-dev libiberty-dev libdebuginfod-dev libedit-dev"
+# C for the browser
+wasm="clang lld wasi-libc libclang-rt-dev-wasm32"
 tests="g++ check openssl redis-server redis-tools protobuf-compiler python3 python3-protobuf python3-lz4 golang-go babeltrace2
     python3-bt2"
-npm=yes
+npm="web tests/contract"
+if [ "${SKEIN_WEB:-ON}" = OFF ]; then
+    npm=tests/contract
+else
+    packages="$packages $wasm"
+fi
 
 if [ "${1:-}" = --build ] && [ $# -eq 1 ]; then
-    npm=
+    npm=${npm%tests/contract}
     set --
 else
     packages="$packages $tests"
@@ -38,20 +46,21 @@ for group in "$@"; do
     esac
 done
 
-# What package-lock.json names, into node_modules beside it.
+# What package-lock.json of each folder names, into node_modules beside it.
 install_npm()
 {
-    [ -n "$npm" ] || return 0
-    ! cmp -s tests/contract/package-lock.json tests/contract/node_modules/installed.json || return 0
-    log=$(mktemp)
-    if ! npm ci --prefix tests/contract --no-audit --no-fund --loglevel=error >"$log" 2>&1; then
-        cat "$log" >&2
+    for folder in $npm; do
+        ! cmp -s "$folder/package-lock.json" "$folder/node_modules/installed.json" || continue
+        log=$(mktemp)
+        if ! npm ci --prefix "$folder" --no-audit --no-fund --loglevel=error >"$log" 2>&1; then
+            cat "$log" >&2
+            rm -f "$log"
+            echo "deps: npm could not install what $folder/package.json names" >&2
+            exit 1
+        fi
+        cp "$folder/package-lock.json" "$folder/node_modules/installed.json"
         rm -f "$log"
-        echo "deps: npm could not install what tests/contract/package.json names" >&2
-        exit 1
-    fi
-    cp tests/contract/package-lock.json tests/contract/node_modules/installed.json
-    rm -f "$log"
+    done
 }
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then

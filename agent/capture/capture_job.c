@@ -162,23 +162,24 @@ static void journal_fired(struct target *target, uint16_t kind)
     struct buf text = {0};
     const struct process *process = target->process;
     bool sample = target->trigger == TRIGGER_POLICY;
-    struct report_fired fired = {.agent = settings->agent,
-                                 .capture = target->capture,
-                                 .process = process->uid,
-                                 .with = target->with,
-                                 .with_count = target->with_count,
-                                 .trigger = target->trigger,
-                                 .rule = sample ? "" : target->rule,
-                                 .policy = sample ? target->rule : "",
-                                 .reason = target->reason,
-                                 .pid = process->pid,
-                                 .service = process->service,
-                                 .labels = process->labels,
-                                 .exe = process->exe,
-                                 .at_ns = target->at_ns,
-                                 .pre_ms = target->pre_ms,
-                                 .post_ms = target->post_ms,
-                                 .clock = {target->result.map.offset_ns, target->result.map.clock}};
+    struct report_fired fired = {
+        .agent = settings->agent,
+        .capture = target->capture,
+        .process = process->uid,
+        .with = target->with,
+        .with_count = target->with_count,
+        .trigger = target->trigger,
+        .rule = sample ? "" : target->rule,
+        .policy = sample ? target->rule : "",
+        .reason = target->reason,
+        .pid = process->pid,
+        .service = process->service,
+        .labels = process->labels,
+        .exe = process->exe,
+        .at_ns = target->at_ns,
+        .pre_ms = target->pre_ms,
+        .post_ms = target->post_ms,
+        .clock = {.offset_ns = target->result.map.offset_ns, .clock = target->result.map.clock}};
     report_fired_put(&fired, &text);
     if (text.status == SKEIN_OK)
         (void)spool_report_put(settings->spool, kind, &target->capture, &target->process->uid,

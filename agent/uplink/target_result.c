@@ -179,34 +179,43 @@ void target_result_add_evidence(struct target_result *result,
     to->took_us = evidence->took_us;
 }
 
+/* How far the offset may be from the true one in all of the window. */
+static uint64_t error_of(const struct target_result *result)
+{
+    return result->from_ns != 0 && result->to_ns != 0
+               ? clock_map_error(&result->map, result->from_ns, result->to_ns)
+               : 0;
+}
+
 void target_result_put(uint64_t agent, const struct target_result *result, struct buf *out)
 {
     struct report_loss losses[LOSS_REASONS];
     struct report_evidence evidence[REPORT_EVIDENCE_MAX];
-    struct report_target report = {.agent = agent,
-                                   .capture = result->capture,
-                                   .process = result->process,
-                                   .state = result->state,
-                                   .trigger = result->trigger,
-                                   .reason = result->reason,
-                                   .has_window = result->to_ns != 0,
-                                   .from_ns = result->from_ns,
-                                   .to_ns = result->to_ns,
-                                   .clock = {result->map.offset_ns, result->map.clock},
-                                   .partitions = result->ranges,
-                                   .partition_count = result->range_count,
-                                   .events = result->events,
-                                   .losses = losses,
-                                   .gaps = result->gaps,
-                                   .gap_count = result->gap_count,
-                                   .evidence = evidence,
-                                   .evidence_count = result->evidence_count,
-                                   .has_evidence_at = result->evidence_at.known,
-                                   .evidence_epoch = result->evidence_at.epoch,
-                                   .evidence_sequence = result->evidence_at.sequence,
-                                   .has_death = result->death.known,
-                                   .signal = result->death.signal,
-                                   .status = result->death.status};
+    struct report_target report = {
+        .agent = agent,
+        .capture = result->capture,
+        .process = result->process,
+        .state = result->state,
+        .trigger = result->trigger,
+        .reason = result->reason,
+        .has_window = result->to_ns != 0,
+        .from_ns = result->from_ns,
+        .to_ns = result->to_ns,
+        .clock = {result->map.offset_ns, result->map.clock, error_of(result)},
+        .partitions = result->ranges,
+        .partition_count = result->range_count,
+        .events = result->events,
+        .losses = losses,
+        .gaps = result->gaps,
+        .gap_count = result->gap_count,
+        .evidence = evidence,
+        .evidence_count = result->evidence_count,
+        .has_evidence_at = result->evidence_at.known,
+        .evidence_epoch = result->evidence_at.epoch,
+        .evidence_sequence = result->evidence_at.sequence,
+        .has_death = result->death.known,
+        .signal = result->death.signal,
+        .status = result->death.status};
     for (int reason = 0; reason < LOSS_REASONS; reason++)
         if (result->lost[reason] != 0)
             losses[report.loss_count++] =
@@ -223,6 +232,7 @@ void target_result_put(uint64_t agent, const struct target_result *result, struc
 static int report_add(struct target_result *result, const struct report_target *report)
 {
     int status = SKEIN_OK;
+    const bool first = result->from_ns == 0 && result->to_ns == 0;
     if (report->from_ns != 0 && (result->from_ns == 0 || report->from_ns < result->from_ns))
         result->from_ns = report->from_ns;
     if (report->to_ns > result->to_ns)
@@ -232,6 +242,11 @@ static int report_add(struct target_result *result, const struct report_target *
     result->map.offset_ns = report->clock.offset_ns;
     result->map.clock = report->clock.clock;
     result->map.known = result->map.offset_ns != 0 || result->map.clock != 0;
+    /* Each is of its own window: together they hold for all of it. */
+    bool all = first || (result->map.error_ns != 0 && report->clock.error_ns != 0);
+    if (!all || report->clock.error_ns > result->map.error_ns)
+        result->map.error_ns = all ? report->clock.error_ns : 0;
+    result->map.measured_ns = 0;
     for (size_t i = 0; i < report->partition_count && status == SKEIN_OK; i++)
         status = target_result_add_range(result, &report->partitions[i]);
     for (size_t i = 0; i < report->gap_count && status == SKEIN_OK; i++) {

@@ -6,8 +6,7 @@
 
 #include <stddef.h>
 
-/* Clocks that are slewed run apart by a thousandth at most. */
-#define DRIFT_DIVISOR 1000
+#include "clock.h"
 
 static uint64_t round_trip_ns(const struct clock_trip *trip)
 {
@@ -52,7 +51,7 @@ static const struct clock_setting *clock_find(const struct uplink_clock *clock, 
 static bool clock_contradict(const struct clock_trip *a, const struct clock_trip *b)
 {
     uint64_t age = b->answered_ns - a->answered_ns;
-    uint64_t room = round_trip_ns(a) / 2 + round_trip_ns(b) / 2 + age / DRIFT_DIVISOR;
+    uint64_t room = round_trip_ns(a) / 2 + round_trip_ns(b) / 2 + age / CLOCK_DRIFT_DIVISOR;
     return clock_distance(offset_ns(a), offset_ns(b)) > room;
 }
 
@@ -80,10 +79,27 @@ static struct clock_map map_of(const struct clock_setting *setting)
     if (setting == NULL || setting->count == 0)
         return (struct clock_map){.known = false};
     const struct clock_trip *trip = best(setting);
-    struct clock_map map = {true, setting->clock, offset_ns(trip)};
-    if (clock_distance(map.offset_ns, 0) <= round_trip_ns(trip))
+    const uint64_t half_ns = round_trip_ns(trip) / 2;
+    struct clock_map map = {.known = true,
+                            .clock = setting->clock,
+                            .offset_ns = offset_ns(trip),
+                            .error_ns = half_ns + 1, /* the middle is rounded */
+                            .measured_ns = trip->sent_ns + half_ns};
+    if (clock_distance(map.offset_ns, 0) <= round_trip_ns(trip)) {
+        map.error_ns += clock_distance(map.offset_ns, 0);
         map.offset_ns = 0;
+    }
     return map;
+}
+
+uint64_t clock_map_error(const struct clock_map *map, uint64_t from_ns, uint64_t to_ns)
+{
+    if (map->error_ns == 0 || map->measured_ns == 0)
+        return map->error_ns;
+    uint64_t before_ns = from_ns < map->measured_ns ? map->measured_ns - from_ns : 0;
+    uint64_t after_ns = to_ns > map->measured_ns ? to_ns - map->measured_ns : 0;
+    uint64_t away_ns = before_ns > after_ns ? before_ns : after_ns;
+    return map->error_ns + away_ns / CLOCK_DRIFT_DIVISOR + 1;
 }
 
 struct clock_map uplink_clock_of(const struct uplink_clock *clock, uint64_t number)
@@ -103,7 +119,7 @@ bool uplink_clock_allows(const struct uplink_clock *clock, uint64_t number, uint
     if (setting == NULL)
         return false;
     const struct clock_trip *trip = best(setting);
-    uint64_t drift = (now_ns - trip->answered_ns) / DRIFT_DIVISOR;
+    uint64_t drift = (now_ns - trip->answered_ns) / CLOCK_DRIFT_DIVISOR;
     uint64_t latest = now_ns + (uint64_t)offset_ns(trip) + round_trip_ns(trip) / 2 + drift;
     return sent_ns == 0 || (int64_t)(latest - sent_ns) >= 0;
 }

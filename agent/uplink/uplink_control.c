@@ -107,6 +107,16 @@ static uint64_t hello_say(struct uplink *uplink)
     return SECOND;
 }
 
+/* Of what the heartbeat tells of the host's own clock: that of the line, and by how much the host's
+ * clock has moved against the line since it was looked at last. */
+static uint64_t beat_error_ns(const struct uplink *uplink)
+{
+    const uint64_t now_ns = agent_clock_ns();
+    const int64_t moved_ns = agent_clock_host_ahead_ns() - uplink->host_ahead_ns;
+    const uint64_t error_ns = clock_map_error(&uplink->map, now_ns, now_ns);
+    return error_ns == 0 ? 0 : error_ns + (uint64_t)(moved_ns < 0 ? -moved_ns : moved_ns);
+}
+
 /* `refused`: room for a text of the heartbeat. */
 static void heartbeat_fill(struct uplink *uplink, struct heartbeat *beat,
                            char refused[HEARTBEAT_REFUSED_MAX + 1])
@@ -120,6 +130,8 @@ static void heartbeat_fill(struct uplink *uplink, struct heartbeat *beat,
         .knows_offset = uplink->map.known,
         /* of the host's clock, which may be another than the line */
         .clock_offset_ns = uplink->map.offset_ns - uplink->host_ahead_ns,
+        .clock_error_ns = beat_error_ns(uplink),
+        .clock = uplink->map.clock,
         .rules_generation = __atomic_load_n(&uplink->rules_generation, __ATOMIC_RELAXED),
         .policies_generation = __atomic_load_n(&uplink->policies_generation, __ATOMIC_RELAXED),
         .processes_version = __atomic_load_n(&uplink->processes_version, __ATOMIC_RELAXED),

@@ -30,7 +30,7 @@ void watch_report(struct watch_item *watch)
     struct clock_map map = uplink_clock_map(rules->settings.uplink);
     struct report_rule report = {.agent = rules->settings.agent,
                                  .process = watch->process->uid,
-                                 .clock = {map.offset_ns, map.clock},
+                                 .clock = {.offset_ns = map.offset_ns, .clock = map.clock},
                                  .rule = watch->spec->name,
                                  .health = words[watch->health],
                                  .last_error = watch->last_error,

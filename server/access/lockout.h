@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Addresses that sent wrong tokens lately. After too many within a minute, further wrong tokens
- * from that address get a short answer for a while; right ones get in. A bounded table: when it is
- * full it forgets the address that was bad longest ago, and one that is not locked out first. Any
- * thread.
+ * Who sent wrong tokens lately, by address and by how the token begins: one client behind a proxy
+ * does not count for another. After too many within a minute, further wrong ones from there get a
+ * short answer for a while; right ones get in. An address that comes with ever new tokens has one
+ * count for all beyond the first few. A bounded table: when it is full it forgets what was bad
+ * longest ago, and first what is not locked out. Any thread.
  */
 #ifndef LOCKOUT_H
 #define LOCKOUT_H
@@ -16,9 +17,11 @@ struct lockout;
 struct lockout *lockout_new(uint64_t bad_in_a_minute, uint64_t locked_ms);
 void lockout_free(struct lockout **lockout);
 
-/* How many seconds, at least 1, the address is still locked out; 0: it is not. `address` as text;
- * IPv6 counts by its /64. */
-uint64_t lockout_left(struct lockout *l, const char *address, uint64_t now_monotonic_ns);
-void lockout_bad(struct lockout *l, const char *address, uint64_t now_monotonic_ns);
+/* How many seconds, at least 1, wrong tokens that begin as this one are still locked out there; 0:
+ * they are not. `address` as text; IPv6 counts by its /64. */
+uint64_t lockout_left(struct lockout *l, const char *address, const char *token,
+                      uint64_t now_monotonic_ns);
+void lockout_bad(struct lockout *l, const char *address, const char *token,
+                 uint64_t now_monotonic_ns);
 
 #endif

@@ -19,6 +19,7 @@ enum http_scope { HTTP_PUBLIC = 1, HTTP_VIEWER, HTTP_OPERATOR, HTTP_ADMIN };
 struct principal {
     char name[PRINCIPAL_NAME_BYTES];
     char token[PRINCIPAL_TOKEN_BYTES]; /* the id of who has one (tokens.h); "" */
+    uint64_t session; /* of who has logged in (logins.h), a token's holder, too; 0 */
     enum http_scope scope;
     const struct selector *selector;              /* NULL: all processes */
     char selector_text[PRINCIPAL_SELECTOR_BYTES]; /* the same; "" for all */

@@ -336,13 +336,41 @@ static bool is_good(const struct walk *walk, uint64_t now_ns)
            (k->expires_ns == 0 || k->expires_ns > now_ns);
 }
 
+static int row_find(struct tokens *t, const char *id, struct walk *walk)
+{
+    return status_of(db_run(t->db, COLUMNS "WHERE id=?", token_take, walk, DB(DB_TEXT(id))));
+}
+
 int tokens_still(struct tokens *t, const char *id, uint64_t now_ns)
 {
     struct walk walk = {.found = false};
-    int status = status_of(db_run(t->db, COLUMNS "WHERE id=?", token_take, &walk, DB(DB_TEXT(id))));
+    int status = row_find(t, id, &walk);
     if (status != SKEIN_OK)
         return status;
     return is_good(&walk, now_ns) ? SKEIN_OK : SKEIN_NOT_FOUND;
+}
+
+/* Gives out a good token. */
+static void token_use(struct tokens *t, const char *id, uint64_t now_ns, const struct token *k,
+                      struct token *out)
+{
+    /* Only to be shown: the token is good even if this cannot be written. */
+    if (now_ns > k->used_ns && now_ns - k->used_ns >= USED_STEP_NS)
+        (void)db_run(t->db, "UPDATE tokens SET used_ns=? WHERE id=?", NULL, NULL,
+                     DB(DB_I64((int64_t)now_ns), DB_TEXT(id)));
+    *out = *k;
+    snprintf(out->id, sizeof out->id, "%s", id);
+}
+
+int tokens_find(struct tokens *t, const char *id, uint64_t now_ns, struct token *out)
+{
+    struct walk walk = {.found = false};
+    int status = row_find(t, id, &walk);
+    if (status == SKEIN_OK && !is_good(&walk, now_ns))
+        status = SKEIN_NOT_FOUND;
+    if (status == SKEIN_OK)
+        token_use(t, id, now_ns, &walk.token, out);
+    return status;
 }
 
 int tokens_check(struct tokens *t, const char *text, uint64_t now_ns, struct token *out)
@@ -352,20 +380,14 @@ int tokens_check(struct tokens *t, const char *text, uint64_t now_ns, struct tok
     struct walk walk = {.found = false};
     if (strlen(text) == PREFIX_BYTES + SEAL_TEXT_BYTES - 1)
         memcpy(id, text + PREFIX_BYTES, ID_LETTERS);
-    int status = status_of(db_run(t->db, COLUMNS "WHERE id=?", token_take, &walk, DB(DB_TEXT(id))));
+    int status = row_find(t, id, &walk);
     if (status != SKEIN_OK)
         return status;
     secret_hash(text, strlen(text), hash);
     bool same = secret_equal(hash, walk.hash, sizeof hash);
-    const struct token *k = &walk.token;
     if (!is_good(&walk, now_ns) || !same)
         return SKEIN_NOT_FOUND;
-    /* Only to be shown: the token is good even if this cannot be written. */
-    if (now_ns > k->used_ns && now_ns - k->used_ns >= USED_STEP_NS)
-        (void)db_run(t->db, "UPDATE tokens SET used_ns=? WHERE id=?", NULL, NULL,
-                     DB(DB_I64((int64_t)now_ns), DB_TEXT(id)));
-    *out = *k;
-    memcpy(out->id, id, sizeof out->id);
+    token_use(t, id, now_ns, &walk.token, out);
     return SKEIN_OK;
 }
 

@@ -53,6 +53,8 @@ int tokens_revoke(struct tokens *t, const char *name, uint64_t now_ns);
  * nobody can say. */
 int tokens_check(struct tokens *t, const char *text, uint64_t now_ns, struct token *out);
 
+/* The token with this id, as of somebody who has proven to hold it, and who uses it now; as above. */
+int tokens_find(struct tokens *t, const char *id, uint64_t now_ns, struct token *out);
 /* Whether the token with this id is good, as above. */
 int tokens_still(struct tokens *t, const char *id, uint64_t now_ns);
 

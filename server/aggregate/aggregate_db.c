@@ -102,6 +102,8 @@ static int pair_open(struct aggregate_db *out, char *error, size_t error_bytes)
     if (status == SKEIN_OK)
         status = db_open(path, false, &out->read, error, error_bytes);
     if (status == SKEIN_OK)
+        status = db_open(path, false, &out->scan, error, error_bytes);
+    if (status == SKEIN_OK)
         file_note(path, &out->device, &out->inode);
     return status;
 }
@@ -136,6 +138,8 @@ int aggregate_db_open(const char *folder, struct aggregate_db *out, char *error,
 
 void aggregate_db_close(struct aggregate_db *db)
 {
+    if (db->scan != NULL)
+        db_close(&db->scan);
     if (db->read != NULL)
         db_close(&db->read);
     if (db->write != NULL)
@@ -168,6 +172,8 @@ static bool pair_replace(struct aggregate_db *db, const char *path, bool removed
         status = schema_check(db->write, error, sizeof error);
     if (status == SKEIN_OK)
         status = db_reopen(db->read, path, false);
+    if (status == SKEIN_OK)
+        status = db_reopen(db->scan, path, false);
     file_note(path, &db->device, &db->inode);
     if (status != SKEIN_OK)
         log_error("analysis", FILE_NAME " cannot be made anew; this is tried again", "error",
@@ -178,18 +184,22 @@ static bool pair_replace(struct aggregate_db *db, const char *path, bool removed
 bool aggregate_db_heal(struct aggregate_db *db)
 {
     char path[4096];
-    bool damaged = db->broken || db_is_damaged(db->write) || db_is_damaged(db->read);
+    bool damaged = db->broken || db_is_damaged(db->write) || db_is_damaged(db->read) ||
+                   db_is_damaged(db->scan);
     snprintf(path, sizeof path, "%s/" FILE_NAME, db->folder);
     if (!damaged && !file_is_another(db, path))
         return false;
+    db_hold(db->scan); /* first: whoever reads there takes long, and others need not wait for it */
     db_hold(db->write);
     db_hold(db->read);
+    db_shut(db->scan);
     db_shut(db->read);
     db_shut(db->write);
     bool healed = pair_replace(db, path, !damaged);
     db->broken = !healed;
     db_release(db->read);
     db_release(db->write);
+    db_release(db->scan);
     return healed;
 }
 

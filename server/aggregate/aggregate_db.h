@@ -21,6 +21,7 @@
 
 struct aggregate_db {
     struct db *write, *read;
+    struct db *scan; /* for reads of the series, which take long: nobody else waits for them */
     const char *folder;
     bool broken;            /* it could not be made anew: tried again */
     uint64_t device, inode; /* of the file that is open */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Values over time from the rows of the series. First SQLite says which lines have most, then one pass
- * over the rows of the time fills their points. No state; any thread, on the connection that reads.
+ * over the rows of the time fills their points. No state; any thread, on a connection
+ * of its own: one at a time, and nobody else waits for it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -356,7 +357,7 @@ static cJSON *line_json(struct answer *a, const struct line *line)
 static cJSON *answer_json(struct aggregate *aggregate, struct answer *a)
 {
     const struct series_query *q = a->query;
-    struct db *db = aggregate->db.read;
+    struct db *db = aggregate->db.scan;
     cJSON *json = cJSON_CreateObject();
     cJSON_AddStringToObject(json, "metric", metrics_of[q->metric].name);
     cJSON_AddStringToObject(json, "unit", metrics_of[q->metric].unit);
@@ -382,9 +383,9 @@ int series_json(struct aggregate *aggregate, const struct series_query *query, c
     struct answer a = {.query = query, .status = SKEIN_OK};
     *out = NULL;
     a.points = (size_t)((query->to_s - query->from_s + query->step_s - 1) / query->step_s);
-    int status = a.points > 0 ? lines_find(aggregate->db.read, &a) : SKEIN_OK;
+    int status = a.points > 0 ? lines_find(aggregate->db.scan, &a) : SKEIN_OK;
     if (status == SKEIN_OK && a.line_count > 0)
-        status = points_fill(aggregate->db.read, &a);
+        status = points_fill(aggregate->db.scan, &a);
     if (status == SKEIN_OK)
         *out = answer_json(aggregate, &a);
     answer_fini(&a);

@@ -16,6 +16,8 @@ cJSON *api_process_json(struct fleet *f, const struct fleet_process *p) CONTROL_
 void api_add_enrolment(struct enroll *enroll, cJSON *agent);
 /* api_captures.c */
 void api_no_capture(struct http_exchange *x); /* 404 */
+/* Adds its `url`, where that is known. */
+void api_add_url(const struct api_services *api, cJSON *capture);
 /* Answers a change of a capture or an incident that failed: 404, 403, or as api_failed. */
 void api_no_change(struct http_exchange *x, int status, const char *what);
 /* Reads the query's `incident`, which must be there; false: a 400 was given. */

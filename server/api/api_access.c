@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who may make a request: a token's holder, or, while there is no token and only this machine can
- * reach the port, everybody on it. Asked by the HTTP server before a body is read. Any thread.
+ * Who may make a request: a token's holder, by the token or by the session of a browser that has
+ * logged in with it; or, while there is no token and only this machine can reach the port, everybody
+ * on it. Asked by the HTTP server before a body is read. Any thread.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#include "api.h"
+#include "api_access_int.h"
 #include "api_handlers.h"
 #include "clock.h"
 #include "http_field.h"
@@ -22,7 +23,11 @@ static bool is_ours(const struct api_services *api, const char *host)
 {
     const char *address = api->config.http_address;
     size_t n = host != NULL ? http_host_bytes(host) : 0;
-    return http_host_in("localhost,127.0.0.1,[::1]", host, n) ||
+    struct http_origin known;
+    bool public = http_origin_get(api->config.http_public_url, &known);
+    return http_host_loopback(host, n) ||
+           (public && n > 0 && n == http_host_bytes(known.authority) &&
+            strncasecmp(known.authority, host, n) == 0) ||
            http_host_in(api->config.http_hosts, host, n) ||
            (n > 0 && n == http_host_bytes(address) && strncasecmp(address, host, n) == 0);
 }
@@ -35,12 +40,83 @@ static void refusal_audit(struct api_services *api, struct http_exchange *x, con
     audit_add_refusal(api->audit, &entry);
 }
 
-static bool local_authorize(struct api_services *api, struct http_exchange *x,
-                            const struct http_route *route, struct principal *who)
+/* ---- pages in browsers ---- */
+
+/* Whether a page from there is this server's own. A browser knows the server by the name in Host,
+ * or, where a proxy does not pass Host on, by http.public_url or one of http.hosts. A proxy with TLS
+ * makes http of what the browser knows as https, so the scheme is not compared with ours. */
+static bool is_own_page(const struct api_services *api, const char *origin, const char *host)
 {
-    const char *host = http_header(x, "Host"), *origin = http_header(x, "Origin");
-    const char *scheme = origin != NULL ? strstr(origin, "://") : NULL;
-    bool change = strcmp(route->method, "GET") != 0;
+    struct http_origin from, known;
+    if (!http_origin_get(origin, &from))
+        return false;
+    return (host != NULL && http_origin_is(&from, host)) ||
+           (http_origin_get(api->config.http_public_url, &known) && from.https == known.https &&
+            http_origin_is(&from, known.authority)) ||
+           http_host_in(api->config.http_hosts, from.authority, http_host_bytes(from.authority));
+}
+
+/* Where the page is that has made its browser ask. Browsers say so by Origin (of all changes, and
+ * of reads by pages from elsewhere), and by Sec-Fetch-Site where they trust the connection, as they
+ * do on loopback; other programs say nothing. */
+enum page { PAGE_UNTOLD, PAGE_OWN, PAGE_OTHER };
+static enum page page_of(const struct api_services *api, const struct http_exchange *x)
+{
+    const char *origin = http_header(x, "Origin"), *site = http_header(x, "Sec-Fetch-Site");
+    bool same = site != NULL && strcmp(site, "same-origin") == 0;
+    if (site != NULL && !same && strcmp(site, "none") != 0)
+        return PAGE_OTHER;
+    /* A page that sends no referrer may hide its origin as well. */
+    if (origin == NULL || (same && strcmp(origin, "null") == 0))
+        return same ? PAGE_OWN : PAGE_UNTOLD;
+    return is_own_page(api, origin, http_header(x, "Host")) ? PAGE_OWN : PAGE_OTHER;
+}
+
+/* Whether the browser trusts its connection, as far as can be told: by TLS, of this server or of a
+ * proxy before it, or because it is to its own machine. Elsewhere it keeps no cookie of a session,
+ * and sends no Sec-Fetch-Site. */
+static bool is_trusted(const struct api_services *api, const struct http_exchange *x)
+{
+    const char *origin = http_header(x, "Origin"), *host = http_header(x, "Host");
+    struct http_origin from;
+    if (origin != NULL && http_origin_get(origin, &from))
+        return from.https || (!api->config.http_tls &&
+                              http_host_loopback(from.authority, http_host_bytes(from.authority)));
+    return api->config.http_tls || http_header(x, "Sec-Fetch-Site") != NULL ||
+           (host != NULL && http_host_loopback(host, http_host_bytes(host)));
+}
+
+static void page_refuse(struct api_services *api, struct http_exchange *x, const char *actor,
+                        enum problem kind, const char *words)
+{
+    metrics_add(http_forbidden_total, 1);
+    refusal_audit(api, x, actor, "forbidden", "Origin");
+    http_problem_of(x, kind, "Origin", "%s", words);
+}
+
+bool access_page(struct api_services *api, struct http_exchange *x, const char *actor, bool told)
+{
+    enum page page = page_of(api, x);
+    if (page == PAGE_OTHER || (page == PAGE_UNTOLD && told))
+        page_refuse(api, x, actor, PROBLEM_ORIGIN,
+                    "with a session, pages of this collector alone change something: Origin must "
+                    "be the place that Host names");
+    else if (!is_trusted(api, x))
+        page_refuse(api, x, actor, PROBLEM_NOT_SECURE,
+                    "over plain HTTP everybody on the way could take the session: use https, or a "
+                    "tunnel to the collector's own machine (ssh -L 7462:localhost:7462 HOST, then "
+                    "http://localhost:7462)");
+    else
+        return true;
+    return false;
+}
+
+/* ---- this machine, while there is no token ---- */
+
+static bool local_authorize(struct api_services *api, struct http_exchange *x,
+                            struct principal *who)
+{
+    const char *host = http_header(x, "Host");
     if (!is_ours(api, host)) {
         refusal_audit(api, x, "local", "forbidden", "Host");
         http_problem(x, 421, "Host",
@@ -48,68 +124,152 @@ static bool local_authorize(struct api_services *api, struct http_exchange *x,
                      host != NULL ? host : "a server without a name");
         return false;
     }
-    if (change && origin != NULL && !is_ours(api, scheme != NULL ? scheme + 3 : "")) {
-        metrics_add(http_forbidden_total, 1);
-        refusal_audit(api, x, "local", "forbidden", "Origin");
-        http_problem_of(x, PROBLEM_ORIGIN, "Origin",
-                        "pages of other places change nothing here without a token");
+    if (page_of(api, x) == PAGE_OTHER) {
+        page_refuse(api, x, "local", PROBLEM_ORIGIN,
+                    "pages of other places ask nothing here without a token");
         return false;
     }
     *who = (struct principal){.name = "local", .scope = HTTP_ADMIN};
     return true;
 }
 
+/* ---- tokens ---- */
+
 static void access_challenge(struct api_services *api, struct http_exchange *x, enum problem kind,
-                             const char *detail)
+                             const char *field, const char *detail)
 {
     refusal_audit(api, x, "", "unauthorized", detail);
     metrics_add(http_unauthorized_total, 1);
     http_add_header(x, "WWW-Authenticate", CHALLENGE);
-    http_problem_of(x, kind, "Authorization", "%s", detail);
+    http_problem_of(x, kind, field, "%s", detail);
 }
 
-/* After many wrong tokens an address gets a short answer, and no line in the audit log for each.
- * This saves work; it is not against guessing: among 2^256 tokens nobody finds one by trying. So a
- * right token still gets in, whoever else is behind the same address. */
-static void token_refuse(struct api_services *api, struct http_exchange *x)
+/* After many wrong tokens there is a short answer, and no line in the audit log for each. This saves
+ * work; it is not against guessing: among 2^256 tokens nobody finds one by trying. So a right token
+ * still gets in, whoever else is behind the same address. */
+void access_wrong(struct api_services *api, struct http_exchange *x, const char *text,
+                  const char *field, const char *words)
 {
     char seconds[24];
-    uint64_t left = lockout_left(api->lockout, http_address(x), clock_monotonic_ns());
+    uint64_t left = lockout_left(api->lockout, http_address(x), text, clock_monotonic_ns());
     metrics_add(http_bad_tokens_total, 1);
     if (left == 0) {
-        lockout_bad(api->lockout, http_address(x), clock_monotonic_ns());
-        access_challenge(api, x, PROBLEM_TOKEN_REFUSED,
-                         "this token is unknown, expired or revoked");
+        lockout_bad(api->lockout, http_address(x), text, clock_monotonic_ns());
+        access_challenge(api, x, PROBLEM_TOKEN_REFUSED, field, words);
         return;
     }
     metrics_add(http_locked_out_total, 1);
     snprintf(seconds, sizeof seconds, "%" PRIu64, left);
     http_add_header(x, "Retry-After", seconds);
-    http_problem(x, 429, "Authorization", "too many wrong tokens came from %s; try again in %s s",
+    http_problem(x, 429, field, "too many wrong tokens came from %s; try again in %s s",
                  http_address(x), seconds);
 }
 
-static bool token_authorize(struct api_services *api, struct http_exchange *x, const char *text,
-                            struct principal *who, struct selector **selector)
+bool access_token(struct api_services *api, struct http_exchange *x, const char *text,
+                  const char *field, struct token *out)
 {
-    struct token token;
+    int status = tokens_check(api->tokens, text, clock_realtime_ns(), out);
+    if (status == SKEIN_NOT_FOUND)
+        access_wrong(api, x, text, field, "this token is unknown, expired or revoked");
+    else if (status != SKEIN_OK)
+        api_failed(x, status, "tokens cannot be checked");
+    return status == SKEIN_OK;
+}
+
+static bool principal_take(struct http_exchange *x, const struct token *token,
+                           struct principal *who, struct selector **selector)
+{
     char error[160];
-    int status = tokens_check(api->tokens, text, clock_realtime_ns(), &token);
-    if (status == SKEIN_NOT_FOUND) {
-        token_refuse(api, x);
-        return false;
-    }
-    if (status == SKEIN_OK && token.selector[0] != '\0')
-        status = selector_new(token.selector, selector, error, sizeof error);
+    int status = SKEIN_OK;
+    if (token->selector[0] != '\0')
+        status = selector_new(token->selector, selector, error, sizeof error);
     if (status != SKEIN_OK) {
         api_failed(x, status, "tokens cannot be checked");
         return false;
     }
-    *who = (struct principal){.scope = token.scope};
-    memcpy(who->name, token.name, sizeof who->name);
-    memcpy(who->token, token.id, sizeof who->token);
-    memcpy(who->selector_text, token.selector, sizeof who->selector_text);
+    *who = (struct principal){.scope = token->scope};
+    memcpy(who->name, token->name, sizeof who->name);
+    memcpy(who->token, token->id, sizeof who->token);
+    memcpy(who->selector_text, token->selector, sizeof who->selector_text);
     return true;
+}
+
+/* ---- sessions ---- */
+
+static const char *cookie_of(const struct http_exchange *x, size_t *n)
+{
+    const char *field = http_header(x, "Cookie");
+    return field != NULL ? http_cookie(field, SESSION_COOKIE, n) : NULL;
+}
+
+bool access_login(struct api_services *api, const struct http_exchange *x, struct login *out)
+{
+    size_t n;
+    const char *secret = cookie_of(x, &n);
+    return secret != NULL && logins_find(api->logins, secret, n, clock_boottime_ns(), out);
+}
+
+/* The token of the request's session. SKEIN_OK; SKEIN_NOT_FOUND: the session is over, for itself or
+ * with its token; a status of the disk. */
+static int session_token(struct api_services *api, const struct http_exchange *x,
+                         struct login *login, struct token *token)
+{
+    if (!access_login(api, x, login))
+        return SKEIN_NOT_FOUND;
+    int status = tokens_find(api->tokens, login->token, clock_realtime_ns(), token);
+    if (status == SKEIN_NOT_FOUND)
+        logins_end(api->logins, login->number);
+    return status;
+}
+
+/* A browser sends the cookie with whatever a page asks for; so it counts only where this server's
+ * own page asks. Bodies are application/json alone (http_body_json), which no form can send. */
+static bool session_authorize(struct api_services *api, struct http_exchange *x,
+                              const struct http_route *route, struct principal *who,
+                              struct selector **selector)
+{
+    struct login login;
+    struct token token;
+    int status = session_token(api, x, &login, &token);
+    bool change = strcmp(route->method, "GET") != 0;
+    if (status == SKEIN_NOT_FOUND) {
+        access_challenge(api, x, PROBLEM_SESSION_OVER, "Cookie",
+                         "this session is over: log in again");
+        return false;
+    }
+    if (status != SKEIN_OK) {
+        api_failed(x, status, "tokens cannot be checked");
+        return false;
+    }
+    if (!change && page_of(api, x) == PAGE_OTHER) {
+        page_refuse(api, x, token.name, PROBLEM_ORIGIN,
+                    "with a session, pages of this collector alone are answered");
+        return false;
+    }
+    if ((change && !access_page(api, x, token.name, true)) ||
+        !principal_take(x, &token, who, selector))
+        return false;
+    who->session = login.number;
+    return true;
+}
+
+/* By a token, which goes before a cookie, or by a session. */
+static bool holder_authorize(struct api_services *api, struct http_exchange *x,
+                             const struct http_route *route, struct principal *who,
+                             struct selector **selector)
+{
+    const char *text = http_bearer(http_header(x, "Authorization"));
+    struct token token;
+    size_t n;
+    if (text != NULL)
+        return access_token(api, x, text, "Authorization", &token) &&
+               principal_take(x, &token, who, selector);
+    if (cookie_of(x, &n) != NULL)
+        return session_authorize(api, x, route, who, selector);
+    access_challenge(
+        api, x, PROBLEM_UNAUTHORIZED, "Authorization",
+        "a token is needed: \"Authorization: Bearer skn_...\"; skeind token create makes one");
+    return false;
 }
 
 const char *api_holder(const struct http_exchange *x)
@@ -124,6 +284,8 @@ bool api_still(void *context, const struct principal *who)
     struct api_services *api = context;
     if (who->token[0] == '\0') /* "local", until there is a token; nothing public goes on */
         return tokens_any(api->tokens) <= 0;
+    if (who->session != 0 && !logins_still(api->logins, who->session, clock_boottime_ns(), NULL))
+        return false;
     return tokens_still(api->tokens, who->token, clock_realtime_ns()) != SKEIN_NOT_FOUND;
 }
 
@@ -149,7 +311,8 @@ static bool is_confinable(const struct http_route *route)
         api_captures_delete, api_captures_patch_all, api_captures_delete_all,
         api_partitions_list, api_partitions_get,     api_partitions_footer,
         api_events,          api_processes_get,      api_loss,
-        api_series,          api_rules_test};
+        api_series,          api_rules_test,         api_whoami,
+        api_session_delete,  api_login_codes_post};
     for (size_t i = 0; i < sizeof handlers / sizeof handlers[0]; i++)
         if (route->fn == handlers[i])
             return true;
@@ -169,30 +332,27 @@ static void access_forbid(struct api_services *api, struct http_exchange *x,
                         "the token %s is confined to some processes; this is of all", who->name);
 }
 
+int access_needs_token(struct api_services *api)
+{
+    return api->config.http_loopback ? tokens_any(api->tokens) : 1;
+}
+
 bool api_authorize(void *context, struct http_exchange *x, const struct http_route *route,
                    struct principal *who, struct selector **selector)
 {
     struct api_services *api = context;
-    const char *text = http_bearer(http_header(x, "Authorization"));
     if (is_public(api, route)) {
         *who = (struct principal){.name = "public", .scope = route->scope};
         return true;
     }
-    int any = api->config.http_loopback ? tokens_any(api->tokens) : 1;
-    if (any < 0) {
-        api_failed(x, any, "tokens cannot be checked");
+    int needed = access_needs_token(api);
+    if (needed < 0) {
+        api_failed(x, needed, "tokens cannot be checked");
         return false;
     }
-    if (any == 0)
-        return local_authorize(api, x, route, who);
-    if (text == NULL) {
-        access_challenge(
-            api, x, PROBLEM_UNAUTHORIZED,
-            "a token is needed: \"Authorization: Bearer skn_...\"; skeind token create "
-            "makes one");
-        return false;
-    }
-    if (!token_authorize(api, x, text, who, selector))
+    if (needed == 0)
+        return local_authorize(api, x, who);
+    if (!holder_authorize(api, x, route, who, selector))
         return false;
     if (who->scope >= route->scope && (*selector == NULL || is_confinable(route)))
         return true;

@@ -40,6 +40,7 @@ static void refused_add(cJSON *item, const struct heartbeat_refused *refused)
 static cJSON *agent_json(const struct fleet_agent *a)
 {
     char id[AGENT_TEXT_BYTES];
+    uint64_t error_ns;
     cJSON *json = cJSON_CreateObject();
     agent_text(a->id, id);
     cJSON_AddStringToObject(json, "agent", id);
@@ -52,6 +53,8 @@ static cJSON *agent_json(const struct fleet_agent *a)
     if (fleet_agent_is_cloned(a))
         cJSON_AddBoolToObject(json, "cloned", true);
     cJSON_AddNumberToObject(json, "clock_offset_ns", (double)a->clock_offset_ns);
+    if (fleet_agent_clock_error(a, &error_ns))
+        json_add_u64(json, "clock_error_ns", error_ns);
     json_add_u64(json, "rules_generation", a->sets[FLEET_RULES].generation);
     json_add_u64(json, "policies_generation", a->sets[FLEET_POLICIES].generation);
     json_add_u64(json, "processes", a->processes_live);

@@ -10,6 +10,7 @@
 
 #include "api.h"
 #include "api_handlers.h"
+#include "api_trace_id.h"
 #include "catalog_capture.h"
 #include "catalog_loss.h"
 #include "json.h"
@@ -146,6 +147,11 @@ static cJSON *within_json(cJSON *listing, cJSON *counts, cJSON *ledger)
     return json;
 }
 
+void api_add_url(const struct api_services *api, cJSON *capture)
+{
+    capture_add_url(capture, api->config.http_public_url);
+}
+
 /* The capture as its listing has it, or what a confined asker may see of it. NULL: no target
  * matches the selector (NULL: all match). */
 static cJSON *listing_json(struct api_services *api, const struct http_exchange *x,
@@ -172,72 +178,89 @@ static cJSON *listing_json(struct api_services *api, const struct http_exchange 
         cJSON_Delete(look.counts);
     }
     ledger_fini(&look.ledger);
+    api_add_url(api, json);
     return json;
 }
 
-/* Fills items with at most `limit` captures. *more: there are older ones, behind q's cursor.
- * Returns SKEIN_OK. */
-static int captures_list(struct api_services *api, struct http_exchange *x,
-                         struct catalog_capture_query *q, const struct selector *selector,
-                         size_t limit, cJSON *items, bool *more)
+/* What a listing asks for. */
+struct captures_ask {
+    struct api_services *api;
+    struct http_exchange *x;
+    struct catalog_capture_query query;
+    struct capture_id incident;
+    struct selector *selector;
+    struct api_trace_id trace; /* what is asked for besides */
+    size_t limit, found, looked_at;
+    cJSON *items;
+    bool more; /* there are older ones, behind the query's cursor */
+};
+
+/* Adds the capture if it is asked for. SKEIN_OK, SKEIN_NO_MEMORY, or the index's status. */
+static int listed_add(struct captures_ask *ask, const struct listed *l)
 {
-    struct scan *scan = malloc(sizeof *scan);
-    size_t found = 0, looked_at = 0;
-    int64_t rows = SKEIN_NO_MEMORY;
-    *more = scan != NULL;
-    control_catch_up(api->control);
-    while (scan != NULL && found < limit && looked_at < SCAN_MAX && *more) {
-        scan->count = 0;
-        q->limit = SCAN_PAGE;
-        rows = catalog_captures(api->catalog, q, listed_take, scan);
-        if (rows < 0) {
-            while (scan->count > 0)
-                free(scan->items[--scan->count].listing);
-            break;
-        }
-        *more = scan->count == SCAN_PAGE;
-        looked_at += scan->count;
-        for (size_t i = 0; i < scan->count; i++) {
-            struct listed *l = &scan->items[i];
-            if (found < limit) {
-                q->before = true;
-                q->before_created_ns = l->created_ns;
-                q->before_id = l->id;
-                found += cJSON_AddItemToArray(items, listing_json(api, x, selector, l)) != 0;
-            } else {
-                *more = true;
-            }
-            free(l->listing);
-        }
+    cJSON *says = NULL, *json = listing_json(ask->api, ask->x, ask->selector, l);
+    int status = SKEIN_OK;
+    if (json != NULL && ask->trace.given)
+        status = api_trace_id_capture(&ask->trace, &l->id, ask->selector, &says);
+    if (says != NULL)
+        cJSON_AddItemToObject(json, "trace_id", says);
+    if (json != NULL && (status != SKEIN_OK || (ask->trace.given && says == NULL))) {
+        cJSON_Delete(json);
+        return status;
     }
-    free(scan);
-    return rows < 0 ? (int)rows : SKEIN_OK;
+    ask->found += cJSON_AddItemToArray(ask->items, json) != 0;
+    return SKEIN_OK;
 }
 
-static bool list_query(struct http_exchange *x, struct catalog_capture_query *q, size_t *limit,
-                       struct capture_id *incident)
+static bool is_full(const struct captures_ask *ask)
 {
-    static const char *const known[] = {"selector", "from",   "to",    "status", "id",
-                                        "incident", "cursor", "limit", NULL};
+    return ask->found == ask->limit ||
+           (ask->trace.given && ask->looked_at > 0 && api_trace_id_is_over(&ask->trace));
+}
+
+/* Goes through a page of rows; older ones are left where the answer is full. */
+static int scan_take(struct captures_ask *ask, struct scan *scan)
+{
+    int status = SKEIN_OK;
+    for (size_t i = 0; i < scan->count; i++) {
+        struct listed *l = &scan->items[i];
+        if (status == SKEIN_OK && !is_full(ask)) {
+            status = listed_add(ask, l);
+            ask->looked_at++;
+            ask->query.before = true;
+            ask->query.before_created_ns = l->created_ns;
+            ask->query.before_id = l->id;
+        } else {
+            ask->more = true;
+        }
+        free(l->listing);
+    }
+    return status;
+}
+
+/* Fills items with at most `limit` captures. SKEIN_OK or a status. */
+static int captures_list(struct captures_ask *ask)
+{
+    struct scan *scan = malloc(sizeof *scan);
+    int status = scan != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
+    ask->more = true;
+    control_catch_up(ask->api->control);
+    while (status == SKEIN_OK && !is_full(ask) && ask->looked_at < SCAN_MAX && ask->more) {
+        scan->count = 0;
+        ask->query.limit = SCAN_PAGE;
+        int64_t rows = catalog_captures(ask->api->catalog, &ask->query, listed_take, scan);
+        ask->more = scan->count == SCAN_PAGE;
+        int taken = scan_take(ask, scan);
+        status = rows < 0 ? (int)rows : taken;
+    }
+    free(scan);
+    return status;
+}
+
+static bool status_take(struct http_exchange *x, struct catalog_capture_query *q)
+{
     static const char *const states[] = {"running", "complete", "incomplete", "stopped"};
-    const char *rest;
-    bool valid = false, one;
-    if (!http_query_known(x, known) || !api_limit(x, limit) ||
-        !api_window(x, &q->from_ns, &q->to_ns) ||
-        !api_query_id(x, "incident", incident->bytes, &one) ||
-        !api_cursor(x, &q->before, &q->before_created_ns, &rest))
-        return false;
-    if (q->before && id_parse(rest, q->before_id.bytes) != SKEIN_OK) {
-        api_bad_cursor(x);
-        return false;
-    }
-    q->incident = one ? incident : NULL;
-    q->id_begins = http_query(x, "id");
-    if (q->id_begins != NULL && (strlen(q->id_begins) > 32 || q->id_begins[0] == '\0' ||
-                                 q->id_begins[strspn(q->id_begins, "0123456789abcdef")] != '\0')) {
-        http_problem(x, 400, "id", "must be 1 to 32 hex digits, lower case");
-        return false;
-    }
+    bool valid = false;
     q->status = http_query(x, "status");
     for (size_t i = 0; q->status != NULL && i < 4; i++)
         valid |= strcmp(q->status, states[i]) == 0;
@@ -246,28 +269,79 @@ static bool list_query(struct http_exchange *x, struct catalog_capture_query *q,
     return q->status == NULL || valid;
 }
 
-void api_captures_list(void *context, struct http_exchange *x)
+/* False: a 400 was given. */
+static bool list_query(struct captures_ask *ask, struct http_exchange *x)
 {
-    struct api_services *api = context;
-    struct catalog_capture_query q = {0};
-    struct capture_id incident;
-    struct selector *selector;
-    size_t limit;
-    bool more;
+    static const char *const known[] = {"selector", "from",     "to",     "status", "id",
+                                        "incident", "trace_id", "cursor", "limit",  NULL};
+    struct catalog_capture_query *q = &ask->query;
+    const char *rest;
+    bool one;
+    if (!http_query_known(x, known) || !api_limit(x, &ask->limit) ||
+        !api_window(x, &q->from_ns, &q->to_ns) ||
+        !api_query_id(x, "incident", ask->incident.bytes, &one) ||
+        !api_trace_id_take(x, &ask->trace) ||
+        !api_cursor(x, &q->before, &q->before_created_ns, &rest))
+        return false;
+    if (q->before && id_parse(rest, q->before_id.bytes) != SKEIN_OK) {
+        api_bad_cursor(x);
+        return false;
+    }
+    q->incident = one ? &ask->incident : NULL;
+    q->id_begins = http_query(x, "id");
+    if (q->id_begins != NULL && (strlen(q->id_begins) > 32 || q->id_begins[0] == '\0' ||
+                                 q->id_begins[strspn(q->id_begins, "0123456789abcdef")] != '\0')) {
+        http_problem(x, 400, "id", "must be 1 to 32 hex digits, lower case");
+        return false;
+    }
+    return status_take(x, q) && api_selector(x, &ask->selector, NULL);
+}
+
+static void captures_ask_free(struct captures_ask *ask)
+{
+    selector_free(&ask->selector);
+    free(ask);
+}
+
+static void captures_answer(struct captures_ask *ask, struct http_exchange *x)
+{
     char id[ID_TEXT_BYTES], next[64];
-    if (!list_query(x, &q, &limit, &incident) || !api_selector(x, &selector, NULL))
-        return;
-    cJSON *items = cJSON_CreateArray();
-    int status = captures_list(api, x, &q, selector, limit, items, &more);
-    selector_free(&selector);
+    ask->items = cJSON_CreateArray();
+    int status = captures_list(ask);
     if (status != SKEIN_OK) {
-        cJSON_Delete(items);
+        cJSON_Delete(ask->items);
         api_failed(x, status, "the captures cannot be listed");
         return;
     }
-    id_text(q.before_id.bytes, id);
-    snprintf(next, sizeof next, "%" PRIu64 "-%s", q.before_created_ns, id);
-    api_reply_items(x, items, more ? next : NULL);
+    id_text(ask->query.before_id.bytes, id);
+    snprintf(next, sizeof next, "%" PRIu64 "-%s", ask->query.before_created_ns, id);
+    api_trace_id_reply(x, ask->items, ask->more ? next : NULL, &ask->trace);
+}
+
+/* In its place among the exports: footers are read. */
+static void captures_aside(void *context, struct http_exchange *x)
+{
+    struct captures_ask *ask = context;
+    struct api_services *api = ask->api;
+    api_trace_id_begin(&ask->trace, api);
+    captures_answer(ask, x);
+    captures_ask_free(ask);
+    places_leave(api->exports, api_holder(x));
+}
+
+void api_captures_list(void *context, struct http_exchange *x)
+{
+    struct captures_ask *ask = calloc(1, sizeof *ask);
+    if (ask == NULL)
+        return;
+    ask->api = context;
+    ask->x = x;
+    bool taken = list_query(ask, x);
+    if (taken && ask->trace.given && api_read_aside(x, captures_aside, ask))
+        return;
+    if (taken && !ask->trace.given)
+        captures_answer(ask, x);
+    captures_ask_free(ask);
 }
 
 /* ---- one capture ---- */
@@ -302,6 +376,7 @@ void api_captures_get(void *context, struct http_exchange *x)
     }
     if (http_principal(x)->selector == NULL)
         analysis_add(api, &id, json);
+    api_add_url(api, json);
     http_reply_json(x, 200, json);
 }
 
@@ -309,12 +384,13 @@ void api_captures_stop(void *context, struct http_exchange *x)
 {
     struct api_services *api = context;
     struct capture_id id;
-    cJSON *json;
+    cJSON *json = NULL;
     if (!api_path_id(x, "capture", id.bytes))
         return;
     int status = capture_stop(api->captures, &id, http_principal(x)->selector, &json);
     if (status != 0)
         api_audit_id(x, "capture.stop", id.bytes, status < 0 ? status : SKEIN_OK, NULL);
+    api_add_url(api, json);
     if (status >= 0)
         http_reply_json(x, status > 0 ? 202 : 200, json);
     else

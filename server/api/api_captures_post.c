@@ -155,6 +155,7 @@ static void capture_request_run(struct api_services *api, struct http_exchange *
         id_text(id.bytes, text);
         snprintf(location, sizeof location, "/api/v1/captures/%s", text);
         http_add_header(x, "Location", location);
+        api_add_url(api, json);
         http_reply_json(x, 202, json);
     } else if (status == SKEIN_NOT_FOUND) {
         too_few(x, q);
@@ -235,6 +236,7 @@ void api_captures_patch(void *context, struct http_exchange *x)
         int status =
             capture_change(api->captures, &id, http_principal(x)->selector, &p.change, &json);
         api_audit_id(x, "capture.update", id.bytes, status, p.change.reason);
+        api_add_url(api, json);
         if (status == SKEIN_OK)
             http_reply_json(x, 200, json);
         else
@@ -260,6 +262,9 @@ void api_captures_patch_all(void *context, struct http_exchange *x)
         int status = capture_incident_change(api->captures, &incident, http_principal(x)->selector,
                                              &p.change, &ids, &items);
         api_audit_incident(x, "capture.update", &incident, &ids, status);
+        cJSON *capture;
+        cJSON_ArrayForEach(capture, items)
+            api_add_url(api, capture);
         if (status == SKEIN_OK)
             api_reply_items(x, items, NULL);
         else

@@ -74,6 +74,11 @@ void api_rules_history(void *context, struct http_exchange *x);
 void api_rules_matches(void *context, struct http_exchange *x);
 /* api_series.c */
 void api_series(void *context, struct http_exchange *x);
+/* api_session.c */
+void api_whoami(void *context, struct http_exchange *x);
+void api_session_post(void *context, struct http_exchange *x);
+void api_session_delete(void *context, struct http_exchange *x);
+void api_login_codes_post(void *context, struct http_exchange *x);
 /* api_storage.c */
 void api_storage(void *context, struct http_exchange *x);
 /* triggers.c */

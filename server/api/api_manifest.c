@@ -4,6 +4,7 @@
  * with the address of each piece. Reads rows of the index alone. No state; any thread.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api.h"
@@ -11,6 +12,36 @@
 #include "capture_has.h"
 #include "json.h"
 #include "stored_walk.h"
+
+/* ---- how far times may be off ---- */
+
+/* Notes the greatest bound of a process, of all captures that have it; 0: one of them has none. */
+static int error_note(void *context, const struct process_uid *process, uint64_t error_ns)
+{
+    struct idmap *errors = context;
+    uint64_t *known = idmap_get(errors, process->bytes);
+    if (known != NULL) {
+        *known = *known == 0 || error_ns == 0 ? 0 : *known > error_ns ? *known : error_ns;
+        return SKEIN_OK;
+    }
+    known = malloc(sizeof *known);
+    if (known == NULL || idmap_put(errors, process->bytes, known) != SKEIN_OK) {
+        free(known);
+        return SKEIN_NO_MEMORY;
+    }
+    *known = error_ns;
+    return SKEIN_OK;
+}
+
+static void errors_fini(struct idmap *errors)
+{
+    size_t at = 0;
+    for (void *error; (error = idmap_next(errors, &at)) != NULL;)
+        free(error);
+    idmap_fini(errors);
+}
+
+/* ---- the manifest ---- */
 
 static cJSON *partition_json(const struct stored_piece *row)
 {
@@ -30,9 +61,11 @@ static cJSON *partition_json(const struct stored_piece *row)
 }
 
 /* The target whose partitions begin at *i; *i moves behind them. */
-static cJSON *target_json(const struct stored_list *list, const char *trace, size_t *i)
+static cJSON *target_json(const struct stored_list *list, const struct idmap *errors,
+                          const char *trace, size_t *i)
 {
     const struct process_uid *uid = &list->pieces[*i].key.process;
+    const uint64_t *error_ns = idmap_get(errors, uid->bytes);
     const struct stored_process *process = idmap_get(list->processes, uid->bytes);
     char id[ID_TEXT_BYTES], url[160];
     uint64_t events = 0, bytes = 0;
@@ -50,12 +83,15 @@ static cJSON *target_json(const struct stored_list *list, const char *trace, siz
     cJSON_AddNumberToObject(json, "pid", process->pid);
     json_add_u64(json, "events", events);
     json_add_u64(json, "bytes", bytes);
+    if (error_ns != NULL && *error_ns != 0)
+        json_add_u64(json, "clock_error_ns", *error_ns);
     cJSON_AddStringToObject(json, "url", url);
     cJSON_AddItemToObject(json, "partitions", partitions);
     return json;
 }
 
-static cJSON *manifest_json(const struct stored_list *list, const struct api_captures *of)
+static cJSON *manifest_json(const struct stored_list *list, const struct idmap *errors,
+                            const struct api_captures *of)
 {
     char id[ID_TEXT_BYTES], trace[96];
     uint64_t events = 0, bytes = 0;
@@ -74,7 +110,7 @@ static cJSON *manifest_json(const struct stored_list *list, const struct api_cap
     json_add_u64(json, "events", events);
     json_add_u64(json, "bytes", bytes);
     for (size_t i = 0; i < list->count;)
-        cJSON_AddItemToArray(targets, target_json(list, trace, &i));
+        cJSON_AddItemToArray(targets, target_json(list, errors, trace, &i));
     cJSON_AddItemToObject(json, "targets", targets);
     return json;
 }
@@ -84,7 +120,7 @@ void api_captures_manifest(void *context, struct http_exchange *x)
     static const char *const known[] = {NULL}, *const known_of_all[] = {"incident", NULL};
     struct api_services *api = context;
     struct api_captures of;
-    struct idmap processes = {0};
+    struct idmap processes = {0}, errors = {0};
     struct stored_list list = {.processes = &processes};
     if (!http_query_known(x, http_part(x, 0)[0] != '\0' ? known : known_of_all) ||
         !api_captures_of(api, x, &of))
@@ -97,10 +133,14 @@ void api_captures_manifest(void *context, struct http_exchange *x)
         status = stored_list_query(&list, api->index, &query);
     partition_ranges_unref(&ranges);
     if (status == SKEIN_OK)
-        http_reply_json(x, 200, manifest_json(&list, &of));
+        status =
+            capture_clock_errors(api->captures, of.all.items, of.all.count, error_note, &errors);
+    if (status == SKEIN_OK)
+        http_reply_json(x, 200, manifest_json(&list, &errors, &of));
     else
         api_failed(x, status, "the capture's partitions cannot be listed");
     api_captures_fini(&of);
     stored_list_fini(&list);
+    errors_fini(&errors);
     stored_processes_fini(&processes);
 }

@@ -136,7 +136,8 @@ static void kinds_list(cJSON *to, const struct footer_strip *strip)
 /* The members that a target has here as in the capture. */
 static cJSON *target_begin(const cJSON *target)
 {
-    static const char *const same[] = {"process", "host", "service", "pid", "status", "reason"};
+    static const char *const same[] = {"process", "host",   "service",       "pid",
+                                       "status",  "reason", "clock_error_ns"};
     cJSON *json = cJSON_CreateObject();
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
         const cJSON *member = cJSON_GetObjectItemCaseSensitive(target, same[i]);

@@ -9,6 +9,7 @@
 
 #include "api.h"
 #include "api_handlers.h"
+#include "api_trace_id.h"
 #include "capture_has.h"
 #include "clock.h"
 #include "json.h"
@@ -59,73 +60,140 @@ struct page {
     size_t limit, count;
     bool more;
     char next[128];
+    struct api_trace_id trace; /* what is asked for besides */
+    bool began;
+    int status;
 };
+
+/* Whether the row is listed, as it may hold the trace that is asked for. */
+static bool trace_look(struct page *page, const struct partition_row *row, cJSON **says)
+{
+    int answer = api_trace_id_look(&page->trace, row);
+    if (answer < 0)
+        page->status = answer;
+    if (answer <= TRACE_ID_NONE)
+        return false;
+    *says = cJSON_CreateObject();
+    cJSON_AddStringToObject(*says, "answer", answer == TRACE_ID_UNREAD ? "unread" : "perhaps");
+    return true;
+}
 
 static int row_take(void *context, const struct partition_row *row)
 {
     struct page *page = context;
     char key[PARTITION_KEY_TEXT_BYTES];
-    if (page->count == page->limit) {
+    cJSON *says = NULL;
+    if (page->count == page->limit ||
+        (page->trace.given && page->began && api_trace_id_is_over(&page->trace))) {
         page->more = true;
         return 1;
     }
-    cJSON_AddItemToArray(page->items, row_json(row));
+    page->began = true;
     partition_key_text(&row->record.key, key);
     snprintf(page->next, sizeof page->next, "%" PRIu64 "-%s", row->to_ns, key);
+    if (page->trace.given && !trace_look(page, row, &says))
+        return page->status != SKEIN_OK;
+    cJSON *json = row_json(row);
+    if (says != NULL)
+        cJSON_AddItemToObject(json, "trace_id", says);
+    cJSON_AddItemToArray(page->items, json);
     page->count++;
     return 0;
 }
 
-void api_partitions_list(void *context, struct http_exchange *x)
-{
-    static const char *const known[] = {"selector", "from",   "to",    "capture",
-                                        "process",  "cursor", "limit", NULL};
-    struct api_services *api = context;
-    struct partition_query q = {0};
-    struct partition_ranges *ranges = NULL;
-    struct page page = {.count = 0};
+/* What a listing asks for. */
+struct partitions_ask {
+    struct api_services *api;
+    struct partition_query query;
+    struct page page;
     struct capture_id capture;
     struct process_uid process;
-    struct selector *selector = NULL;
-    bool has_capture, has_process;
-    const char *rest = "";
-    if (!http_query_known(x, known) || !api_limit(x, &page.limit) ||
-        !api_window(x, &q.from_ns, &q.to_ns) ||
-        !api_query_id(x, "capture", capture.bytes, &has_capture) ||
-        !api_query_id(x, "process", process.bytes, &has_process) ||
-        !api_cursor(x, &q.after, &q.after_time, &rest))
-        return;
-    if (q.after && partition_key_parse(rest, &q.after_key) != SKEIN_OK) {
-        api_bad_cursor(x);
-        return;
-    }
-    if (!api_selector(x, &selector, NULL))
-        return;
-    q.process = has_process ? &process : NULL;
-    q.selector = selector;
-    q.limit = page.limit + 1;
-    page.items = cJSON_CreateArray();
-    int64_t rows = SKEIN_OK;
-    if (has_capture)
-        rows = capture_ranges(api->captures, &capture, 1, q.process, &ranges);
-    q.ranges = ranges;
-    if (rows == SKEIN_OK)
-        rows = index_query(api->index, &q, row_take, &page);
-    partition_ranges_unref(&ranges);
-    selector_free(&selector);
-    if (rows == SKEIN_NOT_FOUND) /* the capture is not there, so it has nothing */
-        rows = 0;
-    if (rows < 0) {
-        cJSON_Delete(page.items);
-        api_failed(x, (int)rows, "the partitions cannot be listed");
-        return;
-    }
-    api_reply_items(x, page.items, page.more ? page.next : NULL);
+    struct selector *selector;
+    bool has_capture;
+};
+
+static void ask_free(struct partitions_ask *ask)
+{
+    selector_free(&ask->selector);
+    free(ask);
 }
 
-/* Reads the footer from the partition's tail, as much of it as need be. */
-static int footer_read(struct api_services *api, const struct partition_row *row,
-                       struct partition_footer *footer)
+static void partitions_answer(struct partitions_ask *ask, struct http_exchange *x)
+{
+    struct page *page = &ask->page;
+    struct partition_ranges *ranges = NULL;
+    int64_t rows = SKEIN_OK;
+    page->items = cJSON_CreateArray();
+    if (ask->has_capture)
+        rows = capture_ranges(ask->api->captures, &ask->capture, 1, ask->query.process, &ranges);
+    ask->query.ranges = ranges;
+    if (rows == SKEIN_OK)
+        rows = index_query(ask->api->index, &ask->query, row_take, page);
+    partition_ranges_unref(&ranges);
+    if (rows == SKEIN_NOT_FOUND) /* the capture is not there, so it has nothing */
+        rows = 0;
+    if (rows >= 0 && page->status == SKEIN_OK) {
+        api_trace_id_reply(x, page->items, page->more ? page->next : NULL, &page->trace);
+        return;
+    }
+    cJSON_Delete(page->items);
+    api_failed(x, rows < 0 ? (int)rows : page->status, "the partitions cannot be listed");
+}
+
+/* In its place among the exports: footers are read. */
+static void partitions_aside(void *context, struct http_exchange *x)
+{
+    struct partitions_ask *ask = context;
+    struct api_services *api = ask->api;
+    api_trace_id_begin(&ask->page.trace, api);
+    partitions_answer(ask, x);
+    ask_free(ask);
+    places_leave(api->exports, api_holder(x));
+}
+
+/* False: a 400 was given. */
+static bool ask_take(struct partitions_ask *ask, struct http_exchange *x)
+{
+    static const char *const known[] = {"selector", "from",   "to",    "capture", "process",
+                                        "trace_id", "cursor", "limit", NULL};
+    struct partition_query *q = &ask->query;
+    struct page *page = &ask->page;
+    bool has_process;
+    const char *rest = "";
+    if (!http_query_known(x, known) || !api_limit(x, &page->limit) ||
+        !api_window(x, &q->from_ns, &q->to_ns) ||
+        !api_query_id(x, "capture", ask->capture.bytes, &ask->has_capture) ||
+        !api_query_id(x, "process", ask->process.bytes, &has_process) ||
+        !api_trace_id_take(x, &page->trace) || !api_cursor(x, &q->after, &q->after_time, &rest))
+        return false;
+    if (q->after && partition_key_parse(rest, &q->after_key) != SKEIN_OK) {
+        api_bad_cursor(x);
+        return false;
+    }
+    if (!api_selector(x, &ask->selector, NULL))
+        return false;
+    q->process = has_process ? &ask->process : NULL;
+    q->selector = ask->selector;
+    q->limit = page->trace.given ? 0 : page->limit + 1;
+    return true;
+}
+
+void api_partitions_list(void *context, struct http_exchange *x)
+{
+    struct partitions_ask *ask = calloc(1, sizeof *ask);
+    if (ask == NULL)
+        return;
+    ask->api = context;
+    bool taken = ask_take(ask, x);
+    if (taken && ask->page.trace.given && api_read_aside(x, partitions_aside, ask))
+        return;
+    if (taken && !ask->page.trace.given)
+        partitions_answer(ask, x);
+    ask_free(ask);
+}
+
+int api_footer_read(struct api_services *api, const struct partition_row *row,
+                    struct partition_footer *footer)
 {
     struct store_place at = row->place, *place = &at;
     size_t need = place->bytes < FOOTER_FIRST_BYTES ? (size_t)place->bytes : FOOTER_FIRST_BYTES;
@@ -160,7 +228,7 @@ static bool sees_partition(struct api_services *api, const struct http_exchange 
     struct partition_footer footer;
     if (http_principal(x)->selector == NULL)
         return true;
-    if (index_find(api->index, key, &row) != 1 || footer_read(api, &row, &footer) != SKEIN_OK)
+    if (index_find(api->index, key, &row) != 1 || api_footer_read(api, &row, &footer) != SKEIN_OK)
         return false;
     bool seen = sees_footer(x, &footer);
     partition_footer_free(&footer);
@@ -313,7 +381,7 @@ void api_partitions_footer(void *context, struct http_exchange *x)
         no_partition(x);
         return;
     }
-    int status = footer_read(api, &row, &footer);
+    int status = api_footer_read(api, &row, &footer);
     if (status != SKEIN_OK) {
         api_failed(x, status, "the footer cannot be read");
         return;

@@ -13,6 +13,10 @@ const struct http_route api_routes[] = {
     {"GET", "/readyz", api_readyz, HTTP_PUBLIC},
     {"GET", "/metrics", api_metrics, HTTP_VIEWER},
     {"GET", V1 "/openapi.json", api_openapi, HTTP_PUBLIC},
+    {"GET", V1 "/whoami", api_whoami, HTTP_VIEWER},
+    {"POST", V1 "/session", api_session_post, HTTP_PUBLIC}, /* it checks for itself */
+    {"DELETE", V1 "/session", api_session_delete, HTTP_VIEWER},
+    {"POST", V1 "/login-codes", api_login_codes_post, HTTP_VIEWER},
     {"GET", V1 "/agents", api_agents_list, HTTP_VIEWER},
     {"GET", V1 "/agents/{}", api_agents_get, HTTP_VIEWER},
     {"DELETE", V1 "/agents/{}", api_agents_delete, HTTP_ADMIN},

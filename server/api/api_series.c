@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * GET /series: what sampled time came to, over weeks, as JSON, or since the beginning for Prometheus
- * (docs/series.md). No state; any thread.
+ * (docs/series.md). Values over time are read of up to a million rows: beside the server's threads, at
+ * most AT_ONCE. No state but their count; any thread.
  *
  * Rows are of services: they have no other label. So a token with a selector sees what of it is of one
  * service and of nothing else, "service=NAME"; any other selector may exclude processes that a row
@@ -17,11 +18,12 @@
 #include "json.h"
 #include "series.h"
 
-#define STEP_S 600u
-#define DAY_S  UINT64_C(86400)
-#define MOST_S (UINT64_C(1) << 33) /* what times are cut to: the year 2242 */
-#define USUAL  144u                /* points where nobody says how many */
-#define LINES  20u
+#define STEP_S  600u
+#define DAY_S   UINT64_C(86400)
+#define MOST_S  (UINT64_C(1) << 33) /* what times are cut to: the year 2242 */
+#define USUAL   144u                /* points where nobody says how many */
+#define LINES   20u
+#define AT_ONCE 16u
 
 /* The service that the asker may see: all that he asks for (NULL: all), or his own. False: an answer
  * was given. */
@@ -180,26 +182,48 @@ static bool lines_of(struct http_exchange *x, struct series_query *q)
     return false;
 }
 
+static void series_run(void *context, struct http_exchange *x)
+{
+    struct series_query *query = context;
+    struct api_services *api = http_context(x);
+    cJSON *json;
+    int status = series_json(api->aggregate, query, &json);
+    if (status == SKEIN_OK)
+        http_reply_json(x, 200, json);
+    else
+        api_failed(x, status, "the series cannot be read");
+    free(query);
+    api_leave(&api->series);
+}
+
+static void series_begin(struct api_services *api, struct http_exchange *x,
+                         const struct series_query *query)
+{
+    if (!api_enter(x, &api->series, AT_ONCE, "reads of series"))
+        return;
+    struct series_query *copy = malloc(sizeof *copy);
+    if (copy != NULL)
+        *copy = *query;
+    if (copy != NULL && http_aside(x, series_run, copy))
+        return;
+    free(copy);
+    api_leave(&api->series);
+}
+
 void api_series(void *context, struct http_exchange *x)
 {
     static const char *const known[] = {"metric", "service",  "name",   "from",  "to",
                                         "step",   "quantile", "format", "limit", NULL};
-    struct api_services *api = context;
     struct series_query query = {.name = http_query(x, "name")};
     const struct form *form;
-    cJSON *json;
     if (!http_query_known(x, known) || !service_of(x, &query.service) || !form_of(x, &form))
         return;
     if (form != NULL) {
-        series_expose_reply(api, x, query.service, form);
+        series_expose_reply(context, x, query.service, form);
         return;
     }
     if (!metric_of(x, &query) || !times_of(x, &query) || !step_of(x, &query) ||
         !quantile_of(x, &query) || !lines_of(x, &query))
         return;
-    int status = series_json(api->aggregate, &query, &json);
-    if (status == SKEIN_OK)
-        http_reply_json(x, 200, json);
-    else
-        api_failed(x, status, "the series cannot be read");
+    series_begin(context, x, &query);
 }

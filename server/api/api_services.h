@@ -19,6 +19,7 @@
 #include "index.h"
 #include "ingest.h"
 #include "lockout.h"
+#include "logins.h"
 #include "places.h"
 #include "policies.h"
 #include "retention.h"
@@ -31,10 +32,12 @@
 struct api_config {
     const char *folder; /* data_dir */
     const char *http_address, *http_hosts, *http_metrics_public;
+    const char *http_public_url; /* "": nobody has said */
     uint64_t http_event_streams, http_exports, http_profile_bytes, retention_max_bytes;
     uint64_t analysis_sql_rows, analysis_sql_timeout_ms;
     const struct config_map *retention_services;
     bool http_loopback; /* nobody but this machine reaches the HTTP port */
+    bool http_tls;
 };
 
 struct api_services {
@@ -55,6 +58,7 @@ struct api_services {
     struct tokens *tokens;
     struct audit *audit;
     struct lockout *lockout;
+    struct logins *logins;
     struct places *exports; /* that run now */
     /* analyst_run, or what answers so; NULL: nobody reads traces here. */
     int (*analyst_run)(struct analyst *analyst, const struct analyst_job *job, struct buf *answer,
@@ -62,6 +66,7 @@ struct api_services {
     struct analyst *analyst;
     struct aggregate *aggregate;
     uint64_t replays; /* tests of rules now; atomic */
+    uint64_t series;  /* reads of series now; atomic */
     bool draining;    /* atomic */
 };
 

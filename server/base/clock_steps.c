@@ -39,26 +39,35 @@ uint64_t clock_steps_take(struct clock_steps *steps, uint64_t realtime_ns, uint6
     size_t at = steps->count++ % CLOCK_STEPS_KEPT;
     steps->settings[at].number = number;
     steps->settings[at].ahead_ns = ahead_ns;
+    steps->settings[at].error_ns = error_ns;
     return number;
 }
 
-static bool step_find(const struct clock_steps *steps, uint64_t number, int64_t *ahead_ns)
+/* Its place in the ring; CLOCK_STEPS_KEPT: it is not there. */
+static size_t step_find(const struct clock_steps *steps, uint64_t number)
 {
-    for (size_t i = 0; i < CLOCK_STEPS_KEPT && i < steps->count; i++) {
-        if (steps->settings[i].number == number) {
-            *ahead_ns = steps->settings[i].ahead_ns;
-            return true;
-        }
-    }
-    return false;
+    for (size_t i = 0; i < CLOCK_STEPS_KEPT && i < steps->count; i++)
+        if (steps->settings[i].number == number)
+            return i;
+    return CLOCK_STEPS_KEPT;
 }
 
 int64_t clock_steps_between(const struct clock_steps *steps, uint64_t from, uint64_t to)
 {
-    int64_t from_ns, to_ns;
-    if (from == to || !step_find(steps, from, &from_ns) || !step_find(steps, to, &to_ns))
+    const size_t a = step_find(steps, from), b = step_find(steps, to);
+    if (from == to || a == CLOCK_STEPS_KEPT || b == CLOCK_STEPS_KEPT)
         return 0;
-    return to_ns - from_ns;
+    return steps->settings[b].ahead_ns - steps->settings[a].ahead_ns;
+}
+
+uint64_t clock_steps_doubt(const struct clock_steps *steps, uint64_t from, uint64_t to)
+{
+    const size_t a = step_find(steps, from), b = step_find(steps, to);
+    if (from == to)
+        return 0;
+    if (a == CLOCK_STEPS_KEPT || b == CLOCK_STEPS_KEPT)
+        return UINT64_MAX;
+    return 2 * (uint64_t)STEP_NS + steps->settings[a].error_ns + steps->settings[b].error_ns;
 }
 
 /* ---- of this process ---- */
@@ -97,4 +106,12 @@ int64_t clock_setting_shift(uint64_t from, uint64_t to)
     int64_t shift_ns = clock_steps_between(&ours, from, to);
     pthread_mutex_unlock(&lock);
     return shift_ns;
+}
+
+uint64_t clock_setting_doubt(uint64_t from, uint64_t to)
+{
+    pthread_mutex_lock(&lock);
+    uint64_t doubt_ns = clock_steps_doubt(&ours, from, to);
+    pthread_mutex_unlock(&lock);
+    return doubt_ns;
 }

@@ -16,6 +16,7 @@ struct clock_steps {
     struct {
         uint64_t number;
         int64_t ahead_ns;         /* how far REALTIME is ahead of MONOTONIC */
+        uint64_t error_ns;        /* how far the reading may be from that */
     } settings[CLOCK_STEPS_KEPT]; /* a ring */
     size_t count;
 };
@@ -27,10 +28,15 @@ uint64_t clock_steps_take(struct clock_steps *steps, uint64_t realtime_ns, uint6
 /* What to add to a time of setting `from` to get one of `to`; 0: one is unknown, or forgotten. */
 int64_t clock_steps_between(const struct clock_steps *steps, uint64_t from, uint64_t to);
 
+/* How far clock_steps_between may be from what the clock was set by: 0 within one setting;
+ * UINT64_MAX: nobody knows, as one is unknown, or forgotten. */
+uint64_t clock_steps_doubt(const struct clock_steps *steps, uint64_t from, uint64_t to);
+
 /* ---- of this process; any thread ---- */
 
 /* Reads the clock. Returns the setting's number; *realtime_ns (may be NULL): a time of it. */
 uint64_t clock_setting(uint64_t *realtime_ns);
 int64_t clock_setting_shift(uint64_t from, uint64_t to);
+uint64_t clock_setting_doubt(uint64_t from, uint64_t to);
 
 #endif

@@ -52,6 +52,10 @@ int capture_engine_new(const struct capture_settings *settings, struct fleet *fl
                        struct catalog *catalog, struct index *index, struct capture_engine **out);
 void capture_engine_free(struct capture_engine **engine);
 
+/* Adds `url`, the capture's page in the console, to its JSON (whole or a listing; may be NULL): nothing
+ * where public_url is "". */
+void capture_add_url(cJSON *capture, const char *public_url);
+
 /* ---- for HTTP; any thread; JSON handed out is the caller's ---- */
 
 enum capture_kind {

@@ -121,6 +121,30 @@ int capture_ranges(struct capture_engine *e, const struct capture_id *ids, size_
     return status;
 }
 
+static int errors_tell(const struct capture *c, capture_error_fn *fn, void *context)
+{
+    int status = SKEIN_OK;
+    for (size_t i = 0; i < c->target_count && status == SKEIN_OK; i++) {
+        uint64_t error_ns;
+        bool known = target_clock_error(c, c->targets[i], &error_ns);
+        status = fn(context, &c->targets[i]->process, known ? error_ns : 0);
+    }
+    return status;
+}
+
+int capture_clock_errors(struct capture_engine *e, const struct capture_id *ids, size_t count,
+                         capture_error_fn *fn, void *context)
+{
+    int status = SKEIN_OK;
+    for (size_t i = 0; i < count && status == SKEIN_OK; i++) {
+        control_lock(e->control);
+        const struct capture *c = capture_find(e, &ids[i]);
+        status = c != NULL ? errors_tell(c, fn, context) : SKEIN_OK;
+        control_unlock(e->control);
+    }
+    return status;
+}
+
 /* Those of its rows. */
 static int ranges_saved(struct capture_engine *e, const struct capture_id *id,
                         struct partition_ranges *saved)

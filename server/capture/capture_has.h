@@ -15,6 +15,12 @@
  * SKEIN_NO_MEMORY: NULL. */
 int capture_ranges(struct capture_engine *e, const struct capture_id *ids, size_t count,
                    const struct process_uid *process, struct partition_ranges **out);
+/* Tells of each target of the captures how far the times of its window may be from the true ones
+ * (P-28); 0: nobody knows. A process has a target in each capture. fn runs under the control lock;
+ * what it returns ends the walk, unless it is SKEIN_OK, and is returned. */
+typedef int capture_error_fn(void *context, const struct process_uid *process, uint64_t error_ns);
+int capture_clock_errors(struct capture_engine *e, const struct capture_id *ids, size_t count,
+                         capture_error_fn *fn, void *context);
 /* Removes from `entries` those that a capture has, and those that were sent for a capture that
  * runs; the rest keep their order. Returns how many are left, or a status; SKEIN_IO also while
  * state.db is damaged. May wait for the control lock. A report that lists one of the rest from now

@@ -29,6 +29,7 @@ static void id_add(cJSON *to, const char *key, const uint8_t id[16])
 static cJSON *target_json(const struct capture *c, const struct capture_target *t)
 {
     char agent[AGENT_TEXT_BYTES];
+    uint64_t error_ns;
     cJSON *json = cJSON_CreateObject();
     id_add(json, "process", t->process.bytes);
     agent_text(t->agent, agent);
@@ -59,6 +60,8 @@ static cJSON *target_json(const struct capture *c, const struct capture_target *
         cJSON_AddNumberToObject(death, "status", (double)t->facts.status);
     }
     report_evidence_add(&t->facts, json);
+    if (target_clock_error(c, t, &error_ns))
+        json_add_u64(json, "clock_error_ns", error_ns);
     json_add_time(json, "updated", t->updated_ns);
     cJSON *times = cJSON_AddObjectToObject(json, "times");
     for (int s = 0; s < TARGET_STATUS_COUNT; s++)
@@ -269,6 +272,17 @@ static void targets_add(cJSON *json, const struct capture *c, const struct selec
     for (size_t i = 0; i < c->target_count; i++)
         if (capture_target_seen(c->targets[i], within))
             cJSON_AddItemToArray(targets, target_json(c, c->targets[i]));
+}
+
+void capture_add_url(cJSON *capture, const char *public_url)
+{
+    char url[512];
+    const cJSON *id = cJSON_GetObjectItemCaseSensitive(capture, "capture");
+    if (!cJSON_IsString(id) || public_url == NULL || public_url[0] == '\0')
+        return;
+    int n = snprintf(url, sizeof url, "%s/captures/%s", public_url, id->valuestring);
+    if (n > 0 && (size_t)n < sizeof url)
+        cJSON_AddStringToObject(capture, "url", url);
 }
 
 /* The request's words and the verdict speak of all targets, so only who sees all gets them. */

@@ -485,6 +485,16 @@ static void clock_align(const struct capture *c, cJSON *json)
     json_add_i64(json, "clock_offset_ns", offset_ns + shift_ns);
 }
 
+bool target_clock_error(const struct capture *c, const struct capture_target *t, uint64_t *error_ns)
+{
+    const struct report_clock *clock = &t->facts.clock;
+    const uint64_t doubt_ns = clock_setting_doubt(clock->clock, c->clock);
+    if (clock->error_ns == 0 || clock->error_ns > INT64_MAX || doubt_ns == UINT64_MAX)
+        return false;
+    *error_ns = clock->error_ns + doubt_ns;
+    return true;
+}
+
 int target_take_facts(struct capture_engine *e, struct capture *c, struct capture_target *t,
                       cJSON *json)
 {

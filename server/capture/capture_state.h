@@ -38,6 +38,10 @@ void capture_reopen(struct capture_engine *e, struct capture *c,
                     uint64_t deadline_ns) CONTROL_LOCKED;
 /* Checks what holds for the capture and each target; linear in the targets. */
 void capture_assert(const struct capture *c);
+/* How far the times of the target's window may be from the true ones, by the agent's last report;
+ * false: nobody knows. */
+bool target_clock_error(const struct capture *c, const struct capture_target *t,
+                        uint64_t *error_ns);
 /* Takes a report with facts: it replaces the last one, and the index is asked what is stored. Owns
  * json from here on. */
 int target_take_facts(struct capture_engine *e, struct capture *c, struct capture_target *t,

@@ -13,6 +13,7 @@
 #include "capture_control.h"
 #include "catalog_ranges.h"
 #include "clock.h"
+#include "console.h"
 #include "index_delete.h"
 #include "log.h"
 
@@ -414,14 +415,17 @@ static int state_make(struct collector *c, char *error, size_t error_bytes)
                                         .touched = capture_touched,
                                         .sampled = capture_sampled};
     struct rules_settings rules = {.captures_per_hour = g->rule_captures_per_hour,
-                                   .bytes_per_hour = g->rule_bytes_per_hour};
+                                   .bytes_per_hour = g->rule_bytes_per_hour,
+                                   .public_url = g->http_public_url};
     struct fleet_hooks hooks = {
         c,         agent_joined, agent_heard, agent_lost, processes_listed, command_done,
         done_push, on_report,    on_tick,     generation, collector_save,   collector_saved,
         unlocked};
     c->exports = places_new(g->http_exports);
     c->lockout = lockout_new(g->http_bad_tokens, g->http_lockout_ms);
-    int status = c->lockout == NULL || c->exports == NULL ? SKEIN_NO_MEMORY : SKEIN_OK;
+    c->logins = logins_new();
+    bool made = c->lockout != NULL && c->exports != NULL && c->logins != NULL;
+    int status = made ? SKEIN_OK : SKEIN_NO_MEMORY;
     if (status == SKEIN_OK)
         status = events_new(g->http_event_streams, &c->events);
     rules.events = c->events;
@@ -456,6 +460,7 @@ static struct api_services api_services_of(const struct collector *c)
     return (struct api_services){.config = {.folder = g->folder,
                                             .http_address = g->http_address,
                                             .http_hosts = g->http_hosts,
+                                            .http_public_url = g->http_public_url,
                                             .http_metrics_public = g->http_metrics_public,
                                             .http_event_streams = g->http_event_streams,
                                             .http_exports = g->http_exports,
@@ -464,7 +469,8 @@ static struct api_services api_services_of(const struct collector *c)
                                             .analysis_sql_rows = g->analysis_sql_rows,
                                             .analysis_sql_timeout_ms = g->analysis_sql_timeout_ms,
                                             .retention_services = &g->retention_services,
-                                            .http_loopback = http_is_loopback(g->http_address)},
+                                            .http_loopback = http_is_loopback(g->http_address),
+                                            .http_tls = g->http_tls_certificate[0] != '\0'},
                                  .store = c->store,
                                  .index = c->index,
                                  .catalog = c->catalog,
@@ -481,6 +487,7 @@ static struct api_services api_services_of(const struct collector *c)
                                  .tokens = c->tokens,
                                  .audit = c->audit,
                                  .lockout = c->lockout,
+                                 .logins = c->logins,
                                  .exports = c->exports,
                                  .analyst_run = c->analyst != NULL ? analyst_run : NULL,
                                  .analyst = c->analyst,
@@ -525,6 +532,7 @@ static int ports_start(struct collector *c, char *error, size_t error_bytes)
                                  .idle_ms = g->http_idle_ms,
                                  .drain_ms = g->http_drain_ms,
                                  .authorize = api_authorize,
+                                 .pages = console_routes,
                                  .still = api_still};
     if (g->http_tls_certificate[0] != '\0') {
         http.tls_certificate = g->http_tls_certificate;
@@ -591,6 +599,7 @@ void collector_stop(struct collector *c)
     tokens_close(&c->tokens);
     audit_close(&c->audit);
     lockout_free(&c->lockout);
+    logins_free(&c->logins);
     places_free(&c->exports);
     if (c->index != NULL)
         index_close(&c->index);

@@ -19,6 +19,7 @@
 #include "index.h"
 #include "ingest.h"
 #include "lockout.h"
+#include "logins.h"
 #include "notify.h"
 #include "places.h"
 #include "policies.h"
@@ -30,7 +31,7 @@
 
 struct collector_config {
     char *data_address, *control_address, *http_address, *folder;
-    char *http_hosts, *http_metrics_public, *http_tls_certificate, *http_tls_key;
+    char *http_hosts, *http_public_url, *http_metrics_public, *http_tls_certificate, *http_tls_key;
     char *log_level, *log_form, *analysis_program;
     uint64_t segment_bytes, min_free_bytes, assembling_bytes, commit_wait_ms;
     uint64_t compact_below_percent;
@@ -68,6 +69,7 @@ struct collector {
     struct state_backup *backup;
     struct audit *audit;
     struct lockout *lockout;
+    struct logins *logins;
     struct places *exports;  /* that run now */
     struct analyst *analyst; /* NULL: nobody reads traces */
     struct aggregate *aggregate;

@@ -85,13 +85,17 @@ const struct config_param collector_params[] = {
                 "way"),
     CONFIG_STR(struct collector_config, http_hosts, "http.hosts", "",
                "further names, with commas, under which HTTP is asked while there is no token"),
+    CONFIG_STR(struct collector_config, http_public_url, "http.public_url", "",
+               "where people reach the console, https://NAME: links in notices and captures begin "
+               "with it"),
     CONFIG_STR(struct collector_config, http_metrics_public, "http.metrics_public", "auto",
                "whether /metrics needs no token: yes, no, or auto (where HTTP is on loopback)"),
     CONFIG_U64(
         struct collector_config, http_bad_tokens, "http.max_bad_tokens", 20, 1, 100000,
-        "wrong tokens from one address within a minute until further wrong ones are answered 429"),
+        "wrong tokens that begin alike, from one address within a minute, until further ones are "
+        "answered 429"),
     CONFIG_U64(struct collector_config, http_lockout_ms, "http.lockout_ms", 60000, 1000, DAY_MS,
-               "how long wrong tokens from such an address are answered 429"),
+               "how long such wrong tokens are answered 429"),
     CONFIG_U64(struct collector_config, http_threads, "http.threads", 8, 1, 64,
                "threads that answer"),
     CONFIG_U64(struct collector_config, http_connections, "http.max_connections", 1024, 16, 100000,

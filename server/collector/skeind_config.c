@@ -13,6 +13,7 @@
 #include "config_check.h"
 #include "config_place.h"
 #include "enroll.h"
+#include "http_field.h"
 #include "http_tls.h"
 #include "log.h"
 
@@ -47,6 +48,10 @@ int skeind_config_load(const struct config_sources *given, struct collector_conf
                strcmp(config->http_metrics_public, "yes") != 0 &&
                strcmp(config->http_metrics_public, "no") != 0) {
         snprintf(error, error_bytes, "http.metrics_public: must be auto, yes or no");
+    } else if (config->http_public_url[0] != '\0' && !http_is_origin(config->http_public_url)) {
+        snprintf(error, error_bytes,
+                 "http.public_url: must be http://NAME[:PORT] or https://NAME[:PORT], without a "
+                 "path or a slash at its end");
     } else if ((config->http_tls_certificate[0] == '\0') != (config->http_tls_key[0] == '\0')) {
         snprintf(error, error_bytes, "%s: is missing beside http.tls_%s",
                  config->http_tls_key[0] == '\0' ? "http.tls_key" : "http.tls_certificate",

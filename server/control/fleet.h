@@ -76,6 +76,9 @@ void fleet_wake(struct fleet *f);
 
 /* Whether two processes have spoken as this agent within the last minute. */
 bool fleet_agent_is_cloned(const struct fleet_agent *agent);
+/* How far its clock_offset_ns may be from the true one by now, as long as nobody sets its host's
+ * clock. False: that is not known, as of an agent that is silent or does not say. */
+bool fleet_agent_clock_error(const struct fleet_agent *agent, uint64_t *error_ns);
 struct fleet_agent *fleet_agent_find(struct fleet *f, uint64_t agent) CONTROL_LOCKED;
 /* Goes through all, from *at 0; NULL: the end. */
 struct fleet_agent *fleet_agent_next(struct fleet *f, size_t *at) CONTROL_LOCKED;

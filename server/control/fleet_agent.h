@@ -32,6 +32,9 @@ struct fleet_agent {
     uint64_t last_seen_ns; /* realtime */
     /* collector's clock minus the agent's, from the least delayed of the last heartbeats */
     int64_t clock_offset_ns;
+    /* how far the agent says that this may be from the true one, by which setting of our clock, and
+     * when we heard it (monotonic); error 0: it does not say */
+    uint64_t clock_error_ns, clock, clock_heard_ns;
     uint64_t instance, instance_before; /* numbers in its heartbeats: the last, and the other one */
     uint64_t cloned_ns;                 /* monotonic: when two took turns; 0: never */
     struct fleet_set_state sets[FLEET_SETS];

@@ -208,6 +208,7 @@ void fleet_on_hello(struct fleet *f, const struct wire_frame *frame, const cJSON
     snprintf(agent->version, sizeof agent->version, "%s", hello.version);
     snprintf(agent->labels, sizeof agent->labels, "%s", hello.labels);
     agent->session = true;
+    agent->clock_error_ns = 0;                                      /* until it says so again */
     agent->list_version = agent->list_done = agent->list_pages = 0; /* the new run counts anew */
     agent_seen(f, agent, peer);
     session_save_soon(f, agent);
@@ -245,6 +246,21 @@ static void offset_estimate(struct fleet_agent *agent, uint64_t sent_ns, uint64_
         if (agent->offsets[i] < least)
             least = agent->offsets[i];
     agent->clock_offset_ns = least;
+}
+
+bool fleet_agent_clock_error(const struct fleet_agent *agent, uint64_t *error_ns)
+{
+    if (!agent->online || agent->clock_error_ns == 0)
+        return false;
+    const uint64_t now = clock_setting(NULL);
+    const uint64_t doubt_ns = clock_setting_doubt(agent->clock, now);
+    const int64_t step_ns = clock_setting_shift(agent->clock, now);
+    const uint64_t age_ns = clock_monotonic_ns() - agent->clock_heard_ns;
+    const unsigned __int128 sum_ns = (unsigned __int128)agent->clock_error_ns +
+                                     age_ns / CLOCK_DRIFT_DIVISOR + 1 + doubt_ns +
+                                     (step_ns < 0 ? -(uint64_t)step_ns : (uint64_t)step_ns);
+    *error_ns = (uint64_t)sum_ns;
+    return doubt_ns != UINT64_MAX && sum_ns < INT64_MAX;
 }
 
 /* Adds what the counters have gained. The first heartbeat that we hear also counts a time before
@@ -320,6 +336,9 @@ void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const c
     if (hello)
         return;
     agent_seen(f, agent, peer);
+    agent->clock_error_ns = beat.clock_error_ns;
+    agent->clock = beat.clock;
+    agent->clock_heard_ns = clock_monotonic_ns();
     if (beat.knows_offset)
         agent->clock_offset_ns = beat.clock_offset_ns;
     else

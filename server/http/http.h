@@ -26,7 +26,8 @@ typedef void http_handler(void *context, struct http_exchange *x);
 
 /* One row of the route table; the last has method NULL. A pattern is text with at most 2 "{}" that
  * match one or more characters other than '/': "/api/v1/captures/{}:stop". GET rows answer HEAD
- * too. */
+ * too. The pattern "" matches what no other one does, and makes no path of it: with another method
+ * there is none. */
 struct http_route {
     const char *method, *pattern;
     http_handler *fn;
@@ -54,6 +55,8 @@ struct http_settings {
     /* asked for each request with the server's context; NULL: everybody is "local", an admin */
     http_authorize *authorize;
     http_still *still; /* NULL: everybody may */
+    /* further routes, for paths that the others do not know; they outlive the server; or NULL */
+    const struct http_route *pages;
 };
 
 /* Serves routes until http_stop. SKEIN_OK; SKEIN_INVALID (address), SKEIN_BUSY (port in use),
@@ -90,10 +93,14 @@ bool http_query_known(struct http_exchange *x, const char *const *names);
 cJSON *http_body_json(struct http_exchange *x);
 
 /* ---- the answer: add headers first, then exactly one reply ---- */
-void http_add_header(struct http_exchange *x, const char *name, const char *value);
+/* False: there is no memory for it. */
+bool http_add_header(struct http_exchange *x, const char *name, const char *value);
 /* copies */
 void http_reply(struct http_exchange *x, unsigned status, const char *type, const void *body,
                 size_t n);
+/* The same without a copy: the bytes outlive the server. For 304 they are what is not sent. */
+void http_reply_static(struct http_exchange *x, unsigned status, const char *type, const void *body,
+                       size_t n);
 /* frees json */
 void http_reply_json(struct http_exchange *x, unsigned status, cJSON *json);
 /* field: NULL or the path of the wrong member or parameter */

@@ -44,6 +44,14 @@ void http_asides_wait(struct http_asides *asides);
 /* Whether the exchange's answer is being made now. */
 bool http_aside_runs(struct http_exchange *x);
 
+/* ---- http_gzip.c: pure, any thread ---- */
+
+/* Whether a body of this type and length is one that is packed for those who take it. */
+bool http_gzip_is_worth(const char *type, size_t n);
+/* Appends it packed to out. False: it goes as it is, as that is not taken, not shorter, or there is no
+ * memory for it; what is in out then means nothing. */
+bool http_gzip(const char *accept_encoding, const void *body, size_t n, struct buf *out);
+
 /* ---- http_request.c: what is said of a request beside its answer; pure, any thread ---- */
 
 #define HTTP_REQUEST_ID_BYTES 65

@@ -265,6 +265,11 @@ static bool has_bounds(struct http_exchange *x)
     return false;
 }
 
+static bool is_unknown(const struct http_match *match)
+{
+    return match->route == NULL && match->allow[0] == '\0';
+}
+
 /* What can be said before the body is read: then it need not be. */
 static void exchange_refuse_early(struct http_exchange *x, const char *path)
 {
@@ -272,7 +277,9 @@ static void exchange_refuse_early(struct http_exchange *x, const char *path)
     if (!has_bounds(x) || !is_plain(x))
         return;
     http_route_find(x->server->routes, x->method, path, &x->match);
-    if (x->match.allow[0] == '\0') {
+    if (is_unknown(&x->match) && x->server->settings.pages != NULL)
+        http_route_find(x->server->settings.pages, x->method, path, &x->match);
+    if (is_unknown(&x->match)) {
         http_problem_of(x, PROBLEM_NO_PATH, NULL, "no such path: %.200s", path);
     } else if (x->match.route == NULL) {
         http_add_header(x, "Allow", x->match.allow);

@@ -8,7 +8,7 @@
 #include "http_door.h"
 #include "http_int.h"
 
-#define EXTRA_HEADERS_MAX 8
+#define EXTRA_HEADERS_MAX 12
 
 enum http_aside_state { HTTP_ASIDE_NONE, HTTP_ASIDE_RUNS, HTTP_ASIDE_DONE };
 

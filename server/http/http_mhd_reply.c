@@ -15,14 +15,15 @@
 #include "metrics.h"
 #include "problem.h"
 
-void http_add_header(struct http_exchange *x, const char *name, const char *value)
+bool http_add_header(struct http_exchange *x, const char *name, const char *value)
 {
     char *copy = x->header_count < EXTRA_HEADERS_MAX ? strdup(value) : NULL;
     if (copy == NULL)
-        return;
+        return false;
     x->headers[x->header_count].name = name;
     x->headers[x->header_count].value = copy;
     x->header_count++;
+    return true;
 }
 
 /* Takes the response: it replaces none, because the first answer stands. */
@@ -38,6 +39,7 @@ static void response_set(struct http_exchange *x, unsigned status, const char *t
     if (type != NULL)
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
     MHD_add_response_header(response, "X-Request-Id", x->request_id);
     for (size_t i = 0; i < x->header_count; i++)
         MHD_add_response_header(response, x->headers[i].name, x->headers[i].value);
@@ -47,9 +49,26 @@ static void response_set(struct http_exchange *x, unsigned status, const char *t
     x->status = status;
 }
 
+static bool has_header(const struct http_exchange *x, const char *name)
+{
+    for (size_t i = 0; i < x->header_count; i++)
+        if (strcmp(x->headers[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 void http_reply(struct http_exchange *x, unsigned status, const char *type, const void *body,
                 size_t n)
 {
+    struct buf packed = {0};
+    if (x->response == NULL && http_gzip_is_worth(type, n) && !has_header(x, "ETag")) {
+        http_add_header(x, "Vary", "Accept-Encoding");
+        if (http_gzip(http_header(x, "Accept-Encoding"), body, n, &packed) &&
+            http_add_header(x, "Content-Encoding", "gzip")) {
+            body = packed.data;
+            n = packed.len;
+        }
+    }
     /* The cast is for libmicrohttpd's prototype; MUST_COPY only reads. */
     union {
         const void *in;
@@ -58,6 +77,21 @@ void http_reply(struct http_exchange *x, unsigned status, const char *type, cons
     metrics_add(http_bytes_total, n);
     response_set(x, status, type,
                  MHD_create_response_from_buffer(n, bytes.out, MHD_RESPMEM_MUST_COPY));
+    buf_fini(&packed);
+}
+
+void http_reply_static(struct http_exchange *x, unsigned status, const char *type, const void *body,
+                       size_t n)
+{
+    /* As above: PERSISTENT only reads. */
+    union {
+        const void *in;
+        void *out;
+    } bytes = {.in = body};
+    if (status != 304 && strcmp(x->method, "HEAD") != 0)
+        metrics_add(http_bytes_total, n);
+    response_set(x, status, type,
+                 MHD_create_response_from_buffer(n, bytes.out, MHD_RESPMEM_PERSISTENT));
 }
 
 void http_reply_json(struct http_exchange *x, unsigned status, cJSON *json)

@@ -58,7 +58,8 @@ void http_route_find(const struct http_route *routes, const char *method, const 
     size_t best_literal = 0;
     for (const struct http_route *r = routes; r->method != NULL; r++) {
         char parts[HTTP_PARTS_MAX][HTTP_PART_BYTES] = {{0}};
-        if (!pattern_match(r->pattern, path, parts))
+        bool rest = r->pattern[0] == '\0';
+        if (!rest && !pattern_match(r->pattern, path, parts))
             continue;
         /* "/captures/{}:stop" beats "/captures/{}": the pattern with more literal text wins, with
          * all its methods. */
@@ -70,7 +71,8 @@ void http_route_find(const struct http_route *routes, const char *method, const 
             match->route = NULL;
             best_literal = literal;
         }
-        allow_add(match->allow, r->method);
+        if (!rest)
+            allow_add(match->allow, r->method);
         if (strcmp(r->method, wanted) == 0) {
             match->route = r;
             memcpy(match->parts, parts, sizeof parts);

@@ -19,10 +19,12 @@
     X(AMBIGUOUS, 400, "ambiguous-request", "Ambiguous Request")                                    \
     X(UNAUTHORIZED, 401, "token-needed", "Token Needed")                                           \
     X(TOKEN_REFUSED, 401, "token-refused", "Token Refused")                                        \
+    X(SESSION_OVER, 401, "session-over", "Session Over")                                           \
     X(FORBIDDEN, 403, "forbidden", "Forbidden")                                                    \
     X(SCOPE, 403, "scope-too-small", "Scope Too Small")                                            \
     X(CONFINED, 403, "token-confined", "Token Confined")                                           \
     X(ORIGIN, 403, "other-origin", "Other Origin")                                                 \
+    X(NOT_SECURE, 403, "not-secure", "Not Secure")                                                 \
     X(NOT_FOUND, 404, "not-found", "Not Found")                                                    \
     X(NO_PATH, 404, "no-such-path", "No Such Path")                                                \
     X(NOTHING_STORED, 404, "nothing-stored", "Nothing Stored")                                     \

@@ -221,6 +221,7 @@ int rules_new(const struct rules_settings *settings, struct fleet *fleet, struct
     r->bytes_per_hour = settings->bytes_per_hour;
     r->events = settings->events;
     r->notify = settings->notify;
+    r->public_url = settings->public_url;
     named_set_init(&r->set, &rule_kind, r, fleet, catalog, settings->events);
     int64_t rows = catalog_rules(catalog, rule_load, r);
     if (rows >= 0)

@@ -23,6 +23,7 @@ struct rules_settings {
     uint64_t bytes_per_hour;    /* bound for what is stored of these; 0: none */
     struct events *events;      /* told of firings; may be NULL */
     struct notify *notify;      /* tells the rules' receivers; may be NULL */
+    const char *public_url;     /* of links to captures in what they are told; "" or NULL: none */
 };
 int rules_new(const struct rules_settings *settings, struct fleet *fleet, struct catalog *catalog,
               struct rules **out);

@@ -76,6 +76,7 @@ void rules_note(struct rules *r, const char *rule, const char *what, const char 
 void rules_tell(struct rules *r, const struct rule *rule, const char *event, cJSON *listing)
 {
     control_assert_locked(r->control);
+    capture_add_url(listing, r->public_url);
     if (listing == NULL || r->notify == NULL)
         cJSON_Delete(listing);
     else if (notify_add(r->notify, rule->item.name, event, "capture", listing))

@@ -72,6 +72,7 @@ struct rules {
     struct capture_engine *captures;
     struct events *events;
     struct notify *notify;
+    const char *public_url; /* of rules_settings */
     struct named_set set;
     uint64_t sweep_ns;
     uint64_t captures_per_hour, bytes_per_hour; /* of all rules together; 0: no bound */

@@ -93,6 +93,40 @@ static void note_written(const struct scene *s, uint64_t *written)
         written[i] = s->load.page->committed[i];
 }
 
+/* What a clock is ahead of this test's, which nobody sets, and what the collector is told of it. */
+struct truth {
+    struct scene *s;
+    int64_t offset_ns; /* the collector's clock less the host's */
+    int64_t told_ns;
+    uint64_t error_ns;
+};
+
+/* Whether a heartbeat since the step has said how far its offset may be from the true one. */
+static bool offset_is_told(void *context)
+{
+    struct truth *truth = context;
+    cJSON *json = whole_get(&truth->s->w, "/api/v1/agents");
+    const cJSON *agent = cJSON_GetArrayItem(cJSON_GetObjectItem(json, "items"), 0);
+    const cJSON *offset = cJSON_GetObjectItem(agent, "clock_offset_ns");
+    const cJSON *error = cJSON_GetObjectItem(agent, "clock_error_ns");
+    truth->told_ns = cJSON_IsNumber(offset) ? (int64_t)offset->valuedouble : INT64_MAX;
+    truth->error_ns = cJSON_IsNumber(error) ? (uint64_t)error->valuedouble : 0;
+    cJSON_Delete(json);
+    return truth->error_ns != 0 && llabs(truth->told_ns - truth->offset_ns) < (int64_t)S / 2;
+}
+
+static void check_offset(struct scene *s, int64_t offset_ns)
+{
+    struct truth truth = {.s = s, .offset_ns = offset_ns};
+    ck_assert_msg(wait_until(offset_is_told, &truth, 0),
+                  "told %" PRId64 " ns give or take %" PRIu64 ", and it is %" PRId64, truth.told_ns,
+                  truth.error_ns, offset_ns);
+    ck_assert_msg((uint64_t)llabs(truth.told_ns - offset_ns) <= truth.error_ns,
+                  "told %" PRId64 " ns give or take %" PRIu64 ", and it is %" PRId64, truth.told_ns,
+                  truth.error_ns, offset_ns);
+    ck_assert_uint_lt(truth.error_ns, S); /* it says something */
+}
+
 /* In the moment of the step, and again once there are some samples of the new clock. */
 static void step_and_capture(const char *daemon, long ahead_s)
 {
@@ -108,6 +142,7 @@ static void step_and_capture(const char *daemon, long ahead_s)
         check_capture(&s, &id, written);
         load_wait_events(&s.load, 500);
     }
+    check_offset(&s, (strcmp(daemon, "collector") == 0 ? ahead_s : -ahead_s) * (int64_t)S);
     scene_end(&s);
 }
 

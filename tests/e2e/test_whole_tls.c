@@ -139,9 +139,52 @@ START_TEST(token_comes_from_a_file_that_others_cannot_read)
 }
 END_TEST
 
+/* The token ada, in a file. */
+static void make_token(void)
+{
+    ck_assert_int_eq(RUN(NULL, WHOLE_SKEIND, "token", "create", "--name", "ada", "--scope", "admin",
+                         "--config", "collector.json"),
+                     0);
+    char *text = file_read(out, NULL);
+    file_write_text(token, text);
+    ck_assert_int_eq(chmod(token, 0600), 0);
+    free(text);
+}
+
+START_TEST(console_is_linked_and_the_link_logs_in_once)
+{
+    char link[256];
+    set_up();
+    start_collector();
+    ck_assert_int_eq(RUN(ca, SKEIN_PROGRAM, "console"), 0);
+    ck_assert(said("no login is needed") && !said("login#"));
+    make_token();
+    ck_assert_int_eq(RUN(ca, SKEIN_PROGRAM, "console"), 1);
+    ck_assert(said("--token-file or SKEIN_TOKEN"));
+    ck_assert_int_eq(RUN(ca, SKEIN_PROGRAM, "console", "--print", "-j", "--token-file", token), 0);
+    ck_assert(said("\"expires\""));
+    ck_assert_int_eq(RUN(ca, SKEIN_PROGRAM, "console", "--token-file", token), 0);
+    ck_assert(said("good once"));
+    char *text = file_read(out, NULL), *at = strstr(text, "https://");
+    ck_assert_ptr_nonnull(at);
+    (void)snprintf(link, sizeof link, "%.*s", (int)strcspn(at, "\n"), at);
+    free(text);
+    int status = RUN(ca, "python3", CONSOLE_LOGIN, link, ca + strlen("SKEIN_CA="));
+    text = file_read(out, NULL);
+    ck_assert_msg(status == 0, "%s", text);
+    free(text);
+    status = RUN(ca, "python3", CONSOLE_OPEN, SKEIN_PROGRAM, token);
+    text = file_read(out, NULL);
+    ck_assert_msg(status == 0, "%s", text);
+    free(text);
+    tear_down();
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of("whole_tls",
                               command_line_trusts_the_given_authority_alone_and_sees_a_renewal,
-                              token_comes_from_a_file_that_others_cannot_read, NULL));
+                              token_comes_from_a_file_that_others_cannot_read,
+                              console_is_linked_and_the_link_logs_in_once, NULL));
 }

@@ -23,6 +23,8 @@ foreach(test cli damage policies remote series threads tls)
     add_dependencies(t_e2e_whole_${test} skein_cli)
 endforeach()
 add_dependencies(t_e2e_whole_series skein-analyst)
+target_compile_definitions(t_e2e_whole_tls PRIVATE CONSOLE_LOGIN="${CMAKE_CURRENT_LIST_DIR}/console_login.py"
+    CONSOLE_OPEN="${CMAKE_CURRENT_LIST_DIR}/console_open.py")
 if(NOT SKEIN_SANITIZE) # they preload
     add_executable(evidence_subject ${CMAKE_CURRENT_LIST_DIR}/evidence_subject.c)
     target_link_libraries(evidence_subject PRIVATE skein_flags)

@@ -17,16 +17,17 @@ void fixture_write_config(struct fixture *f)
     char text[2048];
     const char *members = f->members != NULL ? f->members : "";
     bool agents = strstr(members, "\"agents\":") != NULL;
+    bool http = strstr(members, "\"http\":") != NULL;
     bool analysis = strstr(members, "\"analysis\":") != NULL;
     snprintf(text, sizeof text,
              "{\"listen\":{\"data\":\"tcp://127.0.0.1:%u\",\"control\":\"tcp://127.0.0.1:%u\","
              "\"http\":\"127.0.0.1:%u\"},\"data_dir\":\"%s/data\",\"store\":{%s},"
              "\"log\":{\"level\":\"error\"},%s"
-             "\"captures\":{\"deadline_ms\":20000},"
-             "\"http\":{\"drain_ms\":2000,\"threads\":2}%s%s}",
+             "\"captures\":{\"deadline_ms\":20000}%s%s%s}",
              f->data_port, f->control_port, f->http_port, f->folder,
              f->store != NULL ? f->store : "\"min_free_bytes\":0",
-             agents ? "" : "\"agents\":{\"heartbeat_ms\":200,\"lease_ms\":3000},", members,
+             agents ? "" : "\"agents\":{\"heartbeat_ms\":200,\"lease_ms\":3000},",
+             http ? "" : ",\"http\":{\"drain_ms\":2000,\"threads\":2}", members,
              analysis ? "" : ",\"analysis\":{\"program\":\"" ANALYST_PROGRAM "\"}");
     f->config_path = path_join(f->folder, "collector.json");
     file_write_text(f->config_path, text);

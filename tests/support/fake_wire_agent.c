@@ -132,6 +132,10 @@ cJSON *wire_agent_beat(struct wire_agent *a, uint64_t sent_ns, uint64_t rules_ge
         cJSON_AddItemToObject(beat, "samples", cJSON_Parse(a->samples));
     if (a->refused != NULL)
         cJSON_AddItemToObject(beat, "refused", cJSON_Parse(a->refused));
+    cJSON *clock = a->clock != NULL ? cJSON_Parse(a->clock) : NULL;
+    for (cJSON *item; clock != NULL && (item = cJSON_DetachItemFromArray(clock, 0)) != NULL;)
+        cJSON_AddItemToObject(beat, item->string, item);
+    cJSON_Delete(clock);
     cJSON *answer = ask(a, WIRE_HEARTBEAT, WIRE_HEARTBEAT_ACK, beat);
     cJSON_Delete(beat);
     ck_assert_msg(answer != NULL, "no answer to a heartbeat");

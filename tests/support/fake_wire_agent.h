@@ -18,6 +18,7 @@ struct wire_agent {
     uint64_t policies_generation; /* what heartbeats say */
     const char *samples;          /* the same, as JSON; NULL: nothing */
     const char *refused;          /* as well */
+    const char *clock;            /* an object whose members they have, too; NULL: none */
     const char *host;
     struct transport *control, *data;
     uint16_t data_port;

@@ -4,6 +4,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -132,13 +133,28 @@ static void echo(void *context, struct http_exchange *x)
         http_reply_json(x, 200, body);
 }
 
-const struct http_route subject_routes[] = {{"GET", "/small", small, HTTP_PUBLIC},
-                                            {"GET", "/slow", slow, HTTP_PUBLIC},
-                                            {"GET", "/big", big, HTTP_PUBLIC},
-                                            {"GET", "/live", begin_live, HTTP_PUBLIC},
-                                            {"GET", "/aside", aside, HTTP_PUBLIC},
-                                            {"POST", "/echo", echo, HTTP_PUBLIC},
-                                            {NULL, NULL, NULL, 0}};
+/* JSON of as many bytes as `n` says, and with `tag` an entity tag. */
+static void json(void *context, struct http_exchange *x)
+{
+    const char *bytes = http_query(x, "n");
+    size_t n = bytes != NULL ? strtoul(bytes, NULL, 10) : 2;
+    char *text = malloc(n);
+    (void)context;
+    if (text == NULL || n < 2)
+        return free(text);
+    memset(text, 'a', n);
+    text[0] = text[n - 1] = '"';
+    if (http_query(x, "tag") != NULL)
+        http_add_header(x, "ETag", "\"tag\"");
+    http_reply(x, 200, http_query(x, "text") != NULL ? "text/plain" : "application/json", text, n);
+    free(text);
+}
+
+const struct http_route subject_routes[] = {
+    {"GET", "/small", small, HTTP_PUBLIC}, {"GET", "/slow", slow, HTTP_PUBLIC},
+    {"GET", "/big", big, HTTP_PUBLIC},     {"GET", "/live", begin_live, HTTP_PUBLIC},
+    {"GET", "/aside", aside, HTTP_PUBLIC}, {"POST", "/echo", echo, HTTP_PUBLIC},
+    {"GET", "/json", json, HTTP_PUBLIC},   {NULL, NULL, NULL, 0}};
 
 struct http_settings subject_settings(void)
 {

@@ -13,7 +13,8 @@
 #define SUBJECT_SLOW_MS 2500
 
 /* GET /small ("small"), GET /slow (the same, after a while), GET /big, GET /live, GET /aside ("small",
- * when the test says so; 503 where nobody waits for it), POST /echo (JSON) */
+ * when the test says so; 503 where nobody waits for it), POST /echo (JSON),
+ * GET /json?n=BYTES[&tag][&text] (a string of JSON; with an ETag; as text/plain) */
 extern const struct http_route subject_routes[];
 
 /* Any free port of loopback, few threads, bounds that no test meets by chance. */

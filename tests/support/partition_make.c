@@ -60,6 +60,21 @@ static void noise_event(struct partition_writer *w, uint32_t type, uint64_t tick
     partition_writer_event(w, type, ticks, 0, &value);
 }
 
+/* A request that is served, of this trace. */
+static void traced_event(struct partition_writer *w, const char *trace_id)
+{
+    static const struct partition_event_type type = {.name = "served",
+                                                     .text = "",
+                                                     .file = "",
+                                                     .klass = SKEIN_CLASS_INSTANT,
+                                                     .nargs = 1,
+                                                     .args = {{SKEIN_T_STR, "trace_id", ""}}};
+    const struct partition_value id = {.str = {trace_id, (uint32_t)strlen(trace_id), false}};
+    int64_t index = partition_writer_type(w, &type);
+    must(index >= 0, "a type");
+    partition_writer_event(w, (uint32_t)index, 1000, 0, &id);
+}
+
 void partition_make(const struct partition_spec *spec, struct buf *out)
 {
     uint64_t span = spec->to_ns - spec->from_ns;
@@ -93,6 +108,8 @@ void partition_make(const struct partition_spec *spec, struct buf *out)
     uint64_t noise = checksum64(&spec->key, sizeof spec->key) | 1;
     size_t events = spec->noise_bytes / NOISE_TEXT_BYTES;
     noise_event(w, (uint32_t)type_index, 1000, &noise);
+    if (spec->trace_id != NULL)
+        traced_event(w, spec->trace_id);
     for (size_t i = 0; i < events; i++)
         noise_event(w, (uint32_t)type_index, 1000, &noise);
     if (span > 0)

@@ -18,6 +18,7 @@ struct partition_spec {
     uint32_t pid;                              /* 0: 100 */
     int64_t clock_offset_ns;                   /* collector's time less the host's */
     size_t noise_bytes;                        /* about so many incompressible bytes in it */
+    const char *trace_id;                      /* of an event in it; NULL: there is none */
 };
 
 /* The nth process of tests. */

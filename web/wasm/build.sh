@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compiles the reader, the analysis and web/wasm to WebAssembly: trace.wasm reads and draws, analysis.wasm
 # does that, too, and makes reports, summaries and differences.
-#   web/wasm/build.sh FOLDER
+#   web/wasm/build.sh FOLDER      does nothing where FOLDER/inputs tells that no input has changed
 # Debian's clang, lld, wasi-libc and libclang-rt-dev-wasm32 do it; CLANG names another clang. Of other
 # libraries two headers are taken: xxhash.h, whose functions are inline, and cJSON.h (cjson_subset.c).
 # Sources are listed in sources.txt; what a module does not use, the linker leaves out.
@@ -16,11 +16,21 @@ root=$(cd "$here/../.." && pwd)
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
 clang=${CLANG:-$(command -v clang-14 || command -v clang)}
+inputs=$({
+    "$clang" --version
+    cat "$here/build.sh" "$here/sources.txt" "$here"/*.[ch] "$root"/format/*.[ch] "$root"/format/include/skein/*.h \
+        "$root"/analysis/*.[ch] "$root"/sched/*.[ch] "$root"/common/*.[ch] "$root"/client-lib/include/skein/*.h \
+        "$root"/client-lib/src/status.c
+} | sha256sum)
+if [ -f "$out/trace.wasm" ] && [ -f "$out/analysis.wasm" ] && [ "$inputs" = "$(cat "$out/inputs" 2>/dev/null)" ]; then
+    exit 0
+fi
+rm -f "$out/inputs"
 objects=$(mktemp -d)
 trap 'rm -rf "$objects"' EXIT
 
 mkdir "$objects/include" "$objects/include/cjson"
-cp /usr/include/xxhash.h /usr/include/xxh3.h "$objects/include/" 2>/dev/null || cp /usr/include/xxhash.h "$objects/include/"
+cp /usr/include/xxhash.h "$objects/include/"
 cp /usr/include/cjson/cJSON.h "$objects/include/cjson/"
 
 flags="--target=wasm32-wasi -DNDEBUG -D_GNU_SOURCE -DXXH_INLINE_ALL -std=gnu11 -Wall -Wextra -Werror
@@ -64,3 +74,4 @@ link()
 link analysis.wasm "$objects"/*.o
 rm "$objects/jobs_api.o"
 link trace.wasm "$objects"/*.o
+echo "$inputs" >"$out/inputs"

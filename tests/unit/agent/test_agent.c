@@ -56,7 +56,7 @@ START_TEST(the_first_command_is_by_the_collectors_clock)
     FAKE_WAIT(fake, hellos, c.hellos + 1);
     command_capture_at(capture_a, id, 0, clock_realtime_ns() + hour_ns);
     free(fake_wait_report(fake, WORDS("\"kind\":\"target\"", capture_a, "\"state\":\"uploading\"",
-                                      "\"clock_offset_ns\":3")));
+                                      "\"clock_offset_ns\":3", "\"clock_error_ns\":")));
     fake_wait_stored(fake, 1);
 }
 END_TEST

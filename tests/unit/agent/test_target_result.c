@@ -56,7 +56,7 @@ START_TEST(what_was_journalled_keeps_its_clock)
                                    .state = REPORT_CAPTURING,
                                    .from_ns = 10,
                                    .to_ns = 20,
-                                   .map = {true, 42, -600000000000}};
+                                   .map = {.known = true, .clock = 42, .offset_ns = -600000000000}};
     struct target_result read = {.state = REPORT_FAILED};
     struct buf out = {0};
     target_result_put(1, &result, &out);
@@ -66,7 +66,39 @@ START_TEST(what_was_journalled_keeps_its_clock)
     ck_assert_uint_eq(read.map.clock, 42);
     ck_assert(read.map.known);
     ck_assert_uint_eq(read.to_ns, 20);
+    ck_assert_ptr_null(strstr(text_of(&out), "clock_error_ns")); /* nobody knows */
     buf_fini(&out);
+    target_result_fini(&read);
+    target_result_fini(&result);
+}
+END_TEST
+
+START_TEST(what_was_journalled_keeps_the_error_of_its_clock)
+{
+    const uint64_t ms = 1000000;
+    struct target_result result = {.capture = capture,
+                                   .process = process,
+                                   .state = REPORT_CAPTURING,
+                                   .from_ns = 5000 * ms,
+                                   .to_ns = 20000 * ms,
+                                   .map = {true, 42, 7, 1000, 12000 * ms}};
+    struct target_result read = {.state = REPORT_FAILED};
+    struct buf out = {0}, again = {0};
+    target_result_put(1, &result, &out);
+    ck_assert_int_eq(target_result_read(&read, (const char *)out.data, out.len), SKEIN_OK);
+    target_result_put(1, &read, &again);
+    /* 8 s away at most: 8 ms */
+    ck_assert_ptr_nonnull(strstr(text_of(&out), "\"clock_error_ns\":8001001,"));
+    ck_assert_ptr_nonnull(strstr(text_of(&again), "\"clock_error_ns\":8001001,"));
+    buf_clear(&again);
+    result.map.error_ns = 0; /* a second one that nobody knows of: then nobody knows of both */
+    buf_clear(&out);
+    target_result_put(1, &result, &out);
+    ck_assert_int_eq(target_result_read(&read, (const char *)out.data, out.len), SKEIN_OK);
+    target_result_put(1, &read, &again);
+    ck_assert_ptr_null(strstr(text_of(&again), "clock_error_ns"));
+    buf_fini(&out);
+    buf_fini(&again);
     target_result_fini(&read);
     target_result_fini(&result);
 }
@@ -273,6 +305,7 @@ int main(void)
 {
     return suite_run(suite_of(
         "target result", a_target_report_says_what_there_is, what_was_journalled_keeps_its_clock,
+        what_was_journalled_keeps_the_error_of_its_clock,
         very_many_ranges_and_gaps_still_fit_one_message, gaps_that_touch_are_told_as_one,
         a_lost_partition_is_counted_once, evidence_that_is_lost_is_no_gap,
         a_report_that_is_read_again_says_the_same, every_trigger_survives_an_agents_restart,

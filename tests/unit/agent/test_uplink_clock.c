@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "uplink_clock.h"
 
+#include <stdlib.h>
+
 #include "support.h"
 
 #define MS UINT64_C(1000000)
@@ -137,12 +139,62 @@ START_TEST(the_last_settings_are_known)
 }
 END_TEST
 
+/* Whatever the way takes there and back, and however the clocks run apart within a thousandth, the
+ * true offset lies within what is told; and a fair way is told as half of its round trip. */
+START_TEST(the_error_bounds_the_true_offset)
+{
+    uint64_t seed = 88172645463325252u + (uint64_t)_i;
+    struct uplink_clock clock = {.newest = 0};
+    const int64_t base_ns = _i % 2 == 0 ? 3600 * (int64_t)S : (int64_t)MS; /* told, or put to 0 */
+    const int64_t slope = _i % 3 - 1;                                      /* thousandths */
+    for (uint64_t i = 0; i < 40; i++) {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        uint64_t at_ns = (100 + i * 5) * S;
+        ahead_ns = base_ns + slope * (int64_t)(i * 5 * MS);
+        take(&clock, 7, at_ns, seed % (50 * MS), (seed >> 32) % (50 * MS));
+        struct clock_map map = uplink_clock_newest(&clock);
+        for (uint64_t t = 60 * S; t <= 320 * S; t += 20 * S) {
+            int64_t truth = base_ns + slope * ((int64_t)t - (int64_t)(100 * S)) / 1000;
+            uint64_t off_ns = (uint64_t)llabs(map.offset_ns - truth);
+            ck_assert_uint_le(off_ns, clock_map_error(&map, t, t));
+            ck_assert_uint_le(clock_map_error(&map, t, t), clock_map_error(&map, t, t + S));
+            ck_assert_uint_le(clock_map_error(&map, t, t), clock_map_error(&map, t - S, t));
+        }
+    }
+}
+END_TEST
+
+START_TEST(the_error_is_half_of_the_least_round_trip)
+{
+    struct uplink_clock clock = {.newest = 0};
+    ahead_ns = 3600 * (int64_t)S;
+    take(&clock, 7, 100 * S, 90 * MS, 10 * MS);
+    take(&clock, 7, 101 * S, 3 * MS, 1 * MS);
+    struct clock_map map = uplink_clock_of(&clock, 7);
+    uint64_t middle_ns = 101 * S + 2 * MS;
+    ck_assert_uint_eq(map.measured_ns, middle_ns);
+    uint64_t least_ns = clock_map_error(&map, middle_ns, middle_ns);
+    ck_assert(least_ns >= 2 * MS && least_ns <= 2 * MS + 2);
+    ck_assert_uint_eq(clock_map_error(&map, middle_ns - 10 * S, middle_ns + 3 * S),
+                      least_ns + 10 * MS);
+    struct clock_map unknown = uplink_clock_of(&clock, 8);
+    ck_assert_uint_eq(clock_map_error(&unknown, 0, 1), 0);
+}
+END_TEST
+
 int main(void)
 {
-    return suite_run(suite_of(
+    Suite *suite = suite_of(
         "uplink_clock", the_shortest_round_trip_counts, what_is_below_its_own_error_is_nothing,
         a_new_number_drops_nothing_of_the_old_one, a_collector_that_began_anew_has_set_no_clock,
         a_sample_that_contradicts_drops_those_before, a_slow_answer_contradicts_nothing,
         clocks_that_run_apart_slowly_are_not_set,
-        a_message_that_was_sent_after_it_came_is_not_believed, the_last_settings_are_known, NULL));
+        a_message_that_was_sent_after_it_came_is_not_believed, the_last_settings_are_known,
+        the_error_is_half_of_the_least_round_trip, NULL);
+    TCase *c = tcase_create("made ways");
+    tcase_add_loop_test(c, the_error_bounds_the_true_offset, 0, 60);
+    suite_add_tcase(suite, c);
+    return suite_run(suite);
 }

@@ -14,6 +14,7 @@ import sys
 from exchange_truth import BOOL, F64, I64, PTR, SEQ, STR, U64, differ, load, made, rule
 
 EXACT = 2 ** 53
+PLACES = {"query": ("src/db.c", 17)}  # of the types that make_exchange_trace.c made
 NUMBER = (int, decimal.Decimal)
 # What the format asks of each phase, and may be there besides.
 COMMON = {"ph": str, "pid": int, "tid": int, "name": str, "args": dict}
@@ -73,6 +74,8 @@ def wanted_args(record):
     cut = [a.name for a in record.args if a.cut]
     if cut:
         args["skein.cut"] = cut
+    if record.name in PLACES:
+        args["skein.file"], args["skein.line"] = PLACES[record.name]
     return args
 
 

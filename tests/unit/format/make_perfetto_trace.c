@@ -21,7 +21,7 @@ struct maker {
     uint64_t boot_ns; /* since the host's start, at EPOCH_NS by the collector's clock */
     int64_t offset_ns;
     struct partition_writer *w;
-    uint32_t range, span, instant, counter;
+    uint32_t range, span, instant, counter, operation;
     FILE *truth;
 };
 
@@ -56,9 +56,13 @@ static void types_put(struct maker *m)
                                         .nargs = 1,
                                         .args = {{SKEIN_T_U64, "rows", ""}}};
     m->range = (uint32_t)partition_writer_type(m->w, &type);
+    type.klass = SKEIN_CLASS_SPAN;
+    type.name = "recv";
+    type.file = "src/net.c";
+    type.line = 9;
+    m->operation = (uint32_t)partition_writer_type(m->w, &type);
     type.file = "";
     type.name = "read";
-    type.klass = SKEIN_CLASS_SPAN;
     m->span = (uint32_t)partition_writer_type(m->w, &type);
     type.name = "miss";
     type.klass = SKEIN_CLASS_INSTANT;
@@ -68,7 +72,7 @@ static void types_put(struct maker *m)
     m->counter = (uint32_t)partition_writer_type(m->w, &type);
 }
 
-/* "slice SERVICE TID NAME UTC DURATION" */
+/* "slice SERVICE TID NAME UTC DURATION"; of an "open" one the duration is 0. */
 static void truth_put(const struct maker *m, const char *kind, uint32_t tid, const char *name,
                       uint64_t ticks, uint64_t dur)
 {
@@ -105,8 +109,12 @@ static void thread_put(struct maker *m, uint32_t i, uint32_t n)
                                                              base + 20000, base + 30000});
     partition_writer_event(m->w, m->span, base + 40000, 1000, &arg);
     truth_put(m, "slice", tid, "read", base + 39000, 1000);
-    if (n + 1 < PARTITIONS)
+    if (n + 1 < PARTITIONS) {
         partition_writer_event(m->w, m->range, over, 0, &arg);
+    } else if (i == 0) { /* it is in there at the end */
+        partition_writer_open(m->w, &(struct partition_open){t, m->operation, base + 60000, -9});
+        truth_put(m, "open", tid, "recv", base + 60000, 0);
+    }
 }
 
 static void partition_put(struct maker *m, uint32_t n, FILE *out)

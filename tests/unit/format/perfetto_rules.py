@@ -93,6 +93,9 @@ class Import:
         if e.HasField("source_location_iid"):
             rule(e.source_location_iid in sequence.places, "a place loses its text")
             self.places.add((name,) + sequence.places[e.source_location_iid])
+        if e.HasField("source_location"):
+            rule(not e.HasField("source_location_iid"), "two places")
+            self.places.add((name, e.source_location.file_name, e.source_location.line_number))
         rule(name or e.type in (e.TYPE_SLICE_END, e.TYPE_COUNTER), "an event without a name")
         rule(packet.HasField("timestamp"), "an event without a time")
         self.events[uuid].append((packet.timestamp, e.type, name))
@@ -132,7 +135,7 @@ class Import:
         return service, int(track.name.split()[-1])
 
     def lines(self):
-        """Slices and instants, as the list of the truth has them; sorted by time, as importers do."""
+        """Slices, those without an end, and instants, as the list of the truth has them; sorted by time, as importers do."""
         for uuid, events in self.events.items():
             track, stack = self.tracks[uuid], []
             if track.HasField("counter"):
@@ -148,7 +151,8 @@ class Import:
                     yield f"slice {service} {tid} {name} {began} {utc - began}"
                 elif name != "records lost":
                     yield f"instant {service} {tid} {name} {utc} 0"
-            rule(not stack, "slices without an end on", service, tid, stack)
+            for name, began in stack:
+                yield f"open {service} {tid} {name} {began} 0"
 
 
 def unknown(message):
@@ -179,7 +183,7 @@ def main():
     missing, more = wanted - got, got - wanted
     rule(not missing and not more, "missing:", *list(missing)[:3], "; not in the trace:", *list(more)[:3])
     rule(seen.drops == 2 * 3 * 4, "losses:", seen.drops)
-    rule(seen.places == {("query", "src/db.c", 17)}, "places:", seen.places)
+    rule(seen.places == {("query", "src/db.c", 17), ("recv", "src/net.c", 9)}, "places:", seen.places)
     rule(len(seen.processes) == 3, "processes:", len(seen.processes))
     print(f"{sum(got.values())} slices and instants on {len(seen.tracks)} tracks")
 

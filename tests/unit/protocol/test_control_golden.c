@@ -89,6 +89,8 @@ START_TEST(an_agent_says_that_it_lives)
                              .sent_ns = UINT64_C(1790000000000000001),
                              .knows_offset = true,
                              .clock_offset_ns = -7,
+                             .clock_error_ns = 81,
+                             .clock = 2,
                              .rules_generation = 1,
                              .policies_generation = 2,
                              .processes_version = 3,
@@ -102,7 +104,8 @@ START_TEST(an_agent_says_that_it_lives)
                              .refused = {"no tracefs", ""}};
     GOLDEN(heartbeat, beat,
            "{" AGENT ",\"instance\":\"18446744073709551615\",\"sent_ns\":\"1790000000000000001\","
-           "\"clock_offset_ns\":-7,\"rules_generation\":1,\"policies_generation\":2,"
+           "\"clock_offset_ns\":-7,\"clock_error_ns\":81,\"clock\":2,\"rules_generation\":1,"
+           "\"policies_generation\":2,"
            "\"processes_version\":3,\"spool\":{\"bytes\":4,\"partitions\":5},\"lost\":"
            "{\"spool_partitions\":6,\"spool_events\":7},\"cpu_ms\":8,\"counters\":{"
            "\"attach_accepted\":9,\"attach_adopted\":0,\"attach_refused\":0,\"attach_silent\":0,"
@@ -320,7 +323,7 @@ START_TEST(a_firing_is_reported)
                                  .at_ns = UINT64_C(1790000000000000001),
                                  .pre_ms = 10000,
                                  .post_ms = 5000,
-                                 .clock = {-600000000000, 42}};
+                                 .clock = {.offset_ns = -600000000000, .clock = 42}};
     GOLDEN_OWNER(report_fired, fired,
                  "{" AGENT ",\"kind\":\"fired\",\"capture\":" CAPTURE
                  ",\"trigger\":\"health\",\"rule\":\"ping\",\"process\":" PROCESS
@@ -332,7 +335,7 @@ START_TEST(a_firing_is_reported)
     fired.rule = "";
     fired.policy = "p";
     fired.with_count = 0;
-    fired.clock = (struct report_clock){0, 0};
+    fired.clock = (struct report_clock){0};
     GOLDEN_OWNER(report_fired, fired,
                  "{" AGENT ",\"kind\":\"fired\",\"capture\":" CAPTURE
                  ",\"trigger\":\"policy\",\"policy\":\"p\",\"process\":" PROCESS
@@ -357,7 +360,7 @@ START_TEST(a_target_is_reported)
                                    .has_window = true,
                                    .from_ns = 10,
                                    .to_ns = UINT64_C(1790000000000000001),
-                                   .clock = {7, 3},
+                                   .clock = {7, 3, 90},
                                    .events = 67,
                                    .partitions = ranges,
                                    .partition_count = 2,
@@ -376,6 +379,7 @@ START_TEST(a_target_is_reported)
                  "{" AGENT ",\"kind\":\"target\",\"capture\":" CAPTURE ",\"process\":" PROCESS
                  ",\"state\":\"uploading\",\"reason\":\"late\",\"window\":{\"from_ns\":10,"
                  "\"to_ns\":\"1790000000000000001\"},\"clock_offset_ns\":7,\"clock\":3,"
+                 "\"clock_error_ns\":90,"
                  "\"partitions\":[{\"epoch\":1,\"first\":4,\"last\":9,\"events\":60,\"bytes\":600},"
                  "{\"epoch\":2,\"first\":\"18446744073709551615\","
                  "\"last\":\"18446744073709551615\",\"events\":7,\"bytes\":99}],"
@@ -403,7 +407,7 @@ START_TEST(rules_and_policies_are_reported)
 {
     const struct report_rule rule = {.agent = AGENT_ID,
                                      .process = process,
-                                     .clock = {-5, 6},
+                                     .clock = {.offset_ns = -5, .clock = 6},
                                      .rule = "ping",
                                      .health = "failing",
                                      .last_error = "exit status 1",

@@ -181,6 +181,8 @@ START_TEST(heartbeats_come_back)
                               .lost_events = any()};
         struct heartbeat b;
         a.clock_offset_ns = a.knows_offset ? offset() : 0;
+        a.clock_error_ns = a.knows_offset && coin() ? any() : 0;
+        a.clock = a.clock_error_ns != 0 ? any() : 0;
 #define X(name, help) a.counters.name = any();
         AGENT_COUNTER_LIST(X)
 #undef X
@@ -206,6 +208,8 @@ START_TEST(heartbeats_come_back)
         SAME(a, b, sent_ns);
         SAME(a, b, knows_offset);
         SAME(a, b, clock_offset_ns);
+        SAME(a, b, clock_error_ns);
+        SAME(a, b, clock);
         SAME(a, b, rules_generation);
         SAME(a, b, policies_generation);
         SAME(a, b, processes_version);
@@ -431,7 +435,7 @@ START_TEST(firings_come_back)
                                  .at_ns = when(),
                                  .pre_ms = at_most(UINT32_MAX),
                                  .post_ms = at_most(UINT32_MAX),
-                                 .clock = {offset(), any()}};
+                                 .clock = {.offset_ns = offset(), .clock = any()}};
         struct report_fired b;
         id(a.capture.bytes);
         id(a.process.bytes);
@@ -473,7 +477,7 @@ static void fill_target(struct report_target *a, struct report_range *ranges,
                                 .reason = words(),
                                 .has_window = coin(),
                                 .has_death = coin(),
-                                .clock = {offset(), any()},
+                                .clock = {.offset_ns = offset(), .clock = any()},
                                 .events = any(),
                                 .partitions = ranges,
                                 .losses = losses,
@@ -526,6 +530,7 @@ START_TEST(targets_come_back)
         SAME(a, b, to_ns);
         SAME(a, b, clock.offset_ns);
         SAME(a, b, clock.clock);
+        SAME(a, b, clock.error_ns);
         SAME(a, b, events);
         SAME(a, b, signal);
         SAME(a, b, status);
@@ -558,7 +563,7 @@ START_TEST(rules_and_policies_come_back)
     cJSON *json;
     for (int round = 0; round < ROUNDS; round++) {
         struct report_rule a = {.agent = any(),
-                                .clock = {offset(), any()},
+                                .clock = {offset(), any(), coin() ? any() : 0},
                                 .rule = words(),
                                 .health = healths[next_random() % 3],
                                 .last_error = words(),

@@ -53,9 +53,148 @@ START_TEST(without_tokens_only_this_machine_asks_and_no_page_of_the_web)
     ck_assert_int_eq(status_of_call(&f, "GET", "/api/v1/agents", NULL, "Host: [::1]:7462"), 200);
     ck_assert_int_eq(status_of_call(&f, "POST", "/api/v1/captures", body, "Origin: http://evil.x"),
                      403);
-    ck_assert_int_eq(
-        status_of_call(&f, "POST", "/api/v1/captures", body, "Origin: http://localhost:7462"), 422);
     ck_assert_int_eq(status_of_call(&f, "POST", "/api/v1/captures", body, "Origin: null"), 403);
+    fixture_stop(&f);
+}
+END_TEST
+
+/* The status of a request with these lines, in which PORT is the collector's. */
+static long status_with(const struct fixture *f, const char *method, const char *const *lines)
+{
+    char texts[4][128];
+    const char *headers[5] = {NULL};
+    for (size_t i = 0; i < 4 && lines[i] != NULL; i++) {
+        const char *port = strstr(lines[i], "PORT");
+        if (port != NULL)
+            snprintf(texts[i], sizeof texts[i], "%.*s%u%s", (int)(port - lines[i]), lines[i],
+                     f->http_port, port + 4);
+        else
+            snprintf(texts[i], sizeof texts[i], "%s", lines[i]);
+        headers[i] = texts[i];
+    }
+    struct http_response response;
+    char url[128];
+    bool change = strcmp(method, "GET") != 0;
+    snprintf(url, sizeof url, "http://127.0.0.1:%u/api/v1/%s", f->http_port,
+             change ? "captures" : "agents");
+    struct http_request request = {.method = method,
+                                   .url = url,
+                                   .headers = headers,
+                                   .body = change ? "{}" : NULL,
+                                   .body_bytes = change ? 2 : 0,
+                                   .timeout_ms = support_deadline_ms()};
+    ck_assert_int_eq(http_request(&request, &response), SKEIN_OK);
+    long status = response.status;
+    http_response_fini(&response);
+    return status;
+}
+
+#define JSON "Content-Type: application/json"
+
+/* A page of evil.example that its browser has pointed at 127.0.0.1, or that asks across; a page of
+ * another port of this machine; and the collector's own. 422: it was let in. */
+START_TEST(pages_of_other_places_and_ports_are_refused_while_there_is_no_token)
+{
+    struct fixture f;
+    static const struct {
+        const char *method;
+        const char *lines[5];
+        long status;
+    } cases[] = {
+        {"GET", {"Host: evil.example:PORT", "Sec-Fetch-Site: same-origin"}, 421},
+        {"GET", {"Host: evil.example", "Origin: http://evil.example"}, 421},
+        {"POST", {JSON, "Host: evil.example:PORT", "Origin: http://evil.example:PORT"}, 421},
+        {"GET", {"Origin: http://evil.example"}, 403},
+        {"GET", {"Origin: http://evil.example:PORT"}, 403},
+        {"GET", {"Origin: null"}, 403},
+        {"GET", {"Sec-Fetch-Site: cross-site"}, 403},
+        {"GET", {"Sec-Fetch-Site: same-site"}, 403},
+        {"GET", {"Sec-Fetch-Site: something new"}, 403},
+        {"GET", {"Origin: http://127.0.0.1:PORT", "Sec-Fetch-Site: cross-site"}, 403},
+        {"GET", {"Sec-Fetch-Site: same-origin"}, 200},
+        {"GET", {"Sec-Fetch-Site: none"}, 200},
+        {"GET", {"Origin: http://127.0.0.1:PORT"}, 200},
+        {"POST", {JSON, "Origin: http://127.0.0.1:PORT"}, 422},
+        {"POST", {JSON, "Origin: HTTP://127.0.0.1:PORT"}, 422},
+        {"POST", {JSON, "Origin: http://127.0.0.1:1"}, 403},
+        {"POST", {JSON, "Origin: http://127.0.0.1"}, 403},
+        {"POST", {JSON, "Origin: http://localhost:PORT"}, 403},
+        {"POST", {JSON, "Host: localhost:PORT", "Origin: http://localhost:PORT"}, 422},
+        {"POST", {JSON, "Host: localhost", "Origin: http://localhost:80"}, 422},
+        {"POST", {JSON, "Host: localhost:443", "Origin: https://localhost"}, 422},
+        {"POST", {JSON, "Origin: http://127.0.0.1:PORT.evil.example"}, 403},
+        {"POST", {JSON, "Origin: http://127.0.0.1:PORT/evil"}, 403},
+        {"POST", {JSON, "Origin: http://evil.example@127.0.0.1:PORT"}, 403},
+        {"POST", {JSON, "Origin: ftp://127.0.0.1:PORT"}, 403},
+        {"POST", {JSON, "Origin: 127.0.0.1:PORT"}, 403},
+        {"POST", {JSON, "Origin;"}, 403}, /* so libcurl is told to send one without a value */
+        {"POST", {JSON, "Origin: https://skein.lan"}, 422},
+        {"POST", {JSON, "Origin: https://skein.lan.evil.example"}, 403},
+        {"POST", {JSON, "Sec-Fetch-Site: same-site", "Origin: https://skein.lan"}, 403},
+        {"POST", {JSON}, 422},
+        {"GET", {"Host: public.lan:99"}, 200},
+        {"GET", {"Host: public.lan.evil.example"}, 421},
+        {"POST", {JSON, "Origin: https://public.lan"}, 422},
+        {"POST", {JSON, "Origin: http://public.lan:443"}, 403},
+        {"POST", {JSON, "Origin: https://public.lan:99"}, 403},
+    };
+    char error[512] = "";
+    fixture_start(&f);
+    collector_stop(&f.collector);
+    free(f.collector.config.http_hosts);
+    f.collector.config.http_hosts = strdup("skein.lan");
+    free(f.collector.config.http_public_url);
+    f.collector.config.http_public_url = strdup("https://public.lan");
+    ck_assert_int_eq(collector_start(&f.collector, error, sizeof error), SKEIN_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        long status = status_with(&f, cases[i].method, cases[i].lines);
+        ck_assert_msg(status == cases[i].status, "case %zu: %s, %s, %s: %ld", i, cases[i].method,
+                      cases[i].lines[0], cases[i].lines[1] != NULL ? cases[i].lines[1] : "",
+                      status);
+    }
+    fixture_stop(&f);
+}
+END_TEST
+
+/* GET /whoami with this header; the caller frees. */
+static cJSON *whoami(const struct fixture *f, const char *header, long status)
+{
+    struct http_response response;
+    call(f, "GET", "/api/v1/whoami", NULL, header, &response);
+    ck_assert_int_eq(response.status, status);
+    cJSON *json = cJSON_ParseWithLength((const char *)response.body.data, response.body.len);
+    ck_assert_ptr_nonnull(json);
+    http_response_fini(&response);
+    return json;
+}
+
+START_TEST(asker_is_told_who_it_is_and_what_it_may)
+{
+    struct fixture f;
+    char admin[128], confined[128];
+    fixture_start(&f);
+    cJSON *json = whoami(&f, NULL, 200);
+    ck_assert_str_eq(text_at(json, "name"), "local");
+    ck_assert_str_eq(text_at(json, "scope"), "admin");
+    ck_assert_str_eq(text_at(json, "via"), "local");
+    ck_assert_str_eq(text_at(json, "version"), SKEIN_VERSION_TEXT);
+    ck_assert_str_eq(text_at(json, "features.0"), "analysis");
+    ck_assert(cJSON_IsFalse(at_path(json, "login_needed")));
+    ck_assert_ptr_null(at_path(json, "selector"));
+    cJSON_Delete(json);
+    make_token(&f, "root", HTTP_ADMIN, "", admin);
+    make_token(&f, "mine", HTTP_VIEWER, "service=shop", confined);
+    json = whoami(&f, NULL, 401);
+    ck_assert_ptr_nonnull(strstr(text_at(json, "detail"), "a token is needed"));
+    cJSON_Delete(json);
+    cJSON_Delete(whoami(&f, "Authorization: Bearer skn_a_x", 401));
+    json = whoami(&f, confined, 200);
+    ck_assert_str_eq(text_at(json, "name"), "mine");
+    ck_assert_str_eq(text_at(json, "scope"), "viewer");
+    ck_assert_str_eq(text_at(json, "selector"), "service=shop");
+    ck_assert_str_eq(text_at(json, "via"), "token");
+    ck_assert(cJSON_IsTrue(at_path(json, "login_needed")));
+    cJSON_Delete(json);
     fixture_stop(&f);
 }
 END_TEST
@@ -343,6 +482,10 @@ static const struct {
     {"GET", "/readyz", "/readyz", 200},
     {"GET", "/metrics", "/metrics", 200},
     {"GET", "/api/v1/openapi.json", "/api/v1/openapi.json", 200},
+    {"GET", "/api/v1/whoami", "/api/v1/whoami", 200},
+    {"POST", "/api/v1/session", "/api/v1/session", 422}, /* for want of a token */
+    {"DELETE", "/api/v1/session", "/api/v1/session", 404},
+    {"POST", "/api/v1/login-codes", "/api/v1/login-codes", 201},
     {"GET", "/api/v1/processes", "/api/v1/processes", 200},
     {"GET", "/api/v1/processes", "/api/v1/processes?selector=service%3Dbankzeta", 200},
     {"GET", "/api/v1/processes/{}", "/api/v1/processes/PROCESS", 404},
@@ -691,7 +834,8 @@ int main(void)
 {
     return suite_run(suite_of(
         "access", without_tokens_only_this_machine_asks_and_no_page_of_the_web,
-        from_the_first_token_on_each_request_needs_one,
+        pages_of_other_places_and_ports_are_refused_while_there_is_no_token,
+        asker_is_told_who_it_is_and_what_it_may, from_the_first_token_on_each_request_needs_one,
         address_that_guesses_is_answered_shortly_and_right_tokens_go_on, stream_ends_with_its_token,
         network_address_needs_a_certificate, changes_and_refusals_are_in_the_audit_log,
         downloads_are_in_the_audit_log_where_bytes_are_sent,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The HTTP API over a real port: errors, cursors, ranges, slow and drained clients. */
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -641,6 +642,53 @@ START_TEST(clock_offset_is_the_least_delayed_of_the_heartbeats)
 }
 END_TEST
 
+/* What the agent is told to be off by, after a heartbeat that says so; -1: nothing. */
+static double clock_error_told(struct fixture *f, const char *says)
+{
+    f->agent.clock = says;
+    cJSON_Delete(wire_agent_beat(&f->agent, 0, 0));
+    cJSON *json = call_json(f, "GET", "/api/v1/agents/0000000000000007", NULL, 200);
+    const cJSON *told = at_path(json, "clock_error_ns");
+    double error_ns = told != NULL ? told->valuedouble : -1;
+    cJSON_Delete(json);
+    return error_ns;
+}
+
+START_TEST(clock_error_grows_with_time_and_is_told_only_where_it_is_known)
+{
+    struct fixture f;
+    char says[160];
+    fixture_start(&f);
+    cJSON *ack = wire_agent_beat(&f.agent, 0, 0);
+    const uint64_t number = (uint64_t)number_at(ack, "clock");
+    cJSON_Delete(ack);
+    ck_assert_double_eq(clock_error_told(&f, NULL), -1);
+    ck_assert_double_eq(clock_error_told(&f, "{\"clock_offset_ns\":5}"), -1);
+    snprintf(says, sizeof says,
+             "{\"clock_offset_ns\":5,\"clock_error_ns\":400000,\"clock\":%" PRIu64 "}", number);
+    ck_assert_double_gt(clock_error_told(&f, says), 400000);
+    cJSON *first = call_json(&f, "GET", "/api/v1/agents", NULL, 200);
+    const uint64_t since_ns = clock_monotonic_ns();
+    while (clock_monotonic_ns() < since_ns + 2000000) /* a thousandth of it is seen */
+        ;
+    cJSON *second = call_json(&f, "GET", "/api/v1/agents", NULL, 200);
+    ck_assert_double_ge(number_at(second, "items.0.clock_error_ns"),
+                        number_at(first, "items.0.clock_error_ns") + 2000);
+    cJSON_Delete(first);
+    cJSON_Delete(second);
+    /* Of a setting of our clock that we do not know; and what no clock can be off by. */
+    ck_assert_double_eq(clock_error_told(&f, "{\"clock_offset_ns\":5,\"clock_error_ns\":400000,"
+                                             "\"clock\":17}"),
+                        -1);
+    snprintf(says, sizeof says,
+             "{\"clock_offset_ns\":5,\"clock_error_ns\":\"18446744073709551615\","
+             "\"clock\":%" PRIu64 "}",
+             number);
+    ck_assert_double_eq(clock_error_told(&f, says), -1);
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(readiness_and_metrics_are_served)
 {
     struct fixture f;
@@ -687,6 +735,7 @@ int main(void)
         slice_over_hosts_whose_clocks_differ_goes_by_the_collectors_time,
         perfetto_and_partitions_and_footers_are_served, client_that_trickles_is_cut_off,
         running_download_finishes_when_the_collector_stops,
-        clock_offset_is_the_least_delayed_of_the_heartbeats, readiness_and_metrics_are_served,
-        readiness_writes_nothing_and_waits_for_nobody, NULL));
+        clock_offset_is_the_least_delayed_of_the_heartbeats,
+        clock_error_grows_with_time_and_is_told_only_where_it_is_known,
+        readiness_and_metrics_are_served, readiness_writes_nothing_and_waits_for_nobody, NULL));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * GET /series over HTTP, on rows that the test puts into analysis.db: what is asked for, by whom, and
  * in which form; and what GET /captures/{id} says of a capture's summary. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -210,10 +211,69 @@ START_TEST(rows_are_there_after_a_restart)
 }
 END_TEST
 
+/* Asks for values over time; the status. */
+struct asker {
+    const struct fixture *f;
+    pthread_t thread;
+    long status;
+};
+
+static void *asker_run(void *context)
+{
+    struct asker *asker = context;
+    struct http_response response;
+    call(asker->f, "GET", "/api/v1/series?metric=rate", NULL, NULL, &response);
+    asker->status = response.status;
+    http_response_fini(&response);
+    return NULL;
+}
+
+static bool sixteen_read(void *context)
+{
+    const struct fixture *f = context;
+    return __atomic_load_n(&f->collector.api.series, __ATOMIC_RELAXED) == 16;
+}
+
+/* As many reads as may be, each longer than the test: none takes a thread of the server, and who
+ * writes, or asks for a capture's summary, does not wait for them. */
+START_TEST(long_reads_hold_nobody_up)
+{
+    struct fixture f;
+    struct asker askers[16];
+    char reason[AGGREGATE_REASON_BYTES];
+    const struct capture_id id = {{9}};
+    fixture_start(&f);
+    struct aggregate *aggregate = f.collector.aggregate;
+    db_hold(aggregate->db.scan);
+    for (size_t i = 0; i < 16; i++) {
+        askers[i] = (struct asker){.f = &f};
+        ck_assert_int_eq(pthread_create(&askers[i].thread, NULL, asker_run, &askers[i]), 0);
+    }
+    ck_assert(wait_until(sixteen_read, &f, 0));
+    cJSON_Delete(call_json(&f, "GET", "/readyz", NULL, 200));
+    expect_problem(&f, "GET", "/api/v1/series?metric=rate", NULL, 503, NULL);
+    ck_assert_int_eq(aggregate_state(aggregate, &id, reason), AGGREGATE_PENDING);
+    rows_put(&f); /* on the connection that writes */
+    struct http_response response;
+    call(&f, "GET", "/api/v1/series?format=prometheus", NULL, NULL, &response);
+    ck_assert_int_eq(response.status, 200);
+    http_response_fini(&response);
+    db_release(aggregate->db.scan);
+    for (size_t i = 0; i < 16; i++) {
+        ck_assert_int_eq(pthread_join(askers[i].thread, NULL), 0);
+        ck_assert_int_eq(askers[i].status, 200);
+    }
+    cJSON *json = call_json(&f, "GET", "/api/v1/series?metric=rate", NULL, 200);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "series")), 2);
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(
         suite_of("api_series", metrics_are_of_sampled_time, wrong_questions_are_told_what_is_wrong,
                  prometheus_reads_it_in_both_forms, confined_token_sees_its_own_service_or_nothing,
-                 rows_are_there_after_a_restart, NULL));
+                 rows_are_there_after_a_restart, long_reads_hold_nobody_up, NULL));
 }

@@ -49,10 +49,24 @@ START_TEST(the_oldest_setting_is_forgotten)
 }
 END_TEST
 
+START_TEST(what_a_setting_moved_is_known_to_its_readings)
+{
+    struct clock_steps steps = {.count = 0};
+    uint64_t first = clock_steps_take(&steps, 1000 * S, 5 * S, 100);
+    uint64_t ahead = clock_steps_take(&steps, 1030 * S, 15 * S, 7000);
+    ck_assert_uint_eq(clock_steps_doubt(&steps, first, first), 0);
+    ck_assert_uint_eq(clock_steps_doubt(&steps, 99, 99), 0); /* whatever it was, it is one */
+    ck_assert_uint_eq(clock_steps_doubt(&steps, first, ahead), 2007100);
+    ck_assert_uint_eq(clock_steps_doubt(&steps, ahead, first), 2007100);
+    ck_assert_uint_eq(clock_steps_doubt(&steps, 99, first), UINT64_MAX);
+    ck_assert_uint_eq(clock_steps_doubt(&steps, first, 99), UINT64_MAX);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of("clock_steps", a_clock_that_nobody_sets_keeps_its_number,
                               each_setting_has_a_number_and_a_distance,
                               two_readings_apart_are_no_setting, the_oldest_setting_is_forgotten,
-                              NULL));
+                              what_a_setting_moved_is_known_to_its_readings, NULL));
 }

@@ -117,10 +117,155 @@ START_TEST(etag_is_found_in_a_list)
 }
 END_TEST
 
+START_TEST(rest_takes_what_no_pattern_does_and_makes_no_path_of_it)
+{
+    static const struct http_route with_rest[] = {{"GET", "", nothing, HTTP_PUBLIC},
+                                                  {"GET", "/", nothing, HTTP_PUBLIC},
+                                                  {"GET", "/a/{}", nothing, HTTP_PUBLIC},
+                                                  {NULL, NULL, NULL, 0}};
+    struct http_match m;
+    http_route_find(with_rest, "GET", "/", &m);
+    ck_assert_ptr_eq(m.route, &with_rest[1]);
+    http_route_find(with_rest, "HEAD", "/a/b/c", &m);
+    ck_assert_ptr_eq(m.route, &with_rest[0]);
+    ck_assert_str_eq(m.allow, "");
+    http_route_find(with_rest, "POST", "/a/b/c", &m);
+    ck_assert_ptr_null(m.route);
+    ck_assert_str_eq(m.allow, "");
+    http_route_find(with_rest, "POST", "/a/b", &m);
+    ck_assert_ptr_null(m.route);
+    ck_assert_str_eq(m.allow, "GET, HEAD");
+}
+END_TEST
+
+START_TEST(weights_are_of_the_most_exact_item)
+{
+    static const char accept[] = "text/*;q=0.5, text/html;level=1;q=0.25, */*;Q=0.125";
+    ck_assert_uint_eq(http_weight(accept, "text/html", 7), 250);
+    ck_assert_uint_eq(http_weight(accept, "text/plain", 7), 500);
+    ck_assert_uint_eq(http_weight(accept, "application/json", 7), 125);
+    ck_assert_uint_eq(http_weight("application/json", "text/html", 7), 7);
+    ck_assert_uint_eq(http_weight(NULL, "text/html", 7), 7);
+    ck_assert_uint_eq(http_weight("", "gzip", 7), 7);
+    ck_assert_uint_eq(http_weight("br , GZip ; q=0.3", "gzip", 7), 300);
+    ck_assert_uint_eq(http_weight("gzip;q=0.0009", "gzip", 7), 0);
+    ck_assert_uint_eq(http_weight("gzip;q=1.9", "gzip", 7), 1000);
+    ck_assert_uint_eq(http_weight("gzip;q=", "gzip", 7), 0);
+    ck_assert_uint_eq(http_weight("gzip;q=x", "gzip", 7), 0);
+    ck_assert_uint_eq(http_weight("gzip;quality=0", "gzip", 7), 1000);
+    ck_assert_uint_eq(http_weight("gz, gzip-like, xgzip", "gzip", 7), 7);
+}
+END_TEST
+
+START_TEST(origin_is_a_scheme_a_name_and_a_port)
+{
+    static const char *const good[] = {"http://a",           "https://skein.example",
+                                       "https://a-b.c:8443", "http://127.0.0.1:7462",
+                                       "http://[::1]:80",    "http://[::1]"};
+    static const char *const bad[] = {
+        "",           "skein.example",  "ftp://a",       "https://",       "https://a/",
+        "https://:1", "https://a/b",    "https://a:",    "https://a:b",    "https://a:123456",
+        "http://[]",  "http://[::1",    "https://u@a",   "https://a b",    "https://a\n",
+        "http://a?b", "javascript://a", "https://\"a\"", "http://[x\"]:1", "https://a#"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        ck_assert_msg(http_is_origin(good[i]), "%s", good[i]);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        ck_assert_msg(!http_is_origin(bad[i]), "%s", bad[i]);
+}
+END_TEST
+
+START_TEST(gzip_is_taken_where_it_is_not_worse_than_nothing)
+{
+    ck_assert(http_takes_gzip("gzip"));
+    ck_assert(http_takes_gzip("br;q=1.0, gzip;q=0.8, *;q=0.1"));
+    ck_assert(http_takes_gzip("identity;q=0.5, gzip;q=0.5"));
+    ck_assert(!http_takes_gzip("identity, gzip;q=0.5"));
+    ck_assert(!http_takes_gzip("*;q=0"));
+    ck_assert(!http_takes_gzip(NULL));
+}
+END_TEST
+
+static bool is_own(const char *from, const char *host)
+{
+    struct http_origin origin;
+    return http_origin_get(from, &origin) && http_origin_is(&origin, host);
+}
+
+START_TEST(origin_is_the_place_that_host_names)
+{
+    ck_assert(is_own("http://localhost:7462", "localhost:7462"));
+    ck_assert(is_own("https://Skein.Example", "skein.example"));
+    ck_assert(is_own("https://skein.example", "skein.example:443"));
+    ck_assert(is_own("http://skein.example:80", "skein.example"));
+    ck_assert(is_own("http://[::1]:7462", "[::1]:7462"));
+    static const char *const others[][2] = {{"http://skein.example", "skein.example:443"},
+                                            {"https://skein.example", "skein.example:80"},
+                                            {"http://localhost:7462", "localhost:7463"},
+                                            {"http://localhost:74620", "localhost:7462"},
+                                            {"http://localhost:7462", "localhost"},
+                                            {"http://localhost", "localhost.evil"},
+                                            {"http://evil@localhost", "localhost"},
+                                            {"http://localhost/", "localhost"},
+                                            {"http://localhost", "localhost/"},
+                                            {"http://", ""},
+                                            {"http://:80", ":80"},
+                                            {"localhost", "localhost"},
+                                            {"null", "null"},
+                                            {"", ""}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        ck_assert_msg(!is_own(others[i][0], others[i][1]), "%s, %s", others[i][0], others[i][1]);
+}
+END_TEST
+
+/* The cookie __Host-skein of the field is `value`; NULL: there is none. */
+static void expect_cookie(const char *field, const char *value)
+{
+    size_t n;
+    const char *got = http_cookie(field, "__Host-skein", &n);
+    ck_assert_msg((got == NULL) == (value == NULL), "%s", field);
+    if (value != NULL)
+        ck_assert_msg(n == strlen(value) && memcmp(got, value, n) == 0, "%s: %.*s", field, (int)n,
+                      got);
+}
+
+START_TEST(cookie_is_found_among_others_and_only_whole)
+{
+    expect_cookie("__Host-skein=abc", "abc");
+    expect_cookie("a=b; __Host-skein=abc; c=d", "abc");
+    expect_cookie("a=b;__Host-skein=abc", "abc");
+    expect_cookie(" ;; ;__Host-skein=abc ;", "abc");
+    expect_cookie("__Host-skein=a=b==", "a=b==");
+    expect_cookie("__Host-skein=", "");
+    expect_cookie("__Host-skein=abc; __Host-skein=abc", "abc");
+    static const char *const none[] = {"",
+                                       ";",
+                                       "__Host-skein",
+                                       "__host-skein=abc", /* names of cookies have a case */
+                                       "x__Host-skein=abc",
+                                       "__Host-skeinx=abc",
+                                       "__Host-skein =abc",
+                                       "a=__Host-skein=abc",
+                                       "__Host-skein=\"abc\"",
+                                       "__Host-skein=a b",
+                                       "__Host-skein=a,b",
+                                       "__Host-skein=a\\b",
+                                       "__Host-skein=a\xc3\xa4",
+                                       "__Host-skein=a\x01",
+                                       "__Host-skein=abc; __Host-skein=abd",
+                                       "__Host-skein=abc; __Host-skein=abcd"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        expect_cookie(none[i], NULL);
+}
+END_TEST
+
 int main(void)
 {
-    return suite_run(suite_of("http_route", path_finds_its_route_and_parts,
-                              suffix_beats_the_plain_pattern,
-                              unknown_path_and_unknown_method_differ, range_is_read_as_the_rfc_says,
-                              range_that_is_none_is_ignored, etag_is_found_in_a_list, NULL));
+    return suite_run(suite_of(
+        "http_route", path_finds_its_route_and_parts, suffix_beats_the_plain_pattern,
+        unknown_path_and_unknown_method_differ, range_is_read_as_the_rfc_says,
+        range_that_is_none_is_ignored, etag_is_found_in_a_list,
+        rest_takes_what_no_pattern_does_and_makes_no_path_of_it,
+        origin_is_a_scheme_a_name_and_a_port, weights_are_of_the_most_exact_item,
+        gzip_is_taken_where_it_is_not_worse_than_nothing, origin_is_the_place_that_host_names,
+        cookie_is_found_among_others_and_only_whole, NULL));
 }

@@ -174,6 +174,7 @@ START_TEST(receiver_hears_when_a_capture_begins_and_what_became_of_it)
     ck_assert_str_eq(text_at(begun, "rule"), "ping");
     ck_assert_str_eq(text_at(begun, "capture.capture"), id);
     ck_assert_str_eq(text_at(begun, "capture.status"), "running");
+    ck_assert_ptr_null(at_path(begun, "capture.url")); /* nobody has said where it is */
     snprintf(header, sizeof header, "Skein-Notice: %s\r\n", text_at(begun, "id"));
     ck_assert_ptr_nonnull(strstr(r.taken[0], header));
     ck_assert_ptr_nonnull(strstr(r.taken[0], "X-Team: pager 7\r\n"));
@@ -192,6 +193,45 @@ START_TEST(receiver_hears_when_a_capture_begins_and_what_became_of_it)
     ck_assert_str_ne(text_at(rule, "state.notify.last_delivery"), "");
     ck_assert_ptr_null(at_path(rule, "state.notify.last_error"));
     cJSON_Delete(rule);
+    fixture_stop(&f);
+    receiver_stop(&r);
+}
+END_TEST
+
+START_TEST(notices_and_captures_link_to_the_page_where_its_name_is_set)
+{
+    struct fixture f;
+    struct receiver r;
+    const char *id = "01a100000000000000000000000000a2";
+    char path[96], url[96];
+    receiver_start(&r, 200);
+    fixture_start_with(&f, NULL,
+                       ",\"http\":{\"drain_ms\":2000,\"threads\":2,"
+                       "\"public_url\":\"https://skein.example:8443\"}");
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    put_rule(&f, &r, "ping", 201);
+    fire(&f, "ping", id, 1);
+    wait_heard(&r, 1, 0);
+    snprintf(url, sizeof url, "https://skein.example:8443/captures/%s", id);
+    cJSON *begun = body_of(&r, 0);
+    ck_assert_str_eq(text_at(begun, "capture.url"), url);
+    cJSON_Delete(begun);
+    cJSON *list = call_json(&f, "GET", "/api/v1/captures", NULL, 200);
+    ck_assert_str_eq(text_at(list, "items.0.url"), url);
+    cJSON_Delete(list);
+    static const struct {
+        const char *method, *rest, *body;
+    } calls[] = {{"GET", "", NULL}, {"PATCH", "", "{\"pin\":true}"}, {"POST", ":stop", NULL}};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        snprintf(path, sizeof path, "/api/v1/captures/%s%s", id, calls[i].rest);
+        cJSON *json = call_json(&f, calls[i].method, path, calls[i].body, i == 2 ? 202 : 200);
+        ck_assert_str_eq(text_at(json, "url"), url);
+        cJSON_Delete(json);
+    }
+    cJSON *made = call_json(&f, "POST", "/api/v1/captures", "{\"selector\":\"service=shop\"}", 202);
+    snprintf(url, sizeof url, "https://skein.example:8443/captures/%s", text_at(made, "capture"));
+    ck_assert_str_eq(text_at(made, "url"), url);
+    cJSON_Delete(made);
     fixture_stop(&f);
     receiver_stop(&r);
 }
@@ -309,6 +349,7 @@ END_TEST
 int main(void)
 {
     return suite_run(suite_of("notify", receiver_hears_when_a_capture_begins_and_what_became_of_it,
+                              notices_and_captures_link_to_the_page_where_its_name_is_set,
                               notice_outlives_a_failing_receiver_and_a_restart,
                               silent_receiver_holds_up_nobody, notices_go_with_the_receiver,
                               secrets_of_a_receiver_are_hidden_from_who_may_not_set_them, NULL));

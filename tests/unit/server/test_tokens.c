@@ -184,24 +184,26 @@ START_TEST(wrong_tokens_are_not_made)
 }
 END_TEST
 
+#define WRONG "skn_a_0123456789abcdefgh"
+
 START_TEST(address_is_locked_out_for_a_while)
 {
     struct lockout *l = lockout_new(3, 10000);
     uint64_t now = NOW, second = 1000000000u;
     for (int i = 0; i < 2; i++)
-        lockout_bad(l, "10.0.0.1", now);
-    ck_assert_uint_eq(lockout_left(l, "10.0.0.1", now), 0);
-    lockout_bad(l, "10.0.0.1", now + 61 * second); /* the minute is over: counted anew */
-    ck_assert_uint_eq(lockout_left(l, "10.0.0.1", now + 61 * second), 0);
+        lockout_bad(l, "10.0.0.1", WRONG, now);
+    ck_assert_uint_eq(lockout_left(l, "10.0.0.1", WRONG, now), 0);
+    lockout_bad(l, "10.0.0.1", WRONG, now + 61 * second); /* the minute is over: counted anew */
+    ck_assert_uint_eq(lockout_left(l, "10.0.0.1", WRONG, now + 61 * second), 0);
     now += 61 * second;
     for (int i = 0; i < 2; i++)
-        lockout_bad(l, "10.0.0.1", now);
-    ck_assert_uint_eq(lockout_left(l, "10.0.0.1", now), 10);
-    ck_assert_uint_eq(lockout_left(l, "10.0.0.2", now), 0);
-    ck_assert_uint_eq(lockout_left(l, "10.0.0.1", now + 10 * second), 0);
+        lockout_bad(l, "10.0.0.1", WRONG, now);
+    ck_assert_uint_eq(lockout_left(l, "10.0.0.1", WRONG, now), 10);
+    ck_assert_uint_eq(lockout_left(l, "10.0.0.2", WRONG, now), 0);
+    ck_assert_uint_eq(lockout_left(l, "10.0.0.1", WRONG, now + 10 * second), 0);
     for (int i = 0; i < 3; i++)
-        lockout_bad(l, i > 0 ? "2001:db8::1" : "2001:db8::2", now);
-    ck_assert_uint_gt(lockout_left(l, "2001:db8::77", now), 0);
+        lockout_bad(l, i > 0 ? "2001:db8::1" : "2001:db8::2", WRONG, now);
+    ck_assert_uint_gt(lockout_left(l, "2001:db8::77", WRONG, now), 0);
     lockout_free(&l);
 }
 END_TEST
@@ -210,24 +212,52 @@ START_TEST(many_bad_addresses_do_not_free_one_that_is_locked_out)
 {
     struct lockout *l = lockout_new(2, 10000);
     char address[32];
-    lockout_bad(l, "10.9.9.9", NOW);
-    lockout_bad(l, "10.9.9.9", NOW);
+    lockout_bad(l, "10.9.9.9", WRONG, NOW);
+    lockout_bad(l, "10.9.9.9", WRONG, NOW);
     for (unsigned i = 0; i < 5000; i++) {
         snprintf(address, sizeof address, "10.1.%u.%u", i / 250, i % 250);
-        lockout_bad(l, address, NOW + 1 + i);
+        lockout_bad(l, address, WRONG, NOW + 1 + i);
     }
-    ck_assert_uint_gt(lockout_left(l, "10.9.9.9", NOW + 6000), 0);
+    ck_assert_uint_gt(lockout_left(l, "10.9.9.9", WRONG, NOW + 6000), 0);
+    lockout_free(&l);
+}
+END_TEST
+
+START_TEST(one_behind_a_proxy_does_not_lock_out_another)
+{
+    struct lockout *l = lockout_new(3, 10000);
+    char token[32];
+    for (int i = 0; i < 3; i++)
+        lockout_bad(l, "10.0.0.1", WRONG, NOW);
+    ck_assert_uint_eq(lockout_left(l, "10.0.0.1", WRONG, NOW), 10);
+    /* what is behind the prefix is the same client's next try */
+    ck_assert_uint_eq(lockout_left(l, "10.0.0.1", "skn_a_0123456789abXXXX", NOW), 10);
+    ck_assert_uint_eq(lockout_left(l, "10.0.0.1", "skn_a_0123456789aX", NOW), 0);
+    ck_assert_uint_eq(lockout_left(l, "10.0.0.1", "", NOW), 0);
+    /* Who comes with ever new ones has one count for all of them, but for the first few. */
+    for (unsigned i = 0; i < 15 + 2; i++) {
+        snprintf(token, sizeof token, "skn_a_%u", i);
+        lockout_bad(l, "10.0.0.1", token, NOW);
+    }
+    ck_assert_uint_eq(lockout_left(l, "10.0.0.1", "skn_a_never seen", NOW), 0);
+    lockout_bad(l, "10.0.0.1", "skn_a_one more", NOW);
+    ck_assert_uint_eq(lockout_left(l, "10.0.0.1", "skn_a_never seen", NOW), 10);
+    ck_assert_uint_eq(lockout_left(l, "10.0.0.1", "skn_a_3", NOW), 0); /* of the first few */
+    ck_assert_uint_eq(lockout_left(l, "10.0.0.2", "skn_a_never seen", NOW), 0);
+    /* A minute and the lockout later each counts alone again. */
+    ck_assert_uint_eq(lockout_left(l, "10.0.0.1", "skn_a_never seen", NOW + UINT64_C(61000000000)),
+                      0);
     lockout_free(&l);
 }
 END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("tokens", token_is_known_until_it_is_revoked_or_expires,
-                              lost_tokens_open_the_collector_to_nobody,
-                              tokens_that_are_there_are_marked_at_the_next_start,
-                              no_changed_letter_passes,
-                              database_holds_no_token_and_is_its_owners_alone,
-                              wrong_tokens_are_not_made, address_is_locked_out_for_a_while,
-                              many_bad_addresses_do_not_free_one_that_is_locked_out, NULL));
+    return suite_run(suite_of(
+        "tokens", token_is_known_until_it_is_revoked_or_expires,
+        lost_tokens_open_the_collector_to_nobody,
+        tokens_that_are_there_are_marked_at_the_next_start, no_changed_letter_passes,
+        database_holds_no_token_and_is_its_owners_alone, wrong_tokens_are_not_made,
+        address_is_locked_out_for_a_while, many_bad_addresses_do_not_free_one_that_is_locked_out,
+        one_behind_a_proxy_does_not_lock_out_another, NULL));
 }

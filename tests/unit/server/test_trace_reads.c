@@ -54,7 +54,9 @@ static void upload(struct fixture *f, uint64_t sequence)
     buf_fini(&bytes);
 }
 
-static void start(struct fixture *f)
+/* Its agent says how far the target's times may be off, by the collector's clock of the setting that
+ * has so much greater a number than the true one; error_ns 0: it does not say. */
+static void start_with(struct fixture *f, uint64_t error_ns, uint64_t setting)
 {
     char error[256];
     /* Nobody but requests reads: captures are not summed up. */
@@ -65,10 +67,20 @@ static void start(struct fixture *f)
     ck_assert_int_eq(wire_agent_upload(&f->agent, 1, PARTITIONS, OTHER, 0), WIRE_STORED);
     for (uint64_t i = 0; i < PARTITIONS; i++)
         upload(f, i);
-    ck_assert(wire_agent_report(&f->agent,
-                                wire_target(&f->agent, CAPTURE, 1, "uploading", PARTITIONS, 1),
-                                error, sizeof error));
+    cJSON *report = wire_target(&f->agent, CAPTURE, 1, "uploading", PARTITIONS, 1);
+    if (error_ns != 0) {
+        cJSON *ack = wire_agent_beat(&f->agent, 0, 0);
+        cJSON_AddNumberToObject(report, "clock", number_at(ack, "clock") + (double)setting);
+        cJSON_AddNumberToObject(report, "clock_error_ns", (double)error_ns);
+        cJSON_Delete(ack);
+    }
+    ck_assert(wire_agent_report(&f->agent, report, error, sizeof error));
     memset(&seen, 0, sizeof seen);
+}
+
+static void start(struct fixture *f)
+{
+    start_with(f, 0, 0);
 }
 
 START_TEST(manifest_reads_nothing_of_the_store)
@@ -82,6 +94,33 @@ START_TEST(manifest_reads_nothing_of_the_store)
                         (double)OFFSET_NS);
     ck_assert_str_eq(text_at(json, "targets.0.partitions.0.from"), "2023-11-14T22:13:15.000Z");
     ck_assert_uint_eq(seen.reads, 0);
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
+static const cJSON *clock_error_at(struct fixture *f, const char *path, cJSON **json)
+{
+    cJSON_Delete(*json);
+    *json = call_json(f, "GET", path, NULL, 200);
+    return at_path(*json, "targets.0.clock_error_ns");
+}
+
+START_TEST(a_target_says_how_far_its_times_may_be_off)
+{
+    static const char *const paths[] = {"/api/v1/captures/" CAPTURE,
+                                        "/api/v1/captures/" CAPTURE "/manifest",
+                                        "/api/v1/captures/" CAPTURE "/overview"};
+    struct fixture f;
+    cJSON *json = NULL;
+    start_with(&f, _i == 0 ? 0 : 812345, _i == 2 ? 1 : 0);
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        const cJSON *told = clock_error_at(&f, paths[i], &json);
+        if (_i == 1)
+            ck_assert_msg(told != NULL && told->valuedouble == 812345, "%s", paths[i]);
+        else /* its agent did not say, or by a setting that nobody knows */
+            ck_assert_msg(told == NULL, "%s", paths[i]);
+    }
     cJSON_Delete(json);
     fixture_stop(&f);
 }
@@ -107,6 +146,10 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("trace_reads", manifest_reads_nothing_of_the_store,
-                              slice_reads_only_the_partitions_of_its_window, NULL));
+    Suite *suite = suite_of("trace_reads", manifest_reads_nothing_of_the_store,
+                            slice_reads_only_the_partitions_of_its_window, NULL);
+    TCase *c = tcase_create("clocks");
+    tcase_add_loop_test(c, a_target_says_how_far_its_times_may_be_off, 0, 3);
+    suite_add_tcase(suite, c);
+    return suite_run(suite);
 }

@@ -44,18 +44,28 @@ function longDuration(seconds: number): string {
   return words.join(" ") || "0 s";
 }
 
+/* The API's counts: above 2^53 they are texts of digits, of which the nearest number is taken. */
+export function numeric(value: number | string): number {
+  return Number(value);
+}
+
 /* "31.2 MiB" */
-export function bytes(count: number): string {
+export function bytes(count: number | string): string {
   const names = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-  let value = count;
+  let value = numeric(count);
   let i = 0;
   for (; value >= 1024 && i < names.length - 1; i++) value /= 1024;
   return `${i === 0 ? value : trimmed(value)} ${names[i]}`;
 }
 
 /* "5,480,000" */
-export function count(value: number): string {
-  return value.toLocaleString("en-US");
+export function count(value: number | string): string {
+  return (typeof value === "string" && /^\d+$/.test(value) ? BigInt(value) : Number(value)).toLocaleString("en-US");
+}
+
+/* "once", "5,480 times" */
+export function times(value: number | string): string {
+  return numeric(value) === 1 ? "once" : `${count(value)} times`;
 }
 
 /* "66.5 %" of 0.665 */

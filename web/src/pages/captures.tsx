@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+// All captures: filtered by the address, page by page, live; several at once can be deleted, pinned or compared.
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { lazy, useLocation } from "preact-iso";
+import { captureDelete, capturePatch, useCaptures } from "../api/captures";
+import { may } from "../api/who";
+import { CaptureLink, StatusChip, Whose } from "../ui/capture_rows";
+import { type Capture, windowWords } from "../ui/capture_words";
+import { type Address, useAddress } from "../ui/address";
+import { ChoiceField, Confirm, TextField } from "../ui/form";
+import { Awaited, Empty, Failure, Heading, Note, Table, Time, toast } from "../ui/parts";
+import { count } from "../ui/units";
+import "../style/captures.css";
+
+const CaptureNow = lazy(() => import("../ui/capture_now"));
+
+const WANT = 50;
+const MOST = 1000; /* that are looked at at once, where the API does not filter */
+
+const FILTERS = ["status", "kind", "rule", "selector", "from", "to", "incident"] as const;
+
+type Filter = Record<(typeof FILTERS)[number], string>;
+
+function filterOf(address: Address): Filter {
+  return Object.fromEntries(FILTERS.map((name) => [name, address.get(name)])) as Filter;
+}
+
+/* "2026-11-23T10:00" of a field, by this browser's clock, as the API's time; other texts as they are. */
+export function apiTime(text: string): string {
+  const local = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?$/.test(text) ? new Date(text.replace(" ", "T")) : undefined;
+  return local === undefined || Number.isNaN(local.getTime()) ? text : local.toISOString();
+}
+
+function Filters(props: { filter: Filter; set: (values: Readonly<Record<string, string>>) => void }): JSX.Element {
+  const [draft, setDraft] = useState(props.filter);
+  const field = (name: keyof Filter) => ({ value: draft[name], set: (value: string) => setDraft({ ...draft, [name]: value }) });
+  const choose = (name: keyof Filter) => (value: string) => {
+    setDraft({ ...draft, [name]: value });
+    props.set({ [name]: value });
+  };
+  return (
+    <form
+      class="filters"
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        props.set({ ...draft, from: apiTime(draft.from.trim()), to: apiTime(draft.to.trim()) });
+      }}
+    >
+      <ChoiceField
+        label="Status"
+        value={props.filter.status}
+        set={choose("status")}
+        choices={[
+          ["", "any"],
+          ["running", "running"],
+          ["complete", "complete"],
+          ["incomplete", "incomplete"],
+          ["stopped", "stopped"],
+        ]}
+      />
+      <ChoiceField
+        label="Kind"
+        value={props.filter.kind}
+        set={choose("kind")}
+        choices={[
+          ["", "any"],
+          ["snapshot", "snapshot"],
+          ["record", "record"],
+          ["stream", "stream"],
+          ["sample", "sample"],
+        ]}
+      />
+      <TextField label="Rule" {...field("rule")} />
+      <TextField label="Selector" {...field("selector")} placeholder="service=checkout" />
+      <TextField label="From" {...field("from")} placeholder="2026-11-23 06:00" />
+      <TextField label="To" {...field("to")} placeholder="2026-11-23 07:00" />
+      <button type="submit" class="button">
+        Filter
+      </button>
+      <a class="button" href="/captures">
+        All
+      </a>
+    </form>
+  );
+}
+
+type Act = "delete" | "pin" | "unpin";
+
+const ACTS: Readonly<Record<Act, { verb: string; done: string }>> = {
+  delete: { verb: "Delete", done: "deleted" },
+  pin: { verb: "Pin", done: "pinned" },
+  unpin: { verb: "Unpin", done: "no longer pinned" },
+};
+
+/* One by one: what was refused stands at the first refusal, what was done before it stays done. */
+async function actOn(act: Act, captures: readonly Capture[]): Promise<void> {
+  for (const capture of captures)
+    if (act === "delete") await captureDelete(capture.capture);
+    else await capturePatch(capture.capture, { pin: act === "pin" });
+}
+
+function Chosen(props: { captures: Capture[]; clear: () => void; again: () => void }): JSX.Element {
+  const { captures } = props;
+  const { route } = useLocation();
+  const [act, setAct] = useState<Act>();
+  const two = captures.length === 2;
+  const compare = () => {
+    const [newer, older] = captures[0]!.at > captures[1]!.at ? [captures[0]!, captures[1]!] : [captures[1]!, captures[0]!];
+    route(`/compare?a=${encodeURIComponent(older.capture)}&b=${encodeURIComponent(newer.capture)}`);
+  };
+  return (
+    <div class="buttons" role="group" aria-label="With the captures that are chosen">
+      <span role="status">{captures.length === 0 ? "None chosen" : `${count(captures.length)} chosen`}</span>
+      <button type="button" class="button" disabled={!two} title={two ? "" : "choose two"} onClick={compare}>
+        Compare two
+      </button>
+      {may("operator") && (
+        <>
+          <button type="button" class="button" disabled={captures.length === 0} onClick={() => setAct("pin")}>
+            Pin…
+          </button>
+          <button type="button" class="button" disabled={captures.length === 0} onClick={() => setAct("unpin")}>
+            Unpin…
+          </button>
+          <button type="button" class="button danger" disabled={captures.length === 0} onClick={() => setAct("delete")}>
+            Delete…
+          </button>
+        </>
+      )}
+      {act !== undefined && (
+        <Confirm
+          title={`${ACTS[act].verb} ${count(captures.length)} ${captures.length === 1 ? "capture" : "captures"}?`}
+          verb={ACTS[act].verb}
+          danger={act === "delete"}
+          act={async () => {
+            try {
+              await actOn(act, captures);
+              toast(`${count(captures.length)} ${ACTS[act].done}.`);
+              props.clear();
+            } finally {
+              props.again();
+            }
+          }}
+          close={() => setAct(undefined)}
+        >
+          <ActWords act={act} captures={captures} />
+        </Confirm>
+      )}
+    </div>
+  );
+}
+
+function ActWords(props: { act: Act; captures: Capture[] }): JSX.Element {
+  return (
+    <>
+      <ul class="lines">
+        {props.captures.slice(0, 5).map((capture) => (
+          <li key={capture.capture}>
+            <code>{capture.capture}</code>
+          </li>
+        ))}
+        {props.captures.length > 5 && <li>and {count(props.captures.length - 5)} more</li>}
+      </ul>
+      <p>
+        {props.act === "delete"
+          ? "Their partitions go with them, but for those that other captures share: these stay. This cannot be undone."
+          : props.act === "pin"
+            ? "They are kept, whatever their time and the quotas."
+            : "They are deleted when their time is over, or when room is needed."}
+      </p>
+    </>
+  );
+}
+
+function Rows(props: { items: Capture[]; chosen: ReadonlySet<string>; choose: (id: string, wanted: boolean) => void }): JSX.Element {
+  const head = (
+    <>
+      <th>
+        <span class="visually-hidden">Chosen</span>
+      </th>
+      <th>What</th>
+      <th>Whom</th>
+      <th>When</th>
+      <th>Window</th>
+      <th class="number">Events</th>
+      <th>Record</th>
+      <th>Kept</th>
+    </>
+  );
+  return (
+    <Table caption="Captures, the newest first" head={head}>
+      {props.items.map((capture) => (
+        <tr key={capture.capture}>
+          <td>
+            <input
+              type="checkbox"
+              aria-label={`choose capture ${capture.capture}`}
+              checked={props.chosen.has(capture.capture)}
+              onChange={(event) => props.choose(capture.capture, event.currentTarget.checked)}
+            />
+          </td>
+          <td class="what">
+            <CaptureLink capture={capture} />
+            {capture.incident !== capture.capture && (
+              <>
+                {" "}
+                · <a href={`/captures?incident=${encodeURIComponent(capture.incident)}`}>of an incident</a>
+              </>
+            )}
+          </td>
+          <td>
+            <Whose capture={capture} />
+          </td>
+          <td class="nowrap">
+            <Time at={capture.at} short />
+          </td>
+          <td>
+            {capture.kind}, {windowWords(capture)}
+          </td>
+          <td class="number">{count(capture.ledger.stored)}</td>
+          <td>
+            <StatusChip capture={capture} />
+          </td>
+          <td>{capture.pin === true ? "pinned" : capture.expires === undefined ? "–" : <Time at={capture.expires} short />}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+export default function Captures(): JSX.Element {
+  const address = useAddress();
+  const filter = filterOf(address);
+  const key = JSON.stringify(filter);
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [asking, setAsking] = useState(false);
+  const { status, selector, from, to, incident } = filter;
+  const keep = (capture: Capture) =>
+    (filter.kind === "" || capture.kind === filter.kind) && (filter.rule === "" || capture.trigger?.rule === filter.rule);
+  const list = useCaptures(`captures ${key}`, { status, selector, from, to, incident }, keep, { want: WANT, most: MOST });
+  const items = list.items ?? [];
+  const picked = items.filter((capture) => chosen.has(capture.capture));
+  const choose = (id: string, wanted: boolean) => {
+    const next = new Set(chosen);
+    if (wanted) next.add(id);
+    else next.delete(id);
+    setChosen(next);
+  };
+  return (
+    <>
+      <Heading title="Captures">
+        {may("operator") && (
+          <button type="button" class="button first" onClick={() => setAsking(true)}>
+            Capture now…
+          </button>
+        )}
+      </Heading>
+      <Filters key={key} filter={filter} set={address.set} />
+      {incident !== "" && (
+        <Note>
+          <p>
+            Captures of one incident: firings of a rule that overlapped.{" "}
+            <a href={`/api/v1/captures/trace?incident=${encodeURIComponent(incident)}`}>All of them as one file</a>
+          </p>
+        </Note>
+      )}
+      {list.newer > 0 && (
+        <button type="button" class="button first" onClick={list.again}>
+          {list.newer === 1 ? "1 newer: show it" : `${count(list.newer)} newer: show them`}
+        </button>
+      )}
+      {list.error !== undefined && <Failure error={list.error} again={list.again} what="Could not read the captures" />}
+      {list.items === undefined && list.error === undefined && <Awaited what="the captures" again={list.again} lines={8} />}
+      {list.items !== undefined && items.length > 0 && (
+        <>
+          <Chosen captures={picked} clear={() => setChosen(new Set())} again={list.again} />
+          <Rows items={items} chosen={chosen} choose={choose} />
+        </>
+      )}
+      {list.items !== undefined && items.length === 0 && <Nothing filtered={key !== JSON.stringify(EMPTY)} looked={list.looked} />}
+      <Looked list={list} filter={filter} />
+      {asking && <CaptureNow selector={selector} close={() => setAsking(false)} />}
+    </>
+  );
+}
+
+const EMPTY = Object.fromEntries(FILTERS.map((name) => [name, ""]));
+
+/* What kind and rule leave out is known only of those that were looked at. */
+function Looked(props: { list: { looked: number; more: (() => void) | undefined; awaited: boolean }; filter: Filter }): JSX.Element | null {
+  const { list, filter } = props;
+  if (list.more === undefined) return null;
+  return (
+    <p>
+      {(filter.kind !== "" || filter.rule !== "") && <>The newest {count(list.looked)} captures were looked at for these. </>}
+      <button type="button" class="button" disabled={list.awaited} onClick={list.more}>
+        {list.awaited ? "Looking…" : "Show more"}
+      </button>
+    </p>
+  );
+}
+
+function Nothing(props: { filtered: boolean; looked: number }): JSX.Element {
+  return props.filtered ? (
+    <Empty title="No capture is like this">
+      <p>
+        Other filters may find some: <a href="/captures">all captures</a>.
+      </p>
+    </Empty>
+  ) : (
+    <Empty title="No capture yet">
+      <p>
+        A capture keeps what the rings of processes hold: <em>Capture now</em> takes the last seconds, a <a href="/rules">rule</a> takes
+        them by itself when something goes wrong.
+      </p>
+      <pre>skein snapshot -l service=NAME --pre 10s</pre>
+    </Empty>
+  );
+}
