@@ -28,6 +28,8 @@ const KINDS: Readonly<Record<Change["kind"], string>> = {
   log: "log line",
 };
 
+const TIMELESS: readonly Change["kind"][] = ["instant", "log"];
+
 function shareOf(side: Side): string {
   return side.busy === undefined ? "–" : share(side.busy);
 }
@@ -118,7 +120,9 @@ function ChangeRow(props: { of: Change; range: Range; context: DiffContext }): J
         </span>
       </td>
       <td class="number">
-        {of.kind === "counter" ? <Turn before={valueOf(of.before, of.unit)} now={valueOf(of.after, of.unit)} /> : <Turn before={shareOf(of.before)} now={shareOf(of.after)} />}
+        {of.kind === "counter" && <Turn before={valueOf(of.before, of.unit)} now={valueOf(of.after, of.unit)} />}
+        {TIMELESS.includes(of.kind) && "–"}
+        {of.kind !== "counter" && !TIMELESS.includes(of.kind) && <Turn before={shareOf(of.before)} now={shareOf(of.after)} />}
       </td>
       <td class="number">
         <Turn before={rateOf(of.before)} now={rateOf(of.after)} />
