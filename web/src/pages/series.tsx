@@ -174,7 +174,7 @@ export default function SeriesPage(): JSX.Element {
               </Empty>
             ) : (
               <>
-                <h2>
+                <h2 class="sentence">
                   {METRICS.find(([name]) => name === metric)?.[1]}, in <Text text={data.unit} most={60} />
                 </h2>
                 <Chart of={data} value={valueWords(data.unit)} from={millis(data.from)} to={millis(data.to)} />

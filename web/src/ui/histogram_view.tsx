@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import { type Bucket, STEPS, lengthOf, marks, outliers, quantile, total } from "./histogram";
 import { count, duration } from "./units";
 
-const WIDTH = 260;
+const WIDTH = 200;
 const HEIGHT = 34;
 const DOT = 3.5;
 

@@ -156,9 +156,9 @@ export function DiffTable(props: { diff: Diff; context: DiffContext }): JSX.Elem
       <th>What</th>
       <th class="number">Share of a second</th>
       <th class="number">How often</th>
-      <th class="number">99 % take up to</th>
+      <th class="number">p99</th>
       <th class="number">Longest</th>
-      <th>How long: before above, now below</th>
+      <th>Before above, now below</th>
       <th>Judged</th>
     </>
   );

@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { useCaptures } from "../../api/captures";
+import { may } from "../../api/who";
 import { Awaited, Empty, Failure, Table, Time } from "../../ui/parts";
 import { CaptureLink, StatusChip, Whose } from "../../ui/capture_rows";
 import { type Capture, alike, wentWrong } from "../../ui/capture_words";
@@ -12,13 +13,17 @@ const ROWS = 8;
 const WANT = 100; /* captures: of one cause there are often many */
 const MOST = 1000;
 
+/* What began a capture is not told to a reader who is confined: then it is the newest ones that are no samples. */
+const notSampled = (capture: Capture): boolean => capture.kind !== "sample";
+
 export function WentWrong(props: { selector: string }): JSX.Element {
+  const told = may("viewer", true);
   const place = useRef<HTMLElement>(null);
   const held = () => place.current?.matches(":hover, :focus-within") === true;
-  const list = useCaptures(`wrong ${props.selector}`, { selector: props.selector }, wentWrong, { want: WANT, most: MOST }, held);
+  const list = useCaptures(`wrong ${told} ${props.selector}`, { selector: props.selector }, told ? wentWrong : notSampled, { want: WANT, most: MOST }, held);
   return (
     <section aria-labelledby="wrong" ref={place}>
-      <h2 id="wrong">What went wrong</h2>
+      <h2 id="wrong">{told ? "What went wrong" : "The newest captures"}</h2>
       {list.newer > 0 && (
         <button type="button" class="button first" onClick={list.again}>
           {list.newer === 1 ? "1 newer: show it" : `${count(list.newer)} newer: show them`}
@@ -26,12 +31,18 @@ export function WentWrong(props: { selector: string }): JSX.Element {
       )}
       {list.error !== undefined && <Failure error={list.error} again={list.again} what="Could not read the captures" />}
       {list.items === undefined && list.error === undefined && <Awaited what="the newest captures" again={list.again} />}
-      {list.items !== undefined && <Strip items={list.items} looked={list.looked} whole={list.more === undefined} />}
+      {list.items !== undefined && <Strip items={list.items} told={told} looked={list.looked} whole={list.more === undefined} />}
     </section>
   );
 }
 
-function Strip(props: { items: Capture[]; looked: number; whole: boolean }): JSX.Element {
+function Strip(props: { items: Capture[]; told: boolean; looked: number; whole: boolean }): JSX.Element {
+  if (props.items.length === 0 && !props.told)
+    return (
+      <Empty title="No capture of what you see">
+        <p>Captures of the processes that your token sees are listed here.</p>
+      </Empty>
+    );
   if (props.items.length === 0)
     return (
       <Empty title="Nothing that a rule, a crash or a program has noticed">
@@ -43,7 +54,7 @@ function Strip(props: { items: Capture[]; looked: number; whole: boolean }): JSX
         </p>
       </Empty>
     );
-  const groups = alike(props.items);
+  const groups = props.told ? alike(props.items) : props.items.map((newest) => ({ newest, others: [] }));
   const rows = groups.slice(0, ROWS);
   const head = (
     <>
@@ -55,7 +66,7 @@ function Strip(props: { items: Capture[]; looked: number; whole: boolean }): JSX
   );
   return (
     <>
-      <Table caption="The newest captures that a rule, a crash or a program began" head={head}>
+      <Table caption={props.told ? "The newest captures that a rule, a crash or a program began" : "The newest captures"} head={head}>
         {rows.map(({ newest: capture, others }) => (
           <tr key={capture.capture}>
             <td class="what">
@@ -75,7 +86,7 @@ function Strip(props: { items: Capture[]; looked: number; whole: boolean }): JSX
         ))}
       </Table>
       <p>
-        {groups.length > rows.length && <>{count(groups.length - rows.length)} further causes are not listed. </>}
+        {groups.length > rows.length && <>{count(groups.length - rows.length)} further ones are not listed. </>}
         <a href="/captures">All captures</a>
       </p>
     </>

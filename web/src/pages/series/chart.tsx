@@ -18,6 +18,11 @@ function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
+/* As the reader has chosen clocks; days where the chart has several. */
+function tick(ms: number, span: number): string {
+  return clock(ms, span > 36 * 3_600_000).replace(/(\d\d:\d\d):\d\d/, "$1").replace(/^\d{4}-/, "");
+}
+
 function optionsOf(of: Series, value: (value: number) => string, width: number, from: number, to: number): uPlot.Options {
   const axis = { stroke: colour("--text-2"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line"), width: 1 } };
   return {
@@ -36,7 +41,7 @@ function optionsOf(of: Series, value: (value: number) => string, width: number, 
         value: (_: uPlot, point: number | null) => (point === null ? "–" : value(point)),
       })),
     ],
-    axes: [axis, { ...axis, size: 90, values: (_: uPlot, ticks: number[]) => ticks.map(value) }],
+    axes: [{ ...axis, space: 100, values: (_: uPlot, ticks: number[]) => ticks.map((ms) => tick(ms, to - from)) }, { ...axis, size: 90, values: (_: uPlot, ticks: number[]) => ticks.map(value) }],
     scales: { x: { range: () => [from, to] }, y: { range: (_: uPlot, __: number, most: number) => [0, most > 0 ? most * 1.05 : 1] } },
   };
 }
