@@ -38,26 +38,30 @@ static bool is_trusted(const char *url)
     return false;
 }
 
-/* The link, with a code in it where a login is needed; `expires` is the code's, or "". */
+/* The link, with a code in it where a login is needed; `expires` is the code's, or "". Where the
+ * collector knows by what name people reach it, it is that one. */
 static int link_make(const struct api *api, struct buf *link, char expires[40])
 {
     cJSON *who = NULL, *code = NULL;
+    char place[512];
     int status = api_call(api, "GET", "/whoami", NULL, &who);
     bool login = !cJSON_IsFalse(json_at(who, "login_needed"));
+    const char *known = json_text_at(who, "url");
+    (void)snprintf(place, sizeof place, "%s", *known ? known : api->collector);
     cJSON_Delete(who);
     expires[0] = '\0';
     if (status == CLI_OK && login)
         status = api_call(api, "POST", "/login-codes", NULL, &code);
     if (status != CLI_OK)
         return status;
-    buf_printf(link, "%s/", api->collector);
+    buf_printf(link, "%s/", place);
     if (login) {
         buf_printf(link, "login#c=");
         api_segment(link, json_text_at(code, "code"));
         (void)snprintf(expires, 40, "%s", json_text_at(code, "expires"));
     }
     cJSON_Delete(code);
-    if (login && !is_trusted(api->collector))
+    if (login && !is_trusted(place))
         say_warning("browsers keep no login over plain HTTP from another machine: use https, or "
                     "ssh -L 7462:localhost:7462 HOST and --collector http://localhost:7462");
     return CLI_OK;

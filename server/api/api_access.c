@@ -23,7 +23,12 @@ static bool is_ours(const struct api_services *api, const char *host)
 {
     const char *address = api->config.http_address;
     size_t n = host != NULL ? http_host_bytes(host) : 0;
-    return http_host_loopback(host, n) || http_host_in(api->config.http_hosts, host, n) ||
+    struct http_origin known;
+    bool public = http_origin_get(api->config.http_public_url, &known);
+    return http_host_loopback(host, n) ||
+           (public && n > 0 && n == http_host_bytes(known.authority) &&
+            strncasecmp(known.authority, host, n) == 0) ||
+           http_host_in(api->config.http_hosts, host, n) ||
            (n > 0 && n == http_host_bytes(address) && strncasecmp(address, host, n) == 0);
 }
 
@@ -38,14 +43,16 @@ static void refusal_audit(struct api_services *api, struct http_exchange *x, con
 /* ---- pages in browsers ---- */
 
 /* Whether a page from there is this server's own. A browser knows the server by the name in Host,
- * or by one of http.hosts where a proxy does not pass Host on. A proxy with TLS makes http of what
- * the browser knows as https, so schemes are not compared. */
+ * or, where a proxy does not pass Host on, by http.public_url or one of http.hosts. A proxy with TLS
+ * makes http of what the browser knows as https, so the scheme is not compared with ours. */
 static bool is_own_page(const struct api_services *api, const char *origin, const char *host)
 {
-    struct http_origin from;
+    struct http_origin from, known;
     if (!http_origin_get(origin, &from))
         return false;
     return (host != NULL && http_origin_is(&from, host)) ||
+           (http_origin_get(api->config.http_public_url, &known) && from.https == known.https &&
+            http_origin_is(&from, known.authority)) ||
            http_host_in(api->config.http_hosts, from.authority, http_host_bytes(from.authority));
 }
 
@@ -56,28 +63,27 @@ enum page { PAGE_UNTOLD, PAGE_OWN, PAGE_OTHER };
 static enum page page_of(const struct api_services *api, const struct http_exchange *x)
 {
     const char *origin = http_header(x, "Origin"), *site = http_header(x, "Sec-Fetch-Site");
-    if (site != NULL && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
+    bool same = site != NULL && strcmp(site, "same-origin") == 0;
+    if (site != NULL && !same && strcmp(site, "none") != 0)
         return PAGE_OTHER;
-    if (origin != NULL)
-        return is_own_page(api, origin, http_header(x, "Host")) ? PAGE_OWN : PAGE_OTHER;
-    return site != NULL && strcmp(site, "same-origin") == 0 ? PAGE_OWN : PAGE_UNTOLD;
+    /* A page that sends no referrer may hide its origin as well. */
+    if (origin == NULL || (same && strcmp(origin, "null") == 0))
+        return same ? PAGE_OWN : PAGE_UNTOLD;
+    return is_own_page(api, origin, http_header(x, "Host")) ? PAGE_OWN : PAGE_OTHER;
 }
 
 /* Whether the browser trusts its connection, as far as can be told: by TLS, of this server or of a
- * proxy before it, or because it is to its own machine. Elsewhere it keeps no cookie of a
- * session. */
+ * proxy before it, or because it is to its own machine. Elsewhere it keeps no cookie of a session,
+ * and sends no Sec-Fetch-Site. */
 static bool is_trusted(const struct api_services *api, const struct http_exchange *x)
 {
     const char *origin = http_header(x, "Origin"), *host = http_header(x, "Host");
     struct http_origin from;
-    if (origin != NULL && http_origin_get(origin, &from)) {
-        if (from.https || api->config.http_tls)
-            return from.https;
-        host = from.authority;
-    }
-    if (api->config.http_tls)
-        return true;
-    return host != NULL && http_host_loopback(host, http_host_bytes(host));
+    if (origin != NULL && http_origin_get(origin, &from))
+        return from.https || (!api->config.http_tls &&
+                              http_host_loopback(from.authority, http_host_bytes(from.authority)));
+    return api->config.http_tls || http_header(x, "Sec-Fetch-Site") != NULL ||
+           (host != NULL && http_host_loopback(host, http_host_bytes(host)));
 }
 
 static void page_refuse(struct api_services *api, struct http_exchange *x, const char *actor,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api.h"
+#include "clock.h"
 
 /* ---- what they answer ---- */
 
@@ -31,11 +32,59 @@ static struct named_if condition_of(const struct http_exchange *x)
                              .none_match = http_header(x, "If-None-Match")};
 }
 
-static void reply_changed(struct http_exchange *x, const struct named_kind *kind)
+/* ---- a change that somebody else came before ---- */
+
+struct last_change {
+    char words[160]; /* " by NAME at TIME"; "" where it is not known */
+};
+
+/* Of put, delete and what else is done to it, tried or done. */
+static int change_take(void *context, const struct audit_row *row)
 {
-    http_problem(x, 412, NULL,
-                 "the %s %.63s is not as If-Match or If-None-Match says; GET it, and change that",
-                 kind->noun, http_part(x, 0));
+    struct last_change *last = context;
+    const struct audit_entry *e = &row->entry;
+    const char *verb = strchr(e->action, '.');
+    char time[CLOCK_TEXT_BYTES];
+    if (verb == NULL || (strcmp(verb, ".put") != 0 && strcmp(verb, ".delete") != 0) ||
+        strcmp(e->result, "ok") != 0)
+        return 0;
+    clock_text(row->time_ns, time);
+    (void)snprintf(last->words, sizeof last->words, " by %.63s at %s", e->actor, time);
+    return 1;
+}
+
+/* Who made the last change, as the audit log has it: of its newest entries about the thing. */
+static void last_change_find(struct api_services *api, const struct named_kind *kind,
+                             const char *name, struct last_change *out)
+{
+    char action[64];
+    struct audit_query query = {
+        .action = action, .object = name, .to_ns = UINT64_MAX, .before = UINT64_MAX, .limit = 50};
+    snprintf(action, sizeof action, "%s.*", kind->noun);
+    out->words[0] = '\0';
+    (void)audit_list(api->audit, &query, change_take, out);
+}
+
+/* Whoever may try a change may know who made the last one. */
+static void reply_changed(struct http_exchange *x, struct named_set *set)
+{
+    const char *noun = set->kind->noun, *name = http_part(x, 0);
+    struct last_change last;
+    cJSON *json = NULL;
+    bool there = named_set_get(set, name, &json) == SKEIN_OK;
+    cJSON_Delete(json);
+    last_change_find(http_context(x), set->kind, name, &last);
+    if (!there && last.words[0] != '\0')
+        http_problem(x, 412, "If-Match", "the %s %.63s was deleted%s", noun, name, last.words);
+    else if (!there)
+        http_problem(x, 412, "If-Match", "there is no %s %.63s", noun, name);
+    else if (http_header(x, "If-Match") == NULL)
+        http_problem(x, 412, "If-None-Match", "there is a %s %.63s already%s%s", noun, name,
+                     last.words[0] != '\0' ? ", put" : "", last.words);
+    else
+        http_problem(x, 412, "If-Match",
+                     "the %s %.63s has been changed since%s: GET it, and change that", noun, name,
+                     last.words);
 }
 
 static void reply_put(struct http_exchange *x, const struct named_kind *kind, bool created,
@@ -122,7 +171,7 @@ void api_named_change(struct http_exchange *x, struct named_set *set, bool patch
     else if (status == SKEIN_NOT_FOUND)
         api_named_none(x, set);
     else if (status == SKEIN_EXISTS)
-        reply_changed(x, kind);
+        reply_changed(x, set);
     else if (status == SKEIN_INVALID)
         api_invalid(x, error);
     else if (status == SKEIN_TOO_LARGE)
@@ -140,7 +189,7 @@ void api_named_delete(struct http_exchange *x, struct named_set *set)
     char words[64];
     int status = named_set_delete(set, http_part(x, 0), &when);
     if (status == SKEIN_EXISTS) {
-        reply_changed(x, set->kind);
+        reply_changed(x, set);
         return;
     }
     named_audit(x, set->kind, "delete", status);

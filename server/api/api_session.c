@@ -62,6 +62,8 @@ void api_whoami(void *context, struct http_exchange *x)
     cJSON_AddStringToObject(json, "via", via_text(who));
     cJSON_AddBoolToObject(json, "login_needed", who->token[0] != '\0');
     cJSON_AddStringToObject(json, "version", SKEIN_VERSION_TEXT);
+    if (api->config.http_public_url[0] != '\0')
+        cJSON_AddStringToObject(json, "url", api->config.http_public_url);
     features_add(api, json);
     expiry_add(api, who, json);
     http_reply_json(x, 200, json);

@@ -132,12 +132,19 @@ START_TEST(pages_of_other_places_and_ports_are_refused_while_there_is_no_token)
         {"POST", {JSON, "Origin: https://skein.lan.evil.example"}, 403},
         {"POST", {JSON, "Sec-Fetch-Site: same-site", "Origin: https://skein.lan"}, 403},
         {"POST", {JSON}, 422},
+        {"GET", {"Host: public.lan:99"}, 200},
+        {"GET", {"Host: public.lan.evil.example"}, 421},
+        {"POST", {JSON, "Origin: https://public.lan"}, 422},
+        {"POST", {JSON, "Origin: http://public.lan:443"}, 403},
+        {"POST", {JSON, "Origin: https://public.lan:99"}, 403},
     };
     char error[512] = "";
     fixture_start(&f);
     collector_stop(&f.collector);
     free(f.collector.config.http_hosts);
     f.collector.config.http_hosts = strdup("skein.lan");
+    free(f.collector.config.http_public_url);
+    f.collector.config.http_public_url = strdup("https://public.lan");
     ck_assert_int_eq(collector_start(&f.collector, error, sizeof error), SKEIN_OK);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         long status = status_with(&f, cases[i].method, cases[i].lines);

@@ -105,8 +105,7 @@ START_TEST(partitions_that_may_hold_a_trace_are_listed)
     cJSON_Delete(json);
     /* any case, as filters take it; and with the other parameters */
     json = call_json(&f, "GET",
-                     "/api/v1/partitions?capture=" A
-                     "&trace_id=00F067AA0BA902B700F067AA0BA902B7",
+                     "/api/v1/partitions?capture=" A "&trace_id=00F067AA0BA902B700F067AA0BA902B7",
                      NULL, 200);
     ck_assert_int_eq(items(json), 1);
     ck_assert_double_eq(number_at(json, "items.0.sequence"), 3);

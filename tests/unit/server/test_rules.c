@@ -104,6 +104,50 @@ START_TEST(a_change_of_another_version_is_refused)
 }
 END_TEST
 
+/* The words of a refused change have `who` in them, and a time where there is one. */
+static void expect_refused(struct fixture *f, const char *method, const char *header,
+                           const char *body, const char *words, const char *who)
+{
+    struct http_response response;
+    call(f, method, PATH, body, header, &response);
+    ck_assert_int_eq(response.status, 412);
+    cJSON *json = cJSON_ParseWithLength((const char *)response.body.data, response.body.len);
+    const char *detail = text_at(json, "detail"), *at = strstr(detail, words);
+    ck_assert_msg(at != NULL, "%s: %s", words, detail);
+    const char *by = strstr(at, " by ");
+    ck_assert_msg((by == NULL) == (who == NULL), "%s", detail);
+    if (who != NULL) {
+        ck_assert_msg(strncmp(by + 4, who, strlen(who)) == 0, "%s", detail);
+        uint64_t ns = 0;
+        char time[32];
+        snprintf(time, sizeof time, "%.24s", by + 4 + strlen(who) + strlen(" at "));
+        ck_assert_msg(clock_parse(time, &ns) == SKEIN_OK, "%s", detail);
+        ck_assert(ns <= clock_realtime_ns() && ns > clock_realtime_ns() - UINT64_C(600000000000));
+    }
+    cJSON_Delete(json);
+    http_response_fini(&response);
+}
+
+START_TEST(refused_change_says_who_came_before)
+{
+    struct fixture f;
+    static const char old[] = "If-Match: \"0123456789abcdef\"";
+    fixture_start(&f);
+    expect_refused(&f, "PUT", old, RULE, "there is no rule", NULL);
+    cJSON_Delete(call_json(&f, "PUT", PATH, RULE, 201));
+    expect_refused(&f, "PUT", old, RULE, "has been changed since", "local");
+    expect_refused(&f, "PATCH", old, "{\"description\":\"x\"}", "has been changed since", "local");
+    expect_refused(&f, "DELETE", old, NULL, "has been changed since", "local");
+    expect_refused(&f, "PUT", "If-None-Match: *", RULE, "already, put", "local");
+    struct http_response response;
+    call(&f, "DELETE", PATH, NULL, NULL, &response);
+    ck_assert_int_eq(response.status, 204);
+    http_response_fini(&response);
+    expect_refused(&f, "PUT", old, RULE, "was deleted", "local");
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(members_are_changed_alone)
 {
     struct fixture f;
@@ -627,9 +671,10 @@ int main(void)
 {
     return suite_run(suite_of(
         "rules", rule_is_created_replaced_listed_and_deleted,
-        a_change_of_another_version_is_refused, members_are_changed_alone,
-        rules_are_pushed_until_every_agent_has_them, agents_that_do_not_understand_a_rule_are_shown,
-        health_of_each_process_is_shown, cooldown_holds_across_restarts_of_agent_and_collector,
+        a_change_of_another_version_is_refused, refused_change_says_who_came_before,
+        members_are_changed_alone, rules_are_pushed_until_every_agent_has_them,
+        agents_that_do_not_understand_a_rule_are_shown, health_of_each_process_is_shown,
+        cooldown_holds_across_restarts_of_agent_and_collector,
         firing_counts_though_a_report_of_it_came_first, limits_hold_firings_back_and_say_which,
         history_tells_what_a_rule_did_and_why, dry_run_tells_who_matches,
         stored_bytes_hold_firings_back, captures_of_agents_are_kept_as_the_rule_says,
