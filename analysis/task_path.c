@@ -41,6 +41,9 @@ void task_path_free(struct task_path **path)
         free(p->words[i]);
     intern_table_fini(&p->name_keys);
     intern_table_fini(&p->actor_keys);
+    intern_table_fini(&p->hosts);
+    intern_table_fini(&p->host_keys);
+    free(p->host_actors);
     intern_table_fini(&p->texts);
     free(p->words);
     free(p->out_names);
@@ -259,6 +262,30 @@ int64_t path_actor_find(const struct task_path *p, uint32_t process, uint32_t ti
     return at >= 0 ? at : -1;
 }
 
+int64_t path_actor_of_host(const struct task_path *p, uint32_t like, uint32_t tid)
+{
+    const char *host = skein_trace_process(p->trace, like)->host;
+    int64_t number = intern_table_find(&p->hosts, host, strlen(host));
+    const uint32_t key[2] = {(uint32_t)number, tid};
+    int64_t at = number >= 0 ? intern_table_find(&p->host_keys, key, sizeof key) : -1;
+    return at >= 0 ? (int64_t)p->host_actors[at] : -1;
+}
+
+/* Whoever has this tid on a host is the first of them. */
+static int host_actor_note(struct task_path *p, uint32_t process, uint32_t tid, int64_t actor)
+{
+    const char *host = skein_trace_process(p->trace, process)->host;
+    bool fresh = false;
+    int64_t number = intern_table_put(&p->hosts, host, strlen(host), &fresh);
+    const uint32_t key[2] = {(uint32_t)number, tid};
+    if (number < 0 || !array_grow(p->host_actors, p->host_keys.count + 1, &p->host_actor_cap))
+        return SKEIN_NO_MEMORY;
+    int64_t at = intern_table_put(&p->host_keys, key, sizeof key, &fresh);
+    if (at >= 0 && fresh)
+        p->host_actors[at] = (uint32_t)actor;
+    return at < 0 ? SKEIN_NO_MEMORY : SKEIN_OK;
+}
+
 static int64_t actor_put(struct task_path *p, uint32_t process, uint32_t tid, const char *name,
                          bool evidence)
 {
@@ -273,6 +300,8 @@ static int64_t actor_put(struct task_path *p, uint32_t process, uint32_t tid, co
         p->actors[at] = (struct path_actor){.process = process, .tid = tid, .name = name};
     else if (!evidence)
         p->actors[at].name = name;
+    if (fresh && host_actor_note(p, process, tid, at) != SKEIN_OK)
+        return SKEIN_NO_MEMORY;
     return at;
 }
 

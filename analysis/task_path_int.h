@@ -103,6 +103,9 @@ struct task_path {
     struct path_type *types;
     size_t type_cap;
     struct intern_table name_keys, actor_keys, texts;
+    struct intern_table hosts, host_keys; /* names; number of the host and tid */
+    uint32_t *host_actors;                /* by host_keys: the first actor of them */
+    size_t host_actor_cap;
     struct path_name *names;
     size_t name_cap;
     struct path_actor *actors;
@@ -126,6 +129,9 @@ static inline enum path_run path_run_of(const struct path_span *span)
 
 /* task_path.c: the actor of a thread; -1: nothing is kept of it. */
 int64_t path_actor_find(const struct task_path *p, uint32_t process, uint32_t tid);
+/* The first actor of that tid on the host of process `like`, whatever process it is of; -1: there is
+ * none. */
+int64_t path_actor_of_host(const struct task_path *p, uint32_t like, uint32_t tid);
 /* task_path_walk.c: the path of a task, whose spans are sorted. */
 void path_walk(const struct task_path *p, const struct path_task *task, struct path_segments *out);
 /* task_path_tell.c */

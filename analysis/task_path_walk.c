@@ -192,12 +192,9 @@ static bool children_follow(struct walk *w, const struct leg *leg, const struct 
 /* A thread of the same host that the trace knows, whatever process it is of. */
 static int64_t actor_of_host(const struct walk *w, uint32_t like, uint64_t tid)
 {
-    const char *host = skein_trace_process(w->p->trace, w->p->actors[like].process)->host;
-    for (size_t i = 0; i < w->p->actor_keys.count && tid != 0; i++)
-        if (w->p->actors[i].tid == tid && tid != PATH_ALL &&
-            strcmp(skein_trace_process(w->p->trace, w->p->actors[i].process)->host, host) == 0)
-            return (int64_t)i;
-    return -1;
+    if (tid == 0 || tid >= PATH_ALL)
+        return -1;
+    return path_actor_of_host(w->p, w->p->actors[like].process, (uint32_t)tid);
 }
 
 /* ---- one stretch of time ---- */

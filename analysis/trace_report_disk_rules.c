@@ -22,21 +22,60 @@
 
 /* ---- without a CPU ---- */
 
-/* The median of what the vitals saw of each thread, second by second. */
-static void starved_fill(struct trace_report_builder *b)
+/* Vitals know a thread by its host and numbers. */
+static void thread_key(struct buf *key, uint32_t pid, uint32_t tid, const char *host)
 {
-    for (size_t k = 0; k < b->vitals_list->row_count; k++) {
+    buf_clear(key);
+    buf_put_u32(key, pid);
+    buf_put_u32(key, tid);
+    buf_put(key, host, strlen(host));
+}
+
+/* What the vitals saw of each thread that lacked a CPU, by `keys`; the last row of a thread counts.
+ * SKEIN_OK, SKEIN_NO_MEMORY. */
+static int starved_note(const struct trace_report_builder *b, struct intern_table *keys,
+                        double *starved)
+{
+    struct buf key = {0};
+    int status = SKEIN_OK;
+    bool fresh;
+    for (size_t k = 0; k < b->vitals_list->row_count && status == SKEIN_OK; k++) {
         const struct vitals_row *row = &b->vitals_list->rows[k];
         if (row->samples < 2 || row->median < WAIT_PERCENT || strcmp(row->name, "thread.wait") != 0)
             continue;
-        for (uint32_t i = 0; i < b->actor_count; i++) {
-            const struct skein_thread *t = report_thread_at(b, i);
-            const struct skein_process *p = skein_trace_process(b->trace, t->process);
-            if (t->tid == row->of.tid && p->pid == row->of.pid &&
-                strcmp(p->host, row->of.host) == 0)
-                b->actors[i].starved = row->median < 100 ? row->median / 100 : 1;
-        }
+        thread_key(&key, row->of.pid, row->of.tid, row->of.host);
+        int64_t at = key.status == SKEIN_OK ? intern_table_put(keys, key.data, key.len, &fresh)
+                                            : SKEIN_NO_MEMORY;
+        if (at >= 0)
+            starved[at] = row->median < 100 ? row->median / 100 : 1;
+        status = at < 0 ? SKEIN_NO_MEMORY : SKEIN_OK;
     }
+    buf_fini(&key);
+    return status;
+}
+
+/* The median of what the vitals saw of each thread, second by second. */
+static void starved_fill(struct trace_report_builder *b)
+{
+    struct intern_table keys = {.count = 0};
+    struct buf key = {0};
+    double *starved = calloc(b->vitals_list->row_count + 1, sizeof *starved);
+    int status = starved != NULL ? starved_note(b, &keys, starved) : SKEIN_NO_MEMORY;
+    for (uint32_t i = 0; i < b->actor_count && keys.count > 0 && status == SKEIN_OK; i++) {
+        const struct skein_thread *t = report_thread_at(b, i);
+        const struct skein_process *p = skein_trace_process(b->trace, t->process);
+        thread_key(&key, p->pid, t->tid, p->host);
+        status = key.status;
+        int64_t at =
+            status == SKEIN_OK ? intern_table_find(&keys, key.data, key.len) : SKEIN_NOT_FOUND;
+        if (at >= 0)
+            b->actors[i].starved = starved[at];
+    }
+    if (status != SKEIN_OK)
+        b->status = SKEIN_NO_MEMORY;
+    buf_fini(&key);
+    intern_table_fini(&keys);
+    free(starved);
 }
 
 uint64_t report_starved_ns(const struct trace_report_builder *b, uint32_t thread, uint64_t from_ns,

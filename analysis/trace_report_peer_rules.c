@@ -298,9 +298,10 @@ static bool pause_is_gap(const struct trace_report_builder *b, uint32_t process,
 static void pause_judge(struct trace_report_builder *b, uint32_t process,
                         const struct report_silence *pause)
 {
-    size_t stopped = 0, elsewhere = 0;
+    size_t stopped = 0, elsewhere = 0, holders = 0;
     uint64_t ns = pause->to_ns - pause->from_ns;
     char who[REPORT_WHO], time[32];
+    const struct report_span *held = pause_holder(b, process, pause);
     for (size_t i = 0; i < b->actor_count; i++) {
         const struct report_actor *a = &b->actors[i];
         if (a->moment < 0 || skein_trace_thread(b->trace, (uint32_t)i)->process != process ||
@@ -309,12 +310,12 @@ static void pause_judge(struct trace_report_builder *b, uint32_t process,
         enum pause_part part = part_of(a, pause);
         stopped += part == PAUSE_STOPPED;
         elsewhere += part == PAUSE_NOT_THERE;
+        holders += part == PAUSE_STOPPED && held != NULL && held->thread == i;
     }
     if (stopped < 2 || elsewhere > stopped / 4)
         return;
-    const struct report_span *held = pause_holder(b, process, pause);
-    if (held != NULL) {
-        holder_tell(b, held, pause, stopped - 1);
+    if (held != NULL) { /* it may have done too little to be one of the busy threads */
+        holder_tell(b, held, pause, stopped - holders);
         return;
     }
     struct report_finding *f = report_finding_new(

@@ -120,17 +120,32 @@ static int threads_order(const void *a, const void *b)
     return x->subject.thread < y->subject.thread ? -1 : x->subject.thread > y->subject.thread;
 }
 
-/* The row of the summary's processes that is a process of the trace; SUMMARY_NONE. */
-static uint32_t process_row(const struct summary *s, const struct skein_process *p)
+/* Which rows of the summary's processes are which of the trace; SUMMARY_NONE: none. SKEIN_OK,
+ * SKEIN_NO_MEMORY. */
+static int processes_find(const struct trace_report_builder *b, uint32_t *processes)
 {
     const struct summary_process *rows;
-    char id[ID_TEXT_BYTES];
-    size_t count = summary_processes(s, &rows);
-    id_text(p->id, id);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(id, summary_text(s, rows[i].row.text)) == 0)
-            return (uint32_t)i;
-    return SUMMARY_NONE;
+    struct intern_table ids = {.count = 0};
+    size_t count = summary_processes(b->summary, &rows);
+    uint32_t *first = calloc(count + 1, sizeof *first);
+    int status = first != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
+    for (size_t i = 0; i < count && status == SKEIN_OK; i++) {
+        const char *id = summary_text(b->summary, rows[i].row.text);
+        bool fresh = false;
+        int64_t at = intern_table_put(&ids, id, strlen(id), &fresh);
+        status = at < 0 ? SKEIN_NO_MEMORY : SKEIN_OK;
+        if (fresh)
+            first[at] = (uint32_t)i;
+    }
+    for (uint32_t i = 0; i < b->process_count && status == SKEIN_OK; i++) {
+        char id[ID_TEXT_BYTES];
+        id_text(skein_trace_process(b->trace, i)->id, id);
+        int64_t at = intern_table_find(&ids, id, strlen(id));
+        processes[i] = at >= 0 ? first[at] : SUMMARY_NONE;
+    }
+    intern_table_fini(&ids);
+    free(first);
+    return status;
 }
 
 /* Its time in regions that is not idle, and the longest of them. Each moment once where they have ended; a
@@ -154,24 +169,47 @@ static void calls_fill(const struct summary *s, struct report_thread **of)
     }
 }
 
-/* One row for each thread of the trace that has events of its own; of each row of the summary's
- * threads, which it is. */
-static size_t threads_find(struct trace_report_builder *b, struct report_thread *rows,
-                           struct report_thread **of, uint32_t *processes)
+/* The rows of the summary's threads, by process and number. */
+struct thread_keys {
+    struct intern_table table;
+    uint32_t *first; /* row */
+};
+
+/* SKEIN_OK, SKEIN_NO_MEMORY; the caller frees either way. */
+static int thread_keys_make(const struct trace_report_builder *b, struct thread_keys *keys)
 {
     const struct summary_thread *threads;
-    size_t count = summary_threads(b->summary, &threads), made = 0;
-    for (uint32_t i = 0; i < b->process_count; i++)
-        processes[i] = process_row(b->summary, skein_trace_process(b->trace, i));
-    for (uint32_t i = 0; i < b->actor_count; i++) {
+    size_t count = summary_threads(b->summary, &threads);
+    keys->first = calloc(count + 1, sizeof *keys->first);
+    int status = keys->first != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
+    for (size_t i = 0; i < count && status == SKEIN_OK; i++) {
+        const uint64_t key[2] = {threads[i].row.of, threads[i].row.number};
+        bool fresh = false;
+        int64_t at = intern_table_put(&keys->table, key, sizeof key, &fresh);
+        status = at < 0 ? SKEIN_NO_MEMORY : SKEIN_OK;
+        if (fresh)
+            keys->first[at] = (uint32_t)i;
+    }
+    return status;
+}
+
+/* One row for each thread of the trace that has events of its own; of each row of the summary's
+ * threads, which it is. Returns how many, or SKEIN_NO_MEMORY. */
+static int64_t threads_find(const struct trace_report_builder *b, struct report_thread *rows,
+                            struct report_thread **of, const uint32_t *processes)
+{
+    const struct summary_thread *threads;
+    struct thread_keys keys = {.first = NULL};
+    int64_t made = 0;
+    (void)summary_threads(b->summary, &threads);
+    int status = thread_keys_make(b, &keys);
+    for (uint32_t i = 0; i < b->actor_count && status == SKEIN_OK; i++) {
         const struct skein_thread *t = skein_trace_thread(b->trace, i);
-        size_t at = 0;
-        if (b->actors[i].moment < 0)
-            continue;
-        while (at < count &&
-               (threads[at].row.number != t->tid || threads[at].row.of != processes[t->process]))
-            at++;
-        if (at == count || of[at] != NULL) /* among the others; or had this number before */
+        const uint64_t key[2] = {processes[t->process], t->tid};
+        int64_t found =
+            b->actors[i].moment >= 0 ? intern_table_find(&keys.table, key, sizeof key) : -1;
+        uint32_t at = found >= 0 ? keys.first[found] : 0;
+        if (found < 0 || of[at] != NULL) /* among the others; or had this number before */
             continue;
         const struct skein_process *p = skein_trace_process(b->trace, t->process);
         of[at] = &rows[made++];
@@ -185,26 +223,29 @@ static size_t threads_find(struct trace_report_builder *b, struct report_thread 
                                          .count = threads[at].regions,
                                          .most_name = ""};
     }
-    return made;
+    intern_table_fini(&keys.table);
+    free(keys.first);
+    return status == SKEIN_OK ? made : status;
 }
 
 static int threads_make(struct trace_report_builder *b)
 {
     const struct summary_thread *threads;
-    size_t count = summary_threads(b->summary, &threads), made = 0, kept = 0;
+    size_t count = summary_threads(b->summary, &threads), kept = 0;
+    int64_t made = SKEIN_NO_MEMORY;
     struct report_thread *rows = calloc(count + 1, sizeof *rows);
     struct report_thread **of = calloc(count + 1, sizeof *of);
     uint32_t *processes = calloc(b->process_count + 1, sizeof *processes);
     b->report.threads = rows;
-    if (rows != NULL && of != NULL && processes != NULL) {
+    if (rows != NULL && of != NULL && processes != NULL && processes_find(b, processes) == SKEIN_OK)
         made = threads_find(b, rows, of, processes);
+    if (made >= 0)
         calls_fill(b->summary, of);
-    }
     free(processes);
     free(of);
-    if (rows == NULL || of == NULL || processes == NULL)
+    if (made < 0)
         return SKEIN_NO_MEMORY;
-    for (size_t i = 0; i < made; i++) {
+    for (size_t i = 0; i < (size_t)made; i++) {
         b->report.totals.threads++;
         b->report.totals.idle_threads += rows[i].total_ns == 0;
         rows[kept] = rows[i];

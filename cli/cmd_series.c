@@ -48,10 +48,16 @@ static const struct cli_option options[] = {
 
 /* ---- a line ---- */
 
+/* Whatever the collector says is in seconds: below 0 and no number are 0. */
+static uint64_t ns_of(double seconds)
+{
+    return seconds > 0 ? seconds < 1.8e10 ? (uint64_t)(seconds * 1e9) : UINT64_MAX : 0;
+}
+
 static void value_put(struct buf *out, const char *metric, double value)
 {
     if (strcmp(metric, "latency") == 0 || strcmp(metric, "sampled") == 0)
-        text_put_duration(out, (uint64_t)(value * 1e9));
+        text_put_duration(out, ns_of(value));
     else if (strcmp(metric, "self") == 0 || strcmp(metric, "wait") == 0 ||
              strcmp(metric, "cpu") == 0)
         buf_printf(out, "%.1f %%", value * 100);
@@ -84,8 +90,9 @@ static void spark_add(cJSON *row, uint64_t points, double most, const double *va
             any = any || known[p];
             high = known[p] && values[p] > high ? values[p] : high;
         }
-        size_t height = most > 0 ? (size_t)(high / most * 7.999) : 0;
-        buf_printf(&text, "%s", any ? heights[height < 8 ? height : 7] : " ");
+        double share = most > 0 ? high / most : 0; /* no number where both are infinite */
+        size_t height = share > 0 ? share < 1 ? (size_t)(share * 7.999) : 7 : 0;
+        buf_printf(&text, "%s", any ? heights[height] : " ");
     }
     cJSON_AddStringToObject(row, "spark", text_of(&text));
     buf_fini(&text);
@@ -182,8 +189,23 @@ static int rows_show(const cJSON *rows)
     return table_print(rows, false, shown.columns, "");
 }
 
+/* Ends the text with the time that the answer is of, and writes it. */
+static int span_say(const cJSON *answer, struct buf *out, const char *end)
+{
+    static const char *const bounds[] = {"from", "to"};
+    for (size_t i = 0; i < 2; i++) {
+        const char *text = json_text_at(answer, bounds[i]);
+        buf_printf(out, " %s ", bounds[i]);
+        text_put_safe(out, text, strlen(text));
+    }
+    buf_printf(out, "%s", end);
+    bool written = out_write(out);
+    buf_fini(out);
+    return written ? CLI_OK : CLI_FAILED;
+}
+
 /* What the values are, as they are printed. */
-static void meaning_say(const cJSON *answer)
+static int meaning_say(const cJSON *answer)
 {
     static const struct {
         const char *metric, *words;
@@ -196,15 +218,17 @@ static void meaning_say(const cJSON *answer)
                     {"sampled", "Processes' time that was sampled"}};
     const char *metric = json_text_at(answer, "metric");
     const cJSON *quantile = json_at(answer, "quantile");
-    putchar('\n');
+    struct buf out = {0};
+    buf_put_u8(&out, '\n');
     if (cJSON_IsNumber(quantile))
-        printf("How long regions lasted: %g %% took no longer", quantile->valuedouble * 100);
+        buf_printf(&out, "How long regions lasted: %g %% took no longer",
+                   quantile->valuedouble * 100);
     for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++)
         if (strcmp(metric, meanings[i].metric) == 0)
-            printf("%s", meanings[i].words);
-    printf(". A value for each %" PRIu64 " minutes from %s to %s\n",
-           json_u64_at(answer, "coarsest_s") / 60, json_text_at(answer, "from"),
-           json_text_at(answer, "to"));
+            buf_printf(&out, "%s", meanings[i].words);
+    buf_printf(&out, ". A value for each %" PRIu64 " minutes",
+               json_u64_at(answer, "coarsest_s") / 60);
+    return span_say(answer, &out, "\n");
 }
 
 static int series_show(const cJSON *answer)
@@ -217,13 +241,13 @@ static int series_show(const cJSON *answer)
             cJSON_AddItemToArray(rows, line_row(line, answer));
     }
     if (cJSON_GetArraySize(rows) == 0) {
-        printf("nothing of this was sampled from %s to %s; policies take samples: skein policy "
-               "--help\n",
-               json_text_at(answer, "from"), json_text_at(answer, "to"));
+        struct buf out = {0};
+        buf_printf(&out, "nothing of this was sampled");
+        status = span_say(answer, &out, "; policies take samples: skein policy --help\n");
     } else {
         status = rows_show(rows);
         if (status == CLI_OK)
-            meaning_say(answer);
+            status = meaning_say(answer);
     }
     cJSON_Delete(rows);
     return status;

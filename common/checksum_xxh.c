@@ -12,6 +12,11 @@ uint64_t checksum64(const void *bytes, size_t n)
     return XXH3_64bits(bytes, n);
 }
 
+uint32_t checksum_xxh32(const void *bytes, size_t n)
+{
+    return XXH32(bytes, n, 0);
+}
+
 struct checksum *checksum_new(void)
 {
     XXH3_state_t *state = XXH3_createState();

@@ -2,8 +2,10 @@
 // Builds the console. Everything is a file of its own with a hash in its name: skeind's Content-Security-Policy
 // allows no inline script or style, and its answers for /assets/ never change.
 import { defineConfig } from "vite";
+import { shipped } from "./licences/shipped";
 
 export default defineConfig({
+  plugins: [shipped()],
   esbuild: { jsx: "automatic", jsxImportSource: "preact", legalComments: "none" },
   build: {
     outDir: process.env.SKEIN_WEB_OUT ?? "dist",
@@ -13,6 +15,7 @@ export default defineConfig({
     target: "es2022",
     reportCompressedSize: false,
   },
-  worker: { format: "es" },
-  server: { proxy: { "/api": "http://127.0.0.1:7462", "/metrics": "http://127.0.0.1:7462" } },
+  worker: { format: "es", plugins: () => [shipped()] },
+  /* build/web/wasm, which tools/web.sh makes, lies beside this folder. */
+  server: { fs: { allow: [".."] }, proxy: { "/api": "http://127.0.0.1:7462", "/metrics": "http://127.0.0.1:7462" } },
 });

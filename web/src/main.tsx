@@ -6,6 +6,7 @@ import { ErrorBoundary, LocationProvider, Route, Router, lazy, useLocation } fro
 import "./style/theme.css";
 import "./style/base.css";
 import "./style/parts.css";
+import "./api/login-code";
 import { whoFollow, whoState } from "./api/who";
 import { Frame } from "./frame";
 import { pageOf, routes } from "./routes";

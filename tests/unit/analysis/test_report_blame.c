@@ -175,15 +175,16 @@ START_TEST(one_that_ended_and_used_less_hides_nobody)
 }
 END_TEST
 
-/* Threads work in short steps; from 4 s on one of them is in a call, or all wait for each other. */
-static void interpreter(bool sleeps, const char *exe)
+/* Threads work in short steps; from 4 s on one of them is in a call, or all wait for each other. The
+ * one has worked, too, or is in nothing else. */
+static void interpreter_of(bool sleeps, bool works, const char *exe)
 {
     in = incident_new(3);
     p = incident_process(in, "app", 500, 3600 * S);
     incident_exe(in, p, exe);
     for (uint32_t tid = 500; tid < 506; tid++) {
         for (uint64_t at = tid % 7 * MS; at < LAST; at += 5 * MS)
-            if (at + 2 * MS < 4 * S || at > 6 * S)
+            if ((at + 2 * MS < 4 * S || at > 6 * S) && (tid != 503 || works))
                 incident_call(in, p, tid, &incident_request, at, 2 * MS, 1, 0, 0);
         if (tid == 503 && sleeps)
             incident_call(in, p, tid, &incident_sleep, 4 * S + MS, 2 * S - 2 * MS, 0, 0, 0);
@@ -192,6 +193,19 @@ static void interpreter(bool sleeps, const char *exe)
     }
     finish(NULL);
 }
+
+static void interpreter(bool sleeps, const char *exe)
+{
+    interpreter_of(sleeps, true, exe);
+}
+
+START_TEST(all_busy_threads_are_the_others_of_one_that_does_nothing_else)
+{
+    interpreter_of(true, false, "/usr/bin/shop");
+    first_is("held_by_one", "the other 5 busy threads of the process stood still");
+    end();
+}
+END_TEST
 
 START_TEST(who_sleeps_with_the_interpreters_lock_is_named)
 {
@@ -316,14 +330,16 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of(
-        "report_blame", a_disk_is_blamed_where_the_thread_had_its_cpu,
-        no_disk_is_blamed_for_what_a_thread_waited_for_its_cpu,
-        of_a_call_that_waited_for_both_the_disk_has_its_part,
-        vitals_of_a_starved_thread_take_the_blame_off_its_disk,
-        processes_that_have_ended_are_counted_and_not_named,
-        one_that_ended_and_used_less_hides_nobody, who_sleeps_with_the_interpreters_lock_is_named,
-        of_another_program_no_interpreter_is_told, where_nobody_is_in_a_call_they_stopped_together,
-        what_was_before_the_asked_window_is_left_out_and_counted,
-        tables_say_what_the_summary_of_the_trace_says, NULL));
+    return suite_run(suite_of("report_blame", a_disk_is_blamed_where_the_thread_had_its_cpu,
+                              no_disk_is_blamed_for_what_a_thread_waited_for_its_cpu,
+                              of_a_call_that_waited_for_both_the_disk_has_its_part,
+                              vitals_of_a_starved_thread_take_the_blame_off_its_disk,
+                              processes_that_have_ended_are_counted_and_not_named,
+                              one_that_ended_and_used_less_hides_nobody,
+                              all_busy_threads_are_the_others_of_one_that_does_nothing_else,
+                              who_sleeps_with_the_interpreters_lock_is_named,
+                              of_another_program_no_interpreter_is_told,
+                              where_nobody_is_in_a_call_they_stopped_together,
+                              what_was_before_the_asked_window_is_left_out_and_counted,
+                              tables_say_what_the_summary_of_the_trace_says, NULL));
 }

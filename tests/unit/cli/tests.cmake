@@ -54,4 +54,7 @@ if(SYSTEM_PYTHON)
         $<TARGET_FILE:skein_cli> ${CMAKE_SOURCE_DIR}/tests/golden/partition-v1-3.skein)
     add_test(NAME unit/cli/links COMMAND ${SYSTEM_PYTHON} ${CMAKE_SOURCE_DIR}/tests/unit/cli/links.py $<TARGET_FILE:skein_cli>)
     set_tests_properties(unit/cli/outputs unit/cli/odd_files unit/cli/links PROPERTIES LABELS unit TIMEOUT 300)
+    add_test(NAME unit/cli/hostile_series COMMAND ${SYSTEM_PYTHON}
+        ${CMAKE_SOURCE_DIR}/tests/unit/cli/hostile_series.py $<TARGET_FILE:skein_cli>)
+    set_tests_properties(unit/cli/outputs unit/cli/odd_files unit/cli/hostile_series PROPERTIES LABELS unit TIMEOUT 300)
 endif()

@@ -45,7 +45,7 @@ add_library(skein_test_fake_analyst STATIC ${CMAKE_SOURCE_DIR}/tests/support/fak
 target_include_directories(skein_test_fake_analyst PUBLIC ${CMAKE_SOURCE_DIR}/tests/support)
 target_link_libraries(skein_test_fake_analyst PRIVATE skein_flags PUBLIC skein_server_core skein_analysis)
 skein_test(unit/server/test_api_diff.c LINK skein_test_fake_analyst skein_test_collector)
-target_link_options(t_unit_server_api_diff PRIVATE LINKER:--wrap=aggregate_answer)
+target_link_options(t_unit_server_api_diff PRIVATE LINKER:--wrap=aggregate_answer LINKER:--wrap=aggregate_state)
 skein_test(unit/server/test_api_ask.c LINK skein_test_collector LABELS tsan)
 target_compile_definitions(t_unit_server_api_ask PRIVATE ANALYST_PROGRAM="$<TARGET_FILE:skein-analyst>")
 skein_test(unit/server/test_commit_outside.c LINK skein_test_collector LABELS tsan)
@@ -85,6 +85,16 @@ skein_console_files(skein_test_console_files DIST ${CMAKE_SOURCE_DIR}/tests/unit
 skein_test(unit/server/test_console.c LINK skein_test_console_files skein_test_http)
 target_link_options(t_unit_server_console PRIVATE LINKER:--undefined=console_files) # these, not those of skeind
 target_compile_definitions(t_unit_server_console PRIVATE CONSOLE_ROUTES="${CMAKE_SOURCE_DIR}/web/src/routes.ts")
+add_test(NAME unit/server/console_embed COMMAND ${CMAKE_SOURCE_DIR}/tests/unit/server/console_embed.sh
+    ${CMAKE_SOURCE_DIR} ${CMAKE_COMMAND})
+set_tests_properties(unit/server/console_embed PROPERTIES LABELS unit TIMEOUT 120)
+find_program(NODE node)
+find_program(SYSTEM_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
+if(SKEIN_WEB AND NOT SKEIN_WEB_DIST AND NODE AND SYSTEM_PYTHON)
+    add_test(NAME unit/server/console_licences COMMAND ${SYSTEM_PYTHON}
+        ${CMAKE_SOURCE_DIR}/tests/unit/server/console_licences.py ${CMAKE_SOURCE_DIR} ${NODE})
+    set_tests_properties(unit/server/console_licences PROPERTIES LABELS unit TIMEOUT 120)
+endif()
 skein_test(unit/server/test_hourly.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_agent_bounds.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_places.c LINK skein_server_core skein_test_support)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens at the collector, as it happens: one EventSource a tab, whoever listens. Events are hints, never the
-// truth: lists are asked for again, and after a gap everything is.
+// What happens at the collector, as it happens: one EventSource a tab and selector, whoever listens. Events are hints,
+// never the truth: lists are asked for again, and after a gap everything is.
 import { signal } from "@preact/signals";
 import { address } from "./client";
+import { whoAsk } from "./who";
 
 export interface LiveEvent {
   type: string;
@@ -15,17 +16,14 @@ export const liveState = signal<"off" | "connecting" | "live" | "reconnecting">(
 export const liveSince = signal(Date.now()); /* of the state, ms */
 export const liveGap = signal<{ from: number; to: number } | undefined>(undefined); /* when events were missed, ms */
 
-type Listener = { types: readonly string[]; told: (event: LiveEvent) => void; missed: () => void };
-const listeners = new Set<Listener>();
-let source: EventSource | undefined;
-let lastHeard = Date.now();
-
 const TYPES = [
   "agent.online", "agent.offline", "agent.enrolled", "policy.changed", "rule.changed", "rule.fired", "rule.suppressed",
   "retention.deleted", "capture.created", "capture.finished", "capture.deleted",
 ] as const; // prettier-ignore
 
 export const liveTypes: readonly string[] = TYPES;
+
+type Listener = { types: readonly string[]; told: (event: LiveEvent) => void; missed: () => void };
 
 function state(next: typeof liveState.value): void {
   if (liveState.value === next) return;
@@ -37,53 +35,87 @@ function hears(listener: Listener, type: string): boolean {
   return listener.types.some((wanted) => wanted === type || (wanted.endsWith(".*") && type.startsWith(wanted.slice(0, -1))));
 }
 
-function heard(type: string, text: string): void {
-  let event: LiveEvent;
-  try {
-    event = JSON.parse(text) as LiveEvent;
-  } catch {
-    return; /* no event of this API */
+const RETRY_MS = 3000;
+
+class Stream {
+  readonly listeners = new Set<Listener>();
+  private source: EventSource | undefined;
+  private lastHeard = Date.now();
+  private lastId = "";
+  private readonly selector: string;
+
+  constructor(selector: string) {
+    this.selector = selector;
   }
-  for (const listener of [...listeners]) if (hears(listener, type)) listener.told(event);
-}
 
-function missed(): void {
-  liveGap.value = { from: lastHeard, to: Date.now() };
-  for (const listener of [...listeners]) listener.missed();
-}
-
-function open(): void {
-  state("connecting");
-  source = new EventSource(address("/events"));
-  source.onopen = () => state("live");
-  source.onerror = () => {
-    state("reconnecting");
-    /* A browser gives up for good where the answer is no stream; then it is tried again as long as somebody listens. */
-    if (source?.readyState === EventSource.CLOSED) {
-      source = undefined;
-      setTimeout(() => source === undefined && listeners.size > 0 && open(), 3000);
-    }
-  };
-  source.addEventListener("ready", () => (lastHeard = Date.now()));
-  source.addEventListener("gap", missed);
-  for (const type of TYPES)
-    source.addEventListener(type, (event) => {
-      lastHeard = Date.now();
-      heard(type, (event as MessageEvent<string>).data);
+  open(): void {
+    state("connecting");
+    const source = new EventSource(address("/events", { selector: this.selector, after: this.lastId }));
+    this.source = source;
+    source.onopen = () => state("live");
+    source.onerror = () => this.failed(source);
+    source.addEventListener("ready", (event) => this.heard(event));
+    source.addEventListener("gap", (event) => {
+      liveGap.value = { from: this.lastHeard, to: Date.now() };
+      this.heard(event);
+      for (const listener of [...this.listeners]) listener.missed();
     });
+    for (const type of TYPES)
+      source.addEventListener(type, (event) => {
+        this.heard(event);
+        this.tell(type, event.data);
+      });
+  }
+
+  close(): void {
+    this.source?.close();
+    this.source = undefined;
+  }
+
+  private heard(event: MessageEvent<string>): void {
+    this.lastHeard = Date.now();
+    if (event.lastEventId !== "") this.lastId = event.lastEventId;
+  }
+
+  /* A browser gives up for good where the answer is no stream: the session may have ended (then the login is shown),
+   * or the collector is not there. It is tried again as long as somebody listens. */
+  private failed(source: EventSource): void {
+    if (this.source !== source) return;
+    state("reconnecting");
+    if (source.readyState !== EventSource.CLOSED) return;
+    this.source = undefined;
+    void whoAsk();
+    setTimeout(() => this.source === undefined && this.listeners.size > 0 && this.open(), RETRY_MS);
+  }
+
+  private tell(type: string, text: string): void {
+    let event: LiveEvent;
+    try {
+      event = JSON.parse(text) as LiveEvent;
+    } catch {
+      return; /* no event of this API */
+    }
+    for (const listener of [...this.listeners]) if (hears(listener, type)) listener.told(event);
+  }
 }
 
-/* Begins to listen to types ("capture.*"); `gap` is called when some were missed, and lists are to be asked for again.
- * Returns what ends it. */
-export function listen(types: readonly string[], told: (event: LiveEvent) => void, gap: () => void): () => void {
+const streams = new Map<string, Stream>();
+
+/* Begins to listen to types ("capture.*"), of processes that match `selector` ("": of all); `gap` is called when some
+ * were missed, and lists are to be asked for again. Returns what ends it. */
+export function listen(types: readonly string[], told: (event: LiveEvent) => void, gap: () => void, selector = ""): () => void {
   const listener: Listener = { types, told, missed: gap };
-  listeners.add(listener);
-  if (source === undefined) open();
+  const stream = streams.get(selector) ?? new Stream(selector);
+  stream.listeners.add(listener);
+  if (!streams.has(selector)) {
+    streams.set(selector, stream);
+    stream.open();
+  }
   return () => {
-    listeners.delete(listener);
-    if (listeners.size > 0) return;
-    source?.close();
-    source = undefined;
-    state("off");
+    stream.listeners.delete(listener);
+    if (stream.listeners.size > 0) return;
+    stream.close();
+    if (streams.get(selector) === stream) streams.delete(selector);
+    if (streams.size === 0) state("off");
   };
 }

@@ -17,6 +17,8 @@ export interface Who {
 export const who = signal<Who | undefined>(undefined);
 /* known: `who` is there; unknown: a login is needed; failed: the collector could not be asked */
 export const whoState = signal<"awaited" | "known" | "unknown" | "failed">("awaited");
+/* Why nobody is known any more in this tab: out: the reader has logged out; ended: the session has. */
+export const whoLeft = signal<"" | "out" | "ended">("");
 export const whoError = signal<Refused | undefined>(undefined);
 
 const RANK = { viewer: 1, operator: 2, admin: 3 } as const;
@@ -32,6 +34,7 @@ export async function whoAsk(): Promise<void> {
   try {
     who.value = await get<Who>("/whoami");
     whoState.value = "known";
+    whoLeft.value = "";
     whoError.value = undefined;
   } catch (error) {
     const refused = asRefused(error);
@@ -42,6 +45,7 @@ export async function whoAsk(): Promise<void> {
 }
 
 function unknown(): void {
+  if (who.value?.via === "session") whoLeft.value = "ended";
   who.value = undefined;
   whoState.value = "unknown";
 }
@@ -60,4 +64,5 @@ export async function logIn(secret: { token: string } | { code: string }): Promi
 export async function logOut(): Promise<void> {
   await send("DELETE", "/session");
   unknown();
+  whoLeft.value = "out";
 }

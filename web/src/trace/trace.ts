@@ -115,7 +115,7 @@ export interface Lane {
   process: number;
   thread: number; /* -1: of the process */
   kind: LaneKind;
-  number: number; /* region: depth; counter: type; else 0 */
+  number: number; /* region: depth; counter: type; state: STATE_…; else 0 */
   layer: number; /* drawn above lanes of lower layers of the same place */
   evidence: boolean;
   rows: number; /* that it was given */
@@ -212,10 +212,12 @@ export interface EventDetails {
   evidence: boolean;
   enclosing: { ref: EventRef; type: number; name: string }[]; /* the outermost first */
   inside: { ref: EventRef; type: number; name: string }[]; /* its direct children, the longest 50 */
+  insideLeftOut: number; /* children that are not among them */
+  insideCut: boolean; /* only a part of its time was searched for children: it is too large */
   loss: { reason: string; records: number } | null; /* records 0: unknown */
 }
 
-/* Rows in columns; fresh arrays. */
+/* Rows in columns; fresh arrays. What the agent told (evidence) is not among them. */
 export interface EventRows {
   process: Uint32Array;
   thread: Int32Array; /* -1: of the process */

@@ -5,60 +5,10 @@ import { useEffect, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { type Answer, useMade } from "../api/ask";
 import { Refused, type Schemas, send } from "../api/client";
+import { CAPTURE_ASK, type CaptureAsk, EVIDENCE_KINDS, captureBody } from "./capture_body";
 import { CheckField, ChoiceField, Confirm, TextField } from "./form";
 import { Note, Text } from "./parts";
 import { count, numeric } from "./units";
-
-type Kind = "snapshot" | "record" | "stream";
-type Evidence = "usual" | "none" | "some";
-const KINDS = ["threads", "samples", "sched", "vitals", "files", "crash", "go"] as const;
-
-export interface CaptureAsk {
-  selector: string;
-  kind: Kind;
-  pre: string;
-  post: string;
-  length: string;
-  reason: string;
-  threads: boolean;
-  evidence: Evidence;
-  kinds: readonly string[];
-  ttl: string;
-  pin: boolean;
-  deadline: string;
-  most: string;
-}
-
-export const CAPTURE_ASK: CaptureAsk = {
-  selector: "",
-  kind: "snapshot",
-  pre: "10s",
-  post: "0s",
-  length: "",
-  reason: "",
-  threads: false,
-  evidence: "usual",
-  kinds: [],
-  ttl: "",
-  pin: false,
-  deadline: "",
-  most: "",
-};
-
-/* The API's request. */
-export function captureBody(ask: CaptureAsk): Schemas["CaptureRequest"] {
-  const body: Record<string, unknown> = { selector: ask.selector.trim(), kind: ask.kind, reason: ask.reason };
-  if (ask.kind === "snapshot") Object.assign(body, { pre_ms: ask.pre.trim(), post_ms: ask.post.trim() });
-  if (ask.kind === "record") body["for_ms"] = ask.length.trim() || "5s";
-  if (ask.kind === "stream" && ask.length.trim() !== "") body["max_ms"] = ask.length.trim();
-  if (ask.threads) body["threads"] = true;
-  if (ask.evidence !== "usual") body["evidence"] = ask.evidence === "none" ? [] : ask.kinds;
-  if (ask.ttl.trim() !== "") body["ttl_ms"] = ask.ttl.trim();
-  if (ask.pin) body["pin"] = true;
-  if (ask.deadline.trim() !== "") body["deadline_ms"] = ask.deadline.trim();
-  if (ask.most.trim() !== "") body["max_targets"] = /^\d+$/.test(ask.most.trim()) ? Number(ask.most) : ask.most;
-  return body as Schemas["CaptureRequest"];
-}
 
 function useSettled(text: string): string {
   const [settled, setSettled] = useState(text);
@@ -137,7 +87,7 @@ function EvidenceFields(props: { ask: CaptureAsk; set: (change: Partial<CaptureA
       />
       {ask.evidence === "some" && (
         <div class="filters">
-          {KINDS.map((kind) => (
+          {EVIDENCE_KINDS.map((kind) => (
             <CheckField key={kind} label={kind} value={ask.kinds.includes(kind)} set={(wanted) => flip(kind, wanted)} />
           ))}
         </div>

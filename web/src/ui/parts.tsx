@@ -124,16 +124,17 @@ export function Chip(props: { kind?: "ok" | "warn" | "bad"; children: ComponentC
   );
 }
 
-/* A point in time, "06:14:02 UTC (3 min ago)"; `short`: "3 min ago". It keeps its age while it stands. */
+/* A point in time, "06:14:02 UTC (3 min ago)"; `short`: "3 min ago"; `clockOnly`: "06:14:02 UTC". It keeps its age
+ * while it stands. */
 const now = signal(Date.now());
 setInterval(() => (now.value = Date.now()), 10_000);
-export function Time(props: { at: string | number; short?: boolean }): JSX.Element {
+export function Time(props: { at: string | number; short?: boolean; clockOnly?: boolean }): JSX.Element {
   const whole = clock(props.at);
   const age = ago(props.at, Math.max(now.value, Date.now()));
   const machine = typeof props.at === "string" ? props.at : new Date(props.at).toISOString();
   return (
     <time dateTime={machine} title={`${whole} · ${machine}`}>
-      {props.short === true ? age : `${whole} (${age})`}
+      {props.clockOnly === true ? clock(props.at, false) : props.short === true ? age : `${whole} (${age})`}
     </time>
   );
 }

@@ -63,6 +63,11 @@ export function count(value: number | string): string {
   return (typeof value === "string" && /^\d+$/.test(value) ? BigInt(value) : Number(value)).toLocaleString("en-US");
 }
 
+/* "once", "5,480 times" */
+export function times(value: number | string): string {
+  return numeric(value) === 1 ? "once" : `${count(value)} times`;
+}
+
 /* "66.5 %" of 0.665 */
 export function share(value: number): string {
   return `${trimmed(value * 100)} %`;

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// One sampling policy: how far it is in force, what that costs, its last samples; changed with form and JSON.
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { useRoute } from "preact-iso";
+import { useMade } from "../api/ask";
+import { type Listing, type Schemas, get, part } from "../api/client";
+import { may } from "../api/who";
+import { Delete, Switch, type WholeProps } from "../manage/actions";
+import type { JsonObject } from "../manage/document";
+import { Editing } from "../manage/editing";
+import { MatchesOf } from "../manage/matches";
+import { type Policy, PolicyForm, type PolicyState, Planned, PolicyStatus, policyFields, shareWords } from "../manage/policy-parts";
+import { POLICY, type Versioned, useVersioned } from "../manage/versioned";
+import "../manage/manage.css";
+import { Bar, Chip, Empty, Fact, Facts, Heading, Note, Shown, Table, Text, Time } from "../ui/parts";
+import { bytes, count, duration, numeric } from "../ui/units";
+
+function PolicyFacts(props: { policy: Policy; state: PolicyState }): JSX.Element {
+  const { policy, state } = props;
+  const bound = policy.limits?.bytes_per_day;
+  return (
+    <Facts>
+      <Fact name="Records">{duration(numeric(policy.record_ms ?? 1000) * 1e6)} of every {duration(numeric(policy.every_ms ?? 1e6) * 1e6)}, each process in its turn</Fact>
+      <Fact name="Whom">{policy.selector === "" ? "every process" : <code><Text text={policy.selector} /></code>}</Fact>
+      <Fact name="Agents that know it">
+        {shareWords(state)} <Bar share={state.share_of_agents} words={shareWords(state)} />
+      </Fact>
+      <Fact name="Processes that match">{count(state.processes.matching)}, of those that live and have a ring</Fact>
+      <Fact name="Recorded now">{count(state.processes.on)}; planned {state.processes.planned_on.toLocaleString("en-US", { maximumFractionDigits: 2 })} on average</Fact>
+      <Fact name="Stored today">
+        {bytes(state.bytes_today)} since midnight UTC
+        {bound === undefined ? "; no bound" : ` of ${bytes(numeric(bound))}`}
+        {bound !== undefined && <Bar share={numeric(state.bytes_today) / Math.max(1, numeric(bound))} words={`${bytes(state.bytes_today)} of ${bytes(numeric(bound))}`} />}
+      </Fact>
+      <Fact name="Captures">{count(state.captures)}</Fact>
+    </Facts>
+  );
+}
+
+function Held(props: { state: PolicyState }): JSX.Element {
+  const { paused_agents: paused, slower_agents: slower } = props.state;
+  return (
+    <>
+      {paused !== undefined && (
+        <Note kind="warn">
+          <p>{count(paused.agents)} agents pause: <Text text={paused.why} /></p>
+          <p>{paused.hosts.map((host) => <span key={host.host}><Text text={host.host} most={100} /> ({count(host.cpu_percent)} % of a core) </span>)}</p>
+        </Note>
+      )}
+      {slower !== undefined && (
+        <Note kind="warn">
+          <p>{count(slower.agents)} agents sample CPUs less often than the policy asks. The first {count(slower.hosts.length)}:</p>
+          <Table caption="Agents that sample less often" head={<><th>Host</th><th class="number">Samples a second</th><th>Why</th></>}>
+            {slower.hosts.map((host) => (
+              <tr key={host.host}>
+                <td><Text text={host.host} most={100} /></td>
+                <td class="number">{count(host.samples_hz)}</td>
+                <td class="words"><Text text={host.why} /></td>
+              </tr>
+            ))}
+          </Table>
+        </Note>
+      )}
+    </>
+  );
+}
+
+/* ---- last samples ---- */
+
+const SHOWN = 10;
+const PAGES = 10;
+
+interface Samples {
+  items: Schemas["Capture"][];
+  looked: number;
+  all: boolean;
+}
+
+/* The API does not list captures by policy: the newest are looked through, up to a bound that is told. */
+async function samplesOf(name: string, signal: AbortSignal): Promise<Samples> {
+  const found: Samples = { items: [], looked: 0, all: false };
+  let cursor: string | undefined;
+  for (let page = 0; page < PAGES && found.items.length < SHOWN; page++) {
+    const listing: Listing<Schemas["Capture"]> = await get("/captures", { limit: 100, cursor }, signal);
+    found.looked += listing.items.length;
+    found.items.push(...listing.items.filter((capture) => capture.trigger?.policy === name));
+    cursor = listing.next_cursor;
+    if (cursor === undefined) return { ...found, items: found.items.slice(0, SHOWN), all: true };
+  }
+  return { ...found, items: found.items.slice(0, SHOWN) };
+}
+
+function LastSamples(props: { name: string; last: string | undefined }): JSX.Element {
+  const answer = useMade(`samples ${props.name} ${props.last ?? ""}`, (signal) => samplesOf(props.name, signal));
+  return (
+    <section aria-label="Last samples">
+      <h2>Last samples</h2>
+      <Shown of={answer} what="its last samples">
+        {(samples) => (
+          <>
+            {samples.items.length === 0 ? (
+              <p>
+                {samples.all ? "None is stored." : `None is among the newest ${count(samples.looked)} captures.`}{" "}
+                {props.last !== undefined && <a href={`/captures/${part(props.last)}`}>The last one that it took</a>}
+              </p>
+            ) : (
+              <Table caption="Last samples, newest first" head={<><th>Capture</th><th>Began</th><th>Status</th><th>Verdict</th><th>Gone</th></>}>
+                {samples.items.map((capture) => (
+                  <tr key={capture.capture}>
+                    <td><a href={`/captures/${part(capture.capture)}`}>{capture.capture.slice(0, 12)}</a></td>
+                    <td><Time at={capture.created} /></td>
+                    <td><Chip kind={capture.status === "complete" ? "ok" : capture.status === "incomplete" ? "warn" : "ok"}>{capture.status}</Chip></td>
+                    <td class="words"><Text text={capture.verdict?.text ?? "–"} most={300} /></td>
+                    <td>{capture.expires === undefined ? "not by time" : <Time at={capture.expires} short />}</td>
+                  </tr>
+                ))}
+              </Table>
+            )}
+            {!samples.all && samples.items.length > 0 && <p>Found among the newest {count(samples.looked)} captures of all kinds.</p>}
+          </>
+        )}
+      </Shown>
+    </section>
+  );
+}
+
+/* ---- the page ---- */
+
+function Looked(props: { policy: Versioned<Policy>; name: string; again: () => void; edit: () => void }): JSX.Element {
+  const { value: policy, etag } = props.policy;
+  const state = policy.state;
+  const whole: WholeProps = { kind: POLICY, name: props.name, enabled: policy.enabled !== false, etag, changed: props.again };
+  return (
+    <>
+      <div class="buttons">
+        {state !== undefined && <PolicyStatus status={state.status} />}
+        {state?.reason !== undefined && state.reason !== "" && <Text text={state.reason} />}
+        <span class="spacer" />
+        {may("admin") && (
+          <>
+            <button type="button" class="button first" onClick={props.edit}>
+              Edit
+            </button>
+            <Switch {...whole} />
+            <a class="button" href={`/policies?new=1&from=${part(props.name)}`}>
+              Copy
+            </a>
+            <Delete {...whole} />
+          </>
+        )}
+      </div>
+      {policy.description !== undefined && policy.description !== "" && <p><Text text={policy.description} /></p>}
+      {state !== undefined && (
+        <>
+          <PolicyFacts policy={policy} state={state} />
+          <Held state={state} />
+        </>
+      )}
+      <MatchesOf selector={policy.selector} />
+      <LastSamples name={props.name} last={state?.last_capture} />
+    </>
+  );
+}
+
+export default function PolicyPage(): JSX.Element {
+  const name = useRoute().params["name"] ?? "";
+  const [edited, setEdited] = useState<Versioned<Policy>>();
+  const answer = useVersioned<Policy>(POLICY, name, edited === undefined ? 5000 : 0);
+  const done = () => {
+    setEdited(undefined);
+    answer.again();
+  };
+  if (edited !== undefined)
+    return (
+      <>
+        <Heading title={`Edit the policy ${name}`} />
+        <Editing
+          kind={POLICY}
+          start={edited.value as unknown as JsonObject}
+          name={name}
+          etag={edited.etag}
+          fieldsOf={policyFields}
+          form={(form) => <PolicyForm {...form} />}
+          tried={(value) => <Planned policy={value} />}
+          done={done}
+          close={done}
+        />
+      </>
+    );
+  return (
+    <>
+      <Heading title={`Policy ${name}`} />
+      {answer.error?.status === 404 ? (
+        <Empty title="There is no policy of this name">
+          <p>
+            What a deleted policy sampled stays until its time is over. <a href="/policies">All policies</a>
+          </p>
+        </Empty>
+      ) : (
+        <Shown of={answer} what="the policy">
+          {(policy) => <Looked policy={policy} name={name} again={answer.again} edit={() => setEdited(policy)} />}
+        </Shown>
+      )}
+    </>
+  );
+}

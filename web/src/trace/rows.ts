@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Rows that match a search, in columns: asked of one opened trace, step by step, and merged over several.
+ * Owns a handle for the length of a question. For the worker alone.
+ */
+import { type Opened, steps } from "./pieces";
+import { parseSearch, searchLines } from "./search";
+import type { EventOrder, EventRows } from "./trace";
+
+export const MOST_ROWS = 200_000;
+const STEP = 8;
+const NONE = 0xffffffff;
+
+export interface Found {
+  rows: EventRows;
+  total: number;
+}
+
+export function rowsOf(n: number): EventRows {
+  return {
+    process: new Uint32Array(n),
+    thread: new Int32Array(n),
+    type: new Int32Array(n),
+    kind: new Uint8Array(n),
+    depth: new Uint32Array(n),
+    begin: new Float64Array(n),
+    length: new Float64Array(n),
+  };
+}
+
+function rowsTaken(opened: Opened, answer: ArrayBuffer, n: number): EventRows {
+  const { numbers } = opened;
+  const rows = rowsOf(n);
+  rows.begin.set(new Float64Array(answer, 0, n));
+  rows.length.set(new Float64Array(answer, 8 * n, n));
+  const process = new Uint32Array(answer, 16 * n, n);
+  const thread = new Uint32Array(answer, 20 * n, n);
+  const type = new Uint32Array(answer, 24 * n, n);
+  rows.depth.set(new Uint32Array(answer, 28 * n, n));
+  rows.kind.set(new Uint8Array(answer, 32 * n, n));
+  for (let i = 0; i < n; i++) {
+    rows.process[i] = numbers.processes[process[i] ?? 0] ?? 0;
+    rows.thread[i] = thread[i] === NONE ? -1 : (numbers.threads[thread[i] ?? 0] ?? -1);
+    rows.type[i] = type[i] === NONE ? -1 : (numbers.types[type[i] ?? 0] ?? -1);
+  }
+  return rows;
+}
+
+export interface RowsAsk {
+  text: string;
+  from: number;
+  to: number;
+  order: EventOrder;
+  processes: readonly number[] | undefined; /* of the trace */
+}
+
+/* Throws SearchError before anything is read. */
+export function linesOf(ask: RowsAsk): string {
+  return searchLines(parseSearch(ask.text));
+}
+
+export async function rowsIn(opened: Opened, ask: RowsAsk, learn: () => void, signal: AbortSignal): Promise<Found> {
+  const { reader } = opened;
+  const only = ask.processes?.map((index) => opened.numbers.processes.indexOf(index)).filter((i) => i >= 0);
+  const rounds = only === undefined ? [""] : only.map((process) => `process\t=\t${process}\n`);
+  const found: Found[] = [];
+  for (const round of rounds) {
+    const lines = new TextEncoder().encode(linesOf(ask) + round);
+    const order = ask.order === "length" ? 1 : 0;
+    const handle = reader.lend(lines, (at) =>
+      reader.make("api_search_new", opened.trace, at, lines.byteLength, ask.from, ask.to, order, MOST_ROWS),
+    );
+    try {
+      await steps(() => reader.ask("api_search_step", handle, STEP), signal);
+      learn();
+      const total = reader.call("api_search_total", handle);
+      const n = reader.ask("api_search_rows", handle, 0, MOST_ROWS);
+      found.push({ rows: rowsTaken(opened, reader.bytes(), n), total });
+    } finally {
+      reader.call("api_search_free", handle);
+    }
+  }
+  return rowsMerged(found, ask.order);
+}
+
+/* The first MOST_ROWS of all, in order. */
+export function rowsMerged(found: readonly Found[], order: EventOrder): Found {
+  const only = found[0];
+  if (found.length === 1 && only !== undefined) return only;
+  const places: { rows: EventRows; i: number }[] = [];
+  for (const { rows } of found) for (let i = 0; i < rows.begin.length; i++) places.push({ rows, i });
+  const key = (place: { rows: EventRows; i: number }): number =>
+    order === "length" ? -(place.rows.length[place.i] ?? 0) : (place.rows.begin[place.i] ?? 0);
+  places.sort((a, b) => key(a) - key(b) || (a.rows.begin[a.i] ?? 0) - (b.rows.begin[b.i] ?? 0));
+  const merged = rowsOf(Math.min(places.length, MOST_ROWS));
+  for (let i = 0; i < merged.begin.length; i++) {
+    const place = places[i];
+    if (place !== undefined) rowCopy(place.rows, place.i, merged, i);
+  }
+  return { rows: merged, total: found.reduce((sum, one) => sum + one.total, 0) };
+}
+
+function rowCopy(from: EventRows, i: number, to: EventRows, at: number): void {
+  to.process[at] = from.process[i] ?? 0;
+  to.thread[at] = from.thread[i] ?? -1;
+  to.type[at] = from.type[i] ?? -1;
+  to.kind[at] = from.kind[i] ?? 0;
+  to.depth[at] = from.depth[i] ?? 0;
+  to.begin[at] = from.begin[i] ?? 0;
+  to.length[at] = from.length[i] ?? 0;
+}
+
+/* A stretch of them, as fresh arrays. */
+export function rowsSlice(rows: EventRows, first: number, count: number): EventRows {
+  const end = first + count;
+  return {
+    process: rows.process.slice(first, end),
+    thread: rows.thread.slice(first, end),
+    type: rows.type.slice(first, end),
+    kind: rows.kind.slice(first, end),
+    depth: rows.depth.slice(first, end),
+    begin: rows.begin.slice(first, end),
+    length: rows.length.slice(first, end),
+  };
+}

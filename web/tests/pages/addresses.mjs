@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Addresses hold what is looked at: they open the same elsewhere, and Back goes where the reader was.
+import assert from "node:assert/strict";
+import { placeLinks, selection, subjectLine, timelineReady } from "./support/walk.mjs";
+
+async function timelineOpen({ scene, open }) {
+  const tab = await open({ permissions: ["clipboard-read", "clipboard-write"] });
+  await tab.open(`/captures/${scene.capture.capture}`);
+  await placeLinks(tab.page, /take_from_stock/).first().click();
+  await timelineReady(tab);
+  await selection(tab).getByText(await subjectLine("take_from_stock")).first().waitFor();
+  return tab;
+}
+
+const event = (tab) => tab.page.evaluate(() => new URLSearchParams(location.search).get("ev"));
+
+async function linkOpensTheSame(stage) {
+  const tab = await timelineOpen(stage);
+  await tab.page.getByRole("application").focus();
+  await tab.page.keyboard.press("l");
+  await tab.page.getByText(/copied/i).first().waitFor();
+  const copied = await tab.page.evaluate(() => navigator.clipboard.readText());
+  assert.match(copied, /take_from_stock .*shop/, "words stand with the link");
+  const address = /http:\/\/\S+/.exec(copied)?.[0];
+  assert.ok(address?.startsWith(stage.scene.url), copied);
+  const ev = await event(tab);
+  const words = await selection(tab).innerText();
+
+  const other = await stage.open();
+  await other.page.goto(address);
+  await timelineReady(other);
+  await selection(other).getByText(await subjectLine("take_from_stock")).first().waitFor();
+  assert.equal(await event(other), ev);
+  assert.equal((await selection(other).innerText()).split("\n")[0], words.split("\n")[0]);
+}
+
+async function backGoesBack(stage) {
+  const tab = await timelineOpen(stage);
+  const first = await event(tab);
+  await tab.page.getByRole("application").focus();
+  await tab.page.keyboard.press("ArrowUp");
+  await selection(tab).getByText(await subjectLine("request")).first().waitFor();
+  await tab.page.waitForFunction((old) => new URLSearchParams(location.search).get("ev") !== old, first);
+  await tab.page.goBack();
+  await selection(tab).getByText(await subjectLine("take_from_stock")).first().waitFor();
+  assert.equal(await event(tab), first);
+  await tab.page.goBack();
+  await tab.page.waitForURL(`**/captures/${stage.scene.capture.capture}`);
+  await tab.settled();
+}
+
+/* Filters are in the address, and a reload keeps them. */
+async function filtersStay({ open }) {
+  const tab = await open();
+  await tab.open("/?selector=service%3Dshop");
+  const row = tab.page.getByRole("row").filter({ hasText: "shop" });
+  await row.first().waitFor();
+  await tab.page.reload();
+  await row.first().waitFor();
+  const services = tab.page.getByRole("region", { name: "Services", exact: true });
+  assert.doesNotMatch(await services.innerText(), /\bredis\b/);
+}
+
+export const tests = [
+  { name: "a copied link opens the same selection elsewhere", run: linkOpensTheSame },
+  { name: "Back goes to the selection and the page before", run: backGoesBack },
+  { name: "a filter stays over a reload", run: filtersStay },
+];

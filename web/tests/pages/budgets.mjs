@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// The console's budgets, each printed with what it was: sizes, first paint, a capture of 10 million events (64 threads,
+// 20 processes), frames and memory. Times are of a machine at rest; .ci/run's phase `pages` runs this by itself.
+//
+//   node web/tests/pages/budgets.mjs        SKEIN_BUILD=FOLDER (build/release)
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { browserBegin, tabOpen } from "./support/browser.mjs";
+import { median, share, sizesOf, tabBytes, zoomFrames } from "./support/measure.mjs";
+import { ROOT, run } from "./support/programs.mjs";
+import { PROGRAMS, emptyBegin } from "./support/scene.mjs";
+import { until } from "./support/until.mjs";
+
+const KIB = 1024;
+const MIB = 1024 * 1024;
+const ROUNDS = 5;
+const STEPS = 200; /* of the zoom */
+const OUT = join(ROOT, "build/web/budgets");
+
+let failed = 0;
+function say(what, value, budget, unit) {
+  const held = value <= budget && (value > 0 || budget === 0); /* what is not there at all is no saving */
+  failed += held ? 0 : 1;
+  const digits = value >= 100 || Number.isInteger(value) ? 0 : 1;
+  console.log(`${held ? "ok    " : "FAILED"} ${what.padEnd(52)} ${value.toFixed(digits).padStart(7)} ${unit}, at most ${budget}`);
+}
+
+async function sizes(origin, browser) {
+  const files = await sizesOf(join(ROOT, "build/web/dist"));
+  const sum = (wanted) => [...files].filter(([name]) => wanted(name)).reduce((bytes, [, size]) => bytes + size, 0) / KIB;
+  const code = (name) => /\.(js|css)$/.test(name);
+  const tab = await tabOpen(browser, origin);
+  const loaded = new Set();
+  tab.page.on("response", (answer) => loaded.add(new URL(answer.url()).pathname.split("/").pop()));
+  await tab.open("/");
+  await tab.close();
+  say("JavaScript and CSS of the first page, packed", sum((name) => code(name) && loaded.has(name)), 60, "KiB");
+  say("all JavaScript and CSS, packed", sum(code), 180, "KiB");
+  say("WebAssembly, packed", sum((name) => name.endsWith(".wasm")), 45, "KiB");
+}
+
+async function firstPaint(origin, browser) {
+  const times = [];
+  for (let i = 0; i < ROUNDS; i++) {
+    const tab = await tabOpen(browser, origin);
+    await tab.open("/");
+    times.push(await tab.page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime));
+    await tab.close();
+  }
+  say(`first contentful paint, median of ${ROUNDS}`, median(times), 300, "ms");
+}
+
+/* Notes when the timeline's canvas first shows more than its ground and lines. */
+const watchPaint = () => {
+  const look = () => {
+    const canvas = document.querySelector('canvas[role="application"]');
+    const context = canvas?.getContext("2d");
+    if (context && canvas.width > 300 && canvas.height > 100) {
+      const { data } = context.getImageData(0, 40, canvas.width, canvas.height - 60);
+      const colours = new Map();
+      for (let i = 0; i < data.length; i += 4 * 7) {
+        const colour = (data[i] << 16) | (data[i + 1] << 8) | data[i + 2];
+        colours.set(colour, (colours.get(colour) ?? 0) + 1);
+      }
+      const most = Math.max(...colours.values());
+      if (most < (data.length / 28) * 0.97) {
+        window.paintedAt = performance.now();
+        return;
+      }
+    }
+    requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+};
+
+async function timelineOpen(origin, browser, capture) {
+  const tab = await tabOpen(browser, origin, { viewport: { width: 1600, height: 1000 } });
+  await tab.page.addInitScript(watchPaint);
+  await tab.page.goto(`${origin}/captures/${capture}/timeline`);
+  const painted = await until("the timeline's first paint", () => tab.page.evaluate(() => window.paintedAt), 60_000);
+  await tab.page.waitForFunction((busy) => !new RegExp(busy).test(document.body.innerText), "(^|\\n)(Opening the trace|Reading )", { timeout: 60_000 });
+  const whole = await tab.page.evaluate(() => performance.now());
+  return { tab, painted, whole };
+}
+
+async function large(empty, browser) {
+  const blank = await browser.newPage();
+  await blank.goto("about:blank");
+  const ground = await tabBytes(browser);
+  await blank.close();
+  const capture = await upload(empty);
+  const painted = [];
+  const whole = [];
+  const frames = [];
+  let bytes = 0;
+  const foreign = [];
+  for (let i = 0; i < ROUNDS; i++) {
+    const opened = await timelineOpen(empty.url, browser, capture);
+    painted.push(opened.painted);
+    whole.push(opened.whole);
+    const { works } = await zoomFrames(opened.tab.page, STEPS);
+    frames.push({ p50: share(works, 0.5), p99: share(works, 0.99) });
+    const session = await opened.tab.context.newCDPSession(opened.tab.page);
+    await session.send("HeapProfiler.collectGarbage");
+    bytes = Math.max(bytes, (await tabBytes(browser)) - ground);
+    foreign.push(...opened.tab.faults);
+    await opened.tab.close();
+  }
+  say(`timeline's first paint, 10 million events, median of ${ROUNDS}`, median(painted), 1000, "ms");
+  say(`all of it there, median of ${ROUNDS}`, median(whole), 4000, "ms");
+  say(`frame of ${STEPS} steps of the zoom: p50, median of ${ROUNDS}`, median(frames.map((f) => f.p50)), 8, "ms");
+  say("the same: p99", median(frames.map((f) => f.p99)), 16, "ms");
+  say("memory of the tab beside that of a blank one", bytes / MIB, 300, "MiB");
+  say("requests to other origins, errors", foreign.length, 0, "");
+  for (const fault of foreign.slice(0, 5)) console.log(`       ${fault}`);
+}
+
+async function upload(empty) {
+  const out = await run(PROGRAMS.trace, ["upload", empty.ports.control, empty.ports.data]);
+  const capture = /[0-9a-f]{32}/.exec(out)?.[0];
+  await until("the end of the large capture", async () => (await (await fetch(`${empty.url}/api/v1/captures/${capture}`)).json()).status !== "running", 60_000);
+  return capture;
+}
+
+await mkdir(OUT, { recursive: true });
+const empty = await emptyBegin(OUT);
+const browser = await browserBegin();
+try {
+  await sizes(empty.url, browser);
+  await firstPaint(empty.url, browser);
+  await large(empty, browser);
+} finally {
+  await browser.close();
+  await empty.end();
+}
+process.exitCode = failed === 0 ? 0 : 1;

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tokens and sessions: who is nobody logs in and comes back to the page; what ends, ends at once; who is confined sees
+// no control that would be refused. Makes the collector's first token: these tests are the last ones.
+import assert from "node:assert/strict";
+
+
+const REFUSED = /40[13]|429/;
+
+async function tokensBegin(scene) {
+  if (scene.token === undefined) scene.token = await scene.tokenCreate("tests", "admin");
+}
+
+async function logIn(tab, secret) {
+  await tab.page.getByLabel(/token/i).fill(secret);
+  await tab.page.getByRole("button", { name: /log in/i }).click();
+}
+
+async function comesBack({ scene, open }) {
+  await tokensBegin(scene);
+  const secret = await scene.tokenCreate("reader", "operator");
+  const tab = await open();
+  tab.expect(REFUSED);
+  const path = `/captures/${scene.capture.capture}`;
+  await tab.page.goto(`${tab.origin}${path}`);
+  await tab.page.waitForURL("**/login?to=*");
+  await logIn(tab, `skn_${"x".repeat(43)}`);
+  await tab.page.getByRole("alert").first().waitFor();
+  await logIn(tab, secret);
+  await tab.page.waitForURL(`**${path}`);
+  await tab.settled();
+  assert.match(await tab.page.getByRole("banner").innerText(), /reader/);
+  assert.equal(await tab.page.evaluate(() => document.cookie), "", "no script can read the cookie");
+  const [cookie] = await tab.context.cookies();
+  assert.deepEqual([cookie.name, cookie.httpOnly, cookie.secure, cookie.sameSite], ["__Host-skein", true, true, "Strict"]);
+  await tab.page.getByRole("button", { name: /log out/i }).click();
+  await tab.page.waitForURL("**/login*");
+  await tab.page.goto(`${tab.origin}/captures`);
+  await tab.page.waitForURL("**/login?to=*");
+}
+
+/* A revoked token ends its session at once; the page says so where it asks next, and the login comes back to it. */
+async function revocationEnds({ scene, open }) {
+  await tokensBegin(scene);
+  const secret = await scene.tokenCreate("revoked", "viewer");
+  const tab = await open();
+  tab.expect(REFUSED);
+  await tab.page.goto(`${tab.origin}/captures`);
+  await logIn(tab, secret);
+  await tab.page.waitForURL("**/captures");
+  await tab.page.getByRole("link", { name: /redis-ping/ }).first().waitFor();
+  await scene.tokenRevoke("revoked");
+  await tab.page.waitForURL("**/login?to=*");
+  assert.match(new URL(tab.page.url()).searchParams.get("to") ?? "", /^\/captures/);
+}
+
+async function expiryEnds({ scene, open }) {
+  await tokensBegin(scene);
+  const ends = new Date(Date.now() + 3000).toISOString();
+  const secret = await scene.tokenCreate("short", "viewer", "--expires", ends);
+  const tab = await open();
+  tab.expect(REFUSED);
+  await tab.page.goto(`${tab.origin}/captures`);
+  await logIn(tab, secret);
+  await tab.page.waitForURL("**/captures");
+  await tab.page.waitForURL("**/login?to=*");
+}
+
+async function codeLogsIn({ scene, open }) {
+  await tokensBegin(scene);
+  const { code } = await scene.api("POST", "/login-codes", {});
+  const tab = await open();
+  tab.expect(REFUSED);
+  await tab.page.goto(`${tab.origin}/login#c=${code}`);
+  await tab.page.waitForURL(`${tab.origin}/`);
+  await tab.settled();
+  assert.match(await tab.page.getByRole("banner").innerText(), /tests/);
+  const again = await open();
+  again.expect(REFUSED);
+  await again.page.goto(`${tab.origin}/login#c=${code}`);
+  await again.page.getByRole("alert").first().waitFor();
+}
+
+/* Everything that a confined viewer can reach by links is answered; nobody else's service is named. */
+async function confinedSeesItsOwn({ scene, open }) {
+  await tokensBegin(scene);
+  const secret = await scene.tokenCreate("confined", "viewer", "--selector", "service=shop");
+  const tab = await open();
+  tab.expect(/401/);
+  const refused = [];
+  tab.page.on("response", (answer) => answer.status() === 403 && refused.push(`${answer.request().method()} ${new URL(answer.url()).pathname} on ${new URL(tab.page.url()).pathname}`));
+  await tab.page.goto(`${tab.origin}/`);
+  await logIn(tab, secret);
+  await tab.page.waitForURL(`${tab.origin}/`);
+  await tab.settled();
+  const links = await tab.page.getByRole("navigation").getByRole("link").evaluateAll((all) => all.map((a) => a.getAttribute("href")));
+  for (const path of ["/rules", "/policies", "/agents", "/audit", "/tokens", "/join-tokens", "/storage"])
+    assert.ok(!links.includes(path), `${path} is not offered`);
+  const process = scene.capture.targets.find((target) => target.service === "shop").process;
+  for (const path of [...links, `/captures/${scene.capture.capture}`, `/captures/${scene.capture.capture}/timeline`, `/processes/${process}`]) {
+    await tab.open(path);
+    const text = await tab.page.getByRole("main").innerText();
+    assert.doesNotMatch(text, /redis-server|service=redis|redis-ping/, path);
+    assert.doesNotMatch(text, /\b(Delete|Pin|Capture now|Stop)\b/, `${path}: a viewer is offered no change`);
+  }
+  assert.deepEqual(refused, [], "requests that were refused");
+}
+
+export const tests = [
+  { name: "who is nobody logs in and comes back to the page", run: comesBack },
+  { name: "a revoked token ends an open page's session", run: revocationEnds },
+  { name: "a token that expires ends an open page's session", run: expiryEnds },
+  { name: "a one-time code logs in once", run: codeLogsIn },
+  { name: "a confined viewer sees its own, and no control that would be refused", run: confinedSeesItsOwn },
+];

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// What pages say while they wait, where nothing is, and where something is refused; and files that are opened here.
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { PROGRAMS, emptyBegin } from "./support/scene.mjs";
+import { run } from "./support/programs.mjs";
+
+/* Of each page without anything to show, words that help. */
+const EMPTY = [
+  ["/", [/no agent/i, /skein run --service/]],
+  ["/captures", [/no capture/i]],
+  ["/rules", [/no rule/i]],
+  ["/policies", [/no polic/i]],
+  ["/agents", [/no agent/i, /skein-agent/]],
+  ["/loss", [/no |nothing/i]],
+  ["/tokens", [/no token/i]],
+  ["/join-tokens", [/no (join )?token/i]],
+  ["/storage", [/B\b/]],
+  ["/events", [/no |nothing|wait/i]],
+  ["/audit", [/no |nothing|local|skeind/i]],
+  ["/compare", [/captures?/i]],
+  ["/open", [/file/i]],
+];
+
+async function emptyPagesTeach({ scene, open }) {
+  const empty = await emptyBegin(join(scene.folder, "empty"));
+  try {
+    const tab = await open({}, empty.url);
+    for (const [path, words] of EMPTY) {
+      await tab.open(path);
+      const text = await tab.text();
+      for (const wanted of words) assert.match(text, wanted, path);
+      assert.doesNotMatch(text, /undefined|NaN|\[object/, path);
+    }
+  } finally {
+    await empty.end();
+  }
+}
+
+async function refusalsAreSaid({ scene, open }) {
+  const tab = await open();
+  tab.expect(/404/);
+  for (const path of [`/captures/${"0".repeat(32)}`, `/captures/${"0".repeat(32)}/timeline`, "/rules/nobody", "/policies/nobody", `/processes/${"0".repeat(32)}`]) {
+    await tab.page.goto(`${tab.origin}${path}`);
+    await tab.page.getByRole("main").getByText(/no such|not known|unknown|not found|could not be read/i).first().waitFor();
+    await tab.settled();
+    assert.doesNotMatch(await tab.text(), /undefined|NaN|\[object/, path);
+  }
+  await tab.open("/no/such/page");
+  assert.match(await tab.text(), /no page/i);
+}
+
+/* A collector that fails once: the page says why, names the request, and tries again. */
+async function failuresPass({ open }) {
+  const tab = await open();
+  tab.expect(/500/);
+  let failing = true;
+  await tab.page.route("**/api/v1/captures?*", async (route) => {
+    if (!failing) return route.continue();
+    return route.fulfill({
+      status: 500,
+      contentType: "application/problem+json",
+      headers: { "X-Request-Id": "made-by-a-test" },
+      body: JSON.stringify({ type: "urn:skein:problem:internal", title: "", status: 500, detail: "The index is being made anew; ask again in a minute." }),
+    });
+  });
+  await tab.page.goto(`${tab.origin}/captures`);
+  const alert = tab.page.getByRole("alert").first();
+  await alert.getByText("The index is being made anew").waitFor();
+  assert.match(await alert.innerText(), /made-by-a-test/);
+  failing = false;
+  await alert.getByRole("button", { name: /try again|retry/i }).click();
+  await tab.page.getByRole("alert").waitFor({ state: "detached" });
+  await tab.page.getByRole("link", { name: /redis-ping/ }).first().waitFor();
+}
+
+/* What is awaited is said while it is awaited. */
+async function waitingIsSaid({ open }) {
+  const tab = await open();
+  let release;
+  const held = new Promise((resolve) => (release = resolve));
+  await tab.page.route("**/api/v1/captures?*", async (route) => {
+    await held;
+    await route.continue();
+  });
+  await tab.page.goto(`${tab.origin}/captures`);
+  await tab.page.getByText(/^Waiting for /).first().waitFor();
+  release();
+  await tab.settled();
+  await tab.page.getByRole("link", { name: /redis-ping/ }).first().waitFor();
+}
+
+/* A drop as the browser's own would be; the file's bytes come from the test. */
+async function drop(tab, name, bytes) {
+  const transfer = await tab.page.evaluateHandle(
+    ([file, text]) => {
+      const data = new DataTransfer();
+      data.items.add(new File([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))], file));
+      return data;
+    },
+    [name, bytes.toString("base64")],
+  );
+  const target = tab.page.getByRole("main").locator("*").first();
+  for (const type of ["dragenter", "dragover", "drop"]) await target.dispatchEvent(type, { dataTransfer: transfer });
+}
+
+async function fileIsDropped({ scene, open }) {
+  const file = join(scene.folder, "dropped.skein");
+  await run(PROGRAMS.skein, ["fetch", scene.capture.capture, "-o", file], scene.env);
+  const tab = await open();
+  const sent = [];
+  tab.page.on("request", (request) => request.method() !== "GET" && sent.push(`${request.method()} ${request.url()}`));
+  await tab.open("/open");
+  await drop(tab, "dropped.skein", await readFile(file));
+  await tab.page.getByText(/take_from_stock/).first().waitFor();
+  await tab.settled();
+  assert.deepEqual(sent, [], "nothing is uploaded");
+}
+
+async function brokenFileIsSaid({ scene, open }) {
+  const file = join(scene.folder, "broken.skein");
+  await writeFile(file, "this is no trace\n".repeat(200));
+  const tab = await open();
+  await tab.open("/open");
+  await tab.page.locator('input[type="file"]').setInputFiles(file);
+  await tab.page.getByRole("alert").first().waitFor();
+  const words = await tab.page.getByRole("alert").first().innerText();
+  assert.match(words, /trace|partition|skein/i);
+}
+
+export const tests = [
+  { name: "pages without anything to show say what to do", run: emptyPagesTeach },
+  { name: "what is not there is said", run: refusalsAreSaid },
+  { name: "a failing collector is said, and tried again", run: failuresPass },
+  { name: "what is awaited is said", run: waitingIsSaid },
+  { name: "a dropped file is read here and sent nowhere", run: fileIsDropped },
+  { name: "a file that is no trace is said", run: brokenFileIsSaid },
+];

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What pages cost: sizes as they are sent, memory of a tab's process, times of frames. Owns no state.
+import { readFile, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+
+export function median(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[sorted.length >> 1];
+}
+export function share(values, part) {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))];
+}
+
+/* Bytes of each file of the console by its name, packed. */
+export async function sizesOf(dist) {
+  const sizes = new Map();
+  for (const name of await readdir(join(dist, "assets"))) sizes.set(name, gzipSync(await readFile(join(dist, "assets", name)), { level: 9 }).length);
+  return sizes;
+}
+
+/* Resident bytes of the renderer that has most: of the one tab with a page. */
+export async function tabBytes(browser) {
+  const session = await browser.newBrowserCDPSession();
+  const { processInfo } = await session.send("SystemInfo.getProcessInfo");
+  await session.detach();
+  const all = processInfo.filter(({ type }) => type === "renderer").map(async ({ id }) => {
+    const text = await readFile(`/proc/${id}/status`, "utf8").catch(() => "");
+    return Number(/VmRSS:\s+(\d+)/.exec(text)?.[1] ?? 0) * 1024;
+  });
+  return Math.max(...(await Promise.all(all)));
+}
+
+/* Zooms in over five decades and out again, `steps` in all, one a frame; ms that the page works for each frame, and
+ * between frames. */
+export function zoomFrames(page, steps) {
+  return page.getByRole("application").evaluate(async (canvas, count) => {
+    const box = canvas.getBoundingClientRect();
+    const factor = Math.pow(1e5, 2 / count);
+    const deltaY = -Math.log(factor) * 500;
+    const works = [];
+    const gaps = [];
+    let last = 0;
+    const frame = () => new Promise((done) => requestAnimationFrame(done));
+    for (let i = 0; i < count; i++) {
+      const at = await frame();
+      if (last > 0) gaps.push(at - last);
+      last = at;
+      const begin = performance.now();
+      canvas.dispatchEvent(new WheelEvent("wheel", {
+        bubbles: true, cancelable: true, ctrlKey: true,
+        deltaY: i < count / 2 ? deltaY : -deltaY,
+        clientX: box.left + box.width * 0.6, clientY: box.top + box.height / 2,
+      }));
+      /* A frame that the page asked for in answer runs before this one's end: what is behind it, is after it. */
+      await frame();
+      await new Promise((done) => { const channel = new MessageChannel(); channel.port1.onmessage = done; channel.port2.postMessage(0); });
+      works.push(performance.now() - begin);
+    }
+    return { works, gaps };
+  }, steps);
+}

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the pages of captures compute: sentences, gaps, histograms, stacks, links, hostile text.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { byShape, shapeOf } from "../../src/ui/log_shape";
+import { captureSentence, servicesOf, statusWords, wentWrong } from "../../src/ui/capture_words";
+import { gapWords, mergeGaps, reasonWords } from "../../src/ui/gap_words";
+import { type Bucket, lengthOf, merged, outliers, quantile, stepOf } from "../../src/ui/histogram";
+import { type DumpThread, flameOf, groupStacks, ownByName } from "../../src/ui/stacks";
+import { nsOf, timelineLink } from "../../src/ui/timeline_link";
+import { shown, shownLines } from "../../src/ui/text";
+import { type Inside, chainsOf } from "../../src/pages/capture/chains";
+import { quoted } from "../../src/pages/capture/ask_sql";
+import { isIdle, processOf } from "../../src/pages/capture/report";
+import { waitingOf } from "../../src/pages/capture/waiting";
+import { CAPTURE_ASK, captureBody } from "../../src/ui/capture_body";
+import { stretchFrom, tableOf, withHoles } from "../../src/pages/series/lines";
+import { servicesOf as fleetServices } from "../../src/pages/fleet/services";
+
+const ID = "01a20a7de11b235b0bc782c96f44a41c";
+const PROCESS = "ded15bd8dc5b62500000231f002855e3";
+
+/* ---- sentences ---- */
+
+test("a capture's sentence says who began it and why", () => {
+  const of = (trigger: object) => captureSentence({ kind: "snapshot", trigger: { reason: "", ...trigger } as never });
+  assert.equal(of({ type: "health", rule: "redis-ping", reason: "no answer" }), "redis-ping fired: no answer");
+  assert.equal(of({ type: "policy", policy: "everything" }), "Sample of everything");
+  assert.equal(of({ type: "request", reason: "looks slow" }), "Taken by hand: looks slow");
+  assert.equal(of({ type: "request" }), "Taken by hand");
+  assert.equal(of({ type: "crash", reason: "SIGSEGV" }), "A process died: SIGSEGV");
+  assert.equal(captureSentence({ kind: "record" }), "A record of processes that you see");
+});
+
+test("what went wrong is begun by a rule, a crash or a program, never by a hand, a clock or a policy", () => {
+  const wrong = ["health", "latency", "crash", "application", "webhook"];
+  const not = ["request", "policy", "schedule"];
+  for (const type of wrong) assert.equal(wentWrong({ trigger: { type, reason: "" } }), true, type);
+  for (const type of not) assert.equal(wentWrong({ trigger: { type, reason: "" } }), false, type);
+  assert.equal(wentWrong({}), false);
+});
+
+test("a capture that runs says how many of its targets are done", () => {
+  assert.equal(statusWords({ status: "running", target_counts: { complete: 2, sent: 3, failed: 1 } }), "running: 3 of 6 targets");
+  assert.equal(statusWords({ status: "stopped", target_counts: {} }), "stopped");
+});
+
+test("services are told with how many targets each has", () => {
+  assert.deepEqual(servicesOf([{ service: "a" }, { service: "b" }, { service: "b" }]), ["b ×2", "a"]);
+});
+
+/* ---- gaps ---- */
+
+const T = (s: number) => new Date(Date.UTC(2026, 10, 23, 6, 0, 0) + s * 1000).toISOString();
+const gap = (from: number, to: number, reason = "overwritten") => ({ from: T(from), to: T(to), reason });
+const asked = { at: T(60), window: { from: T(0), to: T(70) } };
+
+test("fragments are one gap where less than 5 % of it is there", () => {
+  const near = mergeGaps([gap(0, 10), gap(10.2, 20)]);
+  assert.equal(near.length, 1);
+  assert.equal(near[0]!.pieces, 2);
+  assert.equal(near[0]!.to - near[0]!.from, 20_000);
+  assert.equal(mergeGaps([gap(0, 10), gap(11.1, 20)]).length, 2);
+});
+
+test("what lies between many fragments adds up", () => {
+  /* 1 s missing, 0.04 s there, over and over: 3.8 % is there, however many they are */
+  const many = Array.from({ length: 50 }, (_, i) => gap(i * 1.04, i * 1.04 + 1));
+  assert.equal(mergeGaps(many).length, 1);
+  /* 0.06 s there: 5.7 % in the long run, so that it falls apart */
+  const apart = Array.from({ length: 50 }, (_, i) => gap(i * 1.06, i * 1.06 + 1));
+  assert.ok(mergeGaps(apart).length > 1);
+});
+
+test("gaps of different reasons stay apart, overlapping ones of one reason do not", () => {
+  assert.equal(mergeGaps([gap(0, 10), gap(0, 10, "size")]).length, 2);
+  const over = mergeGaps([gap(5, 30), gap(0, 10), gap(8, 9)]);
+  assert.deepEqual(over.map(({ from, to, pieces }) => [to - from, pieces]), [[30_000, 3]]);
+});
+
+test("a gap says how far back the record reaches, and how far on", () => {
+  const words = (from: number, to: number, reason?: string) => gapWords(mergeGaps([gap(from, to, reason)])[0]!, asked);
+  assert.equal(words(0, 20), "reaches back 40 s of the 60 s asked: the ring had overwritten it");
+  assert.equal(words(0, 70), "has nothing whole of the window: the ring had overwritten it");
+  assert.equal(words(64, 70), "goes on for 4 s of the 10 s asked: the ring had overwritten it");
+  assert.equal(words(0, 63), "begins only 3 s after the instant: the ring had overwritten it");
+  assert.equal(words(50, 70), "ends 10 s before the instant: the ring had overwritten it");
+  assert.match(words(20, 21.5, "ring_full"), /^lacks 1.5 s from .*: the ring was full$/);
+  assert.equal(words(0, 70, "watched"), "has no record: it is watched from outside, and has no ring");
+  assert.equal(reasonWords("constructor"), "constructor");
+});
+
+/* ---- histograms ---- */
+
+test("buckets are a quarter of an octave", () => {
+  assert.equal(stepOf(1), 0);
+  assert.equal(stepOf(2), 4);
+  assert.equal(stepOf(1024), 40);
+  assert.equal(stepOf(0), 0);
+  for (const ns of [3, 999, 1e6, 2.5e9]) assert.ok(lengthOf(stepOf(ns)) <= ns && ns < lengthOf(stepOf(ns) + 1), String(ns));
+});
+
+const buckets: Bucket<{ length: number }>[] = [
+  { step: 40, count: 990, example: { length: 1100 } },
+  { step: 44, count: 9, example: { length: 2200 } },
+  { step: 123, count: 1, example: { length: 2e9 } },
+];
+
+test("an outlier of one is seen beside a thousand", () => {
+  assert.equal(quantile(buckets, 0.5), lengthOf(41));
+  assert.equal(quantile(buckets, 1), lengthOf(124));
+  assert.deepEqual(outliers(buckets).map((bucket) => bucket.step), [44, 123]);
+  assert.deepEqual(outliers([{ step: 1, count: 3 }]), [], "three are too few to call one of them an outlier");
+  assert.ok(Number.isNaN(quantile([], 0.5)));
+});
+
+test("histograms add up, and keep the longest example", () => {
+  const both = merged([buckets, [{ step: 40, count: 10, example: { length: 1190 } }]]);
+  assert.equal(both[0]!.count, 1000);
+  assert.equal(both[0]!.example!.length, 1190);
+  assert.equal(buckets[0]!.count, 990, "what was merged is left as it was");
+});
+
+/* ---- stacks ---- */
+
+const thread = (tid: number, stack: string, more: Partial<DumpThread> = {}): DumpThread => {
+  return { process: PROCESS, thread: `worker-${tid}`, tid, state: "sleeping", call: "", waitsFor: "", holder: 0, stack, ...more };
+};
+
+test("threads with one stack are one group; who waits comes first, then whom it waits for", () => {
+  const groups = groupStacks([
+    thread(1, "a"),
+    thread(2, "a"),
+    thread(3, "b"),
+    thread(4, "c", { waitsFor: "mutex", holder: 3 }),
+    thread(5, ""),
+    thread(6, ""),
+  ]);
+  assert.deepEqual(groups.map((group) => group.threads.map((one) => one.tid)), [[4], [3], [5], [6], [1, 2]]);
+});
+
+test("equal stacks of two processes stay apart", () => {
+  assert.equal(groupStacks([thread(1, "a"), thread(1, "a", { process: ID })]).length, 2);
+});
+
+test("folded stacks become a tree; what is none is counted", () => {
+  const { root, skipped } = flameOf("main;a;b 3\nmain;a 2\nmain;c c 5\nnonsense\n\nx -1\n");
+  assert.equal(root.value, 10);
+  assert.equal(skipped, 2);
+  const main = root.children[0]!;
+  assert.deepEqual(main.children.map((child) => [child.name, child.value, child.own]), [["a", 5, 2], ["c c", 5, 5]]);
+  assert.deepEqual(ownByName(root).slice(0, 2), [{ name: "c c", own: 5 }, { name: "b", own: 3 }]);
+});
+
+test("a stack of 100,000 frames does not end the page", () => {
+  const deep = `${Array.from({ length: 100_000 }, (_, i) => `f${i}`).join(";")} 1`;
+  assert.equal(flameOf(deep).root.value, 1);
+  assert.ok(ownByName(flameOf(deep).root).length === 1);
+});
+
+/* ---- links ---- */
+
+const capture = { capture: ID, window: { from: "2026-11-23T06:14:02.123Z" } };
+const begin = BigInt(Date.UTC(2026, 10, 23, 6, 14, 3)) * 1_000_000n + 123_456_789n;
+
+test("a link to a region names it to the nanosecond and shows it in the middle third", () => {
+  const link = timelineLink(capture, { beginNs: begin, lengthNs: 64_600_000, process: PROCESS, tid: 8001, depth: 2 });
+  const query = new URLSearchParams(link.split("?")[1]);
+  assert.equal(link.split("?")[0], `/captures/${ID}/timeline`);
+  assert.equal(query.get("from"), "2026-11-23T06:14:03.058856789Z");
+  assert.equal(query.get("to"), "2026-11-23T06:14:03.252656789Z");
+  assert.equal(query.get("ev"), "1000456789.64600000.2");
+  assert.equal(query.get("p"), PROCESS);
+  assert.equal(query.get("tid"), "8001");
+});
+
+test("what began before the window is shown, and not selected; of an instant some time beside it is shown", () => {
+  const early = timelineLink(capture, { beginNs: begin - 10_000_000_000n, lengthNs: 1e9 });
+  assert.equal(new URLSearchParams(early.split("?")[1]).get("ev"), null);
+  const instant = new URLSearchParams(timelineLink(capture, { beginNs: begin, lengthNs: 0 }).split("?")[1]);
+  assert.notEqual(instant.get("from"), instant.get("to"));
+  assert.equal(timelineLink(capture), `/captures/${ID}/timeline`);
+});
+
+test("times of the API are read as whole numbers, also beyond 2^53", () => {
+  assert.equal(nsOf("1795456646348536650"), 1795456646348536650n);
+  assert.equal(nsOf(5), 5n);
+  for (const wrong of [undefined, null, "", "1e9", "12; drop", {}, NaN, Infinity]) assert.equal(nsOf(wrong), null);
+});
+
+/* ---- what threads were inside of ---- */
+
+const inside = (tid: number, name: string, from: bigint, more: Partial<Inside> = {}): Inside => {
+  return { service: "shop", host: "web-1", process: PROCESS, pid: 1, thread: "t", tid, name, begin: from, length: 10, open: true, place: "", ...more };
+};
+
+test("regions of a thread are one chain, equal chains one row, idle ones last", () => {
+  const rows = [inside(1, "sleep", 5n), inside(1, "loop", 1n), inside(2, "wait", 1n), inside(3, "wait", 2n)];
+  const chains = chainsOf(rows, (_, name) => name === "wait");
+  assert.deepEqual(chains.map((chain) => [chain.names, chain.threads.length, chain.idle]), [["loop › sleep", 1, false], ["wait", 2, true]]);
+});
+
+test("a name is idle where most of its time is", () => {
+  const row = { service: "s", name: "n", wait: true };
+  assert.equal(isIdle({ ...row, total_ns: 10, idle_ns: 9 }), true);
+  assert.equal(isIdle({ ...row, total_ns: 10, idle_ns: 4 }), false);
+  assert.equal(isIdle({ ...row, open: 4, open_ns: "99", open_idle_ns: "99" }), true);
+  assert.equal(isIdle(undefined), false);
+});
+
+test("waits add up by reason, idle time apart, and regions that are no waits do not count", () => {
+  const group = (_: string, name: string) => (name === "fsync" ? "io" : name === "constructor" ? "constructor" : "lock");
+  const rows = [
+    { service: "s", name: "fsync", wait: true, total_ns: 10, idle_ns: 0 },
+    { service: "s", name: "mutex", wait: true, total_ns: 100, idle_ns: 98 },
+    { service: "s", name: "request", wait: false, total_ns: 1000 },
+    { service: "s", name: "constructor", wait: true, total_ns: 1 },
+  ];
+  assert.deepEqual(
+    waitingOf(rows, group).map((row) => [row.reason, row.ns, row.idleNs]),
+    [["files and disks", 10, 0], ["locks", 2, 98], ["others", 1, 0]],
+  );
+});
+
+test("a process is known by host and number, and not guessed where two fit", () => {
+  const targets = [{ process: "a", host: "h1", pid: 7 }, { process: "b", host: "h2", pid: 7 }, { process: "c", host: "h2", pid: 8 }];
+  const of = { targets } as never;
+  assert.equal(processOf(of, { host: "h2", pid: 7 }), "b");
+  assert.equal(processOf(of, { pid: 7 }), undefined);
+  assert.equal(processOf(of, { pid: 8 }), "c");
+});
+
+/* ---- requests ---- */
+
+test("a capture's request has what was filled in, and nothing else", () => {
+  assert.deepEqual(captureBody({ ...CAPTURE_ASK, selector: " service=a " }), {
+    selector: "service=a", kind: "snapshot", reason: "", pre_ms: "10s", post_ms: "0s",
+  });
+  assert.deepEqual(captureBody({ ...CAPTURE_ASK, kind: "record", evidence: "none", threads: true, most: "3", pin: true, ttl: "7d" }), {
+    selector: "", kind: "record", reason: "", for_ms: "5s", threads: true, evidence: [], ttl_ms: "7d", pin: true, max_targets: 3,
+  });
+  assert.deepEqual(captureBody({ ...CAPTURE_ASK, kind: "stream", evidence: "some", kinds: ["vitals"] }), {
+    selector: "", kind: "stream", reason: "", evidence: ["vitals"],
+  });
+});
+
+test("a text in a statement stays a text", () => {
+  assert.equal(quoted("o'clock'; drop"), "'o''clock''; drop'");
+  assert.equal(quoted("a\u0000b"), "'ab'");
+});
+
+/* ---- logs ---- */
+
+test("lines that differ in numbers, addresses and quoted text have one shape", () => {
+  assert.equal(shapeOf('took 12.5 ms at 0xdeadBEEF for "x y" by 01a20a7de11b235b'), shapeOf('took 7 ms at 0x1 for "z" by ffffffffffffffff'));
+  assert.notEqual(shapeOf("opened a"), shapeOf("closed a"));
+  const line = (message: string, level: number) => ({ message, level, severity: String(level) });
+  const shapes = byShape([line("a 1", 1), line("a 2", 1), line("b", 1), line("c", 3)]);
+  assert.deepEqual(shapes.map((shape) => [shape.shape, shape.lines.length]), [["c", 1], ["b", 1], ["a #", 2]]);
+});
+
+/* ---- series and fleet ---- */
+
+const point = (s: number, value: number) => ({ at: T(s), value, seen_s: 1 });
+
+test("a time without samples is a hole and no line across it", () => {
+  const series = {
+    series: [{ service: "a", points: [point(0, 1), point(600, 2), point(3000, 3)] }, { service: "b", points: [point(600, 9)] }],
+  } as never;
+  const rows = tableOf(series);
+  assert.deepEqual(rows.map((row) => row.values.map((one) => one?.value)), [[1, undefined], [2, 9], [3, undefined]]);
+  const holes = withHoles(rows, 600_000);
+  assert.deepEqual(holes.map((row) => row.values[0]?.value), [1, 2, undefined, 3]);
+});
+
+test("a stretch is counted back from now", () => {
+  assert.equal(stretchFrom("6h", Date.UTC(2026, 10, 23, 6)), "2026-11-23T00:00:00.000Z");
+  assert.equal(stretchFrom("__proto__", Date.UTC(2026, 10, 23, 6)), "2026-11-22T06:00:00.000Z");
+});
+
+test("a service's figures are of its processes that have a ring", () => {
+  const process = (service: string, more: object) => ({
+    service, host: "h", status: "live", reach_ms: 1000, bytes_per_s: 10, events_lost: 0, ...more,
+  });
+  const [a, b] = fleetServices([
+    process("b", {}),
+    process("a", { reach_ms: "5000", events_lost: 2 }),
+    process("a", { reach_ms: 3000, host: "g", status: "offline" }),
+    process("a", { not_recorded: "watched", reach_ms: 0, bytes_per_s: 7 }),
+  ] as never);
+  assert.equal(a!.name, "a");
+  assert.deepEqual([a!.live, a!.offline, a!.unrecorded, a!.hosts, a!.lost], [2, 1, 1, 2, 2]);
+  assert.deepEqual([a!.reachLeastMs, a!.reachMostMs, a!.bytesPerS], [5000, 5000, 10]);
+  assert.equal(b!.name, "b");
+});
+
+/* ---- hostile text ---- */
+
+test("nothing that is not seen, or that turns its neighbours around, is left in a text", () => {
+  assert.equal(shown("a\u202eb\u0007\u200f"), "a\\u{202e}b\\x07\\u{200f}");
+  assert.equal(shown("<img onerror=x>"), "<img onerror=x>");
+  const marks = shown("\u202e".repeat(65536), 100);
+  assert.ok(!marks.includes("\u202e"));
+  assert.ok(marks.length < 2000 && marks.includes("65436 more"));
+  assert.equal(shownLines("a\n\u001b[31mb"), "a\n\\x1b[31mb");
+});

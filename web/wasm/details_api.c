@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One event: the row that fits best, with its arguments, its stack, what encloses it and what is
+ * inside of it. Two walks: over what touches its begin, then over its time. One thread.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "partition.h"
+#include "trace_api_int.h"
+
+#define FRAMES_MAX     256
+#define ENCLOSING_MAX  256
+#define INSIDE_MAX     50
+#define INSIDE_BATCHES 256 /* a million rows */
+
+struct wanted {
+    const struct api_trace *t;
+    uint32_t process, tid, depth;
+    double begin, length;
+};
+
+/* A region of the same thread. */
+struct near_row {
+    uint32_t type, depth;
+    uint64_t time_ns, dur_ns;
+};
+
+#define DEPTH_MISSES 1e15 /* ns: any row of the depth that is meant comes before those of others */
+
+struct near_list {
+    struct near_row rows[ENCLOSING_MAX];
+    size_t count, most;
+    uint64_t left_out;
+};
+
+struct finding {
+    struct wanted wanted;
+    struct skein_cursor *cursor;
+    double missed;       /* of the best row so far; below 0: there is none */
+    struct buf best;     /* its members, as JSON */
+    struct near_row row; /* the best itself */
+    bool is_region;
+    struct near_list around, inside;
+    struct skein_frame frames[FRAMES_MAX];
+};
+
+static bool process_is(void *context, const struct skein_process *process)
+{
+    const struct wanted *w = context;
+    return process == skein_trace_process(w->t->trace, w->process);
+}
+
+static bool thread_is(void *context, const struct skein_thread *thread)
+{
+    return thread->tid == ((const struct wanted *)context)->tid;
+}
+
+static bool is_region(uint8_t kind)
+{
+    return kind == SKEIN_ROW_REGION || kind == SKEIN_ROW_OPEN;
+}
+
+/* By how much a row from `begin`, so long, is not the one that is meant. Lengths come from lanes as
+ * short floats. */
+static double stretch_misses(const struct wanted *w, double begin, double length)
+{
+    double off = fabs(begin - w->begin), longer = fabs(length - w->length);
+    if (off > 1)
+        return (double)INFINITY;
+    return off + (longer > w->length * 1e-6 ? longer : longer * 1e-6);
+}
+
+/* The same of a row, or of its part in the window, which is what lanes show; infinite: not at all. */
+static double row_misses(const struct wanted *w, const struct skein_batch *b, uint32_t i)
+{
+    double begin = api_since(w->t, b->time_ns[i]), length = (double)b->dur_ns[i];
+    double last = api_since(w->t, w->t->to_ns);
+    double from = begin > 0 ? begin : 0, to = begin + length < last ? begin + length : last;
+    bool of_thread = b->thread[i] != SKEIN_NONE;
+    if (of_thread != (w->tid != 0))
+        return (double)INFINITY;
+    double whole = stretch_misses(w, begin, length);
+    double part = to >= from ? stretch_misses(w, from, to - from) : whole;
+    double least = whole < part ? whole : part;
+    /* Who made the link may not have known how deep it lies: then the length tells. */
+    if (b->depth[i] != w->depth)
+        return least > 1 + w->length * 2e-6 ? (double)INFINITY : DEPTH_MISSES + least;
+    return least;
+}
+
+/* ---- the event itself ---- */
+
+static void put_number(struct buf *b, double v)
+{
+    if (isfinite(v))
+        api_put_real(b, "value", v);
+    else
+        api_put_text(b, "value", isnan(v) ? "not a number" : v > 0 ? "infinite" : "-infinite");
+}
+
+static void put_value(struct buf *b, uint8_t type, const struct skein_arg *arg)
+{
+    switch (type) {
+    case SKEIN_T_STR:
+        api_key(b, "value");
+        json_put_text(b, arg->text, arg->len);
+        api_put_bool(b, "cut", arg->cut);
+        return;
+    case SKEIN_T_I64:
+        api_key(b, "value");
+        buf_printf(b, "\"%" PRId64 "\"", arg->i64);
+        break;
+    case SKEIN_T_F64:
+        put_number(b, arg->f64);
+        return;
+    case SKEIN_T_BOOL:
+        api_put_bool(b, "value", arg->u64 != 0);
+        return;
+    default:
+        api_key(b, "value");
+        buf_printf(b, "\"%" PRIu64 "\"", arg->u64);
+        break;
+    }
+    api_put_bool(b, "whole", true); /* a whole number of 64 bits, as text */
+}
+
+static void put_args(struct buf *b, const struct skein_event_type *type,
+                     const struct skein_arg *args)
+{
+    api_open(b, "args", '[');
+    for (unsigned i = 0; type != NULL && i < type->arg_count && i < SKEIN_ARGS_MAX; i++) {
+        api_open(b, NULL, '{');
+        api_put_text(b, "name", type->args[i].name);
+        api_put_text(b, "unit", type->args[i].unit);
+        api_put_u64(b, "type", type->args[i].type);
+        put_value(b, type->args[i].type, &args[i]);
+        api_close(b, '}');
+    }
+    api_close(b, ']');
+}
+
+static void put_frame(struct buf *b, const struct skein_frame *frame)
+{
+    api_open(b, NULL, '{');
+    api_put_text(b, "function", frame->function);
+    api_put_text(b, "file", frame->file);
+    api_put_u64(b, "line", frame->line);
+    api_put_text(b, "module", frame->module);
+    api_key(b, "address");
+    buf_printf(b, "\"0x%" PRIx64 "\"", frame->address);
+    api_put_bool(b, "inlined", frame->inlined);
+    api_close(b, '}');
+}
+
+static int put_stack(struct finding *f, uint32_t row)
+{
+    size_t total = 0;
+    uint8_t end = 0;
+    int status = skein_cursor_stack(f->cursor, row, f->frames, FRAMES_MAX, &total, &end);
+    bool has = status == SKEIN_OK && total > 0;
+    size_t shown = total < FRAMES_MAX ? total : FRAMES_MAX;
+    if (status == SKEIN_NO_MEMORY)
+        return status;
+    api_open(&f->best, "frames", '[');
+    for (size_t i = 0; has && i < shown; i++)
+        put_frame(&f->best, &f->frames[i]);
+    api_close(&f->best, ']');
+    api_put_u64(&f->best, "frames_left_out", has ? total - shown : 0);
+    api_put_text(&f->best, "stack_end", has ? partition_stack_end_text(end) : "");
+    return SKEIN_OK;
+}
+
+static int best_put(struct finding *f, const struct skein_batch *b, uint32_t i)
+{
+    struct buf *out = &f->best;
+    const struct skein_event_type *type = skein_trace_type(f->wanted.t->trace, b->type[i]);
+    const struct skein_row_more *more = b->more[i] != SKEIN_NONE ? &b->mores[b->more[i]] : NULL;
+    buf_clear(out);
+    f->row = (struct near_row){b->type[i], b->depth[i], b->time_ns[i], b->dur_ns[i]};
+    f->is_region = is_region(b->kind[i]);
+    buf_put_u8(out, '{');
+    api_put_u64(out, "kind", b->kind[i]);
+    api_put_u64(out, "flags", b->flags[i]);
+    api_put_u64(out, "depth", b->depth[i]);
+    api_put_real(out, "begin", api_since(f->wanted.t, b->time_ns[i]));
+    api_put_real(out, "length", (double)b->dur_ns[i]);
+    if (b->type[i] != SKEIN_NONE)
+        api_put_u64(out, "type", b->type[i]);
+    if (b->thread[i] != SKEIN_NONE)
+        api_put_u64(out, "thread", b->thread[i]);
+    if (b->kind[i] == SKEIN_ROW_LOSS && more != NULL) {
+        api_put_text(out, "loss_reason", skein_loss_text(more->loss_reason));
+        api_put_u64(out, "lost", more->lost);
+    }
+    put_args(out, type, skein_batch_args(b, i));
+    return put_stack(f, i);
+}
+
+/* ---- what is around it and inside ---- */
+
+/* Keeps the longest, where there is no room for all. */
+static void near_put(struct near_list *list, const struct skein_batch *b, uint32_t i)
+{
+    struct near_row row = {b->type[i], b->depth[i], b->time_ns[i], b->dur_ns[i]};
+    size_t least = 0;
+    if (list->count < list->most) {
+        list->rows[list->count++] = row;
+        return;
+    }
+    list->left_out++;
+    for (size_t k = 1; k < list->count; k++)
+        if (list->rows[k].dur_ns < list->rows[least].dur_ns)
+            least = k;
+    if (list->rows[least].dur_ns < row.dur_ns)
+        list->rows[least] = row;
+}
+
+static int depth_order(const void *a, const void *b)
+{
+    const struct near_row *x = a, *y = b;
+    if (x->depth != y->depth)
+        return x->depth < y->depth ? -1 : 1;
+    return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
+}
+
+static void near_json(struct finding *f, const char *key, struct near_list *list)
+{
+    struct buf *b = &f->best;
+    qsort(list->rows, list->count, sizeof *list->rows, depth_order);
+    api_open(b, key, '[');
+    for (size_t i = 0; i < list->count; i++) {
+        const struct near_row *row = &list->rows[i];
+        api_open(b, NULL, '{');
+        api_put_u64(b, "type", row->type);
+        api_put_u64(b, "depth", row->depth);
+        api_put_real(b, "begin", api_since(f->wanted.t, row->time_ns));
+        api_put_real(b, "length", (double)row->dur_ns);
+        api_close(b, '}');
+    }
+    api_close(b, ']');
+}
+
+static int batch_find(struct finding *f, const struct skein_batch *b)
+{
+    const struct wanted *w = &f->wanted;
+    int status = SKEIN_OK;
+    for (uint32_t i = 0; i < b->count && status == SKEIN_OK; i++) {
+        double missed = row_misses(w, b, i);
+        if (isfinite(missed) && (f->missed < 0 || missed < f->missed)) {
+            f->missed = missed;
+            status = best_put(f, b, i);
+        }
+        if (is_region(b->kind[i]) && b->thread[i] != SKEIN_NONE && b->depth[i] < w->depth &&
+            b->type[i] != SKEIN_NONE && api_since(w->t, b->time_ns[i]) <= w->begin + 1)
+            near_put(&f->around, b, i);
+    }
+    return status;
+}
+
+static int batch_inside(struct finding *f, const struct skein_batch *b)
+{
+    const struct near_row *row = &f->row;
+    for (uint32_t i = 0; i < b->count; i++)
+        if (is_region(b->kind[i]) && b->depth[i] == row->depth + 1 && b->thread[i] != SKEIN_NONE &&
+            b->type[i] != SKEIN_NONE && b->time_ns[i] >= row->time_ns &&
+            b->time_ns[i] <= row->time_ns + row->dur_ns)
+            near_put(&f->inside, b, i);
+    return SKEIN_OK;
+}
+
+/* ---- the walks ---- */
+
+/* 1: there was more than that. */
+static int walk(struct finding *f, uint64_t from_ns, uint64_t to_ns, uint32_t columns,
+                unsigned batches, int (*take)(struct finding *f, const struct skein_batch *b))
+{
+    struct skein_query query = {.size = sizeof query,
+                                .columns = columns,
+                                .from_ns = from_ns,
+                                .to_ns = to_ns,
+                                .process = process_is,
+                                .thread = thread_is,
+                                .context = &f->wanted};
+    struct skein_batch batch;
+    int status = skein_cursor_new(f->wanted.t->trace, &query, &f->cursor);
+    int next = status == SKEIN_OK;
+    for (unsigned i = 0; i < batches && next == 1; i++) {
+        next = skein_cursor_next(f->cursor, &batch);
+        status = next == 1 ? take(f, &batch) : next;
+        next = status == SKEIN_OK ? next : status;
+    }
+    skein_cursor_free(&f->cursor);
+    return status < 0 ? status : next;
+}
+
+static int inside_find(struct finding *f)
+{
+    const struct near_row *row = &f->row;
+    uint64_t end = row->time_ns + row->dur_ns;
+    if (!f->is_region || end < row->time_ns)
+        return SKEIN_OK;
+    int status =
+        walk(f, row->time_ns, end, SKEIN_COLUMN_TIME | SKEIN_COLUMN_TYPE | SKEIN_COLUMN_DEPTH,
+             INSIDE_BATCHES, batch_inside);
+    if (status >= 0)
+        api_put_bool(&f->best, "inside_cut", status == 1);
+    return status < 0 ? status : SKEIN_OK;
+}
+
+static int details_make(struct finding *f)
+{
+    uint64_t at = api_time(f->wanted.t, f->wanted.begin);
+    int status = walk(f, at, at + 1, SKEIN_COLUMN_ALL, UINT32_MAX, batch_find);
+    if (status == SKEIN_OK && f->missed >= DEPTH_MISSES) { /* again, with what is around it */
+        f->wanted.depth = f->row.depth;
+        f->missed = -1;
+        f->around.count = 0;
+        f->around.left_out = 0;
+        status = walk(f, at, at + 1, SKEIN_COLUMN_ALL, UINT32_MAX, batch_find);
+    }
+    if (status == SKEIN_OK && f->missed < 0)
+        status = SKEIN_NOT_FOUND;
+    if (status == SKEIN_OK)
+        status = inside_find(f);
+    if (status != SKEIN_OK)
+        return status;
+    near_json(f, "enclosing", &f->around);
+    near_json(f, "inside", &f->inside);
+    api_put_u64(&f->best, "inside_left_out", f->inside.left_out);
+    buf_put_u8(&f->best, '}');
+    return f->best.status;
+}
+
+int api_details(struct api_trace *t, uint32_t process, uint32_t tid, double begin, double length,
+                uint32_t depth)
+{
+    struct buf *b = api_begin();
+    struct finding *f = calloc(1, sizeof *f);
+    if (f == NULL)
+        return SKEIN_NO_MEMORY;
+    f->wanted = (struct wanted){t, process, tid, depth, begin, length};
+    f->missed = -1;
+    f->around.most = ENCLOSING_MAX;
+    f->inside.most = INSIDE_MAX;
+    int status = details_make(f);
+    if (status == SKEIN_OK)
+        buf_put(b, f->best.data, f->best.len);
+    buf_fini(&f->best);
+    free(f);
+    return api_end(status);
+}
