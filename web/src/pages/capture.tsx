@@ -22,7 +22,7 @@ import { Findings } from "./capture/findings";
 import { Flame } from "./capture/flame";
 import { CaptureFacts, Progress, Verdict } from "./capture/head";
 import { InsideAt } from "./capture/inside";
-import { lengthsOf, lengthsQuery } from "./capture/lengths";
+import { type Lengths, lengthsOf, lengthsQuery } from "./capture/lengths";
 import { Logs } from "./capture/logs";
 import { OverviewStrips } from "./capture/overview";
 import { Part, useSql } from "./capture/parts";
@@ -30,6 +30,7 @@ import { Downloads, Raw } from "./capture/raw";
 import { TopRegions, WaitingByReason, exampleLink } from "./capture/regions";
 import type { Report } from "./capture/report";
 import { Sched } from "./capture/sched";
+import { Slowest } from "./capture/slowest";
 import { Targets } from "./capture/targets";
 import { Tasks } from "./capture/tasks";
 
@@ -204,15 +205,20 @@ function Analysed(props: { capture: Capture }): JSX.Element {
           <WaitingByReason capture={capture} report={report.data} lengths={lengths} />
         </>
       )}
-      <Further capture={capture} report={report.data} />
+      <Further capture={capture} report={report.data} lengths={lengths} />
     </>
   );
 }
 
-function Further(props: { capture: Capture; report: Report | undefined }): JSX.Element {
-  const { capture, report } = props;
+function Further(props: { capture: Capture; report: Report | undefined; lengths: ReadonlyMap<string, Lengths> | undefined }): JSX.Element {
+  const { capture, report, lengths } = props;
   return (
     <>
+      {report !== undefined && lengths !== undefined && (
+        <Part id="slowest" title="The slowest of a region" about="what they have more often than the rest">
+          {() => <Slowest capture={capture} report={report} lengths={lengths} />}
+        </Part>
+      )}
       {report !== undefined && (
         <Part id="tasks" title="Slowest tasks" about="where their time went">
           {() => <Tasks capture={capture} report={report} />}
