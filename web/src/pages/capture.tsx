@@ -24,6 +24,7 @@ import { CaptureFacts, Progress, Verdict } from "./capture/head";
 import { InsideAt } from "./capture/inside";
 import { type Lengths, lengthsOf, lengthsQuery } from "./capture/lengths";
 import { Logs } from "./capture/logs";
+import { MissingRecords, ThreadTimes } from "./capture/missing";
 import { OverviewStrips } from "./capture/overview";
 import { Part, useSql } from "./capture/parts";
 import { Downloads, Raw } from "./capture/raw";
@@ -178,7 +179,12 @@ function Analysed(props: { capture: Capture }): JSX.Element {
     <>
       <OverviewStrips capture={capture} />
       <Shown of={report} what="the findings">
-        {(data) => <Findings capture={capture} report={data} />}
+        {(data) => (
+          <>
+            <Findings capture={capture} report={data} />
+            <MissingRecords report={data} />
+          </>
+        )}
       </Shown>
       <InsideAt capture={capture} report={report.data} />
       <section aria-labelledby="differs">
@@ -222,6 +228,11 @@ function Further(props: { capture: Capture; report: Report | undefined; lengths:
       {report !== undefined && (
         <Part id="tasks" title="Slowest tasks" about="where their time went">
           {() => <Tasks capture={capture} report={report} />}
+        </Part>
+      )}
+      {report !== undefined && (
+        <Part id="times" title="Threads" about="by their time in regions">
+          {() => <ThreadTimes capture={capture} report={report} />}
         </Part>
       )}
       <Part id="threads" title="Thread dump" about="what each thread did, with equal stacks together">
