@@ -29,6 +29,8 @@ struct near_row {
     uint64_t time_ns, dur_ns;
 };
 
+#define DEPTH_MISSES 1e15 /* ns: any row of the depth that is meant comes before those of others */
+
 struct near_list {
     struct near_row rows[ENCLOSING_MAX];
     size_t count, most;
@@ -79,11 +81,15 @@ static double row_misses(const struct wanted *w, const struct skein_batch *b, ui
     double last = api_since(w->t, w->t->to_ns);
     double from = begin > 0 ? begin : 0, to = begin + length < last ? begin + length : last;
     bool of_thread = b->thread[i] != SKEIN_NONE;
-    if (of_thread != (w->tid != 0) || b->depth[i] != w->depth)
+    if (of_thread != (w->tid != 0))
         return (double)INFINITY;
     double whole = stretch_misses(w, begin, length);
     double part = to >= from ? stretch_misses(w, from, to - from) : whole;
-    return whole < part ? whole : part;
+    double least = whole < part ? whole : part;
+    /* Who made the link may not have known how deep it lies: then the length tells. */
+    if (b->depth[i] != w->depth)
+        return least > 1 + w->length * 2e-6 ? (double)INFINITY : DEPTH_MISSES + least;
+    return least;
 }
 
 /* ---- the event itself ---- */
@@ -309,6 +315,13 @@ static int details_make(struct finding *f)
 {
     uint64_t at = api_time(f->wanted.t, f->wanted.begin);
     int status = walk(f, at, at + 1, SKEIN_COLUMN_ALL, UINT32_MAX, batch_find);
+    if (status == SKEIN_OK && f->missed >= DEPTH_MISSES) { /* again, with what is around it */
+        f->wanted.depth = f->row.depth;
+        f->missed = -1;
+        f->around.count = 0;
+        f->around.left_out = 0;
+        status = walk(f, at, at + 1, SKEIN_COLUMN_ALL, UINT32_MAX, batch_find);
+    }
     if (status == SKEIN_OK && f->missed < 0)
         status = SKEIN_NOT_FOUND;
     if (status == SKEIN_OK)

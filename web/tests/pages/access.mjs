@@ -41,6 +41,7 @@ export async function addressesOf(scene) {
 async function look(tab, path) {
   const found = [];
   await tab.open(path);
+  if (!path.startsWith("/no/") && /^No such page/m.test(await tab.text())) found.push(`${path}: the console has no such page`);
   for (const theme of THEMES) {
     await tab.theme(theme);
     for (const width of WIDTHS) {
@@ -57,6 +58,7 @@ async function everyPage({ scene, open }) {
   const found = [];
   const worker = async () => {
     const tab = await open();
+    tab.expect(/404 .*\/no\/such\/page/);
     for (let path = paths.shift(); path !== undefined; path = paths.shift())
       found.push(...(await look(tab, path).catch((error) => [`${path}: ${error.message.split("\n")[0]}`])));
   };

@@ -19,7 +19,7 @@ const OUT = join(ROOT, "build/web/budgets");
 
 let failed = 0;
 function say(what, value, budget, unit) {
-  const held = value <= budget;
+  const held = value <= budget && (value > 0 || budget === 0); /* what is not there at all is no saving */
   failed += held ? 0 : 1;
   const digits = value >= 100 || Number.isInteger(value) ? 0 : 1;
   console.log(`${held ? "ok    " : "FAILED"} ${what.padEnd(52)} ${value.toFixed(digits).padStart(7)} ${unit}, at most ${budget}`);
@@ -33,7 +33,6 @@ async function sizes(origin, browser) {
   const loaded = new Set();
   tab.page.on("response", (answer) => loaded.add(new URL(answer.url()).pathname.split("/").pop()));
   await tab.open("/");
-  await tab.page.waitForLoadState("networkidle");
   await tab.close();
   say("JavaScript and CSS of the first page, packed", sum((name) => code(name) && loaded.has(name)), 60, "KiB");
   say("all JavaScript and CSS, packed", sum(code), 180, "KiB");

@@ -130,9 +130,9 @@ export class Scene {
     for (const rule of [ping(port), quiet]) await this.api("PUT", `/rules/${rule.name}`, rule);
     await this.api("PUT", "/policies/everything", everything);
     const live = async () => (await this.api("GET", "/processes?fresh=true")).items.filter((p) => p.status === "live");
-    await until("three live services that reach 2 s back", async () => {
+    await until("three live services that reach 3.5 s back", async () => {
       const reach = await live();
-      if (reach.length >= 3 && reach.every((process) => process.reach_ms >= 2000)) return true;
+      if (reach.length >= 3 && reach.every((process) => process.reach_ms >= 3500)) return true;
       throw new Error(reach.map((process) => `${process.service} ${process.reach_ms} ms`).join(", "));
     });
     await until("a passing check", async () => JSON.stringify(await this.api("GET", "/rules/redis-ping")).includes('"passing"'));
