@@ -9,7 +9,7 @@ import { TextField } from "../ui/form";
 import { Failure, Note, Table, toast } from "../ui/parts";
 import { shown } from "../ui/text";
 import { type Json, type JsonObject, differences, fieldFor, withMember } from "./document";
-import { type Draft, type FormProps, SideBySide, draftOf } from "./editor";
+import { type Draft, type FormProps, SideBySide, draftOf, fieldWords } from "./editor";
 import type { FieldSpec } from "./fields";
 import { MatchesOf } from "./matches";
 import { type Kind, type Versioned, isConflict, versionedGet, versionedPut, withoutState } from "./versioned";
@@ -161,7 +161,7 @@ export function Editing(props: EditingProps): JSX.Element {
             hint="a-z 0-9 . _ -, begins with a letter or digit; it stays"
             value={typeof name === "string" ? name : ""}
             set={(text) => setDraft(draftOf(withMember(draft.value, ["name"], text)))}
-            wrong={saving.refused?.field === "name" ? saving.refused.message : undefined}
+            wrong={saving.refused?.field === "name" ? fieldWords(saving.refused) : undefined}
           />
         )}
         {props.form(form)}
