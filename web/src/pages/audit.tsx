@@ -87,9 +87,11 @@ export default function Audit(): JSX.Element {
   return (
     <>
       <Heading title="Audit">
-        <button type="button" class="button" onClick={answer.again}>
-          Read again
-        </button>
+        {may("admin") && (
+          <button type="button" class="button" onClick={answer.again}>
+            Read again
+          </button>
+        )}
       </Heading>
       {!may("admin") ? (
         <Note kind="warn"><p>The audit log is for admins; your token's scope is smaller.</p></Note>
