@@ -162,20 +162,17 @@ static int profile_put(struct target *t, const struct stack_profile *profile, st
     const char *of = t->options->of;
     if (target_is(t, "pprof"))
         return stack_profile_pprof(profile, bytes);
-    static const struct {
-        const char *name, *says;
-    } kinds[] = {
-        [STACK_PROFILE_SAMPLES] = {"samples", "samples of the CPU by stack"},
-        [STACK_PROFILE_WAITS] = {"waits", "microseconds of waits by stack"},
-        [STACK_PROFILE_WALL] = {"wall",
-                                "microseconds on the CPU by samples and of waits, by stack"},
-        [STACK_PROFILE_CONTENTION] = {"contention", "microseconds of waits for locks by stack"}};
-    size_t kind = stack_profile_samples(profile) == 0 ? STACK_PROFILE_WAITS : STACK_PROFILE_SAMPLES;
-    for (size_t i = 0; of != NULL && i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(of, kinds[i].name) == 0)
-            kind = i;
-    t->says = kinds[kind].says;
-    return stack_profile_folded(profile, (enum stack_profile_of)kind, bytes);
+    static const char *const says[] = {
+        [STACK_PROFILE_SAMPLES] = "samples of the CPU by stack",
+        [STACK_PROFILE_WAITS] = "microseconds of waits by stack",
+        [STACK_PROFILE_WALL] = "microseconds on the CPU by samples and of waits, by stack",
+        [STACK_PROFILE_CONTENTION] = "microseconds of waits for locks by stack"};
+    enum stack_profile_of kind =
+        stack_profile_samples(profile) == 0 ? STACK_PROFILE_WAITS : STACK_PROFILE_SAMPLES;
+    if (of != NULL) /* one of them, as its form is folded (target_take) */
+        (void)stack_profile_of_find(of, &kind);
+    t->says = says[kind];
+    return stack_profile_folded(profile, kind, bytes);
 }
 
 static int profile_convert(struct target *t, FILE *file, const char *name)

@@ -24,15 +24,16 @@ struct options {
 
 static const char *const formats[] = {"skein", "perfetto", "pprof", "folded", NULL};
 static const char *const suffixes[] = {"skein", "pftrace", "pb.gz", "folded"}; /* of each */
-static const char *const values_of[] = {"samples", "waits", NULL};
+static const char *const values_of[] = {"samples", "waits", "wall", "contention", NULL};
 
 static const struct cli_option options[] = {
     CLI_OPTION(CLI_FLAG, 'i', "incident", NULL, struct options, incident,
                "of all captures of the incident that it is of; what they share is there once"),
     CLI_CHOICE('f', "format", "FORM", struct options, format, formats,
                "skein, perfetto, or a profile: pprof or folded (default: skein)"),
-    CLI_CHOICE(0, "of", "WHAT", struct options, of, values_of,
-               "of -f folded: samples, or waits in us (default: samples where there are any)"),
+    CLI_CHOICE(
+        0, "of", "WHAT", struct options, of, values_of,
+        "of -f folded: samples, or in us waits, contention (for locks) or wall (the CPU by samples, and waits) (default: samples where there are any)"),
     CLI_OPTION(
         CLI_TEXT, 0, "groups", "LIST", struct options, groups,
         "of all but -f skein: events of these groups, such as net,io, or all (default: those that "

@@ -314,3 +314,27 @@ bool labels_valid(const char *labels)
             return false;
     }
 }
+
+static char *word_clean(char *to, const char *from, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        *to++ = is_word(from[i]) ? from[i] : '_';
+    return to;
+}
+
+void labels_clean(char *labels)
+{
+    const char *at = labels, *key, *value;
+    size_t key_bytes, value_bytes;
+    char *to = labels; /* never beyond what has been read: a pair takes no more room than it had */
+    while (labels_next(&at, &key, &key_bytes, &value, &value_bytes)) {
+        if (key_bytes == 0)
+            continue;
+        if (to > labels)
+            *to++ = ',';
+        to = word_clean(to, key, key_bytes);
+        *to++ = '=';
+        to = word_clean(to, value, value_bytes);
+    }
+    *to = '\0';
+}

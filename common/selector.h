@@ -45,4 +45,8 @@ bool labels_next(const char **at, const char **key, size_t *key_bytes, const cha
 /* Whether text is "k=v,k2=v2" with valid keys and values. */
 bool labels_valid(const char *labels);
 
+/* Makes it so, in place: what no key or value may hold becomes '_', and what is no pair, or has no key,
+ * goes. */
+void labels_clean(char *labels);
+
 #endif

@@ -8,6 +8,7 @@
 
 #include "checksum.h"
 #include "import_perfetto_int.h"
+#include "perfetto_export.h"
 
 #define SCRATCH_BYTES ((size_t)1 << 20)
 #define HEAD_BYTES    11u /* a tag of one byte, and a length */
@@ -193,6 +194,25 @@ static void event_take(struct pf_import *i, struct pf_sequence *s, const struct 
         pf_sample_take(i, s, pb_message_of(&p->sample), time_ns);
 }
 
+#define EVENT_NAMES 2u /* of interned data */
+
+/* Whether `skein export` has made this packet of switches: its file has spans of evidence that say more
+ * than they. */
+static bool is_told_by_spans(const struct pf_packet *p)
+{
+    static const char mark[] = PERFETTO_EXPORT_SWITCHES;
+    struct pb_reader data = pb_message_of(&p->interned);
+    struct pb_field entry, part;
+    while (p->interned.n > 0 && pb_next(&data, &entry)) {
+        struct pb_reader name = pb_message_of(&entry);
+        while (entry.number == EVENT_NAMES && pb_next(&name, &part))
+            if (part.number == 2 && part.wire == PB_BYTES && part.n == sizeof mark - 1 &&
+                memcmp(part.bytes, mark, part.n) == 0)
+                return true;
+    }
+    return false;
+}
+
 static void packet_second(struct pf_import *i, const struct pf_packet *p)
 {
     struct pf_sequence *s = pf_sequence_get(i, (uint32_t)p->sequence);
@@ -212,7 +232,7 @@ static void packet_second(struct pf_import *i, const struct pf_packet *p)
         defaults_take(s, pb_message_of(&p->defaults));
     if (p->thread.n > 0)
         thread_descriptor_take(i, s, pb_message_of(&p->thread));
-    if (p->ftrace.n > 0 && !i->ours)
+    if (p->ftrace.n > 0 && !is_told_by_spans(p))
         pf_ftrace_take(i, pb_message_of(&p->ftrace));
     if (p->event.n > 0 || p->sample.n > 0)
         event_take(i, s, p);

@@ -102,9 +102,15 @@ static void text_take(struct pf_import *i, struct track_event *e, const struct p
         e->category = text;
 }
 
+static void place_find(struct pf_import *i, const struct pf_sequence *s, uint64_t iid)
+{
+    const struct pf_interned *place = pf_interned_find(s, INTERNED_PLACES, iid);
+    if (place != NULL && place->n > 0)
+        place_take(i, pb_reader_of(s->bytes.data + place->at, place->n));
+}
+
 static void field_take(struct pf_import *i, struct track_event *e, const struct pb_field *field)
 {
-    const struct pf_interned *place;
     switch (field->number) {
     case 3:
         categories_take(i, e, field);
@@ -145,9 +151,7 @@ static void field_take(struct pf_import *i, struct track_event *e, const struct 
         place_take(i, pb_message_of(field));
         break;
     case 34:
-        place = pf_interned_find(e->s, INTERNED_PLACES, field->value);
-        if (place != NULL && place->n > 0)
-            place_take(i, pb_reader_of(e->s->bytes.data + place->at, place->n));
+        place_find(i, e->s, field->value);
         break;
     case 36: /* flows as they were, and as they are */
     case 47:

@@ -67,7 +67,6 @@ struct pf_import {
     size_t cpu_count, cpu_cap;
     uint64_t last_ns, packet_at;
     bool any_waking;
-    bool ours;          /* made by skein export: its spans say what its switches say */
     struct buf scratch; /* texts of the arguments at hand: never grows while they are */
     struct import_value values[IMPORT_VALUES_MAX];
     unsigned count;

@@ -377,7 +377,6 @@ void pf_track_take(struct pf_import *i, struct pb_reader descriptor)
         default:
             break;
         }
-    i->ours |= PF_OURS(track.uuid);
     struct pf_track *had = pf_track_find(i, track.uuid);
     if (had != NULL) {
         *had = track;

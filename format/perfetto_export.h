@@ -9,6 +9,11 @@
 #include "buf.h"
 #include "partition_reader.h"
 
+/* A name that packets of switches intern: spans of evidence in the same file tell these switches, too.
+ * Nobody else writes it, so that an import leaves out our own switches and no others. */
+#define PERFETTO_EXPORT_SWITCHES                                                                   \
+    "skein: spans of evidence say this, 6f2d9f0e3c414b0b9a570d3c8d1e52a4"
+
 struct perfetto_export;
 
 /* Events of these groups alone; 0: all (event_type_shown). SKEIN_OK, SKEIN_NO_MEMORY. */

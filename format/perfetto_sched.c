@@ -216,6 +216,11 @@ static void bundle_end(struct bundle *b)
         pb_message(&x->event, BUNDLE_COMPACT, &x->part);
         pb_message(&x->packet, PACKET_FTRACE, &x->event);
         pb_varint(&x->packet, PACKET_SEQUENCE, SEQUENCE_TRACE);
+        pb_varint(&x->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_CLEARED);
+        pb_varint(&x->item, INTERNED_IID, 1);
+        pb_text(&x->item, INTERNED_NAME, PERFETTO_EXPORT_SWITCHES);
+        pb_message(&x->interned, INTERNED_EVENT_NAMES, &x->item);
+        pb_message(&x->packet, PACKET_INTERNED, &x->interned);
         export_packet_end(x, x->out);
     }
     buf_clear(&x->part);

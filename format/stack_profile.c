@@ -50,6 +50,20 @@ uint64_t stack_profile_waits(const struct stack_profile *profile)
     return profile->sum.waits;
 }
 
+bool stack_profile_of_find(const char *name, enum stack_profile_of *of)
+{
+    static const char *const names[] = {[STACK_PROFILE_SAMPLES] = "samples",
+                                        [STACK_PROFILE_WAITS] = "waits",
+                                        [STACK_PROFILE_WALL] = "wall",
+                                        [STACK_PROFILE_CONTENTION] = "contention"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0) {
+            *of = (enum stack_profile_of)i;
+            return true;
+        }
+    return false;
+}
+
 /* ---- tables: each gives a number from 1, or SKEIN_NO_MEMORY ---- */
 
 static int64_t bytes_number(struct intern_table *table, const void *bytes, size_t n)

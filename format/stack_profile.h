@@ -36,6 +36,10 @@ enum stack_profile_of {
     STACK_PROFILE_CONTENTION = 3 /* waits for a lock that somebody held: time */
 };
 
+#define STACK_PROFILE_OF_NAMES "samples, waits, wall or contention"
+/* Which one is called so; false: none. */
+bool stack_profile_of_find(const char *name, enum stack_profile_of *of);
+
 /* How many there are so far: samples; regions that waited. */
 uint64_t stack_profile_samples(const struct stack_profile *profile);
 uint64_t stack_profile_waits(const struct stack_profile *profile);

@@ -16,6 +16,7 @@
 #include "proc_info.h"
 #include "ring_budget.h"
 #include "ring_memory.h"
+#include "selector.h"
 
 #define MS             UINT64_C(1000000)
 #define PACKET_FDS_MAX 8
@@ -160,6 +161,8 @@ static void names_fill(const struct hello_packet *packet, struct process *p)
     attach_text_clean(p->service, sizeof p->service,
                       service[0] != '\0' ? service : path_base(p->exe));
     attach_text_clean(p->labels, sizeof p->labels, packet->hello.labels);
+    labels_clean(
+        p->labels); /* the collector refuses a report with others, and with it the host's */
 }
 
 /* The pidfd was opened first: if it has not ended afterwards, /proc spoke of the same process all

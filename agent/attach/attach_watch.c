@@ -15,6 +15,7 @@
 #include "attach_int.h"
 #include "proc_info.h"
 #include "ring_memory.h"
+#include "selector.h"
 
 /* The kernel's own threads run no program, and neither does a process that has ended. */
 static bool runs_program(uint32_t pid)
@@ -44,6 +45,7 @@ static int watched_identify(const struct attach *attach, const struct attach_wat
     attach_text_clean(p->service, sizeof p->service,
                       order->service[0] != '\0' ? order->service : program);
     attach_text_clean(p->labels, sizeof p->labels, order->labels);
+    labels_clean(p->labels);
     return status;
 }
 

@@ -54,6 +54,22 @@ void api_reply_matches(struct api_services *api, struct http_exchange *x, const 
  * given, and fn is not called. (api_ask.c) */
 bool api_read_aside(struct http_exchange *x, http_handler *fn, void *context);
 
+/* ---- reading stored captures ---- (api_ask.c) */
+
+struct trace_stream;
+struct trace_stream_query;
+/* Opens what is stored of the capture for reading in any order. The query says of what, and when to
+ * stop; the rest of it is filled. *damaged: partitions were left out for damage. SKEIN_OK, or a status
+ * of capture_ranges and trace_stream_open. */
+int api_stream_open(struct api_services *api, const struct capture_id *capture,
+                    struct trace_stream_query *query, bool *damaged, struct trace_stream **out);
+/* What a reader's answer means: a source that has no such partition any more had it when it was opened
+ * (SKEIN_AGAIN). */
+int api_read_status(int status);
+/* Answers for what may go wrong while a capture is read; `less` says how to ask for less. */
+void api_read_failed(struct http_exchange *x, const struct capture_id *capture, int status,
+                     const char *error, const char *less);
+
 /* Who holds places (places.h): the token's holder; "": there is no token. */
 const char *api_holder(const struct http_exchange *x); /* api_access.c */
 

@@ -81,28 +81,37 @@ static int groups_take(void *context, const struct catalog_capture *row)
     return 0;
 }
 
-static int stream_open(struct ask *a)
+int api_stream_open(struct api_services *api, const struct capture_id *capture,
+                    struct trace_stream_query *query, bool *damaged, struct trace_stream **out)
 {
     struct partition_ranges *ranges = NULL;
-    struct partition_key none = {.epoch = 0}, damaged = none;
-    const struct process_uid *process = a->has_process ? &a->process : NULL;
-    struct trace_stream_query query = {.process = process,
+    struct partition_key none = {.epoch = 0}, key = none;
+    query->format = TRACE_SKEIN;
+    query->skip_damaged = query->source = true;
+    query->damaged = &key;
+    int status = capture_ranges(api->captures, capture, 1, query->process, &ranges);
+    query->ranges = ranges;
+    if (status == SKEIN_OK)
+        status = trace_stream_open(api->index, query, out);
+    partition_ranges_unref(&ranges);
+    query->ranges = NULL;
+    query->damaged = NULL;
+    *damaged = !partition_key_equal(&key, &none);
+    return status;
+}
+
+static int stream_open(struct ask *a)
+{
+    struct trace_stream_query query = {.process = a->has_process ? &a->process : NULL,
                                        .selector = http_principal(a->x)->selector,
                                        .window = a->from_ns > 0 || a->to_ns > 0,
                                        .from_ns = a->from_ns,
                                        .to_ns = a->to_ns > 0 ? a->to_ns : UINT64_MAX,
-                                       .format = TRACE_SKEIN,
-                                       .skip_damaged = true,
-                                       .damaged = &damaged,
-                                       .source = true,
                                        .stop = is_late,
                                        .context = a};
-    int status = capture_ranges(a->api->captures, &a->id, 1, process, &ranges);
-    query.ranges = ranges;
-    if (status == SKEIN_OK)
-        status = trace_stream_open(a->api->index, &query, &a->stream);
-    partition_ranges_unref(&ranges);
-    if (status == SKEIN_NOT_FOUND && !partition_key_equal(&damaged, &none)) {
+    bool damaged;
+    int status = api_stream_open(a->api, &a->id, &query, &damaged, &a->stream);
+    if (status == SKEIN_NOT_FOUND && damaged) {
         snprintf(a->error, sizeof a->error, "all that is stored of it is damaged");
         return SKEIN_CORRUPT;
     }
@@ -141,7 +150,7 @@ int ask_run(struct ask *a, struct analyst_job *job, struct buf *answer)
     job->context = a;
     status = a->api->analyst_run(a->api->analyst, job, answer, a->error);
     job->traces = NULL;
-    return status;
+    return api_read_status(status);
 }
 
 /* ---- what is told ---- */
@@ -180,18 +189,16 @@ void ask_damaged_add(const struct ask *a, cJSON *gaps)
     }
 }
 
-void ask_failed(struct ask *a, int status, const char *less)
+int api_read_status(int status)
 {
-    struct http_exchange *x = a->x;
-    const char *error = a->error[0] != '\0' ? a->error : skein_status_text(status);
+    return status == SKEIN_NOT_FOUND ? SKEIN_AGAIN : status;
+}
+
+void api_read_failed(struct http_exchange *x, const struct capture_id *capture, int status,
+                     const char *error, const char *less)
+{
+    struct api_services *api = http_context(x);
     switch (status) {
-    case SKEIN_NOT_FOUND:
-        http_problem_of(x, PROBLEM_NOTHING_STORED, NULL,
-                        "nothing of this capture%s%s is stored (yet); GET "
-                        "/api/v1/captures/{capture} says why",
-                        a->has_process ? " and process" : "",
-                        a->from_ns > 0 || a->to_ns > 0 ? " and time" : "");
-        break;
     case SKEIN_TOO_LARGE:
     case SKEIN_TIMEOUT:
         http_problem(x, 422, NULL, "%s: %s", error, less);
@@ -203,7 +210,30 @@ void ask_failed(struct ask *a, int status, const char *less)
     case SKEIN_CORRUPT:
         http_problem_of(x, PROBLEM_INTERNAL, NULL, "the trace cannot be read: %s", error);
         break;
+    case SKEIN_AGAIN:
+        if (!capture_exists(api->captures, capture, http_principal(x)->selector)) {
+            api_no_capture(x); /* all of it was deleted */
+            break;
+        }
+        http_add_header(x, "Retry-After", "1");
+        http_problem_of(x, PROBLEM_UNAVAILABLE, NULL,
+                        "a partition was deleted while it was read; ask again");
+        break;
     default:
         api_failed(x, status, "the capture cannot be read");
     }
+}
+
+void ask_failed(struct ask *a, int status, const char *less)
+{
+    if (status != SKEIN_NOT_FOUND) {
+        api_read_failed(a->x, &a->id, status,
+                        a->error[0] != '\0' ? a->error : skein_status_text(status), less);
+        return;
+    }
+    http_problem_of(a->x, PROBLEM_NOTHING_STORED, NULL,
+                    "nothing of this capture%s%s is stored (yet); GET "
+                    "/api/v1/captures/{capture} says why",
+                    a->has_process ? " and process" : "",
+                    a->from_ns > 0 || a->to_ns > 0 ? " and time" : "");
 }

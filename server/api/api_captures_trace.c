@@ -15,6 +15,7 @@
 #include "catalog_capture.h"
 #include "clock.h"
 #include "event_groups.h"
+#include "stack_profile.h"
 #include "trace_stream.h"
 
 #define PROFILE_S 60
@@ -262,6 +263,7 @@ static bool groups_query(struct api_services *api, struct http_exchange *x,
 static bool form_query(struct http_exchange *x, struct trace_stream_query *query)
 {
     const char *format = http_query(x, "format"), *of = http_query(x, "of");
+    enum stack_profile_of counted;
     unsigned form = TRACE_SKEIN;
     while (format != NULL && form < TRACE_FORMATS && strcmp(format, forms[form].name) != 0)
         form++;
@@ -271,8 +273,8 @@ static bool form_query(struct http_exchange *x, struct trace_stream_query *query
         http_problem(x, 400, "format", "must be skein, perfetto, pprof or folded");
     else if (of != NULL && form != TRACE_FOLDED)
         http_problem(x, 400, "of", "is for format=folded: other forms have both");
-    else if (of != NULL && strcmp(of, "samples") != 0 && strcmp(of, "waits") != 0)
-        http_problem(x, 400, "of", "must be samples or waits");
+    else if (of != NULL && !stack_profile_of_find(of, &counted))
+        http_problem(x, 400, "of", "must be " STACK_PROFILE_OF_NAMES);
     else
         return true;
     return false;

@@ -274,38 +274,23 @@ static void failed_reply(const struct diff_ask *a, int status, bool sought)
 {
     struct http_exchange *x = a->r.x;
     const char *error = a->r.error[0] != '\0' ? a->r.error : skein_status_text(status);
-    switch (status) {
-    case SKEIN_NOT_FOUND:
-        if (sought)
-            none_reply(a);
-        else
-            http_problem_of(x, PROBLEM_NOTHING_STORED, NULL,
-                            "nothing that can be read is stored of one side in that time");
-        break;
-    case SKEIN_TOO_LARGE:
-        http_problem(
-            x, 422, NULL,
-            "%s: ask for one process, or for less time (process=, from=, to=), or fetch it "
-            "and use `skein diff`",
-            error);
-        break;
-    case SKEIN_TIMEOUT:
-        http_problem(
-            x, 422, NULL,
-            "there is more of it than can be read within %d s: ask for one process, or for "
-            "less time (process=, from=, to=), or fetch it and use `skein diff`",
-            DIFF_S);
-        break;
-    case SKEIN_CLOSED:
-    case SKEIN_UNSUPPORTED:
-        http_problem_of(x, PROBLEM_UNAVAILABLE, NULL, "%s", error);
-        break;
-    case SKEIN_CORRUPT:
-        http_problem_of(x, PROBLEM_INTERNAL, NULL, "the trace cannot be read: %s", error);
-        break;
-    default:
-        api_failed(x, status, "the capture cannot be compared");
+    char late[96];
+    if (status == SKEIN_NOT_FOUND && sought) {
+        none_reply(a);
+        return;
     }
+    if (status == SKEIN_NOT_FOUND) {
+        http_problem_of(x, PROBLEM_NOTHING_STORED, NULL,
+                        "nothing that can be read is stored of one side in that time");
+        return;
+    }
+    if (status == SKEIN_TIMEOUT) {
+        snprintf(late, sizeof late, "there is more of it than can be read within %d s", DIFF_S);
+        error = late;
+    }
+    api_read_failed(x, &a->id, status, error,
+                    "ask for one process, or for less time (process=, from=, to=), or fetch it and "
+                    "use `skein diff`");
 }
 
 static int sides_compare(struct diff_ask *a, struct buf *json)

@@ -57,25 +57,16 @@ static int selector_make(struct diff_request *r, const struct diff_part *part,
 static int stream_open(struct diff_request *r, const struct diff_part *part,
                        const struct selector *selector, struct trace_stream **stream)
 {
-    struct partition_ranges *ranges = NULL;
-    struct partition_key none = {.epoch = 0}, damaged = none;
     struct trace_stream_query query = {.process = part->process,
                                        .selector = selector,
                                        .window = part->from_ns > 0 || part->to_ns > 0,
                                        .from_ns = part->from_ns,
                                        .to_ns = part->to_ns > 0 ? part->to_ns : UINT64_MAX,
-                                       .format = TRACE_SKEIN,
-                                       .skip_damaged = true,
-                                       .damaged = &damaged,
-                                       .source = true,
                                        .stop = is_late,
                                        .context = r};
-    int status = capture_ranges(r->api->captures, &part->capture, 1, part->process, &ranges);
-    query.ranges = ranges;
-    if (status == SKEIN_OK)
-        status = trace_stream_open(r->api->index, &query, stream);
-    r->damaged |= !partition_key_equal(&damaged, &none);
-    partition_ranges_unref(&ranges);
+    bool damaged;
+    int status = api_stream_open(r->api, &part->capture, &query, &damaged, stream);
+    r->damaged |= damaged;
     return status == SKEIN_CLOSED && !is_over(r) ? SKEIN_TIMEOUT : status;
 }
 
@@ -102,7 +93,7 @@ static int stream_sum(struct diff_request *r, const struct diff_part *part,
         return SKEIN_UNSUPPORTED;
     }
     id_text(part->capture.bytes, id);
-    int status = r->api->analyst_run(r->api->analyst, &job, &answer, r->error);
+    int status = api_read_status(r->api->analyst_run(r->api->analyst, &job, &answer, r->error));
     if (status == SKEIN_OK)
         status = answer.status;
     if (status == SKEIN_OK)
@@ -117,18 +108,20 @@ static int groups_take(void *context, const struct catalog_capture *row)
     return 1;
 }
 
-/* The summary of a whole capture that was worked out at its end, where the asker sees all of it. That
+/* The summary of a whole capture as it is now, where the asker sees all of it. That
  * of a capture with groups has these alone; sides that are read here have all, and what one side lacks
  * for that would be told as a change. */
 static int stored_find(struct diff_request *r, const struct diff_part *part, struct summary **out)
 {
     struct buf bytes = {0};
     uint64_t groups = 0;
+    char reason[AGGREGATE_REASON_BYTES];
     bool whole = part->process == NULL && part->processes == NULL && part->from_ns == 0 &&
                  part->to_ns == 0 && http_principal(r->x)->selector == NULL;
     if (!whole || r->api->aggregate == NULL ||
-        catalog_capture(r->api->catalog, &part->capture, groups_take, &groups) < 0 || groups != 0)
-        return SKEIN_NOT_FOUND;
+        catalog_capture(r->api->catalog, &part->capture, groups_take, &groups) < 0 || groups != 0 ||
+        aggregate_state(r->api->aggregate, &part->capture, reason) != AGGREGATE_DONE)
+        return SKEIN_NOT_FOUND; /* partitions may have come since it was summed up */
     int status = aggregate_answer(r->api->aggregate, &part->capture, ANALYST_SUMMARY, &bytes);
     if (status == SKEIN_OK)
         status = summary_bytes_get(bytes.data, bytes.len, SUMMARY_ROWS, out);

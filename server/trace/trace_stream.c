@@ -42,7 +42,7 @@ struct trace_stream {
     size_t damaged_count;
     enum trace_format format;
     uint64_t groups; /* that an export shows; 0: all */
-    char of[8];      /* TRACE_FOLDED; "": samples where there are any */
+    char of[16];     /* TRACE_FOLDED; "": samples where there are any */
     /* exports; of a profile `out` is all of it */
     struct perfetto_export *exporter;
     struct stored_pair pair;
@@ -459,11 +459,12 @@ static int profile_put(struct trace_stream *s, const struct stack_profile *profi
         return SKEIN_INVALID;
     if (s->format == TRACE_PPROF)
         return stack_profile_pprof(profile, &s->out);
-    bool of_waits = s->of[0] != '\0' ? strcmp(s->of, "waits") == 0 : samples == 0;
-    if ((of_waits ? waits : samples) == 0)
+    enum stack_profile_of of = samples > 0 ? STACK_PROFILE_SAMPLES : STACK_PROFILE_WAITS;
+    if (s->of[0] != '\0' && !stack_profile_of_find(s->of, &of))
         return SKEIN_INVALID;
-    return stack_profile_folded(profile, of_waits ? STACK_PROFILE_WAITS : STACK_PROFILE_SAMPLES,
-                                &s->out);
+    size_t before = s->out.len;
+    int status = stack_profile_folded(profile, of, &s->out);
+    return status == SKEIN_OK && s->out.len == before ? SKEIN_INVALID : status;
 }
 
 /* Takes the piece at s->next. */

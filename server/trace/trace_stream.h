@@ -36,9 +36,10 @@ struct trace_stream_query {
     bool window;
     uint64_t from_ns, to_ns;
     enum trace_format format;
-    uint64_t groups;   /* not TRACE_SKEIN: events of these alone; 0: all */
-    const char *of;    /* TRACE_FOLDED: "samples" or "waits"; NULL: samples where there are any */
-    bool skip_damaged; /* what is damaged is left out; else nothing is given */
+    uint64_t groups; /* not TRACE_SKEIN: events of these alone; 0: all */
+    const char
+        *of; /* TRACE_FOLDED: a name of enum stack_profile_of; NULL: samples where there are any */
+    bool skip_damaged;             /* what is damaged is left out; else nothing is given */
     struct partition_key *damaged; /* the first that is; NULL: not asked */
     /* For reading in any order, over and over (trace_stream_give): TRACE_SKEIN, of which all is
      * verified at the opening, and never again; of a window whole partitions. */

@@ -397,6 +397,9 @@ START_TEST(a_capture_is_served_as_a_profile)
     const cJSON *samples = evidence_of(capture, "samples");
     bool sampled = strcmp(whole_str(samples, "state"), "refused") != 0;
     expect_says(id, "format=folded&of=waits", 200, WORDS("burner[", "main", " "));
+    expect_says(id, "format=folded&of=wall", 200, WORDS("burner[", "main", " "));
+    expect_says(id, "format=folded&of=contention", 404,
+                WORDS("has a stack")); /* it takes no lock */
     pprof_check(id, "wait", WORDS("main"));
     if (sampled) {
         expect_says(id, "format=folded", 200, WORDS("burn_much", "burn_other"));
@@ -407,7 +410,8 @@ START_TEST(a_capture_is_served_as_a_profile)
         expect_says(id, "format=folded&of=samples", 404, WORDS("has a stack"));
     }
     expect_says(id, "format=folded&groups=log", 404, WORDS("nothing-stored", "that is shown"));
-    expect_says(id, "format=folded&of=time", 400, WORDS("must be samples or waits"));
+    expect_says(id, "format=folded&of=time", 400,
+                WORDS("must be samples, waits, wall or contention"));
     expect_says(id, "format=pprof&of=waits", 400, WORDS("format=folded"));
     expect_says(id, "format=svg", 400, WORDS("skein, perfetto, pprof or folded"));
     /* The same by the incident, and by the command line. */

@@ -38,6 +38,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     if (selector)
         selector_match(selector, get, &l);
     selector_free(&selector);
+    if (rest != NULL) {
+        labels_clean(rest);
+        if (!labels_valid(rest))
+            abort();
+    }
     labels_valid(l.labels);
     free(text);
     return 0;

@@ -103,7 +103,8 @@ static int hostile_run(void)
     skein_thread_name("<img src=x onerror=alert(1)>");
     for (uint64_t n = 0;; n++) {
         SKEIN_REGION("<script>alert(2)</script>", (str, "<b>marks</b>", marks));
-        SKEIN_REGION("\xe2\x80\xaegnorw\x1b[31m", (str, "javascript:alert(3)", "\"><svg onload=alert(4)>"));
+        SKEIN_REGION("\xe2\x80\xaegnorw\x1b[31m",
+                     (str, "javascript:alert(3)", "\"><svg onload=alert(4)>"));
         SKEIN_LOG(SKEIN_WARN, "<iframe srcdoc='<script>alert(5)</script>'>");
         pause_ms(10);
     }
@@ -114,8 +115,7 @@ int main(int argc, char **argv)
     if (argc != 3)
         return 1;
     bool hostile = strcmp(argv[1], "hostile") == 0;
-    struct skein_options options = {
-        .size = sizeof options, .service = argv[1], .labels = "zone=a"};
+    struct skein_options options = {.size = sizeof options, .service = argv[1], .labels = "zone=a"};
     if (skein_start(&options) != SKEIN_OK)
         return 1;
     return hostile ? hostile_run() : shop_run((uint16_t)strtoul(argv[2], NULL, 10));

@@ -20,7 +20,13 @@
 #include "partition_writer.h"
 #include "support.h"
 
-enum { PROCESSES = 20, THREADS = 64, EVENTS = 10000000, CUTS = 2, RECORDS = 31 /* of five requests */ };
+enum {
+    PROCESSES = 20,
+    THREADS = 64,
+    EVENTS = 10000000,
+    CUTS = 2,
+    RECORDS = 31 /* of five requests */
+};
 #define TICK_NS    UINT64_C(64)
 #define TICKS_FROM (UINT64_C(1) << 30)
 #define SECOND     UINT64_C(1000000000)
@@ -46,8 +52,8 @@ static struct partition_writer *writer_begin(struct partition_info *info, uint64
     uint64_t end = TICKS_FROM + length_ns / TICK_NS;
     info->clock = PARTITION_CLOCK_TSC;
     info->begin = (struct clock_snapshot){TICKS_FROM, SECOND, SECOND, from_ns};
-    info->end = (struct clock_snapshot){end, SECOND + length_ns, SECOND + length_ns,
-                                        from_ns + length_ns};
+    info->end =
+        (struct clock_snapshot){end, SECOND + length_ns, SECOND + length_ns, from_ns + length_ns};
     info->window_from_ticks = TICKS_FROM;
     info->window_to_ticks = end;
     ck_assert_int_eq(partition_writer_new(info, &w), SKEIN_OK);

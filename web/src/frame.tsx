@@ -82,7 +82,7 @@ function Notices(): JSX.Element {
       {who.value?.via === "local" && (
         <div class="note warn">
           <p>
-            No token exists yet: everybody on this host is an admin of this collector. <code>skeind token create NAME --scope admin</code>{" "}
+            No token exists yet: everybody on this host is an admin of this collector. <code>skeind token create --name NAME --scope admin</code>{" "}
             makes the first one, and from then on everybody needs one.
           </p>
         </div>

@@ -3,7 +3,8 @@
  * Lanes of a trace or of one of its processes, filled step by step so that a worker stays able to
  * answer, and what is to be drawn of them as columns. Owns the cursor of the walk. One thread.
  *
- * Arguments are unpacked for counters and logs alone: two walks, the second without regions.
+ * Arguments are unpacked for counters and logs alone: two walks, the second without regions, and only
+ * where there are such types.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,20 @@ static bool process_shown(void *context, const struct skein_process *process)
 {
     const struct api_lanes *l = context;
     return l->process == SKEIN_NONE || process == skein_trace_process(l->t->trace, l->process);
+}
+
+static bool has_values(void *context, const struct skein_event_type *type)
+{
+    (void)context;
+    return type->klass == SKEIN_CLASS_COUNTER || type->klass == SKEIN_CLASS_LOG;
+}
+
+static bool any_values(const struct skein_trace *trace)
+{
+    for (uint32_t i = 0; i < skein_trace_type_count(trace); i++)
+        if (has_values(NULL, skein_trace_type(trace, i)))
+            return true;
+    return false;
 }
 
 static int walk_begin(struct api_lanes *l, uint32_t kinds, uint32_t columns)
@@ -128,9 +143,10 @@ static int walk_end(struct api_lanes *l)
         return status;
     if (l->gaps.status != SKEIN_OK)
         return l->gaps.status;
-    if (l->values)
+    if (l->values || !any_values(l->t->trace))
         return lanes_settle(l->lanes);
     l->values = true;
+    l->query.type = has_values;
     status = walk_begin(l, VALUES, COLUMNS | SKEIN_COLUMN_ARGS);
     return status == SKEIN_OK ? 1 : status;
 }

@@ -89,8 +89,9 @@ enum skein_type {
 /* All-zero is the default; `size` is sizeof(struct skein_options). */
 struct skein_options {
     size_t size;
-    const char *service;      /* default: $SKEIN_SERVICE, then the program's short name */
-    const char *labels;       /* "zone=a,canary="; default: $SKEIN_LABELS */
+    const char *service; /* default: $SKEIN_SERVICE, then the program's short name */
+    const char *labels;  /* "zone=a,canary="; default: $SKEIN_LABELS. The agent writes what is no
+                               * letter, no digit and none of . _ / - as '_' */
     const char *agent_socket; /* default: $SKEIN_SOCKET, then /run/skein/agent.sock */
     enum skein_mode mode;     /* default: what the agent's config says, normally circular */
     uint64_t ring_bytes;      /* wished ring size; the agent decides; default: the agent's */

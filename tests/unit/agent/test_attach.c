@@ -104,7 +104,9 @@ START_TEST(a_peer_gets_a_sealed_ring_and_pages_it_cannot_write)
     struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
     fixture_agent_start(f);
     int fd = peer_connect(f);
-    struct answer a = attach_as(fd, hello_of("che\nckout"), -1);
+    struct attach_hello hello = hello_of("che\nckout");
+    snprintf(hello.labels, sizeof hello.labels, "note=<a=b>,zone=a");
+    struct answer a = attach_as(fd, hello, -1);
     ck_assert_int_eq(a.welcome.status, SKEIN_OK);
     ck_assert_uint_eq(a.fd_count, 3);
     ck_assert_uint_eq(a.welcome.ring_bytes, UINT64_C(1) << 20);
@@ -121,6 +123,7 @@ START_TEST(a_peer_gets_a_sealed_ring_and_pages_it_cannot_write)
     }
     ck_assert(wait_until(fixture_has_attached, f, 0));
     ck_assert_str_eq(f->last->service, "che?ckout");
+    ck_assert_str_eq(f->last->labels, "note=_a_b_,zone=a"); /* as no collector refuses it */
     ck_assert_uint_eq(f->last->pid, (uint32_t)getpid());
     ck_assert_uint_gt(f->last->start_ns, 0);
     answer_close(&a);

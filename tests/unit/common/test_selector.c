@@ -228,13 +228,34 @@ START_TEST(labels_are_checked)
 }
 END_TEST
 
+START_TEST(labels_that_are_none_are_made_some)
+{
+    static const char *const cases[][2] = {{"", ""},
+                                           {"zone=a,canary=", "zone=a,canary="},
+                                           {"note=<img src=x>,b=2", "note=_img_src_x_,b=2"},
+                                           {"version=1.2 beta+3", "version=1.2_beta_3"},
+                                           {"a b=c,,d,=e,f=g,", "a_b=c,f=g"},
+                                           {"n=\xc3\xa9", "n=__"},
+                                           {",,,", ""},
+                                           {"=", ""}};
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "%s", cases[i][0]);
+        labels_clean(text);
+        ck_assert_str_eq(text, cases[i][1]);
+        ck_assert(labels_valid(text));
+    }
+}
+END_TEST
+
 int main(void)
 {
-    return suite_run(
-        suite_of("selector", what_fits_is_matched, what_does_not_fit_is_not_matched,
-                 keywords_may_be_label_names, wrong_selectors_name_the_column,
-                 text_of_many_empty_words_fits_its_memory, too_long_a_selector_is_refused,
-                 out_of_memory_is_reported_and_leaks_nothing, labels_are_looked_up_whole,
-                 labels_are_walked_pair_by_pair, the_empty_selector_is_all,
-                 terms_that_allow_one_value_are_told, labels_are_checked, NULL));
+    return suite_run(suite_of("selector", what_fits_is_matched, what_does_not_fit_is_not_matched,
+                              keywords_may_be_label_names, wrong_selectors_name_the_column,
+                              text_of_many_empty_words_fits_its_memory,
+                              too_long_a_selector_is_refused,
+                              out_of_memory_is_reported_and_leaks_nothing,
+                              labels_are_looked_up_whole, labels_are_walked_pair_by_pair,
+                              the_empty_selector_is_all, terms_that_allow_one_value_are_told,
+                              labels_are_checked, labels_that_are_none_are_made_some, NULL));
 }

@@ -194,7 +194,8 @@ def tree(m):
                            "threads": [{"tid": 51, "tgid": 50, "name": "t1"}]})
 
 
-def single(folder):
+def single(folder, track=None):
+    """track: uuid of a track that is there besides, and says nothing."""
     m = Maker()
     tree(m)
     switch = [(10, 0, "swapper", 0, 51, "t1"), (50, 51, "t1", 1, 52, "other"), (80, 52, "other", 2, 51, "t1"),
@@ -207,6 +208,8 @@ def single(folder):
     ftrace.insert(3, {"timestamp": BOOT + 22, "pid": 51, "print": {"buf": "C|1|x|2"}})
     m.packet(ftrace_events={"cpu": 1, "event": ftrace})
     del m.trace.packet[3]  # 52 is of no process that the file names
+    if track is not None:
+        m.packet(track_descriptor={"uuid": track, "parent_uuid": 1, "name": "mine"})
     rows, said = imported(folder, m.trace)
     rule(said["not_read"] == 1 and said["left_out"] == 0, said)
     return rows
@@ -228,6 +231,27 @@ def compact(folder):
     rows, said = imported(folder, m.trace)
     rule(said["left_out"] == 0, said)
     return rows
+
+
+def foreign(folder):
+    """Switches of others are read whatever their tracks are called, and also behind our own in one file."""
+    plain, named = ([brief(r) + (r["tid"],) for r in single(folder, track)] for track in (None, 0x536b65696e000001))
+    rule(any(one[1] == "sched.run" for one in plain), plain)
+    rule(named == plain, "a track hides the switches of its file", named)
+    paths = [os.path.join(folder, n) for n in ("1.skein", "truth", "1.pftrace")]
+    subprocess.run([make, *paths[:2]], check=True)
+    ran("export", paths[0], "--to", "perfetto", "-o", paths[2])
+    with open(paths[2], "rb") as file:
+        both = pb.Trace.FromString(file.read())
+    runs = sum(r["name"] == "sched.run" for r in imported(folder, both)[0])
+    last = max(p.timestamp for p in both.packet)
+    both.packet.add(ftrace_events={"cpu": 77, "event": [
+        {"timestamp": last + at, "pid": before, "sched_switch": {"prev_comm": "x", "prev_pid": before, "prev_state": 0,
+                                                                 "next_pid": into, "next_comm": "x"}}
+        for at, before, into in ((10, 0, 999901), (20, 999901, 0))]}, trusted_packet_sequence_id=3)
+    rows = imported(folder, both)[0]
+    rule(sum(r["name"] == "sched.run" for r in rows) == runs + 1, "the switches behind ours")
+    rule(any(r["name"] == "sched.run" and r["tid"] == 999901 and r["dur_ns"] == 10 for r in rows), "who ran")
 
 
 def samples(folder):
@@ -327,7 +351,7 @@ def switches(folder):
 
 
 def main(folder):
-    for test in (events, clocks, losses, scheduling, samples, broken, round_trip, switches):
+    for test in (events, clocks, losses, scheduling, foreign, samples, broken, round_trip, switches):
         test(folder)
         print(test.__name__, "holds")
 

@@ -62,6 +62,21 @@ int __wrap_aggregate_answer(struct aggregate *aggregate, const struct capture_id
     return out->status;
 }
 
+static enum aggregate_state stored_state = AGGREGATE_DONE; /* of it */
+
+enum aggregate_state __wrap_aggregate_state(struct aggregate *aggregate,
+                                            const struct capture_id *id,
+                                            char reason[AGGREGATE_REASON_BYTES]);
+enum aggregate_state __wrap_aggregate_state(struct aggregate *aggregate,
+                                            const struct capture_id *id,
+                                            char reason[AGGREGATE_REASON_BYTES])
+{
+    (void)aggregate;
+    (void)id;
+    reason[0] = '\0';
+    return stored_state;
+}
+
 static uint64_t random_state = 7;
 
 static uint64_t about(uint64_t ns)
@@ -223,6 +238,25 @@ START_TEST(auto_takes_earlier_and_says_when_it_began)
 }
 END_TEST
 
+/* By retention, or with another capture that had it, too. */
+START_TEST(a_partition_that_is_deleted_meanwhile_is_told)
+{
+    struct fixture f;
+    struct http_response response;
+    start(&f, 1, &stalled);
+    fake_analyst.status = SKEIN_NOT_FOUND; /* as its source says of a partition that is gone */
+    call(&f, "GET", DIFF, NULL, NULL, &response);
+    ck_assert_int_eq(response.status, 503);
+    buf_put_u8(&response.body, 0);
+    ck_assert_ptr_nonnull(
+        strstr((const char *)response.body.data, "deleted while it was read; ask again"));
+    http_response_fini(&response);
+    fake_analyst.status = SKEIN_OK;
+    cJSON_Delete(call_json(&f, "GET", DIFF, NULL, 200));
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(a_summary_that_is_kept_is_not_made_again)
 {
     struct fixture f;
@@ -236,7 +270,14 @@ START_TEST(a_summary_that_is_kept_is_not_made_again)
     ck_assert_uint_eq(fake_analyst.runs, 5);
     ck_assert_uint_eq(stored_uses, 1);
     ck_assert(cJSON_Compare(made, again, true));
-    /* not for a part of it, and not where it is broken */
+    /* not where partitions have come since, for a part of it, and where it is broken */
+    unsigned runs = fake_analyst.runs;
+    stored_state = AGGREGATE_PENDING;
+    cJSON_Delete(call_json(&f, "GET", DIFF, NULL, 200));
+    ck_assert_uint_eq(stored_uses, 1);
+    ck_assert_uint_eq(fake_analyst.runs, runs + 3);
+    fake_analyst.runs = runs;
+    stored_state = AGGREGATE_DONE;
     cJSON_Delete(call_json(&f, "GET", DIFF "?from=1", NULL, 200));
     ck_assert_uint_eq(stored_uses, 1);
     buf_put(&broken, kept.data, kept.len / 2);
@@ -383,11 +424,11 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("api_diff", a_slow_shard_of_eight_is_found_beside_its_neighbours,
-                              healthy_beside_its_neighbours_is_the_same,
-                              auto_takes_earlier_and_says_when_it_began,
-                              a_summary_that_is_kept_is_not_made_again,
-                              the_newest_healthy_sample_older_than_an_hour_is_taken,
-                              without_a_baseline_each_reason_is_told, wrong_requests_are_refused,
-                              what_reading_fails_with_is_told, NULL));
+    return suite_run(suite_of(
+        "api_diff", a_slow_shard_of_eight_is_found_beside_its_neighbours,
+        healthy_beside_its_neighbours_is_the_same, auto_takes_earlier_and_says_when_it_began,
+        a_partition_that_is_deleted_meanwhile_is_told, a_summary_that_is_kept_is_not_made_again,
+        the_newest_healthy_sample_older_than_an_hour_is_taken,
+        without_a_baseline_each_reason_is_told, wrong_requests_are_refused,
+        what_reading_fails_with_is_told, NULL));
 }

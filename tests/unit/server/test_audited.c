@@ -18,8 +18,8 @@
     "\"capture\":{\"pre_ms\":1000,\"post_ms\":0}}"
 #define POLICY "{\"selector\":\"service=shop\",\"record_ms\":1000,\"every_ms\":1000000}"
 
-/* In this order. Of the paths, {} is the last id that was answered, or `object`. action NULL: it
- * only reads, and needs a body for that. */
+/* In this order. Of the paths, {} is the last id that was answered, or `object`; of the bodies, TOKEN
+ * is the token. action NULL: it only reads, and needs a body for that. */
 static const struct {
     const char *method, *pattern, *object, *body;
     long status;
@@ -50,6 +50,10 @@ static const struct {
     {"POST", V1 "/join-tokens", "", "{}", 201, "join_token.create"},
     {"DELETE", V1 "/join-tokens/{}", "", NULL, 204, "join_token.delete"},
     {"POST", V1 "/tokens", "", "{\"name\":\"t\",\"scope\":\"admin\"}", 201, "token.create"},
+    {"POST", V1 "/login-codes", "", NULL, 201, "login_code.create"},
+    {"POST", V1 "/session", "", "{\"token\":\"TOKEN\"}", 204, "session.create"},
+    /* A token has no session to end; what does is in test_session.c. */
+    {"DELETE", V1 "/session", "", NULL, 404, NULL},
     {"DELETE", V1 "/tokens/{}", "t", NULL, 204, "token.revoke"},
 };
 enum { CHANGES = sizeof changes / sizeof *changes };
@@ -110,9 +114,20 @@ static struct newest newest_entry(struct audited *a)
     return n;
 }
 
+static const char *body_of(const struct audited *a, const char *body, char out[256])
+{
+    const char *hole = body != NULL ? strstr(body, "TOKEN") : NULL;
+    if (hole == NULL)
+        return body;
+    snprintf(out, 256, "%.*s%s%s", (int)(hole - body), body,
+             a->token + strlen("Authorization: Bearer "), hole + strlen("TOKEN"));
+    return out;
+}
+
 static void try_change(struct audited *a, size_t i)
 {
     struct http_response response;
+    char body[256];
     char path[256], want[256];
     const char *object = changes[i].object[0] != '\0' ? changes[i].object : a->id;
     const char *hole = strstr(changes[i].pattern, "{}");
@@ -120,8 +135,8 @@ static void try_change(struct audited *a, size_t i)
     snprintf(path, sizeof path, "%.*s%s%s", (int)n, changes[i].pattern, hole != NULL ? object : "",
              hole != NULL ? hole + 2 : "");
     struct newest before = newest_entry(a);
-    call(&a->f, changes[i].method, path, changes[i].body, a->token[0] != '\0' ? a->token : NULL,
-         &response);
+    call(&a->f, changes[i].method, path, body_of(a, changes[i].body, body),
+         a->token[0] != '\0' ? a->token : NULL, &response);
     ck_assert_msg(response.status == changes[i].status, "%s %s: %ld %.*s", changes[i].method, path,
                   response.status, (int)response.body.len, (const char *)response.body.data);
     take_answer(a, &response);

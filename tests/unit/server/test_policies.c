@@ -106,6 +106,44 @@ static cJSON *get_state(struct fixture *f, uint32_t *slot)
     }
 }
 
+static long change(struct fixture *f, const char *method, const char *body, const char *header,
+                   char etag[128], char detail[512])
+{
+    struct http_response response;
+    call(f, method, PATH, body, header, &response);
+    snprintf(etag, 128, "%s", response.etag);
+    cJSON *json = cJSON_ParseWithLength((const char *)response.body.data, response.body.len);
+    snprintf(detail, 512, "%s", text_at(json, "detail"));
+    cJSON_Delete(json);
+    long status = response.status;
+    http_response_fini(&response);
+    return status;
+}
+
+START_TEST(a_change_of_another_version_is_refused)
+{
+    struct fixture f;
+    char first[128], now[128], header[160], detail[512];
+    fixture_start(&f);
+    ck_assert_int_eq(change(&f, "PUT", POLICY, "If-None-Match: *", first, detail), 201);
+    ck_assert(first[0] == '"');
+    ck_assert_int_eq(change(&f, "PUT", POLICY, "If-None-Match: *", now, detail), 412);
+    ck_assert_msg(strstr(detail, "there is a policy all already, put by local at ") == detail, "%s",
+                  detail);
+    snprintf(header, sizeof header, "If-Match: %s", first);
+    ck_assert_int_eq(change(&f, "PATCH", "{\"enabled\":false}", header, now, detail), 200);
+    ck_assert_str_ne(now, first);
+    ck_assert_int_eq(change(&f, "PUT", POLICY, header, first, detail), 412);
+    ck_assert_msg(strstr(detail, "has been changed since by local at ") != NULL, "%s", detail);
+    ck_assert_int_eq(change(&f, "DELETE", NULL, header, first, detail), 412);
+    ck_assert_int_eq(change(&f, "GET", NULL, NULL, first, detail), 200);
+    ck_assert_str_eq(first, now);
+    snprintf(header, sizeof header, "If-Match: %s", now);
+    ck_assert_int_eq(change(&f, "DELETE", NULL, header, first, detail), 204);
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(every_agent_is_told_the_policies_and_who_is_on_is_known)
 {
     struct fixture f;
@@ -423,6 +461,7 @@ int main(void)
 {
     return suite_run(suite_of(
         "policies", policy_is_created_replaced_listed_and_deleted,
+        a_change_of_another_version_is_refused,
         every_agent_is_told_the_policies_and_who_is_on_is_known,
         samples_of_one_span_are_one_capture, sample_named_by_a_far_time_ends_now_all_the_same,
         a_restart_keeps_policies_budgets_and_running_samples, evidence_and_a_rate_are_pushed,

@@ -45,7 +45,7 @@ add_library(skein_test_fake_analyst STATIC ${CMAKE_SOURCE_DIR}/tests/support/fak
 target_include_directories(skein_test_fake_analyst PUBLIC ${CMAKE_SOURCE_DIR}/tests/support)
 target_link_libraries(skein_test_fake_analyst PRIVATE skein_flags PUBLIC skein_server_core skein_analysis)
 skein_test(unit/server/test_api_diff.c LINK skein_test_fake_analyst skein_test_collector)
-target_link_options(t_unit_server_api_diff PRIVATE LINKER:--wrap=aggregate_answer)
+target_link_options(t_unit_server_api_diff PRIVATE LINKER:--wrap=aggregate_answer LINKER:--wrap=aggregate_state)
 skein_test(unit/server/test_api_ask.c LINK skein_test_collector LABELS tsan)
 target_compile_definitions(t_unit_server_api_ask PRIVATE ANALYST_PROGRAM="$<TARGET_FILE:skein-analyst>")
 skein_test(unit/server/test_commit_outside.c LINK skein_test_collector LABELS tsan)

@@ -72,7 +72,7 @@ function Filters(props: { filter: Filter; set: (values: Readonly<Record<string, 
           ["sample", "sample"],
         ]}
       />
-      <TextField label="Rule" {...field("rule")} />
+      {may("viewer", true) && <TextField label="Rule" {...field("rule")} />}
       <TextField label="Selector" {...field("selector")} placeholder="service=checkout" />
       <TextField label="From" {...field("from")} placeholder="2026-11-23 06:00" />
       <TextField label="To" {...field("to")} placeholder="2026-11-23 07:00" />

@@ -7,7 +7,7 @@ import type { Schemas } from "../api/client";
 import { type Address, useAddress } from "../ui/address";
 import { ChoiceField, TextField } from "../ui/form";
 import { Empty, Heading, Note, Shown, Table, Text } from "../ui/parts";
-import { bytes, clock, count, duration, millis, share } from "../ui/units";
+import { clock, count, duration, millis } from "../ui/units";
 import "../style/captures.css";
 import "../style/series.css";
 import { Chart } from "./series/chart";
@@ -72,16 +72,15 @@ function Ask(props: { address: Address; metric: Metric; stretch: Stretch }): JSX
   );
 }
 
+/* Values in the unit that the heading names. */
 function valueWords(unit: string): (value: number) => string {
   switch (unit) {
     case "seconds":
       return (value) => duration(value * 1e9);
-    case "bytes":
-      return (value) => bytes(Math.round(value));
-    case "ratio":
-      return (value) => share(value);
+    case "seconds per sampled second":
+      return (value) => `${duration(value * 1e9)}/s`;
     default:
-      return (value) => `${Number(value.toPrecision(4)).toLocaleString("en-US")}${unit === "" || unit === "1" ? "" : ` ${unit}`}`;
+      return (value) => Number(value.toPrecision(4)).toLocaleString("en-US");
   }
 }
 
@@ -175,6 +174,9 @@ export default function SeriesPage(): JSX.Element {
               </Empty>
             ) : (
               <>
+                <h2 class="sentence">
+                  {METRICS.find(([name]) => name === metric)?.[1]}, in <Text text={data.unit} most={60} />
+                </h2>
                 <Chart of={data} value={valueWords(data.unit)} from={millis(data.from)} to={millis(data.to)} />
                 <LeftOut of={data} />
                 <SeriesTable of={data} value={valueWords(data.unit)} />

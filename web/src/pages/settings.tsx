@@ -47,6 +47,13 @@ export default function Settings(): JSX.Element {
           ["less", "none"],
         ]}
       />
+      <p>
+        {/* in a tab of its own: the router takes no file for a page then */}
+        <a href="/assets/licences.txt" target="_blank" rel="noopener">
+          Licences
+        </a>{" "}
+        of what this console is made of.
+      </p>
     </>
   );
 }

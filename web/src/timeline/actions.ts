@@ -96,7 +96,7 @@ export function wheelPixels(delta: number, mode: number, page: number): number {
 }
 
 export function wheelFactor(pixels: number): number {
-  return Math.exp(Math.max(-300, Math.min(300, pixels)) / 300);
+  return Math.exp(Math.max(-500, Math.min(500, pixels)) / 500);
 }
 
 /* Where keys are not the timeline's: fields, and what has keys of its own. */

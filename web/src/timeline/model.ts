@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of one timeline: window, tracks, selection, spans, search; and what can be done to it. All of it is
 // signals: whoever draws follows them. Owns no trace (its opener closes it), and touches no DOM.
-import { type ReadonlySignal, type Signal, computed, signal } from "@preact/signals";
+import { type ReadonlySignal, type Signal, batch, computed, signal } from "@preact/signals";
 import type { EventDetails, EventRef, Trace, TraceProcess, TraceThread, TraceType } from "../trace/trace";
 import { NO_LINK, type LinkPin, type LinkState } from "./link";
 import { type Row, type Tracks, foldedUsually, processOrder, rowsBetween, tracksOf } from "./tracks";
@@ -218,10 +218,12 @@ export class Model {
   /* ---- spans ---- */
 
   selectSpan(span: Span | null): void {
-    this.span.value = span === null || lengthOf(span) < 1 ? null : { from: Math.round(span.from), to: Math.round(span.to) };
-    if (this.span.peek() !== null) this.panel.value = "span";
-    else if (this.panel.peek() !== "event") this.panel.value = "event";
-    this.pushed.value++;
+    batch(() => {
+      this.span.value = span === null || lengthOf(span) < 1 ? null : { from: Math.round(span.from), to: Math.round(span.to) };
+      if (this.span.peek() !== null) this.panel.value = "span";
+      else if (this.panel.peek() !== "event") this.panel.value = "event";
+      this.pushed.value++;
+    });
   }
   /* The selected span; else that of the selected region. */
   spanNow(): Span | null {
@@ -244,12 +246,18 @@ export class Model {
     this.panel.value = "compare";
   }
   clear(): void {
-    if (this.span.peek() !== null) this.selectSpan(null);
+    if (this.panel.peek() === "compare") this.panel.value = "span";
+    else if (this.span.peek() !== null) this.selectSpan(null);
     else if (this.marked.peek() !== null) this.marked.value = null;
-    else if (this.selected.peek() !== null) {
+    else this.unselect();
+  }
+
+  unselect(): void {
+    if (this.selected.peek() === null) return;
+    batch(() => {
       this.selected.value = null;
       this.pushed.value++;
-    }
+    });
   }
 
   /* ---- link ---- */

@@ -204,10 +204,6 @@ export function EventPanel(props: { model: Model; copyLink: (() => void) | undef
   const selected = model.selected.value;
   if (selected === null) return null;
   const { details } = selected;
-  const close = (): void => {
-    model.selected.value = null;
-    model.pushed.value++;
-  };
   const title = details === null ? "Selected" : details.loss === null ? `${shown(details.name, 160)}${details.ref.length > 0 ? ` ${duration(details.ref.length)}` : ""}` : "Lost records";
   const buttons = (
     <>
@@ -222,7 +218,7 @@ export function EventPanel(props: { model: Model; copyLink: (() => void) | undef
     </>
   );
   return (
-    <PanelFrame title={title} buttons={buttons} close={close}>
+    <PanelFrame title={title} buttons={buttons} close={() => model.unselect()}>
       {selected.state === "asked" && <p role="status">Reading it…</p>}
       {selected.state === "missing" && <Missing model={model} />}
       {details !== null && <Event model={model} details={details} />}

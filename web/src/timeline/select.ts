@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selecting events: the one below a pixel, neighbours in its lane, those around and inside of it, outliers of its name.
 // What a lane tells of an event is rounded; its own numbers are asked for.
+import { batch } from "@preact/signals";
 import type { EventRef, EventRows, Lane, SpanName, View } from "../trace/trace";
 import type { Model } from "./model";
 import type { StripSet } from "./strips";
@@ -97,8 +98,11 @@ let asked = 0;
 /* quiet: it comes from a link, and Back is not to undo it. */
 export async function selectRef(model: Model, ref: EventRef, how: { quiet?: boolean; show?: boolean } = {}): Promise<void> {
   const mine = ++asked;
-  model.selected.value = { ref, details: null, state: "asked" };
-  model.panel.value = "event";
+  batch(() => {
+    model.selected.value = { ref, details: null, state: "asked" };
+    model.panel.value = "event";
+    if (how.quiet !== true) model.pushed.value++;
+  });
   if (how.show === true) model.view.value = revealing(model.view.peek(), { from: ref.begin, to: ref.begin + ref.length }, model.length);
   model.reveal(ref);
   const details = await model.trace.details(ref).catch(() => null);
@@ -111,7 +115,6 @@ export async function selectRef(model: Model, ref: EventRef, how: { quiet?: bool
   model.reveal(details.ref);
   const thread = model.thread(details.thread);
   model.spoken.value = eventWords(details, model.process(details.ref.process), thread, model.base);
-  if (how.quiet !== true) model.pushed.value++;
 }
 
 export async function selectPick(model: Model, picked: Picked): Promise<void> {

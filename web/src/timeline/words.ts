@@ -29,9 +29,10 @@ export function timeWords(ns: number, step: number, base: TimeBase): string {
   return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}${fraction}`;
 }
 
-/* For sentences: three digits more than milliseconds need. */
+/* For sentences: to the microsecond, without zeros at the end; near zero to the ns. */
 export function pointWords(ns: number, base: TimeBase): string {
-  return timeWords(ns, Math.abs(ns - base.zero) < 1e6 ? 1 : 1e3, base);
+  const words = timeWords(ns, Math.abs(ns - base.zero) < 1e6 ? 1 : 1e3, base);
+  return base.mode === "relative" ? words.replace(/(\.\d*?)0+ /, "$1 ").replace(/\. /, " ") : words;
 }
 
 export function processWords(process: TraceProcess | undefined): string {
@@ -61,5 +62,6 @@ export function valueWords(value: string | number | bigint | boolean, unit: stri
   if (typeof value === "string") return shown(value, 2000);
   if (pointer && typeof value !== "boolean") return `0x${BigInt(value).toString(16)}`;
   if (unit === "ns" && typeof value === "number") return duration(value);
-  return `${typeof value === "number" ? value.toLocaleString("en-US", { maximumFractionDigits: 9 }) : String(value)}${unit === "" ? "" : ` ${shown(unit, 20)}`}`;
+  const digits = typeof value !== "number" ? String(value) : Number.isInteger(value) ? value.toLocaleString("en-US") : value.toLocaleString("en-US", { maximumSignificantDigits: 6 });
+  return `${digits}${unit === "" ? "" : ` ${shown(unit, 20)}`}`;
 }

@@ -51,6 +51,8 @@ export class Engine {
   private length = 0;
   private at: number | null = null;
   private queue: number[] = [];
+  private current = -1; /* being loaded */
+  private stopped: number[] = []; /* that were wanted when loading was stopped */
   private busy = false;
   private loading: AbortController | null = null;
   private clock = 0;
@@ -242,7 +244,7 @@ export class Engine {
       if (process === undefined) continue;
       if (held !== undefined) held.touched = ++this.clock;
       if (process.loaded === "whole" || this.queue.includes(index)) continue;
-      if (process.loaded === "around" && this.busy) continue;
+      if (index === this.current && this.loading?.signal.aborted !== true) continue;
       this.queue.push(index);
       if (process.loaded !== "around") this.processChange(index, { loaded: "queued", problem: null });
     }
@@ -252,15 +254,16 @@ export class Engine {
   stop(): void {
     if (this.state.phase !== "loading") return;
     this.loading?.abort();
+    this.stopped = [this.current, ...this.queue].filter((index) => index >= 0);
     for (const index of this.queue.splice(0)) this.processChange(index, { loaded: "nothing" });
     this.change({ phase: "stopped" });
   }
 
+  /* What failed, and what was stopped. */
   retry(): void {
-    const again = this.processes.filter((one) => one.loaded === "failed" || one.loaded === "around" || one.bytesDone < 0);
-    const stopped = this.processes.filter((one) => one.loaded === "nothing" && this.state.phase === "stopped");
+    const failed = this.processes.filter((one) => one.problem !== null).map((process) => process.index);
     this.change({ problem: null });
-    this.want([...again, ...(again.length === 0 ? stopped.slice(0, 1) : [])].map((process) => process.index));
+    this.want([...new Set([...failed, ...this.stopped])]);
   }
 
   private async run(): Promise<void> {
@@ -268,9 +271,11 @@ export class Engine {
     this.busy = true;
     this.loading = new AbortController();
     const { signal } = this.loading;
+    this.stopped = [];
     this.change({ phase: "loading", bytesDone: 0, bytesTotal: 0 });
     while (this.queue.length > 0 && !signal.aborted) {
       const index = this.queue.shift() ?? 0;
+      this.current = index;
       const bytes = this.processes[index]?.bytes ?? 0;
       this.change({ bytesTotal: this.state.bytesTotal + bytes });
       const before = this.state.bytesDone;
@@ -284,14 +289,15 @@ export class Engine {
       }
     }
     this.busy = false;
+    this.current = -1;
     if (!signal.aborted) this.change({ phase: "idle" });
-    else void this.run();
+    else void this.run(); /* what was wanted since it was stopped */
   }
 
   private loadFailed(index: number, error: unknown, stopped: boolean): void {
     const loaded: Loaded = this.held.has(index) ? "around" : stopped ? "nothing" : "failed";
     if (stopped) {
-      this.processChange(index, { loaded });
+      this.processChange(index, { loaded: this.queue.includes(index) ? "queued" : loaded });
       return;
     }
     const problem = problemOf(error);
@@ -499,9 +505,8 @@ export class Engine {
     const wanted = this.processes.filter((process) => asked === null || asked.has(process.index));
     const absent = this.file !== null ? [] : wanted.filter((process) => process.loaded !== "whole");
     if (files.length === 0) throw new Error("Nothing of it is loaded yet.");
-    const key = this.file !== null ? "file" : held.map(([index, one]) => `${index}:${one.touched}:${one.files[0]?.bytes.byteLength}`).join();
     return {
-      key: this.file !== null ? key : held.map(([index, one]) => `${index}:${one.files[0]?.bytes.byteLength}`).join(),
+      key: this.file !== null ? "file" : held.map(([index, one]) => `${index}:${one.files[0]?.bytes.byteLength}`).join(),
       files,
       from: this.origin,
       to: this.origin + BigInt(this.length),

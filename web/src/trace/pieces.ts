@@ -38,14 +38,20 @@ export interface Facts {
   partitions: RawPartition[];
 }
 
-/* The next turn of the event loop: messages that have come are taken before it goes on. */
+/* The next turn of the event loop: messages that have come are taken before it goes on. Under Node, whose
+ * loop ends when nothing holds it, the port holds it while somebody waits. */
 const turns: (() => void)[] = [];
 const channel = new MessageChannel();
-channel.port1.onmessage = (): void => turns.shift()?.();
-(channel.port1 as unknown as { unref?: () => void }).unref?.();
+const port = channel.port1 as MessagePort & { ref?: () => void; unref?: () => void };
+port.onmessage = (): void => {
+  turns.shift()?.();
+  if (turns.length === 0) port.unref?.();
+};
+port.unref?.();
 
 export function pause(): Promise<void> {
   return new Promise((go) => {
+    port.ref?.();
     turns.push(go);
     channel.port2.postMessage(null);
   });
@@ -57,12 +63,13 @@ export function ended(): DOMException {
 
 /* Runs `step` until it says that there is no more. */
 export async function steps(step: () => number, signal: AbortSignal, told?: () => void): Promise<void> {
-  while (step() === 1) {
-    told?.();
-    await pause();
+  for (;;) {
     if (signal.aborted) throw ended();
+    const more = step() === 1;
+    told?.();
+    if (!more) return;
+    await pause();
   }
-  told?.();
 }
 
 /* ---- an opened trace ---- */

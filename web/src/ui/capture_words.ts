@@ -77,3 +77,22 @@ export function selectorWords(selector: string | undefined): string {
   if (selector === undefined) return "–";
   return selector === "" ? "all processes" : selector;
 }
+
+export interface Alike {
+  newest: Capture;
+  others: Capture[];
+}
+
+/* Captures that the same rule, or the same process by itself, began: one noisy cause does not hide the others. Newest
+ * first, as they come. */
+export function alike(captures: readonly Capture[]): Alike[] {
+  const groups = new Map<string, Alike>();
+  for (const capture of captures) {
+    const trigger = capture.trigger;
+    const key = JSON.stringify([trigger?.type, trigger?.rule, trigger?.process ?? capture.selector]);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, { newest: capture, others: [] });
+    else group.others.push(capture);
+  }
+  return [...groups.values()];
+}

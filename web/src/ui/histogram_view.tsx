@@ -6,7 +6,7 @@ import { type Bucket, STEPS, lengthOf, marks, outliers, quantile, total } from "
 import { count, duration } from "./units";
 import { shown } from "./text";
 
-const WIDTH = 260;
+const WIDTH = 200;
 const HEIGHT = 34;
 const DOT = 3.5;
 
@@ -71,7 +71,7 @@ export function HistogramView<E>(props: {
         const { href, words: said } = link!(bucket.example!);
         return (
           <a key={bucket.step} href={href} aria-label={said}>
-            <circle class="outlier" cx={xOf(bucket.step + 0.5, range)} cy={dotY} r={DOT}>
+            <circle class="outlier" cx={Math.min(Math.max(xOf(bucket.step + 0.5, range), DOT + 1), WIDTH - DOT - 1)} cy={dotY} r={DOT}>
               <title>{said}</title>
             </circle>
           </a>

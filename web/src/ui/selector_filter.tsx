@@ -16,7 +16,7 @@ export function SelectorFilter(props: { value: string; set: (selector: string) =
         props.set(text.trim());
       }}
     >
-      <TextField label="Selector" value={text} set={setText} kind="search" placeholder="service=checkout,zone in (a,b)" />
+      <TextField label="Selector" value={text} set={setText} kind="search" placeholder="service=checkout,zone=a" />
       <button type="submit" class="button">
         Filter
       </button>

@@ -106,22 +106,22 @@ async function frames(browser, address) {
   await page.keyboard.press("Shift+E"); /* all processes are open: 60 lanes and more in view */
   await settled(page);
   const told = await page.evaluate(async () => {
-    const { madeFrames } = globalThis;
-    madeFrames.length = 0;
+    const { madeFrames, madeStrips } = globalThis;
+    madeFrames.length = madeStrips.length = 0;
     const canvas = document.querySelector("canvas[role=application]");
-    const gaps = [];
-    let before = performance.now();
+    const box = canvas.getBoundingClientRect();
+    const [clientX, clientY] = [box.left + box.width / 2, box.top + 200];
+    const step = (500 * Math.log(10 ** 5)) / 100; /* pixels of the wheel: 100 of them are five decades */
+    const drawn = () => new Promise((resolve) => requestAnimationFrame(resolve));
     for (let i = 0; i < 200; i++) {
-      const key = i < 100 ? "w" : "s";
-      canvas.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
-      await new Promise((resolve) => requestAnimationFrame(resolve));
-      const now = performance.now();
-      gaps.push(now - before);
-      before = now;
+      const deltaY = i < 100 ? -step : step;
+      canvas.dispatchEvent(new WheelEvent("wheel", { deltaY, ctrlKey: true, clientX, clientY, bubbles: true, cancelable: true }));
+      await drawn();
+      await drawn();
     }
     const of = (list, share) => [...list].sort((a, b) => a - b)[Math.min(list.length - 1, Math.floor(list.length * share))];
-    const two = (list) => ({ p50: of(list, 0.5), p99: of(list, 0.99), most: of(list, 1) });
-    return { frames: madeFrames.length, frame_ms: two(madeFrames), gap_ms: two(gaps) };
+    const three = (list) => ({ count: list.length, p50: of(list, 0.5), p99: of(list, 0.99), most: of(list, 1) });
+    return { frame_ms: three(madeFrames), strips_ms: three(madeStrips) };
   });
   console.log(JSON.stringify(told));
   await page.close();

@@ -20,9 +20,9 @@ const trace = madeTrace({
   hostile: ask.has("hostile"),
 });
 
-const frames: number[] = [];
-onFrames((ms) => frames.push(ms));
-Object.assign(globalThis, { madeFrames: frames });
+const times: Record<"frame" | "strips", number[]> = { frame: [], strips: [] };
+onFrames((what, ms) => times[what].push(ms));
+Object.assign(globalThis, { madeFrames: times.frame, madeStrips: times.strips });
 settingsFollow();
 render(
   <LocationProvider>

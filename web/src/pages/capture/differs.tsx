@@ -28,6 +28,8 @@ const KINDS: Readonly<Record<Change["kind"], string>> = {
   log: "log line",
 };
 
+const TIMELESS: readonly Change["kind"][] = ["instant", "log"];
+
 function shareOf(side: Side): string {
   return side.busy === undefined ? "–" : share(side.busy);
 }
@@ -118,7 +120,9 @@ function ChangeRow(props: { of: Change; range: Range; context: DiffContext }): J
         </span>
       </td>
       <td class="number">
-        {of.kind === "counter" ? <Turn before={valueOf(of.before, of.unit)} now={valueOf(of.after, of.unit)} /> : <Turn before={shareOf(of.before)} now={shareOf(of.after)} />}
+        {of.kind === "counter" && <Turn before={valueOf(of.before, of.unit)} now={valueOf(of.after, of.unit)} />}
+        {TIMELESS.includes(of.kind) && "–"}
+        {of.kind !== "counter" && !TIMELESS.includes(of.kind) && <Turn before={shareOf(of.before)} now={shareOf(of.after)} />}
       </td>
       <td class="number">
         <Turn before={rateOf(of.before)} now={rateOf(of.after)} />
@@ -152,9 +156,9 @@ export function DiffTable(props: { diff: Diff; context: DiffContext }): JSX.Elem
       <th>What</th>
       <th class="number">Share of a second</th>
       <th class="number">How often</th>
-      <th class="number">99 % take up to</th>
+      <th class="number">p99</th>
       <th class="number">Longest</th>
-      <th>How long: before above, now below</th>
+      <th>Before above, now below</th>
       <th>Judged</th>
     </>
   );

@@ -53,7 +53,7 @@ function hue(name: string): number {
   return hash % 6;
 }
 
-const ROW_PX = 20;
+const ROW_PX = 25;
 
 function Graph(props: { root: FlameFrame; value: (n: number) => string }): JSX.Element {
   const [focus, setFocus] = useState<FlameFrame[]>([props.root]);

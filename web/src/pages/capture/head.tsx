@@ -116,9 +116,11 @@ export function CaptureFacts(props: { capture: Capture }): JSX.Element {
           <Text text={capture.trigger?.reason ?? ""} most={600} />
         </Fact>
       )}
-      <Fact name="Whom">
-        <Text text={selectorWords(capture.selector)} most={300} />
-      </Fact>
+      {capture.selector !== undefined && (
+        <Fact name="Whom">
+          <Text text={selectorWords(capture.selector)} most={300} />
+        </Fact>
+      )}
       <Fact name="Window">
         {capture.kind}, {windowWords(capture)}
       </Fact>

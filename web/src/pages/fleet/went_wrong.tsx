@@ -2,46 +2,28 @@
 // The newest captures that a rule, a crash or a program began: where a reader who was woken begins.
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
-import { useMade } from "../../api/ask";
-import { type Schemas, get, part } from "../../api/client";
 import { useCaptures } from "../../api/captures";
-import { Awaited, Empty, Failure, Table, Text, Time } from "../../ui/parts";
-import { CaptureLink, StatusChip } from "../../ui/capture_rows";
-import { type Capture, selectorWords, wentWrong } from "../../ui/capture_words";
+import { may } from "../../api/who";
+import { Awaited, Empty, Failure, Table, Time } from "../../ui/parts";
+import { CaptureLink, StatusChip, Whose } from "../../ui/capture_rows";
+import { type Capture, alike, wentWrong } from "../../ui/capture_words";
 import { count } from "../../ui/units";
 
 const ROWS = 8;
+const WANT = 100; /* captures: of one cause there are often many */
 const MOST = 1000;
 
-/* Listings do not say whose a capture is where an agent began it for one process: that is asked for once. */
-const known = new Map<string, Promise<string>>();
-function serviceOf(process: string): Promise<string> {
-  let service = known.get(process);
-  if (service === undefined) {
-    service = get<Schemas["Process"]>(`/processes/${part(process)}`).then(
-      (found) => `${found.service} on ${found.host}`,
-      () => "a process that is forgotten",
-    );
-    if (known.size > 200) known.clear();
-    known.set(process, service);
-  }
-  return service;
-}
-
-function Whose(props: { capture: Capture }): JSX.Element {
-  const process = props.capture.trigger?.process;
-  const service = useMade(process, () => serviceOf(process ?? ""));
-  if (process === undefined) return <Text text={selectorWords(props.capture.selector)} most={80} />;
-  return <Text text={service.data ?? "…"} most={80} />;
-}
+/* What began a capture is not told to a reader who is confined: then it is the newest ones that are no samples. */
+const notSampled = (capture: Capture): boolean => capture.kind !== "sample";
 
 export function WentWrong(props: { selector: string }): JSX.Element {
+  const told = may("viewer", true);
   const place = useRef<HTMLElement>(null);
   const held = () => place.current?.matches(":hover, :focus-within") === true;
-  const list = useCaptures(`wrong ${props.selector}`, { selector: props.selector }, wentWrong, { want: ROWS, most: MOST }, held);
+  const list = useCaptures(`wrong ${told} ${props.selector}`, { selector: props.selector }, told ? wentWrong : notSampled, { want: WANT, most: MOST }, held);
   return (
     <section aria-labelledby="wrong" ref={place}>
-      <h2 id="wrong">What went wrong</h2>
+      <h2 id="wrong">{told ? "What went wrong" : "The newest captures"}</h2>
       {list.newer > 0 && (
         <button type="button" class="button first" onClick={list.again}>
           {list.newer === 1 ? "1 newer: show it" : `${count(list.newer)} newer: show them`}
@@ -49,12 +31,18 @@ export function WentWrong(props: { selector: string }): JSX.Element {
       )}
       {list.error !== undefined && <Failure error={list.error} again={list.again} what="Could not read the captures" />}
       {list.items === undefined && list.error === undefined && <Awaited what="the newest captures" again={list.again} />}
-      {list.items !== undefined && <Strip items={list.items.slice(0, ROWS)} looked={list.looked} whole={list.more === undefined} />}
+      {list.items !== undefined && <Strip items={list.items} told={told} looked={list.looked} whole={list.more === undefined} />}
     </section>
   );
 }
 
-function Strip(props: { items: Capture[]; looked: number; whole: boolean }): JSX.Element {
+function Strip(props: { items: Capture[]; told: boolean; looked: number; whole: boolean }): JSX.Element {
+  if (props.items.length === 0 && !props.told)
+    return (
+      <Empty title="No capture of what you see">
+        <p>Captures of the processes that your token sees are listed here.</p>
+      </Empty>
+    );
   if (props.items.length === 0)
     return (
       <Empty title="Nothing that a rule, a crash or a program has noticed">
@@ -66,6 +54,8 @@ function Strip(props: { items: Capture[]; looked: number; whole: boolean }): JSX
         </p>
       </Empty>
     );
+  const groups = props.told ? alike(props.items) : props.items.map((newest) => ({ newest, others: [] }));
+  const rows = groups.slice(0, ROWS);
   const head = (
     <>
       <th>What</th>
@@ -76,11 +66,12 @@ function Strip(props: { items: Capture[]; looked: number; whole: boolean }): JSX
   );
   return (
     <>
-      <Table caption="The newest captures that a rule, a crash or a program began" head={head}>
-        {props.items.map((capture) => (
+      <Table caption={props.told ? "The newest captures that a rule, a crash or a program began" : "The newest captures"} head={head}>
+        {rows.map(({ newest: capture, others }) => (
           <tr key={capture.capture}>
             <td class="what">
               <CaptureLink capture={capture} />
+              {others.length > 0 && <Others capture={capture} of={others} />}
             </td>
             <td>
               <Whose capture={capture} />
@@ -95,8 +86,26 @@ function Strip(props: { items: Capture[]; looked: number; whole: boolean }): JSX
         ))}
       </Table>
       <p>
+        {groups.length > rows.length && <>{count(groups.length - rows.length)} further ones are not listed. </>}
         <a href="/captures">All captures</a>
       </p>
+    </>
+  );
+}
+
+/* Captures of the same cause are told in one row. */
+function Others(props: { capture: Capture; of: Capture[] }): JSX.Element {
+  const { trigger } = props.capture;
+  const query = new URLSearchParams();
+  if (trigger?.rule !== undefined) query.set("rule", trigger.rule);
+  if (trigger?.process !== undefined) query.set("selector", `process=${trigger.process}`);
+  return (
+    <>
+      {" "}
+      · <a href={`/captures?${query.toString()}`}>and {count(props.of.length)} like it</a>
+      <span class="quiet">
+        , since <Time at={props.of.at(-1)!.at} short />
+      </span>
     </>
   );
 }

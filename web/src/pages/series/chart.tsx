@@ -18,7 +18,12 @@ function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-function optionsOf(of: Series, value: (value: number) => string, width: number): uPlot.Options {
+/* As the reader has chosen clocks; days where the chart has several. */
+function tick(ms: number, span: number): string {
+  return clock(ms, span > 36 * 3_600_000).replace(/(\d\d:\d\d):\d\d/, "$1").replace(/^\d{4}-/, "");
+}
+
+function optionsOf(of: Series, value: (value: number) => string, width: number, from: number, to: number): uPlot.Options {
   const axis = { stroke: colour("--text-2"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line"), width: 1 } };
   return {
     width,
@@ -36,8 +41,8 @@ function optionsOf(of: Series, value: (value: number) => string, width: number):
         value: (_: uPlot, point: number | null) => (point === null ? "–" : value(point)),
       })),
     ],
-    axes: [axis, { ...axis, size: 90, values: (_: uPlot, ticks: number[]) => ticks.map(value) }],
-    scales: { y: { range: (_: uPlot, __: number, most: number) => [0, most > 0 ? most * 1.05 : 1] } },
+    axes: [{ ...axis, space: 100, values: (_: uPlot, ticks: number[]) => ticks.map((ms) => tick(ms, to - from)) }, { ...axis, size: 90, values: (_: uPlot, ticks: number[]) => ticks.map(value) }],
+    scales: { x: { range: () => [from, to] }, y: { range: (_: uPlot, __: number, most: number) => [0, most > 0 ? most * 1.05 : 1] } },
   };
 }
 
@@ -49,7 +54,7 @@ export function Chart(props: { of: Series; value: (value: number) => string; fro
     if (element === null) return;
     const rows = withHoles(tableOf(props.of), Number(props.of.step_s) * 1000);
     const data: uPlot.AlignedData = [rows.map((row) => row.at), ...props.of.series.map((_, i) => rows.map((row) => lineValue(row.values[i])))];
-    const plot = new uPlot(optionsOf(props.of, props.value, element.clientWidth), data, element);
+    const plot = new uPlot(optionsOf(props.of, props.value, element.clientWidth, props.from, props.to), data, element);
     const resize = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT }));
     resize.observe(element);
     return () => {

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { NO_LINK, type LinkState, linkState, linkText } from "../../src/timeline/link";
+
+const ORIGIN = 1_795_471_000_123_456_789n;
+const PROCESS = "0123456789abcdef0123456789abcdef";
+
+const FULL: LinkState = {
+  view: { from: 1_832_450_123, to: 1_900_000_001 },
+  process: PROCESS,
+  tid: 8001,
+  event: { begin: 1_832_450_123, length: 64_600_000, depth: 2 },
+  pins: [
+    { process: PROCESS, tid: null },
+    { process: PROCESS, tid: 8002 },
+  ],
+  query: 'dur>5ms name:"a & b=#"',
+  span: { from: 10, to: 20_000_000_000 },
+  marked: { from: 0, to: 5 },
+};
+
+test("a link gives back the state that it was made of, to the nanosecond", () => {
+  assert.deepEqual(linkState(`?${linkText(FULL, ORIGIN)}`, ORIGIN), FULL);
+  assert.deepEqual(linkState("", ORIGIN), NO_LINK);
+  assert.equal(linkText(NO_LINK, ORIGIN), "");
+});
+
+test("a link has the form that pages write", () => {
+  const text = linkText({ ...NO_LINK, event: FULL.event, process: PROCESS, tid: 8001, view: FULL.view }, ORIGIN);
+  const times = new URLSearchParams({ from: iso(1_832_450_123), to: iso(1_900_000_001) });
+  assert.equal(text, `${times.toString()}&p=${PROCESS}&tid=8001&ev=1832450123.64600000.2`);
+});
+
+/* The API's own time text, by Date and by hand below the millisecond. */
+function iso(ns: number): string {
+  const at = ORIGIN + BigInt(ns);
+  const ms = Number(at / 1_000_000n);
+  return `${new Date(ms).toISOString().slice(0, 23)}${(at % 1_000_000n).toString().padStart(6, "0")}Z`;
+}
+
+test("an address that says nonsense opens all the same", () => {
+  for (const text of [
+    "from=yesterday&to=tomorrow", "p=../../x", "tid=-1", "tid=1e3", "ev=1.2", "ev=a.b.c", "ev=1.2.3.4", "pin=zz,&q=", "span=5-5", "span=9-3", "cmp=1",
+    "from=2026-11-23T21:16:42Z&to=2026-11-23T21:16:41Z", `pin=${PROCESS}.1.2`, "ev=99999999999999999.1.1",
+  ])
+    assert.deepEqual(linkState(`?${text}`, ORIGIN), NO_LINK, text);
+});
+
+test("pins and search are bounded", () => {
+  const state = linkState(`?pin=${Array(500).fill(PROCESS).join()}&q=${"x".repeat(10_000)}`, ORIGIN);
+  assert.equal(state.pins.length, 64);
+  assert.equal(state.query.length, 4096);
+});

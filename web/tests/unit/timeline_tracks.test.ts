@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type TrackAsk, processOrder, rowAt, rowsBetween, tracksOf } from "../../src/timeline/tracks";
+import { joinGaps, gapWords } from "../../src/timeline/gaps";
+import { flameBoxes, flameRows } from "../../src/timeline/flame_parts";
+import { topLanes, viewDensity, workingOf } from "../../src/timeline/density";
+import type { TraceGap } from "../../src/trace/trace";
+import { madeTrace } from "./made_trace";
+
+const trace = madeTrace({ processes: 4, threads: 4, rows: 60 });
+const typeName = (type: number): string => trace.types.value[type]?.name ?? "";
+
+async function working(): Promise<ReadonlyMap<number, number>> {
+  const lanes = topLanes(trace.lanes.value);
+  const view = await trace.view({ from: 0, to: trace.length.value, width: 200, lanes: lanes.map((lane) => lane.id) });
+  assert.ok(view !== null);
+  return workingOf(view, lanes, (type) => trace.types.value[type]?.groupName ?? "");
+}
+
+async function ask(more: Partial<TrackAsk> = {}): Promise<TrackAsk> {
+  return {
+    processes: trace.processes.value, threads: trace.threads.value, lanes: trace.lanes.value, typeNames: typeName, fired: 2, working: await working(),
+    folded: new Set(), pins: [], titleAbove: false, ...more,
+  };
+}
+
+test("the process that fired stands first, then its host, then its service, then the rest", () => {
+  const order = processOrder(trace.processes.value, 0).map((one) => `${one.host} ${one.service}`);
+  assert.deepEqual(order, ["web-1 shop", "web-1 redis", "web-1 redis", "web-3 shop"]);
+  assert.equal(processOrder(trace.processes.value, 2)[0]?.index, 2);
+  assert.equal(processOrder(trace.processes.value, 2)[1]?.service, "shop");
+});
+
+test("one process is open, the others are a line with their busiest thread", async () => {
+  const { rows } = tracksOf(await ask());
+  const processes = rows.filter((row) => row.kind === "process");
+  assert.deepEqual(processes.map((row) => row.folded), [false, true, true, true]);
+  for (const row of processes.slice(1)) assert.equal(row.bands[0]?.kind, "region");
+});
+
+test("threads that only wait are one line, the others by time at work", async () => {
+  const made = await ask();
+  const { rows } = tracksOf(made);
+  const idle = rows.find((row) => row.kind === "idle");
+  const names = idle?.idle.map((thread) => trace.threads.value[thread]?.name);
+  assert.deepEqual(names, ["worker-2", "worker-3"]);
+  const times = rows.filter((row) => row.kind === "thread").map((row) => made.working.get(row.thread) ?? 0);
+  assert.deepEqual(times, [...times].sort((a, b) => b - a));
+  const opened = tracksOf({ ...made, folded: new Set(["i2"]) }).rows.filter((row) => row.kind === "thread");
+  assert.equal(opened.length, 4);
+});
+
+test("pins stand on top, and stay in their own place, too", async () => {
+  const { rows } = tracksOf(await ask({ pins: ["t8", "p1"] }));
+  assert.deepEqual(rows.slice(0, 4).map((row) => row.key), ["!pins", "!t8", "!p1", "!rest"]);
+  assert.ok(rows.some((row) => row.key === "t8"));
+});
+
+test("rows lie below each other without holes, and are found by their place", async () => {
+  for (const titleAbove of [false, true]) {
+    const { rows, height } = tracksOf(await ask({ titleAbove, folded: new Set(["p0", "p1", "p3"]) }));
+    let y = 0;
+    for (const row of rows) {
+      assert.equal(row.y, y);
+      assert.ok(row.height > 0);
+      for (const band of row.bands) assert.ok(band.y >= row.title && band.y + band.height <= row.height, `${row.key}: ${band.kind}`);
+      y += row.height;
+    }
+    assert.equal(y, height);
+    rows.forEach((row, i) => assert.equal(rowAt(rows, row.y + row.height - 1), i));
+    assert.equal(rowAt(rows, height), rows.length);
+    assert.deepEqual(rowsBetween(rows, 0, height).length, rows.length);
+  }
+});
+
+test("a folded thread keeps its first depth, a folded process one line", async () => {
+  const made = await ask();
+  const thread = tracksOf(made).rows.find((row) => row.kind === "thread" && row.foldable);
+  assert.ok(thread !== undefined);
+  const folded = tracksOf({ ...made, folded: new Set([thread.key]) }).rows.find((row) => row.key === thread.key);
+  assert.equal(thread.bands.filter((band) => band.kind === "region").length, 3);
+  assert.equal(folded?.bands.filter((band) => band.kind === "region").length, 1);
+});
+
+const gap = (from: number, to: number, process = 0): TraceGap => ({ reason: "missing", process, from, to, bytes: 0, what: "x" });
+
+test("fragments are one gap where less than 5 % between them is there", () => {
+  const joined = joinGaps([gap(100, 200), gap(0, 97), gap(300, 400), gap(98, 150, 1)]);
+  assert.deepEqual(joined.map(({ process, from, to, parts }) => [process, from, to, parts.length]), [
+    [0, 0, 200, 2],
+    [0, 300, 400, 1],
+    [1, 98, 150, 1],
+  ]);
+  assert.equal(joinGaps([gap(0, 10), gap(11, 20)]).length, 2); /* 5 % are there */
+  assert.deepEqual(joinGaps([gap(0, 100), gap(20, 30)]).map((one) => one.to), [100]);
+  assert.equal(gapWords([gap(0, 97), gap(100, 200), gap(0, 0)]), "1 gap (in 2 pieces), 1 of unknown time");
+  assert.equal(gapWords([]), "");
+});
+
+test("a flame graph's shares are those of its nodes; its table counts recursion once", () => {
+  const leaf = (name: string, totalNs: number, children: ReturnType<typeof node>[] = []) => node(name, totalNs, children);
+  function node(name: string, totalNs: number, children: { name: string; count: number; totalNs: number; children: never[] | object[] }[]) {
+    return { name, count: 1, totalNs, children: children as never[] };
+  }
+  const root = leaf("", 1000, [leaf("a", 800, [leaf("b", 300, [leaf("a", 100)])]), leaf("c", 199), leaf("tiny", 1)]);
+  const { boxes, leftOut } = flameBoxes(root);
+  assert.deepEqual(boxes.map((box) => [box.node.name, box.from, box.width, box.depth]), [
+    ["a", 0, 0.8, 0],
+    ["b", 0, 0.3, 1],
+    ["a", 0, 0.1, 2],
+    ["c", 0.8, 0.199, 0],
+  ]);
+  assert.equal(leftOut, 1);
+  const rows = new Map(flameRows(root).map((row) => [row.name, [row.selfNs, row.totalNs]]));
+  assert.deepEqual(rows.get("a"), [600, 800]);
+  assert.deepEqual(rows.get("b"), [200, 300]);
+});
+
+test("density shows where there is something, and nothing elsewhere", async () => {
+  const lanes = topLanes(trace.lanes.value).slice(0, 1);
+  const view = await trace.view({ from: 0, to: trace.length.value, width: 400, lanes: lanes.map((lane) => lane.id) });
+  assert.ok(view !== null);
+  const share = viewDensity(view, 50);
+  assert.equal(Math.max(...share), 1);
+  assert.ok(share.every((value) => value >= 0 && value <= 1));
+});

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The engine of the worker over real WebAssembly (build/web/wasm, tools/web.sh) and real trace files: what pages ask,
+ * and what they see meanwhile. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { Engine, type ModuleName } from "../../src/trace/engine";
+import { flameOf } from "../../src/trace/analysis";
+import type { Question, Update } from "../../src/trace/messages";
+import { nsTime, timeNs } from "../../src/trace/sources";
+import type {
+  EventPage, FlameNode, JsonObject, Lane, SearchResult, SpanStats, TraceProcess, TraceState, View,
+} from "../../src/trace/trace";
+
+/* Tests are bundled: the tree is where they are run from, web/ or the top. */
+function inTree(path: string): Buffer {
+  for (const top of ["", "../"]) {
+    try {
+      return readFileSync(top + path);
+    } catch {
+      /* the other one */
+    }
+  }
+  throw new Error(`${path} is not there; tools/web.sh makes the WebAssembly`);
+}
+
+const load = (name: ModuleName): Promise<WebAssembly.Module> =>
+  WebAssembly.compile(new Uint8Array(inTree(`build/web/wasm/${name}.wasm`)));
+const golden = (): ArrayBuffer => new Uint8Array(inTree("tests/golden/partition-v1-3.skein")).slice().buffer;
+
+interface Seen {
+  engine: Engine;
+  state: TraceState;
+  processes: TraceProcess[];
+  lanes: Lane[];
+  length: number;
+  loaded: string[];
+}
+
+/* Opens, and waits until nothing is loading any more. */
+async function opened(bytes: ArrayBuffer, rowsBound?: number): Promise<Seen> {
+  const seen = { lanes: [], processes: [], loaded: [], length: 0 } as unknown as Seen;
+  let quiet: () => void = () => undefined;
+  const over = new Promise<void>((go) => (quiet = go));
+  const tell = (update: Update): void => {
+    if (update.processes !== undefined) {
+      seen.processes = update.processes;
+      seen.loaded.push(update.processes.map((process) => process.loaded).join());
+    }
+    if (update.lanes !== undefined) seen.lanes = update.lanes;
+    if (update.opened !== undefined) seen.length = update.opened.length;
+    if (update.state === undefined) return;
+    seen.state = update.state;
+    const done = seen.processes.some((process) => process.loaded === "whole" || process.loaded === "failed");
+    if (update.state.phase === "failed" || (update.state.phase === "idle" && done)) quiet();
+  };
+  seen.engine = rowsBound === undefined ? new Engine(load, tell) : new Engine(load, tell, rowsBound);
+  await seen.engine.open(bytes);
+  await over;
+  return seen;
+}
+
+const ask = async <T>(seen: Seen, question: Question): Promise<T> =>
+  (await seen.engine.answer(question, new AbortController().signal)) as T;
+
+test("a file becomes lanes, and each lane is drawn", async () => {
+  const seen = await opened(golden());
+  assert.equal(seen.state.phase, "idle");
+  assert.equal(seen.state.problem, null);
+  assert.deepEqual(seen.processes.map((process) => process.service), ["checkout"]);
+  assert.equal(seen.processes[0]?.loaded, "whole");
+  assert.ok(seen.lanes.length > 5);
+  assert.equal(new Set(seen.lanes.map((lane) => lane.id)).size, seen.lanes.length);
+  const lanes = seen.lanes.map((lane) => lane.id);
+  const view = await ask<View>(seen, { op: "view", ask: { from: 0, to: seen.length + 1, width: 1000, lanes } });
+  assert.equal(view.first.length, lanes.length + 1);
+  assert.equal(view.first[lanes.length], view.from.length);
+  seen.lanes.forEach((lane, i) => {
+    const items = (view.first[i + 1] ?? 0) - (view.first[i] ?? 0);
+    assert.equal(items, lane.rows, `${lane.kind} ${lane.number}`); /* so few rows are all drawn */
+    if (lane.kind !== "region") return;
+    const busy = [...view.longest.slice(view.first[i], view.first[i + 1])].reduce((sum, length) => sum + length, 0);
+    assert.ok(Math.abs(busy - lane.busyNs) <= lane.busyNs * 1e-6);
+  });
+});
+
+test("lanes that are not there draw nothing, in their place", async () => {
+  const seen = await opened(golden());
+  const known = seen.lanes[0]?.id ?? 0;
+  const view = await ask<View>(seen, { op: "view", ask: { from: 0, to: seen.length, width: 100, lanes: [99999, known] } });
+  assert.deepEqual([view.first[0], view.first[1]], [0, 0]);
+  assert.ok((view.first[2] ?? 0) > 0);
+});
+
+test("what is found has details, what encloses it, and children", async () => {
+  const seen = await opened(golden());
+  const found = await ask<SearchResult>(seen, { op: "search", text: "name=read kind:region" });
+  assert.equal(found.total, 21);
+  assert.equal(found.kept, 21);
+  const thread = seen.engine.names.threads[found.thread[0] ?? -1];
+  const ref = {
+    process: found.process[0] ?? 0, tid: thread?.tid ?? 0, begin: found.begin[0] ?? 0, length: found.length[0] ?? 0,
+    depth: found.depth[0] ?? 0,
+  };
+  const details = seen.engine.details(ref);
+  assert.equal(details?.name, "read");
+  assert.deepEqual(details?.ref, ref);
+  assert.ok((details?.args.length ?? 0) > 0);
+  assert.equal(details?.enclosing.length, ref.depth);
+  const parent = details?.enclosing.at(-1);
+  if (parent === undefined) return;
+  const around = seen.engine.details(parent.ref);
+  assert.ok(around?.inside.some((child) => child.ref.begin === ref.begin && child.name === "read"));
+  assert.equal(seen.engine.details({ ...ref, begin: ref.begin + 12345 }), null);
+});
+
+test("pages of events are in order, and say how many there are", async () => {
+  const seen = await opened(golden());
+  const window = { from: -1e12, to: 1e12 };
+  const all = await ask<EventPage>(seen, { op: "events", window, filter: { order: "length" }, first: 0, count: 1000 });
+  assert.equal(all.total, all.length.length);
+  assert.deepEqual([...all.length], [...all.length].sort((a, b) => b - a));
+  const page = await ask<EventPage>(seen, { op: "events", window, filter: { order: "length" }, first: 5, count: 3 });
+  assert.deepEqual([...page.length], [...all.length.slice(5, 8)]);
+  const none = await ask<EventPage>(seen, { op: "events", window, filter: { text: "nothing like it" }, first: 0, count: 9 });
+  assert.equal(none.total, 0);
+  await assert.rejects(ask(seen, { op: "search", text: "dur>" }), /nothing behind/);
+});
+
+test("sums, report and difference are the engine's", async () => {
+  const seen = await opened(golden());
+  const window = { from: -1e12, to: 1e12 };
+  const span = await ask<SpanStats>(seen, { op: "span", window });
+  const read = span.names.find((name) => name.name === "read");
+  assert.equal(read?.count, 21);
+  assert.equal(read?.process, 0);
+  assert.equal(read?.maxNs, 32000);
+  const report = await ask<JsonObject>(seen, { op: "report", window });
+  assert.equal(report["version"], 2);
+  const half = seen.length / 2;
+  const diff = await ask<JsonObject>(seen, {
+    op: "diff", before: { from: -1e12, to: half }, after: { from: half, to: 1e12 },
+  });
+  assert.equal(typeof diff["outcome"], "string");
+  const flame = await ask<FlameNode>(seen, { op: "flame", window, of: "waits" });
+  assert.equal(flame.totalNs, flame.children.reduce((sum, child) => sum + child.totalNs, 0));
+});
+
+test("a question that is stopped ends", async () => {
+  const seen = await opened(golden());
+  const control = new AbortController();
+  control.abort();
+  const asked = seen.engine.answer({ op: "report", window: { from: 0, to: 1 } }, control.signal);
+  await assert.rejects(Promise.resolve(asked), { name: "AbortError" });
+});
+
+test("what is no trace fails with the reader's sentence", async () => {
+  const seen = await opened(new TextEncoder().encode("no trace at all").buffer as ArrayBuffer);
+  assert.equal(seen.state.phase, "failed");
+  assert.match(seen.state.problem?.text ?? "", /F-\d+/);
+});
+
+test("times of the API are exact to the nanosecond", () => {
+  const ns = timeNs("2026-11-21T09:40:00.123456789Z");
+  assert.equal(ns, 1795254000123456789n);
+  assert.equal(nsTime(ns), "2026-11-21T09:40:00.123456789Z");
+  assert.equal(timeNs("2026-11-21T10:40:00+01:00"), 1795254000000000000n);
+  assert.throws(() => timeNs("yesterday"), /no/);
+});
+
+test("stacks become one tree from the outermost on", () => {
+  const tree = flameOf(
+    [
+      { name: "cpu.sample", stack: "leaf;mid;main", count: 3, total_ns: 30 },
+      { name: "cpu.sample", stack: "other;main", count: 1, total_ns: 50 },
+      { name: "read", stack: "leaf;main", count: 9, total_ns: 90 },
+    ],
+    "samples",
+  );
+  assert.equal(tree.totalNs, 80);
+  assert.deepEqual(tree.children.map((node) => [node.name, node.totalNs]), [["main", 80]]);
+  assert.deepEqual(tree.children[0]?.children.map((node) => node.name), ["other", "mid"]);
+});
