@@ -80,7 +80,8 @@ export async function request(method: string, path: string, asked: Asked = {}): 
   }
   if (response.ok) return response;
   const refused = await refusal(response);
-  if (refused.status === 401) unknownReader();
+  /* A login that is refused says nothing of who is known already. */
+  if (refused.status === 401 && path !== "/session") unknownReader();
   throw refused;
 }
 
