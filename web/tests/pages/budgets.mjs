@@ -35,8 +35,9 @@ async function sizes(origin, browser) {
   await tab.open("/");
   await tab.close();
   say("JavaScript and CSS of the first page, packed", sum((name) => code(name) && loaded.has(name)), 60, "KiB");
-  say("all JavaScript and CSS, packed", sum(code), 180, "KiB");
-  say("WebAssembly, packed", sum((name) => name.endsWith(".wasm")), 45, "KiB");
+  say("all JavaScript and CSS, packed", sum(code), 200, "KiB");
+  say("WebAssembly of the timeline, packed", sum((name) => /^trace-.*\.wasm$/.test(name)), 80, "KiB");
+  say("WebAssembly of reports, fetched when one is asked for", sum((name) => /^analysis-.*\.wasm$/.test(name)), 160, "KiB");
 }
 
 async function firstPaint(origin, browser) {
