@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "partition_reader_int.h"
-#include "partition_entries_int.h"
 #include "partition_blocks_int.h"
+#include "partition_entries_int.h"
+#include "partition_reader_int.h"
 #include "trace_rows.h"
 
 enum { AHEAD_COLUMNS = 64, AHEAD_THREADS = 1024 };
