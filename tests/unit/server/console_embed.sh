@@ -40,7 +40,7 @@ rm "$folder/dist/assets/a\"b.js" "$folder/dist/index.html"
 refuses "holds no console"
 
 # ---- no npm ----
-mkdir "$folder/tree" "$folder/tree/web" "$folder/tree/tools" "$folder/bin"
+mkdir -p "$folder/tree/web/wasm" "$folder/tree/tools" "$folder/bin"
 cp "$sources/web/package.json" "$sources/web/package-lock.json" "$folder/tree/web/"
 cp "$sources/tools/web.sh" "$folder/tree/tools/"
 for part in analysis common format sched client-lib/include client-lib/src server/api; do

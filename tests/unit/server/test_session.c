@@ -232,76 +232,54 @@ END_TEST
 START_TEST(cookie_counts_where_the_collectors_own_page_asks)
 {
     struct fixture f;
-    char admin[TOKEN_TEXT_BYTES], secret[64];
+    char admin[TOKEN_TEXT_BYTES], secret[64], path[64];
     static const char mine[] = "Cookie: " COOKIE "SECRET";
-    static const char own[] = "Origin: http://127.0.0.1:PORT";
+    static const char own[] = "Origin: http://127.0.0.1:PORT", hidden[] = "Origin: null";
+    static const char same[] = "Sec-Fetch-Site: same-origin", proxied[] = "Host: skein.example";
     static const struct {
-        struct ask ask;
+        const char *method, *path, *lines[4];
         long status;
     } cases[] = {
-        {{"GET", "/api/v1/rules", {mine}, NULL, NULL}, 200},
-        {{"HEAD", "/api/v1/rules", {mine}, NULL, NULL}, 200},
-        {{"GET", "/api/v1/rules", {mine, own}, NULL, NULL}, 200},
-        {{"GET", "/api/v1/rules", {mine, "Sec-Fetch-Site: same-origin"}, NULL, NULL}, 200},
-        {{"GET", "/api/v1/rules", {mine, "Sec-Fetch-Site: none"}, NULL, NULL}, 200},
-        {{"GET", "/api/v1/rules", {mine, "Sec-Fetch-Site: cross-site"}, NULL, NULL}, 403},
-        {{"GET", "/api/v1/rules", {mine, "Sec-Fetch-Site: same-site"}, NULL, NULL}, 403},
-        {{"GET", "/api/v1/rules", {mine, "Origin: https://evil.example"}, NULL, NULL}, 403},
-        {{"PUT", "/api/v1/rules/r1", {mine, JSON, own}, RULE, NULL}, 201},
-        {{"PUT", "/api/v1/rules/r1", {mine, JSON}, RULE, NULL}, 403},
-        {{"PUT", "/api/v1/rules/r1", {mine, JSON, "Origin: null"}, RULE, NULL}, 403},
-        {{"PUT", "/api/v1/rules/r1", {mine, JSON, "Origin: http://127.0.0.1:1"}, RULE, NULL}, 403},
-        {{"PUT", "/api/v1/rules/r1", {mine, JSON, "Origin: http://evil.example"}, RULE, NULL}, 403},
-        {{"PUT", "/api/v1/rules/r1", {mine, JSON, "Sec-Fetch-Site: same-origin"}, RULE, NULL}, 200},
-        {{"PUT",
-          "/api/v1/rules/r1",
-          {mine, JSON, "Origin: null", "Sec-Fetch-Site: same-origin", "Host: skein.example"},
-          RULE,
-          NULL},
-         200},
-        {{"PUT",
-          "/api/v1/rules/r1",
-          {mine, JSON, "Origin: null", "Sec-Fetch-Site: cross-site"},
-          RULE,
-          NULL},
-         403},
-        {{"PUT",
-          "/api/v1/rules/r1",
-          {mine, JSON, "Origin: null", "Sec-Fetch-Site: none"},
-          RULE,
-          NULL},
-         403},
-        {{"PUT", "/api/v1/rules/r1", {mine, JSON, "Sec-Fetch-Site: none"}, RULE, NULL}, 403},
-        {{"PUT", "/api/v1/rules/r1", {mine, JSON, own, "Sec-Fetch-Site: same-site"}, RULE, NULL},
-         403},
-        {{"PUT", "/api/v1/rules/r1", {mine, "Content-Type: text/plain", own}, RULE, NULL}, 415},
-        {{"PUT", "/api/v1/rules/r1", {mine, own}, RULE, NULL}, 415},
-        {{"DELETE", "/api/v1/rules/r1", {mine}, NULL, NULL}, 403},
-        {{"DELETE", "/api/v1/rules/r1", {mine, "Origin: http://evil.example"}, NULL, NULL}, 403},
-        {{"DELETE", "/api/v1/rules/r1", {mine, own}, NULL, NULL}, 204},
-        {{"DELETE", "/api/v1/session", {mine}, NULL, NULL}, 403},
-        {{"POST", "/api/v1/login-codes", {mine, own}, NULL, NULL}, 403},
+        {"GET", "rules", {mine}, 200},
+        {"HEAD", "rules", {mine}, 200},
+        {"GET", "rules", {mine, own}, 200},
+        {"GET", "rules", {mine, "Sec-Fetch-Site: same-origin"}, 200},
+        {"GET", "rules", {mine, "Sec-Fetch-Site: none"}, 200},
+        {"GET", "rules", {mine, "Sec-Fetch-Site: cross-site"}, 403},
+        {"GET", "rules", {mine, "Sec-Fetch-Site: same-site"}, 403},
+        {"GET", "rules", {mine, "Origin: https://evil.example"}, 403},
+        {"PUT", "rules/r1", {mine, JSON, own}, 201},
+        {"PUT", "rules/r1", {mine, JSON}, 403},
+        {"PUT", "rules/r1", {mine, JSON, "Origin: null"}, 403},
+        {"PUT", "rules/r1", {mine, JSON, "Origin: http://127.0.0.1:1"}, 403},
+        {"PUT", "rules/r1", {mine, JSON, "Origin: http://evil.example"}, 403},
+        {"PUT", "rules/r1", {mine, JSON, same}, 200},
+        {"PUT", "rules/r1", {mine, JSON, hidden, same}, 200},
+        {"PUT", "rules/r1", {mine, JSON, hidden, "Sec-Fetch-Site: cross-site"}, 403},
+        {"PUT", "rules/r1", {mine, JSON, hidden, "Sec-Fetch-Site: none"}, 403},
+        {"PUT", "rules/r1", {mine, JSON, "Sec-Fetch-Site: none"}, 403},
+        {"PUT", "rules/r1", {mine, JSON, own, "Sec-Fetch-Site: same-site"}, 403},
+        {"PUT", "rules/r1", {mine, "Content-Type: text/plain", own}, 415},
+        {"PUT", "rules/r1", {mine, own}, 415},
+        {"DELETE", "rules/r1", {mine}, 403},
+        {"DELETE", "rules/r1", {mine, "Origin: http://evil.example"}, 403},
+        {"DELETE", "rules/r1", {mine, own}, 204},
+        {"DELETE", "session", {mine}, 403},
+        {"POST", "login-codes", {mine, own}, 403},
         /* a proxy with TLS before it, which passes Host on; one without */
-        {{"DELETE",
-          "/api/v1/rules/r1",
-          {mine, "Host: skein.example", "Origin: https://skein.example"},
-          NULL,
-          NULL},
-         404},
-        {{"DELETE",
-          "/api/v1/rules/r1",
-          {mine, "Host: skein.example", "Origin: http://skein.example"},
-          NULL,
-          NULL},
-         403},
+        {"DELETE", "rules/r1", {mine, proxied, "Origin: https://skein.example"}, 404},
+        {"DELETE", "rules/r1", {mine, proxied, hidden, same}, 404},
+        {"DELETE", "rules/r1", {mine, proxied, "Origin: http://skein.example"}, 403},
     };
     fixture_start(&f);
     make_token(&f, "root", HTTP_ADMIN, "", 0, admin);
     log_in(&f, "token", admin, secret);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct ask a = cases[i].ask;
+        struct ask a = {.method = cases[i].method, .path = path, .secret = secret};
         struct reply r;
-        a.secret = secret;
+        snprintf(path, sizeof path, "/api/v1/%s", cases[i].path);
+        memcpy(a.lines, cases[i].lines, sizeof cases[i].lines);
+        a.body = strcmp(a.method, "PUT") == 0 ? RULE : NULL;
         ask(&f, &a, &r);
         ck_assert_msg(r.status == cases[i].status, "case %zu: %s", i, r.text);
     }

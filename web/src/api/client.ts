@@ -62,6 +62,25 @@ export interface Asked {
   signal?: AbortSignal;
 }
 
+const BUSY_MOST_MS = 20_000;
+
+/* How long a refused GET is to wait until it is asked again: the collector is busy with other answers; 0: it is not. */
+function busyMs(method: string, response: Response, since: number): number {
+  const seconds = Number(response.headers.get("Retry-After") ?? NaN);
+  if (method !== "GET" || response.status !== 503 || !(seconds >= 0)) return 0;
+  const wait = Math.max(250, seconds * 1000);
+  return Date.now() - since + wait > BUSY_MOST_MS ? 0 : wait;
+}
+
+async function answer(path: string, asked: Asked, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(address(path, asked.query), init);
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new Refused(0, "The collector does not answer. Is skeind running, and the network there?");
+  }
+}
+
 /* The answer, whatever its body is. Throws Refused; an AbortError where `signal` ended it. */
 export async function request(method: string, path: string, asked: Asked = {}): Promise<Response> {
   const headers: Record<string, string> = { Accept: "application/json", ...asked.headers };
@@ -71,16 +90,17 @@ export async function request(method: string, path: string, asked: Asked = {}): 
     headers["Content-Type"] = "application/json";
     if (asked.body !== undefined) init.body = JSON.stringify(asked.body);
   }
-  let response: Response;
-  try {
-    response = await fetch(address(path, asked.query), init);
-  } catch (error) {
-    if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new Refused(0, "The collector does not answer. Is skeind running, and the network there?");
+  const since = Date.now();
+  let response = await answer(path, asked, init);
+  for (let wait = busyMs(method, response, since); wait > 0; wait = busyMs(method, response, since)) {
+    await new Promise((done) => setTimeout(done, wait));
+    asked.signal?.throwIfAborted();
+    response = await answer(path, asked, init);
   }
   if (response.ok) return response;
   const refused = await refusal(response);
-  if (refused.status === 401) unknownReader();
+  /* A login that is refused says nothing of who is known already. */
+  if (refused.status === 401 && path !== "/session") unknownReader();
   throw refused;
 }
 

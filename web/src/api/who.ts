@@ -12,6 +12,7 @@ export interface Who {
   via: "local" | "token" | "session";
   version: string;
   features: string[];
+  expires?: string; /* when the token or the session ends, at the latest */
 }
 
 export const who = signal<Who | undefined>(undefined);

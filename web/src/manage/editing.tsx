@@ -2,14 +2,14 @@
 // Editing a rule or policy from begin to end: what is tried, saved, refused; and what is done where somebody else has
 // changed it meanwhile.
 import type { ComponentChildren, JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { asRefused } from "../api/ask";
 import type { Refused } from "../api/client";
 import { TextField } from "../ui/form";
 import { Failure, Note, Table, toast } from "../ui/parts";
 import { shown } from "../ui/text";
 import { type Json, type JsonObject, differences, fieldFor, withMember } from "./document";
-import { type Draft, type FormProps, SideBySide, draftOf } from "./editor";
+import { type Draft, type FormProps, SideBySide, draftOf, fieldWords } from "./editor";
 import type { FieldSpec } from "./fields";
 import { MatchesOf } from "./matches";
 import { type Kind, type Versioned, isConflict, versionedGet, versionedPut, withoutState } from "./versioned";
@@ -141,15 +141,28 @@ function Refusal(props: { refused: Refused | undefined; fields: readonly FieldSp
   );
 }
 
+/* What was refused may stand far above the button: it is brought into view, and a field gets the focus. */
+function useShown(what: readonly unknown[]) {
+  const section = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const field = section.current?.querySelector<HTMLElement>('[aria-invalid="true"]') ?? null;
+    const wrong = field ?? section.current?.querySelector<HTMLElement>('[role="alert"]') ?? null;
+    wrong?.scrollIntoView({ block: "center" });
+    field?.focus({ preventScroll: true });
+  }, [...what]);
+  return section;
+}
+
 export function Editing(props: EditingProps): JSX.Element {
   const [draft, setDraft] = useState(() => draftOf(withoutState(props.start)));
   const saving = useSaving(props, draft, setDraft);
   const fields = props.fieldsOf(draft.value);
+  const section = useShown([saving.refused, saving.theirs]);
   const form: FormProps = { draft, set: setDraft, refused: saving.refused };
   const name = draft.value["name"];
   const selector = draft.value["selector"];
   return (
-    <section aria-label={props.name === undefined ? `A new ${props.kind.noun}` : `Edit ${shown(props.name)}`}>
+    <section ref={section} aria-label={props.name === undefined ? `A new ${props.kind.noun}` : `Edit ${shown(props.name)}`}>
       <Refusal refused={saving.refused} fields={fields} />
       {saving.theirs !== undefined && (
         <Conflict noun={props.kind.noun} theirs={saving.theirs} mine={draft.value} keepMine={saving.keepMine} takeTheirs={saving.takeTheirs} />
@@ -161,7 +174,7 @@ export function Editing(props: EditingProps): JSX.Element {
             hint="a-z 0-9 . _ -, begins with a letter or digit; it stays"
             value={typeof name === "string" ? name : ""}
             set={(text) => setDraft(draftOf(withMember(draft.value, ["name"], text)))}
-            wrong={saving.refused?.field === "name" ? saving.refused.message : undefined}
+            wrong={saving.refused?.field === "name" ? fieldWords(saving.refused) : undefined}
           />
         )}
         {props.form(form)}

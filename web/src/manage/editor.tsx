@@ -64,6 +64,12 @@ function withUnknown(spec: FieldSpec, text: string): readonly (readonly [string,
   return choices.some(([value]) => value === text) ? choices : [...choices, [text, text === "" ? "nothing" : shown(text, 60)]];
 }
 
+/* The collector's words without the field's name before them: it stands at the field. */
+export function fieldWords(refused: Refused | undefined): string | undefined {
+  const before = `${refused?.field ?? ""}: `;
+  return refused?.message.startsWith(before) ? refused.message.slice(before.length) : refused?.message;
+}
+
 export interface FormProps {
   draft: Draft;
   set: (draft: Draft) => void;
@@ -82,7 +88,7 @@ export function FormFields(props: FormProps & { fields: readonly FieldSpec[]; al
             spec={spec}
             value={memberAt(props.draft.value, path)}
             set={(value) => props.set(draftOf(withMember(props.draft.value, path, value)))}
-            wrong={at === spec.path ? props.refused?.message : undefined}
+            wrong={at === spec.path ? fieldWords(props.refused) : undefined}
           />
         );
       })}

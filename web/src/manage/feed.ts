@@ -6,7 +6,7 @@ import { type LiveEvent, listen } from "../api/live";
 import { eventLink, eventWords } from "./live-words";
 import { Recent } from "./recent";
 
-export const KEPT = 2000;
+export const KEPT = 500;
 const WORDS = 600;
 
 export interface FeedRow {

@@ -100,3 +100,13 @@ export function fieldValue(spec: FieldSpec, text: string): Json | undefined {
       return text;
   }
 }
+
+const UNITS_MS: Readonly<Record<string, number>> = { ns: 1e-6, us: 1e-3, ms: 1, s: 1e3, m: 6e4, h: 3.6e6, d: 8.64e7, w: 6.048e8 };
+
+/* "10s" or 10000 as ms; undefined: neither. */
+export function millisOf(value: unknown, otherwise: number): number | undefined {
+  if (value === undefined) return otherwise;
+  if (typeof value === "number") return value;
+  const match = typeof value === "string" ? /^(\d+(?:\.\d+)?)(ns|us|ms|s|m|h|d|w)$/.exec(value) : null;
+  return match === null ? undefined : Number(match[1]) * UNITS_MS[match[2]!]!;
+}

@@ -44,7 +44,7 @@ export function eventWords(event: LiveEvent): string {
 export function eventLink(event: LiveEvent): { to: string; words: string } | undefined {
   const capture = text(event["capture"]);
   const gone = event.type === "capture.deleted" || event.type === "retention.deleted";
-  if (!gone && /^[0-9a-f]{32}$/.test(capture)) return { to: `/captures/${capture}`, words: "capture" };
+  if (!gone && /^[0-9a-f]{32}$/.test(capture)) return { to: `/captures/${capture}`, words: `capture ${capture.slice(0, 12)}` };
   if (event.type.startsWith("rule.")) return { to: `/rules/${part(text(event["rule"]))}`, words: "rule" };
   if (event.type.startsWith("policy.")) return { to: `/policies/${part(text(event["policy"]))}`, words: "policy" };
   return event.type.startsWith("agent.") ? { to: "/agents", words: "agents" } : undefined;

@@ -6,7 +6,7 @@ import { Chip } from "../ui/parts";
 import { count, share } from "../ui/units";
 import type { JsonObject } from "./document";
 import { FormFields, type FormProps, FormSections } from "./editor";
-import type { FieldSpec } from "./fields";
+import { type FieldSpec, millisOf } from "./fields";
 import { POLICY_SECTIONS } from "./policy-fields";
 import { HEAD_FIELDS } from "./rule-fields";
 
@@ -34,16 +34,6 @@ export function PolicyForm(props: FormProps): JSX.Element {
       <FormSections {...props} sections={POLICY_SECTIONS} all={all} />
     </>
   );
-}
-
-const UNITS_MS: Readonly<Record<string, number>> = { ns: 1e-6, us: 1e-3, ms: 1, s: 1e3, m: 6e4, h: 3.6e6, d: 8.64e7, w: 6.048e8 };
-
-/* "10s" or 10000 as ms; undefined: neither. */
-export function millisOf(value: unknown, otherwise: number): number | undefined {
-  if (value === undefined) return otherwise;
-  if (typeof value === "number") return value;
-  const match = typeof value === "string" ? /^(\d+(?:\.\d+)?)(ns|us|ms|s|m|h|d|w)$/.exec(value) : null;
-  return match === null ? undefined : Number(match[1]) * UNITS_MS[match[2]!]!;
 }
 
 /* How much of the time it records, before it is saved. */

@@ -146,7 +146,7 @@ function below(above: string, fields: readonly FieldSpec[]): FieldSpec[] {
 export function conditionOf(rule: JsonObject): string | undefined {
   const when = rule["when"];
   const names = isObject(when) ? Object.keys(when) : [];
-  return names.length === 1 && MEMBERS[names[0]!] !== undefined && isObject(memberAt(when, [names[0]!])) ? names[0] : undefined;
+  return names.length === 1 && Object.hasOwn(MEMBERS, names[0]!) && isObject(memberAt(when, [names[0]!])) ? names[0] : undefined;
 }
 
 export function checkOf(rule: JsonObject): string | undefined {

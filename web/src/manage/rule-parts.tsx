@@ -144,7 +144,7 @@ function Tried(props: { tried: Schemas["RuleTest"] }): JSX.Element {
           </Fact>
         )}
       </Facts>
-      {tried.covered !== undefined && <Covered covered={tried.covered} />}
+      {tried.covered !== undefined && (tried.source === "records" || !tried.covered.complete) && <Covered covered={tried.covered} />}
       <Instants tried={tried} />
       {(tried.instants?.length ?? 0) > 0 && <p>Listed are the first {count(tried.instants?.length ?? 0)}, without those that a cooldown holds back at once.</p>}
     </>

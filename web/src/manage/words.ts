@@ -53,6 +53,11 @@ const WORDS: Readonly<Record<string, (c: JsonObject) => string>> = {
   webhook: () => "somebody posts to its trigger",
 };
 
+/* Words by name; a name that is none of them, as "constructor", has none. */
+function table(words: Readonly<Record<string, string>>): Readonly<Partial<Record<string, string>>> {
+  return Object.freeze(Object.assign(Object.create(null) as Record<string, string>, words));
+}
+
 /* "Fires when …", without the first two words. */
 export function conditionWords(when: Json | undefined): string {
   const names = isObject(when) ? Object.keys(when) : [];
@@ -62,32 +67,32 @@ export function conditionWords(when: Json | undefined): string {
   return Object.hasOwn(WORDS, name) ? WORDS[name]!(condition) : `${name} holds, a condition that this console does not know`;
 }
 
-export const LIMIT_WORDS: Readonly<Record<string, string>> = {
+export const LIMIT_WORDS = table({
   firings: "firings of this rule",
   captures_per_hour: "captures an hour of this rule",
   bytes_per_hour: "bytes an hour of this rule",
   captures_per_hour_of_all_rules: "captures an hour of all rules together",
   bytes_per_hour_of_all_rules: "bytes an hour of all rules together",
-};
+});
 
-export const HISTORY_WORDS: Readonly<Record<string, string>> = {
+export const HISTORY_WORDS = table({
   fired: "fired: began an incident",
   joined: "fired, and joined an incident",
   suppressed: "held back by a limit",
   passing: "began to pass",
   failing: "began to fail",
   unknown: "its health became unknown",
-};
+});
 
-export const PLACE_WORDS: Readonly<Record<string, string>> = {
+export const PLACE_WORDS = table({
   ring: "in the ring of the process",
   spool: "in the agent's spool",
   wire: "on the way to the collector",
   quota: "to a quota, or a full disk",
   store: "damaged on the collector's disk",
-};
+});
 
-export const REASON_WORDS: Readonly<Record<string, string>> = {
+export const REASON_WORDS = table({
   ring_full: "no room: all chunks were being written, or a oneshot ring was full",
   overwritten: "gone before the cut; nobody counted what was there",
   corrupt: "the ring's bytes were not what they should be",
@@ -111,10 +116,10 @@ export const REASON_WORDS: Readonly<Record<string, string>> = {
   disk_full: "the collector had no room at the deadline",
   evicted: "stored, and deleted to make room",
   damaged: "stored, and its bytes are not what they were",
-};
+});
 
 /* What an agent counts of its own work (docs/api.md, Agent). */
-export const COUNTER_WORDS: Readonly<Record<string, string>> = {
+export const COUNTER_WORDS = table({
   attach_accepted: "processes taken",
   attach_adopted: "… of these with the ring that they had before",
   attach_refused: "processes not taken",
@@ -133,9 +138,12 @@ export const COUNTER_WORDS: Readonly<Record<string, string>> = {
   partitions_stored: "partitions stored",
   partitions_rejected: "partitions rejected",
   partitions_resent: "partitions sent again",
-};
+  symbols_asked: "names of functions that were asked for",
+  symbols_named: "… of these found",
+  symbolizer_failures: "times that the finder of names failed",
+});
 
-export const EVENT_WORDS: Readonly<Record<string, string>> = {
+export const EVENT_WORDS = table({
   "agent.online": "an agent is heard again",
   "agent.offline": "an agent is not heard any more",
   "agent.enrolled": "an agent has joined",
@@ -147,4 +155,4 @@ export const EVENT_WORDS: Readonly<Record<string, string>> = {
   "capture.created": "a capture began",
   "capture.finished": "a capture ended",
   "capture.deleted": "a capture was deleted",
-};
+});

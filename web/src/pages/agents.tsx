@@ -10,6 +10,7 @@ import "../manage/manage.css";
 import { COUNTER_WORDS } from "../manage/words";
 import { Confirm } from "../ui/form";
 import { Chip, Command, Empty, Fact, Facts, Heading, More, Note, Shown, Table, Text, Time, toast } from "../ui/parts";
+import { shown } from "../ui/text";
 import { bytes, count, duration, numeric } from "../ui/units";
 
 type Agent = Schemas["Agent"];
@@ -127,32 +128,46 @@ function Details(props: { agent: Agent; changed: () => void }): JSX.Element {
   );
 }
 
-function AgentRows(props: { agent: Agent; changed: () => void }): JSX.Element {
-  const { agent } = props;
-  const [open, setOpen] = useState(false);
+function AgentRow(props: { agent: Agent; open: boolean; toggle: () => void }): JSX.Element {
+  const { agent, open } = props;
   const lost = numeric(agent.lost.spool_events);
   return (
+    <tr>
+      <td>
+        <button type="button" class="button" aria-expanded={open} aria-controls="agent-details" onClick={props.toggle}>
+          {open ? "▾" : "▸"} <Text text={agent.host} most={100} />
+        </button>
+      </td>
+      <td><Status agent={agent} /></td>
+      <td><Time at={agent.last_seen} short /></td>
+      <td><Text text={agent.version} most={60} /></td>
+      <td class="number">{count(agent.processes)}</td>
+      <td class="number">{offset(agent)}</td>
+      <td class="number">{bytes(agent.spool.bytes)}</td>
+      <td class="number">{lost > 0 ? <Chip kind="warn">{count(lost)}</Chip> : "0"}</td>
+      <td>{refusals(agent).length === 0 ? "nothing" : refusals(agent).map(([what]) => what).join(", ")}</td>
+    </tr>
+  );
+}
+
+function AgentTable(props: { agents: readonly Agent[]; changed: () => void }): JSX.Element {
+  const [open, setOpen] = useState<string>();
+  const opened = props.agents.find((agent) => agent.agent === open);
+  return (
     <>
-      <tr>
-        <td>
-          <button type="button" class="button" aria-expanded={open} onClick={() => setOpen(!open)}>
-            {open ? "▾" : "▸"} <Text text={agent.host} most={100} />
-          </button>
-        </td>
-        <td><Status agent={agent} /></td>
-        <td><Time at={agent.last_seen} short /></td>
-        <td><Text text={agent.version} most={60} /></td>
-        <td class="number">{count(agent.processes)}</td>
-        <td class="number">{offset(agent)}</td>
-        <td class="number">{bytes(agent.spool.bytes)}</td>
-        <td class="number">{lost > 0 ? <Chip kind="warn">{count(lost)}</Chip> : "0"}</td>
-        <td>{refusals(agent).length === 0 ? "nothing" : refusals(agent).map(([what]) => what).join(", ")}</td>
-      </tr>
-      {open && (
-        <tr>
-          <td colSpan={9}><Details agent={agent} changed={props.changed} /></td>
-        </tr>
-      )}
+      <Table caption="Agents" head={<><th>Host</th><th>Status</th><th>Last seen</th><th>Version</th><th class="number">Processes</th><th class="number">Clock offset</th><th class="number">Spool</th><th class="number">Lost in spool (events)</th><th>Refused</th></>}>
+        {props.agents.map((agent) => (
+          <AgentRow key={agent.agent} agent={agent} open={agent.agent === open} toggle={() => setOpen(agent.agent === open ? undefined : agent.agent)} />
+        ))}
+      </Table>
+      <div id="agent-details">
+        {opened !== undefined && (
+          <section class="card" aria-label={`Agent of ${shown(opened.host, 100)}`}>
+            <h2>Agent of <Text text={opened.host} most={100} /></h2>
+            <Details agent={opened} changed={props.changed} />
+          </section>
+        )}
+      </div>
     </>
   );
 }
@@ -186,9 +201,7 @@ export default function Agents(): JSX.Element {
               <p>
                 {count(agents.length)} listed{answer.more === undefined ? "" : " so far"}; {count(offline)} of them offline.
               </p>
-              <Table caption="Agents" head={<><th>Host</th><th>Status</th><th>Last seen</th><th>Version</th><th class="number">Processes</th><th class="number">Clock offset</th><th class="number">Spool</th><th class="number">Lost in spool (events)</th><th>Refused</th></>}>
-                {agents.map((agent) => <AgentRows key={agent.agent} agent={agent} changed={answer.again} />)}
-              </Table>
+              <AgentTable agents={agents} changed={answer.again} />
               <More more={answer.more} />
             </>
           )

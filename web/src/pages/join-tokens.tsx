@@ -6,7 +6,9 @@ import { asRefused, useAsk } from "../api/ask";
 import { type Listing, Refused, type Schemas, part, send } from "../api/client";
 import { may } from "../api/who";
 import "../manage/manage.css";
-import { Secret, endAfter } from "../manage/secret";
+import { fieldWords } from "../manage/editor";
+import { endAfter } from "../manage/end_after";
+import { Secret } from "../manage/secret";
 import { Confirm, TextField } from "../ui/form";
 import { Chip, Empty, Failure, Heading, Note, Shown, Table, Text, Time, toast } from "../ui/parts";
 import { count } from "../ui/units";
@@ -25,7 +27,7 @@ function Create(props: { made: (token: JoinToken) => void }): JSX.Element {
   const [expires, setExpires] = useState("1h");
   const [refused, setRefused] = useState<Refused>();
   const [busy, setBusy] = useState(false);
-  const wrong = (field: string) => (refused?.field === field ? refused.message : undefined);
+  const wrong = (field: string) => (refused?.field === field ? fieldWords(refused) : undefined);
   const make = async (): Promise<void> => props.made(await send<JoinToken>("POST", "/join-tokens", { body: bodyOf(uses, expires) }));
   const submit = () => {
     setBusy(true);

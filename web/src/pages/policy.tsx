@@ -192,11 +192,13 @@ export default function PolicyPage(): JSX.Element {
     <>
       <Heading title={`Policy ${name}`} />
       {answer.error?.status === 404 ? (
+        <div role="alert">
         <Empty title="There is no policy of this name">
           <p>
             What a deleted policy sampled stays until its time is over. <a href="/policies">All policies</a>
           </p>
         </Empty>
+        </div>
       ) : (
         <Shown of={answer} what="the policy">
           {(policy) => <Looked policy={policy} name={name} again={answer.again} edit={() => setEdited(policy)} />}

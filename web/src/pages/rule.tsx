@@ -287,11 +287,13 @@ function Looked(props: { rule: Versioned<Rule>; name: string; again: () => void;
 
 function Deleted(props: { name: string }): JSX.Element {
   return (
+    <div role="alert">
     <Empty title="There is no rule of this name">
       <p>
         What a rule did is kept for 7 days, also of a deleted one. <a href={`/captures?rule=${part(props.name)}`}>Captures that it began</a> stay. <a href="/rules">All rules</a>
       </p>
     </Empty>
+    </div>
   );
 }
 

@@ -1,9 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the reader chooses for this browser.
+// What the reader chooses for this browser, who the reader is, and all keys.
 import type { JSX } from "preact";
+import { logOut, who } from "../api/who";
+import { KEYS, keyWords } from "../timeline/keys";
 import { ChoiceField } from "../ui/form";
-import { Heading } from "../ui/parts";
+import { Fact, Facts, Heading, Table, Text, Time } from "../ui/parts";
 import { choose, settings } from "../ui/settings";
+
+function Keys(): JSX.Element {
+  return (
+    <>
+      <h2>Keys of the timeline</h2>
+      <p>No key works while a field has the focus. On the timeline <kbd>?</kbd> shows them, too.</p>
+      <Table caption="Keys" head={<><th>Key</th><th>What it does</th><th>For</th></>}>
+        {KEYS.map((key) => (
+          <tr key={key.action}>
+            <td>
+              {key.keys.map((keys, i) => (
+                <span key={keys}>
+                  {i > 0 && " or "}
+                  <kbd>{keyWords(keys)}</kbd>
+                </span>
+              ))}
+            </td>
+            <td>{key.words}</td>
+            <td>{key.group}</td>
+          </tr>
+        ))}
+      </Table>
+    </>
+  );
+}
+
+const VIA = { local: "no token exists yet, so everybody on the collector's host is an admin", token: "a token", session: "a session of this browser" } as const;
+
+function Reader(): JSX.Element | null {
+  const reader = who.value;
+  if (reader === undefined) return null;
+  return (
+    <>
+      <h2>You</h2>
+      <Facts>
+        <Fact name="Name"><Text text={reader.name} most={100} /></Fact>
+        <Fact name="Scope">{reader.scope}</Fact>
+        <Fact name="Sees">{reader.selector === undefined ? "the whole fleet" : <>what matches <code><Text text={reader.selector} most={400} /></code></>}</Fact>
+        <Fact name="By">{VIA[reader.via]}</Fact>
+        {reader.expires !== undefined && <Fact name="Ends"><Time at={reader.expires} />, at the latest</Fact>}
+        <Fact name="Collector">version <Text text={reader.version} most={60} /></Fact>
+      </Facts>
+      {reader.via === "session" && (
+        <button type="button" class="button" onClick={() => void logOut()}>
+          Log out
+        </button>
+      )}
+    </>
+  );
+}
 
 export default function Settings(): JSX.Element {
   return (
@@ -54,6 +106,8 @@ export default function Settings(): JSX.Element {
         </a>{" "}
         of what this console is made of.
       </p>
+      <Reader />
+      <Keys />
     </>
   );
 }

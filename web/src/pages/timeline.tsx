@@ -9,7 +9,7 @@ import { type Density, type Overview, BUCKETS, overviewDensity } from "../timeli
 import { Timeline } from "../timeline/timeline";
 import { openTrace } from "../trace/client";
 import type { CaptureSource, Trace } from "../trace/trace";
-import { Awaited, Failure } from "../ui/parts";
+import { Awaited, Failure, Heading } from "../ui/parts";
 import { nanos } from "../ui/units";
 
 const ID = /^[0-9a-f]{32}$/;
@@ -69,6 +69,7 @@ export default function TimelinePage(): JSX.Element {
   if (capture.data !== undefined) return <Opened key={id} capture={capture.data} />;
   return (
     <div class="frame-main">
+      <Heading title="Timeline" />
       {capture.error !== undefined ? <Failure error={capture.error} again={capture.again} what="The capture could not be read" /> : <Awaited what="the capture" again={capture.again} lines={12} />}
     </div>
   );

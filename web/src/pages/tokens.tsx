@@ -6,7 +6,9 @@ import { asRefused, useListing } from "../api/ask";
 import { Refused, type Schemas, part, send } from "../api/client";
 import { logIn, may, who } from "../api/who";
 import "../manage/manage.css";
-import { Secret, endAfter } from "../manage/secret";
+import { fieldWords } from "../manage/editor";
+import { endAfter } from "../manage/end_after";
+import { Secret } from "../manage/secret";
 import { ChoiceField, Confirm, TextField } from "../ui/form";
 import { Chip, Empty, Failure, Heading, More, Note, Shown, Table, Text, Time, toast } from "../ui/parts";
 import { millis } from "../ui/units";
@@ -58,7 +60,7 @@ function Create(props: { made: (made: { token: Token; loggedIn: boolean }) => vo
   const [wanted, setWanted] = useState<Wanted>({ name: "", scope: props.first ? "admin" : "viewer", selector: "", expires: "" });
   const [refused, setRefused] = useState<Refused>();
   const [busy, setBusy] = useState(false);
-  const wrong = (field: string) => (refused?.field === field ? refused.message : undefined);
+  const wrong = (field: string) => (refused?.field === field ? fieldWords(refused) : undefined);
   const submit = () => {
     setBusy(true);
     setRefused(undefined);

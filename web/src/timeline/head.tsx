@@ -62,13 +62,14 @@ export function Buttons(props: { model: Model; actions: Actions; table: boolean;
       {words}
     </button>
   );
+  const times = model.timeMode.value === "relative" ? "Relative" : model.timeMode.value === "utc" ? "UTC" : "Local";
   return (
     <div class="tl-buttons" role="group" aria-label="Timeline">
       {button("−", "Zoom out (s)", actions["zoom-out"])}
       {button("+", "Zoom in (w)", actions["zoom-in"])}
-      {button("All", "The whole time (0)", actions.all)}
+      {button("All", "All: the whole time (0)", actions.all)}
       {model.trace.at.value !== null && button("Failure", "Show the failure (.)", actions.failure)}
-      {button(model.timeMode.value === "relative" ? "Relative" : model.timeMode.value === "utc" ? "UTC" : "Local", "Change how times are shown (t)", actions.time)}
+      {button(times, `${times}: how times are shown (t)`, actions.time)}
       {button("Table", "Events in view as a table (x)", actions.table, props.table)}
       {props.linked && button("Link", "Copy a link with words (l)", actions.link)}
       {button("?", "All keys (?)", actions.help)}

@@ -145,7 +145,7 @@ export class Pointer {
   private click(x: number, y: number): void {
     const below = this.below(x, y);
     if (below?.picked != null) told(this.model, selectPick(this.model, below.picked));
-    else if (below?.row.kind === "idle" || (below?.row.kind === "process" && below.row.folded)) this.model.toggleFold(below.row.key.replace(/^!/, ""));
+    else if (below?.row.kind === "idle" || below?.row.kind === "vitals" || (below?.row.kind === "process" && below.row.folded)) this.model.toggleFold(below.row.key.replace(/^!/, ""));
   }
 
   private readonly double = (event: MouseEvent): void => {

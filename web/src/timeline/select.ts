@@ -2,13 +2,16 @@
 // Selecting events: the one below a pixel, neighbours in its lane, those around and inside of it, outliers of its name.
 // What a lane tells of an event is rounded; its own numbers are asked for.
 import { batch } from "@preact/signals";
-import type { EventRef, EventRows, Lane, SpanName, View } from "../trace/trace";
+import type { EventDetails, EventRef, EventRows, Lane, SpanName, View } from "../trace/trace";
 import type { Model } from "./model";
 import type { StripSet } from "./strips";
 import { itemAt } from "./strip";
 import type { Band, Row } from "./tracks";
 import { eventWords } from "./words";
 import { revealing } from "./zoom";
+
+const FIT_ROWS = 1000; /* that overlap the begin of what is looked for, the longest first */
+const OUTLIERS_MOST = 10_000;
 
 export interface Picked {
   lane: Lane;
@@ -95,6 +98,28 @@ export function kindOf(rows: EventRows, i: number): (typeof KINDS)[number] {
 
 let asked = 0;
 
+/* Links of other pages and lanes round begin and length, and may not know the depth. */
+function fits(found: EventRef, ref: EventRef): boolean {
+  const near = (a: number, b: number): boolean => Math.abs(a - b) <= Math.max(1000, 0.01 * ref.length);
+  return near(found.begin, ref.begin) && near(found.length, ref.length);
+}
+
+async function detailsOf(model: Model, ref: EventRef): Promise<EventDetails | null> {
+  const details = await model.trace.details(ref);
+  if (details !== null && fits(details.ref, ref)) return details;
+  const thread = model.threadOf(ref.process, ref.tid);
+  const beside = Math.max(1000, 0.01 * ref.length);
+  const window = { from: Math.max(0, ref.begin - beside), to: ref.begin + beside, processes: [ref.process], ...(thread === undefined ? {} : { threads: [thread.index] }) };
+  const page = await model.trace.events(window, { order: "length" }, { first: 0, count: FIT_ROWS });
+  let best: EventRef | null = null;
+  const away = (one: EventRef): number => Math.abs(one.begin - ref.begin) + Math.abs(one.length - ref.length);
+  for (let i = 0; i < page.begin.length; i++) {
+    const found = refOfRows(model, page, i);
+    if (fits(found, ref) && (best === null || away(found) < away(best))) best = found;
+  }
+  return best === null ? details : model.trace.details(best);
+}
+
 /* quiet: it comes from a link, and Back is not to undo it. */
 export async function selectRef(model: Model, ref: EventRef, how: { quiet?: boolean; show?: boolean } = {}): Promise<void> {
   const mine = ++asked;
@@ -105,7 +130,7 @@ export async function selectRef(model: Model, ref: EventRef, how: { quiet?: bool
   });
   if (how.show === true) model.view.value = revealing(model.view.peek(), { from: ref.begin, to: ref.begin + ref.length }, model.length);
   model.reveal(ref);
-  const details = await model.trace.details(ref).catch(() => null);
+  const details = await detailsOf(model, ref).catch(() => null);
   if (mine !== asked || model.selected.peek()?.ref !== ref) return;
   if (details === null) {
     model.selected.value = { ref, details: null, state: "missing" };
@@ -229,8 +254,6 @@ export async function selectRelative(model: Model, where: "parent" | "child"): P
 }
 
 /* ---- its name ---- */
-
-const OUTLIERS_MOST = 10_000;
 
 const stats = new WeakMap<object, Map<string, Promise<readonly SpanName[]>>>();
 

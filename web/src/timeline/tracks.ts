@@ -4,7 +4,7 @@
 // wait are one line. Pure.
 import type { Lane, TraceProcess, TraceThread } from "../trace/trace";
 
-export type RowKind = "heading" | "process" | "thread" | "counter" | "idle" | "note";
+export type RowKind = "heading" | "process" | "thread" | "counter" | "idle" | "vitals" | "note";
 
 /* Lanes that share a place in a row; those drawn last come last. */
 export interface Band {
@@ -275,8 +275,23 @@ function insidePut(rows: Rows, ask: TrackAsk, process: TraceProcess, of: Process
   }
   const counters = [...of.counters.values()];
   counters.sort((a, b) => ask.typeNames(a[0]?.number ?? 0).localeCompare(ask.typeNames(b[0]?.number ?? 0)));
-  for (const lanes of counters) counterPut(rows, process.index, lanes);
+  for (const lanes of counters) if (!isVital(lanes)) counterPut(rows, process.index, lanes);
+  vitalsPut(rows, ask, process.index, counters.filter(isVital));
   if (waiting.length > 1) idlePut(rows, ask, process.index, waiting, of);
+}
+
+function isVital(lanes: readonly Lane[]): boolean {
+  return lanes[0]?.evidence === true;
+}
+
+/* Counters that the agent tells of are many, and one line until they are asked for. */
+function vitalsPut(rows: Rows, ask: TrackAsk, process: number, vitals: readonly (readonly Lane[])[]): void {
+  if (vitals.length === 0) return;
+  const key = `v${process}`;
+  const folded = foldedNow(ask, key, true);
+  const words = `${vitals.length} ${vitals.length === 1 ? "counter" : "counters"} of host and process`;
+  rows.put({ key, kind: "vitals", process, thread: -1, indent: 1, foldable: true, folded, words }, 20);
+  if (!folded) for (const lanes of vitals) counterPut(rows, process, lanes);
 }
 
 function idlePut(rows: Rows, ask: TrackAsk, process: number, waiting: readonly TraceThread[], of: ProcessLanes): void {

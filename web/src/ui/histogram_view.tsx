@@ -4,6 +4,7 @@
 import type { JSX } from "preact";
 import { type Bucket, STEPS, lengthOf, marks, outliers, quantile, total } from "./histogram";
 import { count, duration } from "./units";
+import { shown } from "./text";
 
 const WIDTH = 200;
 const HEIGHT = 34;
@@ -54,7 +55,7 @@ export function HistogramView<E>(props: {
   const { of, and, range, link } = props;
   const most = Math.max(1, ...of.map((bucket) => bucket.count), ...(and ?? []).map((bucket) => bucket.count));
   const height = and === undefined ? HEIGHT : 2 * HEIGHT + 1;
-  const label = `${props.label}: ${and === undefined ? words(of) : `before ${words(of)}; now ${words(and)}`}`;
+  const label = `${shown(props.label, 300)}: ${and === undefined ? words(of) : `before ${words(of)}; now ${words(and)}`}`;
   const dots = link === undefined ? [] : outliers(and ?? of).filter((bucket) => bucket.example !== undefined);
   const dotY = and === undefined ? DOT + 1 : height - DOT - 1;
   return (

@@ -16,7 +16,7 @@ async function eventsMake(scene, from, to) {
   const worker = async () => {
     for (let n = numbers.shift(); n !== undefined; n = numbers.shift()) {
       const name = `hour-${n % AT_ONCE}`;
-      await scene.api("PUT", `/policies/${name}`, { ...policy, name, every_ms: 200 * (2 + (n % 4000)) });
+      await scene.api("PUT", `/policies/${name}`, { ...policy, name, every_ms: 200 * (5 + (n % 4000)) });
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));

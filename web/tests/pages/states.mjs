@@ -43,7 +43,7 @@ async function refusalsAreSaid({ scene, open }) {
   tab.expect(/404/);
   for (const path of [`/captures/${"0".repeat(32)}`, `/captures/${"0".repeat(32)}/timeline`, "/rules/nobody", "/policies/nobody", `/processes/${"0".repeat(32)}`]) {
     await tab.page.goto(`${tab.origin}${path}`);
-    await tab.page.getByRole("main").getByText(/no such|not known|unknown|not found|could not be read/i).first().waitFor();
+    await tab.page.getByRole("main").getByText(/no such|there is no|not known|not found|could not be read/i).first().waitFor();
     await tab.settled();
     assert.doesNotMatch(await tab.text(), /undefined|NaN|\[object/, path);
   }
