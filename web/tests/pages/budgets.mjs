@@ -6,7 +6,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { browserBegin, tabOpen } from "./support/browser.mjs";
-import { median, share, sizesOf, tabBytes, zoomFrames } from "./support/measure.mjs";
+import { median, share, sizesOf, tabBytes, watchFrames, zoomFrames } from "./support/measure.mjs";
 import { ROOT, run } from "./support/programs.mjs";
 import { PROGRAMS, emptyBegin } from "./support/scene.mjs";
 import { until } from "./support/until.mjs";
@@ -77,6 +77,7 @@ const watchPaint = () => {
 
 async function timelineOpen(origin, browser, capture) {
   const tab = await tabOpen(browser, origin, { viewport: { width: 1600, height: 1000 } });
+  await tab.page.addInitScript(watchFrames);
   await tab.page.addInitScript(watchPaint);
   await tab.page.goto(`${origin}/captures/${capture}/timeline`);
   const painted = await until("the timeline's first paint", () => tab.page.evaluate(() => window.paintedAt), 60_000);
@@ -100,8 +101,9 @@ async function large(empty, browser) {
     const opened = await timelineOpen(empty.url, browser, capture);
     painted.push(opened.painted);
     whole.push(opened.whole);
-    const { works } = await zoomFrames(opened.tab.page, STEPS);
-    frames.push({ p50: share(works, 0.5), p99: share(works, 0.99) });
+    const { works, gaps } = await zoomFrames(opened.tab.page, STEPS);
+    if (works.length < STEPS / 2) throw new Error(`the zoom drew ${works.length} frames in ${STEPS} steps`);
+    frames.push({ p50: share(works, 0.5), p99: share(works, 0.99), gap: share(gaps, 0.5) });
     const session = await opened.tab.context.newCDPSession(opened.tab.page);
     await session.send("HeapProfiler.collectGarbage");
     bytes = Math.max(bytes, (await tabBytes(browser)) - ground);
@@ -112,6 +114,7 @@ async function large(empty, browser) {
   say(`all of it there, median of ${ROUNDS}`, median(whole), 4000, "ms");
   say(`frame of ${STEPS} steps of the zoom: p50, median of ${ROUNDS}`, median(frames.map((f) => f.p50)), 8, "ms");
   say("the same: p99", median(frames.map((f) => f.p99)), 16, "ms");
+  console.log(`       between frames: ${median(frames.map((f) => f.gap)).toFixed(1)} ms at p50`);
   say("memory of the tab beside that of a blank one", bytes / MIB, 300, "MiB");
   say("requests to other origins, errors", foreign.length, 0, "");
   for (const fault of foreign.slice(0, 5)) console.log(`       ${fault}`);

@@ -38,7 +38,7 @@ const SHOTS = [
     },
   },
   { name: "rule", path: () => "/rules/redis-ping" },
-  { name: "process", path: (scene) => `/processes/${scene.capture.targets.find((target) => target.service === "shop").process}` },
+  { name: "process", path: (scene) => `/processes/${scene.capture.targets.find((target) => target.service === "redis").process}` },
 ];
 
 async function shoot(scene, browser, shot, theme) {
