@@ -375,23 +375,26 @@ export class Painter {
       context.fill();
     }
     const span = this.model.span.peek();
-    if (span !== null) this.axisSpan(frame, span, duration(lengthOf(span)), palette.accent);
+    const words = span === null ? null : this.axisSpan(frame, span, duration(lengthOf(span)), palette.accent, null);
     const marked = this.model.marked.peek();
-    if (marked !== null) this.axisSpan(frame, marked, `marked ${duration(lengthOf(marked))}`, palette.lineStrong);
+    if (marked !== null) this.axisSpan(frame, marked, `marked ${duration(lengthOf(marked))}`, palette.lineStrong, words);
   }
 
-  private axisSpan(frame: Frame, span: Span, words: string, colour: string): void {
+  /* Where its words stand, in pixels; null: there was no room, or they would stand on `taken`. */
+  private axisSpan(frame: Frame, span: Span, words: string, colour: string, taken: Span | null): Span | null {
     const { context, palette } = frame;
     const x0 = Math.max(0, this.x(frame, span.from));
     const x1 = Math.min(frame.width, this.x(frame, span.to));
-    if (x1 <= x0) return;
+    if (x1 <= x0) return null;
     context.fillStyle = colour;
     context.fillRect(x0, AXIS_PX - 4, x1 - x0, 3);
     const size = context.measureText(words).width + 8;
-    if (x1 - x0 < size) return;
+    const from = (x0 + x1 - size) / 2;
+    if (x1 - x0 < size || (taken !== null && from < taken.to && from + size > taken.from)) return null;
     context.fillStyle = palette.surface;
-    context.fillRect((x0 + x1 - size) / 2, 2, size, 14);
+    context.fillRect(from, 2, size, 14);
     context.fillStyle = palette.text;
-    context.fillText(words, (x0 + x1 - size) / 2 + 4, 9);
+    context.fillText(words, from + 4, 9);
+    return { from, to: from + size };
   }
 }
