@@ -24,7 +24,7 @@ static void html_put(struct buf *out, const char *text)
     }
 }
 
-static void page_put(struct buf *out, const char *url)
+static void login_page_put(struct buf *out, const char *url)
 {
     buf_printf(out, "<!doctype html><meta charset=\"utf-8\">"
                     "<meta name=\"referrer\" content=\"no-referrer\">"
@@ -62,7 +62,7 @@ bool console_page_write(const char *url, char *address, size_t address_bytes)
     if (!is_private(folder))
         return false;
     int n = snprintf(address, address_bytes, "%s%s/skein-console.html", scheme, folder);
-    page_put(&page, url);
+    login_page_put(&page, url);
     bool written = n > 0 && (size_t)n < address_bytes && page.status == SKEIN_OK &&
                    file_put(address + sizeof scheme - 1, &page);
     buf_fini(&page);

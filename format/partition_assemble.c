@@ -3,6 +3,7 @@
  * The last step of the partition writer: head, tables, blocks, footer and tail in one piece
  * (docs/format.md, sections 2, 3 and 5). Entered through partition_writer_finish alone.
  */
+#include "partition_entries_int.h"
 #include "partition_writer_int.h"
 
 #include <stdlib.h>

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "partition_blocks_int.h"
 #include "partition_reader_int.h"
+#include "partition_tables_int.h"
 #include "trace_file.h"
 
 /* ---- places in the footer (F-33) ---- */

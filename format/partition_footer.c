@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "checksum.h"
+#include "partition_entries_int.h"
 #include "partition_int.h"
 
 const char *partition_loss_text(uint8_t reason)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "array.h"
+#include "partition_blocks_int.h"
 #include "partition_reader_int.h"
 
 /* ---- heap of lanes ---- */

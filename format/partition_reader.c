@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "array.h"
+#include "partition_blocks_int.h"
 #include "partition_reader_int.h"
+#include "partition_tables_int.h"
 
 static const struct partition_event_type unknown_range = {
     .name = "unknown", .text = "", .file = "", .klass = SKEIN_CLASS_RANGE_BEGIN};

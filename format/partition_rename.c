@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "partition_entries_int.h"
 #include "partition_writer_int.h"
 #include "trace_file.h"
 

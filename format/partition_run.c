@@ -11,6 +11,7 @@
  */
 #include <stdlib.h>
 
+#include "partition_blocks_int.h"
 #include "partition_reader_int.h"
 #include "trace_rows.h"
 

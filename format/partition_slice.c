@@ -4,6 +4,7 @@
  * plan that it hands out. No threads; never unpacks a block.
  */
 #include "partition_slice.h"
+#include "partition_entries_int.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 
 #include "array.h"
+#include "partition_entries_int.h"
 #include "partition_reader_int.h"
+#include "partition_tables_int.h"
 
 void stacks_close(struct partition_reader *r)
 {

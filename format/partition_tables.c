@@ -10,7 +10,9 @@
 
 #include "array.h"
 #include "pack_lz4.h"
+#include "partition_entries_int.h"
 #include "partition_reader_int.h"
+#include "partition_tables_int.h"
 #include "trace_file.h"
 
 enum { ARENA_CHUNK = 64 << 10 };

@@ -4,6 +4,7 @@
  * partition_reader_next gives as events, without one. Knows the simple records alone, and leaves the
  * lane in front of all else. What is malformed is left, too: it fails when its turn comes. One thread.
  */
+#include "partition_blocks_int.h"
 #include "partition_reader_int.h"
 #include "trace_rows.h"
 

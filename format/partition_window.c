@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "partition_blocks_int.h"
 #include "partition_reader_int.h"
 #include "trace_rows.h"
 

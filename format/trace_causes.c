@@ -12,6 +12,7 @@
 
 #include "array.h"
 #include "clock.h"
+#include "trace_cursor_int.h"
 #include "trace_int.h"
 
 #define HOSTS_MAX 256u /* of more, none is moved */

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "trace_cursor_int.h"
 #include "trace_int.h"
 
 #define RETIRED_BYTES (1u << 20) /* of partitions that a batch keeps because of their texts */

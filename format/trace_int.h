@@ -125,29 +125,4 @@ void gaps_torn_free(struct trace_input *input);
 /* Of the partition of this number, what is behind from_ns cannot be read. */
 int gap_broken(struct trace_merge *merge, size_t number, uint64_t from_ns, const char *why);
 
-/* ---- cursors: trace_cursor.c, and their rows: trace_rows.c ---- */
-
-struct skein_cursor {
-    struct skein_trace *trace;
-    struct skein_query query;
-    int status; /* below 0: for good */
-    bool *process_wanted;
-    bool slow;                /* event by event, for tests: the same rows */
-    const uint64_t *least_ns; /* of trace_cursor_least_new */
-    struct trace_merge *merge;
-    struct trace_rows *rows;
-};
-
-int rows_new(struct skein_cursor *cursor);
-void rows_free(struct trace_rows **rows);
-void trace_rows_clear(struct trace_rows *rows);
-bool rows_full(const struct trace_rows *rows);
-uint32_t trace_rows_count(const struct trace_rows *rows);
-/* Prepares a partition for the query. SKEIN_OK, SKEIN_NO_MEMORY. */
-int rows_project(struct skein_cursor *cursor, struct trace_loaded *loaded);
-/* Puts the event there if the query asks for it. SKEIN_OK, SKEIN_NO_MEMORY. */
-int rows_put(struct skein_cursor *cursor, struct trace_loaded *loaded,
-             const struct trace_event *event);
-void rows_give(const struct skein_cursor *cursor, struct skein_batch *batch);
-
 #endif

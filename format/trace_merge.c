@@ -11,6 +11,7 @@
  */
 #include <stdlib.h>
 
+#include "trace_cursor_int.h"
 #include "trace_int.h"
 
 /* ---- partitions that are done ---- */

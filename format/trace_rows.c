@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "trace_cursor_int.h"
 #include "trace_int.h"
 #include "trace_stack.h"
 

@@ -3,6 +3,7 @@
  * The closing table of a trace file (docs/format.md F-36). Pure functions over bytes, which are
  * hostile.
  */
+#include "partition_entries_int.h"
 #include "trace_table_int.h"
 
 #include <inttypes.h>

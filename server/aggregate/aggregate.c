@@ -25,7 +25,7 @@
 
 void aggregate_touch(struct aggregate *a, const struct capture_id *id)
 {
-    if (a == NULL)
+    if (a == NULL || a->settings.run == NULL) /* nobody would take it, and the thread never rest */
         return;
     pthread_mutex_lock(&a->lock);
     size_t last = (a->first + a->count + AGGREGATE_QUEUE - 1) % AGGREGATE_QUEUE;

@@ -60,7 +60,7 @@ static bool is_own_page(const struct api_services *api, const char *origin, cons
  * of reads by pages from elsewhere), and by Sec-Fetch-Site where they trust the connection, as they
  * do on loopback; other programs say nothing. */
 enum page { PAGE_UNTOLD, PAGE_OWN, PAGE_OTHER };
-static enum page page_of(const struct api_services *api, const struct http_exchange *x)
+static enum page page_kind(const struct api_services *api, const struct http_exchange *x)
 {
     const char *origin = http_header(x, "Origin"), *site = http_header(x, "Sec-Fetch-Site");
     bool same = site != NULL && strcmp(site, "same-origin") == 0;
@@ -96,7 +96,7 @@ static void page_refuse(struct api_services *api, struct http_exchange *x, const
 
 bool access_page(struct api_services *api, struct http_exchange *x, const char *actor, bool told)
 {
-    enum page page = page_of(api, x);
+    enum page page = page_kind(api, x);
     if (page == PAGE_OTHER || (page == PAGE_UNTOLD && told))
         page_refuse(api, x, actor, PROBLEM_ORIGIN,
                     "with a session, pages of this collector alone change something: Origin must "
@@ -124,7 +124,7 @@ static bool local_authorize(struct api_services *api, struct http_exchange *x,
                      host != NULL ? host : "a server without a name");
         return false;
     }
-    if (page_of(api, x) == PAGE_OTHER) {
+    if (page_kind(api, x) == PAGE_OTHER) {
         page_refuse(api, x, "local", PROBLEM_ORIGIN,
                     "pages of other places ask nothing here without a token");
         return false;
@@ -241,7 +241,7 @@ static bool session_authorize(struct api_services *api, struct http_exchange *x,
         api_failed(x, status, "tokens cannot be checked");
         return false;
     }
-    if (!change && page_of(api, x) == PAGE_OTHER) {
+    if (!change && page_kind(api, x) == PAGE_OTHER) {
         page_refuse(api, x, token.name, PROBLEM_ORIGIN,
                     "with a session, pages of this collector alone are answered");
         return false;

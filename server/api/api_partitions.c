@@ -112,7 +112,7 @@ struct partitions_ask {
     bool has_capture;
 };
 
-static void ask_free(struct partitions_ask *ask)
+static void partitions_ask_free(struct partitions_ask *ask)
 {
     selector_free(&ask->selector);
     free(ask);
@@ -147,7 +147,7 @@ static void partitions_aside(void *context, struct http_exchange *x)
     struct api_services *api = ask->api;
     api_trace_id_begin(&ask->page.trace, api);
     partitions_answer(ask, x);
-    ask_free(ask);
+    partitions_ask_free(ask);
     places_leave(api->exports, api_holder(x));
 }
 
@@ -189,7 +189,7 @@ void api_partitions_list(void *context, struct http_exchange *x)
         return;
     if (taken && !ask->page.trace.given)
         partitions_answer(ask, x);
-    ask_free(ask);
+    partitions_ask_free(ask);
 }
 
 int api_footer_read(struct api_services *api, const struct partition_row *row,

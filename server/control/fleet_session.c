@@ -256,9 +256,9 @@ bool fleet_agent_clock_error(const struct fleet_agent *agent, uint64_t *error_ns
     const uint64_t doubt_ns = clock_setting_doubt(agent->clock, now);
     const int64_t step_ns = clock_setting_shift(agent->clock, now);
     const uint64_t age_ns = clock_monotonic_ns() - agent->clock_heard_ns;
-    const unsigned __int128 sum_ns = (unsigned __int128)agent->clock_error_ns +
-                                     age_ns / CLOCK_DRIFT_DIVISOR + 1 + doubt_ns +
-                                     (step_ns < 0 ? -(uint64_t)step_ns : (uint64_t)step_ns);
+    const unsigned __int128 sum_ns =
+        (unsigned __int128)agent->clock_error_ns + age_ns / CLOCK_DRIFT_DIVISOR + 1 + doubt_ns +
+        (uint64_t)(step_ns < 0 ? -(uint64_t)step_ns : (uint64_t)step_ns);
     *error_ns = (uint64_t)sum_ns;
     return doubt_ns != UINT64_MAX && sum_ns < INT64_MAX;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "fuzz_target.h"
+#include "partition_entries_int.h"
 #include "partition_int.h"
 #include "trace_file.h"
 

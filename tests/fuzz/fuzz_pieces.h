@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "partition_entries_int.h"
 #include "partition_int.h"
 
 static inline void require(bool holds)

@@ -64,7 +64,7 @@ cJSON_bool cJSON_AddItemToArray(cJSON *array, cJSON *item)
 }
 
 /* Takes the item; NULL, and it is gone, if it cannot be added. */
-static cJSON *member_add(cJSON *object, const char *name, cJSON *item)
+static cJSON *child_append(cJSON *object, const char *name, cJSON *item)
 {
     if (item != NULL)
         item->string = strdup(name);
@@ -76,27 +76,27 @@ static cJSON *member_add(cJSON *object, const char *name, cJSON *item)
 
 cJSON *cJSON_AddObjectToObject(cJSON *object, const char *name)
 {
-    return member_add(object, name, cJSON_CreateObject());
+    return child_append(object, name, cJSON_CreateObject());
 }
 
 cJSON *cJSON_AddArrayToObject(cJSON *object, const char *name)
 {
-    return member_add(object, name, cJSON_CreateArray());
+    return child_append(object, name, cJSON_CreateArray());
 }
 
 cJSON *cJSON_AddStringToObject(cJSON *object, const char *name, const char *text)
 {
-    return member_add(object, name, cJSON_CreateString(text));
+    return child_append(object, name, cJSON_CreateString(text));
 }
 
 cJSON *cJSON_AddTrueToObject(cJSON *object, const char *name)
 {
-    return member_add(object, name, item_new(cJSON_True));
+    return child_append(object, name, item_new(cJSON_True));
 }
 
 cJSON *cJSON_AddBoolToObject(cJSON *object, const char *name, cJSON_bool is)
 {
-    return member_add(object, name, item_new(is ? cJSON_True : cJSON_False));
+    return child_append(object, name, item_new(is ? cJSON_True : cJSON_False));
 }
 
 cJSON *cJSON_AddNumberToObject(cJSON *object, const char *name, double number)
@@ -108,7 +108,7 @@ cJSON *cJSON_AddNumberToObject(cJSON *object, const char *name, double number)
                          : number <= -2147483648.0 ? -2147483647 - 1
                                                    : (int)number;
     }
-    return member_add(object, name, item);
+    return child_append(object, name, item);
 }
 
 /* ---- what an item is ---- */

@@ -94,7 +94,7 @@ static double row_misses(const struct wanted *w, const struct skein_batch *b, ui
 
 /* ---- the event itself ---- */
 
-static void put_number(struct buf *b, double v)
+static void wasm_number_put(struct buf *b, double v)
 {
     if (isfinite(v))
         api_put_real(b, "value", v);
@@ -102,7 +102,7 @@ static void put_number(struct buf *b, double v)
         api_put_text(b, "value", isnan(v) ? "not a number" : v > 0 ? "infinite" : "-infinite");
 }
 
-static void put_value(struct buf *b, uint8_t type, const struct skein_arg *arg)
+static void wasm_value_put(struct buf *b, uint8_t type, const struct skein_arg *arg)
 {
     switch (type) {
     case SKEIN_T_STR:
@@ -115,7 +115,7 @@ static void put_value(struct buf *b, uint8_t type, const struct skein_arg *arg)
         buf_printf(b, "\"%" PRId64 "\"", arg->i64);
         break;
     case SKEIN_T_F64:
-        put_number(b, arg->f64);
+        wasm_number_put(b, arg->f64);
         return;
     case SKEIN_T_BOOL:
         api_put_bool(b, "value", arg->u64 != 0);
@@ -128,8 +128,8 @@ static void put_value(struct buf *b, uint8_t type, const struct skein_arg *arg)
     api_put_bool(b, "whole", true); /* a whole number of 64 bits, as text */
 }
 
-static void put_args(struct buf *b, const struct skein_event_type *type,
-                     const struct skein_arg *args)
+static void wasm_args_put(struct buf *b, const struct skein_event_type *type,
+                          const struct skein_arg *args)
 {
     api_open(b, "args", '[');
     for (unsigned i = 0; type != NULL && i < type->arg_count && i < SKEIN_ARGS_MAX; i++) {
@@ -137,13 +137,13 @@ static void put_args(struct buf *b, const struct skein_event_type *type,
         api_put_text(b, "name", type->args[i].name);
         api_put_text(b, "unit", type->args[i].unit);
         api_put_u64(b, "type", type->args[i].type);
-        put_value(b, type->args[i].type, &args[i]);
+        wasm_value_put(b, type->args[i].type, &args[i]);
         api_close(b, '}');
     }
     api_close(b, ']');
 }
 
-static void put_frame(struct buf *b, const struct skein_frame *frame)
+static void wasm_frame_put(struct buf *b, const struct skein_frame *frame)
 {
     api_open(b, NULL, '{');
     api_put_text(b, "function", frame->function);
@@ -156,7 +156,7 @@ static void put_frame(struct buf *b, const struct skein_frame *frame)
     api_close(b, '}');
 }
 
-static int put_stack(struct finding *f, uint32_t row)
+static int wasm_stack_put(struct finding *f, uint32_t row)
 {
     size_t total = 0;
     uint8_t end = 0;
@@ -167,7 +167,7 @@ static int put_stack(struct finding *f, uint32_t row)
         return status;
     api_open(&f->best, "frames", '[');
     for (size_t i = 0; has && i < shown; i++)
-        put_frame(&f->best, &f->frames[i]);
+        wasm_frame_put(&f->best, &f->frames[i]);
     api_close(&f->best, ']');
     api_put_u64(&f->best, "frames_left_out", has ? total - shown : 0);
     api_put_text(&f->best, "stack_end", has ? partition_stack_end_text(end) : "");
@@ -196,8 +196,8 @@ static int best_put(struct finding *f, const struct skein_batch *b, uint32_t i)
         api_put_text(out, "loss_reason", skein_loss_text(more->loss_reason));
         api_put_u64(out, "lost", more->lost);
     }
-    put_args(out, type, skein_batch_args(b, i));
-    return put_stack(f, i);
+    wasm_args_put(out, type, skein_batch_args(b, i));
+    return wasm_stack_put(f, i);
 }
 
 /* ---- what is around it and inside ---- */

@@ -181,7 +181,7 @@ double api_lanes_rows(const struct api_lanes *l)
 
 /* ---- the list ---- */
 
-static void put_lane(struct buf *b, const struct lane *lane)
+static void wasm_lane_put(struct buf *b, const struct lane *lane)
 {
     api_open(b, NULL, '{');
     api_put_u64(b, "process", lane->process);
@@ -203,7 +203,7 @@ static void put_lane(struct buf *b, const struct lane *lane)
     api_close(b, '}');
 }
 
-static void put_totals(struct buf *b, const struct lanes_totals *totals)
+static void wasm_totals_put(struct buf *b, const struct lanes_totals *totals)
 {
     api_open(b, "totals", '{');
     api_put_u64(b, "rows", totals->rows);
@@ -226,10 +226,10 @@ int api_lanes_list(struct api_lanes *l)
     api_open(b, NULL, '{');
     api_open(b, "lanes", '[');
     for (size_t i = 0; status == SKEIN_OK && i < lanes_count(l->lanes); i++)
-        put_lane(b, lanes_at(l->lanes, i));
+        wasm_lane_put(b, lanes_at(l->lanes, i));
     api_close(b, ']');
     lanes_totals(l->lanes, &totals);
-    put_totals(b, &totals);
+    wasm_totals_put(b, &totals);
     api_key(b, NULL);
     if (l->gaps.len > 0)
         buf_put(b, l->gaps.data, l->gaps.len);

@@ -5,15 +5,14 @@
  */
 #include "search_terms.h"
 
-#include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#define TERMS_MAX  64
-#define NUMBER_MAX 40
+#define TERMS_MAX   64
+#define EXACT_MAX   (UINT64_C(1) << 53)
+#define EXACT_POWER 22
 
 enum field {
     FIELD_NAME,
@@ -76,15 +75,61 @@ static bool sign_get(const char *text, enum sign *sign)
     return false;
 }
 
-/* "12.5" or "5000000/ns" */
+/* Digits with a point at most; *scale: how many are behind it. False: there are none, or so many that
+ * the number is not exact in a double. */
+static bool digits_get(const char **at, uint64_t *digits, int *scale)
+{
+    const char *from = *at;
+    bool point = false;
+    *digits = 0;
+    *scale = 0;
+    for (; (**at >= '0' && **at <= '9') || (**at == '.' && !point); (*at)++) {
+        point = point || **at == '.';
+        if (**at == '.')
+            continue;
+        *digits = *digits * 10 + (uint64_t)(**at - '0');
+        *scale += point;
+        if (*digits > EXACT_MAX)
+            return false;
+    }
+    return *at > from + point;
+}
+
+/* Behind an e; it is 0 where there is none. */
+static bool exponent_get(const char **at, int *exponent)
+{
+    int value = 0, digits = 0;
+    *exponent = 0;
+    if (**at != 'e' && **at != 'E')
+        return true;
+    bool negative = *++*at == '-';
+    *at += **at == '-' || **at == '+';
+    for (; **at >= '0' && **at <= '9' && digits < 3; (*at)++, digits++)
+        value = value * 10 + (**at - '0');
+    *exponent = negative ? -value : value;
+    return digits > 0;
+}
+
+/* "12.5", "-3e-7" or "5000000/ns". Whole numbers to 2^53 and powers of ten to 10^22 are exact, so one
+ * division or multiplication is rounded right; what needs more is refused. */
 static bool number_get(const char *text, struct term *term)
 {
-    char *end;
-    if (strlen(text) > NUMBER_MAX || text[strspn(text, "+-.0123456789eE/ns")] != '\0')
+    bool negative = *text == '-';
+    uint64_t digits;
+    int scale, exponent;
+    double power = 1;
+    text += *text == '-' || *text == '+';
+    if (!digits_get(&text, &digits, &scale) || !exponent_get(&text, &exponent))
         return false;
-    term->number = strtod(text, &end);
-    term->is_time = strcmp(end, "/ns") == 0;
-    return end != text && (*end == '\0' || term->is_time) && isfinite(term->number);
+    exponent -= scale;
+    term->is_time = strcmp(text, "/ns") == 0;
+    if ((*text != '\0' && !term->is_time) || exponent < -EXACT_POWER || exponent > EXACT_POWER)
+        return false;
+    for (int i = exponent < 0 ? -exponent : exponent; i > 0; i--)
+        power *= 10;
+    term->number = exponent < 0 ? (double)digits / power : (double)digits * power;
+    term->number = negative ? -term->number : term->number;
+    return true;
 }
 
 static bool term_is_whole(const struct term *term)

@@ -118,7 +118,7 @@ void api_close(struct buf *b, char bracket)
     buf_put_u8(b, (uint8_t)bracket);
 }
 
-static void put_time(struct buf *b, const char *key, uint64_t ns)
+static void wasm_time_put(struct buf *b, const char *key, uint64_t ns)
 {
     api_key(b, key);
     buf_printf(b, "\"%" PRIu64 "\"", ns);
@@ -164,7 +164,7 @@ int api_trace_window(struct api_trace *t, uint64_t from_ns, uint64_t to_ns)
     return SKEIN_OK;
 }
 
-static void put_process(struct buf *b, const struct skein_process *p)
+static void wasm_process_put(struct buf *b, const struct skein_process *p)
 {
     api_open(b, NULL, '{');
     api_open(b, "id", '"');
@@ -176,8 +176,8 @@ static void put_process(struct buf *b, const struct skein_process *p)
     api_put_text(b, "service", p->service);
     api_put_text(b, "labels", p->labels);
     api_put_text(b, "exe", p->exe);
-    put_time(b, "from_ns", p->from_ns);
-    put_time(b, "to_ns", p->to_ns);
+    wasm_time_put(b, "from_ns", p->from_ns);
+    wasm_time_put(b, "to_ns", p->to_ns);
     api_put_u64(b, "events", p->events);
     api_put_u64(b, "partitions", p->partitions);
     if (p->death.known) {
@@ -189,12 +189,12 @@ static void put_process(struct buf *b, const struct skein_process *p)
     api_close(b, '}');
 }
 
-static void put_partition(struct buf *b, const struct skein_partition *p)
+static void wasm_partition_put(struct buf *b, const struct skein_partition *p)
 {
     api_open(b, NULL, '{');
     api_put_u64(b, "process", p->process);
-    put_time(b, "from_ns", p->from_ns);
-    put_time(b, "to_ns", p->to_ns);
+    wasm_time_put(b, "from_ns", p->from_ns);
+    wasm_time_put(b, "to_ns", p->to_ns);
     api_put_u64(b, "bytes", p->bytes);
     api_put_u64(b, "events", p->events);
     api_put_u64(b, "lost", p->lost);
@@ -209,15 +209,15 @@ int api_trace_facts(const struct api_trace *t)
     uint64_t from_ns, to_ns;
     skein_trace_bounds(t->trace, &from_ns, &to_ns);
     api_open(b, NULL, '{');
-    put_time(b, "from_ns", from_ns);
-    put_time(b, "to_ns", to_ns);
+    wasm_time_put(b, "from_ns", from_ns);
+    wasm_time_put(b, "to_ns", to_ns);
     api_open(b, "processes", '[');
     for (uint32_t i = 0; i < skein_trace_process_count(t->trace); i++)
-        put_process(b, skein_trace_process(t->trace, i));
+        wasm_process_put(b, skein_trace_process(t->trace, i));
     api_close(b, ']');
     api_open(b, "partitions", '[');
     for (uint32_t i = 0; i < skein_trace_partition_count(t->trace); i++)
-        put_partition(b, skein_trace_partition(t->trace, i));
+        wasm_partition_put(b, skein_trace_partition(t->trace, i));
     api_close(b, ']');
     api_close(b, '}');
     return api_end(SKEIN_OK);
@@ -225,7 +225,7 @@ int api_trace_facts(const struct api_trace *t)
 
 /* ---- names ---- */
 
-static void put_group(struct buf *b, uint8_t group)
+static void wasm_group_put(struct buf *b, uint8_t group)
 {
     struct buf name = {0};
     event_groups_put(&name, UINT64_C(1) << (group & 63));
@@ -234,7 +234,7 @@ static void put_group(struct buf *b, uint8_t group)
     buf_fini(&name);
 }
 
-static void put_type(struct buf *b, const struct skein_event_type *type)
+static void wasm_type_put(struct buf *b, const struct skein_event_type *type)
 {
     api_open(b, NULL, '{');
     api_put_text(b, "name", type->name);
@@ -243,7 +243,7 @@ static void put_type(struct buf *b, const struct skein_event_type *type)
     api_put_u64(b, "line", type->line);
     api_put_u64(b, "class", type->klass);
     api_put_u64(b, "group", type->group);
-    put_group(b, type->group);
+    wasm_group_put(b, type->group);
     api_open(b, "args", '[');
     for (unsigned i = 0; i < type->arg_count && i < SKEIN_ARGS_MAX; i++) {
         api_open(b, NULL, '{');
@@ -256,12 +256,12 @@ static void put_type(struct buf *b, const struct skein_event_type *type)
     api_close(b, '}');
 }
 
-static void put_thread(struct buf *b, const struct skein_thread *thread)
+static void wasm_thread_put(struct buf *b, const struct skein_thread *thread)
 {
     api_open(b, NULL, '{');
     api_put_u64(b, "process", thread->process);
     api_put_u64(b, "tid", thread->tid);
-    put_time(b, "incarnation", thread->incarnation);
+    wasm_time_put(b, "incarnation", thread->incarnation);
     api_put_bool(b, "evidence", thread->evidence);
     api_put_text(b, "name", thread->name);
     api_close(b, '}');
@@ -273,11 +273,11 @@ int api_trace_names(const struct api_trace *t, uint32_t first_type, uint32_t fir
     api_open(b, NULL, '{');
     api_open(b, "types", '[');
     for (uint32_t i = first_type; i < skein_trace_type_count(t->trace); i++)
-        put_type(b, skein_trace_type(t->trace, i));
+        wasm_type_put(b, skein_trace_type(t->trace, i));
     api_close(b, ']');
     api_open(b, "threads", '[');
     for (uint32_t i = first_thread; i < skein_trace_thread_count(t->trace); i++)
-        put_thread(b, skein_trace_thread(t->trace, i));
+        wasm_thread_put(b, skein_trace_thread(t->trace, i));
     api_close(b, ']');
     api_close(b, '}');
     return api_end(SKEIN_OK);

@@ -6,6 +6,7 @@
 
 #include "checksum.h"
 #include "pack_lz4.h"
+#include "partition_entries_int.h"
 #include "partition_int.h"
 #include "reading.h"
 

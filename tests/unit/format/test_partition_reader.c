@@ -2,6 +2,7 @@
 #include "reading.h"
 
 #include "checksum.h"
+#include "partition_entries_int.h"
 #include "partition_int.h"
 #include "partition_reader_int.h"
 

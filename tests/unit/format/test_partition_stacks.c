@@ -3,6 +3,7 @@
  */
 #include <check.h>
 
+#include "partition_entries_int.h"
 #include "partition_int.h"
 #include "reading.h"
 

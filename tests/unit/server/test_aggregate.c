@@ -5,6 +5,7 @@
  * deleted is forgotten; a stop does not wait for a job, and the next start finds it.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,11 +117,11 @@ static uint64_t live(void *context, const char *service)
     return strcmp(service, "even") == 0 ? 10 : 0;
 }
 
-static void worker_start(uint64_t max_trace_bytes)
+static void worker_begin(bool reads, uint64_t max_trace_bytes)
 {
     char error[256] = "";
     struct aggregate_settings settings = {.folder = folder,
-                                          .run = analyst_fake,
+                                          .run = reads ? analyst_fake : NULL,
                                           .max_trace_bytes = max_trace_bytes,
                                           .timeout_ms = 60000,
                                           .max_bytes = 1 << 20,
@@ -133,6 +134,11 @@ static void worker_start(uint64_t max_trace_bytes)
     control_lock(control);
     aggregate = made;
     control_unlock(control);
+}
+
+static void worker_start(uint64_t max_trace_bytes)
+{
+    worker_begin(true, max_trace_bytes);
 }
 
 static void worker_stop(void)
@@ -513,6 +519,27 @@ START_TEST(more_than_the_queue_holds_is_found_by_a_walk)
 END_TEST
 
 /* Its answers are what somebody wanted to be gone. */
+static bool is_idle(void *unused)
+{
+    (void)unused;
+    return atomic_load(&idles) > 0;
+}
+
+START_TEST(worker_without_a_reader_rests)
+{
+    const struct capture_id id = {{1}};
+    atomic_store(&idles, 0);
+    worker_begin(false, 1 << 20);
+    ck_assert(wait_until(is_idle, NULL, 0));
+    for (unsigned i = 0; i < 10000; i++) {
+        aggregate_touch(aggregate, &id);
+        sched_yield();
+    }
+    worker_stop();
+    ck_assert_uint_le(atomic_load(&idles), 2); /* it was idle once, and looked no more */
+}
+END_TEST
+
 START_TEST(capture_deleted_while_the_queue_was_full_is_forgotten)
 {
     struct capture_id id = id_of(1);
@@ -559,6 +586,7 @@ int main(void)
     tcase_add_test(c, deleted_capture_is_forgotten_and_its_series_stay);
     tcase_add_test(c, more_than_the_queue_holds_is_found_by_a_walk);
     tcase_add_test(c, capture_deleted_while_the_queue_was_full_is_forgotten);
+    tcase_add_test(c, worker_without_a_reader_rests);
     suite_add_tcase(suite, c);
     return suite_run(suite);
 }

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What is read of the store for a manifest and for a slice: counted, not timed. */
+ * What is read of the store for a manifest, a slice, and a trace that is read in any order: counted, not
+ * timed. And what a manifest says of clocks. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "capture_has.h"
 #include "collector_fixture.h"
 #include "partition_make.h"
 #include "segment.h"
 #include "support.h"
+#include "trace_stream.h"
 
 #define CAPTURE    "01a10000000000000000000000000031"
 #define OTHER      "01a10000000000000000000000000032"
@@ -144,10 +147,37 @@ START_TEST(slice_reads_only_the_partitions_of_its_window)
 }
 END_TEST
 
+START_TEST(a_source_verifies_each_partition_once)
+{
+    struct fixture f;
+    struct partition_ranges *ranges;
+    struct trace_stream *stream;
+    struct capture_id id;
+    uint8_t byte;
+    start(&f);
+    ck_assert_int_eq(id_parse(CAPTURE, id.bytes), SKEIN_OK);
+    ck_assert_int_eq(capture_ranges(f.collector.captures, &id, 1, NULL, &ranges), SKEIN_OK);
+    const struct trace_stream_query query = {
+        .ranges = ranges, .format = TRACE_SKEIN, .skip_damaged = true, .source = true};
+    ck_assert_int_eq(trace_stream_open(f.collector.index, &query, &stream), SKEIN_OK);
+    ck_assert_uint_eq(seen.partitions,
+                      PARTITIONS); /* all of them, before the first byte is asked */
+    unsigned before = seen.reads;
+    uint64_t last = trace_stream_bytes(stream) / 2;
+    for (unsigned i = 0; i < 100; i++) /* to and fro between two partitions */
+        ck_assert_int_eq(trace_stream_give(stream, i % 2 == 0 ? 0 : last, &byte, 1), SKEIN_OK);
+    ck_assert_uint_eq(seen.reads - before, 100);
+    trace_stream_free(&stream);
+    partition_ranges_unref(&ranges);
+    fixture_stop(&f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_of("trace_reads", manifest_reads_nothing_of_the_store,
-                            slice_reads_only_the_partitions_of_its_window, NULL);
+                            slice_reads_only_the_partitions_of_its_window,
+                            a_source_verifies_each_partition_once, NULL);
     TCase *c = tcase_create("clocks");
     tcase_add_loop_test(c, a_target_says_how_far_its_times_may_be_off, 0, 3);
     suite_add_tcase(suite, c);

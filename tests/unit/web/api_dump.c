@@ -114,7 +114,8 @@ static struct api_job *job_say(struct api_trace *t, uint32_t what, double from, 
 
 static void jobs_say(struct api_trace *t)
 {
-    double half = (double)((t->to_ns - t->from_ns) / 2);
+    uint64_t half_ns = (t->to_ns - t->from_ns) / 2;
+    double half = (double)half_ns;
     api_job_free(job_say(t, API_REPORT, -EVER, EVER));
     struct api_job *before = job_say(t, API_SUMMARY, -EVER, half);
     struct api_job *after = job_say(t, API_SUMMARY, half, EVER);

@@ -76,12 +76,12 @@ START_TEST(rows_are_asked_for_length_depth_and_kind)
     static const struct {
         const char *lines;
         bool holds[3];
-    } cases[] = {{"dur\t>\t5000000\n", {true, false, true}},
-                 {"!dur\t>\t5000000\n", {false, true, false}},
-                 {"dur\t<=\t5e6\n", {false, true, false}},
-                 {"depth\t>=\t1\n", {false, true, true}},
-                 {"kind\t=\tlog\n", {false, true, false}},
-                 {"name\t:\tx\n", {true, true, false}}}; /* of no type there is no name */
+    } cases[] = {
+        {"dur\t>\t5000000\n", {true, false, true}}, {"!dur\t>\t5000000\n", {false, true, false}},
+        {"dur\t<=\t5e6\n", {false, true, false}},   {"dur\t=\t5000000.0\n", {false, true, false}},
+        {"dur\t>\t0.5e7\n", {true, false, true}},   {"dur\t<\t-1e-3\n", {false, false, false}},
+        {"depth\t>=\t1\n", {false, true, true}},    {"kind\t=\tlog\n", {false, true, false}},
+        {"name\t:\tx\n", {true, true, false}}}; /* of no type there is no name */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct search_terms *terms = terms_of(cases[i].lines);
         for (uint32_t row = 0; row < 3; row++)
@@ -95,9 +95,10 @@ END_TEST
 START_TEST(what_is_no_term_is_refused_with_its_number)
 {
     static const char *const bad[] = {
-        "name",       "name\t:",           "nome\t:\tx",  "name\t>\tx",
-        "dur\t:\t5",  "dur\t>\tfive",      "dur\t>\t5/s", "tid\t=\t",
-        "arg/\t=\tx", "arg/rows\t>\tmany", "dur\t>\tinf", "dur\t>\t1e999"};
+        "name",       "name\t:",           "nome\t:\tx",    "name\t>\tx",
+        "dur\t:\t5",  "dur\t>\tfive",      "dur\t>\t5/s",   "tid\t=\t",
+        "arg/\t=\tx", "arg/rows\t>\tmany", "dur\t>\tinf",   "dur\t>\t1e999",
+        "dur\t>\t1e", "dur\t>\t.",         "dur\t>\t1.2.3", "dur\t>\t12345678901234567890"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char error[SKEIN_TRACE_ERROR_BYTES], lines[64];
         struct search_terms *terms;

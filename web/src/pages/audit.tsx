@@ -35,17 +35,18 @@ function AuditTable(props: { entries: readonly Entry[] }): JSX.Element {
     <Table caption="Audit log, newest first" head={<><th>Time</th><th>Actor</th><th>Action</th><th>Object</th><th>Result</th><th>Detail</th><th>From address</th><th>Request</th></>}>
       {props.entries.map((entry) => {
         const to = entry.action.endsWith(".delete") ? undefined : pageOf(entry);
-        const object = <Text text={entry.object === "" ? "–" : entry.object} most={300} />;
+        const id = /^[0-9a-f]{32}$/.test(entry.object);
+        const object = id ? <code title={entry.object}>{entry.object.slice(0, 12)}</code> : <Text text={entry.object === "" ? "–" : entry.object} most={300} />;
         return (
           <tr key={entry.id}>
             <td><Time at={entry.time} /></td>
             <td><Text text={entry.actor === "" ? "(nobody known)" : entry.actor} most={120} /></td>
-            <td><code>{shown(entry.action, 60)}</code></td>
-            <td>{to === undefined ? object : <a href={to}>{object}</a>}</td>
+            <td class="nowrap"><code>{shown(entry.action, 60)}</code></td>
+            <td class={id ? "nowrap" : ""}>{to === undefined ? object : <a href={to}>{object}</a>}</td>
             <td>{entry.result === "ok" ? <Chip kind="ok">ok</Chip> : <Text text={entry.result} most={300} />}</td>
             <td class="words"><Text text={entry.detail ?? "–"} most={1100} /></td>
             <td><Text text={entry.address ?? "–"} most={80} /></td>
-            <td><code><Text text={entry.request ?? "–"} most={64} /></code></td>
+            <td class="nowrap"><code>{shown(entry.request ?? "–", 64)}</code></td>
           </tr>
         );
       })}
@@ -87,9 +88,11 @@ export default function Audit(): JSX.Element {
   return (
     <>
       <Heading title="Audit">
-        <button type="button" class="button" onClick={answer.again}>
-          Read again
-        </button>
+        {may("admin") && (
+          <button type="button" class="button" onClick={answer.again}>
+            Read again
+          </button>
+        )}
       </Heading>
       {!may("admin") ? (
         <Note kind="warn"><p>The audit log is for admins; your token's scope is smaller.</p></Note>

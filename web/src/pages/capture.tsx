@@ -22,14 +22,16 @@ import { Findings } from "./capture/findings";
 import { Flame } from "./capture/flame";
 import { CaptureFacts, Progress, Verdict } from "./capture/head";
 import { InsideAt } from "./capture/inside";
-import { lengthsOf, lengthsQuery } from "./capture/lengths";
+import { type Lengths, lengthsOf, lengthsQuery } from "./capture/lengths";
 import { Logs } from "./capture/logs";
+import { MissingRecords, ThreadTimes } from "./capture/missing";
 import { OverviewStrips } from "./capture/overview";
 import { Part, useSql } from "./capture/parts";
 import { Downloads, Raw } from "./capture/raw";
 import { TopRegions, WaitingByReason, exampleLink } from "./capture/regions";
 import type { Report } from "./capture/report";
 import { Sched } from "./capture/sched";
+import { Slowest } from "./capture/slowest";
 import { Targets } from "./capture/targets";
 import { Tasks } from "./capture/tasks";
 
@@ -177,7 +179,12 @@ function Analysed(props: { capture: Capture }): JSX.Element {
     <>
       <OverviewStrips capture={capture} />
       <Shown of={report} what="the findings">
-        {(data) => <Findings capture={capture} report={data} />}
+        {(data) => (
+          <>
+            <Findings capture={capture} report={data} />
+            <MissingRecords report={data} />
+          </>
+        )}
       </Shown>
       <InsideAt capture={capture} report={report.data} />
       <section aria-labelledby="differs">
@@ -204,18 +211,28 @@ function Analysed(props: { capture: Capture }): JSX.Element {
           <WaitingByReason capture={capture} report={report.data} lengths={lengths} />
         </>
       )}
-      <Further capture={capture} report={report.data} />
+      <Further capture={capture} report={report.data} lengths={lengths} />
     </>
   );
 }
 
-function Further(props: { capture: Capture; report: Report | undefined }): JSX.Element {
-  const { capture, report } = props;
+function Further(props: { capture: Capture; report: Report | undefined; lengths: ReadonlyMap<string, Lengths> | undefined }): JSX.Element {
+  const { capture, report, lengths } = props;
   return (
     <>
+      {report !== undefined && lengths !== undefined && (
+        <Part id="slowest" title="The slowest of a region" about="what they have more often than the rest">
+          {() => <Slowest capture={capture} report={report} lengths={lengths} />}
+        </Part>
+      )}
       {report !== undefined && (
         <Part id="tasks" title="Slowest tasks" about="where their time went">
           {() => <Tasks capture={capture} report={report} />}
+        </Part>
+      )}
+      {report !== undefined && (
+        <Part id="times" title="Threads" about="by their time in regions">
+          {() => <ThreadTimes capture={capture} report={report} />}
         </Part>
       )}
       <Part id="threads" title="Thread dump" about="what each thread did, with equal stacks together">

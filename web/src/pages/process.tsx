@@ -264,7 +264,7 @@ export default function ProcessPage(): JSX.Element {
     return (
       <>
         <Heading title="Process" />
-        <Empty title="Nothing is known of this process">
+        <Empty title="This process is not known">
           <p>
             No agent lists it, and no capture has it. <a href="/">The fleet</a>
           </p>

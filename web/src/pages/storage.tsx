@@ -101,7 +101,7 @@ function GoingTable(props: { caption: string; captures: readonly Schemas["Captur
           <td><Time at={capture.created} /></td>
           <td>{capture.kind}</td>
           <td><Text text={capture.trigger?.rule ?? capture.trigger?.policy ?? capture.trigger?.type ?? "–"} most={100} /></td>
-          <td>{capture.expires === undefined ? "not by time" : <Time at={capture.expires} short />}</td>
+          <td class="nowrap">{capture.expires === undefined ? "not by time" : <Time at={capture.expires} short />}</td>
         </tr>
       ))}
     </Table>

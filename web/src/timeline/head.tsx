@@ -58,7 +58,7 @@ export function Search(props: { model: Model; finder: Finder; field: { current: 
 export function Buttons(props: { model: Model; actions: Actions; table: boolean; linked: boolean }): JSX.Element {
   const { model, actions } = props;
   const button = (words: string, label: string, act: () => void, pressed?: boolean): JSX.Element => (
-    <button type="button" class="button" title={label} aria-label={label} {...(pressed === undefined ? {} : { "aria-pressed": pressed })} onClick={act}>
+    <button type="button" class="button" title={label} aria-label={/^\w/.test(words) ? `${words}: ${label}` : label} {...(pressed === undefined ? {} : { "aria-pressed": pressed })} onClick={act}>
       {words}
     </button>
   );

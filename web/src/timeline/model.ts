@@ -88,7 +88,8 @@ export class Model {
     return all[index]?.index === index ? all[index] : all.find((one) => one.index === index);
   }
   threadOf(process: number, tid: number): TraceThread | undefined {
-    return this.trace.threads.peek().find((one) => one.process === process && one.tid === tid);
+    const same = this.trace.threads.peek().filter((one) => one.process === process && one.tid === tid);
+    return same.find((one) => !one.evidence) ?? same[0];
   }
   type(index: number): TraceType | undefined {
     const all = this.trace.types.peek();

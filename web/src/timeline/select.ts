@@ -216,7 +216,10 @@ export async function selectNeighbour(model: Model, way: 1 | -1): Promise<void> 
     return;
   }
   const lane = laneOfRef(model, ref);
-  if (lane === undefined) return;
+  if (lane === undefined) {
+    model.spoken.value = "What is selected lies in no lane: it has no neighbours.";
+    return;
+  }
   const picked = way > 0 ? await rowAfter(model, lane, ref.begin + Math.max(ref.length * 0.999, 1)) : await rowBefore(model, lane, ref.begin);
   if (picked === null) {
     model.spoken.value = way > 0 ? "There is none after it in this lane." : "There is none before it in this lane.";

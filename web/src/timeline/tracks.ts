@@ -109,14 +109,26 @@ function threadLanes(process: ProcessLanes, thread: number): ThreadLanes {
   return found;
 }
 
-function laneSort(process: ProcessLanes, lane: Lane): void {
+/* What the agent tells of a thread stands in the thread's own track: its number there is another one. */
+function ownThreads(threads: readonly TraceThread[]): Map<number, number> {
+  const own = new Map<string, number>();
+  for (const thread of threads) if (!thread.evidence) own.set(`${thread.process} ${thread.tid}`, thread.index);
+  const map = new Map<number, number>();
+  for (const thread of threads) {
+    const of = thread.evidence ? own.get(`${thread.process} ${thread.tid}`) : undefined;
+    if (of !== undefined) map.set(thread.index, of);
+  }
+  return map;
+}
+
+function laneSort(process: ProcessLanes, lane: Lane, thread: number): void {
   if (lane.rows === 0) return;
   if (lane.kind === "counter") {
     const key = `${lane.thread}.${lane.number}`;
     process.counters.set(key, [...(process.counters.get(key) ?? []), lane]);
     return;
   }
-  const of = threadLanes(process, lane.thread);
+  const of = threadLanes(process, thread);
   if (lane.kind === "state") of.state.push(lane);
   else if (lane.kind === "mark") of.marks.push(lane);
   else if (lane.kind === "loss") of.losses.push(lane);
@@ -126,12 +138,13 @@ function laneSort(process: ProcessLanes, lane: Lane): void {
   }
 }
 
-function byProcess(lanes: readonly Lane[]): Map<number, ProcessLanes> {
+function byProcess(lanes: readonly Lane[], threads: readonly TraceThread[]): Map<number, ProcessLanes> {
+  const own = ownThreads(threads);
   const all = new Map<number, ProcessLanes>();
   for (const lane of lanes) {
     let of = all.get(lane.process);
     if (of === undefined) all.set(lane.process, (of = { threads: new Map(), counters: new Map() }));
-    laneSort(of, lane);
+    laneSort(of, lane, own.get(lane.thread) ?? lane.thread);
   }
   for (const process of all.values())
     for (const of of process.threads.values())
@@ -342,7 +355,7 @@ function noteOf(process: TraceProcess): string {
 
 export function tracksOf(ask: TrackAsk): Tracks {
   const rows = new Rows(ask.titleAbove);
-  const all = byProcess(ask.lanes);
+  const all = byProcess(ask.lanes, ask.threads);
   const order = processOrder(ask.processes, ask.fired);
   pinnedPut(rows, ask, all);
   for (const process of order) {

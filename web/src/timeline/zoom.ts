@@ -50,14 +50,6 @@ export function revealing(span: Span, inner: Span, length: number): Span {
   return span;
 }
 
-/* Two windows on the way from one to the other: by logarithm of the size, so that five decades take no longer. */
-export function between(a: Span, b: Span, share: number): Span {
-  const size = lengthOf(a) * Math.pow(lengthOf(b) / lengthOf(a), share);
-  const moved = lengthOf(a) === lengthOf(b) ? share : (lengthOf(a) - size) / (lengthOf(a) - lengthOf(b));
-  const from = a.from + (b.from - a.from) * moved;
-  return { from, to: from + size };
-}
-
 /* ---- ticks ---- */
 
 export interface Ticks {

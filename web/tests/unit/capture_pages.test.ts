@@ -12,6 +12,7 @@ import { shown, shownLines } from "../../src/ui/text";
 import { type Inside, chainsOf } from "../../src/pages/capture/chains";
 import { quoted } from "../../src/pages/capture/ask_sql";
 import { isIdle, processOf } from "../../src/pages/capture/report";
+import { lifted, valuesQuery } from "../../src/pages/capture/slow_values";
 import { waitingOf } from "../../src/pages/capture/waiting";
 import { CAPTURE_ASK, captureBody } from "../../src/ui/capture_body";
 import { stretchFrom, tableOf, withHoles } from "../../src/pages/series/lines";
@@ -228,6 +229,25 @@ test("a process is known by host and number, and not guessed where two fit", () 
   assert.equal(processOf(of, { host: "h2", pid: 7 }), "b");
   assert.equal(processOf(of, { pid: 7 }), undefined);
   assert.equal(processOf(of, { pid: 8 }), "c");
+});
+
+test("what the slow ones have more often stands first, and what all have is not told", () => {
+  const values = [
+    { attribute: "argument key", value: "7", slow: 84, rest: 0 },
+    { attribute: "argument key", value: "8", slow: 16, rest: 9900 },
+    { attribute: "host", value: "web-1", slow: 100, rest: 9900 },
+    { attribute: "thread", value: "w/1", slow: 50, rest: 990 },
+    { attribute: "thread", value: "w/2", slow: 2, rest: 1 },
+  ];
+  const found = lifted(values, 100, 9900);
+  assert.deepEqual(found.map((row) => row.value), ["7", "w/1"], "two of a hundred are too few to tell");
+  assert.equal(Math.round(found[1]!.lift * 100), 500);
+  assert.equal(found[0]!.lift, 0.84 / (0.5 / 9900), "what none of the rest has counts as half of one");
+  assert.deepEqual(lifted(values, 7, 9900), [], "seven slow ones say nothing");
+});
+
+test("names in a question about the slowest stay texts", () => {
+  assert.ok(valuesQuery("s", "x' or 1=1 --", 5).includes("'x'' or 1=1 --'"));
 });
 
 /* ---- requests ---- */

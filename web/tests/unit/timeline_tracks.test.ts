@@ -74,6 +74,17 @@ test("rows lie below each other without holes, and are found by their place", as
   }
 });
 
+test("what the agent tells of a thread stands in the thread's own track", async () => {
+  const made = await ask();
+  const own = trace.threads.value.find((thread) => thread.process === 2);
+  assert.ok(own !== undefined);
+  const told = { ...own, index: 1000, evidence: true };
+  const lanes = made.lanes.map((lane) => (lane.kind === "state" && lane.thread === own.index ? { ...lane, thread: 1000 } : lane));
+  const { rows } = tracksOf({ ...made, lanes, threads: [told, ...made.threads] });
+  assert.ok(!rows.some((row) => row.thread === 1000));
+  assert.equal(rows.find((row) => row.thread === own.index)?.bands[0]?.kind, "state");
+});
+
 test("a folded thread keeps its first depth, a folded process one line", async () => {
   const made = await ask();
   const thread = tracksOf(made).rows.find((row) => row.kind === "thread" && row.foldable);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LEAST_NS, between, clamped, fitted, lengthOf, panned, relativeLabel, revealing, roundStep, ticks, zoomed } from "../../src/timeline/zoom";
+import { LEAST_NS, clamped, fitted, lengthOf, panned, relativeLabel, revealing, roundStep, ticks, zoomed } from "../../src/timeline/zoom";
 import { wheelFactor } from "../../src/timeline/actions";
 import { pointWords, timeWords } from "../../src/timeline/words";
 
@@ -42,14 +42,6 @@ test("revealing moves no more than is needed", () => {
   assert.ok(moved.from < 2.5e9 && moved.to > 2.6e9);
   const wider = revealing(span, { from: 0, to: 5e9 }, LENGTH);
   assert.ok(wider.from <= 0 && wider.to >= 5e9);
-});
-
-test("half way between two windows is half of the decades", () => {
-  const a = { from: 0, to: 1e9 };
-  const b = { from: 4e8, to: 4e8 + 1e5 };
-  assert.deepEqual(between(a, b, 0), a);
-  assert.ok(Math.abs(lengthOf(between(a, b, 0.5)) - 1e7) < 1);
-  assert.ok(Math.abs(between(a, b, 1).from - b.from) < 1);
 });
 
 test("ticks stand at round numbers from zero, and not closer than is asked", () => {

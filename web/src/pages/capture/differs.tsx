@@ -50,6 +50,7 @@ function valueOf(side: Side, unit: string | undefined): string {
 }
 
 function Turn(props: { before: string; now: string }): JSX.Element {
+  if (props.before === "–" && props.now === "–") return <>–</>;
   return (
     <>
       {props.before} → {props.now}

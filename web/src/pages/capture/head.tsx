@@ -2,14 +2,20 @@
 // The head of a capture: why, by whom, when, and in words what is missing.
 import type { JSX } from "preact";
 import type { Capture, Target } from "../../ui/capture_words";
-import { selectorWords, windowWords } from "../../ui/capture_words";
+import { windowWords } from "../../ui/capture_words";
 import { type Missing, gapWords, mergeGaps } from "../../ui/gap_words";
 import { Bar, Fact, Facts, Note, Text, Time } from "../../ui/parts";
 import { count, duration, millis, numeric } from "../../ui/units";
-import { StatusChip } from "../../ui/capture_rows";
+import { StatusChip, Whose } from "../../ui/capture_rows";
 import { useFirst } from "./parts";
 
 const FIRST = 6;
+
+const BEGAN: Readonly<Record<string, string>> = {
+  request: "a request",
+  application: "the program itself",
+  crash: "a crash",
+};
 
 function began(capture: Capture): JSX.Element {
   const trigger = capture.trigger;
@@ -26,7 +32,7 @@ function began(capture: Capture): JSX.Element {
         policy <a href={`/policies/${encodeURIComponent(trigger.policy)}`}><Text text={trigger.policy} most={120} /></a>
       </>
     );
-  return <Text text={trigger.type === "request" ? "a request" : trigger.type} most={60} />;
+  return <Text text={BEGAN[trigger.type] ?? trigger.type} most={60} />;
 }
 
 export function Kept(props: { capture: Capture }): JSX.Element {
@@ -118,7 +124,7 @@ export function CaptureFacts(props: { capture: Capture }): JSX.Element {
       )}
       {capture.selector !== undefined && (
         <Fact name="Whom">
-          <Text text={selectorWords(capture.selector)} most={300} />
+          <Whose capture={capture} />
         </Fact>
       )}
       <Fact name="Window">

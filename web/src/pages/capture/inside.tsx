@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // At the failure, threads were inside of: chains of regions, since when, file and line.
 import type { JSX } from "preact";
-import type { Capture } from "../../ui/capture_words";
+import { type Capture, wentWrong } from "../../ui/capture_words";
 import { Chip, Note, Table, Text } from "../../ui/parts";
 import { timelineLink } from "../../ui/timeline_link";
 import { count, duration, nanos } from "../../ui/units";
@@ -87,7 +87,7 @@ export function InsideAt(props: { capture: Capture; report: Report | undefined }
   const answer = useSql(capture, query);
   return (
     <section aria-labelledby="inside">
-      <h2 id="inside">At the failure, threads were inside of</h2>
+      <h2 id="inside">{wentWrong(capture) ? "At the failure" : "At its instant"}, threads were inside of</h2>
       <SqlShown of={answer} what="what threads were inside of">
         {(rows) => <Chains capture={capture} rows={rows.rows} at={at} report={report} />}
       </SqlShown>
@@ -118,7 +118,7 @@ function Chains(props: { capture: Capture; rows: readonly Row[]; at: bigint; rep
   );
   return (
     <>
-      <Table caption="What threads were inside of at the failure" head={head}>
+      <Table caption="What threads were inside of" head={head}>
         {rows.map((chain) => (
           <ChainRow key={`${chain.service} ${chain.names}`} capture={capture} of={chain} at={at} />
         ))}

@@ -27,8 +27,8 @@ export function lengthsQuery(onset: bigint | undefined): string {
   const late = onset === undefined ? "1" : `ts >= ${onset}`;
   return `select service, name, event_group, ${late} as late,
     case when dur > 1 then cast(log2(dur) * ${STEPS} + 1e-9 as integer) else 0 end as step,
-    count(*) as n, max(dur) as longest, ts, process, thread, tid, depth
-    from slice where dur is not null and is_open = 0 group by service, name, event_group, 4, 5`;
+    count(*) - sum(is_open) as n, max(case when is_open = 0 then dur end) as longest, ts, process, thread, tid, depth
+    from slice where dur is not null group by service, name, event_group, 4, 5`;
 }
 
 export function lengthsOf(rows: readonly Row[]): Map<string, Lengths> {
@@ -38,6 +38,7 @@ export function lengthsOf(rows: readonly Row[]): Map<string, Lengths> {
     const key = lengthsKey(service, name);
     let lengths = all.get(key);
     if (lengths === undefined) all.set(key, (lengths = { service, name, group: row.text("event_group"), before: [], after: [] }));
+    if (row.number("n") === 0) continue; /* in progress: of these there is the group alone */
     const example: Example = {
       length: row.number("longest"),
       begin: row.ns("ts"),

@@ -43,6 +43,7 @@ function RegionLine(props: Known & { of: RegionRow; all: number; range: ReturnTy
   const buckets = lengths === undefined ? undefined : allOf(lengths);
   const own = ns(of.self_ns) - (of.wait ? ns(of.idle_ns) : 0);
   const name = <Text text={of.name} most={160} />;
+  const ended = of.count ?? 0;
   return (
     <tr>
       <td class="what">
@@ -62,12 +63,12 @@ function RegionLine(props: Known & { of: RegionRow; all: number; range: ReturnTy
         {count(of.count ?? 0)}
         {of.open !== undefined && of.open > 0 && <> + {count(of.open)} open</>}
       </td>
-      <td class="number">{of.median_ns === undefined ? "–" : duration(ns(of.median_ns))}</td>
-      <td class="number">{buckets === undefined ? "–" : `≈ ${duration(Math.min(quantile(buckets, 0.9), ns(of.most_ns ?? Infinity)))}`}</td>
-      <td class="number">{of.p99_ns === undefined ? "–" : duration(ns(of.p99_ns))}</td>
-      <td class="number">{of.most_ns === undefined ? "–" : duration(ns(of.most_ns))}</td>
+      <td class="number">{ended === 0 || of.median_ns === undefined ? "–" : duration(ns(of.median_ns))}</td>
+      <td class="number">{buckets === undefined || ended === 0 ? "–" : `≈ ${duration(Math.min(quantile(buckets, 0.9), ns(of.most_ns ?? Infinity)))}`}</td>
+      <td class="number">{ended === 0 || of.p99_ns === undefined ? "–" : duration(ns(of.p99_ns))}</td>
+      <td class="number">{ended === 0 || of.most_ns === undefined ? "–" : duration(ns(of.most_ns))}</td>
       <td>
-        {buckets !== undefined && (
+        {buckets !== undefined && ended > 0 && (
           <HistogramView
             label={of.name}
             of={buckets}
@@ -139,14 +140,14 @@ export function WaitingByReason(props: Known): JSX.Element | null {
   const { capture, report, lengths } = props;
   if (lengths === undefined) return null;
   const reasons = waitingOf(report.regions, (service, name) => lengths.get(lengthsKey(service, name))?.group);
-  const most = reasons.reduce((most, reason) => Math.max(most, reason.ns + reason.idleNs), 0);
+  const most = reasons.reduce((most, reason) => Math.max(most, reason.ns), 0);
   if (reasons.length === 0 && report.waits.length === 0) return null;
   return (
     <section aria-labelledby="waiting">
       <h2 id="waiting">Waiting, by reason</h2>
       <Reasons of={reasons} most={most} />
       <p class="quiet">
-        Of all threads together. The rest ran or waited for a CPU: which, only scheduling tells (below), where it was recorded.
+        Of all threads together; what is in progress counts from its begin. The rest ran or waited for a CPU: which, only scheduling tells (below), where it was recorded.
       </p>
       <LongestWaits capture={capture} report={report} />
     </section>
