@@ -38,12 +38,22 @@ async function emptyPagesTeach({ scene, open }) {
   }
 }
 
+/* Of each page of something that is not there, what it says. */
+const NOBODY = "0".repeat(32);
+const ABSENT = [
+  [`/captures/${NOBODY}`, /no such capture/i],
+  [`/captures/${NOBODY}/timeline`, /could not be read/i],
+  ["/rules/nobody", /no rule of this name/i],
+  ["/policies/nobody", /no policy of this name/i],
+  [`/processes/${NOBODY}`, /nothing is known of this process/i],
+];
+
 async function refusalsAreSaid({ scene, open }) {
   const tab = await open();
   tab.expect(/404/);
-  for (const path of [`/captures/${"0".repeat(32)}`, `/captures/${"0".repeat(32)}/timeline`, "/rules/nobody", "/policies/nobody", `/processes/${"0".repeat(32)}`]) {
+  for (const [path, words] of ABSENT) {
     await tab.page.goto(`${tab.origin}${path}`);
-    await tab.page.getByRole("main").getByText(/no such|there is no|not known|not found|could not be read/i).first().waitFor();
+    await tab.page.getByRole("main").getByText(words).first().waitFor();
     await tab.settled();
     assert.doesNotMatch(await tab.text(), /undefined|NaN|\[object/, path);
   }
