@@ -1,25 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The console's tests; tools/web.sh calls it once what they are of is built.
-#   web/tests/run.sh unit                    what needs no page: web/tests/unit, in Node
+#   web/tests/run.sh unit [NAME]...          what needs no page: web/tests/unit, in Node
 #   web/tests/run.sh pages [--only WORD]...  pages in Chromium, of a real skeind (web/tests/pages/run.mjs)
 #   web/tests/run.sh budgets                 sizes, paint times, frames and memory beside what they may be
 #   web/tests/run.sh shots                   the pictures of docs/pictures anew: look at them before a commit
 #   SKEIN_BUILD=FOLDER                       programs: build/release
 set -eu -o pipefail
 cd "$(dirname "$0")/../.."
-out=build/web/unit
-
-unit()
-{
-    rm -rf "$out"
-    web/node_modules/.bin/esbuild web/tests/unit/*.test.ts --bundle --platform=node --format=esm --target=node18 \
-        --jsx=automatic --jsx-import-source=preact --outdir="$out" --out-extension:.js=.mjs --log-level=warning
-    node --test "$out"
-}
 
 case ${1:-} in
-unit) unit ;;
+unit) node web/tests/unit/run.mjs "${@:2}" ;;
 pages) node web/tests/pages/run.mjs "${@:2}" ;;
 budgets) node web/tests/pages/budgets.mjs ;;
 shots) node web/tests/pages/shots.mjs ;;
