@@ -45,7 +45,7 @@ const ABSENT = [
   [`/captures/${NOBODY}/timeline`, /could not be read/i],
   ["/rules/nobody", /no rule of this name/i],
   ["/policies/nobody", /no policy of this name/i],
-  [`/processes/${NOBODY}`, /nothing is known of this process/i],
+  [`/processes/${NOBODY}`, /this process is not known/i],
 ];
 
 async function refusalsAreSaid({ scene, open }) {
