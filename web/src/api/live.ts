@@ -3,7 +3,7 @@
 // never the truth: lists are asked for again, and after a gap everything is.
 import { signal } from "@preact/signals";
 import { address } from "./client";
-import { whoAsk } from "./who";
+import { whoAsk, whoState } from "./who";
 
 export interface LiveEvent {
   type: string;
@@ -52,7 +52,10 @@ class Stream {
     state("connecting");
     const source = new EventSource(address("/events", { selector: this.selector, after: this.lastId }));
     this.source = source;
-    source.onopen = () => state("live");
+    source.onopen = () => {
+      state("live");
+      if (whoState.peek() === "failed") void whoAsk(); /* it answers again */
+    };
     source.onerror = () => this.failed(source);
     source.addEventListener("ready", (event) => this.heard(event));
     source.addEventListener("gap", (event) => {

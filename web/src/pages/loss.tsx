@@ -8,6 +8,7 @@ import "../manage/manage.css";
 import { PLACE_WORDS, REASON_WORDS } from "../manage/words";
 import { type Address, useAddress } from "../ui/address";
 import { ChoiceField } from "../ui/form";
+import { labelSelector } from "../ui/label_selector";
 import { Bar, Chip, Command, Empty, Fact, Facts, Heading, More, Shown, Table, Text } from "../ui/parts";
 import { SelectorFilter } from "../ui/selector_filter";
 import { count, numeric, share } from "../ui/units";
@@ -43,16 +44,11 @@ function joined(one: string, other: string): string {
   return [one, other].filter((text) => text !== "").join(",");
 }
 
-/* A value of a label is put into a selector only where it reads as one; else the line has no link. */
-function labelled(label: string, value: string | undefined): string | undefined {
-  return value !== undefined && /^[A-Za-z0-9._/:@-]+$/.test(value) ? `${label}=${value}` : undefined;
-}
-
 function capturesOf(by: By, row: Row, selector: string): string | undefined {
   if (by === "capture") return row.capture === undefined ? undefined : `/captures/${part(row.capture)}`;
   if (by === "rule") return row.rule === undefined || row.rule === "" ? undefined : `/captures?rule=${part(row.rule)}`;
   if (by === "reason" || by === "place") return undefined;
-  const label = labelled(by, by === "service" ? row.service : by === "host" ? row.host : row.process);
+  const label = labelSelector(by, by === "service" ? row.service : by === "host" ? row.host : row.process);
   return label === undefined ? undefined : `/captures?selector=${part(joined(label, selector))}`;
 }
 

@@ -9,6 +9,7 @@ import { type Listing, type Schemas, part } from "../api/client";
 import { may } from "../api/who";
 import { CaptureLink, StatusChip } from "../ui/capture_rows";
 import { reasonWords } from "../ui/gap_words";
+import { labelSelector } from "../ui/label_selector";
 import { Awaited, Bar, Chip, Empty, Fact, Facts, Failure, Heading, Note, Shown, Table, Text, Time } from "../ui/parts";
 import { bytes, count, duration, numeric, share } from "../ui/units";
 import "../style/captures.css";
@@ -30,6 +31,7 @@ function StatusOf(props: { of: Process }): JSX.Element {
 function Who(props: { of: Process }): JSX.Element {
   const { of } = props;
   const labels = Object.entries(of.labels as Record<string, string>);
+  const selector = labelSelector("service", of.service);
   return (
     <section class="card">
       <h2>Who</h2>
@@ -38,7 +40,7 @@ function Who(props: { of: Process }): JSX.Element {
           <StatusOf of={of} />
         </Fact>
         <Fact name="Service">
-          <a href={`/?selector=${encodeURIComponent(`service=${of.service}`)}`}><Text text={of.service} most={120} /></a>
+          {selector === undefined ? <Text text={of.service} most={120} /> : <a href={`/?selector=${part(selector)}`}><Text text={of.service} most={120} /></a>}
         </Fact>
         <Fact name="Host">
           <Text text={of.host} most={120} />

@@ -5,6 +5,7 @@ import { useAsk, useMade } from "../api/ask";
 import { type Listing, type Schemas, get, part } from "../api/client";
 import "../manage/manage.css";
 import { type Going, nextToGo } from "../manage/going";
+import { labelSelector } from "../ui/label_selector";
 import { Bar, Chip, Fact, Facts, Heading, Note, Shown, Table, Text, Time } from "../ui/parts";
 import { bytes, count, numeric, share } from "../ui/units";
 
@@ -56,6 +57,12 @@ function Disk(props: { storage: Storage }): JSX.Element {
   );
 }
 
+function OfService(props: { service: string }): JSX.Element {
+  const selector = labelSelector("service", props.service);
+  const name = <Text text={props.service === "" ? "(no service)" : props.service} most={120} />;
+  return selector === undefined ? name : <a href={`/captures?selector=${part(selector)}`}>{name}</a>;
+}
+
 function Services(props: { storage: Storage }): JSX.Element {
   const { services } = props.storage;
   const all = Math.max(1, numeric(props.storage.live_bytes));
@@ -65,7 +72,7 @@ function Services(props: { storage: Storage }): JSX.Element {
       {services.map((service) => (
         <tr key={service.service}>
           <td>
-            {service.service === "" ? "(no service)" : <a href={`/captures?selector=${part(`service=${service.service}`)}`}><Text text={service.service} most={120} /></a>}
+            <OfService service={service.service} />
           </td>
           <td class="number">{bytes(service.bytes)}</td>
           <td class="row-bar"><Bar share={numeric(service.bytes) / all} words={share(numeric(service.bytes) / all)} /></td>

@@ -6,6 +6,7 @@ import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import type { Trace } from "../trace/trace";
 import { Heading, toast } from "../ui/parts";
+import { shown } from "../ui/text";
 import { type Actions, actionsOf, takesKeys } from "./actions";
 import { TracksCanvas } from "./canvas";
 import type { Density } from "./density";
@@ -121,7 +122,7 @@ function Tracks(props: { model: Model; finder: Finder; title: string }): JSX.Ele
   return (
     <div class={`tl-tracks ${props.model.narrow.value ? "narrow" : ""}`}>
       <Names model={props.model} />
-      <TracksCanvas model={props.model} finder={props.finder} label={`Timeline of ${props.title}`} instructions={instructions} />
+      <TracksCanvas model={props.model} finder={props.finder} label={`Timeline of ${shown(props.title, 200)}`} instructions={instructions} />
       <p id={instructions} class="visually-hidden">
         Arrow keys go from region to region: left and right in the lane, up and down to the one around or inside. W and S zoom, A and D move.
         Question mark lists all keys; x shows the events in view as a table.
@@ -149,7 +150,7 @@ export function Timeline(props: TimelineProps): JSX.Element {
   const actions = actionsOf(model, finder, {
     toSearch: () => field.current?.focus(),
     help: () => setHelp(true),
-    table: () => setTable((shown) => !shown),
+    table: () => setTable((open) => !open),
     copyLink: () => (linked ? copyLink(model) : toast("A file has no link: nobody else has it.")),
     go: (path) => route(path),
   });

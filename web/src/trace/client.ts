@@ -34,18 +34,25 @@ class TraceClient implements Trace {
   readonly origin: Signal<bigint> = signal(0n);
   readonly length: Signal<number> = signal(0);
   readonly at: Signal<number | null> = signal<number | null>(null);
-  private readonly worker: Worker;
+  private worker: Worker;
+  private dead = false; /* the worker has failed, and answers nothing any more */
   private readonly pending = new Map<number, Pending>();
   private lossTexts: string[] = [];
   private nextId = 1;
   private viewing = false;
   private nextView: { ask: ViewAsk; take: (view: View | null) => void; fail: (error: Error) => void } | null = null;
 
-  constructor(source: TraceSource) {
-    this.worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
-    this.worker.onmessage = (event: MessageEvent<FromWorker>): void => this.hear(event.data);
-    this.worker.onerror = (event): void => this.broken(event.message);
-    this.send({ op: "open", source });
+  constructor(private readonly source: TraceSource) {
+    this.worker = this.begun();
+  }
+
+  private begun(): Worker {
+    const worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
+    worker.onmessage = (event: MessageEvent<FromWorker>): void => this.hear(event.data);
+    worker.onerror = (event): void => this.broken(event.message);
+    const open: ToWorker = { op: "open", source: this.source };
+    worker.postMessage(open);
+    return worker;
   }
 
   private send(message: ToWorker): void {
@@ -53,7 +60,9 @@ class TraceClient implements Trace {
   }
 
   private broken(message: string): void {
-    const text = `The decoder has failed${message ? ` (${message})` : ""}; load the page anew.`;
+    const text = `The decoder has failed${message ? ` (${message})` : ""}.`;
+    this.dead = true;
+    this.worker.terminate();
     this.state.value = { ...this.state.value, phase: "failed", problem: { text } };
     this.failAll(new Error(text));
   }
@@ -102,6 +111,7 @@ class TraceClient implements Trace {
 
   private ask<T>(question: Question, cancel?: AbortSignal): Promise<T> {
     if (this.state.value.phase === "closed" || cancel?.aborted === true) return Promise.reject(aborted());
+    if (this.dead) return Promise.reject(new Error(this.state.value.problem?.text));
     const id = this.nextId++;
     return new Promise<T>((take, fail) => {
       this.pending.set(id, { take: take as (value: unknown) => void, fail });
@@ -127,7 +137,13 @@ class TraceClient implements Trace {
   }
 
   retry(): void {
-    this.send({ op: "retry" });
+    if (!this.dead) {
+      this.send({ op: "retry" });
+      return;
+    }
+    this.dead = false;
+    this.state.value = FIRST;
+    this.worker = this.begun();
   }
 
   /* One under way, and of those that wait the newest. */

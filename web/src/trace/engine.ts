@@ -45,6 +45,7 @@ export class Engine {
   private readonly analysis: Analysis;
   private readonly processes: TraceProcess[] = [];
   private readonly held = new Map<number, Held>();
+  private opening: File | ArrayBuffer | CaptureSource | null = null; /* until it is open */
   private source: ArrayBuffer | CaptureSource | null = null;
   private file: { opened: Opened; bytes: Uint8Array; name: string } | null = null;
   private origin = 0n;
@@ -76,11 +77,14 @@ export class Engine {
   /* ---- opening ---- */
 
   async open(source: File | ArrayBuffer | CaptureSource): Promise<void> {
+    this.opening = source;
+    this.processes.length = 0;
     try {
       this.reader = await Reader.start(await this.load("trace"));
       if ("capture" in source) await this.openCapture(source);
       else await this.openFile(source);
       if (this.closed) return;
+      this.opening = null;
       this.change({ phase: "idle" });
       this.tell({
         opened: { origin: this.origin, length: this.length, at: this.at },
@@ -259,8 +263,13 @@ export class Engine {
     this.change({ phase: "stopped" });
   }
 
-  /* What failed, and what was stopped. */
+  /* What failed, and what was stopped; the whole where not even opening it has worked. */
   retry(): void {
+    if (this.state.phase === "failed" && this.opening !== null) {
+      this.change({ phase: "opening", problem: null });
+      void this.open(this.opening);
+      return;
+    }
     const failed = this.processes.filter((one) => one.problem !== null).map((process) => process.index);
     this.change({ problem: null });
     this.want([...new Set([...failed, ...this.stopped])]);
@@ -488,10 +497,15 @@ export class Engine {
   private async rows(ask: Parameters<typeof rowsIn>[1], signal: AbortSignal): Promise<Found> {
     linesOf(ask); /* what is no search is told before anything is read */
     const traces = this.file !== null ? [this.file.opened] : [...this.held.values()].map((held) => held.opened);
-    const found: Found[] = [];
-    for (const opened of traces) found.push(await rowsIn(opened, ask, () => this.learn(opened), signal));
-    if (found.length === 0) found.push(rowsMerged([], ask.order));
-    return rowsMerged(found, ask.order);
+    for (const opened of traces) opened.hold(); /* a process may be read anew, or let go, between two steps */
+    try {
+      let found = rowsMerged([], ask.order);
+      for (const opened of traces)
+        found = rowsMerged([found, await rowsIn(opened, ask, () => this.learn(opened), signal)], ask.order);
+      return found;
+    } finally {
+      for (const opened of traces) opened.letGo();
+    }
   }
 
   /* The bytes of the processes that are asked about, as far as they are there. */

@@ -79,6 +79,7 @@ export class Opened {
   readonly numbers: Numbers = { types: [], threads: [], processes: [] };
   private readonly memory: number[] = [];
   private closed = false;
+  private holders = 0;
 
   constructor(readonly reader: Reader) {
     this.trace = reader.make("api_trace_new");
@@ -110,9 +111,23 @@ export class Opened {
     names.takeThreads(raw.threads, this.numbers);
   }
 
+  /* Who walks it step by step holds it meanwhile: close() frees it when the last has let it go. */
+  hold(): void {
+    this.holders++;
+  }
+
+  letGo(): void {
+    this.holders--;
+    if (this.closed && this.holders === 0) this.free();
+  }
+
   close(): void {
     if (this.closed) return;
     this.closed = true;
+    if (this.holders === 0) this.free();
+  }
+
+  private free(): void {
     this.reader.call("api_trace_free", this.trace);
     for (const at of this.memory) this.reader.free(at);
   }

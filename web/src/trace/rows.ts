@@ -63,7 +63,7 @@ export async function rowsIn(opened: Opened, ask: RowsAsk, learn: () => void, si
   const { reader } = opened;
   const only = ask.processes?.map((index) => opened.numbers.processes.indexOf(index)).filter((i) => i >= 0);
   const rounds = only === undefined ? [""] : only.map((process) => `process\t=\t${process}\n`);
-  const found: Found[] = [];
+  let found = rowsMerged([], ask.order);
   for (const round of rounds) {
     const lines = new TextEncoder().encode(linesOf(ask) + round);
     const order = ask.order === "length" ? 1 : 0;
@@ -75,29 +75,35 @@ export async function rowsIn(opened: Opened, ask: RowsAsk, learn: () => void, si
       learn();
       const total = reader.call("api_search_total", handle);
       const n = reader.ask("api_search_rows", handle, 0, MOST_ROWS);
-      found.push({ rows: rowsTaken(opened, reader.bytes(), n), total });
+      found = rowsMerged([found, { rows: rowsTaken(opened, reader.bytes(), n), total }], ask.order);
     } finally {
       reader.call("api_search_free", handle);
     }
   }
-  return rowsMerged(found, ask.order);
+  return found;
 }
 
-/* The first MOST_ROWS of all, in order. */
+/* The first MOST_ROWS of all, in order, of which each is in order already. */
 export function rowsMerged(found: readonly Found[], order: EventOrder): Found {
-  const only = found[0];
-  if (found.length === 1 && only !== undefined) return only;
-  const places: { rows: EventRows; i: number }[] = [];
-  for (const { rows } of found) for (let i = 0; i < rows.begin.length; i++) places.push({ rows, i });
-  const key = (place: { rows: EventRows; i: number }): number =>
-    order === "length" ? -(place.rows.length[place.i] ?? 0) : (place.rows.begin[place.i] ?? 0);
-  places.sort((a, b) => key(a) - key(b) || (a.rows.begin[a.i] ?? 0) - (b.rows.begin[b.i] ?? 0));
-  const merged = rowsOf(Math.min(places.length, MOST_ROWS));
-  for (let i = 0; i < merged.begin.length; i++) {
-    const place = places[i];
-    if (place !== undefined) rowCopy(place.rows, place.i, merged, i);
+  return found.reduce((merged, one) => pairMerged(merged, one, order), { rows: rowsOf(0), total: 0 });
+}
+
+function isBefore(a: EventRows, i: number, b: EventRows, k: number, order: EventOrder): boolean {
+  const [longer, shorter] = [a.length[i] ?? 0, b.length[k] ?? 0];
+  if (order === "length" && longer !== shorter) return longer > shorter;
+  return (a.begin[i] ?? 0) < (b.begin[k] ?? 0);
+}
+
+function pairMerged(a: Found, b: Found, order: EventOrder): Found {
+  const total = a.total + b.total;
+  const [left, right] = [a.rows.begin.length, b.rows.begin.length];
+  if (left === 0 || right === 0) return { rows: left === 0 ? b.rows : a.rows, total };
+  const rows = rowsOf(Math.min(left + right, MOST_ROWS));
+  for (let at = 0, i = 0, k = 0; at < rows.begin.length; at++) {
+    const first = k === right || (i < left && !isBefore(b.rows, k, a.rows, i, order));
+    rowCopy(first ? a.rows : b.rows, first ? i++ : k++, rows, at);
   }
-  return { rows: merged, total: found.reduce((sum, one) => sum + one.total, 0) };
+  return { rows, total };
 }
 
 function rowCopy(from: EventRows, i: number, to: EventRows, at: number): void {

@@ -78,6 +78,9 @@ export function nsTime(ns: bigint): string {
   return `${new Date(Number((ns - rest) / 1000000n)).toISOString().slice(0, 19)}.${String(rest).padStart(9, "0")}Z`;
 }
 
+const BUSY_LEAST_MS = 250;
+const BUSY_MOST_MS = 20_000;
+
 async function refusal(response: Response): Promise<SourceError> {
   let sentence = `The collector answered ${response.status}.`;
   try {
@@ -89,16 +92,26 @@ async function refusal(response: Response): Promise<SourceError> {
   return new SourceError(sentence, response.headers.get("X-Request-Id") ?? undefined);
 }
 
-async function asked(path: string, signal: AbortSignal): Promise<Response> {
-  let response: Response;
+async function answered(path: string, signal: AbortSignal): Promise<Response> {
   try {
-    response = await fetch(`/api/v1${path}`, { credentials: "same-origin", signal });
+    return await fetch(`/api/v1${path}`, { credentials: "same-origin", signal });
   } catch (error) {
     if (signal.aborted) throw error;
     throw new SourceError("The collector does not answer. Is skeind running, and the network there?");
   }
-  if (!response.ok) throw await refusal(response);
-  return response;
+}
+
+/* A collector that is busy with other answers (503 with Retry-After) is asked again, as api/client.ts does. */
+async function asked(path: string, signal: AbortSignal): Promise<Response> {
+  for (const since = Date.now(); ; ) {
+    const response = await answered(path, signal);
+    if (response.ok) return response;
+    const seconds = Number(response.headers.get("Retry-After") ?? NaN);
+    const wait = Math.max(BUSY_LEAST_MS, seconds * 1000);
+    if (response.status !== 503 || !(seconds >= 0) || Date.now() - since + wait > BUSY_MOST_MS) throw await refusal(response);
+    await new Promise((go) => setTimeout(go, wait));
+    signal.throwIfAborted();
+  }
 }
 
 function processOf(target: Manifest["targets"][number]): CaptureProcess {

@@ -99,7 +99,7 @@ export function Shown<T>(props: {
 export function Empty(props: { title: string; children?: ComponentChildren }): JSX.Element {
   return (
     <div class="card empty">
-      <h3>{props.title}</h3>
+      <h3>{shown(props.title, 300)}</h3>
       {props.children}
     </div>
   );
@@ -118,7 +118,7 @@ export function Text(props: { text: string; most?: number }): JSX.Element {
 
 export function Chip(props: { kind?: "ok" | "warn" | "bad"; children: ComponentChildren; title?: string }): JSX.Element {
   return (
-    <span class={`chip ${props.kind ?? ""}`} title={props.title}>
+    <span class={`chip ${props.kind ?? ""}`} title={props.title === undefined ? undefined : shown(props.title)}>
       {props.children}
     </span>
   );
@@ -172,9 +172,9 @@ export function Command(props: { text: string }): JSX.Element {
 /* A table that scrolls by itself where it is wider than the page. caption: what it holds, for who does not see it. */
 export function Table(props: { caption: string; head: ComponentChildren; children: ComponentChildren; seen?: boolean }): JSX.Element {
   return (
-    <div class="table-wrap" role="region" aria-label={props.caption} tabIndex={0}>
+    <div class="table-wrap" role="region" aria-label={shown(props.caption, 300)} tabIndex={0}>
       <table>
-        <caption class={props.seen === true ? "" : "visually-hidden"}>{props.caption}</caption>
+        <caption class={props.seen === true ? "" : "visually-hidden"}>{shown(props.caption, 300)}</caption>
         <thead>
           <tr>{props.head}</tr>
         </thead>
@@ -200,7 +200,7 @@ export function Fact(props: { name: string; children: ComponentChildren }): JSX.
 /* A share of a whole as a bar, with words for who does not see it. */
 export function Bar(props: { share: number; words: string }): JSX.Element {
   return (
-    <span class="bar" role="img" aria-label={props.words}>
+    <span class="bar" role="img" aria-label={shown(props.words, 300)}>
       <span style={{ width: `${Math.max(0, Math.min(1, props.share)) * 100}%` }} />
     </span>
   );

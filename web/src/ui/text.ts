@@ -4,19 +4,24 @@
 
 const MOST = 4096;
 
-/* Controls, separators of lines, marks of direction, joiners, the byte order mark, private use, lone surrogates. */
+/* Controls, separators of lines, marks of direction, joiners, variation selectors, the byte order mark, tags, private
+ * use, lone surrogates, and what is no character. */
 const UNSEEN =
-  /[\u0000-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ue000-\uf8ff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ue000-\uf8ff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{10ffff}]|\p{Noncharacter_Code_Point}/gu;
+
+/* Marks on a letter from the third on: enough of them are drawn over the lines above and below. */
+const PILED =
+  /(?<=[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u0e31-\u0e3a\u0e47-\u0e4e\ufe20-\ufe2f]{2})[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u0e31-\u0e3a\u0e47-\u0e4e\ufe20-\ufe2f]/gu;
 
 function code(character: string): string {
-  const number = character.charCodeAt(0);
-  return number < 0x100 ? `\\x${number.toString(16).padStart(2, "0")}` : `\\u{${number.toString(16)}}`;
+  const number = character.codePointAt(0) ?? 0;
+  return number < 0x80 ? `\\x${number.toString(16).padStart(2, "0")}` : `\\u{${number.toString(16)}}`;
 }
 
 /* One line that is safe in a text node. Longer texts than `most` are cut, and say so. */
 export function shown(text: string, most = MOST): string {
   const cut = text.length > most ? `${text.slice(0, most)}… (${text.length - most} more)` : text;
-  return cut.replace(UNSEEN, code);
+  return cut.replace(PILED, code).replace(UNSEEN, code);
 }
 
 /* The same of several lines: line feeds and tabs stay. */

@@ -9,22 +9,23 @@ import { timelineReady } from "./support/walk.mjs";
 /* What a text that became markup would leave in the document, and characters that nobody sees. */
 const broken = () => {
   const inside = [...document.querySelectorAll("#console *")];
-  const unseen = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/;
+  const unseen = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/u;
   return {
     images: inside.filter((e) => ["IMG", "SCRIPT", "IFRAME", "OBJECT", "EMBED"].includes(e.tagName)).map((e) => e.outerHTML.slice(0, 200)),
     handlers: inside.filter((e) => [...e.attributes].some((a) => a.name.startsWith("on"))).map((e) => e.outerHTML.slice(0, 200)),
     links: [...document.links].map((a) => a.href).filter((href) => !/^(https?|blob):/.test(href)),
     unseen: inside.flatMap((e) => [...e.childNodes]).filter((n) => n.nodeType === 3 && unseen.test(n.data)).map((n) => n.data.slice(0, 80)),
+    said: [document.title, ...inside.flatMap((e) => [...e.attributes]).map((a) => a.value)].filter((value) => unseen.test(value)).map((value) => value.slice(0, 80)),
   };
 };
 
 async function isHarmless(tab, where) {
   const found = await tab.page.evaluate(broken);
-  assert.deepEqual(found, { images: [], handlers: [], links: [], unseen: [] }, where);
+  assert.deepEqual(found, { images: [], handlers: [], links: [], unseen: [], said: [] }, where);
 }
 
 async function pagesShowText({ scene, open }) {
-  const capture = await scene.captureTake({ selector: "service=hostile", pre_ms: 500, reason: "<img src=x onerror=alert(7)>\u202egnp" });
+  const capture = await scene.captureTake({ selector: "service=hostile", pre_ms: 500, reason: "<img src=x onerror=alert(7)>\u202egnp\u{e0041}" });
   const process = capture.targets[0].process;
   const tab = await open();
   for (const path of ["/", "/captures", `/captures/${capture.capture}`, `/processes/${process}`, "/loss"]) {

@@ -318,6 +318,9 @@ test("a service's figures are of its processes that have a ring", () => {
 
 test("nothing that is not seen, or that turns its neighbours around, is left in a text", () => {
   assert.equal(shown("a\u202eb\u0007\u200f"), "a\\u{202e}b\\x07\\u{200f}");
+  assert.equal(shown("a\u{e0041}\ufffe\u0085\ud83d"), "a\\u{e0041}\\u{fffe}\\u{85}\\u{d83d}");
+  assert.equal(shown("😀 é"), "😀 é");
+  assert.equal(shown(`z${"\u0300".repeat(4)}a`), "z\u0300\u0300\\u{300}\\u{300}a");
   assert.equal(shown("<img onerror=x>"), "<img onerror=x>");
   const marks = shown("\u202e".repeat(65536), 100);
   assert.ok(!marks.includes("\u202e"));

@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { Engine, type ModuleName } from "../../src/trace/engine";
 import type { Update } from "../../src/trace/messages";
 import type { Lane, TraceProcess, TraceState } from "../../src/trace/trace";
+import { Reader } from "../../src/trace/wasm";
 
 function inTree(path: string): Uint8Array<ArrayBuffer> {
   for (const top of ["", "../"]) {
@@ -57,9 +58,9 @@ interface Seen {
   until: (holds: () => boolean) => Promise<void>;
 }
 
-async function opened(traceAnswer: (query: URLSearchParams) => Response, rowsBound?: number): Promise<Seen> {
+async function opened(traceAnswer: (query: URLSearchParams) => Response, rowsBound?: number, there = (): boolean => true): Promise<Seen> {
   const { asked, fetch } = collector(traceAnswer);
-  globalThis.fetch = fetch;
+  globalThis.fetch = (path) => (there() ? fetch(path) : Promise.reject(new TypeError("no network")));
   const waiting: { holds: () => boolean; go: () => void }[] = [];
   const seen: Seen = {
     engine: null as unknown as Engine, asked, states: [], processes: [], lanes: [],
@@ -146,4 +147,46 @@ test("loading that is stopped says so, and goes on when it is tried again", asyn
   assert.equal(seen.states.at(-1)?.phase, "stopped");
   seen.engine.retry();
   await seen.until(() => loadedOf(seen, 1) === "whole" && idle(seen));
+});
+
+test("a search goes on in what is let go meanwhile, which is freed behind it", async () => {
+  const seen = await opened(whole);
+  seen.engine.want([0]);
+  await seen.until(() => loadedOf(seen, 0) === "whole" && loadedOf(seen, 1) === "whole" && idle(seen));
+  const call = Reader.prototype.call;
+  const freed = new Set<unknown>();
+  let walked = 0;
+  Reader.prototype.call = function (name, ...parameters) {
+    if (name === "api_trace_free") freed.add(parameters[0]);
+    if (name === "api_search_new") assert.ok(!freed.has(parameters[0]), "it walks what is freed");
+    walked += name === "api_search_new" ? 1 : 0;
+    return call.call(this, name, ...parameters);
+  };
+  try {
+    const answer = seen.engine.answer({ op: "search", text: "dur>=0" }, new AbortController().signal);
+    for (const index of [0, 1]) (seen.engine as unknown as { drop: (index: number) => void }).drop(index);
+    await answer;
+    assert.equal(walked, 2);
+    assert.equal(freed.size, 2);
+  } finally {
+    Reader.prototype.call = call;
+  }
+});
+
+test("a capture that could not even be opened is opened when it is tried again", async () => {
+  let there = false;
+  const seen = await opened(whole, undefined, () => there);
+  assert.equal(seen.states.at(-1)?.phase, "failed");
+  there = true;
+  seen.engine.retry();
+  await seen.until(() => loadedOf(seen, 1) === "whole" && idle(seen));
+  assert.equal(seen.states.at(-1)?.problem, null);
+  assert.equal(seen.processes.at(-1)?.length, 2);
+});
+
+test("a busy collector is asked again", async () => {
+  let busy = 2;
+  const seen = await opened(() => (busy-- > 0 ? new Response(null, { status: 503, headers: { "Retry-After": "0" } }) : whole()));
+  await seen.until(() => loadedOf(seen, 1) === "whole" && idle(seen));
+  assert.equal(seen.states.some((state) => state.problem !== null), false);
 });

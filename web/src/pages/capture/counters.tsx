@@ -5,6 +5,7 @@ import { useState } from "preact/hooks";
 import type { Capture } from "../../ui/capture_words";
 import { CheckField, TextField } from "../../ui/form";
 import { Note, Table, Text } from "../../ui/parts";
+import { shown } from "../../ui/text";
 import { bytes, count, nanos } from "../../ui/units";
 import type { Row } from "./ask_sql";
 import { type Counter, countersOf } from "./counter_rows";
@@ -35,7 +36,7 @@ function Line(props: { of: Counter; slots: number; at: number }): JSX.Element {
   const x = (slot: number): number => ((slot + 0.5) / props.slots) * WIDTH;
   const y = (mean: number): number => (span > 0 ? HEIGHT - 2 - ((mean - of.least) / span) * (HEIGHT - 4) : HEIGHT / 2);
   const points = of.points.map((point) => `${x(point.slot).toFixed(1)},${y(point.mean).toFixed(1)}`).join(" ");
-  const words = `${of.name}: from ${value(of.least, of.unit)} to ${value(of.most, of.unit)}`;
+  const words = `${shown(of.name, 120)}: from ${value(of.least, of.unit)} to ${value(of.most, of.unit)}`;
   return (
     <svg class="spark" width={WIDTH} height={HEIGHT} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={words}>
       <line class="at" x1={props.at * WIDTH} x2={props.at * WIDTH} y1={0} y2={HEIGHT} />

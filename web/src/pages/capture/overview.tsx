@@ -5,6 +5,7 @@ import { useMade } from "../../api/ask";
 import { type Schemas, get, part } from "../../api/client";
 import type { Capture } from "../../ui/capture_words";
 import { Failure, Text } from "../../ui/parts";
+import { shown } from "../../ui/text";
 import { timelineLink } from "../../ui/timeline_link";
 import { count, millis, nanos } from "../../ui/units";
 
@@ -24,7 +25,7 @@ function Strip(props: { capture: Capture; of: Target; overview: Overview; id: nu
   const width = WIDTH / Math.max(1, of.events.length);
   const total = of.events.reduce((a, b) => a + b, 0);
   const missing = [...of.gaps, ...of.losses];
-  const words = `${of.service}[${of.pid}] on ${of.host}: ${count(Math.round(total))} events in the window, ${missing.length === 0 ? "nothing missing" : `${count(missing.length)} stretches in which some are missing`}`;
+  const words = `${shown(of.service, 120)}[${of.pid}] on ${shown(of.host, 120)}: ${count(Math.round(total))} events in the window, ${missing.length === 0 ? "nothing missing" : `${count(missing.length)} stretches in which some are missing`}`;
   const hatch = `hatch-${props.id}`;
   return (
     <svg class="density" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={words}>

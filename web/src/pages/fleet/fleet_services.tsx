@@ -5,6 +5,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { useMade } from "../../api/ask";
 import { type Listing, get } from "../../api/client";
+import { labelSelector } from "../../ui/label_selector";
 import { Chip, Command, Empty, Note, Shown, Table, Text } from "../../ui/parts";
 import { reasonWords } from "../../ui/gap_words";
 import { bytes, count, duration, numeric } from "../../ui/units";
@@ -61,6 +62,7 @@ function ProcessLine(props: { of: Process }): JSX.Element {
 function Row(props: { of: Service }): JSX.Element {
   const { of } = props;
   const [open, setOpen] = useState(false);
+  const selector = labelSelector("service", of.name);
   return (
     <>
       <tr>
@@ -88,7 +90,7 @@ function Row(props: { of: Service }): JSX.Element {
               ))}
             </ul>
             {of.processes.length > ROWS && <p>{count(of.processes.length - ROWS)} further processes are not listed: filter by host.</p>}
-            <a href={`/captures?selector=${encodeURIComponent(`service=${of.name}`)}`}>Captures of this service</a>
+            {selector !== undefined && <a href={`/captures?selector=${encodeURIComponent(selector)}`}>Captures of this service</a>}
           </td>
         </tr>
       )}
