@@ -9,6 +9,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,7 +30,17 @@ static bool silent(posix_spawn_file_actions_t *actions)
     return true;
 }
 
+bool browser_is_web(const char *url)
+{
+    return strncasecmp(url, "http://", 7) == 0 || strncasecmp(url, "https://", 8) == 0;
+}
+
 bool browser_open(const char *url)
+{
+    return browser_is_web(url) && browser_open_page(url);
+}
+
+bool browser_open_page(const char *url)
 {
     posix_spawn_file_actions_t actions;
     char program[] = "xdg-open", *address = strdup(url);

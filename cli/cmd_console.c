@@ -47,7 +47,7 @@ static int link_make(const struct api *api, struct buf *link, char expires[40])
     int status = api_call(api, "GET", "/whoami", NULL, &who);
     bool login = !cJSON_IsFalse(json_at(who, "login_needed"));
     const char *known = json_text_at(who, "url");
-    (void)snprintf(place, sizeof place, "%s", *known ? known : api->collector);
+    (void)snprintf(place, sizeof place, "%s", browser_is_web(known) ? known : api->collector);
     cJSON_Delete(who);
     expires[0] = '\0';
     if (status == CLI_OK && login)
@@ -73,7 +73,7 @@ static bool link_open(const char *link, bool secret)
     if (!secret)
         return browser_open(link);
     return isatty(STDOUT_FILENO) && console_page_write(link, page, sizeof page) &&
-           browser_open(page);
+           browser_open_page(page);
 }
 
 static int link_show(const struct options *o, const char *link, const char *expires)

@@ -28,6 +28,9 @@
  * it in HTML. Pages that no request touches take no memory. */
 #define CONNECTION_MEMORY (128u << 10)
 #define DISCARD_BYTES_MAX (UINT64_C(8) << 20)
+/* Bodies that are kept in memory for anybody: of requests that need no token, and of those that say
+ * all in their address. */
+#define SMALL_BODY_BYTES (UINT64_C(4) << 10)
 
 /* ---- connections ---- */
 
@@ -212,6 +215,15 @@ static enum MHD_Result answer_send(struct http_exchange *x)
     return MHD_queue_response(x->connection, x->status, x->response);
 }
 
+/* The largest body that its route reads. */
+static uint64_t body_most(const struct http_exchange *x)
+{
+    const struct http_route *route = x->match.route;
+    uint64_t most = x->server->settings.max_body_bytes;
+    bool small = route->scope == HTTP_PUBLIC || strcmp(route->method, "GET") == 0;
+    return small && most > SMALL_BODY_BYTES ? SMALL_BODY_BYTES : most;
+}
+
 static void request_dispatch(struct http_exchange *x)
 {
     x->dispatched = true;
@@ -221,7 +233,7 @@ static void request_dispatch(struct http_exchange *x)
         return;
     if (x->body_too_large)
         http_problem(x, 413, NULL, "the body is above the limit of %" PRIu64 " bytes",
-                     x->server->settings.max_body_bytes);
+                     body_most(x));
     else
         x->match.route->fn(x->server->context, x);
 }
@@ -286,8 +298,7 @@ static void exchange_refuse_early(struct http_exchange *x, const char *path)
         http_problem(x, 405, NULL, "this path answers %s", x->match.allow);
     } else if (!request_authorize(x)) {
         /* answered */
-    } else if (length != NULL && strtoull(length, NULL, 10) >
-                                     x->server->settings.max_body_bytes + DISCARD_BYTES_MAX) {
+    } else if (length != NULL && strtoull(length, NULL, 10) > body_most(x) + DISCARD_BYTES_MAX) {
         /* Somewhat too large a body is read and thrown away, because a client that is cut off while
          * it sends seldom reads the answer. */
         x->body_too_large = true;
@@ -334,10 +345,10 @@ static enum MHD_Result request_go_on(struct http_exchange *x, const char *path, 
     }
     if (*upload_bytes > 0) {
         x->body_received += *upload_bytes;
-        if (x->body_received > x->server->settings.max_body_bytes) {
+        if (x->body_received > body_most(x)) {
             x->body_too_large = true;
             buf_fini(&x->body);
-            if (x->body_received > x->server->settings.max_body_bytes + DISCARD_BYTES_MAX)
+            if (x->body_received > body_most(x) + DISCARD_BYTES_MAX)
                 return MHD_NO;
         } else {
             buf_put(&x->body, upload, *upload_bytes);

@@ -27,6 +27,9 @@ class Collector(http.server.BaseHTTPRequestHandler):
         pass
 
     def do_GET(self):
+        if self.path == "/api/v1/whoami":
+            self.answer(200, {"name": "local", "login_needed": False, "url": self.url})
+            return
         capture = {"capture": ID, "incident": ID, "kind": "snapshot", "status": "complete", "at": TIME, "pre_ms": 1,
                    "post_ms": 0, "window": {"from": TIME, "to": TIME}, "created": TIME, "deadline": TIME,
                    "target_counts": {}, "ledger": {"produced": 1, "stored": 1, "reasons": {}, "gaps": []},
@@ -35,9 +38,12 @@ class Collector(http.server.BaseHTTPRequestHandler):
             capture["url"] = self.url
         listing = self.path.startswith("/api/v1/captures?")
         found = listing or self.path == "/api/v1/captures/" + ID
-        body = json.dumps({"items": [capture]} if listing else capture if found else
-                          {"type": "urn:skein:problem:not-found", "status": 404, "detail": "no such capture"}).encode()
-        self.send_response(200 if found else 404)
+        self.answer(200 if found else 404, {"items": [capture]} if listing else capture if found else
+                    {"type": "urn:skein:problem:not-found", "status": 404, "detail": "no such capture"})
+
+    def answer(self, status, said):
+        body = json.dumps(said).encode()
+        self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -122,6 +128,15 @@ def browsers(at, folder):
     assert ask_on_terminal("open", ID, **everything) == f"opened {NAMED}\n"
     assert ask_on_terminal("open", ID, **{**everything, "DISPLAY": "", "WAYLAND_DISPLAY": "w"}) == f"opened {NAMED}\n"
     assert opened(folder) == [NAMED, NAMED]
+    for wrong in "file:///a.desktop", "smb://x/a", "javascript:alert(1)", "--version", "httpx://a", "":
+        Collector.url = wrong
+        os.unlink(os.path.join(folder, "opened"))
+        assert not ask_on_terminal("open", ID, **everything).startswith("opened")
+        assert opened(folder) == []
+        assert ask_on_terminal("console", **everything).startswith(f"{at}/\n")
+        assert opened(folder) == [at + "/"]
+    Collector.url = NAMED
+    assert ask_on_terminal("console", **everything).startswith(f"{NAMED}/\n")
     browser_make(folder, 4)  # it could not
     assert ask_on_terminal("open", ID, **everything) == NAMED + "\n"
 

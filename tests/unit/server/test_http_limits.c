@@ -108,6 +108,56 @@ START_TEST(too_large_a_header_or_address_is_answered_with_a_problem)
 }
 END_TEST
 
+/* The status of the answer to a request with so long a body. */
+static long body_status(const struct http_server *server, const char *line, size_t bytes)
+{
+    struct buf request = {0};
+    char text[512] = "";
+    int fd = dial(server);
+    buf_printf(&request,
+               "%s HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: %zu\r\n"
+               "Content-Type: application/json\r\n\r\n{\"a\":\"",
+               line, bytes);
+    for (size_t i = 0; i < bytes - 8; i++)
+        buf_put_u8(&request, 'b');
+    buf_printf(&request, "\"}");
+    say(fd, request.data, request.len);
+    ck_assert_int_gt(recv(fd, text, sizeof text - 1, 0), 9);
+    close(fd);
+    buf_fini(&request);
+    return strtol(text + 9, NULL, 10);
+}
+
+static void answer_small(void *context, struct http_exchange *x)
+{
+    (void)context;
+    http_reply(x, 200, "text/plain", "small", 5);
+}
+
+/* Anybody may ask these, so what they send is not kept in memory, however large bodies may be that
+ * come with a token. */
+START_TEST(bodies_of_strangers_are_small)
+{
+    static const struct http_route routes[] = {{"POST", "/login", answer_small, HTTP_PUBLIC},
+                                               {"GET", "/list", answer_small, HTTP_VIEWER},
+                                               {"POST", "/change", answer_small, HTTP_VIEWER},
+                                               {NULL, NULL, NULL, 0}};
+    struct http_settings settings = subject_settings();
+    struct http_server *server;
+    char error[256] = "";
+    settings.max_body_bytes = 1u << 20;
+    int status = http_start(&settings, routes, NULL, &server, error, sizeof error);
+    ck_assert_msg(status == SKEIN_OK, "%s", error);
+    ck_assert_int_eq(body_status(server, "POST /login", 4096), 200);
+    ck_assert_int_eq(body_status(server, "POST /login", 4097), 413);
+    ck_assert_int_eq(body_status(server, "POST /login", 1u << 20), 413);
+    ck_assert_int_eq(body_status(server, "GET /list", 4097), 413);
+    ck_assert_int_eq(body_status(server, "POST /change", 1u << 20), 200);
+    ck_assert_int_eq(body_status(server, "POST /change", (1u << 20) + 1), 413);
+    http_stop(&server);
+}
+END_TEST
+
 /* ---- slow ---- */
 
 START_TEST(slow_clients_do_not_keep_others_waiting)
@@ -401,13 +451,13 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(
-        suite_of("http_limits", too_large_a_header_or_address_is_answered_with_a_problem,
-                 slow_clients_do_not_keep_others_waiting, request_that_trickles_is_cut_off,
-                 answer_may_take_longer_to_make_than_its_request_to_come,
-                 answers_that_are_made_aside_hold_no_thread,
-                 who_leaves_and_who_stops_ends_what_is_made_aside,
-                 what_is_made_aside_is_not_cut_by_the_watch,
-                 many_connections_of_one_address_leave_room_for_others,
-                 many_downloads_take_little_memory_and_give_it_back, NULL));
+    return suite_run(suite_of(
+        "http_limits", too_large_a_header_or_address_is_answered_with_a_problem,
+        bodies_of_strangers_are_small, slow_clients_do_not_keep_others_waiting,
+        request_that_trickles_is_cut_off, answer_may_take_longer_to_make_than_its_request_to_come,
+        answers_that_are_made_aside_hold_no_thread,
+        who_leaves_and_who_stops_ends_what_is_made_aside,
+        what_is_made_aside_is_not_cut_by_the_watch,
+        many_connections_of_one_address_leave_room_for_others,
+        many_downloads_take_little_memory_and_give_it_back, NULL));
 }
