@@ -34,8 +34,10 @@ struct term {
     enum field field;
     enum sign sign;
     bool is_not, has_number, is_time;
+    bool is_exact, below_0; /* of FIELD_ARG: a whole number, `exact` without its sign */
     const char *arg, *text; /* arg: of FIELD_ARG */
     double number;
+    uint64_t exact;
 };
 
 struct search_terms {
@@ -132,6 +134,39 @@ static bool number_get(const char *text, struct term *term)
     return true;
 }
 
+static unsigned digit_of(char c)
+{
+    if (c >= '0' && c <= '9')
+        return (unsigned)(c - '0');
+    return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : UINT32_MAX;
+}
+
+/* "-12", "18446744073709551615" or "0x7f00": all of its 64 bits, which a double would round. */
+static bool exact_get(const char *text, struct term *term)
+{
+    bool negative = *text == '-';
+    unsigned base = 10;
+    uint64_t value = 0;
+    text += negative;
+    if (text[0] == '0' && text[1] == 'x') {
+        base = 16;
+        text += 2;
+    }
+    if (*text == '\0')
+        return false;
+    for (; *text != '\0'; text++) {
+        unsigned digit = digit_of(*text);
+        if (digit >= base || value > (UINT64_MAX - digit) / base)
+            return false;
+        value = value * base + digit;
+    }
+    term->is_exact = true;
+    term->exact = value;
+    term->below_0 = negative && value > 0;
+    term->number = negative ? -(double)value : (double)value;
+    return true;
+}
+
 static bool term_is_whole(const struct term *term)
 {
     bool text = term->field <= FIELD_KIND, ordered = term->sign > SIGN_IS;
@@ -153,6 +188,8 @@ static bool line_get(char *line, struct term *term)
     if (!field_get(line + term->is_not, term) || !sign_get(sign, &term->sign))
         return false;
     term->has_number = number_get(value, term);
+    if (term->field == FIELD_ARG && exact_get(value, term))
+        term->has_number = true;
     return term_is_whole(term);
 }
 
@@ -231,6 +268,28 @@ static bool number_holds(const struct term *term, double have)
         return have <= term->number;
     default:
         return have == term->number;
+    }
+}
+
+/* The same of a whole number, which is `below_0` and so far from it. */
+static bool exact_holds(const struct term *term, bool below_0, uint64_t have)
+{
+    int order = (have > term->exact) - (have < term->exact);
+    if (below_0 != term->below_0)
+        order = below_0 ? -1 : 1;
+    else if (below_0)
+        order = -order;
+    switch (term->sign) {
+    case SIGN_MORE:
+        return order > 0;
+    case SIGN_LESS:
+        return order < 0;
+    case SIGN_MORE_IS:
+        return order >= 0;
+    case SIGN_LESS_IS:
+        return order <= 0;
+    default:
+        return order == 0;
     }
 }
 
@@ -350,8 +409,13 @@ static bool arg_holds(const struct term *term, const struct skein_arg_type *type
     case SKEIN_T_U64:
     case SKEIN_T_BOOL:
     case SKEIN_T_PTR:
+        if (term->is_exact)
+            return exact_holds(term, false, arg->u64);
         return term->has_number && number_holds(term, (double)arg->u64 * scale);
     case SKEIN_T_I64:
+        if (term->is_exact)
+            return exact_holds(term, arg->i64 < 0,
+                               arg->i64 < 0 ? 0 - (uint64_t)arg->i64 : (uint64_t)arg->i64);
         return term->has_number && number_holds(term, (double)arg->i64 * scale);
     case SKEIN_T_F64:
         return term->has_number && number_holds(term, arg->f64 * scale);

@@ -7,7 +7,8 @@
  *   name, thread, host, service, kind    : contains, = is; without regard to case of ASCII
  *   process, tid, group, depth           = > < >= <= a number (process: of the trace)
  *   dur                                  the same, ns
- *   arg/NAME                             the same as a number; : and = as a text; a number's value is
+ *   arg/NAME                             the same as a number (whole ones of 64 bits, also 0x7f, exactly);
+ *                                        : and = as a text; a number's value is
  *                                        `number/ns` for a time, which the argument's unit then scales
  *
  * web/src/trace/search.ts writes them; every byte is checked all the same. One owner, one thread.

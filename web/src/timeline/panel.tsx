@@ -8,6 +8,7 @@ import { Facts, Fact, Text } from "../ui/parts";
 import { shown } from "../ui/text";
 import { count, duration } from "../ui/units";
 import { told } from "./actions";
+import { useFocusBack } from "./focus";
 import type { Model } from "./model";
 import { nameStats, selectOutlier, selectRef } from "./select";
 import { pointWords, processWords, threadWords, valueWords } from "./words";
@@ -182,8 +183,9 @@ function Event(props: { model: Model; details: EventDetails }): JSX.Element {
 }
 
 export function PanelFrame(props: { title: string; buttons?: ComponentChildren; close: () => void; children: ComponentChildren }): JSX.Element {
+  const panel = useFocusBack<HTMLElement>();
   return (
-    <section class="tl-panel" aria-label="Selection">
+    <section class="tl-panel" ref={panel} aria-label="Selection">
       <div class="tl-panel-head">
         <h2>{props.title}</h2>
         <span class="spacer" />

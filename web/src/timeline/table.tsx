@@ -8,6 +8,7 @@ import type { EventOrder, EventPage } from "../trace/trace";
 import { shown } from "../ui/text";
 import { count, duration } from "../ui/units";
 import { told } from "./actions";
+import { useFocusBack } from "./focus";
 import type { Model } from "./model";
 import { kindOf, refOfRows, selectRef } from "./select";
 import { pointWords, processWords, threadWords } from "./words";
@@ -181,13 +182,14 @@ function summary(pages: Pages, rows: number, text: string): string {
 
 export function EventsTable(props: { model: Model }): JSX.Element {
   const { model } = props;
+  const table = useFocusBack<HTMLElement>();
   const [order, setOrder] = useState<EventOrder>("begin");
   const pages = usePages(model, order);
   const rows = Math.min(pages.reachable, ROWS_MOST);
   const { scroller, from, to } = useRows(rows);
   const indexes = Array.from({ length: Math.max(0, Math.min(to, rows) - from) }, (_, i) => from + i);
   return (
-    <section class="tl-table" aria-label="Events in view">
+    <section class="tl-table" ref={table} aria-label="Events in view">
       <p class="tl-quiet" role="status">
         {summary(pages, rows, model.query.value)}
       </p>

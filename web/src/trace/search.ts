@@ -6,6 +6,7 @@
  *   query            the name contains it, without regard to case
  *   "GET /cart"      the same with spaces; name:"…" contains, name="…" is
  *   dur>5ms  dur<=1s length; ns us ms s min
+ *   id=0x7f00        an argument; whole numbers of 64 bits are compared exactly
  *   rows>100         an argument; also >= < <= =, with : for text that it contains (sql:select)
  *   latency>5ms      of an argument with a unit of time
  *   thread: host: service: kind: tid= depth= group=
@@ -93,6 +94,7 @@ export function parseLength(text: string): number | null {
 
 /* The value of an argument: a number, a time ("5000000/ns"), bytes, or text as it is. */
 function argValue(text: string): { value: string; number: boolean } {
+  if (/^(-?\d{1,20}|0x[0-9a-f]{1,16})$/i.test(text)) return { value: text.toLowerCase(), number: true }; /* all 64 bits of it */
   const found = /^([+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?)(\p{L}*)$/u.exec(text);
   if (found === null) return { value: text, number: false };
   const unit = found[2] ?? "";

@@ -181,3 +181,19 @@ test("stacks become one tree from the outermost on", () => {
   assert.deepEqual(tree.children.map((node) => [node.name, node.totalNs]), [["main", 80]]);
   assert.deepEqual(tree.children[0]?.children.map((node) => node.name), ["other", "mid"]);
 });
+
+test("whole numbers of arguments are compared as they are, and as others where both are exact", async () => {
+  const seen = await opened(golden());
+  const total = async (text: string): Promise<number> => (await ask<SearchResult>(seen, { op: "search", text })).total;
+  const same = [
+    ["rows=0x3e8", "rows=1000.0"], ["rows>0x2328", "rows>9e3"], ["fd=-5", "fd=-5.0"], ["fd<-3", "fd<-3.0"],
+    ["fd>-2 fd<2", "fd>-2.0 fd<2.0"], ["fd>=-5 fd<=-4", "fd>=-5.0 fd<=-4.0"], ["result<-280000", "result<-2.8e5"],
+  ] as const;
+  for (const [exact, other] of same) {
+    assert.equal(await total(exact), await total(other), exact);
+    assert.ok((await total(exact)) > 0, exact);
+  }
+  const most = "18446744073709551615"; /* one row has it */
+  const of = [`rows=${most}`, "rows=0xffffffffffffffff", "rows=18446744073709551614", `rows>18446744073709551614`, `rows>${most}`];
+  assert.deepEqual(await Promise.all(of.map(total)), [1, 1, 0, 1, 0]);
+});

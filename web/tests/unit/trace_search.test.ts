@@ -27,6 +27,7 @@ test("any other field is an argument", () => {
   assert.deepEqual(lines("size<64KiB"), ["arg/size\t<\t65536"]);
   assert.deepEqual(lines('sql:select -sql="drop table"'), ["arg/sql\t:\tselect", "!arg/sql\t=\tdrop table"]);
   assert.deepEqual(lines("fd=-1"), ["arg/fd\t=\t-1"]);
+  assert.deepEqual(lines("id=12345678901234567891 at>=0x7F00"), ["arg/id\t=\t12345678901234567891", "arg/at\t>=\t0x7f00"]);
 });
 
 test("threads, hosts, kinds and groups have fields of their own", () => {
