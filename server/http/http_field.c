@@ -22,7 +22,8 @@ bool http_host_in(const char *names, const char *host, size_t n)
 size_t http_host_bytes(const char *host)
 {
     size_t n = strcspn(host, host[0] == '[' ? "]" : ":/");
-    n += host[0] == '[' && host[n] == ']';
+    if (host[0] == '[' && host[n++] != ']')
+        return 0;
     const char *rest = host + n;
     if (*rest == ':')
         rest += 1 + strspn(rest + 1, "0123456789");

@@ -162,11 +162,28 @@ START_TEST(origin_is_a_scheme_a_name_and_a_port)
     static const char *const good[] = {"http://a",           "https://skein.example",
                                        "https://a-b.c:8443", "http://127.0.0.1:7462",
                                        "http://[::1]:80",    "http://[::1]"};
-    static const char *const bad[] = {
-        "",           "skein.example",  "ftp://a",       "https://",       "https://a/",
-        "https://:1", "https://a/b",    "https://a:",    "https://a:b",    "https://a:123456",
-        "http://[]",  "http://[::1",    "https://u@a",   "https://a b",    "https://a\n",
-        "http://a?b", "javascript://a", "https://\"a\"", "http://[x\"]:1", "https://a#"};
+    static const char *const bad[] = {"",
+                                      "skein.example",
+                                      "ftp://a",
+                                      "https://",
+                                      "https://a/",
+                                      "https://:1",
+                                      "https://a/b",
+                                      "https://a:",
+                                      "https://a:b",
+                                      "https://a:123456",
+                                      "http://[]",
+                                      "http://[::1",
+                                      "https://u@a",
+                                      "https://a b",
+                                      "https://a\n",
+                                      "http://a?b",
+                                      "javascript://a",
+                                      "https://\"a\"",
+                                      "http://[x\"]:1",
+                                      "https://a#",
+                                      "http://[1\"",
+                                      "http://[1\n"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         ck_assert_msg(http_is_origin(good[i]), "%s", good[i]);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
