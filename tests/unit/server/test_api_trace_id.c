@@ -221,7 +221,7 @@ START_TEST(ids_that_are_none_are_refused)
 {
     static const char *const hostile[] = {"",
                                           "4bf9",
-                                          FIRST "0",
+                                          "4bf92f3577b34da6a3ce929d0e0e47360",
                                           "4bf92f3577b34da6a3ce929d0e0e473g",
                                           "0x4bf92f3577b34da6a3ce929d0e0e47",
                                           "4bf92f3577b34da6a3ce929d0e0e47%00",
