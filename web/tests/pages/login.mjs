@@ -32,7 +32,7 @@ async function comesBack({ scene, open }) {
   assert.equal(await tab.page.evaluate(() => document.cookie), "", "no script can read the cookie");
   const [cookie] = await tab.context.cookies();
   assert.deepEqual([cookie.name, cookie.httpOnly, cookie.secure, cookie.sameSite], ["__Host-skein", true, true, "Strict"]);
-  await tab.page.getByRole("button", { name: /log out/i }).click();
+  await tab.page.getByRole("banner").getByRole("button", { name: /log out/i }).click();
   await tab.page.waitForURL("**/login*");
   await tab.page.goto(`${tab.origin}/captures`);
   await tab.page.waitForURL("**/login?to=*");
