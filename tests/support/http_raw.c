@@ -29,7 +29,10 @@ void ask(const struct http_server *server, const char *method, const char *path,
     ck_assert_ptr_nonnull(end);
     out->body = end + 4;
     out->n = out->all.len - (size_t)(out->body - out->all.data);
-    out->head = strndup((const char *)out->all.data, (size_t)(end - out->all.data) + 2);
+    size_t head = (size_t)(end - out->all.data) + 2;
+    out->head = calloc(1, head + 1);
+    ck_assert_ptr_nonnull(out->head);
+    memcpy(out->head, out->all.data, head);
     ck_assert_msg(strncmp(out->head, "HTTP/1.1 ", 9) == 0, "%s", out->head);
     out->status = (unsigned)strtoul(out->head + 9, NULL, 10);
 }
