@@ -100,7 +100,7 @@ export function Progress(props: { model: Model }): JSX.Element | null {
           {phase === "loading" && bytesTotal > 0 && <progress max={bytesTotal} value={bytesDone} aria-label="Read so far" />}
           {phase === "loading" && (
             <button type="button" class="button" onClick={() => trace.stop()}>
-              Stop
+              Stop reading
             </button>
           )}
           {(phase === "stopped" || phase === "failed") && (
