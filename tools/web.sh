@@ -30,20 +30,13 @@ fail()
 # Names, each with a NUL behind it, to one line of what they hold.
 digest() { LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum; }
 
-# Of what becomes WebAssembly.
-reader_files()
-{
-    find web/wasm -type f -print0
-    find analysis common format sched client-lib/include client-lib/src -name '*.[ch]' -print0
-}
-
 # Of all that the console is made of: its sources, the API's document that its types come from, the reader.
 console_files()
 {
     find web -name node_modules -prune -o -path web/tests -prune -o -path web/src/api/schema.d.ts -prune -o \
-        -path web/wasm -prune -o -type f -print0
+        -type f -print0
     printf '%s\0' tools/web.sh server/api/openapi.json
-    reader_files
+    find analysis common format sched client-lib/include client-lib/src -name '*.[ch]' -print0
 }
 
 # quietly WHAT COMMAND...: its output is shown if it fails.

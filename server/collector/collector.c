@@ -268,21 +268,6 @@ static void capture_touched(void *context, const struct capture_id *capture)
     aggregate_touch(c->aggregate, capture);
 }
 
-/* Processes of the service that are traced now. */
-static uint64_t service_live(void *context, const char *service)
-{
-    struct collector *c = context;
-    struct fleet_process *p;
-    size_t at = 0;
-    uint64_t count = 0;
-    control_lock(fleet_control(c->fleet));
-    while ((p = fleet_process_next(c->fleet, &at)) != NULL)
-        count += strcmp(fleet_process_labels(p).service, service) == 0 &&
-                 fleet_process_status(c->fleet, p) == FLEET_LIVE;
-    control_unlock(fleet_control(c->fleet));
-    return count;
-}
-
 static void room_make(void *context)
 {
     struct collector *c = context;
@@ -290,12 +275,6 @@ static void room_make(void *context)
         return;
     index_trim(c->index);
     catalog_trim(c->catalog);
-}
-
-static bool is_full(void *context)
-{
-    struct collector *c = context;
-    return c->ingest != NULL && ingest_is_full(c->ingest);
 }
 
 /* ---- start and stop ---- */
@@ -409,7 +388,7 @@ static int state_make(struct collector *c, char *error, size_t error_bytes)
                                         .ttl_ms = g->retention_ttl_ms,
                                         .purge = collector_purge,
                                         .make_room = room_make,
-                                        .is_full = is_full,
+                                        .is_full = collector_is_full,
                                         .context = c,
                                         .ended = capture_ended,
                                         .touched = capture_touched,
@@ -494,25 +473,6 @@ static struct api_services api_services_of(const struct collector *c)
                                  .aggregate = c->aggregate};
 }
 
-/* Behind ingest, which it asks for room, and before any thread that touches captures. */
-static int aggregate_make(struct collector *c, char *error, size_t error_bytes)
-{
-    const struct collector_config *g = &c->config;
-    struct aggregate_settings settings = {.folder = g->folder,
-                                          .run = c->analyst != NULL ? analyst_run : NULL,
-                                          .analyst = c->analyst,
-                                          .max_trace_bytes = g->analysis_max_trace_bytes,
-                                          .timeout_ms = g->analysis_timeout_ms,
-                                          .max_bytes = g->analysis_max_bytes,
-                                          .keep_ms = g->analysis_keep_ms,
-                                          .max_rows = g->analysis_max_rows,
-                                          .is_full = is_full,
-                                          .live = service_live,
-                                          .context = c};
-    return aggregate_start(&settings, c->captures, c->catalog, c->index, &c->aggregate, error,
-                           error_bytes);
-}
-
 static int ports_start(struct collector *c, char *error, size_t error_bytes)
 {
     const struct collector_config *g = &c->config;
@@ -542,7 +502,7 @@ static int ports_start(struct collector *c, char *error, size_t error_bytes)
     if (status == SKEIN_OK)
         status = collector_analyst_make(c, error, error_bytes);
     if (status == SKEIN_OK)
-        status = aggregate_make(c, error, error_bytes);
+        status = collector_aggregate_make(c, error, error_bytes);
     if (status == SKEIN_OK)
         status = notify_start(c->notify);
     if (status == SKEIN_OK)

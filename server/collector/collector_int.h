@@ -11,6 +11,10 @@
 int collector_open(struct collector *c, char *error, size_t error_bytes);
 /* What reads traces, where there is such a program. The same. (collector_analyst.c) */
 int collector_analyst_make(struct collector *c, char *error, size_t error_bytes);
+/* What sums captures up with it, behind ingest, which it asks for room. The same. (collector_analyst.c) */
+int collector_aggregate_make(struct collector *c, char *error, size_t error_bytes);
+/* Whether the disk is too short for more. `collector`; any thread. (collector_analyst.c) */
+bool collector_is_full(void *collector);
 /* Whether this is not a collector's first start: what it has only now, it had before. */
 bool collector_is_used(const struct collector *c);
 

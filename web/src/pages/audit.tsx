@@ -7,7 +7,7 @@ import { type Schemas, part } from "../api/client";
 import { may } from "../api/who";
 import "../manage/manage.css";
 import { useAddress } from "../ui/address";
-import { TextField } from "../ui/form";
+import { FilterForm, TextField } from "../ui/form";
 import { Chip, Empty, Heading, More, Note, Shown, Table, Text, Time } from "../ui/parts";
 import { shown } from "../ui/text";
 
@@ -59,14 +59,7 @@ function Filters(props: { values: Readonly<Record<string, string>>; set: (values
   const now = JSON.stringify(props.values);
   useEffect(() => setValues({ ...props.values }), [now]);
   return (
-    <form
-      class="filters"
-      role="search"
-      onSubmit={(event) => {
-        event.preventDefault();
-        props.set(Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value.trim()])));
-      }}
-    >
+    <FilterForm choose={() => props.set(Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value.trim()])))}>
       {FILTERS.map(([name, label, example]) => (
         <TextField key={name} label={label} placeholder={example} value={values[name] ?? ""} set={(value) => setValues({ ...values, [name]: value })} />
       ))}
@@ -76,7 +69,7 @@ function Filters(props: { values: Readonly<Record<string, string>>; set: (values
       <button type="button" class="button" onClick={() => props.set(Object.fromEntries(FILTERS.map(([name]) => [name, ""])))}>
         All
       </button>
-    </form>
+    </FilterForm>
   );
 }
 

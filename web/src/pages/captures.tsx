@@ -8,7 +8,7 @@ import { may } from "../api/who";
 import { CaptureLink, StatusChip, Whose } from "../ui/capture_rows";
 import { type Capture, windowWords } from "../ui/capture_words";
 import { type Address, useAddress } from "../ui/address";
-import { ChoiceField, Confirm, TextField } from "../ui/form";
+import { ChoiceField, Confirm, FilterForm, TextField } from "../ui/form";
 import { Awaited, Empty, Failure, Heading, Note, Table, Time, toast } from "../ui/parts";
 import { count } from "../ui/units";
 import "../style/captures.css";
@@ -40,14 +40,7 @@ function Filters(props: { filter: Filter; set: (values: Readonly<Record<string, 
     props.set({ [name]: value });
   };
   return (
-    <form
-      class="filters"
-      role="search"
-      onSubmit={(event) => {
-        event.preventDefault();
-        props.set({ ...draft, from: apiTime(draft.from.trim()), to: apiTime(draft.to.trim()) });
-      }}
-    >
+    <FilterForm choose={() => props.set({ ...draft, from: apiTime(draft.from.trim()), to: apiTime(draft.to.trim()) })}>
       <ChoiceField
         label="Status"
         value={props.filter.status}
@@ -82,7 +75,7 @@ function Filters(props: { filter: Filter; set: (values: Readonly<Record<string, 
       <a class="button" href="/captures">
         All
       </a>
-    </form>
+    </FilterForm>
   );
 }
 

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { useAsk } from "../api/ask";
 import type { Schemas } from "../api/client";
 import { type Address, useAddress } from "../ui/address";
-import { ChoiceField, TextField } from "../ui/form";
+import { ChoiceField, FilterForm, TextField } from "../ui/form";
 import { Empty, Heading, Note, Shown, Table, Text } from "../ui/parts";
 import { clock, count, duration, millis } from "../ui/units";
 import "../style/captures.css";
@@ -40,14 +40,7 @@ function Ask(props: { address: Address; metric: Metric; stretch: Stretch }): JSX
   const [service, setService] = useState(address.get("service"));
   const [name, setName] = useState(address.get("name"));
   return (
-    <form
-      class="filters"
-      role="search"
-      onSubmit={(event) => {
-        event.preventDefault();
-        address.set({ service: service.trim(), name: name.trim() });
-      }}
-    >
+    <FilterForm choose={() => address.set({ service: service.trim(), name: name.trim() })}>
       <ChoiceField label="What" value={metric} set={(value: Metric) => address.set({ metric: value })} choices={METRICS} />
       {metric === "latency" && (
         <ChoiceField
@@ -68,7 +61,7 @@ function Ask(props: { address: Address; metric: Metric; stretch: Stretch }): JSX
       <button type="submit" class="button">
         Show
       </button>
-    </form>
+    </FilterForm>
   );
 }
 

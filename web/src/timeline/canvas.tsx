@@ -32,10 +32,7 @@ class Drawing {
     private readonly model: Model,
     private readonly finder: Finder,
   ) {
-    this.strips = new Strips(model.trace, (ms) => {
-      framesTold?.("strips", ms);
-      this.soon();
-    });
+    this.strips = new Strips(model.trace, () => this.soon());
     this.painter = new Painter(model, this.strips);
   }
 
@@ -59,7 +56,6 @@ class Drawing {
   }
 
   private frame(moving: boolean): void {
-    const begin = performance.now();
     const { canvas, model } = this;
     const { width, height } = model.size.peek();
     const context = canvas.getContext("2d", { alpha: false });
@@ -81,7 +77,6 @@ class Drawing {
       ink,
       inkKey: key,
     });
-    if (moving) framesTold?.("frame", performance.now() - begin);
   }
 
   private matches(): number[] {
@@ -96,13 +91,6 @@ class Drawing {
     }
     return times;
   }
-}
-
-/* For measuring: told how long each frame took, and the pixels of each view that came, ms. */
-type FramesTold = (what: "frame" | "strips", ms: number) => void;
-let framesTold: FramesTold | undefined;
-export function onFrames(tell: FramesTold | undefined): void {
-  framesTold = tell;
 }
 
 /* The hover text, with arguments when the pointer rests on one event. */

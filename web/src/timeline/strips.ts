@@ -81,7 +81,7 @@ export class Strips {
 
   constructor(
     private readonly trace: Trace,
-    private readonly arrived: (drawnMs: number) => void, /* how long its pixels took */
+    private readonly arrived: () => void,
   ) {}
 
   /* What is to be drawn. Asks only where what is there is not enough for it. */
@@ -137,9 +137,8 @@ export class Strips {
   private async ask(wanted: Wanted, lanes: readonly Lane[], span: Span, width: number, which: "near" | "whole"): Promise<boolean> {
     const view = await this.trace.view({ from: span.from, to: span.to, width, lanes: lanes.map((lane) => lane.id) });
     if (view === null) return false;
-    const begin = performance.now();
     this[which] = this.made(view, lanes, wanted, width, this[which]);
-    this.arrived(performance.now() - begin);
+    this.arrived();
     return true;
   }
 

@@ -109,6 +109,22 @@ export function CheckField(props: { label: string; value: boolean; set: (value: 
   );
 }
 
+/* Fields by which a page's rows are chosen; Enter and the first button of `children` that submits choose. */
+export function FilterForm(props: { choose: () => void; children: ComponentChildren }): JSX.Element {
+  return (
+    <form
+      class="filters"
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        props.choose();
+      }}
+    >
+      {props.children}
+    </form>
+  );
+}
+
 /* Asks once, names the object and says what stays; `act` may throw Refused, which is shown, and the dialog stays. The
  * browser's own dialog keeps the focus inside and gives it back. */
 export function Confirm(props: {

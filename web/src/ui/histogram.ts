@@ -10,10 +10,6 @@ export interface Bucket<E> {
   example?: E | undefined;
 }
 
-export function stepOf(ns: number): number {
-  return ns <= 1 ? 0 : Math.floor(Math.log2(ns) * STEPS + 1e-9);
-}
-
 /* The shortest length of a bucket. */
 export function lengthOf(step: number): number {
   return 2 ** (step / STEPS);

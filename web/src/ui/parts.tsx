@@ -127,8 +127,9 @@ export function Chip(props: { kind?: "ok" | "warn" | "bad"; children: ComponentC
 /* A point in time, "06:14:02 UTC (3 min ago)"; `short`: "3 min ago"; `clockOnly`: "06:14:02 UTC". It keeps its age
  * while it stands. */
 const now = signal(Date.now());
-setInterval(() => (now.value = Date.now()), 10_000);
+let ticking: ReturnType<typeof setInterval> | undefined; /* from the first time that is shown */
 export function Time(props: { at: string | number; short?: boolean; clockOnly?: boolean }): JSX.Element {
+  ticking ??= setInterval(() => (now.value = Date.now()), 10_000);
   const whole = clock(props.at);
   const age = ago(props.at, Math.max(now.value, Date.now()));
   const machine = typeof props.at === "string" ? props.at : new Date(props.at).toISOString();

@@ -2,20 +2,13 @@
 // The field for a selector, as the API and the command line have it; it is asked with when it is sent off.
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { TextField } from "./form";
+import { FilterForm, TextField } from "./form";
 
 export function SelectorFilter(props: { value: string; set: (selector: string) => void }): JSX.Element {
   const [text, setText] = useState(props.value);
   useEffect(() => setText(props.value), [props.value]);
   return (
-    <form
-      class="filters"
-      role="search"
-      onSubmit={(event) => {
-        event.preventDefault();
-        props.set(text.trim());
-      }}
-    >
+    <FilterForm choose={() => props.set(text.trim())}>
       <TextField label="Selector" value={text} set={setText} kind="search" placeholder="service=checkout,zone=a" />
       <button type="submit" class="button">
         Filter
@@ -25,6 +18,6 @@ export function SelectorFilter(props: { value: string; set: (selector: string) =
           All
         </button>
       )}
-    </form>
+    </FilterForm>
   );
 }

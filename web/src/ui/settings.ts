@@ -30,8 +30,6 @@ export const settings: { [N in Name]: Signal<Value<N>> } = {
   motion: signal(stored("motion")),
 };
 
-export const settingChoices = CHOICES;
-
 export function choose<N extends Name>(name: N, value: Value<N>): void {
   (settings[name] as Signal<Value<N>>).value = value;
   try {

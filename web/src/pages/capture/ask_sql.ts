@@ -4,8 +4,6 @@
 import { Refused, type Schemas, part, send } from "../../api/client";
 import { nsOf } from "../../ui/timeline_link";
 
-export type Cell = string | number | null;
-
 export interface Row {
   text: (name: string) => string;
   number: (name: string) => number; /* NaN: none */
