@@ -3,7 +3,6 @@
 // no control that would be refused. Makes the collector's first token: these tests are the last ones.
 import assert from "node:assert/strict";
 
-
 const REFUSED = /40[13]|429/;
 
 async function tokensBegin(scene) {
@@ -27,8 +26,7 @@ async function comesBack({ scene, open }) {
   await tab.page.getByRole("alert").first().waitFor();
   await logIn(tab, secret);
   await tab.page.waitForURL(`**${path}`);
-  await tab.settled();
-  assert.match(await tab.page.getByRole("banner").innerText(), /reader/);
+  await tab.says(/reader/, tab.page.getByRole("banner"));
   assert.equal(await tab.page.evaluate(() => document.cookie), "", "no script can read the cookie");
   const [cookie] = await tab.context.cookies();
   assert.deepEqual([cookie.name, cookie.httpOnly, cookie.secure, cookie.sameSite], ["__Host-skein", true, true, "Strict"]);
@@ -72,8 +70,7 @@ async function codeLogsIn({ scene, open }) {
   tab.expect(REFUSED);
   await tab.page.goto(`${tab.origin}/login#c=${code}`);
   await tab.page.waitForURL(`${tab.origin}/`);
-  await tab.settled();
-  assert.match(await tab.page.getByRole("banner").innerText(), /tests/);
+  await tab.says(/tests/, tab.page.getByRole("banner"));
   const again = await open();
   again.expect(REFUSED);
   await again.page.goto(`${tab.origin}/login#c=${code}`);
@@ -91,7 +88,7 @@ async function confinedSeesItsOwn({ scene, open }) {
   await tab.page.goto(`${tab.origin}/`);
   await logIn(tab, secret);
   await tab.page.waitForURL(`${tab.origin}/`);
-  await tab.settled();
+  await tab.says(/confined/, tab.page.getByRole("banner"));
   const links = await tab.page.getByRole("navigation").getByRole("link").evaluateAll((all) => all.map((a) => a.getAttribute("href")));
   for (const path of ["/rules", "/policies", "/agents", "/audit", "/tokens", "/join-tokens", "/storage"])
     assert.ok(!links.includes(path), `${path} is not offered`);

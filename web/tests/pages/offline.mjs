@@ -23,4 +23,35 @@ async function staysAndComesBack({ scene, open }) {
   await tab.page.getByText(/taken after the collector came back|newer/).first().waitFor();
 }
 
-export const tests = [{ name: "pages outlive a collector that stops and starts", run: staysAndComesBack }];
+/* A page whose code the tab does not have, and cannot get now, says so; loaded again, it is there. */
+async function codeIsAway({ open }) {
+  const tab = await open();
+  tab.expect(/ERR_FAILED|Failed to fetch dynamically imported module/);
+  await tab.open("/captures");
+  await tab.page.route("**/assets/**", (route) => route.abort());
+  await tab.page.getByRole("navigation").getByRole("link", { name: "Storage" }).click();
+  await tab.says(/This page could not be loaded/, tab.page.getByRole("main"));
+  await tab.page.getByRole("navigation").getByRole("link", { name: "Captures" }).click();
+  await tab.page.getByRole("link", { name: /redis-ping/ }).first().waitFor();
+  await tab.page.unroute("**/assets/**");
+  await tab.page.goBack();
+  await tab.page.getByRole("button", { name: "Load the page again" }).click();
+  await tab.says(/\bB\b/, tab.page.getByRole("main"));
+}
+
+/* A page that throws is replaced by what it threw; the frame and the other pages stay. */
+async function pageThrows({ open }) {
+  const tab = await open();
+  await tab.page.route("**/api/v1/captures?*", (route) => route.fulfill({ contentType: "application/json", body: '{"items":[null]}' }));
+  await tab.page.goto(`${tab.origin}/captures`);
+  await tab.says(/This page broke/, tab.page.getByRole("main"));
+  await tab.page.unroute("**/api/v1/captures?*");
+  await tab.page.getByRole("navigation").getByRole("link", { name: "Agents" }).click();
+  await tab.page.getByRole("heading", { name: "Agents", level: 1 }).waitFor();
+}
+
+export const tests = [
+  { name: "pages outlive a collector that stops and starts", run: staysAndComesBack },
+  { name: "a page whose code cannot be loaded says so", run: codeIsAway },
+  { name: "a page that throws says what", run: pageThrows },
+];

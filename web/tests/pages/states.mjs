@@ -29,9 +29,8 @@ async function emptyPagesTeach({ scene, open }) {
     const tab = await open({}, empty.url);
     for (const [path, words] of EMPTY) {
       await tab.open(path);
-      const text = await tab.text();
-      for (const wanted of words) assert.match(text, wanted, path);
-      assert.doesNotMatch(text, /undefined|NaN|\[object/, path);
+      for (const wanted of words) await tab.says(wanted);
+      assert.doesNotMatch(await tab.text(), /undefined|NaN|\[object/, path);
     }
   } finally {
     await empty.end();
@@ -58,7 +57,7 @@ async function refusalsAreSaid({ scene, open }) {
     assert.doesNotMatch(await tab.text(), /undefined|NaN|\[object/, path);
   }
   await tab.open("/no/such/page");
-  assert.match(await tab.text(), /no page/i);
+  await tab.says(/no page/i);
 }
 
 /* A collector that fails once: the page says why, names the request, and tries again. */
@@ -78,7 +77,7 @@ async function failuresPass({ open }) {
   await tab.page.goto(`${tab.origin}/captures`);
   const alert = tab.page.getByRole("alert").first();
   await alert.getByText("The index is being made anew").waitFor();
-  assert.match(await alert.innerText(), /made-by-a-test/);
+  await tab.says(/made-by-a-test/, alert);
   failing = false;
   await alert.getByRole("button", { name: /try again|retry/i }).click();
   await tab.page.getByRole("alert").waitFor({ state: "detached" });
@@ -135,8 +134,7 @@ async function brokenFileIsSaid({ scene, open }) {
   await tab.open("/open");
   await tab.page.locator('input[type="file"]').setInputFiles(file);
   await tab.page.getByRole("alert").first().waitFor();
-  const words = await tab.page.getByRole("alert").first().innerText();
-  assert.match(words, /trace|partition|skein/i);
+  await tab.says(/trace|partition|skein/i, tab.page.getByRole("alert").first());
 }
 
 export const tests = [

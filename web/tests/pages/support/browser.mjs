@@ -2,9 +2,10 @@
 // Chromium, and pages that are watched: a line in the console that is an error, an exception, a violation of the
 // Content-Security-Policy or a request to another origin is a fault, and a test with a fault has failed. A test that
 // has the collector refuse or stop says which errors it expects.
+import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { readFile } from "node:fs/promises";
-import { DEADLINE_MS } from "./until.mjs";
+import { DEADLINE_MS, until } from "./until.mjs";
 
 const require = createRequire(import.meta.url);
 const CHROMIUM = process.env.SKEIN_CHROMIUM ?? "/usr/bin/chromium";
@@ -54,7 +55,7 @@ export class Tab {
     await this.settled();
   }
 
-  /* The page has its heading, and awaits nothing. */
+  /* The page of the address has its heading, and awaits nothing: neither its code nor an answer. */
   async settled() {
     await this.page.waitForFunction(
       () => document.querySelector("h1") !== null && document.querySelector('[aria-busy="true"]') === null,
@@ -63,6 +64,13 @@ export class Tab {
 
   text() {
     return this.page.evaluate(() => document.body.innerText);
+  }
+
+  /* The page, or a part of it, comes to say this. Gives the words back. */
+  async says(pattern, part = this.page.locator("body")) {
+    let words = "";
+    const seen = until(`${pattern}`, async () => pattern.test((words = await part.innerText())) && words);
+    return seen.catch((error) => assert.match(words, pattern, error.message));
   }
 
   async theme(name) {
