@@ -2,7 +2,7 @@
 // /captures/latest?rule=NAME: goes to the newest capture that fits, for bookmarks and runbooks. Takes what the list's
 // address takes.
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { useMade } from "../api/ask";
 import { findCaptures } from "../api/captures";
@@ -13,9 +13,12 @@ import { count } from "../ui/units";
 const MOST = 2000;
 
 export default function Latest(): JSX.Element {
-  const { route } = useLocation();
+  const { path, route } = useLocation();
   const { get } = useAddress();
-  const [rule, kind, selector, status] = [get("rule"), get("kind"), get("selector"), get("status")];
+  /* On the way to the capture the address is the capture's already, while this page still stands. */
+  const asked = useRef(["", "", "", ""] as [string, string, string, string]);
+  if (path === "/captures/latest") asked.current = [get("rule"), get("kind"), get("selector"), get("status")];
+  const [rule, kind, selector, status] = asked.current;
   const found = useMade(`latest ${JSON.stringify([rule, kind, selector, status])}`, (signal) =>
     findCaptures(
       { selector, status },
