@@ -198,16 +198,24 @@ static bool principal_take(struct http_exchange *x, const struct token *token,
 
 /* ---- sessions ---- */
 
-static const char *cookie_of(const struct http_exchange *x, size_t *n)
+const char *session_cookie(const struct api_services *api, char out[SESSION_COOKIE_BYTES])
 {
-    const char *field = http_header(x, "Cookie");
-    return field != NULL ? http_cookie(field, SESSION_COOKIE, n) : NULL;
+    snprintf(out, SESSION_COOKIE_BYTES, "__Host-skein-%08" PRIx32,
+             (uint32_t)catalog_collector(api->catalog));
+    return out;
+}
+
+static const char *cookie_of(const struct api_services *api, const struct http_exchange *x,
+                             size_t *n)
+{
+    char name[SESSION_COOKIE_BYTES];
+    return http_cookie(x, session_cookie(api, name), n);
 }
 
 bool access_login(struct api_services *api, const struct http_exchange *x, struct login *out)
 {
     size_t n;
-    const char *secret = cookie_of(x, &n);
+    const char *secret = cookie_of(api, x, &n);
     return secret != NULL && logins_find(api->logins, secret, n, clock_boottime_ns(), out);
 }
 
@@ -266,7 +274,7 @@ static bool holder_authorize(struct api_services *api, struct http_exchange *x,
     if (text != NULL)
         return access_token(api, x, text, "Authorization", &token) &&
                principal_take(x, &token, who, selector);
-    if (cookie_of(x, &n) != NULL)
+    if (cookie_of(api, x, &n) != NULL)
         return session_authorize(api, x, route, who, selector);
     access_challenge(
         api, x, PROBLEM_UNAUTHORIZED, "Authorization",

@@ -125,12 +125,12 @@ static void session_audit(struct api_services *api, const struct http_exchange *
 static void session_begin(struct api_services *api, struct http_exchange *x,
                           const struct token *token, const char *how)
 {
-    char secret[LOGIN_SECRET_BYTES], cookie[160];
+    char secret[LOGIN_SECRET_BYTES], name[SESSION_COOKIE_BYTES], cookie[160];
     struct login old, login;
     if (access_login(api, x, &old))
         logins_end(api->logins, old.number);
     logins_begin(api->logins, token->id, clock_boottime_ns(), secret, &login);
-    snprintf(cookie, sizeof cookie, SESSION_COOKIE "=%s" COOKIE_SCOPE, secret);
+    snprintf(cookie, sizeof cookie, "%s=%s" COOKIE_SCOPE, session_cookie(api, name), secret);
     session_audit(api, x, "session.create", token->name, how);
     http_add_header(x, "Set-Cookie", cookie);
     http_add_header(x, "Cache-Control", "no-store");
@@ -158,13 +158,15 @@ void api_session_delete(void *context, struct http_exchange *x)
 {
     struct api_services *api = context;
     const struct principal *who = http_principal(x);
+    char name[SESSION_COOKIE_BYTES], cookie[160];
     if (who->session == 0) {
         http_problem(x, 404, NULL, "this request is of no session, and there is none to end");
         return;
     }
     logins_end(api->logins, who->session);
     session_audit(api, x, "session.delete", who->name, NULL);
-    http_add_header(x, "Set-Cookie", SESSION_COOKIE "=" COOKIE_SCOPE "; Max-Age=0");
+    snprintf(cookie, sizeof cookie, "%s=" COOKIE_SCOPE "; Max-Age=0", session_cookie(api, name));
+    http_add_header(x, "Set-Cookie", cookie);
     http_reply(x, 204, NULL, NULL, 0);
 }
 

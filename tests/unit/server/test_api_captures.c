@@ -27,7 +27,8 @@ static void captures_make(struct fixture *f)
     uint64_t at_ns = clock_realtime_ns() / 1000000000 * 1000000000;
     wire_agent_processes(&f->agent, 1, 2, "shop");
     cJSON_Delete(call_json(f, "PUT", "/api/v1/policies/ping",
-                           "{\"selector\":\"service=shop\",\"record_ms\":500,\"every_ms\":1000}", 201));
+                           "{\"selector\":\"service=shop\",\"record_ms\":500,\"every_ms\":1000}",
+                           201));
     for (unsigned i = 0; i < 5; i++) {
         (void)snprintf(id, sizeof id, "01a1000000000000000000000000000%u", i);
         report(f, wire_fired(&f->agent, id, 1, i < 4 ? "ping" : "slow", at_ns));
@@ -39,11 +40,13 @@ static void captures_make(struct fixture *f)
     cJSON_ReplaceItemInObject(sample, "pre_ms", cJSON_CreateNumber(0));
     cJSON_ReplaceItemInObject(sample, "post_ms", cJSON_CreateNumber(500));
     report(f, sample);
-    cJSON_Delete(call_json(f, "POST", LIST, "{\"selector\":\"service=shop\",\"pre_ms\":1000}", 202));
+    cJSON_Delete(
+        call_json(f, "POST", LIST, "{\"selector\":\"service=shop\",\"pre_ms\":1000}", 202));
 }
 
 /* How many there are, page by page; each has `value` at `member` (NULL: whatever). */
-static unsigned count_of(struct fixture *f, const char *query, const char *member, const char *value)
+static unsigned count_of(struct fixture *f, const char *query, const char *member,
+                         const char *value)
 {
     char path[256];
     unsigned seen = 0;
@@ -51,8 +54,7 @@ static unsigned count_of(struct fixture *f, const char *query, const char *membe
     for (bool more = true; more;) {
         cJSON *json = call_json(f, "GET", path, NULL, 200);
         const cJSON *item, *items = at_path(json, "items");
-        cJSON_ArrayForEach(item, items)
-        {
+        cJSON_ArrayForEach(item, items) {
             seen++;
             if (member != NULL)
                 ck_assert_str_eq(text_at(item, member), value);
@@ -79,7 +81,8 @@ START_TEST(captures_are_listed_by_kind_rule_and_policy)
     ck_assert_uint_eq(count_of(&f, "&kind=stream", NULL, NULL), 0);
     ck_assert_uint_eq(count_of(&f, "&rule=gone", NULL, NULL), 0);
     ck_assert_uint_eq(count_of(&f, "&kind=sample&rule=ping", NULL, NULL), 0);
-    ck_assert_uint_eq(count_of(&f, "&kind=snapshot&rule=ping&selector=service%3Dshop", NULL, NULL), 4);
+    ck_assert_uint_eq(count_of(&f, "&kind=snapshot&rule=ping&selector=service%3Dshop", NULL, NULL),
+                      4);
     ck_assert_uint_eq(count_of(&f, "&rule=ping&selector=service%3Dother", NULL, NULL), 0);
     expect_problem(&f, "GET", LIST "?kind=snap", NULL, 400, "kind");
     expect_problem(&f, "GET", LIST "?rule=", NULL, 400, "rule");
@@ -97,9 +100,9 @@ static void make_token(struct fixture *f, const char *name, enum http_scope scop
     char text[TOKEN_TEXT_BYTES], error[256] = "";
     (void)snprintf(token.name, sizeof token.name, "%s", name);
     (void)snprintf(token.selector, sizeof token.selector, "%s", selector);
-    ck_assert_int_eq(tokens_create(f->collector.tokens, &token, clock_realtime_ns(), text, error,
-                                   sizeof error),
-                     SKEIN_OK);
+    ck_assert_int_eq(
+        tokens_create(f->collector.tokens, &token, clock_realtime_ns(), text, error, sizeof error),
+        SKEIN_OK);
     (void)snprintf(header, 128, "Authorization: Bearer %s", text);
 }
 

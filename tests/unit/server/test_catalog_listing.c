@@ -43,7 +43,8 @@ static void teardown(void)
 
 static struct capture_id id_of(uint32_t n)
 {
-    struct capture_id id = {{(uint8_t)(n * 37), (uint8_t)(n * 11)}}; /* ids are in no order of time */
+    struct capture_id id = {
+        {(uint8_t)(n * 37), (uint8_t)(n * 11)}}; /* ids are in no order of time */
     id.bytes[14] = (uint8_t)(n >> 8);
     id.bytes[15] = (uint8_t)n;
     return id;
@@ -185,7 +186,8 @@ START_TEST(what_no_capture_has_is_an_empty_listing)
     fill();
     expect_listing((struct catalog_capture_query){.rule = "other", .to_ns = UINT64_MAX});
     expect_listing((struct catalog_capture_query){.policy = "other", .to_ns = UINT64_MAX});
-    expect_listing((struct catalog_capture_query){.kind = "sample", .rule = "ping", .to_ns = UINT64_MAX});
+    expect_listing(
+        (struct catalog_capture_query){.kind = "sample", .rule = "ping", .to_ns = UINT64_MAX});
     expect_listing((struct catalog_capture_query){.to_ns = 0});
     expect_listing((struct catalog_capture_query){.from_ns = UINT64_MAX, .to_ns = UINT64_MAX});
 }
@@ -221,7 +223,8 @@ START_TEST(listing_is_read_from_an_index_in_its_order)
     const struct capture_id id = {{1}};
     expect_plan((struct catalog_capture_query){.limit = 1}, "captures_by_time (");
     expect_plan((struct catalog_capture_query){.kind = "stream"}, "captures_by_kind (kind=?");
-    expect_plan((struct catalog_capture_query){.status = "running"}, "captures_by_status (status=?");
+    expect_plan((struct catalog_capture_query){.status = "running"},
+                "captures_by_status (status=?");
     expect_plan((struct catalog_capture_query){.kind = "sample", .status = "running"},
                 "captures_by_kind_and_status (kind=? AND status=?");
     expect_plan((struct catalog_capture_query){.incident = &id, .kind = "sample", .rule = "r"},
