@@ -20,7 +20,7 @@
 
 struct reply {
     long status;
-    char text[16384]; /* head and body */
+    char text[65536]; /* head and body */
     const char *body;
     char cookie[64]; /* the value set; "" where none is */
 };
@@ -630,6 +630,59 @@ START_TEST(logins_are_in_the_audit_log_by_the_name_of_the_token)
 }
 END_TEST
 
+/* The value of a metric, as /metrics has it. */
+static unsigned long metric(const struct fixture *f, const char *name)
+{
+    struct reply r;
+    char line[128];
+    ask(f, &(struct ask){.method = "GET", .path = "/metrics"}, &r);
+    snprintf(line, sizeof line, "\nskein_%s ", name);
+    const char *at = strstr(r.body, line);
+    ck_assert_msg(at != NULL, "%s", name);
+    return strtoul(at + strlen(line), NULL, 10);
+}
+
+START_TEST(logins_are_counted_and_refusals_by_their_reason)
+{
+    struct fixture f;
+    char root[TOKEN_TEXT_BYTES], code[64], secret[64];
+    fixture_start(&f);
+    make_token(&f, "root", HTTP_ADMIN, "", 0, root);
+    ck_assert_uint_eq(metric(&f, "http_sessions"), 0);
+    log_in(&f, "token", root, secret);
+    code_of(&f, root, code);
+    log_in(&f, "code", code, secret);
+    ck_assert_uint_eq(metric(&f, "http_sessions"), 2);
+    ck_assert_uint_eq(metric(&f, "http_logins_total{by=\"token\"}"), 1);
+    ck_assert_uint_eq(metric(&f, "http_logins_total{by=\"code\"}"), 1);
+    ck_assert_int_eq(log_out(&f, secret), 204);
+    ck_assert_uint_eq(metric(&f, "http_sessions"), 1);
+    static const struct {
+        const char *lines[2], *body, *reason;
+    } refused[] = {
+        {{JSON}, "{\"token\":\"skn_wrong\"}", "token"},
+        {{JSON}, "{\"code\":\"wrong\"}", "code"},
+        {{JSON}, "{\"codes\":\"wrong\"}", "request"},
+        {{"Content-Type: text/plain"}, "{\"code\":\"wrong\"}", "request"},
+        {{JSON, "Origin: http://elsewhere.example"}, "{\"code\":\"wrong\"}", "origin"},
+        {{JSON, "Host: collector.example"}, "{\"code\":\"wrong\"}", "not_secure"},
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        char name[96];
+        snprintf(name, sizeof name, "http_logins_refused_total{reason=\"%s\"}", refused[i].reason);
+        unsigned long before = metric(&f, name);
+        struct ask a = {.method = "POST", .path = "/api/v1/session", .body = refused[i].body};
+        memcpy(a.lines, refused[i].lines, sizeof refused[i].lines);
+        ck_assert_msg(status_of(&f, &a) >= 400, "case %zu", i);
+        ck_assert_msg(metric(&f, name) == before + 1, "case %zu: %s", i, name);
+    }
+    for (uint64_t i = 0; i <= f.collector.config.http_bad_tokens; i++)
+        (void)status_of_code(&f, "wrong");
+    ck_assert_uint_gt(metric(&f, "http_logins_refused_total{reason=\"too_many\"}"), 0);
+    fixture_stop(&f);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of(
@@ -640,5 +693,6 @@ int main(void)
         session_that_was_idle_or_is_old_is_over, cookies_of_strangers_are_no_session,
         cookie_counts_in_whichever_field_it_comes, code_logs_in_once_as_the_token_that_made_it,
         without_tokens_there_is_nothing_to_log_in_to,
-        logins_are_in_the_audit_log_by_the_name_of_the_token, NULL));
+        logins_are_in_the_audit_log_by_the_name_of_the_token,
+        logins_are_counted_and_refusals_by_their_reason, NULL));
 }
