@@ -117,6 +117,7 @@ skein_test(unit/server/test_fleet.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_series.c LINK skein_server_core skein_test_support m)
 skein_test(unit/server/test_aggregate.c LINK skein_server_core skein_test_partition LABELS tsan)
 skein_test(unit/server/test_api_series.c LINK skein_test_collector LABELS tsan)
+target_link_options(t_unit_server_api_series PRIVATE LINKER:--wrap=series_json)
 find_program(SYSTEM_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
 if(SYSTEM_PYTHON)
     add_test(NAME unit/server/series_exposed COMMAND ${SYSTEM_PYTHON}
