@@ -68,7 +68,7 @@ skein_test(unit/server/test_audit.c LINK skein_server_core skein_test_support LA
 skein_test(unit/server/test_tokens.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_logins.c LINK skein_server_core skein_test_support LABELS tsan)
 skein_test(unit/server/test_session.c LINK skein_test_collector LABELS tsan)
-skein_test(unit/server/test_openapi.c LINK skein_test_collector)
+skein_test(unit/server/test_openapi.c LINK skein_test_collector skein_test_http)
 target_compile_definitions(t_unit_server_openapi PRIVATE OPENAPI_JSON="${CMAKE_SOURCE_DIR}/server/api/openapi.json"
     API_MD="${CMAKE_SOURCE_DIR}/docs/api.md")
 skein_test(unit/server/test_http_route.c LINK skein_server_core skein_test_support)
