@@ -4,7 +4,7 @@
 import { Virtualizer, elementScroll, observeElementOffset, observeElementRect } from "@tanstack/virtual-core";
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { EventOrder, EventPage } from "../trace/trace";
+import { type EventOrder, type EventPage, SAMPLE } from "../trace/trace";
 import { shown } from "../ui/text";
 import { count, duration } from "../ui/units";
 import { told } from "./actions";
@@ -113,6 +113,12 @@ function useRows(rows: number): { scroller: { current: HTMLDivElement | null }; 
   return { scroller, from: items[0]?.index ?? 0, to: (items[items.length - 1]?.index ?? -1) + 1 };
 }
 
+function kindWords(model: Model, page: EventPage, i: number): string {
+  const kind = kindOf(page, i);
+  const sample = kind === "instant" && model.type(page.type[i]!)?.name === SAMPLE && model.thread(page.thread[i]!)?.evidence === true;
+  return sample ? "CPU sample" : kind;
+}
+
 function Row(props: { model: Model; pages: Pages; index: number }): JSX.Element {
   const { model, pages, index } = props;
   const page = pages.pages.get(Math.floor(index / PAGE));
@@ -142,7 +148,7 @@ function Row(props: { model: Model; pages: Pages; index: number }): JSX.Element 
       </td>
       <td class="number">{pointWords(ref.begin, model.base)}</td>
       <td class="number">{ref.length > 0 ? duration(ref.length) : "–"}</td>
-      <td>{kindOf(page, i)}</td>
+      <td>{kindWords(model, page, i)}</td>
       <td class="tl-cell-name">{threadWords(model.thread(page.thread[i]!))}</td>
       <td class="tl-cell-name">
         {processWords(process)} {shown(process?.host ?? "", 40)}
