@@ -5,6 +5,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PROGRAMS, emptyBegin } from "./support/scene.mjs";
 import { run } from "./support/programs.mjs";
+import { searchFor, selection, subjectLine, timelineReady } from "./support/walk.mjs";
 
 /* Of each page without anything to show, words that help. */
 const EMPTY = [
@@ -122,8 +123,10 @@ async function fileIsDropped({ scene, open }) {
   tab.page.on("request", (request) => request.method() !== "GET" && sent.push(`${request.method()} ${request.url()}`));
   await tab.open("/open");
   await drop(tab, "dropped.skein", await readFile(file));
-  await tab.page.getByText(/take_from_stock/).first().waitFor();
-  await tab.settled();
+  await timelineReady(tab);
+  await searchFor(tab, "take_from_stock");
+  await selection(tab).getByText(await subjectLine("take_from_stock")).first().waitFor();
+  await tab.page.getByRole("table", { name: "Processes of the file" }).getByText("shop").first().waitFor();
   assert.deepEqual(sent, [], "nothing is uploaded");
 }
 
