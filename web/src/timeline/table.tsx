@@ -18,6 +18,7 @@ const PAGE = 100;
 const PAGES_KEPT = 60;
 const ROWS_MOST = 500_000; /* browsers draw no element that is much higher */
 const SETTLE_MS = 300;
+const COUNTED = "A region that began before or ends behind it is one, as are what is still going on, samples of the CPU and losses.";
 
 /* Pages of the table that is shown now; another window, order or search makes all of it anew. */
 class Pages {
@@ -183,7 +184,7 @@ function summary(pages: Pages, rows: number, text: string): string {
   if (pages.error !== "") return pages.error;
   const what = text === "" ? "" : ` that match ${shown(text, 60)}`;
   const rest = rows < pages.total ? `; the first ${count(rows)} can be scrolled to: zoom in, or search, for the others` : "";
-  return `${count(pages.total)} events in view${what}${rest}.`;
+  return `${count(pages.total)} ${pages.total === 1 ? "event" : "events"} that touch the time in view${what}${rest}. ${COUNTED}`;
 }
 
 export function EventsTable(props: { model: Model }): JSX.Element {

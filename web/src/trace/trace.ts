@@ -30,6 +30,7 @@ export type Phase = "opening" | "loading" | "idle" | "stopped" | "failed" | "clo
 export interface Problem {
   text: string; /* a sentence */
   requestId?: string; /* of a collector's answer */
+  status?: number; /* of that answer: 401, 404, … */
 }
 
 export interface TraceState {
