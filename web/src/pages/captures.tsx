@@ -10,8 +10,8 @@ import { type Capture, windowWords } from "../ui/capture_words";
 import { type Address, useAddress } from "../ui/address";
 import { ChoiceField, Confirm, FilterForm, TextField } from "../ui/form";
 import { Awaited, Empty, Failure, Heading, Note, Table, Time, toast } from "../ui/parts";
+import { apiTime } from "../ui/time_text";
 import { count } from "../ui/units";
-import "../style/captures.css";
 
 const CaptureNow = lazy(() => import("../ui/capture_now"));
 
@@ -25,12 +25,6 @@ function filterOf(address: Address): Filter {
   return Object.fromEntries(FILTERS.map((name) => [name, address.get(name)])) as Filter;
 }
 
-/* "2026-11-23T10:00" of a field, by this browser's clock, as the API's time; other texts as they are. */
-export function apiTime(text: string): string {
-  const local = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?$/.test(text) ? new Date(text.replace(" ", "T")) : undefined;
-  return local === undefined || Number.isNaN(local.getTime()) ? text : local.toISOString();
-}
-
 function Filters(props: { filter: Filter; set: (values: Readonly<Record<string, string>>) => void }): JSX.Element {
   const [draft, setDraft] = useState(props.filter);
   const field = (name: keyof Filter) => ({ value: draft[name], set: (value: string) => setDraft({ ...draft, [name]: value }) });
@@ -39,7 +33,7 @@ function Filters(props: { filter: Filter; set: (values: Readonly<Record<string, 
     props.set({ [name]: value });
   };
   return (
-    <FilterForm choose={() => props.set({ ...draft, from: apiTime(draft.from.trim()), to: apiTime(draft.to.trim()) })}>
+    <FilterForm choose={() => props.set({ ...draft, from: apiTime(draft.from), to: apiTime(draft.to) })}>
       <ChoiceField
         label="Status"
         value={props.filter.status}

@@ -2,7 +2,7 @@
 // /captures/latest?rule=NAME: goes to the newest capture that fits, for bookmarks and runbooks. Takes what the list's
 // address takes.
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { useMade } from "../api/ask";
 import { findCaptures } from "../api/captures";
@@ -12,10 +12,13 @@ import { Empty, Heading, Shown, Text } from "../ui/parts";
 const WHAT = ["rule", "policy", "kind", "selector", "status"] as const;
 
 export default function Latest(): JSX.Element {
-  const { route } = useLocation();
+  const { path, route } = useLocation();
   const { get } = useAddress();
-  const query = Object.fromEntries(WHAT.map((name) => [name, get(name)]));
-  const [began, name] = get("rule") !== "" ? ["rule", get("rule")] : ["policy", get("policy")];
+  /* On the way to the capture the address is the capture's already, while this page still stands. */
+  const asked = useRef<Readonly<Record<string, string>>>({});
+  if (path === "/captures/latest") asked.current = Object.fromEntries(WHAT.map((what) => [what, get(what)]));
+  const query = asked.current;
+  const [began, name] = query.rule !== "" ? ["rule", query.rule ?? ""] : ["policy", query.policy ?? ""];
   const found = useMade(`latest ${JSON.stringify(query)}`, (signal) => findCaptures(query, () => true, { want: 1, most: 1 }, signal));
   const newest = found.data?.items[0]?.capture;
   useEffect(() => {

@@ -23,14 +23,16 @@ export function Search(props: { model: Model; finder: Finder; field: { current: 
   useEffect(() => setText(known), [known]);
   useEffect(() => {
     if (text === known) return;
-    const timer = setTimeout(() => void finder.search(text), SEARCH_MS);
+    const timer = setTimeout(() => {
+      if (text !== finder.found.peek().text) void finder.search(text); /* Enter was faster */
+    }, SEARCH_MS);
     return () => clearTimeout(timer);
   }, [text]);
   const keys = (event: KeyboardEvent): void => {
     if (event.key === "Enter") {
       event.preventDefault();
       const now = props.field.current?.value ?? text;
-      const go = now === finder.found.peek().text && !finder.found.peek().busy ? Promise.resolve() : finder.search(now);
+      const go = now === finder.found.peek().text ? Promise.resolve() : finder.search(now);
       told(model, go.then(() => finder.step(event.shiftKey ? -1 : 1)));
     } else if (event.key === "Escape") document.querySelector<HTMLElement>("[data-timeline-keys]")?.focus();
   };
