@@ -116,9 +116,8 @@ static bool take_value(struct scan *s)
 
 static bool take_type(struct scan *s)
 {
-    return take_words(s, "\"integer\"") || take_words(s, "\"real\"") ||
-           take_words(s, "\"text\"") || take_words(s, "\"blob\"") || take_words(s, "\"any\"") ||
-           take_words(s, "\"null\"");
+    return take_words(s, "\"integer\"") || take_words(s, "\"real\"") || take_words(s, "\"text\"") ||
+           take_words(s, "\"blob\"") || take_words(s, "\"any\"") || take_words(s, "\"null\"");
 }
 
 static bool take_columns(struct scan *s, uint64_t *columns)

@@ -7,8 +7,9 @@
 #include "sql_check.h"
 #include "support.h"
 
-#define COLUMNS "{\"columns\":[{\"name\":\"a\",\"type\":\"integer\"},{\"name\":\"b\",\"type\":\"any\"}]"
-#define TAIL    ",\"more\":false,\"gaps\":[]}\n"
+#define COLUMNS                                                                                    \
+    "{\"columns\":[{\"name\":\"a\",\"type\":\"integer\"},{\"name\":\"b\",\"type\":\"any\"}]"
+#define TAIL ",\"more\":false,\"gaps\":[]}\n"
 
 static int check(const char *text, size_t n, size_t *gaps)
 {
@@ -23,7 +24,8 @@ static int check(const char *text, size_t n, size_t *gaps)
 static const char *const good[] = {
     COLUMNS ",\"rows\":[]" TAIL,
     COLUMNS ",\"rows\":[[1,null]]" TAIL,
-    COLUMNS ",\"rows\":[[-0.5,\"x\"],[1e+20,\"\"],[0,\"9007199254740993\"]],\"more\":true,\"gaps\":[]}\n",
+    COLUMNS
+    ",\"rows\":[[-0.5,\"x\"],[1e+20,\"\"],[0,\"9007199254740993\"]],\"more\":true,\"gaps\":[]}\n",
     COLUMNS ",\"rows\":[[1.5E-7,\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u001b\\uFFFd\"]]" TAIL,
     COLUMNS ",\"rows\":[[\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\x7f\",\",\\\"gaps\\\":[\"]]" TAIL,
     "{\"columns\":[{\"name\":\"\",\"type\":\"null\"}],\"rows\":[[null]],\"more\":false,\"gaps\":["
