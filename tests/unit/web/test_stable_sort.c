@@ -61,7 +61,8 @@ static void expect_sorted(unsigned kind, uint32_t n)
         memcpy(&before, items[i - 1].at, sizeof before);
         memcpy(&at, items[i].at, sizeof at);
         uint32_t left = key_of_item(&items[i - 1]), right = key_of_item(&items[i]);
-        must_hold(left < right || (left == right && before < at), "kind %u, item %u of %u", kind, i, n);
+        must_hold(left < right || (left == right && before < at), "kind %u, item %u of %u", kind, i,
+                  n);
         sum += at;
     }
     if (n > 0 && n < 256)
