@@ -34,6 +34,7 @@ export interface TimelineProps {
   linked?: boolean; /* the address names what is looked at: a trace that another tab finds, too */
   process?: string; /* id of the process that failed: the first track */
   density?: Density; /* of all processes, where the collector told it */
+  differs?: ReadonlyMap<string, number>; /* by how much each process differs from before, where the collector told it */
 }
 
 const NARROW_PX = 640;
@@ -52,6 +53,10 @@ function useModel(props: TimelineProps): { model: Model; finder: Finder } {
     if (linked === true) stops.push(historyFollow(model, finder));
     return () => stops.forEach((stop) => stop());
   }, [made]);
+  const { differs } = props;
+  useEffect(() => {
+    if (differs !== undefined) made.model.differs.value = differs;
+  }, [made, differs]);
   return made;
 }
 
