@@ -79,7 +79,7 @@ export function timeNs(text: string): bigint {
 }
 
 export function nsTime(ns: bigint): string {
-  const rest = ns % 1000000000n;
+  const rest = ((ns % 1000000000n) + 1000000000n) % 1000000000n; /* before 1970, too */
   return `${new Date(Number((ns - rest) / 1000000n)).toISOString().slice(0, 19)}.${String(rest).padStart(9, "0")}Z`;
 }
 
