@@ -131,7 +131,7 @@ function Tracks(props: { model: Model; finder: Finder; title: string }): JSX.Ele
       <TracksCanvas model={props.model} finder={props.finder} label={`Timeline of ${shown(props.title, 200)}`} instructions={instructions} />
       <p id={instructions} class="visually-hidden">
         Arrow keys go from region to region: left and right in the lane, up and down to the one around or inside. W and S zoom, A and D move.
-        Question mark lists all keys; x shows the events in view as a table.
+        K goes to the next sample of the CPU. Question mark lists all keys; x shows the events in view as a table.
       </p>
     </div>
   );
@@ -171,7 +171,7 @@ export function Timeline(props: TimelineProps): JSX.Element {
           <Buttons model={model} actions={actions} table={table} linked={linked} />
         </div>
         {props.notice}
-        <Progress model={model} />
+        <Progress model={model} noticed={props.notice !== undefined && props.notice !== null} />
         <Gaps model={model} />
       </div>
       <OverviewStrip model={model} density={props.density ?? null} />
