@@ -139,11 +139,64 @@ async function brokenFileIsSaid({ scene, open }) {
   assert.match(words, /trace|partition|skein/i);
 }
 
+/* A window of the past, by the words of `skein snapshot`; a refusal stands at the field that it is of. */
+async function pastIsCaptured({ scene, open }) {
+  const tab = await open();
+  tab.expect(/422/);
+  await tab.open("/");
+  await tab.page.getByRole("button", { name: "Capture now…" }).click();
+  const dialog = tab.page.getByRole("dialog");
+  const field = (name) => dialog.getByLabel(name, { exact: true });
+  await field("Whom: a selector").fill("service=redis");
+  await field("When").selectOption({ label: "all between two (from, to)" });
+  await field("From").fill("-3s");
+  await field("To").fill("-1s");
+  await dialog.getByText("Evidence, bounds and how long it is kept").click();
+  await field("Only where so many processes match").fill("7");
+  await dialog.getByRole("button", { name: "Capture" }).click();
+  await dialog.locator(".wrong").getByText(/1 processes match/).waitFor();
+  await field("Only where so many processes match").fill("1");
+  await dialog.getByRole("button", { name: "Capture" }).click();
+  await tab.page.waitForURL(/\/captures\/[0-9a-f]{32}$/);
+  const capture = await scene.api("GET", `/captures/${new URL(tab.page.url()).pathname.split("/").pop()}`);
+  assert.equal(Date.parse(capture.window.to) - Date.parse(capture.window.from), 2000);
+  assert.equal(capture.min_targets, 1);
+  await tab.settled();
+}
+
+async function rulesArePasted({ scene, open }) {
+  const before = await scene.api("GET", "/rules/shop-crash");
+  const pasted = [{ ...before, description: "Pasted <b>words</b>" }, { name: "pasted", selector: "service=nobody", when: { crash: {} } }, { name: "wrong", selector: "service=nobody", when: { moon: {} } }];
+  const tab = await open();
+  tab.expect(/404|422|400/);
+  await tab.open("/rules");
+  await tab.page.getByRole("link", { name: "Paste rules" }).click();
+  const text = tab.page.getByLabel(/One rule, or an array/);
+  await text.fill("[{}]");
+  await tab.page.getByText("element 1 has no name").waitFor();
+  await text.fill(JSON.stringify(pasted));
+  await tab.page.getByRole("button", { name: "Show what would change" }).click();
+  const row = (name) => tab.page.getByRole("row").filter({ has: tab.page.getByRole("cell", { name, exact: true }) });
+  await row("shop-crash").getByText("description: The shop has died → Pasted <b>words</b>").waitFor();
+  await row("pasted").getByText("new", { exact: true }).waitFor();
+  assert.deepEqual((await scene.api("GET", "/rules/shop-crash")).description, before.description, "looking changes nothing");
+  await tab.page.getByRole("button", { name: "Apply 3 rules" }).click();
+  await row("wrong").getByText("refused", { exact: true }).waitFor();
+  await row("wrong").getByText(/moon/).waitFor();
+  for (const name of ["shop-crash", "pasted"]) await row(name).getByText("applied", { exact: true }).waitFor();
+  assert.equal((await scene.api("GET", "/rules/shop-crash")).description, "Pasted <b>words</b>");
+  await scene.api("DELETE", "/rules/pasted");
+  const { state, ...rule } = before;
+  await scene.api("PUT", "/rules/shop-crash", rule);
+}
+
 export const tests = [
   { name: "pages without anything to show say what to do", run: emptyPagesTeach },
   { name: "what is not there is said", run: refusalsAreSaid },
   { name: "a failing collector is said, and tried again", run: failuresPass },
   { name: "what is awaited is said", run: waitingIsSaid },
+  { name: "a window of the past is captured, and a refusal stands at its field", run: pastIsCaptured },
+  { name: "pasted rules are shown before they are applied one by one", run: rulesArePasted },
   { name: "a dropped file is read here and sent nowhere", run: fileIsDropped },
   { name: "a file that is no trace is said", run: brokenFileIsSaid },
 ];
