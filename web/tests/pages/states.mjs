@@ -139,6 +139,40 @@ async function brokenFileIsSaid({ scene, open }) {
   assert.match(words, /trace|partition|skein/i);
 }
 
+/* Answers that are cut off, of another kind, or empty: each page says so, and stays usable. An exception is a fault. */
+const UNREADABLE = ['{"items":[', "null", "{}"];
+
+async function unreadableIsSaid({ scene, open }) {
+  const { capture, targets } = scene.capture;
+  const paths = ["/", "/captures", `/captures/${capture}`, `/compare?a=${capture}&b=${capture}`, `/processes/${targets[0].process}`, "/rules", "/rules/redis-ping",
+    "/policies", "/policies/everything", "/series", "/loss", "/storage", "/agents", "/audit", "/tokens", "/join-tokens"]; // prettier-ignore
+  const tab = await open({ viewport: { width: 360, height: 800 } });
+  let body = "";
+  await tab.page.route("**/api/v1/**", (route) =>
+    /\/(whoami|events)\b/.test(route.request().url()) ? route.continue() : route.fulfill({ status: 200, contentType: "application/json", body }));
+  for (body of UNREADABLE)
+    for (const path of paths) {
+      await tab.page.goto(`${tab.origin}${path}`);
+      await tab.page.getByRole("alert").first().waitFor().catch(() => assert.fail(`${path} says nothing of the answer ${body}`));
+      await tab.settled();
+      assert.equal(await tab.page.getByRole("heading", { level: 1 }).count(), 1, `${path}, ${body}`);
+      assert.deepEqual(await tab.clipped(), [], `${path}, ${body}`);
+    }
+}
+
+/* A refusal of 25 KB with marks that turn text round is cut, and shown as text. */
+async function longRefusalIsCut({ open }) {
+  const tab = await open({ viewport: { width: 360, height: 800 } });
+  tab.expect(/500/);
+  await tab.page.route("**/api/v1/agents*", (route) =>
+    route.fulfill({ status: 500, contentType: "application/problem+json", body: JSON.stringify({ detail: `\u202e<img src=x onerror=alert(1)>${"busy".repeat(6000)}` }) }));
+  await tab.page.goto(`${tab.origin}/agents`);
+  const alert = tab.page.getByRole("alert").first();
+  await alert.getByText("\\u{202e}<img src=x onerror=alert(1)>").waitFor();
+  assert.ok((await alert.innerText()).length < 2000);
+  assert.deepEqual(await tab.clipped(), []);
+}
+
 /* A window of the past, by the words of `skein snapshot`; a refusal stands at the field that it is of. */
 async function pastIsCaptured({ scene, open }) {
   const tab = await open();
@@ -194,6 +228,8 @@ export const tests = [
   { name: "pages without anything to show say what to do", run: emptyPagesTeach },
   { name: "what is not there is said", run: refusalsAreSaid },
   { name: "a failing collector is said, and tried again", run: failuresPass },
+  { name: "answers that cannot be read are said on every page", run: unreadableIsSaid },
+  { name: "a long hostile refusal is cut and shown as text", run: longRefusalIsCut },
   { name: "what is awaited is said", run: waitingIsSaid },
   { name: "a window of the past is captured, and a refusal stands at its field", run: pastIsCaptured },
   { name: "pasted rules are shown before they are applied one by one", run: rulesArePasted },
