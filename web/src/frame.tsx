@@ -3,6 +3,7 @@
 // know (nobody needs a token here; events were missed).
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
+import { signal } from "@preact/signals";
 import { useLocation } from "preact-iso";
 import { liveGap, liveSince, liveState } from "./api/live";
 import { logOut, may, who, whoError, whoState, whoAsk } from "./api/who";
@@ -100,6 +101,9 @@ function Notices(): JSX.Element {
   );
 }
 
+/* The code of the page that the address names is on its way; the page before stands still. */
+export const pageAwaited = signal(false);
+
 export function Frame(props: { children: ComponentChildren }): JSX.Element {
   const { path, url } = useLocation();
   const [open, setOpen] = useState(false);
@@ -126,7 +130,7 @@ export function Frame(props: { children: ComponentChildren }): JSX.Element {
           <Reader />
         </div>
       </header>
-      <main id="main" class={`frame-main ${wide ? "wide" : ""}`} tabIndex={-1}>
+      <main id="main" class={`frame-main ${wide ? "wide" : ""}`} tabIndex={-1} aria-busy={pageAwaited.value}>
         <Notices />
         <Caught of={url} what="this page" title="This page is broken" again={() => location.reload()}>
           {props.children}

@@ -5,6 +5,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PROGRAMS, emptyBegin } from "./support/scene.mjs";
 import { run } from "./support/programs.mjs";
+import { searchFor, selection, subjectLine, timelineReady } from "./support/walk.mjs";
 
 /* Of each page without anything to show, words that help. */
 const EMPTY = [
@@ -29,9 +30,8 @@ async function emptyPagesTeach({ scene, open }) {
     const tab = await open({}, empty.url);
     for (const [path, words] of EMPTY) {
       await tab.open(path);
-      const text = await tab.text();
-      for (const wanted of words) assert.match(text, wanted, path);
-      assert.doesNotMatch(text, /undefined|NaN|\[object/, path);
+      for (const wanted of words) await tab.says(wanted);
+      assert.doesNotMatch(await tab.text(), /undefined|NaN|\[object/, path);
     }
   } finally {
     await empty.end();
@@ -58,7 +58,7 @@ async function refusalsAreSaid({ scene, open }) {
     assert.doesNotMatch(await tab.text(), /undefined|NaN|\[object/, path);
   }
   await tab.open("/no/such/page");
-  assert.match(await tab.text(), /no page/i);
+  await tab.says(/no page/i);
 }
 
 /* A collector that fails once: the page says why, names the request, and tries again. */
@@ -78,7 +78,7 @@ async function failuresPass({ open }) {
   await tab.page.goto(`${tab.origin}/captures`);
   const alert = tab.page.getByRole("alert").first();
   await alert.getByText("The index is being made anew").waitFor();
-  assert.match(await alert.innerText(), /made-by-a-test/);
+  await tab.says(/made-by-a-test/, alert);
   failing = false;
   await alert.getByRole("button", { name: /try again|retry/i }).click();
   await tab.page.getByRole("alert").waitFor({ state: "detached" });
@@ -123,8 +123,10 @@ async function fileIsDropped({ scene, open }) {
   tab.page.on("request", (request) => request.method() !== "GET" && sent.push(`${request.method()} ${request.url()}`));
   await tab.open("/open");
   await drop(tab, "dropped.skein", await readFile(file));
-  await tab.page.getByText(/take_from_stock/).first().waitFor();
-  await tab.settled();
+  await timelineReady(tab);
+  await searchFor(tab, "take_from_stock");
+  await selection(tab).getByText(await subjectLine("take_from_stock")).first().waitFor();
+  await tab.page.getByRole("table", { name: "Processes of the file" }).getByText("shop").first().waitFor();
   assert.deepEqual(sent, [], "nothing is uploaded");
 }
 
@@ -135,8 +137,7 @@ async function brokenFileIsSaid({ scene, open }) {
   await tab.open("/open");
   await tab.page.locator('input[type="file"]').setInputFiles(file);
   await tab.page.getByRole("alert").first().waitFor();
-  const words = await tab.page.getByRole("alert").first().innerText();
-  assert.match(words, /trace|partition|skein/i);
+  await tab.says(/trace|partition|skein/i, tab.page.getByRole("alert").first());
 }
 
 /* Answers that are cut off, of another kind, or empty: each page says so, and stays usable. An exception is a fault. */
