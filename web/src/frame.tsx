@@ -83,8 +83,8 @@ function Notices(): JSX.Element {
       {who.value?.via === "local" && (
         <div class="note warn">
           <p>
-            No token exists yet: everybody on this host is an admin of this collector. <code>skeind token create --name NAME --scope admin</code>{" "}
-            makes the first one, and from then on everybody needs one.
+            No token exists yet: everybody on this host is an admin of this collector. <code>skein token create NAME --scope admin --collector {location.origin}</code>{" "}
+            (or <a href="/tokens">Tokens</a>) makes the first one, and from then on everybody needs one.
           </p>
         </div>
       )}
