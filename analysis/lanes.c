@@ -225,7 +225,7 @@ int lane_row_add(struct lanes *lanes, struct lane_own *own, uint64_t begin, uint
         return status;
     own->end_ns = end;
     row->begin = (double)begin;
-    if (own->lane.kind != LANE_MARK && own->lane.kind != LANE_COUNTER)
+    if (!lane_is_points(own->lane.kind))
         row->length = (float)(end - begin);
     if (!cells_of_row(begin, end, row, own->lane.kind, own->base.shift, base_take, own))
         return SKEIN_NO_MEMORY;

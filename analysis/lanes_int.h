@@ -12,7 +12,7 @@ struct lane_row {
     double begin; /* ns since the window's begin */
     union {
         struct {
-            float length; /* of a mark: its severity */
+            float length; /* of a mark: its severity; of a sample: 0 */
             uint32_t type;
         };
         double value; /* of a counter */
@@ -29,7 +29,7 @@ struct cell {
     };
     union {
         struct {
-            double busy; /* ns of each cell; of marks: how many */
+            double busy; /* ns of each cell; of marks and samples: how many */
             float longest;
             uint32_t type;
         };
@@ -58,6 +58,9 @@ struct lane_own {
     struct cells levels[LANE_LEVELS]; /* above the base; each has at most half of the one below */
     size_t level_count;
 };
+
+/* Rows without a length: they are counted, and their values are kept. */
+bool lane_is_points(enum lane_kind kind);
 
 /* Is given cells in order; false ends it. */
 typedef bool (*cell_take)(void *context, const struct cell *cell);

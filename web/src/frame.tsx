@@ -8,7 +8,7 @@ import { useLocation } from "preact-iso";
 import { liveGap, liveSince, liveState } from "./api/live";
 import { logOut, may, who, whoError, whoState, whoAsk } from "./api/who";
 import { routes } from "./routes";
-import { Chip, Failure, Toast } from "./ui/parts";
+import { Chip, Failure, Line, Toast } from "./ui/parts";
 import { shown } from "./ui/text";
 import { ago, clock } from "./ui/units";
 
@@ -83,8 +83,7 @@ function Notices(): JSX.Element {
       {who.value?.via === "local" && (
         <div class="note warn">
           <p>
-            No token exists yet: everybody on this host is an admin of this collector. <code>skein token create NAME --scope admin --collector {location.origin}</code>{" "}
-            (or <a href="/tokens">Tokens</a>) makes the first one, and from then on everybody needs one.
+            No token exists yet: everybody on this host is an admin of this collector. <Line text={`skein token create NAME --scope admin --collector ${location.origin}`} /> (or <a href="/tokens">Tokens</a>) makes the first one, and from then on everybody needs one.
           </p>
         </div>
       )}
@@ -118,10 +117,14 @@ export function Frame(props: { children: ComponentChildren }): JSX.Element {
         <a class="brand" href="/">
           Skein
         </a>
-        <button type="button" class="button menu-button" aria-expanded={open} onClick={() => setOpen(!open)}>
-          Menu
-        </button>
-        <Pages path={path} />
+        {whoState.value !== "unknown" && (
+          <>
+            <button type="button" class="button menu-button" aria-expanded={open} onClick={() => setOpen(!open)}>
+              Menu
+            </button>
+            <Pages path={path} />
+          </>
+        )}
         <div class="frame-side">
           <Connection />
           <Reader />

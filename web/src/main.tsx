@@ -74,10 +74,10 @@ const pages = routes.flatMap((route) => {
 
 /* Where nobody is known, the page is kept in the login's address and returned to. */
 function useLogin(): boolean {
-  const { path, url, route } = useLocation();
+  const { path, route } = useLocation();
   const needed = whoState.value === "unknown" && path !== "/login";
   useEffect(() => {
-    if (needed) route(`/login?to=${encodeURIComponent(url)}`, true);
+    if (needed) route(`/login?to=${encodeURIComponent(location.pathname + location.search)}`, true); /* also what the page has replaced */
   }, [needed]);
   return needed;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures as lists: those that the API filters by, and those that it does not (kind, rule, what began them), which are
-// looked for page by page, with a bound that is told. Lists are patched by what happens.
+// Captures as lists: the API filters them; what it does not filter by (several rules, all but samples) is looked for
+// page by page, with a bound that is told. Lists are patched by what happens.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { asRefused } from "./ask";
 import { type Listing, type Query, type Refused, type Schemas, get, part, send } from "./client";

@@ -11,7 +11,6 @@ import { type Capture, captureSentence } from "../ui/capture_words";
 import { Empty, Failure, Heading, Note, Shown } from "../ui/parts";
 import { timelineLink } from "../ui/timeline_link";
 import { numeric } from "../ui/units";
-import "../style/captures.css";
 import "../style/capture.css";
 import { Actions } from "./capture/actions";
 import { Baseline } from "./capture/baseline";

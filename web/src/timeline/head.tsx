@@ -118,6 +118,11 @@ export function Progress(props: { model: Model }): JSX.Element | null {
           {problem.requestId !== undefined && <Copy text={problem.requestId} label={`request ${problem.requestId}`} />}
         </Note>
       )}
+      {coarseWords(trace.length.value) !== "" && (
+        <Note>
+          <p>{coarseWords(trace.length.value)}</p>
+        </Note>
+      )}
       {letGo > 0 && (
         <Note kind="warn">
           <p>
@@ -128,6 +133,13 @@ export function Progress(props: { model: Model }): JSX.Element | null {
       )}
     </>
   );
+}
+
+/* Times are doubles: of a trace that is longer than 2^53 ns, the last digits are not there. */
+export function coarseWords(length: number): string {
+  if (length <= Number.MAX_SAFE_INTEGER) return "";
+  const step = 2 ** (Math.floor(Math.log2(length)) - 52);
+  return `This trace is ${duration(length)} long: its times are shown to ${duration(step)} at best.`;
 }
 
 function Failed(props: { model: Model; failed: readonly TraceProcess[] }): JSX.Element {

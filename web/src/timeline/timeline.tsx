@@ -30,6 +30,7 @@ export interface TimelineProps {
   trace: Trace;
   title: string;
   children?: ComponentChildren; /* beside the title: what led here, downloads */
+  notice?: ComponentChildren; /* below them: what has happened to the trace */
   linked?: boolean; /* the address names what is looked at: a trace that another tab finds, too */
   process?: string; /* id of the process that failed: the first track */
   density?: Density; /* of all processes, where the collector told it */
@@ -164,6 +165,7 @@ export function Timeline(props: TimelineProps): JSX.Element {
           <Search model={model} finder={finder} field={field} />
           <Buttons model={model} actions={actions} table={table} linked={linked} />
         </div>
+        {props.notice}
         <Progress model={model} />
         <Gaps model={model} />
       </div>

@@ -8,7 +8,7 @@ export type RowKind = "heading" | "process" | "thread" | "counter" | "idle" | "v
 
 /* Lanes that share a place in a row; those drawn last come last. */
 export interface Band {
-  kind: "state" | "region" | "mark" | "counter";
+  kind: "state" | "region" | "mark" | "counter" | "sample";
   depth: number; /* of regions */
   lanes: readonly Lane[];
   y: number; /* in the row */
@@ -48,6 +48,7 @@ export interface TrackAsk {
 export const DEPTH_PX = 15;
 export const STATE_PX = 6;
 export const MARK_PX = 9;
+export const SAMPLE_PX = 10;
 export const COUNTER_PX = 30;
 export const PROCESS_PX = 24;
 export const TITLE_PX = 16;
@@ -91,6 +92,7 @@ interface ThreadLanes {
   state: Lane[];
   regions: Lane[][]; /* by depth */
   marks: Lane[];
+  samples: Lane[];
   losses: Lane[];
   busy: number; /* ns of depth 0 */
 }
@@ -103,7 +105,7 @@ interface ProcessLanes {
 function threadLanes(process: ProcessLanes, thread: number): ThreadLanes {
   let found = process.threads.get(thread);
   if (found === undefined) {
-    found = { state: [], regions: [], marks: [], losses: [], busy: 0 };
+    found = { state: [], regions: [], marks: [], samples: [], losses: [], busy: 0 };
     process.threads.set(thread, found);
   }
   return found;
@@ -131,6 +133,7 @@ function laneSort(process: ProcessLanes, lane: Lane, thread: number): void {
   const of = threadLanes(process, thread);
   if (lane.kind === "state") of.state.push(lane);
   else if (lane.kind === "mark") of.marks.push(lane);
+  else if (lane.kind === "sample") of.samples.push(lane);
   else if (lane.kind === "loss") of.losses.push(lane);
   else {
     (of.regions[lane.number] ??= []).push(lane);
@@ -187,6 +190,10 @@ function threadBands(of: ThreadLanes, folded: boolean): Band[] {
     bands.push({ kind: "state", depth: 0, lanes: of.state, y, height: STATE_PX });
     y += STATE_PX + 1;
   }
+  if (of.samples.length > 0) {
+    bands.push({ kind: "sample", depth: 0, lanes: of.samples, y, height: SAMPLE_PX });
+    y += SAMPLE_PX + 1;
+  }
   if (of.marks.length > 0) {
     bands.push({ kind: "mark", depth: 0, lanes: of.marks, y, height: MARK_PX });
     y += MARK_PX + 1;
@@ -228,6 +235,15 @@ function counterPut(rows: Rows, process: number, lanes: readonly Lane[]): void {
   );
 }
 
+function sampleCount(of: ThreadLanes): number {
+  return of.samples.reduce((sum, lane) => sum + lane.rows, 0);
+}
+
+/* Of a process without regions: the thread that ran most on CPUs, by samples. */
+function mostSampled(of: ProcessLanes): ThreadLanes | undefined {
+  return [...of.threads.values()].reduce<ThreadLanes | undefined>((most, one) => (sampleCount(one) > (most === undefined ? 0 : sampleCount(most)) ? one : most), undefined);
+}
+
 /* The thread that a folded process shows: the one with the most time that was no waiting. */
 function busiest(ask: TrackAsk, of: ProcessLanes): ThreadLanes | undefined {
   let best: ThreadLanes | undefined;
@@ -247,6 +263,10 @@ function processPut(rows: Rows, ask: TrackAsk, process: TraceProcess, of: Proces
   if (top !== undefined) bands.push(...regionBands(top, 4, 1));
   else if (own !== undefined && own.marks.length > 0)
     bands.push({ kind: "mark", depth: 0, lanes: own.marks, y: 8, height: MARK_PX });
+  else if (of !== undefined && folded) {
+    const lanes = mostSampled(of)?.samples ?? [];
+    if (lanes.length > 0) bands.push({ kind: "sample", depth: 0, lanes, y: 7, height: SAMPLE_PX });
+  }
   rows.put(
     {
       key: pinned ? `!${key}` : key,
@@ -265,17 +285,17 @@ function processPut(rows: Rows, ask: TrackAsk, process: TraceProcess, of: Proces
 
 /* Threads of a process: those that work, the most first; then those that only wait. */
 function threadsOf(ask: TrackAsk, process: number, of: ProcessLanes): { working: TraceThread[]; waiting: TraceThread[] } {
-  const working: [TraceThread, number][] = [];
+  const working: [TraceThread, number, number][] = []; /* time at work, samples */
   const waiting: TraceThread[] = [];
   for (const thread of ask.threads) {
     if (thread.process !== process) continue;
     const lanes = of.threads.get(thread.index);
-    if (lanes === undefined || (lanes.regions.length === 0 && lanes.state.length === 0 && lanes.marks.length === 0 && lanes.losses.length === 0)) continue;
+    if (lanes === undefined || !(lanes.regions.length > 0 || [lanes.state, lanes.marks, lanes.samples, lanes.losses].some((list) => list.length > 0))) continue;
     const known = ask.working.get(thread.index);
-    if (known === 0 && lanes.losses.length === 0 && lanes.marks.length === 0) waiting.push(thread);
-    else working.push([thread, known ?? lanes.busy]);
+    if (known === 0 && lanes.losses.length === 0 && lanes.marks.length === 0 && lanes.samples.length === 0) waiting.push(thread);
+    else working.push([thread, known ?? lanes.busy, sampleCount(lanes)]);
   }
-  working.sort((a, b) => b[1] - a[1] || a[0].index - b[0].index);
+  working.sort((a, b) => b[1] - a[1] || b[2] - a[2] || a[0].index - b[0].index);
   return { working: working.map(([thread]) => thread), waiting };
 }
 

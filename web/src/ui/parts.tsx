@@ -19,8 +19,7 @@ export function Heading(props: { title: string; children?: ComponentChildren }):
       <h1 class="heading" tabIndex={-1}>
         {title}
       </h1>
-      <span class="spacer" />
-      {props.children}
+      <div class="heading-side">{props.children}</div>
     </div>
   );
 }
@@ -158,10 +157,19 @@ export function Copy(props: { text: string; label?: string }): JSX.Element {
   );
 }
 
+/* A line for a terminal inside of a sentence: it is broken between its words alone, never within "--name". */
+export function Line(props: { text: string }): JSX.Element {
+  return (
+    <code class="words-whole">
+      {props.text.split(" ").map((word, i) => [i > 0 && " ", <span key={i}>{word}</span>])}
+    </code>
+  );
+}
+
 /* A line for a terminal, to be copied. */
 export function Command(props: { text: string }): JSX.Element {
   return (
-    <div>
+    <div class="command">
       <pre>{props.text}</pre>
       <Copy text={props.text} />
     </div>

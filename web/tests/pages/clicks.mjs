@@ -72,11 +72,15 @@ async function keysWork(tab) {
 }
 
 async function fromAlert({ scene, open }) {
+  const newer = await scene.captureTake({ selector: "service=shop", pre_ms: 100, reason: "newer, and of no rule" });
   const tab = await open();
-  await tab.open("/captures/latest?rule=redis-ping");
+  await tab.page.goto(`${tab.origin}/captures/latest?rule=redis-ping`);
   await tab.page.waitForURL(`**/captures/${scene.capture.capture}`);
   await tab.says(/redis-ping/);
   await tab.says(/did not answer within 300 ms/);
+  await tab.page.goto(`${tab.origin}/captures/latest?kind=snapshot&selector=service%3Dshop`);
+  await tab.page.waitForURL(`**/captures/${newer.capture}`);
+  await tab.says(/newer, and of no rule/);
 }
 
 export const tests = [

@@ -17,6 +17,11 @@ import { lifted, valuesQuery } from "../../src/pages/capture/slow_values";
 import { type Overview, reachWords, windowMayHave } from "../../src/pages/capture/nothing_words";
 import { waitingOf } from "../../src/pages/capture/waiting";
 import { CAPTURE_ASK, captureBody } from "../../src/ui/capture_body";
+import { settings } from "../../src/ui/settings";
+import { ProcessNames, UNKNOWN } from "../../src/ui/process_names";
+import { apiTime } from "../../src/ui/time_text";
+import { nanos, timeOf } from "../../src/ui/units";
+import { nsTime, timeNs } from "../../src/trace/sources";
 import { stretchFrom, tableOf, withHoles } from "../../src/pages/series/lines";
 import { servicesOf as fleetServices } from "../../src/pages/fleet/services";
 
@@ -284,6 +289,63 @@ test("a capture's request has what was filled in, and nothing else", () => {
   assert.deepEqual(captureBody({ ...CAPTURE_ASK, kind: "stream", evidence: "some", kinds: ["vitals"] }), {
     selector: "", kind: "stream", reason: "", evidence: ["vitals"],
   });
+});
+
+test("names of processes that are wanted at once are asked at once, each once", async () => {
+  const selectors: string[] = [];
+  let failing = false;
+  const names = new ProcessNames(async (selector) => {
+    selectors.push(selector);
+    if (failing) throw new Error("busy");
+    return [...selector.matchAll(/\b[0-9a-f]{32}\b/g)].filter(([id]) => !id.startsWith("f")).map(([process]) => ({ process, service: "shop", pid: 7, host: "web-1" }));
+  });
+  const id = (first: string) => first.padEnd(32, "0");
+  assert.deepEqual(await Promise.all([names.of(id("a")), names.of(id("b")), names.of(id("a")), names.of(id("f"))]), ["shop[7] on web-1", "shop[7] on web-1", "shop[7] on web-1", UNKNOWN]);
+  assert.deepEqual(selectors, [`process in (${id("a")},${id("b")},${id("f")})`]);
+  await names.of(id("b"));
+  assert.equal(selectors.length, 1, "what is known is not asked again");
+  failing = true;
+  await assert.rejects(names.of(id("c")), /busy/);
+  failing = false;
+  assert.equal(await names.of(id("c")), "shop[7] on web-1", "what failed is asked anew");
+  assert.equal(selectors.at(-1), `process=${id("c")}`);
+  const many = Array.from({ length: 120 }, (_, i) => id(`d${i.toString(16).padStart(4, "0")}`));
+  const before = selectors.length;
+  assert.equal((await Promise.all(many.map((one) => names.of(one)))).length, 120);
+  assert.equal(selectors.length - before, 3, "an address stays short");
+});
+
+test("a capture's window may be of the past, by the words of skein snapshot", () => {
+  const now = Date.parse("2026-11-23T06:14:02Z");
+  const usual = { selector: "", kind: "snapshot", reason: "" };
+  assert.deepEqual(captureBody({ ...CAPTURE_ASK, when: "at", at: "-90s", least: "2" }, now), {
+    ...usual, at: "2026-11-23T06:12:32.000Z", pre_ms: "10s", post_ms: "0s", min_targets: 2,
+  });
+  assert.deepEqual(captureBody({ ...CAPTURE_ASK, when: "between", from: "-1.5h" }, now), {
+    ...usual, from: "2026-11-23T04:44:02.000Z", to: "2026-11-23T06:14:02.000Z",
+  });
+  assert.deepEqual(captureBody({ ...CAPTURE_ASK, when: "between", from: "noon", to: " 2026-11-23T06:14:01.5Z ", least: "many" }, now), {
+    ...usual, from: "noon", to: "2026-11-23T06:14:01.5Z", min_targets: "many",
+  }, "what is no time or count goes as it is: the collector says what is wrong with it");
+});
+
+test("a typed time is by the clock that the settings show", () => {
+  settings.zone.value = "utc";
+  assert.equal(apiTime("2026-11-23 06:14"), "2026-11-23T06:14:00.000Z");
+  assert.equal(apiTime("2026-11-23T06:14:02.25"), "2026-11-23T06:14:02.250Z");
+  settings.zone.value = "local";
+  assert.equal(apiTime("2026-11-23 06:14"), new Date(2026, 10, 23, 6, 14).toISOString());
+  assert.equal(apiTime("2026-13-45 06:14"), "2026-13-45 06:14");
+  assert.equal(apiTime("-5"), "-5");
+  assert.equal(apiTime("-99999999999999w"), "-99999999999999w");
+});
+
+test("times before 1970 count forwards within their second", () => {
+  for (const text of ["1969-12-31T23:59:59.999999999Z", "1969-12-31T23:59:59.000000000Z", "1960-02-29T12:00:00.000000001Z", "1970-01-01T00:00:00.000000000Z", "2026-11-21T09:40:00.123456789Z"]) {
+    assert.equal(timeOf(nanos(text)!), text);
+    assert.equal(nsTime(timeNs(text)), text);
+  }
+  assert.equal(timeOf(-1n), "1969-12-31T23:59:59.999999999Z");
 });
 
 test("a text in a statement stays a text", () => {

@@ -85,6 +85,22 @@ test("what the agent tells of a thread stands in the thread's own track", async 
   assert.equal(rows.find((row) => row.thread === own.index)?.bands[0]?.kind, "state");
 });
 
+test("samples of the CPU have a band in their thread's track, whose number is the agent's; a thread that ran does not only wait", async () => {
+  const made = await ask();
+  const waits = trace.threads.value.find((thread) => thread.process === 2 && made.working.get(thread.index) === 0);
+  assert.ok(waits !== undefined);
+  const threads = [...made.threads, { ...waits, index: 1000, evidence: true }, { index: 1001, process: 3, tid: 77, name: "alone", evidence: true }];
+  const lane = made.lanes[0]!;
+  const sample = { ...lane, kind: "sample" as const, number: 0, rows: 5, evidence: true, busyNs: 0 };
+  const lanes = [...made.lanes.filter((one) => one.process !== 3), { ...sample, id: 9000, process: 2, thread: 1000 }, { ...sample, id: 9001, process: 3, thread: 1001 }];
+  const { rows } = tracksOf({ ...made, threads, lanes, folded: new Set(["p3"]) });
+  const bands = (thread: number) => rows.find((row) => row.thread === thread)?.bands.filter((band) => band.kind === "sample").map((band) => band.lanes[0]?.id);
+  assert.deepEqual(bands(waits.index), [9000]);
+  assert.deepEqual(bands(1001), [9001]);
+  const folded = tracksOf({ ...made, threads, lanes }).rows.find((row) => row.key === "p3");
+  assert.deepEqual(folded?.bands.map((band) => band.kind), ["sample"]); /* it has nothing else */
+});
+
 test("a folded thread keeps its first depth, a folded process one line", async () => {
   const made = await ask();
   const thread = tracksOf(made).rows.find((row) => row.kind === "thread" && row.foldable);
