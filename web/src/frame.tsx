@@ -21,6 +21,12 @@ function offered(path: string): boolean {
   return !FLEETWIDE.includes(path) || may("viewer", true);
 }
 
+/* A page that the reader's token would be refused at each of its questions. */
+export function forOthers(path: string): boolean {
+  const confined = who.value?.selector !== undefined;
+  return confined && FLEETWIDE.some((page) => path === page || path.startsWith(`${page}/`));
+}
+
 function Pages(props: { path: string }): JSX.Element {
   return (
     <nav aria-label="Pages">
