@@ -21,6 +21,12 @@ function offered(path: string): boolean {
   return !FLEETWIDE.includes(path) || may("viewer", true);
 }
 
+/* A page that the reader's token would be refused at each of its questions. */
+export function forOthers(path: string): boolean {
+  const confined = who.value?.selector !== undefined;
+  return confined && FLEETWIDE.some((page) => path === page || path.startsWith(`${page}/`));
+}
+
 function Pages(props: { path: string }): JSX.Element {
   return (
     <nav aria-label="Pages">
@@ -83,7 +89,7 @@ function Notices(): JSX.Element {
       {who.value?.via === "local" && (
         <div class="note warn">
           <p>
-            No token exists yet: everybody on this host is an admin of this collector. <Line text="skeind token create --name NAME --scope admin" /> makes the first one, and from then on everybody needs one.
+            No token exists yet: everybody on this host is an admin of this collector. <Line text={`skein token create NAME --scope admin --collector ${location.origin}`} /> (or <a href="/tokens">Tokens</a>) makes the first one, and from then on everybody needs one.
           </p>
         </div>
       )}
