@@ -2,6 +2,7 @@
 skein_test(unit/web/test_lz4_frame.c LINK skein_trace_api skein_format skein_test_support)
 skein_test(unit/web/test_search_terms.c LINK skein_trace_api skein_format skein_test_support)
 skein_test(unit/web/test_trace_api.c LINK skein_trace_api skein_format skein_test_support skein_alloc_fail)
+skein_test(unit/web/test_trace_details.c LINK skein_trace_api skein_format skein_test_support)
 target_compile_definitions(t_unit_web_trace_api PRIVATE GOLDEN_DIR="${CMAKE_SOURCE_DIR}/tests/golden")
 
 # What the browser runs, beside the same sources natively. Programs of sanitizers are no peers of it.

@@ -71,6 +71,12 @@ export function refOfRows(model: Model, rows: EventRows, i: number): EventRef {
   };
 }
 
+/* Lanes show the part in the window, and round its length; rows do not know how deep lanes have them. */
+function isAsLong(model: Model, ref: EventRef, length: number): boolean {
+  const part = Math.min(ref.begin + ref.length, model.length) - Math.max(ref.begin, 0);
+  return Math.abs(part - length) <= 2 + length * 1e-6;
+}
+
 /* The event that is meant by what is drawn: the longest of a cell is asked for. */
 export async function refOfPick(model: Model, picked: Picked): Promise<EventRef | null> {
   const { lane } = picked;
@@ -83,8 +89,9 @@ export async function refOfPick(model: Model, picked: Picked): Promise<EventRef 
   const wanted = lane.kind === "mark" ? ["instant", "log"] : ["region", "open"];
   for (let i = 0; i < page.begin.length; i++) {
     const ref = refOfRows(model, page, i);
-    const kind = kindOf(page, i);
-    if (wanted.includes(kind) && (lane.kind === "mark" || ref.depth === depth)) return ref;
+    if (!wanted.includes(kindOf(page, i))) continue;
+    if (lane.kind === "mark") return ref;
+    if (page.type[i] === picked.type && isAsLong(model, ref, picked.longest)) return { ...ref, depth };
   }
   return { process: lane.process, tid, begin: picked.from, length: picked.longest, depth };
 }
