@@ -45,6 +45,7 @@ void lanes_free(struct lanes **out)
         lane_levels_drop(own);
         free(own->base.at);
         free(own->rows);
+        free(own->waiting);
         free(own);
     }
     if (lanes != NULL) {
@@ -181,7 +182,8 @@ static int cell_room(struct lanes *lanes, struct lane_own *own)
         if (own->base.count + 3 <= had)
             return SKEIN_OK;
         if (!lanes_reserve(lanes, cell_bytes(more))) {
-            if (own->base.count <= CELLS_LEAST || !lane_coarsen(lanes, own))
+            bool gave = own->base.count + 3 <= own->base.cap; /* not enough, and it was this one */
+            if (!gave && (own->base.count <= CELLS_LEAST || !lane_coarsen(lanes, own)))
                 return SKEIN_FULL;
             continue;
         }
