@@ -40,10 +40,11 @@ struct near_list {
 struct finding {
     struct wanted wanted;
     struct skein_cursor *cursor;
-    double missed;       /* of the best row so far; below 0: there is none */
-    struct buf best;     /* its members, as JSON */
-    struct near_row row; /* the best itself */
-    bool is_region;
+    double missed;           /* of the best row so far; below 0: there is none */
+    uint32_t below;          /* regions of lesser depth are around it */
+    struct buf best;         /* its members, as JSON */
+    struct near_row row;     /* the best itself */
+    bool is_region, is_told; /* told by the agent, which knows no depth: an instant */
     struct near_list around, inside;
     struct skein_frame frames[FRAMES_MAX];
 };
@@ -182,6 +183,7 @@ static int best_put(struct finding *f, const struct skein_batch *b, uint32_t i)
     buf_clear(out);
     f->row = (struct near_row){b->type[i], b->depth[i], b->time_ns[i], b->dur_ns[i]};
     f->is_region = is_region(b->kind[i]);
+    f->is_told = b->kind[i] == SKEIN_ROW_INSTANT && (b->flags[i] & SKEIN_ROW_EVIDENCE) != 0;
     buf_put_u8(out, '{');
     api_put_u64(out, "kind", b->kind[i]);
     api_put_u64(out, "flags", b->flags[i]);
@@ -254,8 +256,9 @@ static int batch_find(struct finding *f, const struct skein_batch *b)
             f->missed = missed;
             status = best_put(f, b, i);
         }
-        if (is_region(b->kind[i]) && b->thread[i] != SKEIN_NONE && b->depth[i] < w->depth &&
-            b->type[i] != SKEIN_NONE && api_since(w->t, b->time_ns[i]) <= w->begin + 1)
+        if (is_region(b->kind[i]) && b->thread[i] != SKEIN_NONE && b->depth[i] < f->below &&
+            (b->flags[i] & SKEIN_ROW_EVIDENCE) == 0 && b->type[i] != SKEIN_NONE &&
+            api_since(w->t, b->time_ns[i]) <= w->begin + 1)
             near_put(&f->around, b, i);
     }
     return status;
@@ -314,9 +317,11 @@ static int inside_find(struct finding *f)
 static int details_make(struct finding *f)
 {
     uint64_t at = api_time(f->wanted.t, f->wanted.begin);
+    f->below = f->wanted.depth;
     int status = walk(f, at, at + 1, SKEIN_COLUMN_ALL, UINT32_MAX, batch_find);
-    if (status == SKEIN_OK && f->missed >= DEPTH_MISSES) { /* again, with what is around it */
-        f->wanted.depth = f->row.depth;
+    if (status == SKEIN_OK && (f->missed >= DEPTH_MISSES || (f->missed >= 0 && f->is_told))) {
+        f->wanted.depth = f->row.depth; /* again, with what is around it */
+        f->below = f->is_told ? UINT32_MAX : f->row.depth;
         f->missed = -1;
         f->around.count = 0;
         f->around.left_out = 0;

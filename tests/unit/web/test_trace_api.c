@@ -200,6 +200,56 @@ START_TEST(event_is_found_by_its_times_whatever_its_depth)
 }
 END_TEST
 
+struct listed {
+    double total;
+    int count;
+    double begins[1000], lengths[1000];
+};
+
+/* All rows in an order; those behind `bound`, where it is not NULL, are counted alone. */
+static void list(struct api_trace *t, uint32_t order, const double *bound, struct listed *out)
+{
+    struct api_search *s = api_search_new(t, "", 0, -EVER, EVER, order, 1000);
+    int status = 1;
+    ck_assert_ptr_nonnull(s);
+    if (bound != NULL)
+        api_search_bound(s, *bound);
+    while (status == 1)
+        status = api_search_step(s, 1);
+    ck_assert_int_eq(status, 0);
+    out->total = api_search_total(s);
+    out->count = api_search_rows(s, 0, 1000);
+    ck_assert_int_gt(out->count, 0);
+    memcpy(out->begins, api_answer(), (size_t)out->count * sizeof(double));
+    memcpy(out->lengths, api_answer() + (size_t)out->count * sizeof(double),
+           (size_t)out->count * sizeof(double));
+    api_search_free(s);
+}
+
+START_TEST(rows_behind_the_bound_are_counted_alone)
+{
+    static struct listed all, some;
+    struct api_trace *t = opened();
+    for (uint32_t order = API_BY_BEGIN; order <= API_BY_LENGTH; order++) {
+        const double *keys = order == API_BY_BEGIN ? all.begins : all.lengths;
+        list(t, order, NULL, &all);
+        ck_assert_double_eq(all.total, all.count);
+        double bound = keys[all.count / 3];
+        int before = 0;
+        for (; before < all.count; before++)
+            if (order == API_BY_BEGIN ? keys[before] > bound : keys[before] < bound)
+                break;
+        ck_assert_int_lt(before, all.count);
+        list(t, order, &bound, &some);
+        ck_assert_double_eq(some.total, all.total);
+        ck_assert_int_eq(some.count, before);
+        ck_assert_mem_eq(some.begins, all.begins, (size_t)before * sizeof(double));
+        ck_assert_mem_eq(some.lengths, all.lengths, (size_t)before * sizeof(double));
+    }
+    api_trace_free(t);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("trace_api");
@@ -211,6 +261,7 @@ int main(void)
     tcase_add_test(all, no_memory_is_a_status_of_summaries);
     tcase_add_test(all, event_is_found_by_its_times_whatever_its_depth);
     tcase_add_test(all, steps_come_before_answers);
+    tcase_add_test(all, rows_behind_the_bound_are_counted_alone);
     suite_add_tcase(suite, all);
     return suite_run(suite);
 }
