@@ -391,6 +391,7 @@ int lanes_settle(struct lanes *lanes)
     qsort(order, lanes->count, sizeof(struct lane_own *), lane_order);
     for (size_t i = 0; i < lanes->count; i++) {
         lanes->lanes[i]->lane.cell_ns = UINT64_C(1) << lanes->lanes[i]->base.shift;
+        lane_trim(lanes, lanes->lanes[i]);
         if (!lane_levels_make(lanes->lanes[i]))
             return SKEIN_NO_MEMORY;
     }

@@ -55,7 +55,7 @@ struct lane_own {
     struct lane_row *rows;
     size_t row_count, row_cap;
     struct cells base;
-    struct cells levels[LANE_LEVELS]; /* above the base; each has at most half of the one below */
+    struct cells levels[LANE_LEVELS]; /* above the base; each has a quarter of the one below */
     size_t level_count;
 };
 
@@ -80,6 +80,9 @@ bool cells_widen(const struct cells *cells, unsigned by, uint32_t from, uint32_t
 
 /* Appends a cell, or joins it to the last. False: no memory, and nothing has changed. */
 bool cells_put(struct cells *cells, const struct cell *cell, enum lane_kind kind);
+
+/* Gives back the room that no cell uses. */
+void cells_trim(struct cells *cells);
 
 /* Makes cells 2^by times as wide. False: no memory, or wider than cells get; nothing has changed. */
 bool cells_coarsen(struct cells *cells, unsigned by, enum lane_kind kind);
@@ -112,6 +115,9 @@ struct lanes {
 bool lanes_reserve(struct lanes *lanes, size_t bytes);
 void lanes_release(struct lanes *lanes, size_t bytes);
 void lane_rows_drop(struct lanes *lanes, struct lane_own *own);
+
+/* Gives back the room that no row and no cell uses: arrays double when they grow. */
+void lane_trim(struct lanes *lanes, struct lane_own *own);
 
 /* A row of a lane, clipped to the window. SKEIN_OK, SKEIN_NO_MEMORY. */
 int lane_row_add(struct lanes *lanes, struct lane_own *own, uint64_t begin, uint64_t end,

@@ -8,7 +8,7 @@ import { useLocation } from "preact-iso";
 import { liveGap, liveSince, liveState } from "./api/live";
 import { logOut, may, who, whoError, whoState, whoAsk } from "./api/who";
 import { routes } from "./routes";
-import { Caught, Chip, Failure, Line, Toast } from "./ui/parts";
+import { Chip, Failure, Line, Toast } from "./ui/parts";
 import { shown } from "./ui/text";
 import { ago, clock } from "./ui/units";
 
@@ -19,6 +19,12 @@ const ADMIN = ["/audit", "/tokens", "/join-tokens"];
 function offered(path: string): boolean {
   if (ADMIN.includes(path)) return may("admin");
   return !FLEETWIDE.includes(path) || may("viewer", true);
+}
+
+/* A page that the reader's token would be refused at each of its questions. */
+export function forOthers(path: string): boolean {
+  const confined = who.value?.selector !== undefined;
+  return confined && FLEETWIDE.some((page) => path === page || path.startsWith(`${page}/`));
 }
 
 function Pages(props: { path: string }): JSX.Element {
@@ -83,7 +89,7 @@ function Notices(): JSX.Element {
       {who.value?.via === "local" && (
         <div class="note warn">
           <p>
-            No token exists yet: everybody on this host is an admin of this collector. <Line text="skeind token create --name NAME --scope admin" /> makes the first one, and from then on everybody needs one.
+            No token exists yet: everybody on this host is an admin of this collector. <Line text={`skein token create NAME --scope admin --collector ${location.origin}`} /> (or <a href="/tokens">Tokens</a>) makes the first one, and from then on everybody needs one.
           </p>
         </div>
       )}
@@ -105,7 +111,7 @@ function Notices(): JSX.Element {
 export const pageAwaited = signal(false);
 
 export function Frame(props: { children: ComponentChildren }): JSX.Element {
-  const { path, url } = useLocation();
+  const { path } = useLocation();
   const [open, setOpen] = useState(false);
   const wide = routes.some((route) => route.wide === true && matches(route.path, path));
   return (
@@ -132,9 +138,7 @@ export function Frame(props: { children: ComponentChildren }): JSX.Element {
       </header>
       <main id="main" class={`frame-main ${wide ? "wide" : ""}`} tabIndex={-1} aria-busy={pageAwaited.value}>
         <Notices />
-        <Caught of={url} what="this page" title="This page is broken" again={() => location.reload()}>
-          {props.children}
-        </Caught>
+        {props.children}
       </main>
       <Toast />
     </>

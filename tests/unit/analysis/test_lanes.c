@@ -524,6 +524,30 @@ START_TEST(samples_of_the_cpu_are_a_lane_of_their_own_and_counted)
 }
 END_TEST
 
+START_TEST(samples_without_room_are_counted_by_their_pyramid)
+{
+    struct lanes *lanes = lanes_made(64u << 10);
+    struct lanes_totals totals;
+    static struct lanes_item items[64];
+    struct one row = {.kind = SKEIN_ROW_INSTANT, .flags = SKEIN_ROW_EVIDENCE, .type = SAMPLE};
+    double count = 0;
+    for (uint64_t i = 0; i < 40000; i++) {
+        row.time = i * 99991;
+        add(lanes, row);
+    }
+    ck_assert_int_eq(lanes_settle(lanes), SKEIN_OK);
+    ck_assert_uint_eq(lanes_count(lanes), 1);
+    ck_assert(lanes_at(lanes, 0)->rows == 40000 && !lanes_at(lanes, 0)->has_rows);
+    size_t n = lanes_view(lanes, 0, 0, SPAN, 64, items);
+    for (size_t i = 0; i < n; i++)
+        count += items[i].share;
+    ck_assert(fabs(count - 40000) < 1e-6);
+    lanes_totals(lanes, &totals);
+    ck_assert(totals.pyramids == 1 && totals.left_out == 0 && totals.bytes <= 64u << 10);
+    lanes_free(&lanes);
+}
+END_TEST
+
 START_TEST(losses_and_gaps_have_their_reason)
 {
     struct lanes *lanes = lanes_made(0);
@@ -617,6 +641,7 @@ int main(void)
         rows_are_clipped_to_the_window_and_deep_ones_counted,
         scheduling_is_three_lanes_of_states_and_other_evidence_none,
         counters_keep_least_and_most_of_each_cell, marks_are_counted_and_the_most_severe_is_kept,
-        samples_of_the_cpu_are_a_lane_of_their_own_and_counted, losses_and_gaps_have_their_reason,
+        samples_of_the_cpu_are_a_lane_of_their_own_and_counted,
+        samples_without_room_are_counted_by_their_pyramid, losses_and_gaps_have_their_reason,
         a_window_as_long_as_time_itself_is_drawn, no_memory_is_a_status_at_each_allocation, NULL));
 }

@@ -5,6 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { type Answer, useMade } from "../api/ask";
 import { Refused, type Schemas, send } from "../api/client";
+import { may } from "../api/who";
 import { CAPTURE_ASK, type CaptureAsk, EVIDENCE_KINDS, captureBody } from "./capture_body";
 import { CheckField, ChoiceField, Confirm, TextField } from "./form";
 import { Note, Text } from "./parts";
@@ -137,7 +138,8 @@ export default function CaptureNow(props: { selector: string; title?: string; as
   const [refused, setRefused] = useState<Refused>();
   const set = (change: Partial<CaptureAsk>) => setAsk((old) => ({ ...old, ...change }));
   const selector = useSettled(ask.selector.trim());
-  const matches = useMade(`match ${selector}`, (signal) =>
+  const counts = may("viewer", true); /* of the fleet: who is confined would be refused */
+  const matches = useMade(counts ? `match ${selector}` : undefined, (signal) =>
     send<Schemas["Matches"]>("POST", "/selectors:match", { body: { selector }, signal }),
   );
   const wrong = (field: string): { wrong?: string } => (refused?.field === field ? { wrong: refused.message } : {});
@@ -157,10 +159,10 @@ export default function CaptureNow(props: { selector: string; title?: string; as
         label="Whom: a selector"
         value={ask.selector}
         set={(text) => set({ selector: text })}
-        hint="empty: every process of the fleet"
+        hint={counts ? "empty: every process of the fleet" : "empty: every process that you see; of others none is captured"}
         {...wrong("selector")}
       />
-      <Matches of={matches} selector={selector} />
+      {counts && <Matches of={matches} selector={selector} />}
       <ChoiceField
         label="What"
         value={ask.kind}

@@ -119,10 +119,41 @@ async function confinedSeesItsOwn({ scene, open }) {
   assert.deepEqual(refused, [], "requests that were refused");
 }
 
+/* Who is confined and may capture: the dialog asks nothing that is refused, and takes what it says; addresses of the
+ * fleet that were typed say why they are empty. */
+async function confinedCaptures({ scene, open }) {
+  await tokensBegin(scene);
+  const secret = await scene.tokenCreate("confined-operator", "operator", "--selector", "service=shop");
+  const tab = await open();
+  tab.expect(/401/);
+  const refused = [];
+  tab.page.on("response", (answer) => answer.status() === 403 && refused.push(`${answer.request().method()} ${new URL(answer.url()).pathname}`));
+  await tab.page.goto(`${tab.origin}/`);
+  await logIn(tab, secret);
+  await tab.page.waitForURL(`${tab.origin}/`);
+  for (const path of ["/rules", "/rules/redis-ping", "/policies", "/agents", "/storage", "/series"]) {
+    await tab.open(path);
+    await tab.says(/of the whole fleet[^]*confined to the processes that match service=shop/, tab.page.getByRole("main"));
+  }
+  await tab.open("/");
+  await tab.page.getByRole("button", { name: "Capture now…" }).click();
+  const dialog = tab.page.getByRole("dialog");
+  await tab.says(/every process that you see/, dialog);
+  assert.deepEqual(await tab.axe(), [], "violations of WCAG in the dialog");
+  await dialog.getByRole("button", { name: "Capture", exact: true }).click();
+  await tab.page.waitForURL(/\/captures\/[0-9a-f]{32}$/);
+  const id = new URL(tab.page.url()).pathname.split("/")[2];
+  await tab.says(/A snapshot of processes that you see/, tab.page.getByRole("main"));
+  const { targets } = await scene.api("GET", `/captures/${id}`);
+  assert.deepEqual(targets.map((target) => target.service), ["shop"]);
+  assert.deepEqual(refused, [], "requests that were refused");
+}
+
 export const tests = [
   { name: "who is nobody logs in and comes back to the page", run: comesBack },
   { name: "a revoked token ends an open page's session", run: revocationEnds },
   { name: "a token that expires ends an open page's session", run: expiryEnds },
   { name: "a one-time code logs in once", run: codeLogsIn },
   { name: "a confined viewer sees its own, and no control that would be refused", run: confinedSeesItsOwn },
+  { name: "a confined operator captures its own, and is told which pages are of the fleet", run: confinedCaptures },
 ];

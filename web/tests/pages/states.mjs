@@ -9,11 +9,11 @@ import { searchFor, selection, subjectLine, timelineReady } from "./support/walk
 
 /* Of each page without anything to show, words that help. */
 const EMPTY = [
-  ["/", [/no agent/i, /skein run --service/]],
+  ["/", [/no agent/i, /skein run --service/, /join_token_file/]],
   ["/captures", [/no capture/i]],
   ["/rules", [/no rule/i]],
   ["/policies", [/no polic/i]],
-  ["/agents", [/no agent/i, /skein-agent/]],
+  ["/agents", [/no agent/i, /skein-agent &\s+skein run/, /join_token_file/]],
   ["/loss", [/no |nothing/i]],
   ["/tokens", [/no token/i]],
   ["/join-tokens", [/no (join )?token/i]],
@@ -36,6 +36,38 @@ async function emptyPagesTeach({ scene, open }) {
   } finally {
     await empty.end();
   }
+}
+
+/* The line that the notice about tokens teaches makes the first token, and the notice goes. */
+async function firstTokenIsTaught({ scene, open }) {
+  const empty = await emptyBegin(join(scene.folder, "first-token"));
+  try {
+    const tab = await open({}, empty.url);
+    await tab.open("/");
+    const words = await tab.says(/skein token create NAME --scope admin --collector \S+/);
+    const [, ...line] = /skein (token create .* --collector \S+)/.exec(words)[1].replace("NAME", "first").split(" ");
+    await run(PROGRAMS.skein, ["token", ...line], { SKEIN_TOKEN: "" });
+    tab.expect(/401/);
+    await tab.page.reload();
+    await tab.page.waitForURL("**/login*");
+  } finally {
+    await empty.end();
+  }
+}
+
+/* A window from before a process was recorded: what is stored is evidence from outside of it. */
+async function nothingInWindowIsSaid({ scene, open }) {
+  const { attached } = (await scene.api("GET", "/processes?selector=service=redis")).items[0];
+  const before = (ms) => new Date(Date.parse(attached) - ms).toISOString();
+  const capture = await scene.captureTake({ selector: "service=redis", from: before(20000), to: before(10000) });
+  const tab = await open();
+  await tab.open(`/captures/${capture.capture}`);
+  const words = await tab.says(/No recorded event lies in its window[^]*is recorded only since/, tab.page.getByRole("main"));
+  assert.match(words, /redis\[\d+\] on \S+ is recorded only since \S+, 10 s after the window's end/);
+  assert.equal(await tab.page.getByRole("link", { name: "Timeline", exact: true }).and(tab.page.locator(".first")).count(), 0);
+  assert.doesNotMatch(words, /What differs/);
+  await tab.page.getByRole("button", { name: "Read it" }).click();
+  await tab.says(/What differs/, tab.page.getByRole("main"));
 }
 
 /* Of each page of something that is not there, what it says. */
@@ -227,6 +259,8 @@ async function rulesArePasted({ scene, open }) {
 
 export const tests = [
   { name: "pages without anything to show say what to do", run: emptyPagesTeach },
+  { name: "the first token is made by the line that is taught", run: firstTokenIsTaught },
+  { name: "a window in which nothing lies is said", run: nothingInWindowIsSaid },
   { name: "what is not there is said", run: refusalsAreSaid },
   { name: "a failing collector is said, and tried again", run: failuresPass },
   { name: "answers that cannot be read are said on every page", run: unreadableIsSaid },

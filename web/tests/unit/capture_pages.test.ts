@@ -9,10 +9,12 @@ import { type Bucket, lengthOf, merged, outliers, quantile } from "../../src/ui/
 import { type DumpThread, flameOf, groupStacks, ownByName } from "../../src/ui/stacks";
 import { nsOf, timelineLink } from "../../src/ui/timeline_link";
 import { shown, shownLines } from "../../src/ui/text";
+import { clock } from "../../src/ui/units";
 import { type Inside, chainsOf } from "../../src/pages/capture/chains";
 import { quoted } from "../../src/pages/capture/ask_sql";
 import { isIdle, processOf } from "../../src/pages/capture/report";
 import { lifted, valuesQuery } from "../../src/pages/capture/slow_values";
+import { type Overview, reachWords, windowMayHave } from "../../src/pages/capture/nothing_words";
 import { waitingOf } from "../../src/pages/capture/waiting";
 import { CAPTURE_ASK, captureBody } from "../../src/ui/capture_body";
 import { settings } from "../../src/ui/settings";
@@ -53,6 +55,28 @@ test("a capture that runs says how many of its targets are done", () => {
 
 test("services are told with how many targets each has", () => {
   assert.deepEqual(servicesOf([{ service: "a" }, { service: "b" }, { service: "b" }]), ["b ×2", "a"]);
+});
+
+/* ---- nothing in the window ---- */
+
+test("nothing is said of a window only where every footer was read and no bucket has a record", () => {
+  const of = (...targets: object[]) => windowMayHave({ targets: targets.map((more) => ({ status: "complete", events: [0, 0], outside: 9, ...more })) as never });
+  assert.equal(of({}, {}), false);
+  assert.equal(of({}, { events: [0, 0.25] }), true);
+  assert.equal(of({ footers_left_out: 1 }), true);
+  assert.equal(of({ damaged: [{}] }), true);
+  assert.equal(of({ status: "watched" }), true);
+  assert.equal(of(), false);
+});
+
+test("how far a ring reached is said by its gaps, by when recording began, or by what lies beside", () => {
+  const asked = { at: "2026-11-23T06:01:00.000Z", window: { from: "2026-11-23T06:00:00.000Z", to: "2026-11-23T06:01:10.000Z" } } as Overview;
+  const of = (outside: number, attached?: string, gaps: object[] = []) => reachWords({ outside, gaps: gaps as never }, attached, asked);
+  assert.equal(of(5, "2026-11-23T06:01:12.000Z"), `is recorded only since ${clock("2026-11-23T06:01:12.000Z", false)}, 2 s after the window's end`);
+  assert.equal(of(1200, "2026-11-23T05:00:00.000Z"), "recorded no event in the window, and none is missing; 1,200 stored events lie before or after it");
+  assert.equal(of(0), "recorded no event in the window, and none is missing");
+  const late = { from: asked.window.from, to: asked.window.to, reason: "overwritten" };
+  assert.equal(of(5, undefined, [late]), "has nothing whole of the window: the ring had overwritten it");
 });
 
 /* ---- gaps ---- */
@@ -250,7 +274,7 @@ test("what the slow ones have more often stands first, and what all have is not 
 });
 
 test("names in a question about the slowest stay texts", () => {
-  assert.ok(valuesQuery("s", "x' or 1=1 --", 5).includes("'x'' or 1=1 --'"));
+  assert.ok(valuesQuery("s", "x' or 1=1 --").includes("'x'' or 1=1 --'"));
 });
 
 /* ---- requests ---- */
