@@ -2,7 +2,7 @@
 // What of the fleet is stored and what is missing, and where it was lost; each line leads to its captures.
 import type { JSX } from "preact";
 import { useListing, useMade } from "../api/ask";
-import { type Query, type Schemas, get, part } from "../api/client";
+import { type Query, type Schemas, get } from "../api/client";
 import { may } from "../api/who";
 import "../manage/manage.css";
 import { type By, type Row, capturesOf } from "../manage/loss-links";
