@@ -12,8 +12,13 @@
  *   2^10 ns  │▇ ▇▇│ ▇▇▇│▇▇▇▇│▇▇▇▇│▇▇  │    │▇   │   share and longest of each; equal full ones are one
  *   2^12 ns  │▇ ▇▇  ▇▇▇▇▇▇▇▇▇│▇▇      ▇   │
  *
+ * A region's depth is told by the times of its thread's regions (region_nest.h), however they were
+ * recorded; what the reader says is the least. Regions wait for it until lanes_settle, or until an
+ * eighth of the memory is full of them: then the earlier ones get their lanes.
+ *
  * Rows of a lane follow one another. One that begins before the last has ended stands in a lane of the
- * next layer; in the last of LANES_LAYERS it is drawn from that end on, and counted as crowded.
+ * next layer: a counter's, a state's; and a region that came after those inside of it had been given
+ * their lanes. In the last of LANES_LAYERS it is drawn from that end on, and counted as crowded.
  *
  * Memory is at most what the caller gives, and for a moment one lane's pyramid again. When it is full,
  * the lanes with most rows lose their rows and keep the pyramid; then pyramids become coarser; then no
@@ -100,7 +105,7 @@ int lanes_add_gaps(struct lanes *lanes, const struct skein_gap *gaps, size_t cou
  * views fast. Rows may follow; then it is called again. SKEIN_OK, SKEIN_NO_MEMORY. */
 int lanes_settle(struct lanes *lanes);
 
-/* Lanes by process, thread, kind, number; of these the last layer first: spans come when they end, so
+/* Lanes by process, thread, kind, number; of these the last layer first: regions come when they end, so
  * one that encloses others stands in a later layer, and is to be drawn above them. Only after
  * lanes_settle. */
 size_t lanes_count(const struct lanes *lanes);

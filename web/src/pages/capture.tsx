@@ -8,7 +8,7 @@ import { get, part } from "../api/client";
 import { listen } from "../api/live";
 import { useAddress } from "../ui/address";
 import { type Capture, captureSentence } from "../ui/capture_words";
-import { Empty, Failure, Heading, Note, Shown } from "../ui/parts";
+import { Caught, Empty, Failure, Heading, Note, Shown } from "../ui/parts";
 import { timelineLink } from "../ui/timeline_link";
 import { numeric } from "../ui/units";
 import "../style/capture.css";
@@ -78,7 +78,9 @@ export default function CapturePage(): JSX.Element {
       )}
     </>
   ) : (
-    <Whole capture={capture.data} answer={capture} deleted={capture.deleted} />
+    <Caught of={capture.data} what="the capture" title="Capture" again={capture.again}>
+      <Whole capture={capture.data} answer={capture} deleted={capture.deleted} />
+    </Caught>
   );
 }
 
@@ -199,10 +201,10 @@ function Analysed(props: { capture: Capture; overview: Answer<Looked> }): JSX.El
         )}
       </section>
       {report.data !== undefined && (
-        <>
+        <Caught of={report.data} what="the regions and waits" again={report.again}>
           <TopRegions capture={capture} report={report.data} lengths={lengths} asked={asked} />
           <WaitingByReason capture={capture} report={report.data} lengths={lengths} />
-        </>
+        </Caught>
       )}
       <Further capture={capture} report={report.data} lengths={lengths} />
     </>

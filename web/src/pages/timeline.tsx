@@ -9,6 +9,7 @@ import { type Schemas, get, part } from "../api/client";
 import { listen } from "../api/live";
 import { whoAsk } from "../api/who";
 import { type Density, type Overview, BUCKETS, overviewDensity } from "../timeline/density";
+import { type Counted, differences } from "../timeline/differs";
 import { Timeline } from "../timeline/timeline";
 import { openTrace } from "../trace/client";
 import type { CaptureSource, Trace } from "../trace/trace";
@@ -40,6 +41,16 @@ function useDensity(trace: Trace, overview: Overview | undefined): Density | und
       return at === null ? null : Number(at - origin);
     });
   }, [overview, origin]);
+}
+
+function useDiffers(overview: Counted | undefined): ReadonlyMap<string, number> | undefined {
+  return useMemo(() => {
+    if (overview === undefined) return undefined;
+    return differences(overview, (time, from) => {
+      const at = nanos(time);
+      return at === null ? null : Number(at - BigInt(from));
+    });
+  }, [overview]);
 }
 
 /* Whether the capture was deleted since it was opened: an event says so, or it is not there when it is asked for after
@@ -103,8 +114,9 @@ function Opened(props: { capture: Schemas["Capture"] }): JSX.Element {
     return openTrace(source);
   }, [id]);
   useEffect(() => () => trace.close(), [trace]);
-  const overview = useAsk<Overview>(`/captures/${part(id)}/overview`, { buckets: BUCKETS });
+  const overview = useAsk<Overview & Counted>(`/captures/${part(id)}/overview`, { buckets: BUCKETS });
   const density = useDensity(trace, overview.data);
+  const differs = useDiffers(overview.data);
   const deleted = useDeleted(trace, id);
   return (
     <Timeline
@@ -114,6 +126,7 @@ function Opened(props: { capture: Schemas["Capture"] }): JSX.Element {
       notice={deleted ? <Deleted capture={capture} /> : undefined}
       {...(process === undefined ? {} : { process })}
       {...(density === undefined ? {} : { density })}
+      {...(differs === undefined ? {} : { differs })}
     >
       {!deleted && (
         <>

@@ -90,7 +90,8 @@ function progressWords(model: Model): string {
   return phase === "failed" ? "Reading failed" : "";
 }
 
-export function Progress(props: { model: Model }): JSX.Element | null {
+/* noticed: what became of the trace stands above; that it is not found needs no saying. */
+export function Progress(props: { model: Model; noticed: boolean }): JSX.Element | null {
   const { trace } = props.model;
   const { phase, problem, letGo, rowsBound, bytesDone, bytesTotal } = trace.state.value;
   const words = progressWords(props.model);
@@ -112,7 +113,7 @@ export function Progress(props: { model: Model }): JSX.Element | null {
           )}
         </div>
       )}
-      {problem !== null && (
+      {problem !== null && !(props.noticed && (problem.status === 404 || problem.status === 410)) && (
         <Note kind="bad">
           <p>{shown(problem.text, 600)}</p>
           {problem.requestId !== undefined && <Copy text={problem.requestId} label={`request ${problem.requestId}`} />}

@@ -35,6 +35,7 @@ export class Model {
   readonly narrow = signal(false);
   readonly folded: Signal<ReadonlySet<string>> = signal(new Set<string>());
   readonly pins: Signal<readonly string[]> = signal([]);
+  readonly differs: Signal<ReadonlyMap<string, number>> = signal(new Map<string, number>());
   readonly pinsAwaited: Signal<readonly LinkPin[]> = signal([]); /* threads of a link whose process is not read yet */
   readonly selected: Signal<Selected | null> = signal(null);
   readonly span: Signal<Span | null> = signal(null);
@@ -63,6 +64,7 @@ export class Model {
         lanes: trace.lanes.value,
         typeNames: (type) => this.type(type)?.name ?? "",
         fired: this.fired.value,
+        differs: this.differs.value,
         working: this.working.value,
         folded: this.folded.value,
         pins: this.pins.value,

@@ -79,7 +79,7 @@ function Notes(props: { details: EventDetails }): JSX.Element | null {
   if (details.beginClipped) notes.push("It began before the record: it is longer than is said.");
   if (details.endClipped) notes.push("It ended after the record: it is longer than is said.");
   if (details.fixedUp) notes.push("Its time was raised, so that it is not before its cause.");
-  if (isSample(details)) notes.push("The agent looks many times a second who is on each CPU: this thread was, at this moment.");
+  if (isSample(details)) notes.push("The agent looks many times a second who is on each CPU: this thread was, at this moment. It stands for as much time as its weight says, where it has one.");
   else if (details.evidence) notes.push("The agent told of it, and not the program.");
   if (isSample(details) && details.frames.length === 0) notes.push("No stack was had of it.");
   if (details.loss !== null)

@@ -73,6 +73,12 @@ export function refOfRows(model: Model, rows: EventRows, i: number): EventRef {
   };
 }
 
+/* Lanes show the part in the window, and round its length; rows do not know how deep lanes have them. */
+function isAsLong(model: Model, ref: EventRef, length: number): boolean {
+  const part = Math.min(ref.begin + ref.length, model.length) - Math.max(ref.begin, 0);
+  return Math.abs(part - length) <= 2 + length * 1e-6;
+}
+
 /* The event that is meant by what is drawn: the longest of a cell is asked for. */
 export async function refOfPick(model: Model, picked: Picked): Promise<EventRef | null> {
   const { lane } = picked;
@@ -86,8 +92,9 @@ export async function refOfPick(model: Model, picked: Picked): Promise<EventRef 
   const wanted = lane.kind === "mark" || lane.kind === "sample" ? ["instant", "log"] : ["region", "open"];
   for (let i = 0; i < page.begin.length; i++) {
     const ref = refOfRows(model, page, i);
-    const kind = kindOf(page, i);
-    if (wanted.includes(kind) && (lane.kind !== "region" || ref.depth === depth)) return ref;
+    if (!wanted.includes(kindOf(page, i))) continue;
+    if (lane.kind === "mark" || lane.kind === "sample") return ref;
+    if (page.type[i] === picked.type && isAsLong(model, ref, picked.longest)) return { ...ref, depth };
   }
   return { process: lane.process, tid, begin: picked.from, length: picked.longest, depth };
 }

@@ -139,7 +139,7 @@ function Row(props: { model: Model; pages: Pages; index: number }): JSX.Element 
   const process = model.process(ref.process);
   const select = (): void => told(model, selectRef(model, ref, { show: true }));
   const chosen = model.selected.value?.ref;
-  const mine = chosen !== undefined && chosen.begin === ref.begin && chosen.depth === ref.depth && chosen.tid === ref.tid && chosen.process === ref.process;
+  const mine = chosen !== undefined && chosen.begin === ref.begin && chosen.length === ref.length && chosen.tid === ref.tid && chosen.process === ref.process;
   return (
     <tr class={`tl-row ${mine ? "chosen" : ""}`} aria-rowindex={index + 2} aria-selected={mine}>
       <td class="tl-cell-name">

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which tracks there are, in which order, and where each lies: pinned ones on top; then the process that fired, others
-// of its host, other processes of its service, the rest. Threads by the time that they were not idle; those that only
+// of its host, the rest; the latter two by how much they differ from before. Threads by the time that they were not idle; those that only
 // wait are one line. Pure.
 import type { Lane, TraceProcess, TraceThread } from "../trace/trace";
 
@@ -39,6 +39,7 @@ export interface TrackAsk {
   lanes: readonly Lane[];
   typeNames: (type: number) => string; /* of counters, for their order */
   fired: number; /* process; -1: unknown */
+  differs?: ReadonlyMap<string, number>; /* see processOrder */
   working: ReadonlyMap<number, number>; /* thread: ns in which it did not wait; what is missing is unknown */
   folded: ReadonlySet<string>; /* keys whose state is not the usual one: see foldedUsually */
   pins: readonly string[]; /* keys, "p3" and "t17" */
@@ -61,19 +62,22 @@ export interface Tracks {
 
 /* ---- order ---- */
 
-/* 0: it fired; 1: its host; 2: its service elsewhere; 3: the rest */
+/* 0: it fired; 1: its host; 2: the rest */
 function rankOf(process: TraceProcess, fired: TraceProcess | undefined): number {
-  if (fired === undefined) return 3;
+  if (fired === undefined) return 2;
   if (process.index === fired.index) return 0;
-  if (process.host === fired.host) return 1;
-  return process.service === fired.service ? 2 : 3;
+  return process.host === fired.host ? 1 : 2;
 }
 
-export function processOrder(processes: readonly TraceProcess[], fired: number): TraceProcess[] {
+const NO_DIFFERENCE: ReadonlyMap<string, number> = new Map();
+
+/* differs: of a process's id, 0 to 1 (differs.ts). Where it does not tell: the same service first, then by host. */
+export function processOrder(processes: readonly TraceProcess[], fired: number, differs = NO_DIFFERENCE): TraceProcess[] {
   const first = processes.find((process) => process.index === fired);
   return [...processes].sort(
     (a, b) =>
       rankOf(a, first) - rankOf(b, first) ||
+      (differs.get(b.id) ?? 0) - (differs.get(a.id) ?? 0) ||
       Number(b.service === first?.service) - Number(a.service === first?.service) ||
       a.host.localeCompare(b.host) ||
       b.events - a.events ||
@@ -376,7 +380,7 @@ function noteOf(process: TraceProcess): string {
 export function tracksOf(ask: TrackAsk): Tracks {
   const rows = new Rows(ask.titleAbove);
   const all = byProcess(ask.lanes, ask.threads);
-  const order = processOrder(ask.processes, ask.fired);
+  const order = processOrder(ask.processes, ask.fired, ask.differs);
   pinnedPut(rows, ask, all);
   for (const process of order) {
     const of = all.get(process.index);

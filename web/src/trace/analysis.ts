@@ -4,19 +4,18 @@
  * own (analysis.wasm) that is started when it is first asked. Owns that instance, and copies of the bytes
  * that were asked about last. For the worker alone.
  */
-import { Opened, steps } from "./pieces";
+import { Opened, STEP, steps } from "./pieces";
 import { type FlameNode, type FlameOf, type JsonObject, SAMPLE, type SpanName, type SpanStats, type Window } from "./trace";
 import { Reader } from "./wasm";
 
 const SUMMARY = 1;
 const REPORT = 2;
-const STEP = 8;
 const PART_BYTES = 32; /* struct api_part of trace_api.h */
 
 /* The bytes that are asked about; `key` tells two such apart. */
 export interface Material {
   key: string;
-  files: { name: string; bytes: Uint8Array }[];
+  files: { name: string; bytes: () => Uint8Array }[];
   from: bigint;
   to: bigint;
   ids: readonly string[]; /* of processes, by their number in the trace */
@@ -77,7 +76,7 @@ export class Analysis {
     this.opened = null;
     const opened = new Opened(this.reader);
     try {
-      for (const file of material.files) opened.add(file.bytes, file.name);
+      for (const file of material.files) opened.add(file.bytes(), file.name);
       opened.window(material.from, material.to);
       const ids = opened.facts().processes.map((process) => process.id);
       opened.numbers.processes.push(...ids.map((id) => material.ids.indexOf(id)));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names of processes by their ids, for listings that have the ids alone: what is wanted at once is asked at once, and
 // each process once in a tab.
-import { type Listing, type Schemas, get } from "../api/client";
+import { type Schemas, getListing } from "../api/client";
 
 type Named = Pick<Schemas["Process"], "process" | "service" | "pid" | "host">;
 
@@ -11,7 +11,7 @@ export const UNKNOWN = "a process that is not known any more";
 
 type Ask = (selector: string, limit: number) => Promise<readonly Named[]>;
 
-const asked: Ask = async (selector, limit) => (await get<Listing<Named>>("/processes", { selector, limit })).items;
+const asked: Ask = async (selector, limit) => (await getListing<Named>("/processes", { selector, limit })).items;
 
 export class ProcessNames {
   private readonly known = new Map<string, Promise<string>>();

@@ -23,10 +23,12 @@ async function comesBack({ scene, open }) {
   const path = `/captures/${scene.capture.capture}`;
   await tab.page.goto(`${tab.origin}${path}`);
   await tab.page.waitForURL("**/login?to=*");
+  await tab.page.getByRole("navigation", { name: "Pages" }).waitFor({ state: "detached" }); /* none is offered to nobody */
   await logIn(tab, `skn_${"x".repeat(43)}`);
   await tab.page.getByRole("alert").first().waitFor();
   await logIn(tab, secret);
   await tab.page.waitForURL(`**${path}`);
+  await tab.page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Captures" }).waitFor();
   await tab.says(/reader/, tab.page.getByRole("banner"));
   assert.equal(await tab.page.evaluate(() => document.cookie), "", "no script can read the cookie");
   const [cookie] = await tab.context.cookies();

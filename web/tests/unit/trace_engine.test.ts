@@ -7,6 +7,8 @@ import { Engine, type ModuleName } from "../../src/trace/engine";
 import { flameOf } from "../../src/trace/analysis";
 import { isSample, nameWords } from "../../src/timeline/words";
 import type { Question, Update } from "../../src/trace/messages";
+import { pause, steps } from "../../src/trace/pieces";
+import { type Found, MOST_ROWS, rowsMerged, rowsOf } from "../../src/trace/rows";
 import { nsTime, timeNs } from "../../src/trace/sources";
 import {
   type EventPage, type FlameNode, type JsonObject, type Lane, SAMPLE, type SearchResult, type SpanStats, type TraceProcess, type TraceState,
@@ -228,4 +230,50 @@ test("whole numbers of arguments are compared as they are, and as others where b
   const most = "18446744073709551615"; /* one row has it */
   const of = [`rows=${most}`, "rows=0xffffffffffffffff", "rows=18446744073709551614", `rows>18446744073709551614`, `rows>${most}`];
   assert.deepEqual(await Promise.all(of.map(total)), [1, 1, 0, 1, 0]);
+});
+
+test("between two slices of long work others have their turn", async () => {
+  let left = 100; /* steps of a ms, at least */
+  let turns = 0;
+  const step = (): number => {
+    for (const end = performance.now() + 1; performance.now() < end; );
+    return --left > 0 ? 1 : 0;
+  };
+  const others = async (): Promise<void> => {
+    for (; left > 0; turns++) await pause();
+  };
+  await Promise.all([steps(step, new AbortController().signal), others()]);
+  assert.ok(turns >= 20, `${turns} turns in 100 ms`);
+});
+
+test("rows of several traces become one list in order, which keeps the first", () => {
+  const made = (process: number, keys: number[]): Found => {
+    const rows = rowsOf(keys.length);
+    keys.forEach((key, i) => {
+      rows.process[i] = process;
+      rows.thread[i] = -process;
+      rows.type[i] = 3 * process;
+      rows.kind[i] = process;
+      rows.depth[i] = key % 5;
+      rows.begin[i] = rows.length[i] = key;
+    });
+    return { rows, total: keys.length };
+  };
+  const up = (step: number, n: number): number[] => Array.from({ length: n }, (_, i) => step * i);
+  for (const order of ["begin", "length"] as const) {
+    const sorted = (keys: number[]): number[] => (order === "begin" ? keys : keys.reverse());
+    const lists = [up(3, MOST_ROWS), up(5, 1000), up(1000, 400)].map(sorted);
+    const merged = rowsMerged(lists.map((keys, i) => made(i + 1, keys)), order);
+    assert.equal(merged.total, MOST_ROWS + 1400);
+    const all = lists.flatMap((keys, i) => keys.map((key) => ({ key, process: i + 1 })));
+    all.sort((a, b) => (order === "begin" ? a.key - b.key : b.key - a.key) || a.process - b.process);
+    assert.equal(merged.rows.begin.length, MOST_ROWS);
+    for (let i = 0; i < MOST_ROWS; i++) {
+      const one = all[i] ?? { key: -1, process: -1 };
+      const { process, thread, type, kind, depth, begin, length } = merged.rows;
+      const row = [process[i], thread[i], type[i], kind[i], depth[i], begin[i], length[i]].join();
+      const want = [one.process, -one.process, 3 * one.process, one.process, one.key % 5, one.key, one.key].join();
+      if (row !== want) assert.fail(`row ${i} is ${row}, and not ${want}`);
+    }
+  }
 });
