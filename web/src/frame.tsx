@@ -5,7 +5,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import { signal } from "@preact/signals";
 import { useLocation } from "preact-iso";
-import { liveGap, liveSince, liveState } from "./api/live";
+import { liveGap, liveNext, liveSince, liveState } from "./api/live";
 import { logOut, may, who, whoError, whoState, whoAsk } from "./api/who";
 import { routes } from "./routes";
 import { Chip, Failure, Line, Toast } from "./ui/parts";
@@ -57,7 +57,7 @@ function Connection(): JSX.Element | null {
     case "connecting":
       return <Chip>connecting…</Chip>;
     default:
-      return <Chip kind="warn">⚠ reconnecting, since {ago(liveSince.value)}; what is shown may be old</Chip>;
+      return <Chip kind="warn">⚠ reconnecting, since {ago(liveSince.value)}, next try {clock(liveNext.value, false)}; what is shown may be old</Chip>;
   }
 }
 

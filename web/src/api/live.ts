@@ -15,6 +15,7 @@ export interface LiveEvent {
 /* off: nobody listens */
 export const liveState = signal<"off" | "connecting" | "live" | "reconnecting">("off");
 export const liveSince = signal(Date.now()); /* of the state, ms */
+export const liveNext = signal(0); /* when it is tried again, where it is reconnecting, ms */
 export const liveGap = signal<{ from: number; to: number } | undefined>(undefined); /* when events were missed, ms */
 
 const TYPES = [
@@ -36,7 +37,7 @@ function hears(listener: Listener, type: string): boolean {
   return listener.types.some((wanted) => wanted === type || (wanted.endsWith(".*") && type.startsWith(wanted.slice(0, -1))));
 }
 
-const RETRY_MS = 3000;
+const RETRY_MS = 2000; /* as the collector tells browsers, which try again by themselves (retry of its streams) */
 
 class Stream {
   readonly listeners = new Set<Listener>();
@@ -100,6 +101,7 @@ class Stream {
   private failed(source: EventSource): void {
     if (this.source !== source) return;
     state("reconnecting");
+    liveNext.value = Date.now() + RETRY_MS;
     if (source.readyState !== EventSource.CLOSED) return;
     this.source = undefined;
     void whoAsk();

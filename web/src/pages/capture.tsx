@@ -169,7 +169,7 @@ function Analysed(props: { capture: Capture; overview: Answer<Looked> }): JSX.El
   const onset = sides && diff.data?.onset !== undefined ? BigInt(diff.data.onset.at_ns) : undefined;
   const asked = useSql(capture, settled ? lengthsQuery(onset) : undefined);
   const lengths = asked.data === undefined ? undefined : lengthsOf(asked.data.rows);
-  const context = { link: (example: Parameters<typeof exampleLink>[1]) => exampleLink(capture, example), lengths: sides ? lengths : undefined };
+  const context = { page: "", link: (example: Parameters<typeof exampleLink>[1]) => exampleLink(capture, example), lengths: sides ? lengths : undefined };
   return (
     <>
       <OverviewStrips capture={capture} overview={running ? early : props.overview} />

@@ -5,19 +5,21 @@ import { useState } from "preact/hooks";
 import { lazy, useLocation } from "preact-iso";
 import { captureDelete, capturePatch, useCaptures } from "../api/captures";
 import { may } from "../api/who";
+import { Incident } from "../manage/incident";
 import { CaptureLink, StatusChip, Whose } from "../ui/capture_rows";
 import { type Capture, windowWords } from "../ui/capture_words";
 import { type Address, useAddress } from "../ui/address";
 import { ChoiceField, Confirm, FilterForm, TextField } from "../ui/form";
-import { Awaited, Empty, Failure, Heading, Note, Table, Time, toast } from "../ui/parts";
+import { Awaited, Empty, Failure, Heading, Table, Text, Time, toast } from "../ui/parts";
 import { apiTime } from "../ui/time_text";
-import { count } from "../ui/units";
+import { timelineLink } from "../ui/timeline_link";
+import { count, nanos } from "../ui/units";
 
 const CaptureNow = lazy(() => import("../ui/capture_now"));
 
 const WANT = 50;
 
-const FILTERS = ["status", "kind", "rule", "policy", "selector", "from", "to", "incident"] as const;
+const FILTERS = ["status", "kind", "rule", "policy", "selector", "from", "to", "incident", "trace_id"] as const;
 
 type Filter = Record<(typeof FILTERS)[number], string>;
 
@@ -61,6 +63,7 @@ function Filters(props: { filter: Filter; set: (values: Readonly<Record<string, 
       {may("viewer", true) && <TextField label="Rule" {...field("rule")} />}
       {may("viewer", true) && <TextField label="Policy" {...field("policy")} />}
       <TextField label="Selector" {...field("selector")} placeholder="service=checkout" />
+      <TextField label="Trace id" {...field("trace_id")} placeholder="32 hex digits" />
       <TextField label="From" {...field("from")} placeholder="2026-11-23 06:00" />
       <TextField label="To" {...field("to")} placeholder="2026-11-23 07:00" />
       <button type="submit" class="button">
@@ -161,11 +164,38 @@ function ActWords(props: { act: Act; captures: Capture[] }): JSX.Element {
   );
 }
 
-function Rows(props: { items: Capture[]; chosen: ReadonlySet<string>; choose: (id: string, wanted: boolean) => void }): JSX.Element {
+/* Why the capture is listed where a trace id was asked for, and where to look. */
+function TraceAt(props: { capture: Capture }): JSX.Element | null {
+  const at = props.capture.trace_id;
+  if (at === undefined) return null;
+  const begin = nanos(at.from ?? "");
+  if (at.answer !== "perhaps" || begin === null)
+    return <p class="quiet">No part that was read has the trace; {count(at.unread ?? 0)} could not be read.</p>;
+  const place = { beginNs: begin, lengthNs: Number((nanos(at.to ?? "") ?? begin) - begin), process: at.process, select: false };
+  return (
+    <p class="quiet">
+      The trace <a href={timelineLink(props.capture, place)}>may be in <Text text={`${at.service ?? ""} on ${at.host ?? ""}`} most={120} /></a>
+    </p>
+  );
+}
+
+interface RowsProps {
+  items: Capture[];
+  chosen: ReadonlySet<string>;
+  choose: (ids: readonly string[], wanted: boolean) => void;
+}
+
+function Rows(props: RowsProps): JSX.Element {
+  const all = props.items.map((capture) => capture.capture);
   const head = (
     <>
       <th>
-        <span class="visually-hidden">Chosen</span>
+        <input
+          type="checkbox"
+          aria-label="choose all that are listed"
+          checked={all.every((id) => props.chosen.has(id))}
+          onChange={(event) => props.choose(all, event.currentTarget.checked)}
+        />
       </th>
       <th>What</th>
       <th>Whom</th>
@@ -185,7 +215,7 @@ function Rows(props: { items: Capture[]; chosen: ReadonlySet<string>; choose: (i
               type="checkbox"
               aria-label={`choose capture ${capture.capture}`}
               checked={props.chosen.has(capture.capture)}
-              onChange={(event) => props.choose(capture.capture, event.currentTarget.checked)}
+              onChange={(event) => props.choose([capture.capture], event.currentTarget.checked)}
             />
           </td>
           <td class="what">
@@ -196,6 +226,7 @@ function Rows(props: { items: Capture[]; chosen: ReadonlySet<string>; choose: (i
                 · <a href={`/captures?incident=${encodeURIComponent(capture.incident)}`}>of an incident</a>
               </>
             )}
+            <TraceAt capture={capture} />
           </td>
           <td>
             <Whose capture={capture} />
@@ -227,10 +258,9 @@ export default function Captures(): JSX.Element {
   const list = useCaptures(`captures ${key}`, filter, () => true, { want: WANT, most: WANT });
   const items = list.items ?? [];
   const picked = items.filter((capture) => chosen.has(capture.capture));
-  const choose = (id: string, wanted: boolean) => {
+  const choose: RowsProps["choose"] = (ids, wanted) => {
     const next = new Set(chosen);
-    if (wanted) next.add(id);
-    else next.delete(id);
+    for (const id of ids) next[wanted ? "add" : "delete"](id);
     setChosen(next);
   };
   return (
@@ -244,12 +274,7 @@ export default function Captures(): JSX.Element {
       </Heading>
       <Filters key={key} filter={filter} set={address.set} />
       {incident !== "" && (
-        <Note>
-          <p>
-            Captures of one incident: firings of a rule that overlapped.{" "}
-            <a href={`/api/v1/captures/trace?incident=${encodeURIComponent(incident)}`}>All of them as one file</a>
-          </p>
-        </Note>
+        <Incident incident={incident} again={list.again} />
       )}
       {list.newer > 0 && (
         <button type="button" class="button first" onClick={list.again}>

@@ -105,7 +105,7 @@ function Differences(props: { a: Capture; b: Capture }): JSX.Element {
   };
   return (
     <Shown of={diff} what="what differs">
-      {(data) => <DiffTable diff={data} context={{ link, lengths: lengths.data }} />}
+      {(data) => <DiffTable diff={data} context={{ page: `/captures/${part(b.capture)}`, link, lengths: lengths.data }} />}
     </Shown>
   );
 }

@@ -42,8 +42,8 @@ export function overviewDensity(overview: Overview, since: (time: string) => num
       if (from !== null && to !== null && to >= from) lost.push({ from, to });
     }
   }
-  const rest = overview.next_cursor === undefined ? "" : " (the first 200 processes)";
-  return { share: ofMost(sums), lost, what: `events of all ${overview.targets.length} processes${rest}` };
+  const whose = overview.next_cursor === undefined ? "all" : "the first";
+  return { share: ofMost(sums), lost, what: `events of ${whose} ${overview.targets.length} processes${whose === "all" ? "" : " alone, further ones are not drawn here"}` };
 }
 
 /* Lanes of depth 0: what is busy in each. */

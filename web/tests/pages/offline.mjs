@@ -12,7 +12,7 @@ async function staysAndComesBack({ scene, open }) {
   await row.waitFor();
   await scene.collectorStop();
   try {
-    await banner.getByText(/reconnecting/).waitFor();
+    await banner.getByText(/reconnecting, since .*, next try \d/).waitFor();
     assert.ok(await row.isVisible(), "what was shown stays");
   } finally {
     await scene.collectorStart();

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { byShape, shapeOf } from "../../src/ui/log_shape";
-import { captureSentence, servicesOf, statusWords, wentWrong } from "../../src/ui/capture_words";
+import { captureSentence, servicesOf, statusWords, verdictWords, wentWrong } from "../../src/ui/capture_words";
 import { gapWords, mergeGaps, reasonWords } from "../../src/ui/gap_words";
 import { type Bucket, lengthOf, merged, outliers, quantile } from "../../src/ui/histogram";
 import { type DumpThread, flameOf, groupStacks, ownByName } from "../../src/ui/stacks";
@@ -11,10 +11,13 @@ import { nsOf, timelineLink } from "../../src/ui/timeline_link";
 import { shown, shownLines } from "../../src/ui/text";
 import { clock } from "../../src/ui/units";
 import { type Inside, chainsOf } from "../../src/pages/capture/chains";
-import { quoted } from "../../src/pages/capture/ask_sql";
+import { type Row, quoted } from "../../src/pages/capture/ask_sql";
+import { countersOf } from "../../src/pages/capture/counter_rows";
 import { isIdle, processOf } from "../../src/pages/capture/report";
 import { lifted, valuesQuery } from "../../src/pages/capture/slow_values";
 import { type Overview, reachWords, windowMayHave } from "../../src/pages/capture/nothing_words";
+import { changeLink } from "../../src/pages/capture/differs";
+import { overviewDensity } from "../../src/timeline/density";
 import { waitingOf } from "../../src/pages/capture/waiting";
 import { CAPTURE_ASK, captureBody } from "../../src/ui/capture_body";
 import { settings } from "../../src/ui/settings";
@@ -51,6 +54,18 @@ test("what went wrong is begun by a rule, a crash or a program, never by a hand,
 test("a capture that runs says how many of its targets are done", () => {
   assert.equal(statusWords({ status: "running", target_counts: { complete: 2, sent: 3, failed: 1 } }), "running: 3 of 6 targets");
   assert.equal(statusWords({ status: "stopped", target_counts: {} }), "stopped");
+});
+
+test("a verdict behind its chip says the status once, and numbers of events as elsewhere", () => {
+  assert.equal(verdictWords("complete", "complete: 2 of 2 targets, 9687 events, nothing lost in the window"), "2 of 2 targets, 9,687 events, nothing lost in the window");
+  assert.equal(verdictWords("incomplete", "complete: 1 of 2 targets, 987 events; from 2026-11-23T06:00:00.000Z"), "complete: 1 of 2 targets, 987 events; from 2026-11-23T06:00:00.000Z");
+});
+
+test("a counter has the last value until the failure, not a bucket's mean", () => {
+  const row = (of: Record<string, string | number>): Row => ({ text: (name: string) => String(of[name] ?? ""), number: (name: string) => Number(of[name] ?? NaN) }) as Row;
+  const [queue] = countersOf([row({ name: "queue", slot: -1, least: 3, most: 3, mean: 3 }), row({ name: "queue", slot: 0, least: 0, most: 6, mean: 3.111 })]);
+  assert.deepEqual([queue!.last, queue!.least, queue!.most, queue!.points], [3, 0, 6, [{ slot: 0, mean: 3.111 }]]);
+  assert.equal(countersOf([row({ name: "late", slot: 9, least: 1, most: 1, mean: 1 })])[0]!.last, NaN);
 });
 
 test("services are told with how many targets each has", () => {
@@ -412,4 +427,19 @@ test("nothing that is not seen, or that turns its neighbours around, is left in 
   assert.ok(!marks.includes("\u202e"));
   assert.ok(marks.length < 2000 && marks.includes("65436 more"));
   assert.equal(shownLines("a\n\u001b[31mb"), "a\n\\x1b[31mb");
+});
+
+test("a row of what differs leads to its example, or to what tells of it", () => {
+  const other = { page: "/captures/b", link: () => "/place", lengths: undefined };
+  const of = (kind: string, name?: string) => changeLink({ kind, name } as never, other, undefined);
+  assert.equal(changeLink({ kind: "region", name: "a" }, other, {} as never), "/place");
+  assert.deepEqual(["stack", "cpu", "sched", "log", "counter"].map((kind) => of(kind)), ["flame", "flame", "sched", "logs", "counters"].map((id) => `/captures/b#${id}`));
+  assert.equal(of("instant", "a b"), "/captures/b/timeline?q=a%20b");
+  assert.equal(of("region", "a"), undefined, "of a region without an example there is no place");
+});
+
+test("a density of some processes says that it is not of all", () => {
+  const of = (more: object) => overviewDensity({ from_ns: 0, to_ns: 1, targets: [{ events: [1] }, { events: [3] }], ...more }, () => null).what;
+  assert.equal(of({}), "events of all 2 processes");
+  assert.equal(of({ next_cursor: "x" }), "events of the first 2 processes alone, further ones are not drawn here");
 });
