@@ -45,6 +45,7 @@ void lanes_free(struct lanes **out)
         lane_levels_drop(own);
         free(own->base.at);
         free(own->rows);
+        free(own->waiting);
         free(own);
     }
     if (lanes != NULL) {
@@ -181,7 +182,8 @@ static int cell_room(struct lanes *lanes, struct lane_own *own)
         if (own->base.count + 3 <= had)
             return SKEIN_OK;
         if (!lanes_reserve(lanes, cell_bytes(more))) {
-            if (own->base.count <= CELLS_LEAST || !lane_coarsen(lanes, own))
+            bool gave = own->base.count + 3 <= own->base.cap; /* not enough, and it was this one */
+            if (!gave && (own->base.count <= CELLS_LEAST || !lane_coarsen(lanes, own)))
                 return SKEIN_FULL;
             continue;
         }
@@ -242,7 +244,7 @@ int lane_row_add(struct lanes *lanes, struct lane_own *own, uint64_t begin, uint
         return status;
     own->end_ns = end;
     row->begin = (double)begin;
-    if (own->lane.kind != LANE_MARK && own->lane.kind != LANE_COUNTER)
+    if (!lane_is_points(own->lane.kind))
         row->length = (float)(end - begin);
     if (!cells_of_row(begin, end, row, own->lane.kind, own->base.shift, base_take, own))
         return SKEIN_NO_MEMORY;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A trace as lanes, to be drawn: regions by thread and depth, what the scheduler did with each thread,
- * counters, marks (instants and logs), and what is lost. Takes batches of a cursor; answers "what is
+ * counters, marks (instants and logs), samples of the CPU, and what is lost. Takes batches of a cursor; answers "what is
  * to be drawn between here and there on so many pixels" at any zoom, in a time that depends on the
  * pixels and not on the trace. The report's picture and a console's timeline are drawn by it.
  *
@@ -12,8 +12,13 @@
  *   2^10 ns  │▇ ▇▇│ ▇▇▇│▇▇▇▇│▇▇▇▇│▇▇  │    │▇   │   share and longest of each; equal full ones are one
  *   2^12 ns  │▇ ▇▇  ▇▇▇▇▇▇▇▇▇│▇▇      ▇   │
  *
+ * A region's depth is told by the times of its thread's regions (region_nest.h), however they were
+ * recorded; what the reader says is the least. Regions wait for it until lanes_settle, or until an
+ * eighth of the memory is full of them: then the earlier ones get their lanes.
+ *
  * Rows of a lane follow one another. One that begins before the last has ended stands in a lane of the
- * next layer; in the last of LANES_LAYERS it is drawn from that end on, and counted as crowded.
+ * next layer: a counter's, a state's; and a region that came after those inside of it had been given
+ * their lanes. In the last of LANES_LAYERS it is drawn from that end on, and counted as crowded.
  *
  * Memory is at most what the caller gives, and for a moment one lane's pyramid again. When it is full,
  * the lanes with most rows lose their rows and keep the pyramid; then pyramids become coarser; then no
@@ -35,7 +40,8 @@ enum lane_kind {
     LANE_REGION,    /* number: depth; by thread. An item's type: the event type */
     LANE_MARK,      /* number 0; by thread. Instants and logs: length 0 */
     LANE_COUNTER,   /* number: the event type; by thread or process */
-    LANE_LOSS       /* number 0; by thread or process. An item's type: see LANES_GAP */
+    LANE_LOSS,      /* number 0; by thread or process. An item's type: see LANES_GAP */
+    LANE_SAMPLE     /* number 0; by thread. What ran on a CPU, as the agent saw it: length 0 */
 };
 
 enum lane_state { LANE_RUNNING = 1, LANE_RUNNABLE, LANE_BLOCKED };
@@ -84,9 +90,12 @@ struct lanes_totals {
 int lanes_new(const struct lanes_options *options, struct lanes **out);
 void lanes_free(struct lanes **lanes);
 
+/* The name of samples of the CPU, which the agent tells of (docs/evidence.md). */
+#define LANES_SAMPLE "cpu.sample"
+
 /* Rows of a batch, as a cursor gives them: time, type and depth must be there, args for counters and
- * levels of logs. What evidence tells is taken where it is scheduling or a counter. SKEIN_OK,
- * SKEIN_NO_MEMORY: some rows of the batch are not there; it can be freed. */
+ * levels of logs. What evidence tells is taken where it is scheduling, a sample or a counter.
+ * SKEIN_OK, SKEIN_NO_MEMORY: some rows of the batch are not there; it can be freed. */
 int lanes_add(struct lanes *lanes, const struct skein_batch *batch);
 
 /* Gaps of a cursor, once, after its last batch. One without bounds is not drawn: left_out counts it. */
@@ -96,7 +105,7 @@ int lanes_add_gaps(struct lanes *lanes, const struct skein_gap *gaps, size_t cou
  * views fast. Rows may follow; then it is called again. SKEIN_OK, SKEIN_NO_MEMORY. */
 int lanes_settle(struct lanes *lanes);
 
-/* Lanes by process, thread, kind, number; of these the last layer first: spans come when they end, so
+/* Lanes by process, thread, kind, number; of these the last layer first: regions come when they end, so
  * one that encloses others stands in a later layer, and is to be drawn above them. Only after
  * lanes_settle. */
 size_t lanes_count(const struct lanes *lanes);
@@ -107,7 +116,7 @@ void lanes_totals(const struct lanes *lanes, struct lanes_totals *totals);
 struct lanes_item {
     double from_ns, to_ns;
     double longest_ns;        /* of rows that touch it; the part inside of the window */
-    double share;             /* busy, 0 to 1; of marks: how many there are */
+    double share;             /* busy, 0 to 1; of marks and samples: how many there are */
     uint32_t type;            /* of the longest; of marks: of the most severe */
     uint32_t severity;        /* of marks: 1 + level of a log, 0: an instant */
     double least, most, last; /* of a counter */

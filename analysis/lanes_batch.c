@@ -13,17 +13,12 @@
 
 #define TYPES_MOST  (1u << 24)
 #define STATE_LOST  255 /* a type's state: records of the scheduler are lost */
+#define STATE_RAN   254 /* it is a sample of the CPU */
 #define SLOTS_FIRST 64
 
 /* ---- lanes by what they are of ---- */
 
-struct key {
-    uint32_t process, thread, number;
-    enum lane_kind kind;
-    bool evidence; /* no part of what tells lanes apart */
-};
-
-static size_t hash_of(const struct key *key)
+static size_t hash_of(const struct lane_key *key)
 {
     uint64_t h = ((uint64_t)key->process << 32 | key->thread) * UINT64_C(0x9e3779b97f4a7c15);
     h ^= ((uint64_t)key->kind << 32 | key->number) * UINT64_C(0xc2b2ae3d27d4eb4f);
@@ -32,14 +27,14 @@ static size_t hash_of(const struct key *key)
     return (size_t)(h ^ h >> 32);
 }
 
-static bool is_of(const struct lane *lane, const struct key *key)
+static bool is_of(const struct lane *lane, const struct lane_key *key)
 {
     return lane->thread == key->thread && lane->number == key->number && lane->kind == key->kind &&
            lane->process == key->process;
 }
 
 /* The slot of a key, or an empty one where it may stand. There is one. */
-static uint32_t *slot_of(const struct lanes *lanes, const struct key *key)
+static uint32_t *slot_of(const struct lanes *lanes, const struct lane_key *key)
 {
     size_t at = hash_of(key) & (lanes->slot_cap - 1);
     while (lanes->slots[at] != 0 && !is_of(&lanes->lanes[lanes->slots[at] - 1]->lane, key))
@@ -65,7 +60,7 @@ static int slots_room(struct lanes *lanes)
     lanes->slot_cap = cap;
     for (size_t i = 0; i < lanes->count; i++) {
         const struct lane *lane = &lanes->lanes[i]->lane;
-        const struct key key = {lane->process, lane->thread, lane->number, lane->kind, false};
+        const struct lane_key key = {lane->process, lane->thread, lane->number, lane->kind, false};
         if (lane->layer == 0)
             *slot_of(lanes, &key) = (uint32_t)i + 1;
     }
@@ -73,7 +68,7 @@ static int slots_room(struct lanes *lanes)
     return SKEIN_OK;
 }
 
-static int lane_new(struct lanes *lanes, const struct key *key, uint32_t layer,
+static int lane_new(struct lanes *lanes, const struct lane_key *key, uint32_t layer,
                     struct lane_own **out)
 {
     const size_t bytes = sizeof **out + 2 * sizeof(void *);
@@ -98,9 +93,8 @@ static int lane_new(struct lanes *lanes, const struct key *key, uint32_t layer,
     return SKEIN_OK;
 }
 
-/* The lane of a key that is free from `begin` on. SKEIN_OK, SKEIN_FULL, SKEIN_NO_MEMORY. */
-static int lane_of(struct lanes *lanes, const struct key *key, uint64_t begin,
-                   struct lane_own **out)
+int lanes_lane_of(struct lanes *lanes, const struct lane_key *key, uint64_t begin,
+                  struct lane_own **out)
 {
     int status = slots_room(lanes);
     if (status != SKEIN_OK)
@@ -127,9 +121,8 @@ static int lane_of(struct lanes *lanes, const struct key *key, uint64_t begin,
     return SKEIN_OK;
 }
 
-/* A row from time to time + length, in ns since 1970, of the lane of a key. */
-static int row_put(struct lanes *lanes, const struct key *key, uint64_t time, uint64_t length,
-                   struct lane_row *row)
+int lanes_row_put(struct lanes *lanes, const struct lane_key *key, uint64_t time, uint64_t length,
+                  struct lane_row *row)
 {
     const struct lanes_options *o = &lanes->options;
     uint64_t end = length > UINT64_MAX - time ? UINT64_MAX : time + length;
@@ -140,7 +133,7 @@ static int row_put(struct lanes *lanes, const struct key *key, uint64_t time, ui
     }
     uint64_t from = time > o->from_ns ? time - o->from_ns : 0;
     uint64_t to = end - o->from_ns < lanes->span_ns ? end - o->from_ns : lanes->span_ns;
-    int status = lane_of(lanes, key, from, &own);
+    int status = lanes_lane_of(lanes, key, from, &own);
     if (status == SKEIN_FULL) {
         lanes->totals.left_out++;
         return SKEIN_OK;
@@ -158,7 +151,8 @@ static int state_of(const char *name)
     } states[] = {{SCHED_NAME_RUN, LANE_RUNNING},
                   {SCHED_NAME_RUNNABLE, LANE_RUNNABLE},
                   {SCHED_NAME_BLOCKED, LANE_BLOCKED},
-                  {SCHED_NAME_LOST, STATE_LOST}};
+                  {SCHED_NAME_LOST, STATE_LOST},
+                  {LANES_SAMPLE, STATE_RAN}};
     for (size_t i = 0; i < sizeof states / sizeof *states; i++)
         if (strcmp(states[i].name, name) == 0)
             return states[i].state;
@@ -204,7 +198,7 @@ static double value_of(const struct skein_arg *arg, uint8_t type)
 }
 
 static int counter_put(struct lanes *lanes, const struct skein_batch *batch, uint32_t i,
-                       struct key *key)
+                       struct lane_key *key)
 {
     struct lanes_type type;
     int status = type_get(lanes, key->number, &type);
@@ -216,54 +210,71 @@ static int counter_put(struct lanes *lanes, const struct skein_batch *batch, uin
         lanes->totals.no_number += status == SKEIN_OK;
         return status;
     }
-    return row_put(lanes, key, batch->time_ns[i], 0, &(struct lane_row){.value = value});
+    return lanes_row_put(lanes, key, batch->time_ns[i], 0, &(struct lane_row){.value = value});
 }
 
-/* What the agent tells: scheduling; all else is no picture. */
+/* What the agent tells of a stretch of time: scheduling; all else is no picture. */
 static int evidence_put(struct lanes *lanes, const struct skein_batch *batch, uint32_t i,
-                        struct key *key)
+                        struct lane_key *key)
 {
     struct lane_row row = {.type = batch->type[i]};
     struct lanes_type type;
     int status = type_get(lanes, batch->type[i], &type);
     if (status != SKEIN_OK)
         return status;
-    if (type.state == 0) {
+    if (type.state == 0 || type.state == STATE_RAN) {
         lanes->totals.evidence++;
         return SKEIN_OK;
     }
     key->kind = type.state == STATE_LOST ? LANE_LOSS : LANE_STATE;
     key->number = type.state == STATE_LOST ? 0 : type.state;
     row.type = type.state == STATE_LOST ? LANES_SCHED_LOST : type.state;
-    return row_put(lanes, key, batch->time_ns[i], batch->dur_ns[i], &row);
+    return lanes_row_put(lanes, key, batch->time_ns[i], batch->dur_ns[i], &row);
+}
+
+/* Of instants that the agent tells, samples of the CPU. */
+static int sample_put(struct lanes *lanes, const struct skein_batch *batch, uint32_t i,
+                      struct lane_key *key)
+{
+    struct lane_row row = {.type = batch->type[i]};
+    struct lanes_type type;
+    int status = type_get(lanes, batch->type[i], &type);
+    if (status != SKEIN_OK)
+        return status;
+    if (type.state != STATE_RAN) {
+        lanes->totals.evidence++;
+        return SKEIN_OK;
+    }
+    key->kind = LANE_SAMPLE;
+    key->number = 0;
+    return lanes_row_put(lanes, key, batch->time_ns[i], 0, &row);
 }
 
 static int region_put(struct lanes *lanes, const struct skein_batch *batch, uint32_t i,
-                      struct key *key)
+                      const struct lane_key *key)
 {
-    struct lane_row row = {.type = batch->type[i]};
-    key->kind = LANE_REGION;
-    key->number = batch->depth != NULL ? batch->depth[i] : 0;
-    if (key->number >= LANES_DEEP) {
-        lanes->totals.left_out++;
-        return SKEIN_OK;
-    }
-    return row_put(lanes, key, batch->time_ns[i], batch->dur_ns[i], &row);
+    uint64_t begin = batch->time_ns[i], length = batch->dur_ns[i];
+    const struct region_row region = {.begin_ns = begin,
+                                      .end_ns =
+                                          length > UINT64_MAX - begin ? UINT64_MAX : begin + length,
+                                      .type = batch->type[i],
+                                      .depth = batch->depth != NULL ? batch->depth[i] : 0};
+    return lanes_region_put(lanes, key, &region);
 }
 
 static int loss_put(struct lanes *lanes, const struct skein_batch *batch, uint32_t i,
-                    struct key *key)
+                    struct lane_key *key)
 {
     struct lane_row row = {0};
     if (batch->more != NULL && batch->more[i] != SKEIN_NONE)
         row.type = batch->mores[batch->more[i]].loss_reason;
     key->kind = LANE_LOSS;
     key->number = 0;
-    return row_put(lanes, key, batch->time_ns[i], batch->dur_ns[i], &row);
+    return lanes_row_put(lanes, key, batch->time_ns[i], batch->dur_ns[i], &row);
 }
 
 static int mark_put(struct lanes *lanes, const struct skein_batch *batch, uint32_t i,
-                    struct key *key)
+                    struct lane_key *key)
 {
     struct lane_row row = {.type = batch->type[i]};
     struct lanes_type type;
@@ -274,13 +285,13 @@ static int mark_put(struct lanes *lanes, const struct skein_batch *batch, uint32
     }
     key->kind = LANE_MARK;
     key->number = 0;
-    return status != SKEIN_OK ? status : row_put(lanes, key, batch->time_ns[i], 0, &row);
+    return status != SKEIN_OK ? status : lanes_row_put(lanes, key, batch->time_ns[i], 0, &row);
 }
 
 static int batch_row_put(struct lanes *lanes, const struct skein_batch *batch, uint32_t i)
 {
     bool evidence = (batch->flags[i] & SKEIN_ROW_EVIDENCE) != 0;
-    struct key key = {batch->process[i], batch->thread[i], batch->type[i], 0, evidence};
+    struct lane_key key = {batch->process[i], batch->thread[i], batch->type[i], 0, evidence};
     lanes->totals.rows++;
     switch (batch->kind[i]) {
     case SKEIN_ROW_REGION:
@@ -289,6 +300,7 @@ static int batch_row_put(struct lanes *lanes, const struct skein_batch *batch, u
     case SKEIN_ROW_COUNTER:
         return counter_put(lanes, batch, i, &key);
     case SKEIN_ROW_INSTANT:
+        return evidence ? sample_put(lanes, batch, i, &key) : mark_put(lanes, batch, i, &key);
     case SKEIN_ROW_LOG:
         lanes->totals.evidence += evidence;
         return evidence ? SKEIN_OK : mark_put(lanes, batch, i, &key);
@@ -330,13 +342,13 @@ int lanes_add_gaps(struct lanes *lanes, const struct skein_gap *gaps, size_t cou
         qsort(order, count, sizeof *order, gap_order);
     for (size_t i = 0; i < count && status == SKEIN_OK; i++) {
         const struct skein_gap *gap = order[i];
-        struct key key = {gap->process, SKEIN_NONE, 0, LANE_LOSS, false};
+        struct lane_key key = {gap->process, SKEIN_NONE, 0, LANE_LOSS, false};
         struct lane_row row = {.type = LANES_GAP + (uint32_t)gap->reason};
         lanes->totals.rows++;
         if (gap->to_ns == 0 || gap->to_ns < gap->from_ns)
             lanes->totals.left_out++;
         else
-            status = row_put(lanes, &key, gap->from_ns, gap->to_ns - gap->from_ns, &row);
+            status = lanes_row_put(lanes, &key, gap->from_ns, gap->to_ns - gap->from_ns, &row);
     }
     free(order);
     return status;
@@ -361,17 +373,23 @@ static int lane_order(const void *a, const void *b)
 
 int lanes_settle(struct lanes *lanes)
 {
-    struct lane_own **order = realloc(lanes->order, (lanes->count + 1) * sizeof(struct lane_own *));
+    int status = lanes_regions_place(lanes);
+    struct lane_own **order;
+    if (status != SKEIN_OK)
+        return status;
+    order = realloc(lanes->order, (lanes->count + 1) * sizeof(struct lane_own *));
     if (order == NULL)
         return SKEIN_NO_MEMORY;
     lanes->order = order;
-    if (lanes->count > 0)
-        memcpy(order, lanes->lanes, lanes->count * sizeof(struct lane_own *));
-    qsort(order, lanes->count, sizeof(struct lane_own *), lane_order);
-    for (size_t i = 0; i < lanes->count; i++) {
-        lanes->lanes[i]->lane.cell_ns = UINT64_C(1) << lanes->lanes[i]->base.shift;
-        lane_trim(lanes, lanes->lanes[i]);
-        if (!lane_levels_make(lanes->lanes[i]))
+    lanes->order_count = 0;
+    for (size_t i = 0; i < lanes->count; i++)
+        if (lanes->lanes[i]->lane.kind != LANE_WAITING)
+            order[lanes->order_count++] = lanes->lanes[i];
+    qsort(order, lanes->order_count, sizeof(struct lane_own *), lane_order);
+    for (size_t i = 0; i < lanes->order_count; i++) {
+        order[i]->lane.cell_ns = UINT64_C(1) << order[i]->base.shift;
+        lane_trim(lanes, order[i]);
+        if (!lane_levels_make(order[i]))
             return SKEIN_NO_MEMORY;
     }
     lanes->settled = true;
@@ -380,7 +398,7 @@ int lanes_settle(struct lanes *lanes)
 
 size_t lanes_count(const struct lanes *lanes)
 {
-    return lanes->settled ? lanes->count : 0;
+    return lanes->settled ? lanes->order_count : 0;
 }
 
 const struct lane *lanes_at(const struct lanes *lanes, size_t i)

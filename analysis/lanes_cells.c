@@ -22,9 +22,9 @@ static uint64_t last_of(const struct cell *cell, enum lane_kind kind)
     return kind == LANE_COUNTER ? cell->first : (uint64_t)cell->first + cell->count - 1;
 }
 
-static bool spans(enum lane_kind kind)
+bool lane_is_points(enum lane_kind kind)
 {
-    return kind != LANE_COUNTER && kind != LANE_MARK;
+    return kind == LANE_COUNTER || kind == LANE_MARK || kind == LANE_SAMPLE;
 }
 
 static void same_join(struct cell *last, const struct cell *next, enum lane_kind kind)
@@ -55,12 +55,12 @@ bool cell_join(struct cell *last, struct cell *next, enum lane_kind kind, unsign
 {
     if (last_of(last, kind) == next->first) {
         same_join(last, next, kind);
-        if (!spans(kind) || next->count == 1)
+        if (lane_is_points(kind) || next->count == 1)
             return true;
         next->first++; /* a row of no length stood where the next one begins */
         next->count--;
     }
-    if (!spans(kind) || !continues(last, next, shift))
+    if (lane_is_points(kind) || !continues(last, next, shift))
         return false;
     last->count += next->count;
     return true;
@@ -78,9 +78,9 @@ bool cells_of_row(uint64_t begin, uint64_t end, const struct lane_row *row, enum
     cell.count = 1;
     cell.longest = row->length;
     cell.type = row->type;
-    cell.busy = kind == LANE_MARK ? 1.0 : (double)(end - begin);
+    cell.busy = lane_is_points(kind) ? 1.0 : (double)(end - begin);
     uint64_t last = end > begin ? (end - 1) >> shift : cell.first;
-    if (!spans(kind) || last == cell.first)
+    if (lane_is_points(kind) || last == cell.first)
         return take(context, &cell);
     /* What lies before the first whole cell, the whole ones, what lies behind. */
     uint64_t whole = (begin >> shift) + ((begin & ((UINT64_C(1) << shift) - 1)) != 0);

@@ -6,13 +6,14 @@
 #define LANES_INT_H
 
 #include "lanes.h"
+#include "region_nest.h"
 
 /* A row. Lengths are short floats: they are drawn; sums are made before they are rounded. */
 struct lane_row {
     double begin; /* ns since the window's begin */
     union {
         struct {
-            float length; /* of a mark: its severity */
+            float length; /* of a mark: its severity; of a sample: 0 */
             uint32_t type;
         };
         double value; /* of a counter */
@@ -29,7 +30,7 @@ struct cell {
     };
     union {
         struct {
-            double busy; /* ns of each cell; of marks: how many */
+            double busy; /* ns of each cell; of marks and samples: how many */
             float longest;
             uint32_t type;
         };
@@ -52,12 +53,19 @@ struct lane_own {
     struct lane lane;
     uint64_t end_ns; /* of the last row */
     struct lane_own *next_layer;
+    struct region_row
+        *waiting; /* of LANE_WAITING: a thread's regions, until their depths are known */
+    size_t waiting_count, waiting_cap;
+    bool waiting_mixed; /* they are not in order */
     struct lane_row *rows;
     size_t row_count, row_cap;
     struct cells base;
     struct cells levels[LANE_LEVELS]; /* above the base; each has a quarter of the one below */
     size_t level_count;
 };
+
+/* Rows without a length: they are counted, and their values are kept. */
+bool lane_is_points(enum lane_kind kind);
 
 /* Is given cells in order; false ends it. */
 typedef bool (*cell_take)(void *context, const struct cell *cell);
@@ -88,6 +96,14 @@ bool cells_coarsen(struct cells *cells, unsigned by, enum lane_kind kind);
 bool lane_levels_make(struct lane_own *own);
 void lane_levels_drop(struct lane_own *own);
 
+#define LANE_WAITING ((enum lane_kind)0) /* is never listed */
+
+struct lane_key {
+    uint32_t process, thread, number;
+    enum lane_kind kind;
+    bool evidence; /* no part of what tells lanes apart */
+};
+
 struct lanes_type {
     uint8_t asked, state, value;
 };
@@ -101,6 +117,8 @@ struct lanes {
     uint32_t *slots; /* 1 + number of a first layer, by hash */
     size_t slot_cap, firsts;
     struct lane_own **order;
+    size_t order_count;
+    size_t waiting_bytes;
     bool settled;
     struct lanes_type *types;
     size_t type_cap;
@@ -119,5 +137,20 @@ void lane_trim(struct lanes *lanes, struct lane_own *own);
 /* A row of a lane, clipped to the window. SKEIN_OK, SKEIN_NO_MEMORY. */
 int lane_row_add(struct lanes *lanes, struct lane_own *own, uint64_t begin, uint64_t end,
                  struct lane_row *row);
+
+/* The lane of a key that is free from `begin` on. SKEIN_OK, SKEIN_FULL, SKEIN_NO_MEMORY. */
+int lanes_lane_of(struct lanes *lanes, const struct lane_key *key, uint64_t begin,
+                  struct lane_own **out);
+
+/* A row from time to time + length, in ns since 1970, of the lane of a key, if it touches the window.
+ * SKEIN_OK, SKEIN_NO_MEMORY. */
+int lanes_row_put(struct lanes *lanes, const struct lane_key *key, uint64_t time, uint64_t length,
+                  struct lane_row *row);
+
+/* A region that waits until its depth is known, and what makes all that wait rows of their lanes.
+ * SKEIN_OK, SKEIN_NO_MEMORY. */
+int lanes_region_put(struct lanes *lanes, const struct lane_key *key,
+                     const struct region_row *region);
+int lanes_regions_place(struct lanes *lanes);
 
 #endif

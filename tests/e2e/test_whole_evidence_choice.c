@@ -5,11 +5,14 @@
  * of samples, and read them as profiles. What the agent's configuration has switched off stays off.
  * Where a machine refuses perf events, the tests say so and look at how that is told. One thread.
  */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "whole.h"
@@ -20,20 +23,40 @@
 
 static struct whole w;
 static pid_t burner;
-static char *burner_says;
+static char *burner_says, *burner_fifo;
 
-/* The collector's and the agent's members, as whole_init's; a program that burns so long. */
-static void start(const char *collector_more, const char *agent_more, const char *burn_ms)
+/* The collector's and the agent's members, as whole_init's; a program that burns so long, held: not
+ * before burner_goes. */
+static void begin(const char *collector_more, const char *agent_more, const char *burn_ms,
+                  bool held)
 {
     whole_init(&w, collector_more, agent_more);
     whole_collector_start(&w);
     whole_agent_start(&w);
     burner_says = whole_path(&w, "burner.out");
-    const char *const argv[] = {SKEIN_PROGRAM, "run",    "-q",        "--preload", SKEIN_PRELOAD,
-                                "--socket",    w.socket, "--service", "burner",    "--",
-                                CPU_BURNER,    burn_ms,  NULL};
+    burner_fifo = whole_path(&w, "burner.begin");
+    ck_assert_int_eq(mkfifo(burner_fifo, 0600), 0);
+    const char *const argv[] = {SKEIN_PROGRAM,
+                                "run",
+                                "-q",
+                                "--preload",
+                                SKEIN_PRELOAD,
+                                "--socket",
+                                w.socket,
+                                "--service",
+                                "burner",
+                                "--",
+                                CPU_BURNER,
+                                burn_ms,
+                                held ? burner_fifo : NULL,
+                                NULL};
     burner = spawn(argv, &(struct spawn_options){.out_file = burner_says});
     whole_wait_live(&w, "service%3Dburner", 1);
+}
+
+static void start(const char *collector_more, const char *agent_more)
+{
+    begin(collector_more, agent_more, "1", false);
 }
 
 static void tear_down(void)
@@ -42,6 +65,7 @@ static void tear_down(void)
         (void)spawn_stop(burner, SIGKILL, 0);
     burner = 0;
     free(burner_says);
+    free(burner_fifo);
     whole_fini(&w);
 }
 
@@ -152,7 +176,7 @@ static cJSON *ended(const char *type, const char *kinds)
 
 START_TEST(a_policy_switches_kinds)
 {
-    start(NULL, NULL, "1");
+    start(NULL, NULL);
     put(POLICY, "{" SELECTOR ",\"record_ms\":500,\"every_ms\":1000}", 201);
     cJSON *capture = ended("policy", "");
     cJSON_Delete(capture);
@@ -182,7 +206,7 @@ START_TEST(a_rule_says_whether_threads_are_dumped)
         "{" SELECTOR ",\"when\":{\"memory\":{\"above_bytes\":1,\"for_ms\":%u}},"
         "\"capture\":{\"pre_ms\":1000%s}}";
     char body[256];
-    start(NULL, NULL, "1");
+    start(NULL, NULL);
     (void)snprintf(body, sizeof body, rule, 0u, "");
     put(RULE, body, 201);
     cJSON *capture = ended("memory", "vitals,files,samples,sched");
@@ -200,7 +224,7 @@ END_TEST
 
 START_TEST(a_request_names_the_kinds_it_wants)
 {
-    start(NULL, NULL, "1");
+    start(NULL, NULL);
     cJSON *capture = snapshot(",\"evidence\":[\"sched\"]");
     expect_kinds(capture, "sched");
     cJSON_Delete(capture);
@@ -230,7 +254,7 @@ END_TEST
 
 START_TEST(an_agent_that_takes_none_says_so_to_who_asks_by_name)
 {
-    start(NULL, WHOLE_NO_EVIDENCE, "1");
+    start(NULL, WHOLE_NO_EVIDENCE);
     cJSON *capture = snapshot("");
     expect_kinds(capture, "");
     cJSON_Delete(capture);
@@ -294,7 +318,7 @@ static bool may_sample(void)
 START_TEST(a_policy_raises_the_rate_while_it_is_in_force)
 {
     char why[256];
-    start(NULL, "\"samples\":{\"max_hz\":400}", "1");
+    start(NULL, "\"samples\":{\"max_hz\":400}");
     bool may = may_sample();
     put(POLICY, "{\"selector\":\"service=other\",\"samples_hz\":300}", 201); /* not of this host */
     put("/api/v1/policies/more", "{" SELECTOR ",\"samples_hz\":200}", 201);
@@ -320,7 +344,7 @@ END_TEST
 
 START_TEST(what_is_off_is_not_raised)
 {
-    start(NULL, "\"samples\":{\"hz\":0}", "1");
+    start(NULL, "\"samples\":{\"hz\":0}");
     put(POLICY, "{" SELECTOR ",\"samples_hz\":300}", 201);
     ck_assert(wait_until(is_slower, (void *)"switched off by the agent's configuration", 0));
     wait_hz(0);
@@ -332,6 +356,25 @@ START_TEST(what_is_off_is_not_raised)
 END_TEST
 
 /* ---- profiles ---- */
+
+/* Opened without waiting: there is an end only where the burner is at the other. */
+static bool burner_goes(void *context)
+{
+    (void)context;
+    int fd = open(burner_fifo, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+/* Burns from when CPUs are sampled and the agent knows the burner; back when it has burnt. */
+static void start_burning(const char *burn_ms)
+{
+    begin(NULL, NULL, burn_ms, true);
+    (void)may_sample();
+    ck_assert(wait_until(burner_goes, NULL, 0));
+    ck_assert(wait_until(burner_is_done, NULL, 0));
+}
 
 static char *profile_get(const char *id, const char *query, int wanted, size_t *n)
 {
@@ -390,8 +433,7 @@ static void pprof_check(const char *id, const char *index, const char *const *wo
 
 START_TEST(a_capture_is_served_as_a_profile)
 {
-    start(NULL, NULL, "1500");
-    ck_assert(wait_until(burner_is_done, NULL, 0));
+    start_burning("1500");
     cJSON *capture = snapshot("");
     const char *id = whole_str(capture, "capture");
     const cJSON *samples = evidence_of(capture, "samples");
@@ -461,8 +503,7 @@ START_TEST(a_profile_of_a_window_counts_what_lies_in_it)
 {
     static const char *const ofs[] = {"samples", "waits"};
     char until[CLOCK_TEXT_BYTES], before[96], behind[96], whole[64];
-    start(NULL, NULL, "1500");
-    ck_assert(wait_until(burner_is_done, NULL, 0));
+    start_burning("1500");
     clock_text(clock_realtime_ns() - UINT64_C(700000000), until); /* in the midst of it */
     cJSON *capture = snapshot("");
     const char *id = whole_str(capture, "capture");
@@ -486,7 +527,7 @@ END_TEST
 
 START_TEST(a_profile_beyond_the_bound_is_refused)
 {
-    start("\"http\":{\"max_profile_bytes\":4096}", NULL, "1");
+    start("\"http\":{\"max_profile_bytes\":4096}", NULL);
     ck_assert(wait_until(burner_is_done, NULL, 0));
     cJSON *capture = snapshot("");
     const char *id = whole_str(capture, "capture");

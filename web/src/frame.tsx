@@ -3,11 +3,12 @@
 // know (nobody needs a token here; events were missed).
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
+import { signal } from "@preact/signals";
 import { useLocation } from "preact-iso";
 import { liveGap, liveSince, liveState } from "./api/live";
 import { logOut, may, who, whoError, whoState, whoAsk } from "./api/who";
 import { routes } from "./routes";
-import { Chip, Failure, Toast } from "./ui/parts";
+import { Caught, Chip, Failure, Line, Toast } from "./ui/parts";
 import { shown } from "./ui/text";
 import { ago, clock } from "./ui/units";
 
@@ -18,6 +19,12 @@ const ADMIN = ["/audit", "/tokens", "/join-tokens"];
 function offered(path: string): boolean {
   if (ADMIN.includes(path)) return may("admin");
   return !FLEETWIDE.includes(path) || may("viewer", true);
+}
+
+/* A page that the reader's token would be refused at each of its questions. */
+export function forOthers(path: string): boolean {
+  const confined = who.value?.selector !== undefined;
+  return confined && FLEETWIDE.some((page) => path === page || path.startsWith(`${page}/`));
 }
 
 function Pages(props: { path: string }): JSX.Element {
@@ -82,8 +89,7 @@ function Notices(): JSX.Element {
       {who.value?.via === "local" && (
         <div class="note warn">
           <p>
-            No token exists yet: everybody on this host is an admin of this collector. <code>skeind token create --name NAME --scope admin</code>{" "}
-            makes the first one, and from then on everybody needs one.
+            No token exists yet: everybody on this host is an admin of this collector. <Line text={`skein token create NAME --scope admin --collector ${location.origin}`} /> (or <a href="/tokens">Tokens</a>) makes the first one, and from then on everybody needs one.
           </p>
         </div>
       )}
@@ -101,8 +107,11 @@ function Notices(): JSX.Element {
   );
 }
 
+/* The code of the page that the address names is on its way; the page before stands still. */
+export const pageAwaited = signal(false);
+
 export function Frame(props: { children: ComponentChildren }): JSX.Element {
-  const { path } = useLocation();
+  const { path, url } = useLocation();
   const [open, setOpen] = useState(false);
   const wide = routes.some((route) => route.wide === true && matches(route.path, path));
   return (
@@ -114,18 +123,24 @@ export function Frame(props: { children: ComponentChildren }): JSX.Element {
         <a class="brand" href="/">
           Skein
         </a>
-        <button type="button" class="button menu-button" aria-expanded={open} onClick={() => setOpen(!open)}>
-          Menu
-        </button>
-        <Pages path={path} />
+        {whoState.value !== "unknown" && (
+          <>
+            <button type="button" class="button menu-button" aria-expanded={open} onClick={() => setOpen(!open)}>
+              Menu
+            </button>
+            <Pages path={path} />
+          </>
+        )}
         <div class="frame-side">
           <Connection />
           <Reader />
         </div>
       </header>
-      <main id="main" class={`frame-main ${wide ? "wide" : ""}`} tabIndex={-1}>
+      <main id="main" class={`frame-main ${wide ? "wide" : ""}`} tabIndex={-1} aria-busy={pageAwaited.value}>
         <Notices />
-        {props.children}
+        <Caught of={url} what="this page" title="This page is broken" again={() => location.reload()}>
+          {props.children}
+        </Caught>
       </main>
       <Toast />
     </>

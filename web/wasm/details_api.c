@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * One event: the row that fits best, with its arguments, its stack, what encloses it and what is
- * inside of it. Two walks: over what touches its begin, then over its time. One thread.
+ * inside of it. Depths are told by times (region_nest.h), as in lanes. Three walks: over the regions
+ * that touch its begin, for their depths; over all that touches it; then over its time. One thread.
  */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "json.h"
 #include "partition.h"
+#include "region_nest.h"
 #include "trace_api_int.h"
 
 #define FRAMES_MAX     256
 #define ENCLOSING_MAX  256
 #define INSIDE_MAX     50
-#define INSIDE_BATCHES 256 /* a million rows */
+#define INSIDE_BATCHES 256   /* a million rows */
+#define TOUCHING_MOST  65536 /* regions of a thread at one time */
+#define ROOTS_MOST     65536 /* that are not known to lie in each other */
 
 struct wanted {
     const struct api_trace *t;
@@ -44,6 +49,8 @@ struct finding {
     struct buf best;     /* its members, as JSON */
     struct near_row row; /* the best itself */
     bool is_region;
+    struct region_row *touching; /* with their depths; then what is inside, one behind the other */
+    size_t touching_count, touching_cap;
     struct near_list around, inside;
     struct skein_frame frames[FRAMES_MAX];
 };
@@ -64,6 +71,52 @@ static bool is_region(uint8_t kind)
     return kind == SKEIN_ROW_REGION || kind == SKEIN_ROW_OPEN;
 }
 
+/* A region that lanes show: of a thread, and not told by the agent. */
+static bool is_nested(const struct skein_batch *b, uint32_t i)
+{
+    return is_region(b->kind[i]) && b->thread[i] != SKEIN_NONE && b->type[i] != SKEIN_NONE &&
+           (b->flags[i] & SKEIN_ROW_EVIDENCE) == 0;
+}
+
+static struct region_row region_of(const struct skein_batch *b, uint32_t i)
+{
+    uint64_t begin = b->time_ns[i], length = b->dur_ns[i];
+    uint64_t end = length > UINT64_MAX - begin ? UINT64_MAX : begin + length;
+    return (struct region_row){begin, end, b->type[i], b->depth[i]};
+}
+
+static bool region_put(struct finding *f, const struct region_row *region)
+{
+    if (!array_grow(f->touching, f->touching_count + 1, &f->touching_cap))
+        return false;
+    f->touching[f->touching_count++] = *region;
+    return true;
+}
+
+static int batch_touching(struct finding *f, const struct skein_batch *b)
+{
+    for (uint32_t i = 0; i < b->count && f->touching_count < TOUCHING_MOST; i++) {
+        struct region_row region = region_of(b, i);
+        if (is_nested(b, i) && !region_put(f, &region))
+            return SKEIN_NO_MEMORY;
+    }
+    return SKEIN_OK;
+}
+
+/* By times, where they are known; else as the reader has it. Of equal ones that which is meant. */
+static uint32_t depth_of(const struct finding *f, const struct skein_batch *b, uint32_t i)
+{
+    const struct region_row row = region_of(b, i);
+    const struct region_row *found = NULL;
+    for (size_t k = 0; k < f->touching_count && is_nested(b, i); k++) {
+        const struct region_row *one = &f->touching[k];
+        if (one->begin_ns == row.begin_ns && one->end_ns == row.end_ns && one->type == row.type &&
+            (found == NULL || one->depth == f->wanted.depth))
+            found = one;
+    }
+    return found != NULL ? found->depth : row.depth;
+}
+
 /* By how much a row from `begin`, so long, is not the one that is meant. Lengths come from lanes as
  * short floats. */
 static double stretch_misses(const struct wanted *w, double begin, double length)
@@ -75,7 +128,8 @@ static double stretch_misses(const struct wanted *w, double begin, double length
 }
 
 /* The same of a row, or of its part in the window, which is what lanes show; infinite: not at all. */
-static double row_misses(const struct wanted *w, const struct skein_batch *b, uint32_t i)
+static double row_misses(const struct wanted *w, const struct skein_batch *b, uint32_t i,
+                         uint32_t depth)
 {
     double begin = api_since(w->t, b->time_ns[i]), length = (double)b->dur_ns[i];
     double last = api_since(w->t, w->t->to_ns);
@@ -87,7 +141,7 @@ static double row_misses(const struct wanted *w, const struct skein_batch *b, ui
     double part = to >= from ? stretch_misses(w, from, to - from) : whole;
     double least = whole < part ? whole : part;
     /* Who made the link may not have known how deep it lies: then the length tells. */
-    if (b->depth[i] != w->depth)
+    if (depth != w->depth)
         return least > 1 + w->length * 2e-6 ? (double)INFINITY : DEPTH_MISSES + least;
     return least;
 }
@@ -174,18 +228,18 @@ static int wasm_stack_put(struct finding *f, uint32_t row)
     return SKEIN_OK;
 }
 
-static int best_put(struct finding *f, const struct skein_batch *b, uint32_t i)
+static int best_put(struct finding *f, const struct skein_batch *b, uint32_t i, uint32_t depth)
 {
     struct buf *out = &f->best;
     const struct skein_event_type *type = skein_trace_type(f->wanted.t->trace, b->type[i]);
     const struct skein_row_more *more = b->more[i] != SKEIN_NONE ? &b->mores[b->more[i]] : NULL;
     buf_clear(out);
-    f->row = (struct near_row){b->type[i], b->depth[i], b->time_ns[i], b->dur_ns[i]};
+    f->row = (struct near_row){b->type[i], depth, b->time_ns[i], b->dur_ns[i]};
     f->is_region = is_region(b->kind[i]);
     buf_put_u8(out, '{');
     api_put_u64(out, "kind", b->kind[i]);
     api_put_u64(out, "flags", b->flags[i]);
-    api_put_u64(out, "depth", b->depth[i]);
+    api_put_u64(out, "depth", depth);
     api_put_real(out, "begin", api_since(f->wanted.t, b->time_ns[i]));
     api_put_real(out, "length", (double)b->dur_ns[i]);
     if (b->type[i] != SKEIN_NONE)
@@ -203,9 +257,10 @@ static int best_put(struct finding *f, const struct skein_batch *b, uint32_t i)
 /* ---- what is around it and inside ---- */
 
 /* Keeps the longest, where there is no room for all. */
-static void near_put(struct near_list *list, const struct skein_batch *b, uint32_t i)
+static void near_put(struct near_list *list, const struct region_row *region, uint32_t depth)
 {
-    struct near_row row = {b->type[i], b->depth[i], b->time_ns[i], b->dur_ns[i]};
+    struct near_row row = {region->type, depth, region->begin_ns,
+                           region->end_ns - region->begin_ns};
     size_t least = 0;
     if (list->count < list->most) {
         list->rows[list->count++] = row;
@@ -246,30 +301,68 @@ static void near_json(struct finding *f, const char *key, struct near_list *list
 
 static int batch_find(struct finding *f, const struct skein_batch *b)
 {
-    const struct wanted *w = &f->wanted;
     int status = SKEIN_OK;
     for (uint32_t i = 0; i < b->count && status == SKEIN_OK; i++) {
-        double missed = row_misses(w, b, i);
+        uint32_t depth = depth_of(f, b, i);
+        double missed = row_misses(&f->wanted, b, i, depth);
         if (isfinite(missed) && (f->missed < 0 || missed < f->missed)) {
             f->missed = missed;
-            status = best_put(f, b, i);
+            status = best_put(f, b, i, depth);
         }
-        if (is_region(b->kind[i]) && b->thread[i] != SKEIN_NONE && b->depth[i] < w->depth &&
-            b->type[i] != SKEIN_NONE && api_since(w->t, b->time_ns[i]) <= w->begin + 1)
-            near_put(&f->around, b, i);
     }
     return status;
+}
+
+/* What holds the best: a region less deep; of an instant, all that has not ended. */
+static void around_find(struct finding *f)
+{
+    const struct near_row *row = &f->row;
+    uint64_t end_ns = row->time_ns + row->dur_ns;
+    for (size_t i = 0; i < f->touching_count && f->wanted.tid != 0; i++) {
+        const struct region_row *one = &f->touching[i];
+        bool outer = f->is_region ? one->depth < row->depth : one->end_ns > row->time_ns;
+        if (outer && one->begin_ns <= row->time_ns && one->end_ns >= end_ns)
+            near_put(&f->around, one, one->depth);
+    }
+}
+
+static bool holds(const struct region_row *a, const struct region_row *b)
+{
+    return a->begin_ns <= b->begin_ns && a->end_ns >= b->end_ns && a->end_ns > b->begin_ns;
+}
+
+static void roots_take(struct finding *f)
+{
+    for (size_t i = 0; i < f->touching_count; i++)
+        near_put(&f->inside, &f->touching[i], f->row.depth + 1);
+    f->touching_count = 0;
+}
+
+/* Regions come when they end: what lies in the new one is taken back. */
+static int root_put(struct finding *f, const struct region_row *region)
+{
+    const struct region_row *roots = f->touching;
+    while (f->touching_count > 0 && holds(region, &roots[f->touching_count - 1]))
+        f->touching_count--;
+    if (f->touching_count > 0 && holds(&roots[f->touching_count - 1], region))
+        return SKEIN_OK; /* in progress both: the outer came first */
+    if (f->touching_count == ROOTS_MOST)
+        roots_take(f);
+    return region_put(f, region) ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
 static int batch_inside(struct finding *f, const struct skein_batch *b)
 {
     const struct near_row *row = &f->row;
-    for (uint32_t i = 0; i < b->count; i++)
-        if (is_region(b->kind[i]) && b->depth[i] == row->depth + 1 && b->thread[i] != SKEIN_NONE &&
-            b->type[i] != SKEIN_NONE && b->time_ns[i] >= row->time_ns &&
-            b->time_ns[i] <= row->time_ns + row->dur_ns)
-            near_put(&f->inside, b, i);
-    return SKEIN_OK;
+    const struct region_row best = {row->time_ns, row->time_ns + row->dur_ns, row->type, 0};
+    int status = SKEIN_OK;
+    for (uint32_t i = 0; i < b->count && status == SKEIN_OK; i++) {
+        const struct region_row region = region_of(b, i);
+        bool same = region.begin_ns == best.begin_ns && region.end_ns == best.end_ns;
+        if (is_nested(b, i) && !same && holds(&best, &region))
+            status = root_put(f, &region);
+    }
+    return status;
 }
 
 /* ---- the walks ---- */
@@ -297,15 +390,28 @@ static int walk(struct finding *f, uint64_t from_ns, uint64_t to_ns, uint32_t co
     return status < 0 ? status : next;
 }
 
+/* Those that fill all of it stand beside it by their times, and below it by their depths. */
 static int inside_find(struct finding *f)
 {
     const struct near_row *row = &f->row;
-    uint64_t end = row->time_ns + row->dur_ns;
+    const uint64_t end = row->time_ns + row->dur_ns;
+    bool filled = false;
     if (!f->is_region || end < row->time_ns)
+        return SKEIN_OK;
+    for (size_t i = 0; i < f->touching_count && !filled; i++) {
+        const struct region_row *one = &f->touching[i];
+        filled =
+            one->begin_ns == row->time_ns && one->end_ns == end && one->depth == row->depth + 1;
+        if (filled)
+            near_put(&f->inside, one, one->depth);
+    }
+    f->touching_count = 0;
+    if (filled)
         return SKEIN_OK;
     int status =
         walk(f, row->time_ns, end, SKEIN_COLUMN_TIME | SKEIN_COLUMN_TYPE | SKEIN_COLUMN_DEPTH,
              INSIDE_BATCHES, batch_inside);
+    roots_take(f);
     if (status >= 0)
         api_put_bool(&f->best, "inside_cut", status == 1);
     return status < 0 ? status : SKEIN_OK;
@@ -314,18 +420,18 @@ static int inside_find(struct finding *f)
 static int details_make(struct finding *f)
 {
     uint64_t at = api_time(f->wanted.t, f->wanted.begin);
-    int status = walk(f, at, at + 1, SKEIN_COLUMN_ALL, UINT32_MAX, batch_find);
-    if (status == SKEIN_OK && f->missed >= DEPTH_MISSES) { /* again, with what is around it */
-        f->wanted.depth = f->row.depth;
-        f->missed = -1;
-        f->around.count = 0;
-        f->around.left_out = 0;
+    int status = walk(f, at, at + 1, SKEIN_COLUMN_TIME | SKEIN_COLUMN_TYPE | SKEIN_COLUMN_DEPTH,
+                      UINT32_MAX, batch_touching);
+    region_sort(f->touching, f->touching_count);
+    region_nest(f->touching, f->touching_count);
+    if (status == SKEIN_OK)
         status = walk(f, at, at + 1, SKEIN_COLUMN_ALL, UINT32_MAX, batch_find);
-    }
     if (status == SKEIN_OK && f->missed < 0)
         status = SKEIN_NOT_FOUND;
-    if (status == SKEIN_OK)
+    if (status == SKEIN_OK) {
+        around_find(f);
         status = inside_find(f);
+    }
     if (status != SKEIN_OK)
         return status;
     near_json(f, "enclosing", &f->around);
@@ -350,6 +456,7 @@ int api_details(struct api_trace *t, uint32_t process, uint32_t tid, double begi
     if (status == SKEIN_OK)
         buf_put(b, f->best.data, f->best.len);
     buf_fini(&f->best);
+    free(f->touching);
     free(f);
     return api_end(status);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lanes.h"
 #include "search_terms.h"
 #include "trace_api_int.h"
 
@@ -41,7 +42,6 @@ static int query_begin(struct api_search *s, double from, double to)
                                     SKEIN_COLUMN_TIME | SKEIN_COLUMN_TYPE | SKEIN_COLUMN_DEPTH,
                                 .from_ns = api_time(s->t, from),
                                 .to_ns = api_time(s->t, to),
-                                .no_evidence = true,
                                 .process = search_terms_process,
                                 .thread = thread ? search_terms_thread : NULL,
                                 .type = type ? search_terms_type : NULL,
@@ -160,11 +160,21 @@ static int found_put(struct api_search *s, const struct found *found)
     return SKEIN_OK;
 }
 
+/* What the agent tells is no event of the program: of it samples of the CPU are found alone. */
+static bool is_shown(const struct api_search *s, const struct skein_batch *b, uint32_t i)
+{
+    const struct skein_event_type *type;
+    if ((b->flags[i] & SKEIN_ROW_EVIDENCE) == 0)
+        return true;
+    type = b->kind[i] == SKEIN_ROW_INSTANT ? skein_trace_type(s->t->trace, b->type[i]) : NULL;
+    return type != NULL && strcmp(type->name, LANES_SAMPLE) == 0;
+}
+
 static int batch_take(struct api_search *s, const struct skein_batch *b)
 {
     int status = SKEIN_OK;
     for (uint32_t i = 0; i < b->count && status == SKEIN_OK; i++) {
-        if (!search_terms_row(s->terms, b, i))
+        if (!is_shown(s, b, i) || !search_terms_row(s->terms, b, i))
             continue;
         struct found found = {.begin = api_since(s->t, b->time_ns[i]),
                               .length = (double)b->dur_ns[i],

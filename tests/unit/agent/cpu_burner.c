@@ -4,12 +4,14 @@
  * against. Two threads: one three parts of its time in burn_much and one in burn_little, the other
  * all of it in burn_other.
  *
- *   cpu_burner MS   each thread burns so many milliseconds of CPU time
+ *   cpu_burner MS         each thread burns so many milliseconds of CPU time
+ *   cpu_burner MS FIFO    not before somebody has opened FIFO for writing
  *
  * When it begins, for each function: "code NAME FIRST LAST" (addresses), and at its end, for each
  * slice of work: "slice TID NAME FROM TO CPU" (CLOCK_MONOTONIC from and to, CPU time of the thread
  * between; ns), then "end". It stays then, so that it can be looked at, until a signal ends it.
  */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -121,6 +123,14 @@ int main(int argc, char **argv)
     code_print("burn_other", __start_code_burn_other, __stop_code_burn_other);
     code_print("burn_main", __start_code_burn_main, __stop_code_burn_main);
     fflush(stdout);
+    if (argc > 2) {
+        int begin = open(argv[2], O_RDONLY | O_CLOEXEC); /* waits for a writer */
+        if (begin < 0) {
+            perror(argv[2]);
+            return 1;
+        }
+        close(begin);
+    }
     for (int i = 0; i < 2; i++)
         pthread_create(&threads[i], NULL, burner_main, &burners[i]);
     for (int i = 0; i < 2; i++)

@@ -27,6 +27,7 @@ enum type {
     RATIO,
     WORD,
     LOG,
+    SAMPLE,
     OTHER
 };
 static const struct {
@@ -35,7 +36,8 @@ static const struct {
 } types[] = {{"query", SKEIN_T_U64}, {"pause", 0},           {"sched.run", SKEIN_T_U64},
              {"sched.runnable", 0},  {"sched.blocked", 0},   {"sched.lost", 0},
              {"queue", SKEIN_T_U64}, {"level", SKEIN_T_I64}, {"ratio", SKEIN_T_F64},
-             {"word", SKEIN_T_STR},  {"log", SKEIN_T_U64},   {"thread.state", 0}};
+             {"word", SKEIN_T_STR},  {"log", SKEIN_T_U64},   {"cpu.sample", SKEIN_T_U64},
+             {"thread.state", 0}};
 
 static const struct skein_event_type *type_of(const void *context, uint32_t number)
 {
@@ -128,15 +130,13 @@ static struct truths truths_made(size_t most)
     return truths;
 }
 
-static void truths_add(struct lanes *lanes, const struct truths *truths, uint32_t thread,
-                       uint32_t depth)
+static void truths_add(struct lanes *lanes, const struct truths *truths, uint32_t thread)
 {
     for (size_t i = 0; i < truths->count; i++) {
         const struct truth *t = &truths->rows[i];
         must_hold(add(lanes, (struct one){.kind = SKEIN_ROW_REGION,
                                           .thread = thread,
                                           .type = t->type,
-                                          .depth = depth,
                                           .time = t->begin,
                                           .dur = t->end - t->begin}) == SKEIN_OK,
                   "a row is refused");
@@ -242,7 +242,7 @@ START_TEST(every_zoom_shows_the_longest_row_and_the_busy_share)
         uint64_t rows = 0;
         for (uint32_t i = 0; i < 3; i++) {
             all[i] = truths_made(i == 0 ? 3000 : round < 3 ? 700 : 40);
-            truths_add(lanes, &all[i], 7, i);
+            truths_add(lanes, &all[i], i);
             rows += all[i].count;
         }
         ck_assert_int_eq(lanes_settle(lanes), SKEIN_OK);
@@ -252,7 +252,7 @@ START_TEST(every_zoom_shows_the_longest_row_and_the_busy_share)
         ck_assert_uint_eq(totals.left_out + totals.crowded + totals.outside + totals.pyramids, 0);
         for (uint32_t i = 0; i < 3; i++) {
             const struct lane *lane = lanes_at(lanes, i);
-            ck_assert(lane->kind == LANE_REGION && lane->number == i && lane->has_rows);
+            ck_assert(lane->kind == LANE_REGION && lane->thread == i && lane->has_rows);
             ck_assert_uint_eq(lane->rows, all[i].count);
             zooms_check(lanes, i, &all[i]);
             free(all[i].rows);
@@ -271,7 +271,7 @@ START_TEST(where_memory_is_short_rows_go_and_the_pyramid_stays_true)
         struct lanes_totals totals;
         for (uint32_t i = 0; i < 2; i++) {
             all[i] = truths_made(3000);
-            truths_add(lanes, &all[i], i, 0);
+            truths_add(lanes, &all[i], i);
             lanes_totals(lanes, &totals);
             ck_assert_uint_le(totals.bytes, most[round]);
         }
@@ -312,16 +312,19 @@ START_TEST(lanes_without_memory_are_counted)
 }
 END_TEST
 
+/* Losses that overlap: the scheduler's are told while a thread's go on. */
 START_TEST(rows_that_overlap_stand_in_layers)
 {
     struct lanes *lanes = lanes_made(0);
     struct lanes_item items[4];
     struct lanes_totals totals;
-    for (uint64_t i = 0; i < 10; i++)
-        ck_assert_int_eq(
-            add(lanes, (struct one){.kind = SKEIN_ROW_REGION, .time = i, .dur = 100 - i}),
-            SKEIN_OK);
-    add(lanes, (struct one){.kind = SKEIN_ROW_REGION, .time = 100, .dur = 1});
+    struct one row = {.kind = SKEIN_ROW_LOSS, .type = SKEIN_NONE, .reason = 1};
+    for (row.time = 0; row.time < 10; row.time++) {
+        row.dur = 100 - row.time;
+        ck_assert_int_eq(add(lanes, row), SKEIN_OK);
+    }
+    row.time = 100, row.dur = 1;
+    add(lanes, row);
     ck_assert_int_eq(lanes_settle(lanes), SKEIN_OK);
     lanes_totals(lanes, &totals);
     ck_assert_uint_eq(lanes_count(lanes), LANES_LAYERS);
@@ -337,25 +340,143 @@ START_TEST(rows_that_overlap_stand_in_layers)
 }
 END_TEST
 
-START_TEST(spans_stand_above_those_that_they_enclose)
+/* What lanes have to show of each depth: rows by their begin, and how long. */
+struct shown {
+    uint32_t depth;
+    double begin, length;
+};
+
+static void must_show(const struct lanes *lanes, const struct shown *rows, size_t count)
+{
+    struct lanes_item items[16];
+    size_t at = 0;
+    for (size_t i = 0; i < lanes_count(lanes); i++) {
+        size_t there = lanes_view(lanes, i, 0, SPAN, 16, items);
+        for (size_t k = 0; k < there; k++, at++) {
+            must_hold(at < count, "more than %zu rows", count);
+            must_hold(lanes_at(lanes, i)->number == rows[at].depth &&
+                          lanes_at(lanes, i)->layer == 0 && items[k].row &&
+                          fabs(items[k].from_ns - rows[at].begin) < 0.5 &&
+                          fabs(items[k].longest_ns - rows[at].length) < 0.5,
+                      "row %zu: depth %u, layer %u, at %f for %f", at, lanes_at(lanes, i)->number,
+                      lanes_at(lanes, i)->layer, items[k].from_ns, items[k].longest_ns);
+        }
+    }
+    must_hold(at == count, "%zu of %zu rows", at, count);
+}
+
+/* Depths as the reader has them, of regions as they are recorded: time, length, ranges around it. */
+struct recorded {
+    uint64_t time, dur;
+    uint32_t depth;
+};
+
+static struct lanes *lanes_of_recorded(const struct recorded *rows, size_t count)
 {
     struct lanes *lanes = lanes_made(0);
-    struct lanes_item items[4];
-    static const struct {
-        uint64_t time, dur;
-    } ended[] = {{10, 5}, {20, 5}, {8, 20}, {30, 1}, {5, 40}}; /* inner ones end first */
-    for (size_t i = 0; i < sizeof ended / sizeof *ended; i++)
-        ck_assert_int_eq(
-            add(lanes,
-                (struct one){.kind = SKEIN_ROW_REGION, .time = ended[i].time, .dur = ended[i].dur}),
-            SKEIN_OK);
+    for (size_t i = 0; i < count; i++)
+        ck_assert_int_eq(add(lanes, (struct one){.kind = SKEIN_ROW_REGION,
+                                                 .time = rows[i].time,
+                                                 .dur = rows[i].dur,
+                                                 .depth = rows[i].depth}),
+                         SKEIN_OK);
     ck_assert_int_eq(lanes_settle(lanes), SKEIN_OK);
-    ck_assert_uint_eq(lanes_count(lanes), 3);
-    ck_assert_uint_eq(lanes_view(lanes, 0, 0, SPAN, 4, items), 1);
-    ck_assert(fabs(items[0].longest_ns - 40) < 0.5);
-    ck_assert_uint_eq(lanes_view(lanes, 1, 0, SPAN, 4, items), 1);
-    ck_assert(fabs(items[0].longest_ns - 20) < 0.5);
-    ck_assert_uint_eq(lanes_view(lanes, 2, 0, SPAN, 4, items), 3);
+    return lanes;
+}
+
+/* One record at its end: the reader knows of nothing around it. */
+START_TEST(regions_of_one_record_lie_one_below_what_holds_them)
+{
+    static const struct recorded rows[] = {{10, 5, 0}, {20, 5, 0}, {8, 20, 0}, {30, 1, 0},
+                                           {5, 40, 0}, {45, 5, 0}, {60, 1, 0}};
+    static const struct shown shown[] = {{0, 5, 40}, {0, 45, 5}, {0, 60, 1}, {1, 8, 20},
+                                         {1, 30, 1}, {2, 10, 5}, {2, 20, 5}};
+    struct lanes *lanes = lanes_of_recorded(rows, 7);
+    must_show(lanes, shown, 7);
+    lanes_free(&lanes);
+}
+END_TEST
+
+/* A range in one record's region is one deeper than its ranges; one record in a range is as deep. */
+START_TEST(ranges_and_regions_of_one_record_nest_in_each_other)
+{
+    static const struct recorded rows[] = {
+        {12, 2, 1}, {11, 6, 0}, {10, 20, 0}, /* record in a range in a record */
+        {40, 5, 1}, {40, 5, 0},              /* a range that fills the one around it */
+        {50, 0, 0}, {50, 0, 0},              /* no time passes: nothing is inside of nothing */
+        {60, 3, 2}};                         /* what is around it is lost */
+    static const struct shown shown[] = {{0, 10, 20}, {0, 40, 5}, {0, 50, 0}, {0, 50, 0},
+                                         {1, 11, 6},  {1, 40, 5}, {2, 12, 2}, {2, 60, 3}};
+    struct lanes *lanes = lanes_of_recorded(rows, 8);
+    must_show(lanes, shown, 8);
+    lanes_free(&lanes);
+}
+END_TEST
+
+START_TEST(a_region_that_reaches_out_of_another_stands_at_the_next_free_depth)
+{
+    static const struct recorded rows[] = {{0, 10, 0}, {5, 10, 0}, {12, 8, 0}, {16, 1, 0}};
+    static const struct shown shown[] = {{0, 0, 10}, {0, 12, 8}, {1, 5, 10}, {1, 16, 1}};
+    struct lanes *lanes = lanes_of_recorded(rows, 4);
+    struct lanes_totals totals;
+    lanes_totals(lanes, &totals);
+    ck_assert_uint_eq(totals.crowded, 0);
+    ck_assert_uint_eq(lanes_count(lanes), 2);
+    must_show(lanes, shown, 4);
+    lanes_free(&lanes);
+}
+END_TEST
+
+/* What is in progress at the end comes last, the outer first, and so does what a merge mixed up. */
+START_TEST(regions_nest_in_whatever_order_they_come)
+{
+    static struct recorded rows[3 * 200 + 2];
+    size_t count = 0;
+    rows[count++] = (struct recorded){0, 10000, 0};
+    rows[count++] = (struct recorded){1, 9999, 0};
+    for (uint64_t i = 200; i-- > 0;) {
+        rows[count++] = (struct recorded){2 + i * 40, 30, 0};
+        rows[count++] = (struct recorded){5 + i * 40, 20, 0};
+        rows[count++] = (struct recorded){6 + i * 40, 10, 0};
+    }
+    struct lanes *lanes = lanes_of_recorded(rows, count);
+    ck_assert_uint_eq(lanes_count(lanes), 5);
+    for (uint32_t i = 0; i < 5; i++) {
+        ck_assert_uint_eq(lanes_at(lanes, i)->number, i);
+        ck_assert_uint_eq(lanes_at(lanes, i)->rows, i < 2 ? 1 : 200);
+    }
+    lanes_free(&lanes);
+}
+END_TEST
+
+/* Little memory: most go to their lanes before all have come, and nest all the same. A region around
+ * all of them comes when they are there: it is drawn above them, in a layer. */
+START_TEST(regions_nest_where_memory_is_short)
+{
+    struct lanes *lanes = lanes_made(256 << 10);
+    struct lanes_totals totals;
+    uint64_t rows[2] = {0, 0}, layers = 0;
+    for (uint64_t i = 0; i < 20000; i++) {
+        add(lanes, (struct one){.kind = SKEIN_ROW_REGION, .time = 20 + i * 100, .dur = 50});
+        add(lanes, (struct one){.kind = SKEIN_ROW_REGION, .time = 10 + i * 100, .dur = 90});
+        lanes_totals(lanes, &totals);
+        ck_assert_uint_le(totals.bytes, 256 << 10);
+    }
+    add(lanes, (struct one){.kind = SKEIN_ROW_REGION, .time = 0, .dur = 3000000});
+    ck_assert_int_eq(lanes_settle(lanes), SKEIN_OK);
+    for (size_t i = 0; i < lanes_count(lanes); i++) {
+        const struct lane *lane = lanes_at(lanes, i);
+        must_hold(lane->number <= 2, "depth %u", lane->number);
+        if (lane->layer > 0)
+            layers += lane->rows;
+        else if (lane->number < 2)
+            rows[lane->number] += lane->rows;
+    }
+    lanes_totals(lanes, &totals);
+    ck_assert_uint_eq(totals.left_out + totals.crowded, 0);
+    ck_assert_uint_eq(layers, 1);
+    ck_assert_uint_gt(rows[0], 10000); /* those that were still waiting are one deeper */
+    ck_assert_uint_gt(rows[1], 19000);
     lanes_free(&lanes);
 }
 END_TEST
@@ -483,6 +604,69 @@ START_TEST(marks_are_counted_and_the_most_severe_is_kept)
 }
 END_TEST
 
+/* Of the agent alone: a program's own instant may be called so, and is a mark. */
+START_TEST(samples_of_the_cpu_are_a_lane_of_their_own_and_counted)
+{
+    struct lanes *lanes = lanes_made(0);
+    struct lanes_totals totals;
+    static struct lanes_item items[64];
+    struct one row = {
+        .kind = SKEIN_ROW_INSTANT, .flags = SKEIN_ROW_EVIDENCE, .thread = 3, .type = SAMPLE};
+    for (uint64_t i = 0; i < 2000; i++) {
+        row.time = i * 1000000;
+        add(lanes, row);
+    }
+    row.kind = SKEIN_ROW_REGION, row.dur = 7; /* no sample has a length */
+    add(lanes, row);
+    add(lanes, (struct one){.kind = SKEIN_ROW_INSTANT, .thread = 3, .type = SAMPLE});
+    ck_assert_int_eq(lanes_settle(lanes), SKEIN_OK);
+    ck_assert_uint_eq(lanes_count(lanes), 2);
+    ck_assert_int_eq(lanes_at(lanes, 0)->kind, LANE_MARK);
+    const struct lane *lane = lanes_at(lanes, 1);
+    ck_assert(lane->kind == LANE_SAMPLE && lane->evidence && lane->number == 0);
+    ck_assert_uint_eq(lane->rows, 2000);
+    ck_assert_uint_eq(lane->busy_ns, 0);
+    double count = 0;
+    size_t n = lanes_view(lanes, 1, 0, SPAN, 64, items);
+    for (size_t i = 0; i < n; i++) {
+        ck_assert(!items[i].row && items[i].type == SAMPLE && items[i].severity == 0);
+        count += items[i].share;
+    }
+    ck_assert(n > 16 && fabs(count - 2000) < 1e-9);
+    n = lanes_view(lanes, 1, 5000000, 8000001, 64, items);
+    ck_assert_uint_eq(n, 4);
+    ck_assert(items[0].row && fabs(items[0].from_ns - 5e6) < 1e-9 &&
+              fabs(items[0].to_ns - 5e6) < 1e-9);
+    lanes_totals(lanes, &totals);
+    ck_assert_uint_eq(totals.evidence, 1);
+    lanes_free(&lanes);
+}
+END_TEST
+
+START_TEST(samples_without_room_are_counted_by_their_pyramid)
+{
+    struct lanes *lanes = lanes_made(64u << 10);
+    struct lanes_totals totals;
+    static struct lanes_item items[64];
+    struct one row = {.kind = SKEIN_ROW_INSTANT, .flags = SKEIN_ROW_EVIDENCE, .type = SAMPLE};
+    double count = 0;
+    for (uint64_t i = 0; i < 40000; i++) {
+        row.time = i * 99991;
+        add(lanes, row);
+    }
+    ck_assert_int_eq(lanes_settle(lanes), SKEIN_OK);
+    ck_assert_uint_eq(lanes_count(lanes), 1);
+    ck_assert(lanes_at(lanes, 0)->rows == 40000 && !lanes_at(lanes, 0)->has_rows);
+    size_t n = lanes_view(lanes, 0, 0, SPAN, 64, items);
+    for (size_t i = 0; i < n; i++)
+        count += items[i].share;
+    ck_assert(fabs(count - 40000) < 1e-6);
+    lanes_totals(lanes, &totals);
+    ck_assert(totals.pyramids == 1 && totals.left_out == 0 && totals.bytes <= 64u << 10);
+    lanes_free(&lanes);
+}
+END_TEST
+
 START_TEST(losses_and_gaps_have_their_reason)
 {
     struct lanes *lanes = lanes_made(0);
@@ -572,10 +756,14 @@ int main(void)
     return suite_run(suite_of(
         "lanes", every_zoom_shows_the_longest_row_and_the_busy_share,
         where_memory_is_short_rows_go_and_the_pyramid_stays_true, lanes_without_memory_are_counted,
-        rows_that_overlap_stand_in_layers, spans_stand_above_those_that_they_enclose,
+        rows_that_overlap_stand_in_layers, regions_of_one_record_lie_one_below_what_holds_them,
+        ranges_and_regions_of_one_record_nest_in_each_other,
+        a_region_that_reaches_out_of_another_stands_at_the_next_free_depth,
+        regions_nest_in_whatever_order_they_come, regions_nest_where_memory_is_short,
         rows_are_clipped_to_the_window_and_deep_ones_counted,
         scheduling_is_three_lanes_of_states_and_other_evidence_none,
         counters_keep_least_and_most_of_each_cell, marks_are_counted_and_the_most_severe_is_kept,
-        losses_and_gaps_have_their_reason, a_window_as_long_as_time_itself_is_drawn,
-        no_memory_is_a_status_at_each_allocation, NULL));
+        samples_of_the_cpu_are_a_lane_of_their_own_and_counted,
+        samples_without_room_are_counted_by_their_pyramid, losses_and_gaps_have_their_reason,
+        a_window_as_long_as_time_itself_is_drawn, no_memory_is_a_status_at_each_allocation, NULL));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happens at the collector, as it happens: one EventSource a tab and selector, whoever listens. Events are hints,
-// never the truth: lists are asked for again, and after a gap everything is.
+// never the truth: lists are asked for again, and after a gap everything is. A tab that nobody looks at has none, as a
+// browser opens six connections to a collector, for all of its tabs; it hears what it missed when it is looked at.
 import { signal } from "@preact/signals";
 import { address } from "./client";
 import { whoAsk, whoState } from "./who";
@@ -48,7 +49,13 @@ class Stream {
     this.selector = selector;
   }
 
-  open(): void {
+  /* Open while somebody may look. What happened before a first opening that is `late` was missed. */
+  follow(late = true): void {
+    if (document.hidden) this.close();
+    else if (this.source === undefined && this.listeners.size > 0) this.open(late && this.lastId === "");
+  }
+
+  private open(late: boolean): void {
     state("connecting");
     const source = new EventSource(address("/events", { selector: this.selector, after: this.lastId }));
     this.source = source;
@@ -57,11 +64,15 @@ class Stream {
       if (whoState.peek() === "failed") void whoAsk(); /* it answers again */
     };
     source.onerror = () => this.failed(source);
-    source.addEventListener("ready", (event) => this.heard(event));
+    source.addEventListener("ready", (event) => {
+      this.heard(event);
+      if (late) this.missed();
+      late = false; /* the browser itself opens again with the newest id */
+    });
     source.addEventListener("gap", (event) => {
       liveGap.value = { from: this.lastHeard, to: Date.now() };
       this.heard(event);
-      for (const listener of [...this.listeners]) listener.missed();
+      this.missed();
     });
     for (const type of TYPES)
       source.addEventListener(type, (event) => {
@@ -73,6 +84,10 @@ class Stream {
   close(): void {
     this.source?.close();
     this.source = undefined;
+  }
+
+  private missed(): void {
+    for (const listener of [...this.listeners]) listener.missed();
   }
 
   private heard(event: MessageEvent<string>): void {
@@ -88,7 +103,7 @@ class Stream {
     if (source.readyState !== EventSource.CLOSED) return;
     this.source = undefined;
     void whoAsk();
-    setTimeout(() => this.source === undefined && this.listeners.size > 0 && this.open(), RETRY_MS);
+    setTimeout(() => this.follow(), RETRY_MS);
   }
 
   private tell(type: string, text: string): void {
@@ -103,6 +118,9 @@ class Stream {
 }
 
 const streams = new Map<string, Stream>();
+document.addEventListener("visibilitychange", () => {
+  for (const stream of streams.values()) stream.follow();
+});
 
 /* Begins to listen to types ("capture.*"), of processes that match `selector` ("": of all); `gap` is called when some
  * were missed, and lists are to be asked for again. Returns what ends it. */
@@ -112,7 +130,7 @@ export function listen(types: readonly string[], told: (event: LiveEvent) => voi
   stream.listeners.add(listener);
   if (!streams.has(selector)) {
     streams.set(selector, stream);
-    stream.open();
+    stream.follow(false);
   }
   return () => {
     stream.listeners.delete(listener);

@@ -10,26 +10,19 @@ import { type Capture, windowWords } from "../ui/capture_words";
 import { type Address, useAddress } from "../ui/address";
 import { ChoiceField, Confirm, FilterForm, TextField } from "../ui/form";
 import { Awaited, Empty, Failure, Heading, Note, Table, Time, toast } from "../ui/parts";
+import { apiTime } from "../ui/time_text";
 import { count } from "../ui/units";
-import "../style/captures.css";
 
 const CaptureNow = lazy(() => import("../ui/capture_now"));
 
 const WANT = 50;
-const MOST = 1000; /* that are looked at at once, where the API does not filter */
 
-const FILTERS = ["status", "kind", "rule", "selector", "from", "to", "incident"] as const;
+const FILTERS = ["status", "kind", "rule", "policy", "selector", "from", "to", "incident"] as const;
 
 type Filter = Record<(typeof FILTERS)[number], string>;
 
 function filterOf(address: Address): Filter {
   return Object.fromEntries(FILTERS.map((name) => [name, address.get(name)])) as Filter;
-}
-
-/* "2026-11-23T10:00" of a field, by this browser's clock, as the API's time; other texts as they are. */
-export function apiTime(text: string): string {
-  const local = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?$/.test(text) ? new Date(text.replace(" ", "T")) : undefined;
-  return local === undefined || Number.isNaN(local.getTime()) ? text : local.toISOString();
 }
 
 function Filters(props: { filter: Filter; set: (values: Readonly<Record<string, string>>) => void }): JSX.Element {
@@ -40,7 +33,7 @@ function Filters(props: { filter: Filter; set: (values: Readonly<Record<string, 
     props.set({ [name]: value });
   };
   return (
-    <FilterForm choose={() => props.set({ ...draft, from: apiTime(draft.from.trim()), to: apiTime(draft.to.trim()) })}>
+    <FilterForm choose={() => props.set({ ...draft, from: apiTime(draft.from), to: apiTime(draft.to) })}>
       <ChoiceField
         label="Status"
         value={props.filter.status}
@@ -66,6 +59,7 @@ function Filters(props: { filter: Filter; set: (values: Readonly<Record<string, 
         ]}
       />
       {may("viewer", true) && <TextField label="Rule" {...field("rule")} />}
+      {may("viewer", true) && <TextField label="Policy" {...field("policy")} />}
       <TextField label="Selector" {...field("selector")} placeholder="service=checkout" />
       <TextField label="From" {...field("from")} placeholder="2026-11-23 06:00" />
       <TextField label="To" {...field("to")} placeholder="2026-11-23 07:00" />
@@ -229,10 +223,8 @@ export default function Captures(): JSX.Element {
   const key = JSON.stringify(filter);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [asking, setAsking] = useState(false);
-  const { status, selector, from, to, incident } = filter;
-  const keep = (capture: Capture) =>
-    (filter.kind === "" || capture.kind === filter.kind) && (filter.rule === "" || capture.trigger?.rule === filter.rule);
-  const list = useCaptures(`captures ${key}`, { status, selector, from, to, incident }, keep, { want: WANT, most: MOST });
+  const { selector, incident } = filter;
+  const list = useCaptures(`captures ${key}`, filter, () => true, { want: WANT, most: WANT });
   const items = list.items ?? [];
   const picked = items.filter((capture) => chosen.has(capture.capture));
   const choose = (id: string, wanted: boolean) => {
@@ -272,8 +264,12 @@ export default function Captures(): JSX.Element {
           <Rows items={items} chosen={chosen} choose={choose} />
         </>
       )}
-      {list.items !== undefined && items.length === 0 && <Nothing filtered={key !== JSON.stringify(EMPTY)} looked={list.looked} />}
-      <Looked list={list} filter={filter} />
+      {list.items !== undefined && items.length === 0 && <Nothing filtered={key !== JSON.stringify(EMPTY)} />}
+      {list.more !== undefined && (
+        <button type="button" class="button" disabled={list.awaited} onClick={list.more}>
+          {list.awaited ? "Looking…" : "Show more"}
+        </button>
+      )}
       {asking && <CaptureNow selector={selector} close={() => setAsking(false)} />}
     </>
   );
@@ -281,21 +277,7 @@ export default function Captures(): JSX.Element {
 
 const EMPTY = Object.fromEntries(FILTERS.map((name) => [name, ""]));
 
-/* What kind and rule leave out is known only of those that were looked at. */
-function Looked(props: { list: { looked: number; more: (() => void) | undefined; awaited: boolean }; filter: Filter }): JSX.Element | null {
-  const { list, filter } = props;
-  if (list.more === undefined) return null;
-  return (
-    <p>
-      {(filter.kind !== "" || filter.rule !== "") && <>The newest {count(list.looked)} captures were looked at for these. </>}
-      <button type="button" class="button" disabled={list.awaited} onClick={list.more}>
-        {list.awaited ? "Looking…" : "Show more"}
-      </button>
-    </p>
-  );
-}
-
-function Nothing(props: { filtered: boolean; looked: number }): JSX.Element {
+function Nothing(props: { filtered: boolean }): JSX.Element {
   return props.filtered ? (
     <Empty title="No capture is like this">
       <p>

@@ -12,7 +12,6 @@ import { reasonWords } from "../ui/gap_words";
 import { labelSelector } from "../ui/label_selector";
 import { Awaited, Bar, Chip, Empty, Fact, Facts, Failure, Heading, Note, Shown, Table, Text, Time } from "../ui/parts";
 import { bytes, count, duration, numeric, share } from "../ui/units";
-import "../style/captures.css";
 
 const CaptureNow = lazy(() => import("../ui/capture_now"));
 
@@ -45,7 +44,7 @@ function Who(props: { of: Process }): JSX.Element {
         <Fact name="Host">
           <Text text={of.host} most={120} />
         </Fact>
-        <Fact name="Number">{of.pid}</Fact>
+        <Fact name="Pid">{of.pid}</Fact>
         {of.title !== undefined && (
           <Fact name="Title">
             <Text text={of.title} most={300} />

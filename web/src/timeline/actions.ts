@@ -3,7 +3,7 @@
 import type { Finder } from "./find";
 import type { Action } from "./keys";
 import type { Model } from "./model";
-import { selectNeighbour, selectOutlier, selectRelative } from "./select";
+import { selectNeighbour, selectOutlier, selectRelative, selectSample } from "./select";
 
 /* What the component does for actions. */
 export interface Outside {
@@ -66,6 +66,8 @@ function events(model: Model, finder: Finder): Partial<Record<Action, () => void
     child: () => told(model, selectRelative(model, "child")),
     "outlier-next": () => told(model, selectOutlier(model, 1)),
     "outlier-previous": () => told(model, selectOutlier(model, -1)),
+    "sample-next": () => told(model, selectSample(model, 1)),
+    "sample-previous": () => told(model, selectSample(model, -1)),
     "match-next": () => told(model, finder.step(1)),
     "match-previous": () => told(model, finder.step(-1)),
   };

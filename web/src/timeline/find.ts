@@ -17,10 +17,16 @@ export class Finder {
   readonly found: Signal<Found> = signal({ text: "", result: null, error: "", busy: false });
   readonly at = signal(-1); /* match that is selected */
   private abort: AbortController | null = null;
+  private latest: Promise<void> = Promise.resolve(); /* the search that is under way, or was last */
 
   constructor(private readonly model: Model) {}
 
-  async search(text: string): Promise<void> {
+  /* Done when this search is, or another has taken its place. */
+  search(text: string): Promise<void> {
+    return (this.latest = this.run(text));
+  }
+
+  private async run(text: string): Promise<void> {
     this.abort?.abort();
     this.model.query.value = text;
     this.at.value = -1;
@@ -48,6 +54,7 @@ export class Finder {
 
   /* From the match that is selected; else from the selection; else from the window's begin. */
   async step(way: 1 | -1): Promise<void> {
+    for (let awaited; awaited !== this.latest; await awaited) awaited = this.latest;
     const { result } = this.found.peek();
     if (result === null || result.kept === 0) {
       this.model.spoken.value = result === null ? "Nothing is searched for." : "Nothing matches.";

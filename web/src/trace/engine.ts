@@ -17,7 +17,8 @@ import { ended, type Facts, Opened, PieceLanes } from "./pieces";
 import { type Found, linesOf, Merge, MOST_ROWS, rowsIn, rowsSlice } from "./rows";
 import { captureBytes, captureFacts, problemOf } from "./sources";
 import type {
-  CaptureSource, EventDetails, EventPage, EventRef, Loaded, SearchResult, TraceProcess, TraceState, View, ViewAsk, Window,
+  CaptureSource, EventDetails, EventPage, EventRef, Loaded, SearchResult, TraceProcess, TraceState, View, ViewAsk,
+  Window,
 } from "./trace";
 import { joined } from "./views";
 import { Reader } from "./wasm";
@@ -487,12 +488,17 @@ export class Engine {
   private async events(question: Extract<Question, { op: "events" }>, signal: AbortSignal): Promise<EventPage> {
     const { window, filter, first, count } = question;
     const processes = filter.processes ?? window.processes;
-    const ask = { text: filter.text ?? "", from: window.from, to: window.to, order: filter.order ?? "begin", processes };
+    const ask = { text: filter.text ?? "", from: window.from, to: window.to, order: filter.order ?? "begin", processes, threads: this.tidsOf(window) };
     const key = JSON.stringify([ask, this.state.generation]);
     const found = this.lastRows?.key === key ? this.lastRows.found : await this.rows(ask, signal);
     this.lastRows = { key, found };
     const reachable = found.rows.begin.length;
     return { ...rowsSlice(found.rows, first, count), total: found.total, first, reachable };
+  }
+
+  /* Threads that a window names, as rows know them; those that are not there have no rows. */
+  private tidsOf(window: Window): { process: number; tid: number }[] | undefined {
+    return window.threads?.flatMap((index) => this.names.threads[index] ?? []).map(({ process, tid }) => ({ process, tid }));
   }
 
   private async rows(ask: Parameters<typeof rowsIn>[1], signal: AbortSignal): Promise<Found> {

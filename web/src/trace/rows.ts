@@ -64,11 +64,21 @@ export interface RowsAsk {
   to: number;
   order: EventOrder;
   processes: readonly number[] | undefined; /* of the trace */
+  threads?: readonly { process: number; tid: number }[] | undefined; /* of the trace; undefined: all */
 }
 
 /* Throws SearchError before anything is read. */
 export function linesOf(ask: RowsAsk): string {
   return searchLines(parseSearch(ask.text));
+}
+
+/* Lines of processes and threads, a question each; none where nothing of them is in this trace. */
+function roundsOf(opened: Opened, ask: RowsAsk): string[] {
+  const only = ask.processes?.map((index) => opened.numbers.processes.indexOf(index)).filter((i) => i >= 0);
+  if (ask.threads === undefined) return only === undefined ? [""] : only.map((process) => `process\t=\t${process}\n`);
+  const rounds = ask.threads.map(({ process, tid }) => ({ process: opened.numbers.processes.indexOf(process), tid }));
+  const there = rounds.filter(({ process }) => process >= 0 && (only === undefined || only.includes(process)));
+  return [...new Set(there.map(({ process, tid }) => `process\t=\t${process}\ntid\t=\t${tid}\n`))];
 }
 
 /* What lies behind it is counted alone, once as many rows are there as are kept. */
@@ -79,8 +89,7 @@ function lastOf(found: Found, order: EventOrder): number {
 /* Adds what is found in one more trace. */
 export async function rowsIn(opened: Opened, ask: RowsAsk, merge: Merge, learn: () => void, signal: AbortSignal): Promise<void> {
   const { reader } = opened;
-  const only = ask.processes?.map((index) => opened.numbers.processes.indexOf(index)).filter((i) => i >= 0);
-  const rounds = only === undefined ? [""] : only.map((process) => `process\t=\t${process}\n`);
+  const rounds = roundsOf(opened, ask);
   for (const round of rounds) {
     const lines = new TextEncoder().encode(linesOf(ask) + round);
     const order = ask.order === "length" ? 1 : 0;

@@ -89,8 +89,8 @@ export function nanos(time: string): bigint | null {
 
 /* The reverse: "2026-11-23T06:14:02.123456789Z". */
 export function timeOf(ns: bigint): string {
-  const seconds = ns / 1_000_000_000n;
-  const rest = ns % 1_000_000_000n;
+  const rest = ((ns % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n;
+  const seconds = (ns - rest) / 1_000_000_000n; /* before 1970 a part of a second still counts forwards */
   const head = new Date(Number(seconds) * 1000).toISOString().slice(0, 19);
   return `${head}.${rest.toString().padStart(9, "0")}Z`;
 }

@@ -61,8 +61,28 @@ async function filtersStay({ open }) {
   assert.doesNotMatch(await services.innerText(), /\bredis\b/);
 }
 
+/* The collector filters: what is asked for is in its address as well. */
+async function capturesAreFiltered({ scene, open }) {
+  const tab = await open();
+  const asked = tab.page.waitForRequest(/\/api\/v1\/captures\?(.*&)?rule=redis-ping(&|$)/);
+  await tab.open("/captures?rule=redis-ping");
+  await asked;
+  await tab.page.getByRole("link", { name: /redis-ping/ }).first().waitFor();
+  await tab.open("/captures?rule=no-such-rule");
+  await tab.page.getByText("No capture is like this").waitFor();
+  await tab.open("/captures?rule=redis-ping&kind=sample");
+  await tab.page.getByText("No capture is like this").waitFor();
+  await tab.page.goto(`${tab.origin}/captures/latest?rule=redis-ping`);
+  await tab.page.waitForURL(/\/captures\/[0-9a-f]{32}$/);
+  const newest = await scene.api("GET", "/captures?rule=redis-ping&limit=1");
+  assert.ok(tab.page.url().endsWith(newest.items[0].capture));
+  await tab.open("/captures/latest?rule=no-such-rule");
+  await tab.page.getByText("No capture fits the rule no-such-rule").waitFor();
+}
+
 export const tests = [
   { name: "a copied link opens the same selection elsewhere", run: linkOpensTheSame },
   { name: "Back goes to the selection and the page before", run: backGoesBack },
   { name: "a filter stays over a reload", run: filtersStay },
+  { name: "captures are filtered by rule and kind, and the newest is found", run: capturesAreFiltered },
 ];

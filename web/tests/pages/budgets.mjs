@@ -45,7 +45,7 @@ async function sizes(origin, browser) {
   await tab.open("/");
   await tab.close();
   say("JavaScript and CSS of the first page, packed", sum((name) => code(name) && loaded.has(name)), 60, "KiB");
-  say("all JavaScript and CSS, packed", sum(code), 200, "KiB");
+  say("all JavaScript and CSS, packed", sum(code), 180, "KiB");
   /* What a timeline waits for, and what is fetched when a report, a span's sums or a difference are asked for. */
   say("WebAssembly that reads and draws, packed", sum((name) => /^trace-.*\.wasm$/.test(name)), 72, "KiB");
   say("WebAssembly that analyses, packed", sum((name) => /^analysis-.*\.wasm$/.test(name)), 140, "KiB");

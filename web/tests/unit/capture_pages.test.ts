@@ -9,12 +9,19 @@ import { type Bucket, lengthOf, merged, outliers, quantile } from "../../src/ui/
 import { type DumpThread, flameOf, groupStacks, ownByName } from "../../src/ui/stacks";
 import { nsOf, timelineLink } from "../../src/ui/timeline_link";
 import { shown, shownLines } from "../../src/ui/text";
+import { clock } from "../../src/ui/units";
 import { type Inside, chainsOf } from "../../src/pages/capture/chains";
 import { quoted } from "../../src/pages/capture/ask_sql";
 import { isIdle, processOf } from "../../src/pages/capture/report";
 import { lifted, valuesQuery } from "../../src/pages/capture/slow_values";
+import { type Overview, reachWords, windowMayHave } from "../../src/pages/capture/nothing_words";
 import { waitingOf } from "../../src/pages/capture/waiting";
 import { CAPTURE_ASK, captureBody } from "../../src/ui/capture_body";
+import { settings } from "../../src/ui/settings";
+import { ProcessNames, UNKNOWN } from "../../src/ui/process_names";
+import { apiTime } from "../../src/ui/time_text";
+import { nanos, timeOf } from "../../src/ui/units";
+import { nsTime, timeNs } from "../../src/trace/sources";
 import { stretchFrom, tableOf, withHoles } from "../../src/pages/series/lines";
 import { servicesOf as fleetServices } from "../../src/pages/fleet/services";
 
@@ -48,6 +55,28 @@ test("a capture that runs says how many of its targets are done", () => {
 
 test("services are told with how many targets each has", () => {
   assert.deepEqual(servicesOf([{ service: "a" }, { service: "b" }, { service: "b" }]), ["b ×2", "a"]);
+});
+
+/* ---- nothing in the window ---- */
+
+test("nothing is said of a window only where every footer was read and no bucket has a record", () => {
+  const of = (...targets: object[]) => windowMayHave({ targets: targets.map((more) => ({ status: "complete", events: [0, 0], outside: 9, ...more })) as never });
+  assert.equal(of({}, {}), false);
+  assert.equal(of({}, { events: [0, 0.25] }), true);
+  assert.equal(of({ footers_left_out: 1 }), true);
+  assert.equal(of({ damaged: [{}] }), true);
+  assert.equal(of({ status: "watched" }), true);
+  assert.equal(of(), false);
+});
+
+test("how far a ring reached is said by its gaps, by when recording began, or by what lies beside", () => {
+  const asked = { at: "2026-11-23T06:01:00.000Z", window: { from: "2026-11-23T06:00:00.000Z", to: "2026-11-23T06:01:10.000Z" } } as Overview;
+  const of = (outside: number, attached?: string, gaps: object[] = []) => reachWords({ outside, gaps: gaps as never }, attached, asked);
+  assert.equal(of(5, "2026-11-23T06:01:12.000Z"), `is recorded only since ${clock("2026-11-23T06:01:12.000Z", false)}, 2 s after the window's end`);
+  assert.equal(of(1200, "2026-11-23T05:00:00.000Z"), "recorded no event in the window, and none is missing; 1,200 stored events lie before or after it");
+  assert.equal(of(0), "recorded no event in the window, and none is missing");
+  const late = { from: asked.window.from, to: asked.window.to, reason: "overwritten" };
+  assert.equal(of(5, undefined, [late]), "has nothing whole of the window: the ring had overwritten it");
 });
 
 /* ---- gaps ---- */
@@ -245,7 +274,7 @@ test("what the slow ones have more often stands first, and what all have is not 
 });
 
 test("names in a question about the slowest stay texts", () => {
-  assert.ok(valuesQuery("s", "x' or 1=1 --", 5).includes("'x'' or 1=1 --'"));
+  assert.ok(valuesQuery("s", "x' or 1=1 --").includes("'x'' or 1=1 --'"));
 });
 
 /* ---- requests ---- */
@@ -260,6 +289,63 @@ test("a capture's request has what was filled in, and nothing else", () => {
   assert.deepEqual(captureBody({ ...CAPTURE_ASK, kind: "stream", evidence: "some", kinds: ["vitals"] }), {
     selector: "", kind: "stream", reason: "", evidence: ["vitals"],
   });
+});
+
+test("names of processes that are wanted at once are asked at once, each once", async () => {
+  const selectors: string[] = [];
+  let failing = false;
+  const names = new ProcessNames(async (selector) => {
+    selectors.push(selector);
+    if (failing) throw new Error("busy");
+    return [...selector.matchAll(/\b[0-9a-f]{32}\b/g)].filter(([id]) => !id.startsWith("f")).map(([process]) => ({ process, service: "shop", pid: 7, host: "web-1" }));
+  });
+  const id = (first: string) => first.padEnd(32, "0");
+  assert.deepEqual(await Promise.all([names.of(id("a")), names.of(id("b")), names.of(id("a")), names.of(id("f"))]), ["shop[7] on web-1", "shop[7] on web-1", "shop[7] on web-1", UNKNOWN]);
+  assert.deepEqual(selectors, [`process in (${id("a")},${id("b")},${id("f")})`]);
+  await names.of(id("b"));
+  assert.equal(selectors.length, 1, "what is known is not asked again");
+  failing = true;
+  await assert.rejects(names.of(id("c")), /busy/);
+  failing = false;
+  assert.equal(await names.of(id("c")), "shop[7] on web-1", "what failed is asked anew");
+  assert.equal(selectors.at(-1), `process=${id("c")}`);
+  const many = Array.from({ length: 120 }, (_, i) => id(`d${i.toString(16).padStart(4, "0")}`));
+  const before = selectors.length;
+  assert.equal((await Promise.all(many.map((one) => names.of(one)))).length, 120);
+  assert.equal(selectors.length - before, 3, "an address stays short");
+});
+
+test("a capture's window may be of the past, by the words of skein snapshot", () => {
+  const now = Date.parse("2026-11-23T06:14:02Z");
+  const usual = { selector: "", kind: "snapshot", reason: "" };
+  assert.deepEqual(captureBody({ ...CAPTURE_ASK, when: "at", at: "-90s", least: "2" }, now), {
+    ...usual, at: "2026-11-23T06:12:32.000Z", pre_ms: "10s", post_ms: "0s", min_targets: 2,
+  });
+  assert.deepEqual(captureBody({ ...CAPTURE_ASK, when: "between", from: "-1.5h" }, now), {
+    ...usual, from: "2026-11-23T04:44:02.000Z", to: "2026-11-23T06:14:02.000Z",
+  });
+  assert.deepEqual(captureBody({ ...CAPTURE_ASK, when: "between", from: "noon", to: " 2026-11-23T06:14:01.5Z ", least: "many" }, now), {
+    ...usual, from: "noon", to: "2026-11-23T06:14:01.5Z", min_targets: "many",
+  }, "what is no time or count goes as it is: the collector says what is wrong with it");
+});
+
+test("a typed time is by the clock that the settings show", () => {
+  settings.zone.value = "utc";
+  assert.equal(apiTime("2026-11-23 06:14"), "2026-11-23T06:14:00.000Z");
+  assert.equal(apiTime("2026-11-23T06:14:02.25"), "2026-11-23T06:14:02.250Z");
+  settings.zone.value = "local";
+  assert.equal(apiTime("2026-11-23 06:14"), new Date(2026, 10, 23, 6, 14).toISOString());
+  assert.equal(apiTime("2026-13-45 06:14"), "2026-13-45 06:14");
+  assert.equal(apiTime("-5"), "-5");
+  assert.equal(apiTime("-99999999999999w"), "-99999999999999w");
+});
+
+test("times before 1970 count forwards within their second", () => {
+  for (const text of ["1969-12-31T23:59:59.999999999Z", "1969-12-31T23:59:59.000000000Z", "1960-02-29T12:00:00.000000001Z", "1970-01-01T00:00:00.000000000Z", "2026-11-21T09:40:00.123456789Z"]) {
+    assert.equal(timeOf(nanos(text)!), text);
+    assert.equal(nsTime(timeNs(text)), text);
+  }
+  assert.equal(timeOf(-1n), "1969-12-31T23:59:59.999999999Z");
 });
 
 test("a text in a statement stays a text", () => {

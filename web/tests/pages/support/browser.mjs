@@ -2,9 +2,10 @@
 // Chromium, and pages that are watched: a line in the console that is an error, an exception, a violation of the
 // Content-Security-Policy or a request to another origin is a fault, and a test with a fault has failed. A test that
 // has the collector refuse or stop says which errors it expects.
+import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { readFile } from "node:fs/promises";
-import { DEADLINE_MS } from "./until.mjs";
+import { DEADLINE_MS, until } from "./until.mjs";
 
 const require = createRequire(import.meta.url);
 const CHROMIUM = process.env.SKEIN_CHROMIUM ?? "/usr/bin/chromium";
@@ -21,8 +22,9 @@ export async function browserBegin() {
 
 export class Tab {
   faults = [];
-  /* A collector that is busy with other answers is asked again: what the browser says of it is no fault. */
-  #expected = [/status of 503 \(Service Unavailable\)/];
+  /* What the browser says of answers that are none of the page's faults: a collector that is busy is asked again; a
+   * capture may have nothing to be compared with. */
+  #expected = [/status of 503 \(Service Unavailable\)/, /status of 422 .*\/diff\?baseline=auto/];
   constructor(context, page, origin) {
     this.context = context;
     this.page = page;
@@ -54,7 +56,7 @@ export class Tab {
     await this.settled();
   }
 
-  /* The page has its heading, and awaits nothing. */
+  /* The page of the address has its heading, and awaits nothing: neither its code nor an answer. */
   async settled() {
     await this.page.waitForFunction(
       () => document.querySelector("h1") !== null && document.querySelector('[aria-busy="true"]') === null,
@@ -63,6 +65,13 @@ export class Tab {
 
   text() {
     return this.page.evaluate(() => document.body.innerText);
+  }
+
+  /* The page, or a part of it, comes to say this. Gives the words back. */
+  async says(pattern, part = this.page.locator("body")) {
+    let words = "";
+    const seen = until(`${pattern}`, async () => pattern.test((words = await part.innerText())) && words);
+    return seen.catch((error) => assert.match(words, pattern, error.message));
   }
 
   async theme(name) {

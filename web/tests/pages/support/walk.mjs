@@ -29,6 +29,14 @@ export async function timelineReady(tab) {
   await tab.settled();
 }
 
+/* Searches the timeline; Enter selects the first that is found. */
+export async function searchFor(tab, words) {
+  await tab.page.getByRole("application").focus();
+  await tab.page.keyboard.press("/");
+  await tab.page.keyboard.type(words);
+  await tab.page.keyboard.press("Enter");
+}
+
 /* The panel of what is selected: it has where the region is in the source. */
 export function selection(tab) {
   return tab.page.getByRole("region", { name: /selected|selection/i });

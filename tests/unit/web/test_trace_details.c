@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One event's details over a small trace that is written here: regions of one record each, as the tracer
+ * of unmodified programs leaves them, and a range, in each other. Ticks:
+ *
+ *   loop   100 ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇ 900      loop   1000 ▇▇▇▇▇▇▇▇▇ 1400
+ *   range    200 ▇▇▇▇▇▇▇▇▇▇▇ 800         sleep    1010 ▇▇▇▇▇▇ 1390
+ *   sleep      300 ▇▇ 400, 500 ▇▇ 700
+ */
+#include "trace_api.h"
+
+#include <string.h>
+
+#include "../format/sample.h"
+#include "cJSON.h"
+#include "skein/trace.h"
+#include "support.h"
+
+static const struct partition_event_type loop_type = {
+    .name = "loop", .text = "", .file = "", .klass = SKEIN_CLASS_SPAN};
+static const struct partition_event_type range_type = {
+    .name = "range", .text = "", .file = "", .klass = SKEIN_CLASS_RANGE_BEGIN};
+static const struct partition_event_type sleep_type = {.name = "sleep",
+                                                       .text = "",
+                                                       .file = "",
+                                                       .klass = SKEIN_CLASS_SPAN,
+                                                       .nargs = 1,
+                                                       .args = {{SKEIN_T_U64, "wanted", "ns"}}};
+
+#define TID 4711
+
+static struct buf bytes;
+static struct api_trace *trace;
+
+static void set_up(void)
+{
+    const struct partition_info info = sample_info();
+    const struct partition_thread main_thread = {TID, "main", 1};
+    const struct partition_value args[SKEIN_ARGS_MAX] = {sample_u64(77)};
+    struct partition_writer *w;
+    ck_assert_int_eq(partition_writer_new(&info, &w), SKEIN_OK);
+    uint32_t thread = (uint32_t)partition_writer_thread(w, &main_thread);
+    uint32_t loop = (uint32_t)partition_writer_type(w, &loop_type);
+    uint32_t range = (uint32_t)partition_writer_type(w, &range_type);
+    uint32_t sleep = (uint32_t)partition_writer_type(w, &sleep_type);
+    partition_writer_batch(w, thread, 7, 1, false);
+    partition_writer_event(w, range, 200, 0, args);
+    partition_writer_event(w, sleep, 400, 100, args);
+    partition_writer_event(w, sleep, 700, 200, args);
+    partition_writer_end(w, 800);
+    partition_writer_event(w, loop, 900, 800, args);
+    partition_writer_event(w, sleep, 1390, 380, args);
+    partition_writer_event(w, loop, 1400, 400, args);
+    ck_assert_int_eq(partition_writer_finish(w, &bytes, NULL), SKEIN_OK);
+    partition_writer_free(&w);
+    trace = api_trace_new();
+    ck_assert_int_eq(api_trace_add(trace, bytes.data, bytes.len, "made"), SKEIN_OK);
+    ck_assert_int_eq(api_trace_window(trace, SAMPLE_NS(0), SAMPLE_NS(3000)), SKEIN_OK);
+}
+
+static void tear_down(void)
+{
+    api_trace_free(trace);
+    buf_fini(&bytes);
+}
+
+/* Of what begins at a tick; the caller deletes. */
+static cJSON *details(unsigned begin, unsigned ticks, uint32_t depth)
+{
+    int status = api_details(trace, 0, TID, begin * 64.0, ticks * 64.0, depth);
+    must_hold(status == SKEIN_OK, "at %u: %d", begin, status);
+    cJSON *json = cJSON_ParseWithLength((const char *)api_answer(), api_answer_bytes());
+    ck_assert_ptr_nonnull(json);
+    return json;
+}
+
+static int number(const cJSON *json, const char *key)
+{
+    return (int)cJSON_GetNumberValue(cJSON_GetObjectItem(json, key));
+}
+
+/* A list's rows are those: begin and length in ticks, depth; ended by a length of 0. */
+static void must_list(const cJSON *json, const char *key, const unsigned rows[][3])
+{
+    const cJSON *list = cJSON_GetObjectItem(json, key);
+    int count = 0;
+    for (; rows[count][1] > 0; count++) {
+        const cJSON *row = cJSON_GetArrayItem(list, count);
+        must_hold(row != NULL && number(row, "begin") == (int)rows[count][0] * 64 &&
+                      number(row, "length") == (int)rows[count][1] * 64 &&
+                      number(row, "depth") == (int)rows[count][2],
+                  "%s, row %d: at %d for %d, depth %d", key, count, number(row, "begin"),
+                  number(row, "length"), number(row, "depth"));
+    }
+    ck_assert_int_eq(cJSON_GetArraySize(list), count);
+}
+
+START_TEST(a_region_of_one_record_lies_in_another)
+{
+    cJSON *sleep = details(1010, 380, 1), *loop = details(1000, 400, 0);
+    ck_assert_int_eq(number(sleep, "depth"), 1);
+    must_list(sleep, "enclosing", (const unsigned[][3]){{1000, 400, 0}, {0, 0, 0}});
+    must_list(sleep, "inside", (const unsigned[][3]){{0, 0, 0}});
+    ck_assert_int_eq(number(loop, "depth"), 0);
+    must_list(loop, "enclosing", (const unsigned[][3]){{0, 0, 0}});
+    must_list(loop, "inside", (const unsigned[][3]){{1010, 380, 1}, {0, 0, 0}});
+    cJSON_Delete(sleep);
+    cJSON_Delete(loop);
+}
+END_TEST
+
+START_TEST(a_range_in_a_region_of_one_record_holds_others)
+{
+    cJSON *loop = details(100, 800, 0), *range = details(200, 600, 1),
+          *sleep = details(500, 200, 2);
+    must_list(loop, "inside", (const unsigned[][3]){{200, 600, 1}, {0, 0, 0}});
+    must_list(range, "enclosing", (const unsigned[][3]){{100, 800, 0}, {0, 0, 0}});
+    must_list(range, "inside", (const unsigned[][3]){{300, 100, 2}, {500, 200, 2}, {0, 0, 0}});
+    must_list(sleep, "enclosing", (const unsigned[][3]){{100, 800, 0}, {200, 600, 1}, {0, 0, 0}});
+    cJSON_Delete(loop);
+    cJSON_Delete(range);
+    cJSON_Delete(sleep);
+}
+END_TEST
+
+/* Reports and SQL count ranges alone: their links are as good. */
+START_TEST(a_link_that_does_not_know_the_depth_leads_to_the_same)
+{
+    cJSON *sleep = details(1010, 380, 0);
+    ck_assert_int_eq(number(sleep, "depth"), 1);
+    must_list(sleep, "enclosing", (const unsigned[][3]){{1000, 400, 0}, {0, 0, 0}});
+    cJSON_Delete(sleep);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("trace_details");
+    TCase *all = tcase_create("all");
+    tcase_add_checked_fixture(all, set_up, tear_down);
+    tcase_add_test(all, a_region_of_one_record_lies_in_another);
+    tcase_add_test(all, a_range_in_a_region_of_one_record_holds_others);
+    tcase_add_test(all, a_link_that_does_not_know_the_depth_leads_to_the_same);
+    suite_add_tcase(suite, all);
+    return suite_run(suite);
+}
