@@ -3,9 +3,9 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { useRoute } from "preact-iso";
-import { useAsk } from "../api/ask";
-import { type Schemas, part } from "../api/client";
-import { type Density, type Overview, BUCKETS, overviewDensity } from "../timeline/density";
+import { useAsk, useMade } from "../api/ask";
+import { type Schemas, get, part } from "../api/client";
+import { type Density, type Overview, BUCKETS, overviewDensity, overviewWhole } from "../timeline/density";
 import { Timeline } from "../timeline/timeline";
 import { openTrace } from "../trace/client";
 import type { CaptureSource, Trace } from "../trace/trace";
@@ -51,7 +51,8 @@ function Opened(props: { capture: Schemas["Capture"] }): JSX.Element {
     return openTrace(source);
   }, [id]);
   useEffect(() => () => trace.close(), [trace]);
-  const overview = useAsk<Overview>(`/captures/${part(id)}/overview`, { buckets: BUCKETS });
+  const path = `/captures/${part(id)}/overview`;
+  const overview = useMade(path, (signal) => overviewWhole((cursor) => get<Overview>(path, { buckets: BUCKETS, cursor }, signal)));
   const density = useDensity(trace, overview.data);
   return (
     <Timeline trace={trace} title={titleOf(capture)} linked {...(process === undefined ? {} : { process })} {...(density === undefined ? {} : { density })}>
