@@ -4,7 +4,7 @@
 export type Action =
   | "zoom-in" | "zoom-out" | "pan-left" | "pan-right" | "page-left" | "page-right" | "scroll-up" | "scroll-down"
   | "previous" | "next" | "parent" | "child" | "fit" | "all" | "failure" | "mark" | "compare" | "select-view"
-  | "fold" | "fold-all" | "pin" | "search" | "match-next" | "match-previous" | "outlier-next" | "outlier-previous"
+  | "track-next" | "track-previous" | "fold" | "fold-all" | "pin" | "search" | "match-next" | "match-previous" | "outlier-next" | "outlier-previous"
   | "link" | "time" | "table" | "clear" | "help"
   | "go-fleet" | "go-captures" | "go-rules" | "go-live" | "go-storage";
 
@@ -39,6 +39,8 @@ export const KEYS: readonly Key[] = [
   { keys: ["v"], action: "select-view", words: "select the time in view", group: "Spans and tracks" },
   { keys: ["m"], action: "mark", words: "mark the selected span, to compare with", group: "Spans and tracks" },
   { keys: ["c"], action: "compare", words: "compare the selected span with the marked one", group: "Spans and tracks" },
+  { keys: ["j"], action: "track-next", words: "choose the next track", group: "Spans and tracks" },
+  { keys: ["k"], action: "track-previous", words: "choose the previous track", group: "Spans and tracks" },
   { keys: ["e"], action: "fold", words: "fold or open the track", group: "Spans and tracks" },
   { keys: ["Shift+e"], action: "fold-all", words: "fold or open all tracks", group: "Spans and tracks" },
   { keys: ["b"], action: "pin", words: "pin the track on top, or let it go", group: "Spans and tracks" },
