@@ -107,8 +107,8 @@ function Notices(): JSX.Element {
   );
 }
 
-/* The code of the page that the address names is on its way; the page before stands still. */
-export const pageAwaited = signal(false);
+/* Pages whose code is on its way: that of the address is not there yet, and the page before stands still. */
+export const pagesAwaited = signal(0);
 
 export function Frame(props: { children: ComponentChildren }): JSX.Element {
   const { path } = useLocation();
@@ -136,7 +136,7 @@ export function Frame(props: { children: ComponentChildren }): JSX.Element {
           <Reader />
         </div>
       </header>
-      <main id="main" class={`frame-main ${wide ? "wide" : ""}`} tabIndex={-1} aria-busy={pageAwaited.value}>
+      <main id="main" class={`frame-main ${wide ? "wide" : ""}`} tabIndex={-1} aria-busy={pagesAwaited.value > 0}>
         <Notices />
         {props.children}
       </main>

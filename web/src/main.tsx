@@ -8,7 +8,7 @@ import "./style/base.css";
 import "./style/parts.css";
 import "./api/login-code";
 import { who, whoFollow, whoState } from "./api/who";
-import { Frame, forOthers, pageAwaited } from "./frame";
+import { Frame, forOthers, pagesAwaited } from "./frame";
 import { pageOf, routes } from "./routes";
 import { Awaited, Heading, Note } from "./ui/parts";
 import { settingsFollow } from "./ui/settings";
@@ -81,9 +81,22 @@ function Guard(props: { children: ComponentChildren }): JSX.Element {
   );
 }
 
+type Page = { default: ComponentType };
+
+async function loaded(load: () => Promise<Page>): Promise<Page> {
+  pagesAwaited.value++;
+  try {
+    return await load();
+  } catch {
+    return { default: NotLoaded };
+  } finally {
+    pagesAwaited.value--;
+  }
+}
+
 const pages = routes.flatMap((route) => {
   const load = pageOf(route);
-  return load === undefined ? [] : [{ path: route.path, page: lazy(() => load().catch(() => ({ default: NotLoaded }))) as ComponentType }];
+  return load === undefined ? [] : [{ path: route.path, page: lazy(() => loaded(load)) as ComponentType }];
 });
 
 /* Where nobody is known, the page is kept in the login's address and returned to. */
@@ -109,11 +122,7 @@ function Console(): JSX.Element {
       ) : (
         <Guard>
           <ErrorBoundary>
-            <Router
-              onRouteChange={() => scrollTo(0, 0)}
-              onLoadStart={() => (pageAwaited.value = true)}
-              onLoadEnd={() => (pageAwaited.value = false)}
-            >
+            <Router onRouteChange={() => scrollTo(0, 0)}>
               {pages.map(({ path: pattern, page }) => (
                 <Route key={pattern} path={pattern} component={page} />
               ))}

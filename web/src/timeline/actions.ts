@@ -3,6 +3,7 @@
 import type { Finder } from "./find";
 import type { Action } from "./keys";
 import type { Model } from "./model";
+import { trackName } from "./names";
 import { selectNeighbour, selectOutlier, selectRelative, selectSample } from "./select";
 
 /* What the component does for actions. */
@@ -43,10 +44,17 @@ function lookAround(model: Model): Partial<Record<Action, () => void>> {
 function tracks(model: Model): Partial<Record<Action, () => void>> {
   const withRow = (act: (key: string) => void): void => {
     const row = model.currentRow();
-    if (row === undefined) model.spoken.value = "Select a region, or point at a track, first.";
+    if (row === undefined) model.spoken.value = "Choose a track by j and k, select a region, or point at a track, first.";
     else act(row.key.replace(/^!/, ""));
   };
+  const choose = (by: 1 | -1): void => {
+    const row = model.chooseTrack(by);
+    const folded = row === undefined || !row.foldable ? "" : row.folded ? ", folded" : ", open";
+    model.spoken.value = row === undefined ? "There is no track further on." : `Track ${trackName(model, row)}${folded}`;
+  };
   return {
+    "track-next": () => choose(1),
+    "track-previous": () => choose(-1),
     fold: () => withRow((key) => model.toggleFold(key)),
     "fold-all": () => model.foldAll(),
     pin: () => withRow((key) => model.togglePin(key)),

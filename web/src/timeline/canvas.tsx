@@ -164,6 +164,7 @@ function Hover(props: { model: Model }): JSX.Element | null {
   return (
     <div
       class="tl-hover"
+      role="tooltip"
       style={{
         [left ? "right" : "left"]: `${(left ? width - hovered.x : hovered.x) + 12}px`,
         [top ? "bottom" : "top"]: `${(top ? height + AXIS_PX - hovered.y : hovered.y) + 12}px`,

@@ -2,6 +2,7 @@
 // How much there is when, over the whole trace: of all targets by the collector's overview, where there is one; else by
 // the lanes that are read. Pure, but for the view that it asks for.
 import type { Lane, Trace, View } from "../trace/trace";
+import { count } from "../ui/units";
 import type { Span } from "./zoom";
 
 export interface Density {
@@ -30,6 +31,18 @@ function ofMost(sums: Float64Array): Float64Array {
   return most > 0 ? sums.map((value) => Math.sqrt(value / most)) : sums;
 }
 
+const PAGES_MOST = 20; /* of 200 targets each */
+
+/* All pages of an overview, one after the other; next_cursor is there where there are more than are asked for. */
+export async function overviewWhole<T extends Overview>(page: (cursor: string | undefined) => Promise<T>): Promise<T> {
+  let whole = await page(undefined);
+  for (let i = 1; i < PAGES_MOST && whole.next_cursor !== undefined; i++) {
+    const more = await page(whole.next_cursor);
+    whole = { ...more, targets: [...whole.targets, ...more.targets] }; /* and with the cursor of the last, if it has one */
+  }
+  return whole;
+}
+
 /* `since`: ns since the origin of a time of the API; null: it is none. */
 export function overviewDensity(overview: Overview, since: (time: string) => number | null): Density {
   const sums = new Float64Array(overview.targets.reduce((most, target) => Math.max(most, target.events.length), 0));
@@ -42,8 +55,9 @@ export function overviewDensity(overview: Overview, since: (time: string) => num
       if (from !== null && to !== null && to >= from) lost.push({ from, to });
     }
   }
-  const whose = overview.next_cursor === undefined ? "all" : "the first";
-  return { share: ofMost(sums), lost, what: `events of ${whose} ${overview.targets.length} processes${whose === "all" ? "" : " alone, further ones are not drawn here"}` };
+  const which = overview.next_cursor === undefined ? "all" : "the first";
+  const rest = overview.next_cursor === undefined ? "" : "; there are more";
+  return { share: ofMost(sums), lost, what: `events of ${which} ${count(overview.targets.length)} processes${rest}` };
 }
 
 /* Lanes of depth 0: what is busy in each. */

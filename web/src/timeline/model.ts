@@ -47,6 +47,7 @@ export class Model {
   readonly query = signal("");
   readonly spoken = signal("");
   readonly working: Signal<ReadonlyMap<number, number>> = signal(new Map<number, number>());
+  readonly track = signal<string | null>(null); /* key of the one that was chosen by keys; a selection lets it go */
   readonly pushed = signal(0); /* grows with each step that Back is to undo */
   readonly tracks: ReadonlySignal<Tracks>;
   readonly fired: ReadonlySignal<number>;
@@ -186,8 +187,24 @@ export class Model {
     const pins = this.pins.peek();
     this.pins.value = pins.includes(plain) ? pins.filter((one) => one !== plain) : [...pins, plain];
   }
-  /* The track of what is selected; else of what is below the pointer. */
+  /* Chooses the track `by` further, by keys; without one the first in view. */
+  chooseTrack(by: 1 | -1): Row | undefined {
+    const rows = this.tracks.peek().rows.filter((row) => row.kind !== "heading" && row.kind !== "note");
+    const current = this.currentRow();
+    const at = rows.findIndex((row) => row.key === current?.key);
+    const inView = rows.findIndex((row) => row.y + row.height > this.scroll.peek());
+    const row = at < 0 ? rows[inView] : rows[at + by];
+    if (row === undefined) return undefined;
+    this.track.value = row.key;
+    const { height } = this.size.peek();
+    if (row.y < this.scroll.peek()) this.scrollTo(row.y);
+    else if (row.y + row.height > this.scroll.peek() + height) this.scrollTo(row.y + row.height - height);
+    return row;
+  }
+  /* The track that keys chose; else that of what is selected; else that below the pointer. */
   currentRow(): Row | undefined {
+    const chosen = this.tracks.peek().rows.find((row) => row.key === this.track.peek());
+    if (chosen !== undefined) return chosen;
     const ref = this.selected.peek()?.ref;
     if (ref === undefined) return this.hovered.peek()?.row;
     const thread = this.threadOf(ref.process, ref.tid)?.index ?? -1;
@@ -255,6 +272,7 @@ export class Model {
     if (this.panel.peek() === "compare") this.panel.value = "span";
     else if (this.span.peek() !== null) this.selectSpan(null);
     else if (this.marked.peek() !== null) this.marked.value = null;
+    else if (this.track.peek() !== null) this.track.value = null;
     else this.unselect();
   }
 

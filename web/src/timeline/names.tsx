@@ -51,6 +51,13 @@ function nameOf(model: Model, row: Row): [string, string] {
   }
 }
 
+/* In words, for whoever listens. */
+export function trackName(model: Model, row: Row): string {
+  return nameOf(model, row)
+    .filter((words) => words !== "")
+    .join(", ");
+}
+
 function Fold(props: { model: Model; row: Row; name: string }): JSX.Element {
   const { row, model } = props;
   if (!row.foldable || (row.pinned && row.kind === "process" && row.key.startsWith("!"))) return <span class="tl-fold" />;
@@ -73,9 +80,11 @@ function Name(props: { model: Model; row: Row }): JSX.Element {
   const [name, state] = nameOf(model, row);
   const failure = row.kind === "process" && row.process === model.fired.value && model.trace.at.value !== null;
   const pinnable = row.kind === "process" || row.kind === "thread";
+  const chosen = model.track.value === row.key;
   return (
     <div
-      class={`tl-name tl-name-${row.kind} ${row.title > 0 ? "above" : ""}`}
+      class={`tl-name tl-name-${row.kind} ${row.title > 0 ? "above" : ""} ${chosen ? "chosen" : ""}`}
+      aria-current={chosen ? "true" : undefined}
       style={{ top: `${row.y}px`, height: `${row.title > 0 ? row.title : row.height}px`, "--tl-indent": `${row.indent * 14}px` }}
     >
       <Fold model={model} row={row} name={name} />

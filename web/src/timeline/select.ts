@@ -135,6 +135,7 @@ export async function selectRef(model: Model, ref: EventRef, how: { quiet?: bool
   const mine = ++asked;
   batch(() => {
     model.selected.value = { ref, details: null, state: "asked" };
+    model.track.value = null;
     model.panel.value = "event";
     if (how.quiet !== true) model.pushed.value++;
   });
@@ -248,10 +249,12 @@ export async function selectNeighbour(model: Model, way: 1 | -1): Promise<void> 
   if (found !== null) await selectRef(model, found, { show: true });
 }
 
-/* Nothing is selected: the longest region in view of the first track. */
+/* Nothing is selected: the longest region in view of the chosen track, or of the first. */
 async function selectFirst(model: Model): Promise<void> {
   const view = model.view.peek();
-  const row = model.rowsInView(0).find((one) => one.bands.some((band) => band.kind === "region"));
+  const chosen = model.track.peek();
+  const rows = model.tracks.peek().rows.filter((one) => one.key === chosen);
+  const row = (chosen === null ? model.rowsInView(0) : rows).find((one) => one.bands.some((band) => band.kind === "region"));
   const lane = row?.bands.find((band: Band) => band.kind === "region")?.lanes[0];
   if (lane === undefined) return;
   const threads = lane.thread >= 0 ? { threads: [lane.thread] } : {};

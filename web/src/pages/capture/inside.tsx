@@ -35,7 +35,7 @@ function ChainRow(props: { capture: Capture; of: Chain; at: bigint }): JSX.Eleme
   const inner = of.threads[0]!;
   const link = timelineLink(capture, {
     beginNs: inner.begin,
-    lengthNs: inner.length,
+    lengthNs: inner.open ? Number(at - inner.begin) : inner.length,
     process: inner.process,
     tid: inner.tid,
     depth: of.regions.length - 1,

@@ -58,9 +58,11 @@ export class Tab {
 
   /* The page of the address has its heading, and awaits nothing: neither its code nor an answer. */
   async settled() {
-    await this.page.waitForFunction(
-      () => document.querySelector("h1") !== null && document.querySelector('[aria-busy="true"]') === null,
-    );
+    const done = () => document.querySelector("h1") !== null && document.querySelector('[aria-busy="true"]') === null;
+    await this.page.waitForFunction(done).catch(async (error) => {
+      const busy = await this.page.evaluate(() => [...document.querySelectorAll('[aria-busy="true"]')].map((e) => e.outerHTML.slice(0, 300)));
+      throw new Error(`${this.page.url()} awaits ${JSON.stringify(busy)} in ${JSON.stringify((await this.text()).slice(0, 600))}: ${error.message.split("\n")[0]}`);
+    });
   }
 
   text() {
