@@ -40,7 +40,7 @@ void region_sort(struct region_row *rows, size_t count)
 struct levels {
     uint64_t begin_ns[REGION_DEEP];
     bool lasts[REGION_DEEP];
-    size_t count;            /* depths that have had a row */
+    size_t count; /* depths that have had a row */
 };
 
 static bool holds(const struct levels *levels, size_t depth, const struct region_row *row)

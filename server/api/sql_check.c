@@ -13,14 +13,14 @@ struct scan {
     const uint8_t *at, *end;
 };
 
-static bool take(struct scan *s, char c)
+static bool char_take(struct scan *s, char c)
 {
     bool is = s->at < s->end && *s->at == (uint8_t)c;
     s->at += is;
     return is;
 }
 
-static bool take_words(struct scan *s, const char *words)
+static bool words_take(struct scan *s, const char *words)
 {
     size_t n = strlen(words);
     if (n > (size_t)(s->end - s->at) || memcmp(s->at, words, n) != 0)
@@ -32,7 +32,7 @@ static bool take_words(struct scan *s, const char *words)
 /* ---- values ---- */
 
 /* Four digits, of no half of a surrogate pair: our writer has no use for any. */
-static bool take_hex(struct scan *s)
+static bool hex_take(struct scan *s)
 {
     uint32_t v = 0;
     if ((size_t)(s->end - s->at) < 4)
@@ -48,18 +48,18 @@ static bool take_hex(struct scan *s)
 }
 
 /* Behind the backslash. */
-static bool take_escape(struct scan *s)
+static bool escape_take(struct scan *s)
 {
-    if (take(s, 'u'))
-        return take_hex(s);
+    if (char_take(s, 'u'))
+        return hex_take(s);
     bool known = s->at < s->end && *s->at != '\0' && strchr("\"\\/bfnrt", *s->at) != NULL;
     s->at += known;
     return known;
 }
 
-static bool take_string(struct scan *s)
+static bool string_take(struct scan *s)
 {
-    if (!take(s, '"'))
+    if (!char_take(s, '"'))
         return false;
     while (s->at < s->end && *s->at != '"') {
         uint32_t point;
@@ -67,13 +67,13 @@ static bool take_string(struct scan *s)
         if (bytes == 0 || point < ' ')
             return false;
         s->at += bytes;
-        if (point == '\\' && !take_escape(s))
+        if (point == '\\' && !escape_take(s))
             return false;
     }
-    return take(s, '"');
+    return char_take(s, '"');
 }
 
-static bool take_digits(struct scan *s)
+static bool digits_take(struct scan *s)
 {
     const uint8_t *before = s->at;
     while (s->at < s->end && *s->at >= '0' && *s->at <= '9')
@@ -82,123 +82,123 @@ static bool take_digits(struct scan *s)
 }
 
 /* What lies behind the sign. */
-static bool take_amount(struct scan *s)
+static bool amount_take(struct scan *s)
 {
-    if (!take(s, '0') && !take_digits(s))
+    if (!char_take(s, '0') && !digits_take(s))
         return false;
-    if (take(s, '.') && !take_digits(s))
+    if (char_take(s, '.') && !digits_take(s))
         return false;
-    if (!take(s, 'e') && !take(s, 'E'))
+    if (!char_take(s, 'e') && !char_take(s, 'E'))
         return true;
-    if (!take(s, '+'))
-        (void)take(s, '-');
-    return take_digits(s);
+    if (!char_take(s, '+'))
+        (void)char_take(s, '-');
+    return digits_take(s);
 }
 
-static bool take_number(struct scan *s)
+static bool number_take(struct scan *s)
 {
     const uint8_t *before = s->at;
-    (void)take(s, '-');
-    return take_amount(s) && s->at - before <= NUMBER_BYTES;
+    (void)char_take(s, '-');
+    return amount_take(s) && s->at - before <= NUMBER_BYTES;
 }
 
-static bool take_text_or_number(struct scan *s)
+static bool text_or_number_take(struct scan *s)
 {
-    return s->at < s->end && *s->at == '"' ? take_string(s) : take_number(s);
+    return s->at < s->end && *s->at == '"' ? string_take(s) : number_take(s);
 }
 
-static bool take_value(struct scan *s)
+static bool value_take(struct scan *s)
 {
-    return take_words(s, "null") || take_text_or_number(s);
+    return words_take(s, "null") || text_or_number_take(s);
 }
 
 /* ---- the shape ---- */
 
-static bool take_type(struct scan *s)
+static bool type_take(struct scan *s)
 {
-    return take_words(s, "\"integer\"") || take_words(s, "\"real\"") || take_words(s, "\"text\"") ||
-           take_words(s, "\"blob\"") || take_words(s, "\"any\"") || take_words(s, "\"null\"");
+    return words_take(s, "\"integer\"") || words_take(s, "\"real\"") || words_take(s, "\"text\"") ||
+           words_take(s, "\"blob\"") || words_take(s, "\"any\"") || words_take(s, "\"null\"");
 }
 
-static bool take_columns(struct scan *s, uint64_t *columns)
+static bool columns_take(struct scan *s, uint64_t *columns)
 {
-    if (!take_words(s, "{\"columns\":["))
+    if (!words_take(s, "{\"columns\":["))
         return false;
     do {
-        if (!take_words(s, "{\"name\":") || !take_string(s) || !take_words(s, ",\"type\":") ||
-            !take_type(s) || !take(s, '}'))
+        if (!words_take(s, "{\"name\":") || !string_take(s) || !words_take(s, ",\"type\":") ||
+            !type_take(s) || !char_take(s, '}'))
             return false;
         ++*columns;
-    } while (take(s, ','));
-    return take(s, ']');
+    } while (char_take(s, ','));
+    return char_take(s, ']');
 }
 
-static bool take_row(struct scan *s, uint64_t columns)
+static bool row_take(struct scan *s, uint64_t columns)
 {
     uint64_t values = 0;
-    if (!take(s, '['))
+    if (!char_take(s, '['))
         return false;
     do {
-        if (!take_value(s))
+        if (!value_take(s))
             return false;
         values++;
-    } while (take(s, ','));
-    return values == columns && take(s, ']');
+    } while (char_take(s, ','));
+    return values == columns && char_take(s, ']');
 }
 
-static bool take_rows(struct scan *s, uint64_t columns, uint64_t most)
+static bool rows_take(struct scan *s, uint64_t columns, uint64_t most)
 {
     uint64_t rows = 0;
-    if (!take_words(s, ",\"rows\":["))
+    if (!words_take(s, ",\"rows\":["))
         return false;
-    if (take(s, ']'))
+    if (char_take(s, ']'))
         return true;
     do {
-        if (!take_row(s, columns))
+        if (!row_take(s, columns))
             return false;
         rows++;
-    } while (take(s, ','));
-    return (most == 0 || rows <= most) && take(s, ']');
+    } while (char_take(s, ','));
+    return (most == 0 || rows <= most) && char_take(s, ']');
 }
 
-static bool take_gap(struct scan *s)
+static bool gap_take(struct scan *s)
 {
-    if (!take(s, '{'))
+    if (!char_take(s, '{'))
         return false;
     do {
-        if (!take_string(s) || !take(s, ':') || !take_text_or_number(s))
+        if (!string_take(s) || !char_take(s, ':') || !text_or_number_take(s))
             return false;
-    } while (take(s, ','));
-    return take(s, '}');
+    } while (char_take(s, ','));
+    return char_take(s, '}');
 }
 
-static bool take_gaps(struct scan *s)
+static bool gaps_take(struct scan *s)
 {
-    if (take(s, ']'))
+    if (char_take(s, ']'))
         return true;
     do {
-        if (!take_gap(s))
+        if (!gap_take(s))
             return false;
-    } while (take(s, ','));
-    return take(s, ']');
+    } while (char_take(s, ','));
+    return char_take(s, ']');
 }
 
-static bool take_count(struct scan *s)
+static bool count_take(struct scan *s)
 {
-    return s->at < s->end && *s->at != '-' && take_number(s);
+    return s->at < s->end && *s->at != '-' && number_take(s);
 }
 
 int sql_answer_check(const uint8_t *bytes, size_t n, uint64_t rows_most, size_t *gaps)
 {
     struct scan s = {bytes, bytes + n};
     uint64_t columns = 0;
-    if (n == 0 || !take_columns(&s, &columns) || !take_rows(&s, columns, rows_most) ||
-        !take_words(&s, ",\"more\":") || (!take_words(&s, "true") && !take_words(&s, "false")) ||
-        !take_words(&s, ",\"gaps\":["))
+    if (n == 0 || !columns_take(&s, &columns) || !rows_take(&s, columns, rows_most) ||
+        !words_take(&s, ",\"more\":") || (!words_take(&s, "true") && !words_take(&s, "false")) ||
+        !words_take(&s, ",\"gaps\":["))
         return SKEIN_CORRUPT;
     size_t at = (size_t)(s.at - bytes);
-    if (!take_gaps(&s) || (take_words(&s, ",\"gaps_left_out\":") && !take_count(&s)) ||
-        !take_words(&s, "}\n") || s.at != s.end)
+    if (!gaps_take(&s) || (words_take(&s, ",\"gaps_left_out\":") && !count_take(&s)) ||
+        !words_take(&s, "}\n") || s.at != s.end)
         return SKEIN_CORRUPT;
     *gaps = at;
     return SKEIN_OK;

@@ -8,7 +8,7 @@ import { useLocation } from "preact-iso";
 import { liveGap, liveNext, liveSince, liveState } from "./api/live";
 import { logOut, may, who, whoError, whoState, whoAsk } from "./api/who";
 import { routes } from "./routes";
-import { Caught, Chip, Failure, Line, Toast } from "./ui/parts";
+import { Chip, Failure, Line, Toast } from "./ui/parts";
 import { shown } from "./ui/text";
 import { ago, clock } from "./ui/units";
 
@@ -111,7 +111,7 @@ function Notices(): JSX.Element {
 export const pageAwaited = signal(false);
 
 export function Frame(props: { children: ComponentChildren }): JSX.Element {
-  const { path, url } = useLocation();
+  const { path } = useLocation();
   const [open, setOpen] = useState(false);
   const wide = routes.some((route) => route.wide === true && matches(route.path, path));
   return (
@@ -138,9 +138,7 @@ export function Frame(props: { children: ComponentChildren }): JSX.Element {
       </header>
       <main id="main" class={`frame-main ${wide ? "wide" : ""}`} tabIndex={-1} aria-busy={pageAwaited.value}>
         <Notices />
-        <Caught of={url} what="this page" title="This page is broken" again={() => location.reload()}>
-          {props.children}
-        </Caught>
+        {props.children}
       </main>
       <Toast />
     </>

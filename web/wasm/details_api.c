@@ -13,6 +13,7 @@
 #include "json.h"
 #include "partition.h"
 #include "region_nest.h"
+#include "row_args.h"
 #include "trace_api_int.h"
 
 #define FRAMES_MAX     256
@@ -182,16 +183,15 @@ static void wasm_value_put(struct buf *b, uint8_t type, const struct skein_arg *
     api_put_bool(b, "whole", true); /* a whole number of 64 bits, as text */
 }
 
-static void wasm_args_put(struct buf *b, const struct skein_event_type *type,
-                          const struct skein_arg *args)
+static void wasm_args_put(struct buf *b, const struct row_args *args)
 {
     api_open(b, "args", '[');
-    for (unsigned i = 0; type != NULL && i < type->arg_count && i < SKEIN_ARGS_MAX; i++) {
+    for (unsigned i = 0; i < args->count; i++) {
         api_open(b, NULL, '{');
-        api_put_text(b, "name", type->args[i].name);
-        api_put_text(b, "unit", type->args[i].unit);
-        api_put_u64(b, "type", type->args[i].type);
-        wasm_value_put(b, type->args[i].type, &args[i]);
+        api_put_text(b, "name", args->types[i].name);
+        api_put_text(b, "unit", args->types[i].unit);
+        api_put_u64(b, "type", args->types[i].type);
+        wasm_value_put(b, args->types[i].type, &args->values[i]);
         api_close(b, '}');
     }
     api_close(b, ']');
@@ -233,6 +233,7 @@ static int best_put(struct finding *f, const struct skein_batch *b, uint32_t i, 
     struct buf *out = &f->best;
     const struct skein_event_type *type = skein_trace_type(f->wanted.t->trace, b->type[i]);
     const struct skein_row_more *more = b->more[i] != SKEIN_NONE ? &b->mores[b->more[i]] : NULL;
+    struct row_args args;
     buf_clear(out);
     f->row = (struct near_row){b->type[i], depth, b->time_ns[i], b->dur_ns[i]};
     f->is_region = is_region(b->kind[i]);
@@ -250,7 +251,8 @@ static int best_put(struct finding *f, const struct skein_batch *b, uint32_t i, 
         api_put_text(out, "loss_reason", skein_loss_text(more->loss_reason));
         api_put_u64(out, "lost", more->lost);
     }
-    wasm_args_put(out, type, skein_batch_args(b, i));
+    row_args_get(b, i, type, &args);
+    wasm_args_put(out, &args);
     return wasm_stack_put(f, i);
 }
 

@@ -7,17 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "lanes.h"
 #include "search_terms.h"
 #include "trace_api_int.h"
 
-#define SORT_ROWS 2048u /* take their places where a step would walk one batch */
+#define ROWS_FIRST 64u
+#define SORT_ROWS  2048u /* take their places where a step would walk one batch */
 
 struct found {
     double begin, length;
     uint32_t process, thread, type, depth;
-    uint64_t number; /* of the rows that match: settles ties */
+    uint32_t number; /* of the rows that match: settles ties */
     uint8_t kind;
 };
 
@@ -130,12 +130,26 @@ static bool is_behind(const struct api_search *s, const struct found *found)
     return s->order == API_BY_LENGTH ? found->length < s->bound : found->begin > s->bound;
 }
 
+/* Room for one more of those that are kept; never for more than these. */
+static bool found_room(struct api_search *s)
+{
+    size_t cap = s->cap < s->most / 2 ? 2 * s->cap + ROWS_FIRST : s->most;
+    if (s->count < s->cap)
+        return true;
+    struct found *rows = realloc(s->rows, (cap < s->most ? cap : s->most) * sizeof *rows);
+    if (rows == NULL)
+        return false;
+    s->rows = rows;
+    s->cap = cap < s->most ? cap : s->most;
+    return true;
+}
+
 static int found_put(struct api_search *s, const struct found *found)
 {
     if (is_behind(s, found))
         return SKEIN_OK;
     if (s->count < s->most) {
-        if (!array_grow(s->rows, s->count + 1, &s->cap))
+        if (!found_room(s))
             return SKEIN_NO_MEMORY;
         s->rows[s->count] = *found;
         rise(s, s->count++);
@@ -168,7 +182,7 @@ static int batch_take(struct api_search *s, const struct skein_batch *b)
                               .thread = b->thread[i],
                               .type = b->type[i],
                               .depth = b->depth[i],
-                              .number = s->total++,
+                              .number = (uint32_t)s->total++,
                               .kind = b->kind[i]};
         status = found_put(s, &found);
     }
@@ -212,6 +226,11 @@ int api_search_step(struct api_search *s, uint32_t batches)
 double api_search_total(const struct api_search *s)
 {
     return (double)s->total;
+}
+
+uint32_t api_search_kept(const struct api_search *s)
+{
+    return (uint32_t)s->count;
 }
 
 /* ---- the answer ---- */

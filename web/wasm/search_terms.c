@@ -4,6 +4,7 @@
  * for each of these, by the cursor's filters; those of a row for each row.
  */
 #include "search_terms.h"
+#include "row_args.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -430,11 +431,12 @@ static bool arg_term(const struct search_terms *terms, const struct term *term,
                      const struct skein_batch *batch, uint32_t row)
 {
     const struct skein_event_type *type = skein_trace_type(terms->trace, batch->type[row]);
-    const struct skein_arg *args = skein_batch_args(batch, row);
+    struct row_args args;
     bool holds = false;
-    for (unsigned i = 0; type != NULL && i < type->arg_count && !holds; i++)
-        holds = strcasecmp(type->args[i].name, term->arg) == 0 &&
-                arg_holds(term, &type->args[i], &args[i]);
+    row_args_get(batch, row, type, &args);
+    for (unsigned i = 0; i < args.count && !holds; i++)
+        holds = strcasecmp(args.types[i].name, term->arg) == 0 &&
+                arg_holds(term, &args.types[i], &args.values[i]);
     return holds != term->is_not;
 }
 

@@ -20,7 +20,7 @@ struct sort {
     compare_fn compare;
 };
 
-static void swap_items(const struct sort *s, size_t one, size_t other)
+static void items_swap(const struct sort *s, size_t one, size_t other)
 {
     uint8_t *a = s->items + one * s->size, *b = s->items + other * s->size;
     for (size_t i = 0; i < s->size; i++) {
@@ -30,18 +30,18 @@ static void swap_items(const struct sort *s, size_t one, size_t other)
     }
 }
 
-static void reverse(const struct sort *s, size_t from, size_t to)
+static void items_reverse(const struct sort *s, size_t from, size_t to)
 {
     while (from + 1 < to)
-        swap_items(s, from++, --to);
+        items_swap(s, from++, --to);
 }
 
 /* The items from `middle` on come before those in front of it. */
-static void rotate(const struct sort *s, size_t from, size_t middle, size_t to)
+static void items_rotate(const struct sort *s, size_t from, size_t middle, size_t to)
 {
-    reverse(s, from, middle);
-    reverse(s, middle, to);
-    reverse(s, from, to);
+    items_reverse(s, from, middle);
+    items_reverse(s, middle, to);
+    items_reverse(s, from, to);
 }
 
 /* How many of the sorted items from `from` to `to` come before the item `pivot`, which lies behind them
@@ -65,34 +65,34 @@ static size_t before_count(const struct sort *s, size_t from, size_t to, size_t 
 /* Two sorted rows that follow each other: the longer one is cut in half, the other where that half
  * belongs, and what lies between changes places. Calls itself for one of the two parts, which has at most
  * three quarters of the items, and goes on with the other. */
-static void merge_in_place(const struct sort *s, size_t from, size_t middle, size_t to)
+static void neighbours_merge(const struct sort *s, size_t from, size_t middle, size_t to)
 {
     while (from < middle && middle < to) {
         size_t left = (middle - from) / 2, right = (to - middle) / 2;
         if (middle - from == 1 && to - middle == 1) {
             if (before_count(s, from, middle, middle) == 0)
-                swap_items(s, from, middle);
+                items_swap(s, from, middle);
             return;
         }
         if (middle - from > to - middle)
             right = before_count(s, middle, to, from + left);
         else
             left = before_count(s, from, middle, middle + right);
-        rotate(s, from + left, middle, middle + right);
+        items_rotate(s, from + left, middle, middle + right);
         size_t cut = from + left + right;
-        merge_in_place(s, from, from + left, cut);
+        neighbours_merge(s, from, from + left, cut);
         from = cut;
         middle += right;
     }
 }
 
-static void sort_in_place(uint8_t *items, size_t n, size_t size, compare_fn compare)
+static void in_place_sort(uint8_t *items, size_t n, size_t size, compare_fn compare)
 {
     const struct sort s = {items, size, compare};
     for (size_t width = 1; width<n; width = width> n / 2 ? n : 2 * width)
         for (size_t at = 0; n - at > width;) {
             size_t end = n - at - width > width ? at + 2 * width : n;
-            merge_in_place(&s, at, at + width, end);
+            neighbours_merge(&s, at, at + width, end);
             at = end;
         }
 }
@@ -122,7 +122,7 @@ void qsort(void *base, size_t n, size_t size, compare_fn compare)
         return;
     uint8_t *items = base, *copy = n <= SIZE_MAX / size ? malloc(n * size) : NULL;
     if (copy == NULL) {
-        sort_in_place(items, n, size, compare);
+        in_place_sort(items, n, size, compare);
         return;
     }
     uint8_t *from = items, *to = copy;

@@ -89,6 +89,7 @@ API(api_search_bound) void api_search_bound(struct api_search *s, double bound);
 API(api_search_free) void api_search_free(struct api_search *s);
 API(api_search_step) int api_search_step(struct api_search *s, uint32_t batches);
 API(api_search_total) double api_search_total(const struct api_search *s);
+API(api_search_kept) uint32_t api_search_kept(const struct api_search *s);
 /* After the last step. Rows that are kept, from `first` on, at most `count`; returns how many, N: begin
  * f64[N], length f64[N], process u32[N], thread u32[N], type u32[N], depth u32[N], kind u8[N]. */
 API(api_search_rows) int api_search_rows(struct api_search *s, uint32_t first, uint32_t count);

@@ -3,7 +3,7 @@
  * One event's details over a small trace that is written here: regions of one record each, as the tracer
  * of unmodified programs leaves them, and a range, in each other. Ticks:
  *
- *   loop   100 ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇ 900      loop   1000 ▇▇▇▇▇▇▇▇▇ 1400
+ *   loop   100 ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇ 900      loop   1000 ▇▇▇▇▇▇▇▇▇ 1400     wait  2000 ▇▇▇▇ in progress
  *   range    200 ▇▇▇▇▇▇▇▇▇▇▇ 800         sleep    1010 ▇▇▇▇▇▇ 1390
  *   sleep      300 ▇▇ 400, 500 ▇▇ 700
  */
@@ -20,15 +20,25 @@ static const struct partition_event_type loop_type = {
     .name = "loop", .text = "", .file = "", .klass = SKEIN_CLASS_SPAN};
 static const struct partition_event_type range_type = {
     .name = "range", .text = "", .file = "", .klass = SKEIN_CLASS_RANGE_BEGIN};
-static const struct partition_event_type sleep_type = {
-    .name = "sleep",
-    .text = "",
-    .file = "",
-    .klass = SKEIN_CLASS_SPAN,
-    .nargs = 1,
-    .args = {{SKEIN_T_U64, "wanted", "ns"}}};
+static const struct partition_event_type sleep_type = {.name = "sleep",
+                                                       .text = "",
+                                                       .file = "",
+                                                       .klass = SKEIN_CLASS_SPAN,
+                                                       .nargs = 1,
+                                                       .args = {{SKEIN_T_U64, "wanted", "ns"}}};
 
-#define TID 4711
+static const struct partition_event_type wait_type = {.name = "wait",
+                                                      .text = "",
+                                                      .file = "",
+                                                      .klass = SKEIN_CLASS_SPAN,
+                                                      .nargs = 3,
+                                                      .args = {{SKEIN_T_PTR, "cond", "address"},
+                                                               {SKEIN_T_PTR, "mutex", "address"},
+                                                               {SKEIN_T_I64, "result", "errno"}}};
+
+#define TID      4711
+#define IN_CUT   1000000 /* ticks: the cut's end */
+#define THE_COND INT64_C(94065861110720)
 
 static struct buf bytes;
 static struct api_trace *trace;
@@ -44,6 +54,7 @@ static void set_up(void)
     uint32_t loop = (uint32_t)partition_writer_type(w, &loop_type);
     uint32_t range = (uint32_t)partition_writer_type(w, &range_type);
     uint32_t sleep = (uint32_t)partition_writer_type(w, &sleep_type);
+    uint32_t wait = (uint32_t)partition_writer_type(w, &wait_type);
     partition_writer_batch(w, thread, 7, 1, false);
     partition_writer_event(w, range, 200, 0, args);
     partition_writer_event(w, sleep, 400, 100, args);
@@ -52,6 +63,7 @@ static void set_up(void)
     partition_writer_event(w, loop, 900, 800, args);
     partition_writer_event(w, sleep, 1390, 380, args);
     partition_writer_event(w, loop, 1400, 400, args);
+    partition_writer_open(w, &(struct partition_open){thread, wait, 2000, THE_COND});
     ck_assert_int_eq(partition_writer_finish(w, &bytes, NULL), SKEIN_OK);
     partition_writer_free(&w);
     trace = api_trace_new();
@@ -112,7 +124,8 @@ END_TEST
 
 START_TEST(a_range_in_a_region_of_one_record_holds_others)
 {
-    cJSON *loop = details(100, 800, 0), *range = details(200, 600, 1), *sleep = details(500, 200, 2);
+    cJSON *loop = details(100, 800, 0), *range = details(200, 600, 1),
+          *sleep = details(500, 200, 2);
     must_list(loop, "inside", (const unsigned[][3]){{200, 600, 1}, {0, 0, 0}});
     must_list(range, "enclosing", (const unsigned[][3]){{100, 800, 0}, {0, 0, 0}});
     must_list(range, "inside", (const unsigned[][3]){{300, 100, 2}, {500, 200, 2}, {0, 0, 0}});
@@ -133,6 +146,63 @@ START_TEST(a_link_that_does_not_know_the_depth_leads_to_the_same)
 }
 END_TEST
 
+static void must_be(const cJSON *json, int i, const char *key, const char *text)
+{
+    const cJSON *arg = cJSON_GetArrayItem(cJSON_GetObjectItem(json, "args"), i);
+    const char *is = cJSON_GetStringValue(cJSON_GetObjectItem(arg, key));
+    must_hold(is != NULL && strcmp(is, text) == 0, "%s of %d: %s", key, i, is);
+}
+
+static int arg_count(const cJSON *json)
+{
+    return cJSON_GetArraySize(cJSON_GetObjectItem(json, "args"));
+}
+
+/* Of one in progress the tracer knows one number, and nothing of the rest. */
+START_TEST(arguments_that_are_not_recorded_are_not_told)
+{
+    cJSON *wait = details(2000, IN_CUT - 2000, 0), *sleep = details(1010, 380, 1);
+    ck_assert_int_eq(number(wait, "kind"), SKEIN_ROW_OPEN);
+    ck_assert_int_eq(arg_count(wait), 1);
+    must_be(wait, 0, "name", "cond");
+    must_be(wait, 0, "unit", "address");
+    must_be(wait, 0, "value", "94065861110720");
+    ck_assert_int_eq(arg_count(sleep), 1);
+    must_be(sleep, 0, "name", "wanted");
+    must_be(sleep, 0, "value", "77");
+    cJSON_Delete(wait);
+    cJSON_Delete(sleep);
+}
+END_TEST
+
+static double found_by(const char *terms)
+{
+    struct api_search *s =
+        api_search_new(trace, terms, strlen(terms), -9e18, 9e18, API_BY_BEGIN, 9);
+    ck_assert_ptr_nonnull(s);
+    while (api_search_step(s, 1) == 1)
+        ;
+    double total = api_search_total(s);
+    api_search_free(s);
+    return total;
+}
+
+START_TEST(arguments_that_are_not_recorded_are_not_found)
+{
+    static const struct {
+        const char *terms;
+        int total;
+    } cases[] = {{"arg/mutex\t=\t0\n", 0},
+                 {"arg/result\t<\t5\n", 0},
+                 {"arg/cond\t=\t94065861110720\n", 1},
+                 {"arg/cond\t=\t0\n", 0},
+                 {"arg/wanted\t=\t77\n", 3}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        must_hold((int)found_by(cases[i].terms) == cases[i].total, "%s: %d", cases[i].terms,
+                  (int)found_by(cases[i].terms));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("trace_details");
@@ -141,6 +211,8 @@ int main(void)
     tcase_add_test(all, a_region_of_one_record_lies_in_another);
     tcase_add_test(all, a_range_in_a_region_of_one_record_holds_others);
     tcase_add_test(all, a_link_that_does_not_know_the_depth_leads_to_the_same);
+    tcase_add_test(all, arguments_that_are_not_recorded_are_not_told);
+    tcase_add_test(all, arguments_that_are_not_recorded_are_not_found);
     suite_add_tcase(suite, all);
     return suite_run(suite);
 }

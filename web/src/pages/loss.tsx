@@ -11,7 +11,7 @@ import { type Address, useAddress } from "../ui/address";
 import { ChoiceField } from "../ui/form";
 import { Bar, Chip, Command, Empty, Fact, Facts, Heading, More, Shown, Table, Text } from "../ui/parts";
 import { SelectorFilter } from "../ui/selector_filter";
-import { count, numeric, share } from "../ui/units";
+import { PLACES_LOST, count, numeric, share } from "../ui/units";
 
 type Ledger = Schemas["Ledger"];
 
@@ -31,7 +31,6 @@ const SPANS: readonly (readonly [string, string])[] = [
   ["168", "captures of the last 7 days"],
 ];
 const PLACES = ["ring", "spool", "wire", "quota", "store"] as const;
-const WHERE = { ring: "in the ring", spool: "in a spool", wire: "on the wire", quota: "to a quota", store: "in the store" } as const;
 
 function lostOf(ledger: Ledger): number {
   return PLACES.reduce((sum, place) => sum + numeric(ledger.lost[place]), 0);
@@ -81,7 +80,7 @@ function LedgerRow(props: { by: By; row: Row; of: Query }): JSX.Element | null {
 function LedgerTable(props: { by: By; rows: readonly Row[]; of: Query }): JSX.Element {
   const words = BY.find(([by]) => by === props.by)?.[1] ?? "";
   return (
-    <Table caption={`Loss by ${words}; numbers are events`} seen head={<><th>{words.slice(0, 1).toUpperCase() + words.slice(1)}</th><th class="number">Produced</th><th class="number">Stored</th><th class="number">Lost</th><th>Share lost</th>{PLACES.map((place) => <th key={place} class="number">{WHERE[place]}</th>)}<th>Complete</th></>}>
+    <Table caption={`Loss by ${words}; numbers are events`} seen head={<><th>{words.slice(0, 1).toUpperCase() + words.slice(1)}</th><th class="number">Produced</th><th class="number">Stored</th><th class="number">Lost</th><th>Share lost</th>{PLACES.map((place) => <th key={place} class="number">{PLACES_LOST[place]}</th>)}<th>Complete</th></>}>
       {props.rows.map((row, i) => <LedgerRow key={row.process ?? row.capture ?? i} by={props.by} row={row} of={props.of} />)}
     </Table>
   );

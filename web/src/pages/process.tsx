@@ -11,7 +11,7 @@ import { CaptureLink, StatusChip } from "../ui/capture_rows";
 import { reasonWords } from "../ui/gap_words";
 import { labelSelector } from "../ui/label_selector";
 import { Awaited, Bar, Chip, Empty, Fact, Facts, Failure, Heading, Note, Shown, Table, Text, Time } from "../ui/parts";
-import { bytes, count, duration, numeric, share } from "../ui/units";
+import { PLACES_LOST, bytes, count, duration, numeric, share } from "../ui/units";
 
 const CaptureNow = lazy(() => import("../ui/capture_now"));
 
@@ -136,7 +136,7 @@ function LedgerCard(props: { of: Ledger }): JSX.Element {
         <Fact name="Produced">{count(of.produced)}</Fact>
         <Fact name="Stored">{count(of.stored)}</Fact>
         {PLACES.map((place) => (
-          <Fact key={place} name={`Lost: ${place}`}>
+          <Fact key={place} name={`Lost ${PLACES_LOST[place]}`}>
             {count(of.lost[place])}
           </Fact>
         ))}

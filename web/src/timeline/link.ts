@@ -6,7 +6,7 @@ import { nanos, timeOf } from "../ui/units";
 import type { Span } from "./zoom";
 
 export interface LinkEvent {
-  begin: number; /* ns since the window's start */
+  begin: number; /* ns since the window's start; below 0: it began before */
   length: number;
   depth: number;
 }
@@ -49,6 +49,11 @@ function wholeNumber(text: string | undefined): number | null {
   return Number.isSafeInteger(value) ? value : null;
 }
 
+function signedNumber(text: string | undefined): number | null {
+  const size = wholeNumber(text?.replace(/^-/, ""));
+  return size === null || size === 0 || text?.startsWith("-") !== true ? size : -size;
+}
+
 function spanText(span: Span): string {
   return `${Math.round(span.from)}-${Math.round(span.to)}`;
 }
@@ -70,7 +75,7 @@ function viewOf(parameters: URLSearchParams, origin: bigint): Span | null {
 
 function eventOf(text: string | null): LinkEvent | null {
   const parts = (text ?? "").split(".");
-  const [begin, length, depth] = [wholeNumber(parts[0]), wholeNumber(parts[1]), wholeNumber(parts[2])];
+  const [begin, length, depth] = [signedNumber(parts[0]), wholeNumber(parts[1]), wholeNumber(parts[2])];
   return parts.length !== 3 || begin === null || length === null || depth === null ? null : { begin, length, depth };
 }
 

@@ -229,11 +229,13 @@ export class Model {
       this.pushed.value++;
     });
   }
-  /* The selected span; else that of the selected region. */
+  /* The selected span; else that of the selected region, as far as it lies in the window. */
   spanNow(): Span | null {
     const ref = this.selected.peek()?.ref;
     if (this.span.peek() !== null) return this.span.peek();
-    return ref === undefined || ref.length < 1 ? null : { from: ref.begin, to: ref.begin + ref.length };
+    if (ref === undefined) return null;
+    const span = { from: Math.max(0, ref.begin), to: Math.min(this.length, ref.begin + ref.length) };
+    return lengthOf(span) < 1 ? null : span;
   }
   mark(): void {
     const span = this.spanNow();

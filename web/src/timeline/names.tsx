@@ -23,7 +23,7 @@ function processState(model: Model, row: Row): string {
   if (process.death !== null)
     words.push(process.death.signal > 0 ? `✕ died of signal ${process.death.signal}` : `✕ ended with ${process.death.status}`);
   const clock = clockWords(process);
-  if (clock !== "") words.push(clock);
+  if (clock !== "") words.push(process.clockErrorNs === null ? "clock unknown" : clock); /* the column is narrow */
   return words.join(" · ");
 }
 

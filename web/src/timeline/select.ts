@@ -119,7 +119,7 @@ async function detailsOf(model: Model, ref: EventRef): Promise<EventDetails | nu
   if (details !== null && fits(details.ref, ref)) return details;
   const thread = model.threadOf(ref.process, ref.tid);
   const beside = Math.max(1000, 0.01 * ref.length);
-  const window = { from: Math.max(0, ref.begin - beside), to: ref.begin + beside, processes: [ref.process], ...(thread === undefined ? {} : { threads: [thread.index] }) };
+  const window = { from: ref.begin - beside, to: ref.begin + beside, processes: [ref.process], ...(thread === undefined ? {} : { threads: [thread.index] }) };
   const page = await model.trace.events(window, { order: "length" }, { first: 0, count: FIT_ROWS });
   let best: EventRef | null = null;
   const away = (one: EventRef): number => Math.abs(one.begin - ref.begin) + Math.abs(one.length - ref.length);

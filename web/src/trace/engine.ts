@@ -14,7 +14,7 @@ import { detailsOf } from "./details";
 import type { Question, Update } from "./messages";
 import { Names } from "./names";
 import { ended, type Facts, Opened, PieceLanes } from "./pieces";
-import { type Found, linesOf, MOST_ROWS, rowsIn, rowsMerged, rowsSlice } from "./rows";
+import { type Found, linesOf, Merge, MOST_ROWS, rowsIn, rowsSlice } from "./rows";
 import { captureBytes, captureFacts, problemOf } from "./sources";
 import type {
   CaptureSource, EventDetails, EventPage, EventRef, Loaded, SearchResult, TraceProcess, TraceState, View, ViewAsk,
@@ -506,9 +506,9 @@ export class Engine {
     const traces = this.file !== null ? [this.file] : [...this.held.values()].map((held) => held.opened);
     for (const opened of traces) opened.hold(); /* a process may be read anew, or let go, between two steps */
     try {
-      let found = rowsMerged([], ask.order);
-      for (const opened of traces) found = await rowsIn(opened, ask, found, () => this.learn(opened), signal);
-      return found;
+      const merge = new Merge(ask.order);
+      for (const opened of traces) await rowsIn(opened, ask, merge, () => this.learn(opened), signal);
+      return merge.found;
     } finally {
       for (const opened of traces) opened.letGo();
     }

@@ -8,6 +8,7 @@ import { parseSearch, searchLines } from "./search";
 import type { EventOrder, EventRows } from "./trace";
 
 export const MOST_ROWS = 200_000;
+const ROWS_AT_ONCE = 25_000;
 const NONE = 0xffffffff;
 
 export interface Found {
@@ -27,20 +28,32 @@ export function rowsOf(n: number): EventRows {
   };
 }
 
-function rowsTaken(opened: Opened, answer: ArrayBuffer, n: number): EventRows {
+/* The columns of an answer of api_search_rows, to a place among `rows`. */
+function rowsTake(opened: Opened, answer: ArrayBuffer, n: number, rows: EventRows, at: number): void {
   const { numbers } = opened;
-  const rows = rowsOf(n);
-  rows.begin.set(new Float64Array(answer, 0, n));
-  rows.length.set(new Float64Array(answer, 8 * n, n));
+  rows.begin.set(new Float64Array(answer, 0, n), at);
+  rows.length.set(new Float64Array(answer, 8 * n, n), at);
   const process = new Uint32Array(answer, 16 * n, n);
   const thread = new Uint32Array(answer, 20 * n, n);
   const type = new Uint32Array(answer, 24 * n, n);
-  rows.depth.set(new Uint32Array(answer, 28 * n, n));
-  rows.kind.set(new Uint8Array(answer, 32 * n, n));
+  rows.depth.set(new Uint32Array(answer, 28 * n, n), at);
+  rows.kind.set(new Uint8Array(answer, 32 * n, n), at);
   for (let i = 0; i < n; i++) {
-    rows.process[i] = numbers.processes[process[i] ?? 0] ?? 0;
-    rows.thread[i] = thread[i] === NONE ? -1 : (numbers.threads[thread[i] ?? 0] ?? -1);
-    rows.type[i] = type[i] === NONE ? -1 : (numbers.types[type[i] ?? 0] ?? -1);
+    rows.process[at + i] = numbers.processes[process[i] ?? 0] ?? 0;
+    rows.thread[at + i] = thread[i] === NONE ? -1 : (numbers.threads[thread[i] ?? 0] ?? -1);
+    rows.type[at + i] = type[i] === NONE ? -1 : (numbers.types[type[i] ?? 0] ?? -1);
+  }
+}
+
+/* All that a search has kept, some at a time: others have their turn. */
+async function rowsTaken(opened: Opened, handle: number, signal: AbortSignal): Promise<EventRows> {
+  const { reader } = opened;
+  const rows = rowsOf(reader.call("api_search_kept", handle));
+  for (let at = 0; at < rows.begin.length; at += ROWS_AT_ONCE) {
+    if (signal.aborted) throw ended();
+    const n = reader.ask("api_search_rows", handle, at, ROWS_AT_ONCE);
+    rowsTake(opened, reader.bytes(), n, rows, at);
+    await pause();
   }
   return rows;
 }
@@ -73,11 +86,10 @@ function lastOf(found: Found, order: EventOrder): number {
   return (order === "length" ? found.rows.length : found.rows.begin).at(-1) ?? 0;
 }
 
-/* What is found in one more trace, and before. */
-export async function rowsIn(opened: Opened, ask: RowsAsk, before: Found, learn: () => void, signal: AbortSignal): Promise<Found> {
+/* Adds what is found in one more trace. */
+export async function rowsIn(opened: Opened, ask: RowsAsk, merge: Merge, learn: () => void, signal: AbortSignal): Promise<void> {
   const { reader } = opened;
   const rounds = roundsOf(opened, ask);
-  let found = before;
   for (const round of rounds) {
     const lines = new TextEncoder().encode(linesOf(ask) + round);
     const order = ask.order === "length" ? 1 : 0;
@@ -85,25 +97,31 @@ export async function rowsIn(opened: Opened, ask: RowsAsk, before: Found, learn:
       reader.make("api_search_new", opened.trace, at, lines.byteLength, ask.from, ask.to, order, MOST_ROWS),
     );
     try {
+      const { found } = merge;
       if (found.rows.begin.length === MOST_ROWS) reader.call("api_search_bound", handle, lastOf(found, ask.order));
       await steps(() => reader.ask("api_search_step", handle, STEP), signal);
       learn();
       const total = reader.call("api_search_total", handle);
-      const n = reader.ask("api_search_rows", handle, 0, MOST_ROWS);
-      const taken = { rows: rowsTaken(opened, reader.bytes(), n), total };
-      await pause();
-      if (signal.aborted) throw ended();
-      found = rowsMerged([found, taken], ask.order);
+      merge.add({ rows: await rowsTaken(opened, handle, signal), total });
     } finally {
       reader.call("api_search_free", handle);
     }
   }
-  return found;
 }
 
-/* The first MOST_ROWS of all, in order, of which each is in order already. */
-export function rowsMerged(found: readonly Found[], order: EventOrder): Found {
-  return found.reduce((merged, one) => pairMerged(merged, one, order), { rows: rowsOf(0), total: 0 });
+/* The first MOST_ROWS of all, in order, of which each is in order already. Two sets of columns take turns: each is
+ * some MB, and a capture has many processes. */
+export class Merge {
+  found: Found = { rows: rowsOf(0), total: 0 };
+  private spare = rowsOf(0);
+
+  constructor(private readonly order: EventOrder) {}
+
+  add(one: Found): void {
+    const before = this.found.rows;
+    this.found = pairMerged(this.found, one, this.order, this.spare);
+    if (this.found.rows !== before) this.spare = before;
+  }
 }
 
 function isBefore(a: EventRows, i: number, b: EventRows, k: number, order: EventOrder): boolean {
@@ -112,7 +130,8 @@ function isBefore(a: EventRows, i: number, b: EventRows, k: number, order: Event
   return (a.begin[i] ?? 0) < (b.begin[k] ?? 0);
 }
 
-function pairMerged(a: Found, b: Found, order: EventOrder): Found {
+/* In `spare`, where that is as long. */
+function pairMerged(a: Found, b: Found, order: EventOrder, spare: EventRows): Found {
   const total = a.total + b.total;
   const [left, right] = [a.rows.begin.length, b.rows.begin.length];
   if (left === 0 || right === 0) return { rows: left === 0 ? b.rows : a.rows, total };
@@ -121,7 +140,7 @@ function pairMerged(a: Found, b: Found, order: EventOrder): Found {
     const first = k === right || (i < left && !isBefore(b.rows, k, a.rows, i, order));
     picks[at] = first ? i++ : ~k++;
   }
-  const rows = rowsOf(picks.length);
+  const rows = spare.begin.length === picks.length ? spare : rowsOf(picks.length);
   picked(a.rows.process, b.rows.process, picks, rows.process);
   picked(a.rows.thread, b.rows.thread, picks, rows.thread);
   picked(a.rows.type, b.rows.type, picks, rows.type);

@@ -4,6 +4,7 @@
  * collector, of which each process is fetched when it is wanted, first the time around the failure. Owns
  * no state but what a file's bytes are. For the worker; asks its own origin alone.
  */
+import type { Schemas } from "../api/client";
 import type { CaptureSource, Problem } from "./trace";
 
 /* Why bytes are not there. */
@@ -48,22 +49,7 @@ export interface CaptureFacts {
 
 /* ---- the collector's answers ---- */
 
-interface Manifest {
-  targets: {
-    process: string;
-    pid: number;
-    host: string;
-    service: string;
-    events: number | string;
-    bytes: number | string;
-    partitions: {
-      from: string;
-      to: string;
-      lost: number | string;
-      clock_error_ns?: number | string;
-    }[];
-  }[];
-}
+type Manifest = Schemas["Manifest"];
 
 interface CaptureAnswer {
   at: string;
@@ -122,9 +108,6 @@ async function asked(path: string, signal: AbortSignal): Promise<Response> {
 function processOf(target: Manifest["targets"][number]): CaptureProcess {
   const from = target.partitions.map((partition) => timeNs(partition.from));
   const to = target.partitions.map((partition) => timeNs(partition.to));
-  const errors = target.partitions.flatMap((partition) =>
-    partition.clock_error_ns === undefined ? [] : [Number(partition.clock_error_ns)],
-  );
   return {
     id: target.process,
     pid: target.pid,
@@ -135,7 +118,7 @@ function processOf(target: Manifest["targets"][number]): CaptureProcess {
     events: Number(target.events),
     lost: target.partitions.reduce((sum, partition) => sum + Number(partition.lost), 0),
     bytes: Number(target.bytes),
-    clockErrorNs: errors.length > 0 ? Math.max(...errors) : null,
+    clockErrorNs: target.clock_error_ns === undefined ? null : Number(target.clock_error_ns),
   };
 }
 

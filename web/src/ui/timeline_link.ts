@@ -3,9 +3,9 @@
 //
 //   /captures/ID/timeline?from=…Z&to=…Z&p=PROCESS&tid=8001&ev=BEGIN.LENGTH.DEPTH
 //
-// BEGIN is ns since the begin of the capture's window, LENGTH is ns, DEPTH counts the regions around it (0 where that
-// is not known: the timeline takes what fits best). A region fills a third of the width. What began before the window
-// is shown, and not selected.
+// BEGIN is ns since the begin of the capture's window (below 0: before it), LENGTH is ns, DEPTH counts the regions
+// around it (0 where that is not known: the timeline takes what fits best). A region fills a third of the width.
+// What ended before the window is not selected.
 import { part } from "../api/client";
 import { nanos, timeOf } from "./units";
 
@@ -39,7 +39,7 @@ export function timelineLink(capture: LinkedCapture, place?: Place): string {
   if (place.process !== undefined) query.set("p", place.process);
   if (place.tid !== undefined && place.tid > 0) query.set("tid", String(place.tid));
   const origin = nanos(capture.window.from);
-  if (place.select !== false && origin !== null && place.beginNs >= origin)
+  if (place.select !== false && origin !== null && place.beginNs + length >= origin)
     query.set("ev", `${place.beginNs - origin}.${length}.${place.depth ?? 0}`);
   return `${path}?${query.toString()}`;
 }

@@ -121,3 +121,6 @@ export function ago(time: string | number, now = Date.now()): string {
   const words = longDuration(Math.abs(seconds)).split(" ").slice(0, 2).join(" ");
   return seconds > 0 ? `${words} ago` : `in ${words}`;
 }
+
+/* Where events are lost, as "lost in the ring": the ledger's places. */
+export const PLACES_LOST = { ring: "in the ring", spool: "in a spool", wire: "on the wire", quota: "to a quota", store: "in the store" } as const;

@@ -42,7 +42,7 @@ async function codeIsAway({ open }) {
 /* A page that throws is replaced by what it threw; the frame and the other pages stay. */
 async function pageThrows({ open }) {
   const tab = await open();
-  await tab.page.route("**/api/v1/captures?*", (route) => route.fulfill({ contentType: "application/json", body: '{"items":[null]}' }));
+  await tab.page.route("**/api/v1/captures?*", (route) => route.fulfill({ contentType: "application/json", body: '{"items":[{}]}' }));
   await tab.page.goto(`${tab.origin}/captures`);
   await tab.says(/This page broke/, tab.page.getByRole("main"));
   await tab.page.unroute("**/api/v1/captures?*");

@@ -217,8 +217,10 @@ test("a link to a region names it to the nanosecond and shows it in the middle t
   assert.equal(query.get("tid"), "8001");
 });
 
-test("what began before the window is shown, and not selected; of an instant some time beside it is shown", () => {
+test("what reaches into the window is selected, what ended before it is not; of an instant some time beside it is shown", () => {
   const early = timelineLink(capture, { beginNs: begin - 10_000_000_000n, lengthNs: 1e9 });
+  const hang = timelineLink(capture, { beginNs: begin - 10_000_000_000n, lengthNs: 10e9 });
+  assert.equal(new URLSearchParams(hang.split("?")[1]).get("ev"), "-8999543211.10000000000.0");
   assert.equal(new URLSearchParams(early.split("?")[1]).get("ev"), null);
   const instant = new URLSearchParams(timelineLink(capture, { beginNs: begin, lengthNs: 0 }).split("?")[1]);
   assert.notEqual(instant.get("from"), instant.get("to"));

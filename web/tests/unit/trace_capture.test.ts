@@ -26,11 +26,14 @@ const bytes = inTree("tests/golden/partition-v1-3.skein");
 const FIRST = "0102030405060708090a0b0c0d0e0f10"; /* of the golden file */
 const OTHER = "ff".repeat(16);
 
-function target(process: string, events: number): object {
+function target(process: string, events: number): Record<string, unknown> {
   const partitions = [
-    { from: "2026-11-21T09:40:00.000Z", to: "2026-11-21T09:40:00.100Z", lost: 3, events, bytes: bytes.length, clock_error_ns: 1500 },
+    {
+      partition: "1", from: "2026-11-21T09:40:00.000Z", to: "2026-11-21T09:40:00.100Z", events, lost: 3,
+      bytes: bytes.length, clock_offset_ns: -70, url: "",
+    },
   ];
-  return { process, pid: 4711, host: "host-a", service: "checkout", events, bytes: bytes.length, url: "", partitions };
+  return { process, pid: 4711, host: "host-a", service: "checkout", events, bytes: bytes.length, clock_error_ns: 1500, url: "", partitions };
 }
 
 /* Answers by what a path ends with; remembers what was asked. */
@@ -83,6 +86,26 @@ async function opened(traceAnswer: (query: URLSearchParams) => Response, rowsBou
 const whole = (): Response => new Response(bytes);
 const loadedOf = (seen: Seen, index: number): string => seen.processes.at(-1)?.[index]?.loaded ?? "";
 const idle = (seen: Seen): boolean => seen.states.at(-1)?.phase === "idle";
+
+interface Described {
+  required: string[];
+  properties: Record<string, unknown>;
+}
+
+/* What the tests below take for a manifest is one: a member that stands elsewhere in a real one proves nothing. */
+test("the manifest of these tests is as the API describes it", () => {
+  const document = JSON.parse(new TextDecoder().decode(inTree("server/api/openapi.json"))) as {
+    components: { schemas: { Manifest: { properties: { targets: { items: Described } } }; ManifestPartition: Described } };
+  };
+  const { Manifest, ManifestPartition } = document.components.schemas;
+  const made = target(FIRST, 10);
+  const fits = (one: object, of: Described): void => {
+    for (const key of Object.keys(one)) assert.ok(key in of.properties, `${key} is described`);
+    for (const key of of.required) assert.ok(key in one, `${key} is there`);
+  };
+  fits(made, Manifest.properties.targets.items);
+  for (const partition of made["partitions"] as object[]) fits(partition, ManifestPartition);
+});
 
 test("the process with most events comes first, and of it the time around the failure", async () => {
   const seen = await opened(whole);

@@ -8,7 +8,7 @@ import { flameOf } from "../../src/trace/analysis";
 import { isSample, nameWords } from "../../src/timeline/words";
 import type { Question, Update } from "../../src/trace/messages";
 import { pause, steps } from "../../src/trace/pieces";
-import { type Found, MOST_ROWS, rowsMerged, rowsOf } from "../../src/trace/rows";
+import { type Found, Merge, MOST_ROWS, rowsOf } from "../../src/trace/rows";
 import { nsTime, timeNs } from "../../src/trace/sources";
 import {
   type EventPage, type FlameNode, type JsonObject, type Lane, SAMPLE, type SearchResult, type SpanStats, type TraceProcess, type TraceState,
@@ -262,9 +262,11 @@ test("rows of several traces become one list in order, which keeps the first", (
   const up = (step: number, n: number): number[] => Array.from({ length: n }, (_, i) => step * i);
   for (const order of ["begin", "length"] as const) {
     const sorted = (keys: number[]): number[] => (order === "begin" ? keys : keys.reverse());
-    const lists = [up(3, MOST_ROWS), up(5, 1000), up(1000, 400)].map(sorted);
-    const merged = rowsMerged(lists.map((keys, i) => made(i + 1, keys)), order);
-    assert.equal(merged.total, MOST_ROWS + 1400);
+    const lists = [up(3, MOST_ROWS), up(5, 1000), up(1000, 400), up(7, 3000)].map(sorted);
+    const merge = new Merge(order);
+    lists.forEach((keys, i) => merge.add(made(i + 1, keys)));
+    const merged = merge.found;
+    assert.equal(merged.total, MOST_ROWS + 4400);
     const all = lists.flatMap((keys, i) => keys.map((key) => ({ key, process: i + 1 })));
     all.sort((a, b) => (order === "begin" ? a.key - b.key : b.key - a.key) || a.process - b.process);
     assert.equal(merged.rows.begin.length, MOST_ROWS);
