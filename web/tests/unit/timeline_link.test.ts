@@ -85,5 +85,5 @@ test("what pages write of a place is what the timeline reads, and would write of
   const shown = linkState(queryOf({ beginNs: ORIGIN + 5_000_000n, lengthNs: 0, process: PROCESS, select: false }), ORIGIN);
   assert.deepEqual(shown, { ...NO_LINK, process: PROCESS, view: { from: 4_000_000, to: 6_000_000 } });
   const before = linkState(queryOf({ beginNs: ORIGIN - 5_000n, lengthNs: 10_000 }), ORIGIN);
-  assert.deepEqual([before.event, before.view], [null, { from: -15_000, to: 15_000 }]); /* begun before the window: shown alone */
+  assert.deepEqual([before.event, before.view], [{ begin: -5_000, length: 10_000, depth: 0 }, { from: -15_000, to: 15_000 }]); /* begun before the window */
 });
