@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TYPES_MOST  (1u << 24)
+#define TYPES_MOST (1u << 24)
+#define CELL_ROWS                                                                                  \
+    4u /* a cell for so many rows: where finer ones are drawn, they are made of rows */
 #define CELLS_FEW   256u /* a lane's, which are not made coarser without need */
 #define CELLS_LEAST 64u  /* and with need */
 #define SHIFT_FIRST 6u   /* cells begin at 64 ns */
@@ -76,6 +78,21 @@ void lane_rows_drop(struct lanes *lanes, struct lane_own *own)
 static size_t cell_bytes(size_t cells)
 {
     return 2 * cells * sizeof(struct cell);
+}
+
+void lane_trim(struct lanes *lanes, struct lane_own *own)
+{
+    size_t cells = own->base.cap;
+    struct lane_row *rows = own->row_count > 0 && own->row_count < own->row_cap
+                                ? realloc(own->rows, own->row_count * sizeof *rows)
+                                : NULL;
+    cells_trim(&own->base);
+    lanes_release(lanes, cell_bytes(cells) - cell_bytes(own->base.cap));
+    if (rows == NULL)
+        return;
+    lanes_release(lanes, (own->row_cap - own->row_count) * sizeof *rows);
+    own->rows = rows;
+    own->row_cap = own->row_count;
 }
 
 /* Half as many cells, or less. False: it has as few as a lane gets, or there is no memory. */
@@ -153,7 +170,7 @@ static int row_room(struct lanes *lanes, struct lane_own *own)
 static int cell_room(struct lanes *lanes, struct lane_own *own)
 {
     for (;;) {
-        uint64_t few = own->lane.rows / 2 > CELLS_FEW ? own->lane.rows / 2 : CELLS_FEW;
+        uint64_t share = own->lane.rows / CELL_ROWS, few = share > CELLS_FEW ? share : CELLS_FEW;
         size_t had = own->base.cap, more = had > 0 ? had : 8;
         if (own->base.count + 3 > few && own->base.shift < LANE_SHIFT_MOST) {
             if (!cells_coarsen(&own->base, 1, own->lane.kind))
@@ -227,7 +244,7 @@ int lane_row_add(struct lanes *lanes, struct lane_own *own, uint64_t begin, uint
         return status;
     own->end_ns = end;
     row->begin = (double)begin;
-    if (own->lane.kind != LANE_MARK && own->lane.kind != LANE_COUNTER)
+    if (!lane_is_points(own->lane.kind))
         row->length = (float)(end - begin);
     if (!cells_of_row(begin, end, row, own->lane.kind, own->base.shift, base_take, own))
         return SKEIN_NO_MEMORY;

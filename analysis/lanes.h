@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A trace as lanes, to be drawn: regions by thread and depth, what the scheduler did with each thread,
- * counters, marks (instants and logs), and what is lost. Takes batches of a cursor; answers "what is
+ * counters, marks (instants and logs), samples of the CPU, and what is lost. Takes batches of a cursor; answers "what is
  * to be drawn between here and there on so many pixels" at any zoom, in a time that depends on the
  * pixels and not on the trace. The report's picture and a console's timeline are drawn by it.
  *
@@ -40,7 +40,8 @@ enum lane_kind {
     LANE_REGION,    /* number: depth; by thread. An item's type: the event type */
     LANE_MARK,      /* number 0; by thread. Instants and logs: length 0 */
     LANE_COUNTER,   /* number: the event type; by thread or process */
-    LANE_LOSS       /* number 0; by thread or process. An item's type: see LANES_GAP */
+    LANE_LOSS,      /* number 0; by thread or process. An item's type: see LANES_GAP */
+    LANE_SAMPLE     /* number 0; by thread. What ran on a CPU, as the agent saw it: length 0 */
 };
 
 enum lane_state { LANE_RUNNING = 1, LANE_RUNNABLE, LANE_BLOCKED };
@@ -89,9 +90,12 @@ struct lanes_totals {
 int lanes_new(const struct lanes_options *options, struct lanes **out);
 void lanes_free(struct lanes **lanes);
 
+/* The name of samples of the CPU, which the agent tells of (docs/evidence.md). */
+#define LANES_SAMPLE "cpu.sample"
+
 /* Rows of a batch, as a cursor gives them: time, type and depth must be there, args for counters and
- * levels of logs. What evidence tells is taken where it is scheduling or a counter. SKEIN_OK,
- * SKEIN_NO_MEMORY: some rows of the batch are not there; it can be freed. */
+ * levels of logs. What evidence tells is taken where it is scheduling, a sample or a counter.
+ * SKEIN_OK, SKEIN_NO_MEMORY: some rows of the batch are not there; it can be freed. */
 int lanes_add(struct lanes *lanes, const struct skein_batch *batch);
 
 /* Gaps of a cursor, once, after its last batch. One without bounds is not drawn: left_out counts it. */
@@ -112,7 +116,7 @@ void lanes_totals(const struct lanes *lanes, struct lanes_totals *totals);
 struct lanes_item {
     double from_ns, to_ns;
     double longest_ns;        /* of rows that touch it; the part inside of the window */
-    double share;             /* busy, 0 to 1; of marks: how many there are */
+    double share;             /* busy, 0 to 1; of marks and samples: how many there are */
     uint32_t type;            /* of the longest; of marks: of the most severe */
     uint32_t severity;        /* of marks: 1 + level of a log, 0: an instant */
     double least, most, last; /* of a counter */

@@ -13,6 +13,7 @@
 
 #define TYPES_MOST  (1u << 24)
 #define STATE_LOST  255 /* a type's state: records of the scheduler are lost */
+#define STATE_RAN   254 /* it is a sample of the CPU */
 #define SLOTS_FIRST 64
 
 /* ---- lanes by what they are of ---- */
@@ -150,7 +151,8 @@ static int state_of(const char *name)
     } states[] = {{SCHED_NAME_RUN, LANE_RUNNING},
                   {SCHED_NAME_RUNNABLE, LANE_RUNNABLE},
                   {SCHED_NAME_BLOCKED, LANE_BLOCKED},
-                  {SCHED_NAME_LOST, STATE_LOST}};
+                  {SCHED_NAME_LOST, STATE_LOST},
+                  {LANES_SAMPLE, STATE_RAN}};
     for (size_t i = 0; i < sizeof states / sizeof *states; i++)
         if (strcmp(states[i].name, name) == 0)
             return states[i].state;
@@ -211,7 +213,7 @@ static int counter_put(struct lanes *lanes, const struct skein_batch *batch, uin
     return lanes_row_put(lanes, key, batch->time_ns[i], 0, &(struct lane_row){.value = value});
 }
 
-/* What the agent tells: scheduling; all else is no picture. */
+/* What the agent tells of a stretch of time: scheduling; all else is no picture. */
 static int evidence_put(struct lanes *lanes, const struct skein_batch *batch, uint32_t i,
                         struct lane_key *key)
 {
@@ -220,7 +222,7 @@ static int evidence_put(struct lanes *lanes, const struct skein_batch *batch, ui
     int status = type_get(lanes, batch->type[i], &type);
     if (status != SKEIN_OK)
         return status;
-    if (type.state == 0) {
+    if (type.state == 0 || type.state == STATE_RAN) {
         lanes->totals.evidence++;
         return SKEIN_OK;
     }
@@ -228,6 +230,24 @@ static int evidence_put(struct lanes *lanes, const struct skein_batch *batch, ui
     key->number = type.state == STATE_LOST ? 0 : type.state;
     row.type = type.state == STATE_LOST ? LANES_SCHED_LOST : type.state;
     return lanes_row_put(lanes, key, batch->time_ns[i], batch->dur_ns[i], &row);
+}
+
+/* Of instants that the agent tells, samples of the CPU. */
+static int sample_put(struct lanes *lanes, const struct skein_batch *batch, uint32_t i,
+                      struct lane_key *key)
+{
+    struct lane_row row = {.type = batch->type[i]};
+    struct lanes_type type;
+    int status = type_get(lanes, batch->type[i], &type);
+    if (status != SKEIN_OK)
+        return status;
+    if (type.state != STATE_RAN) {
+        lanes->totals.evidence++;
+        return SKEIN_OK;
+    }
+    key->kind = LANE_SAMPLE;
+    key->number = 0;
+    return lanes_row_put(lanes, key, batch->time_ns[i], 0, &row);
 }
 
 static int region_put(struct lanes *lanes, const struct skein_batch *batch, uint32_t i,
@@ -280,6 +300,7 @@ static int batch_row_put(struct lanes *lanes, const struct skein_batch *batch, u
     case SKEIN_ROW_COUNTER:
         return counter_put(lanes, batch, i, &key);
     case SKEIN_ROW_INSTANT:
+        return evidence ? sample_put(lanes, batch, i, &key) : mark_put(lanes, batch, i, &key);
     case SKEIN_ROW_LOG:
         lanes->totals.evidence += evidence;
         return evidence ? SKEIN_OK : mark_put(lanes, batch, i, &key);
@@ -367,6 +388,7 @@ int lanes_settle(struct lanes *lanes)
     qsort(order, lanes->order_count, sizeof(struct lane_own *), lane_order);
     for (size_t i = 0; i < lanes->order_count; i++) {
         order[i]->lane.cell_ns = UINT64_C(1) << order[i]->base.shift;
+        lane_trim(lanes, order[i]);
         if (!lane_levels_make(order[i]))
             return SKEIN_NO_MEMORY;
     }

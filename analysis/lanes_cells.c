@@ -8,6 +8,10 @@
 
 #include <stdlib.h>
 
+/* A level has a quarter of the cells of the one below: all levels together are a third of the base, and a
+ * view goes over four cells or a few more for each that it draws. */
+#define LEVEL_SHARE 4
+
 static double width_of(unsigned shift)
 {
     return (double)(UINT64_C(1) << shift);
@@ -18,9 +22,9 @@ static uint64_t last_of(const struct cell *cell, enum lane_kind kind)
     return kind == LANE_COUNTER ? cell->first : (uint64_t)cell->first + cell->count - 1;
 }
 
-static bool spans(enum lane_kind kind)
+bool lane_is_points(enum lane_kind kind)
 {
-    return kind != LANE_COUNTER && kind != LANE_MARK;
+    return kind == LANE_COUNTER || kind == LANE_MARK || kind == LANE_SAMPLE;
 }
 
 static void same_join(struct cell *last, const struct cell *next, enum lane_kind kind)
@@ -51,12 +55,12 @@ bool cell_join(struct cell *last, struct cell *next, enum lane_kind kind, unsign
 {
     if (last_of(last, kind) == next->first) {
         same_join(last, next, kind);
-        if (!spans(kind) || next->count == 1)
+        if (lane_is_points(kind) || next->count == 1)
             return true;
         next->first++; /* a row of no length stood where the next one begins */
         next->count--;
     }
-    if (!spans(kind) || !continues(last, next, shift))
+    if (lane_is_points(kind) || !continues(last, next, shift))
         return false;
     last->count += next->count;
     return true;
@@ -74,9 +78,9 @@ bool cells_of_row(uint64_t begin, uint64_t end, const struct lane_row *row, enum
     cell.count = 1;
     cell.longest = row->length;
     cell.type = row->type;
-    cell.busy = kind == LANE_MARK ? 1.0 : (double)(end - begin);
+    cell.busy = lane_is_points(kind) ? 1.0 : (double)(end - begin);
     uint64_t last = end > begin ? (end - 1) >> shift : cell.first;
-    if (!spans(kind) || last == cell.first)
+    if (lane_is_points(kind) || last == cell.first)
         return take(context, &cell);
     /* What lies before the first whole cell, the whole ones, what lies behind. */
     uint64_t whole = (begin >> shift) + ((begin & ((UINT64_C(1) << shift) - 1)) != 0);
@@ -162,6 +166,17 @@ bool cells_put(struct cells *cells, const struct cell *cell, enum lane_kind kind
     return true;
 }
 
+void cells_trim(struct cells *cells)
+{
+    struct cell *at = cells->count > 0 && cells->count < cells->cap
+                          ? realloc(cells->at, cells->count * sizeof *at)
+                          : NULL;
+    if (at == NULL)
+        return;
+    cells->at = at;
+    cells->cap = cells->count;
+}
+
 struct widening {
     struct cells wide;
     enum lane_kind kind;
@@ -202,16 +217,17 @@ void lane_levels_drop(struct lane_own *own)
     own->level_count = 0;
 }
 
-/* The next level: as wide as it takes to have half of the cells. *level has none where none does. */
+/* The next level: as wide as it takes to have a quarter of the cells. *level has none where none does. */
 static bool level_make(const struct cells *below, enum lane_kind kind, struct cells *level)
 {
     bool made = widened(below, 1, kind, level);
-    while (made && level->count > below->count / 2 && level->shift < LANE_SHIFT_MOST)
+    while (made && level->count > below->count / LEVEL_SHARE && level->shift < LANE_SHIFT_MOST)
         made = cells_coarsen(level, 1, kind);
-    if (!made || level->count > below->count / 2) {
+    if (!made || level->count > below->count / LEVEL_SHARE) {
         free(level->at);
         *level = (struct cells){0};
     }
+    cells_trim(level);
     return made;
 }
 
@@ -220,7 +236,8 @@ bool lane_levels_make(struct lane_own *own)
     const struct cells *below = &own->base;
     if (own->level_count > 0)
         return true;
-    while (below->count > 2 && own->level_count < LANE_LEVELS && below->shift < LANE_SHIFT_MOST) {
+    while (below->count > LEVEL_SHARE && own->level_count < LANE_LEVELS &&
+           below->shift < LANE_SHIFT_MOST) {
         struct cells *level = &own->levels[own->level_count];
         if (!level_make(below, own->lane.kind, level))
             return false;

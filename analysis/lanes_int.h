@@ -13,7 +13,7 @@ struct lane_row {
     double begin; /* ns since the window's begin */
     union {
         struct {
-            float length; /* of a mark: its severity */
+            float length; /* of a mark: its severity; of a sample: 0 */
             uint32_t type;
         };
         double value; /* of a counter */
@@ -30,7 +30,7 @@ struct cell {
     };
     union {
         struct {
-            double busy; /* ns of each cell; of marks: how many */
+            double busy; /* ns of each cell; of marks and samples: how many */
             float longest;
             uint32_t type;
         };
@@ -60,9 +60,12 @@ struct lane_own {
     struct lane_row *rows;
     size_t row_count, row_cap;
     struct cells base;
-    struct cells levels[LANE_LEVELS]; /* above the base; each has at most half of the one below */
+    struct cells levels[LANE_LEVELS]; /* above the base; each has a quarter of the one below */
     size_t level_count;
 };
+
+/* Rows without a length: they are counted, and their values are kept. */
+bool lane_is_points(enum lane_kind kind);
 
 /* Is given cells in order; false ends it. */
 typedef bool (*cell_take)(void *context, const struct cell *cell);
@@ -82,6 +85,9 @@ bool cells_widen(const struct cells *cells, unsigned by, uint32_t from, uint32_t
 
 /* Appends a cell, or joins it to the last. False: no memory, and nothing has changed. */
 bool cells_put(struct cells *cells, const struct cell *cell, enum lane_kind kind);
+
+/* Gives back the room that no cell uses. */
+void cells_trim(struct cells *cells);
 
 /* Makes cells 2^by times as wide. False: no memory, or wider than cells get; nothing has changed. */
 bool cells_coarsen(struct cells *cells, unsigned by, enum lane_kind kind);
@@ -124,6 +130,9 @@ struct lanes {
 bool lanes_reserve(struct lanes *lanes, size_t bytes);
 void lanes_release(struct lanes *lanes, size_t bytes);
 void lane_rows_drop(struct lanes *lanes, struct lane_own *own);
+
+/* Gives back the room that no row and no cell uses: arrays double when they grow. */
+void lane_trim(struct lanes *lanes, struct lane_own *own);
 
 /* A row of a lane, clipped to the window. SKEIN_OK, SKEIN_NO_MEMORY. */
 int lane_row_add(struct lanes *lanes, struct lane_own *own, uint64_t begin, uint64_t end,

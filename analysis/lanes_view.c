@@ -19,7 +19,7 @@ struct view {
 
 static double row_end(const struct lane_own *own, size_t i)
 {
-    bool spans = own->lane.kind != LANE_COUNTER && own->lane.kind != LANE_MARK;
+    bool spans = !lane_is_points(own->lane.kind);
     const struct lane_row *row = &own->rows[i];
     double end = row->begin + (spans ? (double)row->length : 0);
     /* Its length is rounded; the next row knows better. */
@@ -49,7 +49,7 @@ static struct lanes_item row_item(const struct lane_own *own, size_t i)
         return item;
     }
     item.type = row->type;
-    if (own->lane.kind == LANE_MARK)
+    if (lane_is_points(own->lane.kind))
         item.severity = (uint32_t)row->length;
     else
         item.longest_ns = row->length;
@@ -73,7 +73,7 @@ static void view_emit(struct view *view)
         item.most = cell->most;
         item.last = cell->last;
         item.share = 1;
-    } else if (kind == LANE_MARK) {
+    } else if (lane_is_points(kind)) {
         item.share = cell->busy;
         item.severity = (uint32_t)cell->longest;
         item.type = cell->type;

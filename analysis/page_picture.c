@@ -171,13 +171,15 @@ static void track_put(struct picture *p, const struct page_thread *t)
     p->y += 9;
 }
 
-/* Lanes that are still to be drawn: the room is shared by them. */
+/* Lanes that are still to be drawn: the room is shared by them. Samples are the flame's. */
 static size_t lanes_of(const struct page *page, const struct page_thread *t)
 {
     size_t count = 0;
-    for (size_t i = 0; i < lanes_count(page->lanes); i++)
-        count += lanes_at(page->lanes, i)->kind != LANE_COUNTER &&
-                 picture_is_of(t, lanes_at(page->lanes, i));
+    for (size_t i = 0; i < lanes_count(page->lanes); i++) {
+        const struct lane *lane = lanes_at(page->lanes, i);
+        bool drawn = lane->kind != LANE_COUNTER && lane->kind != LANE_SAMPLE;
+        count += drawn && picture_is_of(t, lane);
+    }
     return count < PICTURE_DEPTHS + 5 ? count : PICTURE_DEPTHS + 5;
 }
 

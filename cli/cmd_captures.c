@@ -8,17 +8,22 @@
 
 struct options {
     struct cli_collector collector;
-    const char *selector, *status, *incident, *trace_id;
+    const char *selector, *status, *kind, *rule, *policy, *incident, *trace_id;
     struct cli_number from, to, limit;
     bool json;
 };
 
 static const char *const statuses[] = {"running", "complete", "incomplete", "stopped", NULL};
+static const char *const kinds[] = {"snapshot", "record", "stream", "sample", NULL};
 
 static const struct cli_option options[] = {
     CLI_SELECTOR(struct options),
     CLI_CHOICE('s', "status", "STATUS", struct options, status, statuses,
                "running, complete, incomplete or stopped"),
+    CLI_CHOICE('k', "kind", "KIND", struct options, kind, kinds,
+               "snapshot, record, stream or sample"),
+    CLI_OPTION(CLI_TEXT, 0, "rule", "NAME", struct options, rule, "those that this rule began"),
+    CLI_OPTION(CLI_TEXT, 0, "policy", "NAME", struct options, policy, "samples of this policy"),
     CLI_OPTION(CLI_TEXT, 'i', "incident", "ID", struct options, incident,
                "those of the incident that this capture is of"),
     CLI_OPTION(CLI_TEXT, 0, "trace-id", "ID", struct options, trace_id,
@@ -71,6 +76,9 @@ static int captures_run(const void *values, int count, char **arguments)
     buf_printf(&path, "/captures");
     api_query(&path, "selector", o->selector);
     api_query(&path, "status", o->status);
+    api_query(&path, "kind", o->kind);
+    api_query(&path, "rule", o->rule);
+    api_query(&path, "policy", o->policy);
     api_query(&path, "incident", o->incident != NULL ? incident : NULL);
     api_query(&path, "trace_id", o->trace_id);
     api_query_time(&path, "from", &o->from);
@@ -90,6 +98,7 @@ const struct cli_command cmd_captures = {
     .summary = "List captures, newest first",
     .examples = "  skein captures\n"
                 "  skein captures --from -1h --status incomplete\n"
+                "  skein captures --rule slow-requests -n 5\n"
                 "  skein captures --incident 0193a5c0e1f27d3b8c4e5f60718293a4\n"
                 "  skein captures --trace-id 4bf92f3577b34da6a3ce929d0e0e4736 --from -1h\n"
                 "  skein captures -l service=redis -n 1 -o json | jq -r '.[0].capture'\n",

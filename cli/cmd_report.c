@@ -234,6 +234,10 @@ static int report_show(const cJSON *report, const struct report_sources *sources
     report_tasks_put(&tasks, report);
     if (status == CLI_OK && !out_write(&tasks))
         status = CLI_FAILED;
+    buf_clear(&tasks);
+    verdict_links_put(&tasks, sources);
+    if (status == CLI_OK && !out_write(&tasks))
+        status = CLI_FAILED;
     buf_fini(&tasks);
     return status == CLI_OK ? out_close() : status;
 }

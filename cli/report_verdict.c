@@ -33,6 +33,19 @@ void verdict_lines_put(struct buf *out, const struct report_sources *sources)
     }
 }
 
+void verdict_links_put(struct buf *out, const struct report_sources *sources)
+{
+    for (int i = 0; i < sources->count; i++) {
+        const char *url = json_text_at(capture_at(sources, i), "url");
+        if (*url == '\0')
+            continue;
+        buf_printf(out, "\nin the console: ");
+        text_put_safe(out, url, strlen(url));
+    }
+    if (out->len > 0)
+        buf_printf(out, "\n");
+}
+
 bool verdict_sentence_put(struct buf *out, const struct report_sources *sources)
 {
     bool incomplete = false;
@@ -81,7 +94,7 @@ static bool gaps_copy(cJSON *rows, const cJSON *capture)
 
 int verdict_json_add(cJSON *report, const struct report_sources *sources)
 {
-    static const char *const members[] = {"capture", "verdict", NULL};
+    static const char *const members[] = {"capture", "url", "verdict", NULL};
     cJSON *captures = NULL;
     for (int i = 0; i < sources->count; i++) {
         const cJSON *capture = capture_at(sources, i);

@@ -19,10 +19,14 @@ struct report_sources {
 /* Appends a line for each capture, and below it one for each of its gaps. */
 void verdict_lines_put(struct buf *out, const struct report_sources *sources);
 
+/* Appends a line for each capture with its page in the console. */
+void verdict_links_put(struct buf *out, const struct report_sources *sources);
+
 /* Appends the verdicts as one sentence, not made safe; true where one is no good one. */
 bool verdict_sentence_put(struct buf *out, const struct report_sources *sources);
 
-/* Adds "captures" to a report where there are some: "capture", "verdict" and "gaps" of each. SKEIN_OK,
+/* Adds "captures" to a report where there are some: "capture", "url", "verdict" and "gaps" of
+ * each. SKEIN_OK,
  * SKEIN_NO_MEMORY. */
 int verdict_json_add(cJSON *report, const struct report_sources *sources);
 

@@ -3,8 +3,9 @@
 # Builds the web console into build/web/dist, which skeind takes its pages from; the build of skeind calls it.
 #   tools/web.sh            builds, where an input has changed; else it is done in a moment
 #   tools/web.sh --force    builds in any case
-#   tools/web.sh --unit | --pages [--only WORD]... | --budgets | --shots    builds, then runs web/tests/run.sh;
-#                           all but --unit want skeind, agent and CLI built as well (make build)
+#   tools/web.sh --unit | --pages [--only WORD]... | --budgets | --pictures [--make] | --shots
+#                           builds, then runs web/tests/run.sh; all but --unit and --pictures want skeind, agent
+#                           and CLI built as well (make build)
 # What it was built of is in build/web/inputs, which stays untouched while that is the same. All that build
 # at once take turns.
 set -eu -o pipefail
@@ -14,9 +15,9 @@ mode=${1:-}
 tests=
 case $mode in
 "" | --force) ;;
---unit | --pages | --budgets | --shots) tests=${mode#--} ;;
+--unit | --pages | --budgets | --pictures | --shots) tests=${mode#--} ;;
 *)
-    echo "usage: tools/web.sh [--force | --unit | --pages | --budgets | --shots]" >&2
+    echo "usage: tools/web.sh [--force | --unit | --pages | --budgets | --pictures | --shots]" >&2
     exit 2
     ;;
 esac

@@ -183,6 +183,16 @@ void logins_end(struct logins *l, uint64_t number)
     pthread_mutex_unlock(&l->lock);
 }
 
+size_t logins_count(struct logins *l, uint64_t now_ns)
+{
+    size_t count = 0;
+    pthread_mutex_lock(&l->lock);
+    for (size_t i = 0; i < LOGINS_MOST; i++)
+        count += is_alive(&l->sessions, &l->session_entries[i], now_ns);
+    pthread_mutex_unlock(&l->lock);
+    return count;
+}
+
 /* ---- codes ---- */
 
 void logins_code_make(struct logins *l, const char *token, uint64_t now_ns,

@@ -11,6 +11,7 @@
 #define LOGINS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "principal.h"
@@ -48,6 +49,7 @@ bool logins_find(struct logins *l, const char *secret, size_t n, uint64_t now_ns
 /* Whether the session goes on. `out` may be NULL. */
 bool logins_still(struct logins *l, uint64_t number, uint64_t now_ns, struct login *out);
 void logins_end(struct logins *l, uint64_t number);
+size_t logins_count(struct logins *l, uint64_t now_ns); /* sessions that have not ended */
 
 /* Makes a code for a session of the token. */
 void logins_code_make(struct logins *l, const char *token, uint64_t now_ns,

@@ -7,6 +7,7 @@
 #define SERIES_H
 
 #include <cjson/cJSON.h>
+#include <stdbool.h>
 
 #include "aggregate.h"
 
@@ -39,8 +40,12 @@ struct series_query {
     uint32_t step_s;            /* a multiple of 600 */
     double quantile;            /* latency; 0 to 1 */
     size_t limit;               /* lines, those with most; 1 to SERIES_LINES */
+    /* Whether nobody wants the answer any more; asked before anything is read, when its turn has come,
+     * and while rows are read. NULL: somebody always does. */
+    bool (*stop)(void *context);
+    void *context;
 };
-/* SKEIN_OK, *out is the caller's; SKEIN_NO_MEMORY; or a status of the database. */
+/* SKEIN_OK, *out is the caller's; SKEIN_NO_MEMORY; SKEIN_CLOSED: stopped; or a status of the database. */
 int series_json(struct aggregate *aggregate, const struct series_query *query, cJSON **out);
 
 /* Appends counters and histograms since analysis.db was begun, of one service or all (NULL). SKEIN_OK,

@@ -14,6 +14,7 @@
 #include "series.h"
 
 #define WAIT_PARTS (SUMMARY_REASONS + 1) /* and idle */
+#define STOP_ROWS  256                   /* read between two looks at whether anybody waits */
 
 static const struct metric {
     const char *name, *unit;
@@ -74,6 +75,7 @@ struct answer {
     size_t time_count, time_cap;
     uint64_t more;   /* lines that are left out */
     uint64_t merged; /* names in others, at most in one bucket */
+    uint64_t read;   /* rows */
     bool hours;      /* some rows are of hours */
     int status;
 };
@@ -124,6 +126,15 @@ static struct time_seen *time_of(struct answer *a, const char *service, bool mak
     return t->service != NULL && t->seen_ns != NULL && t->fleet_ns != NULL ? t : NULL;
 }
 
+/* Asked of each row; looks now and then, as looking costs more than a row. */
+static bool is_stopped(struct answer *a)
+{
+    const struct series_query *q = a->query;
+    if (a->read++ % STOP_ROWS == 0 && q->stop != NULL && q->stop(q->context))
+        a->status = SKEIN_CLOSED;
+    return a->status == SKEIN_CLOSED;
+}
+
 /* ---- which lines ---- */
 
 static size_t lines_most(const struct answer *a)
@@ -138,6 +149,8 @@ static int line_take(void *context, struct db_row *row)
     struct answer *a = context;
     bool waits = a->query->metric == SERIES_METRIC_WAIT;
     size_t parts = waits ? WAIT_PARTS : 1, lines = lines_most(a);
+    if (is_stopped(a))
+        return 1;
     lines = lines < parts ? parts : lines - lines % parts;
     if (a->line_count + parts > lines) {
         a->more += parts;
@@ -244,6 +257,8 @@ static int row_take(void *context, struct db_row *row)
     struct answer *a = context;
     struct series_set set = {NULL, 0, 0};
     bool others = strcmp(db_text(row, 3), SERIES_OTHERS) == 0;
+    if (is_stopped(a))
+        return 1;
     if (!others && !is_wanted(a, db_text(row, 1), db_text(row, 3), (uint32_t)db_i64(row, 2)))
         return 0;
     a->status = series_row_read(&set, row, false);
@@ -383,11 +398,15 @@ int series_json(struct aggregate *aggregate, const struct series_query *query, c
     struct answer a = {.query = query, .status = SKEIN_OK};
     *out = NULL;
     a.points = (size_t)((query->to_s - query->from_s + query->step_s - 1) / query->step_s);
-    int status = a.points > 0 ? lines_find(aggregate->db.scan, &a) : SKEIN_OK;
+    db_hold(aggregate->db.scan); /* its turn has come */
+    int status = query->stop != NULL && query->stop(query->context) ? SKEIN_CLOSED : SKEIN_OK;
+    if (status == SKEIN_OK && a.points > 0)
+        status = lines_find(aggregate->db.scan, &a);
     if (status == SKEIN_OK && a.line_count > 0)
         status = points_fill(aggregate->db.scan, &a);
     if (status == SKEIN_OK)
         *out = answer_json(aggregate, &a);
+    db_release(aggregate->db.scan);
     answer_fini(&a);
     return status;
 }

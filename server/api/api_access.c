@@ -97,17 +97,21 @@ static void page_refuse(struct api_services *api, struct http_exchange *x, const
 bool access_page(struct api_services *api, struct http_exchange *x, const char *actor, bool told)
 {
     enum page page = page_kind(api, x);
-    if (page == PAGE_OTHER || (page == PAGE_UNTOLD && told))
+    bool other = page == PAGE_OTHER || (page == PAGE_UNTOLD && told);
+    if (!other && is_trusted(api, x))
+        return true;
+    if (!told) /* a login */
+        metrics_add_at(http_logins_refused_total,
+                       other ? METRICS_REFUSED_ORIGIN : METRICS_REFUSED_NOT_SECURE, 1);
+    if (other)
         page_refuse(api, x, actor, PROBLEM_ORIGIN,
                     "with a session, pages of this collector alone change something: Origin must "
                     "be the place that Host names");
-    else if (!is_trusted(api, x))
+    else
         page_refuse(api, x, actor, PROBLEM_NOT_SECURE,
                     "over plain HTTP everybody on the way could take the session: use https, or a "
                     "tunnel to the collector's own machine (ssh -L 7462:localhost:7462 HOST, then "
                     "http://localhost:7462)");
-    else
-        return true;
     return false;
 }
 
@@ -146,6 +150,18 @@ static void access_challenge(struct api_services *api, struct http_exchange *x, 
     http_problem_of(x, kind, field, "%s", detail);
 }
 
+/* `field`: where the secret was; a token or a code of a body is a login's. */
+static void login_refused(const char *field, bool too_many)
+{
+    bool code = strcmp(field, "code") == 0;
+    if (code || strcmp(field, "token") == 0)
+        metrics_add_at(http_logins_refused_total,
+                       too_many ? METRICS_REFUSED_TOO_MANY
+                       : code   ? METRICS_REFUSED_CODE
+                                : METRICS_REFUSED_TOKEN,
+                       1);
+}
+
 /* After many wrong tokens there is a short answer, and no line in the audit log for each. This saves
  * work; it is not against guessing: among 2^256 tokens nobody finds one by trying. So a right token
  * still gets in, whoever else is behind the same address. */
@@ -155,6 +171,7 @@ void access_wrong(struct api_services *api, struct http_exchange *x, const char 
     char seconds[24];
     uint64_t left = lockout_left(api->lockout, http_address(x), text, clock_monotonic_ns());
     metrics_add(http_bad_tokens_total, 1);
+    login_refused(field, left > 0);
     if (left == 0) {
         lockout_bad(api->lockout, http_address(x), text, clock_monotonic_ns());
         access_challenge(api, x, PROBLEM_TOKEN_REFUSED, field, words);
@@ -198,16 +215,24 @@ static bool principal_take(struct http_exchange *x, const struct token *token,
 
 /* ---- sessions ---- */
 
-static const char *cookie_of(const struct http_exchange *x, size_t *n)
+const char *session_cookie(const struct api_services *api, char out[SESSION_COOKIE_BYTES])
 {
-    const char *field = http_header(x, "Cookie");
-    return field != NULL ? http_cookie(field, SESSION_COOKIE, n) : NULL;
+    snprintf(out, SESSION_COOKIE_BYTES, "__Host-skein-%08" PRIx32,
+             (uint32_t)catalog_collector(api->catalog));
+    return out;
+}
+
+static const char *cookie_of(const struct api_services *api, const struct http_exchange *x,
+                             size_t *n)
+{
+    char name[SESSION_COOKIE_BYTES];
+    return http_cookie(x, session_cookie(api, name), n);
 }
 
 bool access_login(struct api_services *api, const struct http_exchange *x, struct login *out)
 {
     size_t n;
-    const char *secret = cookie_of(x, &n);
+    const char *secret = cookie_of(api, x, &n);
     return secret != NULL && logins_find(api->logins, secret, n, clock_boottime_ns(), out);
 }
 
@@ -266,7 +291,7 @@ static bool holder_authorize(struct api_services *api, struct http_exchange *x,
     if (text != NULL)
         return access_token(api, x, text, "Authorization", &token) &&
                principal_take(x, &token, who, selector);
-    if (cookie_of(x, &n) != NULL)
+    if (cookie_of(api, x, &n) != NULL)
         return session_authorize(api, x, route, who, selector);
     access_challenge(
         api, x, PROBLEM_UNAUTHORIZED, "Authorization",

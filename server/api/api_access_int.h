@@ -7,7 +7,11 @@
 
 #include "api.h"
 
-#define SESSION_COOKIE "__Host-skein"
+/* The cookie of a session. Browsers keep cookies by the host's name, whatever the port, so two
+ * collectors behind one "localhost" would end each other's sessions: each has a name of its own, made
+ * of a number that its state.db has. */
+#define SESSION_COOKIE_BYTES 24
+const char *session_cookie(const struct api_services *api, char out[SESSION_COOKIE_BYTES]);
 
 /* Whether requests need a token: 1; 0: not yet, and who asks is the admin "local"; a status: it
  * cannot be found out. */

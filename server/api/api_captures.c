@@ -15,6 +15,7 @@
 #include "catalog_loss.h"
 #include "json.h"
 #include "process_labels.h"
+#include "rules.h"
 
 #define SCAN_PAGE 200
 #define SCAN_MAX  10000 /* captures looked at for one answer; a short page with a cursor follows */
@@ -257,23 +258,59 @@ static int captures_list(struct captures_ask *ask)
     return status;
 }
 
-static bool status_take(struct http_exchange *x, struct catalog_capture_query *q)
+/* One of a few words. False: a 400 was given. */
+static bool word_take(struct http_exchange *x, const char *name, const char *const *words,
+                      const char *told, const char **out)
 {
-    static const char *const states[] = {"running", "complete", "incomplete", "stopped"};
-    bool valid = false;
-    q->status = http_query(x, "status");
-    for (size_t i = 0; q->status != NULL && i < 4; i++)
-        valid |= strcmp(q->status, states[i]) == 0;
-    if (q->status != NULL && !valid)
-        http_problem(x, 400, "status", "must be running, complete, incomplete or stopped");
-    return q->status == NULL || valid;
+    *out = http_query(x, name);
+    for (size_t i = 0; *out != NULL && words[i] != NULL; i++)
+        if (strcmp(*out, words[i]) == 0)
+            return true;
+    if (*out != NULL)
+        http_problem(x, 400, name, "must be %s", told);
+    return *out == NULL;
+}
+
+/* What began a capture. Who is confined is not shown it, and may not find it out by a filter. False:
+ * an answer was given. */
+static bool began_take(struct http_exchange *x, const char *name, const char **out)
+{
+    *out = http_query(x, name);
+    if (*out == NULL)
+        return true;
+    if (http_principal(x)->selector != NULL) {
+        http_problem_of(x, PROBLEM_CONFINED, name,
+                        "the token %s is confined to some processes, and is not shown which rule "
+                        "or policy began a capture",
+                        http_principal(x)->name);
+        return false;
+    }
+    if (rule_name_valid(*out))
+        return true;
+    http_problem(x, 400, name, "must be the name of a %s", name);
+    return false;
+}
+
+static bool kinds_take(struct http_exchange *x, struct catalog_capture_query *q)
+{
+    static const char *const states[] = {"running", "complete", "incomplete", "stopped", NULL};
+    static const char *const kinds[] = {"snapshot", "record", "stream", "sample", NULL};
+    if (!word_take(x, "status", states, "running, complete, incomplete or stopped", &q->status) ||
+        !word_take(x, "kind", kinds, "snapshot, record, stream or sample", &q->kind) ||
+        !began_take(x, "rule", &q->rule) || !began_take(x, "policy", &q->policy))
+        return false;
+    if (q->rule == NULL || q->policy == NULL)
+        return true;
+    http_problem(x, 400, "policy", "must not be given with rule: what began a capture is one");
+    return false;
 }
 
 /* False: a 400 was given. */
 static bool list_query(struct captures_ask *ask, struct http_exchange *x)
 {
-    static const char *const known[] = {"selector", "from",     "to",     "status", "id",
-                                        "incident", "trace_id", "cursor", "limit",  NULL};
+    static const char *const known[] = {"selector", "from",   "to", "status",   "kind",
+                                        "rule",     "policy", "id", "incident", "trace_id",
+                                        "cursor",   "limit",  NULL};
     struct catalog_capture_query *q = &ask->query;
     const char *rest;
     bool one;
@@ -294,7 +331,7 @@ static bool list_query(struct captures_ask *ask, struct http_exchange *x)
         http_problem(x, 400, "id", "must be 1 to 32 hex digits, lower case");
         return false;
     }
-    return status_take(x, q) && api_selector(x, &ask->selector, NULL);
+    return kinds_take(x, q) && api_selector(x, &ask->selector, NULL);
 }
 
 static void captures_ask_free(struct captures_ask *ask)

@@ -6,6 +6,7 @@
 
 #include "api.h"
 #include "api_handlers.h"
+#include "clock.h"
 #include "metrics.h"
 
 void api_healthz(void *context, struct http_exchange *x)
@@ -67,8 +68,9 @@ void api_readyz(void *context, struct http_exchange *x)
 
 void api_metrics(void *context, struct http_exchange *x)
 {
+    struct api_services *api = context;
     struct buf text = {0};
-    (void)context;
+    metrics_set(http_sessions, logins_count(api->logins, clock_boottime_ns()));
     metrics_print(&text);
     if (text.status == SKEIN_OK)
         http_reply(x, 200, "text/plain; version=0.0.4; charset=utf-8", text.data, text.len);

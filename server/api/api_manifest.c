@@ -4,44 +4,13 @@
  * with the address of each piece. Reads rows of the index alone. No state; any thread.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "api.h"
+#include "api_clock_errors.h"
 #include "api_handlers.h"
 #include "capture_has.h"
 #include "json.h"
 #include "stored_walk.h"
-
-/* ---- how far times may be off ---- */
-
-/* Notes the greatest bound of a process, of all captures that have it; 0: one of them has none. */
-static int error_note(void *context, const struct process_uid *process, uint64_t error_ns)
-{
-    struct idmap *errors = context;
-    uint64_t *known = idmap_get(errors, process->bytes);
-    if (known != NULL) {
-        *known = *known == 0 || error_ns == 0 ? 0 : *known > error_ns ? *known : error_ns;
-        return SKEIN_OK;
-    }
-    known = malloc(sizeof *known);
-    if (known == NULL || idmap_put(errors, process->bytes, known) != SKEIN_OK) {
-        free(known);
-        return SKEIN_NO_MEMORY;
-    }
-    *known = error_ns;
-    return SKEIN_OK;
-}
-
-static void errors_fini(struct idmap *errors)
-{
-    size_t at = 0;
-    for (void *error; (error = idmap_next(errors, &at)) != NULL;)
-        free(error);
-    idmap_fini(errors);
-}
-
-/* ---- the manifest ---- */
 
 static cJSON *partition_json(const struct stored_piece *row)
 {
@@ -65,7 +34,6 @@ static cJSON *target_json(const struct stored_list *list, const struct idmap *er
                           const char *trace, size_t *i)
 {
     const struct process_uid *uid = &list->pieces[*i].key.process;
-    const uint64_t *error_ns = idmap_get(errors, uid->bytes);
     const struct stored_process *process = idmap_get(list->processes, uid->bytes);
     char id[ID_TEXT_BYTES], url[160];
     uint64_t events = 0, bytes = 0;
@@ -83,8 +51,7 @@ static cJSON *target_json(const struct stored_list *list, const struct idmap *er
     cJSON_AddNumberToObject(json, "pid", process->pid);
     json_add_u64(json, "events", events);
     json_add_u64(json, "bytes", bytes);
-    if (error_ns != NULL && *error_ns != 0)
-        json_add_u64(json, "clock_error_ns", *error_ns);
+    api_clock_error_add(json, errors, uid);
     cJSON_AddStringToObject(json, "url", url);
     cJSON_AddItemToObject(json, "partitions", partitions);
     return json;
@@ -133,14 +100,13 @@ void api_captures_manifest(void *context, struct http_exchange *x)
         status = stored_list_query(&list, api->index, &query);
     partition_ranges_unref(&ranges);
     if (status == SKEIN_OK)
-        status =
-            capture_clock_errors(api->captures, of.all.items, of.all.count, error_note, &errors);
+        status = api_clock_errors(api, of.all.items, of.all.count, &errors);
     if (status == SKEIN_OK)
         http_reply_json(x, 200, manifest_json(&list, &errors, &of));
     else
         api_failed(x, status, "the capture's partitions cannot be listed");
     api_captures_fini(&of);
     stored_list_fini(&list);
-    errors_fini(&errors);
+    api_clock_errors_fini(&errors);
     stored_processes_fini(&processes);
 }

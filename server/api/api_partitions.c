@@ -7,11 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api.h"
+#include "api_clock_errors.h"
 #include "api_handlers.h"
 #include "api_trace_id.h"
 #include "capture_has.h"
 #include "clock.h"
+#include "idmap.h"
 #include "json.h"
 #include "partition.h"
 #include "process_labels.h"
@@ -61,6 +62,7 @@ struct page {
     bool more;
     char next[128];
     struct api_trace_id trace; /* what is asked for besides */
+    struct idmap clock_errors; /* of the capture that is asked for */
     bool began;
     int status;
 };
@@ -94,6 +96,7 @@ static int row_take(void *context, const struct partition_row *row)
     if (page->trace.given && !trace_look(page, row, &says))
         return page->status != SKEIN_OK;
     cJSON *json = row_json(row);
+    api_clock_error_add(json, &page->clock_errors, &row->record.key.process);
     if (says != NULL)
         cJSON_AddItemToObject(json, "trace_id", says);
     cJSON_AddItemToArray(page->items, json);
@@ -114,6 +117,7 @@ struct partitions_ask {
 
 static void partitions_ask_free(struct partitions_ask *ask)
 {
+    api_clock_errors_fini(&ask->page.clock_errors);
     selector_free(&ask->selector);
     free(ask);
 }
@@ -127,6 +131,8 @@ static void partitions_answer(struct partitions_ask *ask, struct http_exchange *
     if (ask->has_capture)
         rows = capture_ranges(ask->api->captures, &ask->capture, 1, ask->query.process, &ranges);
     ask->query.ranges = ranges;
+    if (rows == SKEIN_OK && ask->has_capture)
+        rows = api_clock_errors(ask->api, &ask->capture, 1, &page->clock_errors);
     if (rows == SKEIN_OK)
         rows = index_query(ask->api->index, &ask->query, row_take, page);
     partition_ranges_unref(&ranges);

@@ -2,7 +2,7 @@
  *
  * GET /series: what sampled time came to, over weeks, as JSON, or since the beginning for Prometheus
  * (docs/series.md). Values over time are read of up to a million rows: beside the server's threads, at
- * most AT_ONCE. No state but their count; any thread.
+ * most API_SERIES_PLACES, shared among those who ask. No state; any thread.
  *
  * Rows are of services: they have no other label. So a token with a selector sees what of it is of one
  * service and of nothing else, "service=NAME"; any other selector may exclude processes that a row
@@ -18,12 +18,11 @@
 #include "json.h"
 #include "series.h"
 
-#define STEP_S  600u
-#define DAY_S   UINT64_C(86400)
-#define MOST_S  (UINT64_C(1) << 33) /* what times are cut to: the year 2242 */
-#define USUAL   144u                /* points where nobody says how many */
-#define LINES   20u
-#define AT_ONCE 16u
+#define STEP_S 600u
+#define DAY_S  UINT64_C(86400)
+#define MOST_S (UINT64_C(1) << 33) /* what times are cut to: the year 2242 */
+#define USUAL  144u                /* points where nobody says how many */
+#define LINES  20u
 
 /* The service that the asker may see: all that he asks for (NULL: all), or his own. False: an answer
  * was given. */
@@ -182,32 +181,57 @@ static bool lines_of(struct http_exchange *x, struct series_query *q)
     return false;
 }
 
+/* A query beside the server's threads, and what it needs to see that nobody waits for it. */
+struct series_read {
+    struct series_query query;
+    struct api_services *api;
+    struct http_exchange *x;
+};
+
+static bool is_over(void *context)
+{
+    const struct series_read *read = context;
+    return __atomic_load_n(&read->api->draining, __ATOMIC_RELAXED) || http_gone(read->x);
+}
+
 static void series_run(void *context, struct http_exchange *x)
 {
-    struct series_query *query = context;
-    struct api_services *api = http_context(x);
+    struct series_read *read = context;
+    struct api_services *api = read->api;
     cJSON *json;
-    int status = series_json(api->aggregate, query, &json);
+    int status = series_json(api->aggregate, &read->query, &json);
     if (status == SKEIN_OK)
         http_reply_json(x, 200, json);
+    else if (status == SKEIN_CLOSED)
+        http_problem_of(x, PROBLEM_UNAVAILABLE, NULL,
+                        "the collector is stopping, or nobody waits for the answer");
     else
         api_failed(x, status, "the series cannot be read");
-    free(query);
-    api_leave(&api->series);
+    free(read);
+    places_leave(api->series, api_holder(x));
 }
 
 static void series_begin(struct api_services *api, struct http_exchange *x,
                          const struct series_query *query)
 {
-    if (!api_enter(x, &api->series, AT_ONCE, "reads of series"))
+    if (!places_enter(api->series, api_holder(x))) {
+        http_add_header(x, "Retry-After", "10");
+        http_problem_of(x, PROBLEM_BUSY, NULL,
+                        "no place is free for one more read of series: there are %u, the last "
+                        "quarter for tokens that have none",
+                        API_SERIES_PLACES);
         return;
-    struct series_query *copy = malloc(sizeof *copy);
-    if (copy != NULL)
-        *copy = *query;
-    if (copy != NULL && http_aside(x, series_run, copy))
+    }
+    struct series_read *read = malloc(sizeof *read);
+    if (read != NULL) {
+        *read = (struct series_read){*query, api, x};
+        read->query.stop = is_over;
+        read->query.context = read;
+    }
+    if (read != NULL && http_aside(x, series_run, read))
         return;
-    free(copy);
-    api_leave(&api->series);
+    free(read);
+    places_leave(api->series, api_holder(x));
 }
 
 void api_series(void *context, struct http_exchange *x)

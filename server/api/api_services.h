@@ -28,6 +28,8 @@
 #include "store.h"
 #include "tokens.h"
 
+#define API_SERIES_PLACES 16u /* reads of series at once */
+
 /* Constant while the server runs. */
 struct api_config {
     const char *folder; /* data_dir */
@@ -60,13 +62,13 @@ struct api_services {
     struct lockout *lockout;
     struct logins *logins;
     struct places *exports; /* that run now */
+    struct places *series;  /* reads of series that run now */
     /* analyst_run, or what answers so; NULL: nobody reads traces here. */
     int (*analyst_run)(struct analyst *analyst, const struct analyst_job *job, struct buf *answer,
                        char error[ANALYST_ERROR_BYTES]);
     struct analyst *analyst;
     struct aggregate *aggregate;
     uint64_t replays; /* tests of rules now; atomic */
-    uint64_t series;  /* reads of series now; atomic */
     bool draining;    /* atomic */
 };
 

@@ -9,6 +9,7 @@
 #include "api_handlers.h"
 #include "clock.h"
 #include "json.h"
+#include "metrics.h"
 #include "seal.h"
 
 #define COOKIE_SCOPE "; Path=/; Secure; HttpOnly; SameSite=Strict"
@@ -97,6 +98,7 @@ static bool body_token(struct api_services *api, struct http_exchange *x, const 
     if (r.error[0] == '\0' && (token == NULL) == (code == NULL))
         snprintf(r.error, sizeof r.error, "token: there must be a token or a code, and not both");
     if (r.error[0] != '\0') {
+        metrics_add_at(http_logins_refused_total, METRICS_REFUSED_REQUEST, 1);
         api_invalid(x, r.error);
         return false;
     }
@@ -123,15 +125,16 @@ static void session_audit(struct api_services *api, const struct http_exchange *
 
 /* Begins a session in place of the one that the browser may have. */
 static void session_begin(struct api_services *api, struct http_exchange *x,
-                          const struct token *token, const char *how)
+                          const struct token *token, bool by_code)
 {
-    char secret[LOGIN_SECRET_BYTES], cookie[160];
+    char secret[LOGIN_SECRET_BYTES], name[SESSION_COOKIE_BYTES], cookie[160];
     struct login old, login;
     if (access_login(api, x, &old))
         logins_end(api->logins, old.number);
     logins_begin(api->logins, token->id, clock_boottime_ns(), secret, &login);
-    snprintf(cookie, sizeof cookie, SESSION_COOKIE "=%s" COOKIE_SCOPE, secret);
-    session_audit(api, x, "session.create", token->name, how);
+    snprintf(cookie, sizeof cookie, "%s=%s" COOKIE_SCOPE, session_cookie(api, name), secret);
+    session_audit(api, x, "session.create", token->name, by_code ? "by code" : "by token");
+    metrics_add_at(http_logins_total, by_code ? METRICS_LOGIN_CODE : METRICS_LOGIN_TOKEN, 1);
     http_add_header(x, "Set-Cookie", cookie);
     http_add_header(x, "Cache-Control", "no-store");
     http_reply(x, 204, NULL, NULL, 0);
@@ -146,11 +149,13 @@ void api_session_post(void *context, struct http_exchange *x)
     if (!access_page(api, x, "", false) || !is_login_needed(api, x))
         return;
     cJSON *body = http_body_json(x);
-    if (body == NULL)
+    if (body == NULL) {
+        metrics_add_at(http_logins_refused_total, METRICS_REFUSED_REQUEST, 1);
         return;
+    }
     bool by_code = cJSON_GetObjectItemCaseSensitive(body, "code") != NULL;
     if (body_token(api, x, body, &token))
-        session_begin(api, x, &token, by_code ? "by code" : "by token");
+        session_begin(api, x, &token, by_code);
     cJSON_Delete(body);
 }
 
@@ -158,13 +163,15 @@ void api_session_delete(void *context, struct http_exchange *x)
 {
     struct api_services *api = context;
     const struct principal *who = http_principal(x);
+    char name[SESSION_COOKIE_BYTES], cookie[160];
     if (who->session == 0) {
         http_problem(x, 404, NULL, "this request is of no session, and there is none to end");
         return;
     }
     logins_end(api->logins, who->session);
     session_audit(api, x, "session.delete", who->name, NULL);
-    http_add_header(x, "Set-Cookie", SESSION_COOKIE "=" COOKIE_SCOPE "; Max-Age=0");
+    snprintf(cookie, sizeof cookie, "%s=" COOKIE_SCOPE "; Max-Age=0", session_cookie(api, name));
+    http_add_header(x, "Set-Cookie", cookie);
     http_reply(x, 204, NULL, NULL, 0);
 }
 

@@ -13,6 +13,8 @@
 #include "api_handlers.h"
 #include "clock.h"
 #include "json.h"
+#include "log.h"
+#include "sql_check.h"
 
 #define ANSWER_BYTES ((size_t)16 << 20)
 #define TEXT_BYTES   (256u << 10) /* of a statement */
@@ -26,16 +28,8 @@ static void query_audit(const struct ask *a, const char *result)
 
 /* ---- the answer ---- */
 
-/* Where the gaps' array begins: the text of a string has no quote of its own. SIZE_MAX: nowhere. */
-static size_t gaps_find(const struct buf *answer)
-{
-    static const char name[] = ",\"gaps\":[";
-    const uint8_t *at = memmem(answer->data, answer->len, name, sizeof name - 1);
-    return at != NULL ? (size_t)(at - answer->data) + sizeof name - 1 : SIZE_MAX;
-}
-
-/* Tells of partitions that were left out, in front of the other gaps. */
-static int damage_put(const struct ask *a, struct buf *answer)
+/* Tells of partitions that were left out, in front of the other gaps, whose list begins at `at`. */
+static int damage_put(const struct ask *a, struct buf *answer, size_t at)
 {
     struct buf all = {0};
     cJSON *gaps = cJSON_CreateArray();
@@ -43,18 +37,14 @@ static int damage_put(const struct ask *a, struct buf *answer)
     int status = SKEIN_OK;
     if (cJSON_GetArraySize(gaps) > 0) {
         struct buf text = {0};
-        size_t at = gaps_find(answer);
         json_print(gaps, &text);
-        if (at == SIZE_MAX || at == answer->len) {
-            status = SKEIN_CORRUPT;
-        } else if (text.status == SKEIN_OK) {
+        if (text.status == SKEIN_OK) {
             buf_put(&all, answer->data, at);
             buf_put(&all, text.data + 1, text.len - 2); /* without its brackets */
             buf_printf(&all, "%s", answer->data[at] == ']' ? "" : ",");
             buf_put(&all, answer->data + at, answer->len - at);
         }
-        if (status == SKEIN_OK)
-            status = text.status != SKEIN_OK ? text.status : all.status;
+        status = text.status != SKEIN_OK ? text.status : all.status;
         buf_fini(&text);
         if (status == SKEIN_OK) {
             buf_fini(answer);
@@ -64,6 +54,18 @@ static int damage_put(const struct ask *a, struct buf *answer)
     }
     buf_fini(&all);
     cJSON_Delete(gaps);
+    return status;
+}
+
+/* What the process said is nobody's answer before it is known to be one. */
+static int answer_check(struct ask *a, struct buf *answer)
+{
+    size_t gaps = 0;
+    int status = sql_answer_check(answer->data, answer->len, a->rows, &gaps);
+    if (status == SKEIN_OK)
+        return damage_put(a, answer, gaps);
+    log_error("http", "skein-analyst gave an answer that is none", "kind", "sql", NULL);
+    snprintf(a->error, sizeof a->error, "what read it gave an answer that is none");
     return status;
 }
 
@@ -117,7 +119,7 @@ static void query_run(void *context, struct http_exchange *x)
     a->deadline_ns += clock_monotonic_ns();
     int status = ask_run(a, &job, &answer);
     if (status == SKEIN_OK)
-        status = damage_put(a, &answer);
+        status = answer_check(a, &answer);
     query_audit(a, api_result(status));
     if (status == SKEIN_OK) {
         http_add_header(x, "Cache-Control", "no-store");

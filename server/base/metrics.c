@@ -91,6 +91,21 @@ static bool labels_http_requests_total(struct buf *out, size_t i)
     return seen;
 }
 
+static bool labels_http_logins_total(struct buf *out, size_t i)
+{
+    static const char *const texts[METRICS_LOGINS] = {"token", "code"};
+    buf_printf(out, "by=\"%s\"", texts[i]);
+    return true;
+}
+
+static bool labels_http_logins_refused_total(struct buf *out, size_t i)
+{
+    static const char *const texts[METRICS_LOGIN_REFUSALS] = {"token",  "code",       "too_many",
+                                                              "origin", "not_secure", "request"};
+    buf_printf(out, "reason=\"%s\"", texts[i]);
+    return true;
+}
+
 static void family_put(struct buf *out, const char *name, const uint64_t *values, size_t count,
                        bool (*labels)(struct buf *out, size_t i))
 {

@@ -99,6 +99,7 @@
     X(counter, http_bad_tokens_total, "Requests with a token that is unknown, expired or revoked") \
     X(counter, http_locked_out_total, "Requests of addresses that sent too many wrong tokens")     \
     X(counter, http_ambiguous_total, "Requests that others might read differently, answered 400")  \
+    X(gauge, http_sessions, "Sessions of browsers that have not ended")                            \
     X(counter, http_bytes_total, "Bytes of HTTP bodies sent")                                      \
     X(gauge, http_certificate_expires_seconds,                                                     \
       "When the certificate of HTTPS ends; 0: plain HTTP")                                         \
@@ -110,10 +111,24 @@
     X(captures_ended_total, METRICS_CAPTURES, "Captures that ended, by how they did at first")     \
     X(lost_events_total, LOSS_REASONS, "Events found missing in captures, by place and reason")    \
     X(agent_counters_total, AGENT_COUNTERS, "What agents count of themselves, by counter")         \
-    X(http_requests_total, METRICS_HTTP_CODES, "HTTP requests answered, by status code")
+    X(http_requests_total, METRICS_HTTP_CODES, "HTTP requests answered, by status code")           \
+    X(http_logins_total, METRICS_LOGINS,                                                           \
+      "Sessions begun by browsers, by what they logged in with")                                   \
+    X(http_logins_refused_total, METRICS_LOGIN_REFUSALS, "Logins refused, by reason")
 
 #define METRICS_CAPTURES   4 /* enum capture_status */
 #define METRICS_HTTP_CODES 600
+
+enum metrics_login { METRICS_LOGIN_TOKEN, METRICS_LOGIN_CODE, METRICS_LOGINS };
+enum metrics_login_refusal {
+    METRICS_REFUSED_TOKEN,      /* unknown, expired, revoked */
+    METRICS_REFUSED_CODE,       /* unknown, used, too old */
+    METRICS_REFUSED_TOO_MANY,   /* wrong ones came from its address */
+    METRICS_REFUSED_ORIGIN,     /* a page of another place asked */
+    METRICS_REFUSED_NOT_SECURE, /* everybody on the way could take the session */
+    METRICS_REFUSED_REQUEST,    /* no login: another body or type */
+    METRICS_LOGIN_REFUSALS
+};
 
 /* How long something took: name (seconds), help. */
 #define METRICS_HISTOGRAM_LIST(X)                                                                  \

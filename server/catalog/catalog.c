@@ -194,6 +194,10 @@ static const char *const migrations[] = {
     "ALTER TABLE captures ADD COLUMN event_groups INTEGER NOT NULL DEFAULT 0;",
     /* 13: ranges that are neither short nor long */
     "CREATE INDEX ranges_some ON ranges(process, epoch, first) WHERE last - first >= 64;",
+    /* 14: listings by kind, and by the rule or policy that began a capture */
+    "CREATE INDEX captures_by_kind ON captures(kind, created_ns, id);"
+    "CREATE INDEX captures_by_kind_and_status ON captures(kind, status, created_ns, id);"
+    "CREATE INDEX captures_by_rule ON captures(rule, created_ns, id) WHERE rule<>'';",
 };
 #define SCHEMA_VERSION (sizeof migrations / sizeof migrations[0] + 1)
 

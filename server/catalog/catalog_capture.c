@@ -8,6 +8,7 @@
 
 #include "catalog_capture.h"
 #include "catalog_int.h"
+#include "skein_check.h"
 
 /* ---- captures ---- */
 
@@ -105,46 +106,104 @@ static int capture_take(void *context, struct db_row *row)
     return walk->fn(walk->context, &p);
 }
 
+/* A listing's statement: conditions and their values, as far as something is asked for. */
+struct listing_sql {
+    char text[1024];
+    struct db_bind binds[16];
+    size_t count;
+};
+
+static void listing_bind(struct listing_sql *sql, struct db_bind bind)
+{
+    skein_check(sql->count + 1 < sizeof sql->binds / sizeof sql->binds[0]);
+    sql->binds[sql->count++] = bind;
+}
+
+static void listing_say(struct listing_sql *sql, const char *words)
+{
+    size_t at = strlen(sql->text);
+    int n = snprintf(sql->text + at, sizeof sql->text - at, "%s", words);
+    skein_check(n >= 0 && (size_t)n < sizeof sql->text - at);
+}
+
+static void listing_text(struct listing_sql *sql, const char *condition, const char *value)
+{
+    if (value == NULL)
+        return;
+    listing_say(sql, condition);
+    listing_bind(sql, (struct db_bind)DB_TEXT(value));
+}
+
+static void listing_time(struct listing_sql *sql, const char *condition, uint64_t ns)
+{
+    listing_say(sql, condition);
+    listing_bind(sql, (struct db_bind)DB_I64(I(ns)));
+}
+
+/* The conditions of which one is answered by an index that is in the listing's order, so that a page
+ * reads little more than its rows. It is the first of them that is given; a plus keeps SQLite from
+ * the indexes of the others. Kind and status have one together, as either alone may be nearly all. */
+static void listing_equals(struct listing_sql *sql, const struct catalog_capture_query *q,
+                           const char *incident)
+{
+    const char *rule = q->rule != NULL ? q->rule : q->policy;
+    bool led = incident != NULL || rule != NULL;
+    listing_text(sql, " AND incident=?", incident);
+    listing_text(sql, incident == NULL ? " AND rule<>'' AND rule=?" : " AND +rule=?", rule);
+    if (q->rule != NULL)
+        listing_say(sql, " AND +kind<>'sample'");
+    if (q->policy != NULL)
+        listing_say(sql, " AND +kind='sample'");
+    listing_text(sql, led ? " AND +kind=?" : " AND kind=?", q->kind);
+    listing_text(sql, led ? " AND +status=?" : " AND status=?", q->status);
+}
+
+/* The texts that it points to must live as long as the statement. */
+struct listing_words {
+    char before[ID_TEXT_BYTES], incident[ID_TEXT_BYTES], id_until[ID_TEXT_BYTES + 1];
+};
+
+static void listing_make(const struct catalog_capture_query *q, struct listing_words *words,
+                         struct listing_sql *sql)
+{
+    *sql = (struct listing_sql){.text = CAPTURE_COLUMNS "WHERE 1"};
+    if (q->incident != NULL)
+        id_text(q->incident->bytes, words->incident);
+    listing_equals(sql, q, q->incident != NULL ? words->incident : NULL);
+    if (q->id_begins != NULL) {
+        (void)snprintf(words->id_until, sizeof words->id_until, "%sg", q->id_begins);
+        listing_text(sql, " AND id>=?", q->id_begins);
+        listing_text(sql, " AND id<?", words->id_until); /* behind every digit */
+    }
+    if (q->before) {
+        id_text(q->before_id.bytes, words->before);
+        listing_time(sql, " AND (created_ns, id) < (?,", q->before_created_ns);
+        listing_text(sql, " ?)", words->before);
+    }
+    if (q->from_ns > 0)
+        listing_time(sql, " AND to_ns>=?", q->from_ns < INT64_MAX ? q->from_ns : INT64_MAX);
+    if (q->to_ns < INT64_MAX)
+        listing_time(sql, " AND from_ns<=?", q->to_ns);
+    listing_say(sql, " ORDER BY created_ns DESC, id DESC LIMIT ?");
+    listing_bind(sql, (struct db_bind)DB_I64(q->limit > 0 ? I(q->limit) : -1));
+}
+
+void catalog_captures_sql(const struct catalog_capture_query *query, char *out, size_t bytes)
+{
+    struct listing_words words;
+    struct listing_sql sql;
+    listing_make(query, &words, &sql);
+    (void)snprintf(out, bytes, "%s", sql.text);
+}
+
 int64_t catalog_captures(struct catalog *c, const struct catalog_capture_query *q,
                          catalog_capture_fn *fn, void *context)
 {
     struct capture_walk walk = {fn, context};
-    char before[ID_TEXT_BYTES], incident[ID_TEXT_BYTES], id_until[ID_TEXT_BYTES + 1];
-    const char *id_from = q->id_begins != NULL ? q->id_begins : "";
-    id_text(q->before_id.bytes, before);
-    snprintf(id_until, sizeof id_until, "%sg", id_from); /* behind every digit */
-    int64_t from = q->from_ns > INT64_MAX ? INT64_MAX : I(q->from_ns);
-    int64_t to = q->to_ns > INT64_MAX ? INT64_MAX : I(q->to_ns);
-    int64_t created = q->before ? I(q->before_created_ns) : INT64_MAX;
-    int64_t limit = q->limit > 0 ? I(q->limit) : -1;
-    if (q->incident != NULL) {
-        id_text(q->incident->bytes, incident);
-        return db_run(c->read,
-                      CAPTURE_COLUMNS
-                      "WHERE incident=? AND (? IS NULL OR status=?) AND (created_ns, id) < (?, ?)"
-                      " AND id>=? AND id<? AND to_ns>=? AND from_ns<=?"
-                      " ORDER BY created_ns DESC, id DESC LIMIT ?",
-                      capture_take, &walk,
-                      DB(DB_TEXT(incident), DB_TEXT(q->status), DB_TEXT(q->status), DB_I64(created),
-                         DB_TEXT(q->before ? before : "g"), DB_TEXT(id_from), DB_TEXT(id_until),
-                         DB_I64(from), DB_I64(to), DB_I64(limit)));
-    }
-    if (q->status != NULL)
-        return db_run(c->read,
-                      CAPTURE_COLUMNS
-                      "WHERE status=? AND (created_ns, id) < (?, ?) AND id>=? AND id<?"
-                      " AND to_ns>=? AND from_ns<=? ORDER BY created_ns DESC, id DESC LIMIT ?",
-                      capture_take, &walk,
-                      DB(DB_TEXT(q->status), DB_I64(created), DB_TEXT(q->before ? before : "g"),
-                         DB_TEXT(id_from), DB_TEXT(id_until), DB_I64(from), DB_I64(to),
-                         DB_I64(limit)));
-    return db_run(c->read,
-                  CAPTURE_COLUMNS
-                  "WHERE (created_ns, id) < (?, ?) AND id>=? AND id<?"
-                  " AND to_ns>=? AND from_ns<=? ORDER BY created_ns DESC, id DESC LIMIT ?",
-                  capture_take, &walk,
-                  DB(DB_I64(created), DB_TEXT(q->before ? before : "g"), DB_TEXT(id_from),
-                     DB_TEXT(id_until), DB_I64(from), DB_I64(to), DB_I64(limit)));
+    struct listing_words words;
+    struct listing_sql sql;
+    listing_make(q, &words, &sql);
+    return db_run(c->read, sql.text, capture_take, &walk, sql.binds);
 }
 
 int64_t catalog_capture(struct catalog *c, const struct capture_id *id, catalog_capture_fn *fn,

@@ -29,7 +29,8 @@ struct catalog_target {
     const char *times;  /* when it entered each state, as JSON; "": not noted */
 };
 struct catalog_capture_query {
-    const char *status;                /* NULL: any */
+    const char *status, *kind;         /* NULL: any */
+    const char *rule, *policy;         /* what began it; NULL: anything */
     const struct capture_id *incident; /* NULL: any */
     const char *id_begins;             /* hex digits, lower case, with which ids begin; NULL: any */
     uint64_t from_ns, to_ns;           /* windows that overlap this; 0 and UINT64_MAX for all */

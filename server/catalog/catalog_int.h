@@ -38,6 +38,10 @@ int catalog_loss_define(struct db *db);
 void catalog_loss_sql(enum catalog_loss_by by, char *sql, size_t bytes);
 void catalog_loss_page_sql(enum catalog_loss_by by, char *sql, size_t bytes);
 
+/* catalog_capture.c: the statement of a listing, for a look at its plan. */
+struct catalog_capture_query;
+void catalog_captures_sql(const struct catalog_capture_query *query, char *sql, size_t bytes);
+
 extern const char catalog_owners_sql[]; /* catalog_ranges.c, for a look at its plan */
 
 int catalog_policies_prepare(struct catalog *c);  /* catalog_policies.c: its table */

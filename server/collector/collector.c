@@ -401,9 +401,10 @@ static int state_make(struct collector *c, char *error, size_t error_bytes)
         done_push, on_report,    on_tick,     generation, collector_save,   collector_saved,
         unlocked};
     c->exports = places_new(g->http_exports);
+    c->series = places_new(API_SERIES_PLACES);
     c->lockout = lockout_new(g->http_bad_tokens, g->http_lockout_ms);
     c->logins = logins_new();
-    bool made = c->lockout != NULL && c->exports != NULL && c->logins != NULL;
+    bool made = c->lockout != NULL && c->exports != NULL && c->series != NULL && c->logins != NULL;
     int status = made ? SKEIN_OK : SKEIN_NO_MEMORY;
     if (status == SKEIN_OK)
         status = events_new(g->http_event_streams, &c->events);
@@ -468,6 +469,7 @@ static struct api_services api_services_of(const struct collector *c)
                                  .lockout = c->lockout,
                                  .logins = c->logins,
                                  .exports = c->exports,
+                                 .series = c->series,
                                  .analyst_run = c->analyst != NULL ? analyst_run : NULL,
                                  .analyst = c->analyst,
                                  .aggregate = c->aggregate};
@@ -561,6 +563,7 @@ void collector_stop(struct collector *c)
     lockout_free(&c->lockout);
     logins_free(&c->logins);
     places_free(&c->exports);
+    places_free(&c->series);
     if (c->index != NULL)
         index_close(&c->index);
     if (c->store != NULL)

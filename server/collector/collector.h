@@ -71,6 +71,7 @@ struct collector {
     struct lockout *lockout;
     struct logins *logins;
     struct places *exports;  /* that run now */
+    struct places *series;   /* reads of series that run now */
     struct analyst *analyst; /* NULL: nobody reads traces */
     struct aggregate *aggregate;
     struct api_services api;

@@ -78,6 +78,9 @@ unsigned http_port(const struct http_server *server); /* the port bound, where 0
 const char *http_part(const struct http_exchange *x, unsigned i);
 const char *http_query(const struct http_exchange *x, const char *name);  /* NULL where absent */
 const char *http_header(const struct http_exchange *x, const char *name); /* NULL where absent */
+/* The value, *n bytes, of a cookie, in whichever of the Cookie fields it is; NULL where absent, or
+ * where it is there with different values. */
+const char *http_cookie(const struct http_exchange *x, const char *name, size_t *n);
 
 const struct principal *http_principal(const struct http_exchange *x); /* never NULL in a handler */
 const char *http_address(const struct http_exchange *x);    /* the client's, without its port */

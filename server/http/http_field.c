@@ -95,28 +95,26 @@ static bool cookie_valid(const char *value, size_t n)
     return true;
 }
 
-const char *http_cookie(const char *field, const char *name, size_t *n)
+static void cookie_take(struct http_cookie *cookie, const char *value, size_t n)
 {
-    const char *found = NULL;
-    size_t length = 0, head = strlen(name);
-    *n = 0;
-    for (; *field != '\0'; field += strcspn(field, ";")) {
+    bool other = cookie->value != NULL && (cookie->n != n || memcmp(cookie->value, value, n) != 0);
+    if (other || !cookie_valid(value, n))
+        *cookie = (struct http_cookie){.doubtful = true};
+    else
+        *cookie = (struct http_cookie){.value = value, .n = n};
+}
+
+void http_cookie_look(struct http_cookie *cookie, const char *field, const char *name)
+{
+    size_t head = strlen(name);
+    for (; *field != '\0' && !cookie->doubtful; field += strcspn(field, ";")) {
         field += strspn(field, " \t;");
         size_t pair = strcspn(field, ";");
         while (pair > 0 && (field[pair - 1] == ' ' || field[pair - 1] == '\t'))
             pair--;
-        if (pair <= head || memcmp(field, name, head) != 0 || field[head] != '=')
-            continue;
-        const char *value = field + head + 1;
-        bool other =
-            found != NULL && (length != pair - head - 1 || memcmp(found, value, length) != 0);
-        length = pair - head - 1;
-        if (other || !cookie_valid(value, length))
-            return NULL;
-        found = value;
+        if (pair > head && memcmp(field, name, head) == 0 && field[head] == '=')
+            cookie_take(cookie, field + head + 1, pair - head - 1);
     }
-    *n = length;
-    return found;
 }
 
 const char *http_bearer(const char *authorization)

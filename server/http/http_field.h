@@ -31,9 +31,15 @@ bool http_origin_is(const struct http_origin *origin, const char *host);
 /* Whether `host` (n bytes) is a name that browsers take for their own machine. */
 bool http_host_loopback(const char *host, size_t n);
 
-/* The value of the cookie `name` in a Cookie field (RFC 6265), *n bytes, as it stands there; NULL:
- * it is not there, or there twice with different values, or of bytes that no cookie may have. */
-const char *http_cookie(const char *field, const char *name, size_t *n);
+/* The cookie `name` (RFC 6265), looked for in one Cookie field after another: proxies of HTTP/2 split
+ * it. Begin with zeros. value: n bytes, as they stand in the field; NULL: it was not there, or it is
+ * doubtful, there twice with different values or of bytes that no cookie may have. */
+struct http_cookie {
+    const char *value;
+    size_t n;
+    bool doubtful;
+};
+void http_cookie_look(struct http_cookie *cookie, const char *field, const char *name);
 
 /* The text behind "Bearer "; NULL where there is none. */
 const char *http_bearer(const char *authorization);

@@ -15,6 +15,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "http_field.h"
 #include "http_mhd_int.h"
 #include "http_tls.h"
 #include "json.h"
@@ -84,6 +85,29 @@ const char *http_query(const struct http_exchange *x, const char *name)
 const char *http_header(const struct http_exchange *x, const char *name)
 {
     return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
+}
+
+struct cookie_look {
+    struct http_cookie cookie;
+    const char *name;
+};
+
+static enum MHD_Result cookie_field(void *context, enum MHD_ValueKind kind, const char *key,
+                                    const char *value)
+{
+    struct cookie_look *look = context;
+    (void)kind;
+    if (value != NULL && strcasecmp(key, "Cookie") == 0)
+        http_cookie_look(&look->cookie, value, look->name);
+    return MHD_YES;
+}
+
+const char *http_cookie(const struct http_exchange *x, const char *name, size_t *n)
+{
+    struct cookie_look look = {.name = name};
+    (void)MHD_get_connection_values(x->connection, MHD_HEADER_KIND, cookie_field, &look);
+    *n = look.cookie.n;
+    return look.cookie.value;
 }
 
 const struct principal *http_principal(const struct http_exchange *x)

@@ -6,6 +6,7 @@ console_login.py LINK CA    LINK: https://HOST:PORT/login#c=CODE
 """
 import http.client
 import json
+import re
 import ssl
 import sys
 from urllib.parse import urlsplit
@@ -38,7 +39,7 @@ status, headers, _ = ask("POST", "/session", {"code": code}, **page)
 expect("the login", status, 204)
 name, *attributes = headers["Set-Cookie"].split("; ")
 expect("the cookie's attributes", attributes, ["Path=/", "Secure", "HttpOnly", "SameSite=Strict"])
-expect("the cookie's name", name.split("=")[0], "__Host-skein")
+expect("the cookie's name is this collector's", bool(re.fullmatch("__Host-skein-[0-9a-f]{8}", name.split("=")[0])), True)
 expect("the code once more", ask("POST", "/session", {"code": code}, **page)[0], 401)
 
 status, _, body = ask("GET", "/whoami", Cookie=name)

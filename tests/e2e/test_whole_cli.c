@@ -120,6 +120,7 @@ START_TEST(the_first_digits_of_an_id_are_enough)
         PRINTED("report", enough_of(other, id), "--json"); /* with what the collector knows */
     const cJSON *judged = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "captures"), 0);
     ck_assert_str_eq(whole_str(judged, "capture"), other);
+    ck_assert_ptr_nonnull(strstr(whole_str(judged, "url"), other));
     ck_assert(
         cJSON_IsTrue(cJSON_GetObjectItem(cJSON_GetObjectItem(judged, "verdict"), "complete")));
     cJSON_Delete(report);
@@ -174,6 +175,16 @@ START_TEST(a_snapshot_is_taken_fetched_changed_and_deleted)
     ck_assert_int_eq(cJSON_GetArraySize(captures), 1);
     ck_assert_str_eq(whole_str(captures->child, "capture"), id);
     cJSON_Delete(captures);
+    captures = PRINTED("captures", "--kind", "snapshot", "-n", "1", "-o", "json");
+    ck_assert_str_eq(whole_str(captures->child, "capture"), id);
+    cJSON_Delete(captures);
+    captures = PRINTED("captures", "--rule", "no-such-rule", "-o", "json");
+    ck_assert_int_eq(cJSON_GetArraySize(captures), 0);
+    cJSON_Delete(captures);
+    captures = PRINTED("captures", "--policy", "no-such-policy", "-o", "json");
+    ck_assert_int_eq(cJSON_GetArraySize(captures), 0);
+    cJSON_Delete(captures);
+    EXPECT(2, "captures", "--kind", "snap");
     EXPECT(0, "capture", "delete", id);
     EXPECT(0, "record", "-l", "service=shop/front", "--for", "1s", "--no-wait");
     char *text = output();

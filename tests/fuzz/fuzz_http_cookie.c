@@ -21,15 +21,31 @@ static void check(bool good)
 static void expect(const char *before, const char *value, size_t n, const char *behind,
                    const char *found, size_t found_bytes)
 {
-    size_t size = strlen(before) + strlen(NAME "=") + n + strlen(behind) + 1, got_bytes;
+    size_t size = strlen(before) + strlen(NAME "=") + n + strlen(behind) + 1;
     char *field = malloc(size);
     if (field == NULL)
         return;
     snprintf(field, size, "%s" NAME "=%.*s%s", before, (int)n, value, behind);
-    const char *got = http_cookie(field, NAME, &got_bytes);
-    check((got == NULL) == (found == NULL) && got_bytes == found_bytes);
-    check(got == NULL || memcmp(got, found, got_bytes) == 0);
+    struct http_cookie got = {.value = NULL};
+    http_cookie_look(&got, field, NAME);
+    check((got.value == NULL) == (found == NULL) && got.n == found_bytes);
+    check(got.value == NULL || memcmp(got.value, found, got.n) == 0);
     free(field);
+}
+
+/* Split at its first semicolon into two fields, it says the same. */
+static void expect_split(char *text, const struct http_cookie *whole)
+{
+    char *middle = strchr(text, ';');
+    struct http_cookie got = {.value = NULL};
+    if (middle == NULL)
+        return;
+    *middle = '\0';
+    http_cookie_look(&got, text, NAME);
+    http_cookie_look(&got, middle + 1, NAME);
+    *middle = ';';
+    check((got.value == NULL) == (whole->value == NULL) && got.n == whole->n);
+    check(got.value == NULL || memcmp(got.value, whole->value, got.n) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
@@ -39,9 +55,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
         return 0;
     memcpy(text, bytes, n);
     text[n] = '\0';
-    size_t length;
-    const char *value = http_cookie(text, NAME, &length);
+    struct http_cookie got = {.value = NULL};
+    http_cookie_look(&got, text, NAME);
+    const char *value = got.value;
+    size_t length = got.n;
     check(value != NULL || length == 0);
+    expect_split(text, &got);
     if (value != NULL) {
         check(value > text && value + length <= text + strlen(text));
         check(value[length] == '\0' || strchr(" \t;", value[length]) != NULL);

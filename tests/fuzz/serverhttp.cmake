@@ -2,6 +2,7 @@
 skein_fuzz(cursor LINK skein_server_core)
 skein_fuzz(control LINK skein_server_core)
 skein_fuzz(policy LINK skein_server_core)
+skein_fuzz(sql_check LINK skein_server_core)
 skein_fuzz(series_row LINK skein_server_core)
 skein_fuzz(rule LINK skein_server_core)
 skein_fuzz(trigger LINK skein_server_core)

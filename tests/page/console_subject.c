@@ -57,8 +57,10 @@ static bool request_serve(int fd, uint64_t number)
 {
     SKEIN_REGION("request", (u64, "number", number), (str, "path", "/cart"));
     SKEIN_COUNTER("queue", (int64_t)(number % 7));
-    if (number % 50 == 0)
+    if (number % 50 == 0) {
+        SKEIN_INSTANT("traced", (str, "trace_id", "4bf92f3577b34da6a3ce929d0e0e4736"));
         SKEIN_LOG(SKEIN_INFO, "fifty more requests are served");
+    }
     return take_from_stock(fd, 1 + number % 5);
 }
 

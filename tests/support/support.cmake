@@ -9,6 +9,11 @@ target_include_directories(skein_test_support PUBLIC ${CMAKE_CURRENT_LIST_DIR})
 target_compile_options(skein_test_support PRIVATE -Wno-format-nonliteral)
 target_link_libraries(skein_test_support PRIVATE skein_flags skein_test_port PUBLIC PkgConfig::CHECK)
 
+# In every test of libcheck's (cmake/SkeinTargets.cmake): an assertion that holds is no system call.
+add_library(skein_test_mark STATIC ${CMAKE_CURRENT_LIST_DIR}/mark_point.c)
+target_link_libraries(skein_test_mark PRIVATE skein_flags PUBLIC PkgConfig::CHECK)
+target_link_options(skein_test_mark INTERFACE LINKER:--wrap=_mark_point)
+
 add_library(skein_alloc_fail STATIC ${CMAKE_CURRENT_LIST_DIR}/alloc_fail.c)
 target_include_directories(skein_alloc_fail PUBLIC ${CMAKE_CURRENT_LIST_DIR})
 target_link_libraries(skein_alloc_fail PRIVATE skein_flags)

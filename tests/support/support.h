@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* For what holds a million times: libcheck's assertions each write to a file when they hold. */
+/* For what holds a million times: libcheck's assertions each look at the clock when they hold. */
 #define must_hold(condition, ...)                                                                  \
     do {                                                                                           \
         if (!(condition))                                                                          \

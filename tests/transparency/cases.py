@@ -11,6 +11,7 @@ class Case:
     needs: tuple = ()
     quick: bool = False  # belongs to the short run
     racy: bool = False  # many runs: what goes wrong goes wrong now and then
+    slow: bool = False  # waits for seconds, and is begun first
     heavy: bool = False  # one way of tracing is enough
     root: bool = False
     usual: bool = False  # with the thresholds that agents usually have
@@ -128,7 +129,8 @@ CASES = [
     # same_storage: two tasks at once in one thread's storage. Where each call of both is an event they
     # write one record together, which no lane withstands (docs/what-is-recorded.md, at its end).
     Case("subject_realtime", "taskset -c 0 $SUBJECT realtime; echo $?", needs=("taskset",), root=True, quick=True),
-    *[Case("subject_" + name, f"$SUBJECT {name}; echo $?", quick=True, racy=name in RACY, usual=name == "same_storage")
+    *[Case("subject_" + name, f"$SUBJECT {name}; echo $?", quick=True, racy=name in RACY,
+           slow=name in ("tasks", "spawn_limit", "task_numbers", "tasks_limit"), usual=name == "same_storage")
       for RACY in [("numbers", "twice", "new_user", "dropper", "strict_beside", "tight_young", "threads", "vforker", "stacks", "same_storage")]
       for name in ("numbers", "closer", "close_range", "twice", "daemon", "dropper", "no_new_privs", "new_user", "new_user_raw",
                    "forker", "raw_forker", "vforker", "tasks", "powerless", "tight", "tight_syscall", "tight_young", "strict", "strict_beside",

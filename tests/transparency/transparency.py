@@ -14,7 +14,6 @@ import argparse
 import concurrent.futures
 import hashlib
 import os
-import random
 import re
 import shutil
 import signal
@@ -31,7 +30,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../sup
 from ports import port_take
 
 DEADLINE_S = 120
-WORKERS = 2 * len(os.sched_getaffinity(0))  # most of a case's time is spent in waiting
+WORKERS = 3 * len(os.sched_getaffinity(0))  # most of a case's time is spent in waiting
 # Everything that can be an event is one, and carries its words and its stack.
 THRESHOLDS = '{"io_ns":1,"lock_ns":1,"stack_ns":1}'
 RUN_SAYS = r"\Askein: warning: no agent at .*\n"  # skein run's own word, before the program begins
@@ -54,18 +53,6 @@ def tree(folder):
                     content = hashlib.sha256(file.read()).hexdigest()[:16]
             found[os.path.relpath(full, folder)] = (oct(kind), oct(stat.S_IMODE(st.st_mode)), content)
     return found
-
-
-def port_find():
-    """A free one, and none that the kernel gives to a client of another case."""
-    while True:
-        port = random.randrange(20000, 32000)
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                pass
 
 
 class Run:
@@ -238,7 +225,7 @@ def main():
             print(f"{case.name}: {'DIFFERS ' + problem if problem else 'same'} ({time.monotonic() - started:.1f} s)", flush=True)
             return problem is not None
 
-        chosen.sort(key=lambda case: not case.racy)  # the longest first
+        chosen.sort(key=lambda case: not (case.racy or case.slow))  # the longest first
         with concurrent.futures.ThreadPoolExecutor(WORKERS) as workers:
             wrong = sum(workers.map(work, chosen))
         done = len(chosen)

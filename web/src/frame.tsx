@@ -5,10 +5,10 @@ import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import { signal } from "@preact/signals";
 import { useLocation } from "preact-iso";
-import { liveGap, liveSince, liveState } from "./api/live";
+import { liveGap, liveNext, liveSince, liveState } from "./api/live";
 import { logOut, may, who, whoError, whoState, whoAsk } from "./api/who";
 import { routes } from "./routes";
-import { Chip, Failure, Toast } from "./ui/parts";
+import { Chip, Failure, Line, Toast } from "./ui/parts";
 import { shown } from "./ui/text";
 import { ago, clock } from "./ui/units";
 
@@ -19,6 +19,12 @@ const ADMIN = ["/audit", "/tokens", "/join-tokens"];
 function offered(path: string): boolean {
   if (ADMIN.includes(path)) return may("admin");
   return !FLEETWIDE.includes(path) || may("viewer", true);
+}
+
+/* A page that the reader's token would be refused at each of its questions. */
+export function forOthers(path: string): boolean {
+  const confined = who.value?.selector !== undefined;
+  return confined && FLEETWIDE.some((page) => path === page || path.startsWith(`${page}/`));
 }
 
 function Pages(props: { path: string }): JSX.Element {
@@ -51,7 +57,7 @@ function Connection(): JSX.Element | null {
     case "connecting":
       return <Chip>connecting…</Chip>;
     default:
-      return <Chip kind="warn">⚠ reconnecting, since {ago(liveSince.value)}; what is shown may be old</Chip>;
+      return <Chip kind="warn">⚠ reconnecting, since {ago(liveSince.value)}, next try {clock(liveNext.value, false)}; what is shown may be old</Chip>;
   }
 }
 
@@ -83,8 +89,7 @@ function Notices(): JSX.Element {
       {who.value?.via === "local" && (
         <div class="note warn">
           <p>
-            No token exists yet: everybody on this host is an admin of this collector. <code>skeind token create --name NAME --scope admin</code>{" "}
-            makes the first one, and from then on everybody needs one.
+            No token exists yet: everybody on this host is an admin of this collector. <Line text={`skein token create NAME --scope admin --collector ${location.origin}`} /> (or <a href="/tokens">Tokens</a>) makes the first one, and from then on everybody needs one.
           </p>
         </div>
       )}
@@ -118,10 +123,14 @@ export function Frame(props: { children: ComponentChildren }): JSX.Element {
         <a class="brand" href="/">
           Skein
         </a>
-        <button type="button" class="button menu-button" aria-expanded={open} onClick={() => setOpen(!open)}>
-          Menu
-        </button>
-        <Pages path={path} />
+        {whoState.value !== "unknown" && (
+          <>
+            <button type="button" class="button menu-button" aria-expanded={open} onClick={() => setOpen(!open)}>
+              Menu
+            </button>
+            <Pages path={path} />
+          </>
+        )}
         <div class="frame-side">
           <Connection />
           <Reader />

@@ -7,8 +7,8 @@ import "./style/theme.css";
 import "./style/base.css";
 import "./style/parts.css";
 import "./api/login-code";
-import { whoFollow, whoState } from "./api/who";
-import { Frame, pageAwaited } from "./frame";
+import { who, whoFollow, whoState } from "./api/who";
+import { Frame, forOthers, pageAwaited } from "./frame";
 import { pageOf, routes } from "./routes";
 import { Awaited, Heading, Note } from "./ui/parts";
 import { settingsFollow } from "./ui/settings";
@@ -22,6 +22,20 @@ function NoSuchPage(): JSX.Element {
       <p>
         The console has no page <code>{shown(path, 200)}</code>. <a href="/">The fleet</a> · <a href="/captures">Captures</a>
       </p>
+    </>
+  );
+}
+
+/* Typed, or linked by who may see it: pages that are offered to a confined reader are none of these. */
+function NotYours(): JSX.Element {
+  return (
+    <>
+      <Heading title="This page is of the whole fleet" />
+      <Note kind="warn">
+        <p>
+          Your token is confined to the processes that match <code>{shown(who.value?.selector ?? "", 200)}</code>. <a href="/">What you see</a>
+        </p>
+      </Note>
     </>
   );
 }
@@ -74,10 +88,10 @@ const pages = routes.flatMap((route) => {
 
 /* Where nobody is known, the page is kept in the login's address and returned to. */
 function useLogin(): boolean {
-  const { path, url, route } = useLocation();
+  const { path, route } = useLocation();
   const needed = whoState.value === "unknown" && path !== "/login";
   useEffect(() => {
-    if (needed) route(`/login?to=${encodeURIComponent(url)}`, true);
+    if (needed) route(`/login?to=${encodeURIComponent(location.pathname + location.search)}`, true); /* also what the page has replaced */
   }, [needed]);
   return needed;
 }
@@ -90,6 +104,8 @@ function Console(): JSX.Element {
     <Frame>
       {awaited || (needed && path !== "/login") ? (
         <Awaited what="the collector" />
+      ) : forOthers(path) ? (
+        <NotYours />
       ) : (
         <Guard>
           <ErrorBoundary>

@@ -3,17 +3,21 @@
  * Rows that match a search, of which the first in an order are kept: a heap whose root is the last of
  * them, so that memory is bounded and none that belongs there is missed. Owns the cursor. One thread.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
+#include "lanes.h"
 #include "search_terms.h"
 #include "trace_api_int.h"
+
+#define ROWS_FIRST 64u
+#define SORT_ROWS  2048u /* take their places where a step would walk one batch */
 
 struct found {
     double begin, length;
     uint32_t process, thread, type, depth;
-    uint64_t number; /* of the rows that match: settles ties */
+    uint32_t number; /* of the rows that match: settles ties */
     uint8_t kind;
 };
 
@@ -24,9 +28,10 @@ struct api_search {
     uint32_t order;
     size_t most, count, cap;
     struct found *rows;
+    double bound;    /* begin or length behind which nothing is kept */
+    size_t unsorted; /* after the walk: rows of the heap that have no place yet */
     uint64_t total;
     int status;
-    bool sorted;
 };
 
 static int query_begin(struct api_search *s, double from, double to)
@@ -37,7 +42,6 @@ static int query_begin(struct api_search *s, double from, double to)
                                     SKEIN_COLUMN_TIME | SKEIN_COLUMN_TYPE | SKEIN_COLUMN_DEPTH,
                                 .from_ns = api_time(s->t, from),
                                 .to_ns = api_time(s->t, to),
-                                .no_evidence = true,
                                 .process = search_terms_process,
                                 .thread = thread ? search_terms_thread : NULL,
                                 .type = type ? search_terms_type : NULL,
@@ -58,6 +62,7 @@ struct api_search *api_search_new(struct api_trace *t, const char *terms, size_t
     s->t = t;
     s->order = order;
     s->most = most;
+    s->bound = order == API_BY_LENGTH ? 0 : (double)INFINITY;
     int status = search_terms_new(terms, n, t->trace, &s->terms, error);
     if (status == SKEIN_OK)
         status = query_begin(s, from, to);
@@ -66,6 +71,11 @@ struct api_search *api_search_new(struct api_trace *t, const char *terms, size_t
     api_search_free(s);
     api_say(status, error);
     return NULL;
+}
+
+void api_search_bound(struct api_search *s, double bound)
+{
+    s->bound = bound;
 }
 
 void api_search_free(struct api_search *s)
@@ -115,10 +125,31 @@ static void rise(const struct api_search *s, size_t at)
     }
 }
 
+static bool is_behind(const struct api_search *s, const struct found *found)
+{
+    return s->order == API_BY_LENGTH ? found->length < s->bound : found->begin > s->bound;
+}
+
+/* Room for one more of those that are kept; never for more than these. */
+static bool found_room(struct api_search *s)
+{
+    size_t cap = s->cap < s->most / 2 ? 2 * s->cap + ROWS_FIRST : s->most;
+    if (s->count < s->cap)
+        return true;
+    struct found *rows = realloc(s->rows, (cap < s->most ? cap : s->most) * sizeof *rows);
+    if (rows == NULL)
+        return false;
+    s->rows = rows;
+    s->cap = cap < s->most ? cap : s->most;
+    return true;
+}
+
 static int found_put(struct api_search *s, const struct found *found)
 {
+    if (is_behind(s, found))
+        return SKEIN_OK;
     if (s->count < s->most) {
-        if (!array_grow(s->rows, s->count + 1, &s->cap))
+        if (!found_room(s))
             return SKEIN_NO_MEMORY;
         s->rows[s->count] = *found;
         rise(s, s->count++);
@@ -129,11 +160,21 @@ static int found_put(struct api_search *s, const struct found *found)
     return SKEIN_OK;
 }
 
+/* What the agent tells is no event of the program: of it samples of the CPU are found alone. */
+static bool is_shown(const struct api_search *s, const struct skein_batch *b, uint32_t i)
+{
+    const struct skein_event_type *type;
+    if ((b->flags[i] & SKEIN_ROW_EVIDENCE) == 0)
+        return true;
+    type = b->kind[i] == SKEIN_ROW_INSTANT ? skein_trace_type(s->t->trace, b->type[i]) : NULL;
+    return type != NULL && strcmp(type->name, LANES_SAMPLE) == 0;
+}
+
 static int batch_take(struct api_search *s, const struct skein_batch *b)
 {
     int status = SKEIN_OK;
     for (uint32_t i = 0; i < b->count && status == SKEIN_OK; i++) {
-        if (!search_terms_row(s->terms, b, i))
+        if (!is_shown(s, b, i) || !search_terms_row(s->terms, b, i))
             continue;
         struct found found = {.begin = api_since(s->t, b->time_ns[i]),
                               .length = (double)b->dur_ns[i],
@@ -141,27 +182,43 @@ static int batch_take(struct api_search *s, const struct skein_batch *b)
                               .thread = b->thread[i],
                               .type = b->type[i],
                               .depth = b->depth[i],
-                              .number = s->total++,
+                              .number = (uint32_t)s->total++,
                               .kind = b->kind[i]};
         status = found_put(s, &found);
     }
     return status;
 }
 
-int api_search_step(struct api_search *s, uint32_t batches)
+/* One batch. 1: there is more to do. */
+static int rows_walk(struct api_search *s)
 {
     struct skein_batch batch;
-    int status = s->status < 0 ? s->status : s->cursor != NULL;
-    api_begin();
-    for (uint32_t i = 0; i < batches && status == 1; i++) {
-        status = skein_cursor_next(s->cursor, &batch);
-        if (status == 1) {
-            int taken = batch_take(s, &batch);
-            status = taken == SKEIN_OK ? 1 : taken;
-        }
+    int status = skein_cursor_next(s->cursor, &batch);
+    if (status == 1)
+        status = batch_take(s, &batch) == SKEIN_OK ? 1 : SKEIN_NO_MEMORY;
+    if (status == 1)
+        return 1;
+    skein_cursor_free(&s->cursor);
+    s->unsorted = s->count;
+    return status < 0 ? status : s->unsorted > 1;
+}
+
+/* A heap becomes a row in order: the root is the last each time. 1: there is more to do. */
+static int rows_sort(struct api_search *s)
+{
+    for (size_t i = 0; i < SORT_ROWS && s->unsorted > 1; i++) {
+        swap(&s->rows[0], &s->rows[s->unsorted - 1]);
+        sink(s, 0, --s->unsorted);
     }
-    if (status != 1)
-        skein_cursor_free(&s->cursor);
+    return s->unsorted > 1;
+}
+
+int api_search_step(struct api_search *s, uint32_t batches)
+{
+    int status = s->status < 0 ? s->status : s->cursor != NULL || s->unsorted > 1;
+    api_begin();
+    for (uint32_t i = 0; i < batches && status == 1; i++)
+        status = s->cursor != NULL ? rows_walk(s) : rows_sort(s);
     s->status = status < 0 ? status : 0;
     return status;
 }
@@ -169,6 +226,11 @@ int api_search_step(struct api_search *s, uint32_t batches)
 double api_search_total(const struct api_search *s)
 {
     return (double)s->total;
+}
+
+uint32_t api_search_kept(const struct api_search *s)
+{
+    return (uint32_t)s->count;
 }
 
 /* ---- the answer ---- */
@@ -196,24 +258,12 @@ static bool columns_place(struct buf *b, size_t n, struct row_columns *c)
     return true;
 }
 
-/* A heap becomes a row in order: the root is the last each time. */
-static void sort(struct api_search *s)
-{
-    for (size_t left = s->count; left > 1; left--) {
-        swap(&s->rows[0], &s->rows[left - 1]);
-        sink(s, 0, left - 1);
-    }
-    s->sorted = true;
-}
-
 int api_search_rows(struct api_search *s, uint32_t first, uint32_t count)
 {
     struct buf *b = api_begin();
     struct row_columns c;
-    if (s->cursor != NULL)
+    if (s->cursor != NULL || s->unsorted > 1)
         return SKEIN_BUSY;
-    if (!s->sorted)
-        sort(s);
     size_t left = first < s->count ? s->count - first : 0;
     size_t n = count < left ? count : left;
     if (!columns_place(b, n, &c))

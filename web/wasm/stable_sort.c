@@ -2,7 +2,8 @@
  *
  * qsort for WebAssembly, in place of the C library's: equal items stay in their order, as with the C
  * library of Debian 12, so that lists with ties are the same in the browser and everywhere else. Any
- * thread; memory for a copy is taken for the length of a call, and without it the same is slower.
+ * thread; memory for a copy is taken for the length of a call. Without it the same is slower, by a factor
+ * that grows as the logarithm of the items.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,17 +12,92 @@
 
 typedef int (*compare_fn)(const void *a, const void *b);
 
-/* Item by item, each to its place among those in front. */
-static void sort_in_place(uint8_t *items, size_t n, size_t size, compare_fn compare)
+/* ---- without memory: more moves, n log² n in all ---- */
+
+struct sort {
+    uint8_t *items;
+    size_t size;
+    compare_fn compare;
+};
+
+static void items_swap(const struct sort *s, size_t one, size_t other)
 {
-    for (size_t i = 1; i < n; i++)
-        for (size_t k = i; k > 0 && compare(items + (k - 1) * size, items + k * size) > 0; k--)
-            for (size_t byte = 0; byte < size; byte++) {
-                uint8_t *a = items + (k - 1) * size + byte, *b = a + size, c = *a;
-                *a = *b;
-                *b = c;
-            }
+    uint8_t *a = s->items + one * s->size, *b = s->items + other * s->size;
+    for (size_t i = 0; i < s->size; i++) {
+        uint8_t c = a[i];
+        a[i] = b[i];
+        b[i] = c;
+    }
 }
+
+static void items_reverse(const struct sort *s, size_t from, size_t to)
+{
+    while (from + 1 < to)
+        items_swap(s, from++, --to);
+}
+
+/* The items from `middle` on come before those in front of it. */
+static void items_rotate(const struct sort *s, size_t from, size_t middle, size_t to)
+{
+    items_reverse(s, from, middle);
+    items_reverse(s, middle, to);
+    items_reverse(s, from, to);
+}
+
+/* How many of the sorted items from `from` to `to` come before the item `pivot`, which lies behind them
+ * (equal ones do), or in front of them (equal ones do not). */
+static size_t before_count(const struct sort *s, size_t from, size_t to, size_t pivot)
+{
+    const uint8_t *item = s->items + pivot * s->size;
+    bool behind = pivot >= to;
+    size_t first = from;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        int order = s->compare(s->items + middle * s->size, item);
+        if (order < 0 || (order == 0 && behind))
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from - first;
+}
+
+/* Two sorted rows that follow each other: the longer one is cut in half, the other where that half
+ * belongs, and what lies between changes places. Calls itself for one of the two parts, which has at most
+ * three quarters of the items, and goes on with the other. */
+static void neighbours_merge(const struct sort *s, size_t from, size_t middle, size_t to)
+{
+    while (from < middle && middle < to) {
+        size_t left = (middle - from) / 2, right = (to - middle) / 2;
+        if (middle - from == 1 && to - middle == 1) {
+            if (before_count(s, from, middle, middle) == 0)
+                items_swap(s, from, middle);
+            return;
+        }
+        if (middle - from > to - middle)
+            right = before_count(s, middle, to, from + left);
+        else
+            left = before_count(s, from, middle, middle + right);
+        items_rotate(s, from + left, middle, middle + right);
+        size_t cut = from + left + right;
+        neighbours_merge(s, from, from + left, cut);
+        from = cut;
+        middle += right;
+    }
+}
+
+static void in_place_sort(uint8_t *items, size_t n, size_t size, compare_fn compare)
+{
+    const struct sort s = {items, size, compare};
+    for (size_t width = 1; width<n; width = width> n / 2 ? n : 2 * width)
+        for (size_t at = 0; n - at > width;) {
+            size_t end = n - at - width > width ? at + 2 * width : n;
+            neighbours_merge(&s, at, at + width, end);
+            at = end;
+        }
+}
+
+/* ---- with memory for a copy ---- */
 
 /* Two rows that follow each other, `left` and `right` items, into `to`. */
 static void merge(const uint8_t *from, size_t left, size_t right, uint8_t *to, size_t size,
@@ -46,7 +122,7 @@ void qsort(void *base, size_t n, size_t size, compare_fn compare)
         return;
     uint8_t *items = base, *copy = n <= SIZE_MAX / size ? malloc(n * size) : NULL;
     if (copy == NULL) {
-        sort_in_place(items, n, size, compare);
+        in_place_sort(items, n, size, compare);
         return;
     }
     uint8_t *from = items, *to = copy;

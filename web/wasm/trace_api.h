@@ -79,16 +79,19 @@ int api_lanes_view(const struct api_lanes *l, const uint32_t *lanes, uint32_t co
 
 enum { API_BY_BEGIN = 0, API_BY_LENGTH = 1 }; /* the earliest first, the longest first */
 
-/* Rows that match all terms, a line each (search_terms.h), of which the first `most` are kept in their
+/* Rows of the program, and samples of the CPU, that match all terms, a line each (search_terms.h), of which the first `most` are kept in their
  * order. NULL: no memory, or a line is no term: the answer is a sentence. */
 API(api_search_new)
 struct api_search *api_search_new(struct api_trace *t, const char *terms, size_t n, double from,
                                   double to, uint32_t order, uint32_t most);
+/* Before the first step: rows that begin after `bound` (by length: are shorter) are counted alone. */
+API(api_search_bound) void api_search_bound(struct api_search *s, double bound);
 API(api_search_free) void api_search_free(struct api_search *s);
 API(api_search_step) int api_search_step(struct api_search *s, uint32_t batches);
 API(api_search_total) double api_search_total(const struct api_search *s);
-/* Rows that are kept, from `first` on, at most `count`; returns how many, N: begin f64[N], length
- * f64[N], process u32[N], thread u32[N], type u32[N], depth u32[N], kind u8[N]. Sorts. */
+API(api_search_kept) uint32_t api_search_kept(const struct api_search *s);
+/* After the last step. Rows that are kept, from `first` on, at most `count`; returns how many, N: begin
+ * f64[N], length f64[N], process u32[N], thread u32[N], type u32[N], depth u32[N], kind u8[N]. */
 API(api_search_rows) int api_search_rows(struct api_search *s, uint32_t first, uint32_t count);
 
 /* ---- one event: details_api.c ---- */

@@ -27,6 +27,7 @@ enum type {
     RATIO,
     WORD,
     LOG,
+    SAMPLE,
     OTHER
 };
 static const struct {
@@ -35,7 +36,8 @@ static const struct {
 } types[] = {{"query", SKEIN_T_U64}, {"pause", 0},           {"sched.run", SKEIN_T_U64},
              {"sched.runnable", 0},  {"sched.blocked", 0},   {"sched.lost", 0},
              {"queue", SKEIN_T_U64}, {"level", SKEIN_T_I64}, {"ratio", SKEIN_T_F64},
-             {"word", SKEIN_T_STR},  {"log", SKEIN_T_U64},   {"thread.state", 0}};
+             {"word", SKEIN_T_STR},  {"log", SKEIN_T_U64},   {"cpu.sample", SKEIN_T_U64},
+             {"thread.state", 0}};
 
 static const struct skein_event_type *type_of(const void *context, uint32_t number)
 {
@@ -602,6 +604,69 @@ START_TEST(marks_are_counted_and_the_most_severe_is_kept)
 }
 END_TEST
 
+/* Of the agent alone: a program's own instant may be called so, and is a mark. */
+START_TEST(samples_of_the_cpu_are_a_lane_of_their_own_and_counted)
+{
+    struct lanes *lanes = lanes_made(0);
+    struct lanes_totals totals;
+    static struct lanes_item items[64];
+    struct one row = {
+        .kind = SKEIN_ROW_INSTANT, .flags = SKEIN_ROW_EVIDENCE, .thread = 3, .type = SAMPLE};
+    for (uint64_t i = 0; i < 2000; i++) {
+        row.time = i * 1000000;
+        add(lanes, row);
+    }
+    row.kind = SKEIN_ROW_REGION, row.dur = 7; /* no sample has a length */
+    add(lanes, row);
+    add(lanes, (struct one){.kind = SKEIN_ROW_INSTANT, .thread = 3, .type = SAMPLE});
+    ck_assert_int_eq(lanes_settle(lanes), SKEIN_OK);
+    ck_assert_uint_eq(lanes_count(lanes), 2);
+    ck_assert_int_eq(lanes_at(lanes, 0)->kind, LANE_MARK);
+    const struct lane *lane = lanes_at(lanes, 1);
+    ck_assert(lane->kind == LANE_SAMPLE && lane->evidence && lane->number == 0);
+    ck_assert_uint_eq(lane->rows, 2000);
+    ck_assert_uint_eq(lane->busy_ns, 0);
+    double count = 0;
+    size_t n = lanes_view(lanes, 1, 0, SPAN, 64, items);
+    for (size_t i = 0; i < n; i++) {
+        ck_assert(!items[i].row && items[i].type == SAMPLE && items[i].severity == 0);
+        count += items[i].share;
+    }
+    ck_assert(n > 16 && fabs(count - 2000) < 1e-9);
+    n = lanes_view(lanes, 1, 5000000, 8000001, 64, items);
+    ck_assert_uint_eq(n, 4);
+    ck_assert(items[0].row && fabs(items[0].from_ns - 5e6) < 1e-9 &&
+              fabs(items[0].to_ns - 5e6) < 1e-9);
+    lanes_totals(lanes, &totals);
+    ck_assert_uint_eq(totals.evidence, 1);
+    lanes_free(&lanes);
+}
+END_TEST
+
+START_TEST(samples_without_room_are_counted_by_their_pyramid)
+{
+    struct lanes *lanes = lanes_made(64u << 10);
+    struct lanes_totals totals;
+    static struct lanes_item items[64];
+    struct one row = {.kind = SKEIN_ROW_INSTANT, .flags = SKEIN_ROW_EVIDENCE, .type = SAMPLE};
+    double count = 0;
+    for (uint64_t i = 0; i < 40000; i++) {
+        row.time = i * 99991;
+        add(lanes, row);
+    }
+    ck_assert_int_eq(lanes_settle(lanes), SKEIN_OK);
+    ck_assert_uint_eq(lanes_count(lanes), 1);
+    ck_assert(lanes_at(lanes, 0)->rows == 40000 && !lanes_at(lanes, 0)->has_rows);
+    size_t n = lanes_view(lanes, 0, 0, SPAN, 64, items);
+    for (size_t i = 0; i < n; i++)
+        count += items[i].share;
+    ck_assert(fabs(count - 40000) < 1e-6);
+    lanes_totals(lanes, &totals);
+    ck_assert(totals.pyramids == 1 && totals.left_out == 0 && totals.bytes <= 64u << 10);
+    lanes_free(&lanes);
+}
+END_TEST
+
 START_TEST(losses_and_gaps_have_their_reason)
 {
     struct lanes *lanes = lanes_made(0);
@@ -698,6 +763,7 @@ int main(void)
         rows_are_clipped_to_the_window_and_deep_ones_counted,
         scheduling_is_three_lanes_of_states_and_other_evidence_none,
         counters_keep_least_and_most_of_each_cell, marks_are_counted_and_the_most_severe_is_kept,
-        losses_and_gaps_have_their_reason, a_window_as_long_as_time_itself_is_drawn,
-        no_memory_is_a_status_at_each_allocation, NULL));
+        samples_of_the_cpu_are_a_lane_of_their_own_and_counted,
+        samples_without_room_are_counted_by_their_pyramid, losses_and_gaps_have_their_reason,
+        a_window_as_long_as_time_itself_is_drawn, no_memory_is_a_status_at_each_allocation, NULL));
 }

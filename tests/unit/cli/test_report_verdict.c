@@ -24,6 +24,7 @@ static void setup(void)
     subjects[0] = (struct trace_subject){.file = "a.skein"};
     subjects[1].capture = parsed(
         "{\"capture\":\"0193a5c0e1f27d3b8c4e5f60718293a4\","
+        "\"url\":\"https://skein.example/captures/0193a5c0\\u001b[2J\","
         "\"verdict\":{\"complete\":false,\"text\":\"incomplete: 1 \\u001b[2Jgap\"},"
         "\"window\":{\"from\":\"2026-11-21T09:40:00Z\",\"to\":\"2026-11-21T09:41:00Z\"},"
         "\"targets\":[{\"service\":\"shop\",\"host\":\"web-1\",\"pid\":41,\"process\":\"29\","
@@ -50,6 +51,20 @@ START_TEST(each_capture_has_its_verdict_and_its_gaps)
                      "gap        shop[41] on web-1 "));
     ck_assert_ptr_nonnull(
         strstr(text, "capture 0193a5c1e1f27d3b8c4e5f60718293a4: complete: all\n"));
+    buf_fini(&out);
+}
+END_TEST
+
+START_TEST(each_capture_that_has_a_page_has_its_link)
+{
+    struct buf out = {0};
+    verdict_links_put(&out, &sources);
+    ck_assert_str_eq(text_of(&out),
+                     "\nin the console: https://skein.example/captures/0193a5c0\\x1b[2J\n");
+    buf_clear(&out);
+    const struct report_sources file = {subjects, 1, "", 0, 0};
+    verdict_links_put(&out, &file);
+    ck_assert_uint_eq(out.len, 0);
     buf_fini(&out);
 }
 END_TEST
@@ -98,6 +113,7 @@ int main(void)
     TCase *tests = tcase_create("report_verdict");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, each_capture_has_its_verdict_and_its_gaps);
+    tcase_add_test(tests, each_capture_that_has_a_page_has_its_link);
     tcase_add_test(tests, a_page_has_one_sentence_of_them);
     tcase_add_test(tests, json_has_every_gap_with_its_bounds);
     suite_add_tcase(suite, tests);

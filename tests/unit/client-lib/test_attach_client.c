@@ -74,10 +74,11 @@ static struct fake_peer *peer_of(struct fake_agent *a, pid_t pid)
 static bool snapshot_is_told(void *context)
 {
     int *status = context;
-    return (*status = skein_snapshot("asked")) != SKEIN_AGAIN;
+    return (*status = skein_snapshot("asked")) == SKEIN_OK;
 }
 
-/* On a machine that is busy the visitor may not be there in time; then one asks again. */
+/* On a machine that is busy the visitor may not be there in time, or not be connected yet; then one
+ * asks again. */
 static int snapshot_ask(void)
 {
     int status = SKEIN_AGAIN;

@@ -123,12 +123,14 @@ static void *lane_run(void *context)
     return NULL;
 }
 
-/* Loop test: so many at a time. */
+/* Loop test: so many at a time. The quarter that nobody fills has room for two big chunks of each
+ * lane, of which it may hold one that is not full. */
 START_TEST(short_threads_side_by_side_have_it_too)
 {
-    const unsigned lanes = 1u << _i, each = (16 << 20) / 4 * 3 / SEGMENT_MOST / lanes;
+    const unsigned lanes = 1u << _i, bytes = lanes < 32 ? 4 << 20 : 8 << 20;
+    const unsigned each = bytes / 4 * 3 / SEGMENT_MOST / lanes;
     struct lane all[32];
-    attach(SKEIN_MODE_CIRCULAR, 16 << 20);
+    attach(SKEIN_MODE_CIRCULAR, bytes);
     for (unsigned i = 0; i < lanes; i++) {
         all[i].threads = each;
         ck_assert_int_eq(pthread_create(&all[i].thread, NULL, lane_run, &all[i]), 0);

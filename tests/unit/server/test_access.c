@@ -499,6 +499,8 @@ static const struct {
     {"GET", "/api/v1/captures", "/api/v1/captures", 200},
     {"GET", "/api/v1/captures", "/api/v1/captures?selector=service%3Dbankzeta", 200},
     {"GET", "/api/v1/captures", "/api/v1/captures?incident=" OTHERS, 200},
+    {"GET", "/api/v1/captures", "/api/v1/captures?kind=snapshot", 200},
+    {"GET", "/api/v1/captures", "/api/v1/captures?rule=ping", 403},
     {"PATCH", "/api/v1/captures", "/api/v1/captures?incident=BOTH", 403},
     {"PATCH", "/api/v1/captures", "/api/v1/captures?incident=" OTHERS, 404},
     {"DELETE", "/api/v1/captures", "/api/v1/captures?incident=BOTH", 403},

@@ -233,6 +233,41 @@ END_TEST
 
 /* ---- SQL ---- */
 
+/* In place of the process: it gives back the statement, as if that were the answer. */
+static int echo_run(struct analyst *analyst, const struct analyst_job *job, struct buf *answer,
+                    char error[ANALYST_ERROR_BYTES])
+{
+    (void)analyst;
+    error[0] = '\0';
+    buf_put(answer, job->sql, strlen(job->sql));
+    return answer->status;
+}
+
+START_TEST(what_the_reading_process_makes_up_goes_nowhere)
+{
+    static const char *const lies[] = {"<script>", "{}", "{\\\"columns\\\":[],\\\"rows\\\":[]}",
+                                       "{\\\"columns\\\":[{\\\"name\\\":1}],\\\"gaps\\\":["};
+    struct fixture f;
+    struct http_response response;
+    start(&f);
+    f.collector.api.analyst_run = echo_run; /* before the first statement */
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        char body[256];
+        (void)snprintf(body, sizeof body, "{\"query\":\"%s\"}", lies[i]);
+        call(&f, "POST", SQL, body, NULL, &response);
+        ck_assert_msg(response.status == 500, "%s: %ld", lies[i], response.status);
+        ck_assert_ptr_null(memmem(response.body.data, response.body.len, "script", 6));
+        http_response_fini(&response);
+    }
+    cJSON_Delete(call_json(
+        &f, "POST", SQL,
+        "{\"query\":\"{\\\"columns\\\":[{\\\"name\\\":\\\"a\\\",\\\"type\\\":\\\"any\\\"}],"
+        "\\\"rows\\\":[[1]],\\\"more\\\":false,\\\"gaps\\\":[]}\\n\"}",
+        200));
+    finish(&f);
+}
+END_TEST
+
 START_TEST(statements_count_what_was_written)
 {
     struct fixture f;
@@ -546,8 +581,9 @@ int main(void)
     return suite_run(suite_of(
         "api_ask", a_report_is_of_all_or_of_the_part_that_is_asked_for,
         a_report_that_is_kept_is_given_where_all_is_meant, wrong_requests_are_refused,
-        statements_count_what_was_written, errors_say_where_and_all_is_audited,
-        limits_end_the_statement_and_are_named, a_client_that_leaves_takes_its_statement_along,
-        many_at_once_are_answered_or_sent_away, a_collector_that_stops_ends_what_it_has_asked,
-        a_confined_viewer_asks_of_his_own_alone, a_damaged_partition_is_left_out_and_told, NULL));
+        statements_count_what_was_written, what_the_reading_process_makes_up_goes_nowhere,
+        errors_say_where_and_all_is_audited, limits_end_the_statement_and_are_named,
+        a_client_that_leaves_takes_its_statement_along, many_at_once_are_answered_or_sent_away,
+        a_collector_that_stops_ends_what_it_has_asked, a_confined_viewer_asks_of_his_own_alone,
+        a_damaged_partition_is_left_out_and_told, NULL));
 }

@@ -4,10 +4,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "aggregate_int.h"
 #include "clock.h"
 #include "collector_fixture.h"
+#include "series.h"
 #include "series_row.h"
 #include "support.h"
 
@@ -231,7 +234,7 @@ static void *asker_run(void *context)
 static bool sixteen_read(void *context)
 {
     const struct fixture *f = context;
-    return __atomic_load_n(&f->collector.api.series, __ATOMIC_RELAXED) == 16;
+    return places_taken(f->collector.api.series) == 16;
 }
 
 /* As many reads as may be, each longer than the test: none takes a thread of the server, and who
@@ -270,10 +273,99 @@ START_TEST(long_reads_hold_nobody_up)
 }
 END_TEST
 
+/* ---- whose places they are ---- */
+
+static void make_token(struct fixture *f, const char *name, char header[128])
+{
+    struct token token = {.scope = HTTP_ADMIN};
+    char text[TOKEN_TEXT_BYTES], error[256] = "";
+    (void)snprintf(token.name, sizeof token.name, "%s", name);
+    ck_assert_int_eq(
+        tokens_create(f->collector.tokens, &token, clock_realtime_ns(), text, error, sizeof error),
+        SKEIN_OK);
+    (void)snprintf(header, 128, "Authorization: Bearer %s", text);
+}
+
+/* A read that begins and is not read to its end. */
+static int read_begin(const struct fixture *f, const char *token)
+{
+    struct buf out = {0};
+    int fd = tcp_connect(f->http_port);
+    ck_assert_int_ge(fd, 0);
+    buf_printf(&out, "GET /api/v1/series?metric=rate HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n",
+               token);
+    ck_assert_int_eq(send(fd, out.data, out.len, MSG_NOSIGNAL), (ssize_t)out.len);
+    buf_fini(&out);
+    return fd;
+}
+
+static size_t wanted;
+
+static bool so_many_read(void *context)
+{
+    const struct fixture *f = context;
+    return places_taken(f->collector.api.series) == wanted;
+}
+
+static long status_for(const struct fixture *f, const char *token)
+{
+    struct http_response response;
+    call(f, "GET", "/api/v1/series?metric=rate", NULL, token, &response);
+    long status = response.status;
+    http_response_fini(&response);
+    return status;
+}
+
+/* How reads ended, counted where the handler calls. */
+static unsigned stopped, whole;
+int __real_series_json(struct aggregate *aggregate, const struct series_query *query, cJSON **out);
+int __wrap_series_json(struct aggregate *aggregate, const struct series_query *query, cJSON **out);
+int __wrap_series_json(struct aggregate *aggregate, const struct series_query *query, cJSON **out)
+{
+    int status = __real_series_json(aggregate, query, out);
+    __atomic_fetch_add(status == SKEIN_CLOSED ? &stopped : &whole, 1, __ATOMIC_RELAXED);
+    return status;
+}
+
+/* One token has twelve, and a second one still gets in. Whoever goes away is not read for. */
+START_TEST(one_token_leaves_places_to_others_and_who_is_gone_is_not_read_for)
+{
+    struct fixture f;
+    char greedy[128], other[128];
+    int fds[13];
+    fixture_start(&f);
+    stopped = whole = 0;
+    make_token(&f, "greedy", greedy);
+    make_token(&f, "other", other);
+    struct db *scan = f.collector.aggregate->db.scan;
+    db_hold(scan);
+    for (wanted = 1; wanted <= 12; wanted++) {
+        fds[wanted - 1] = read_begin(&f, greedy);
+        ck_assert(wait_until(so_many_read, &f, 0));
+    }
+    ck_assert_int_eq(status_for(&f, greedy), 503);
+    wanted = 13;
+    fds[12] = read_begin(&f, other);
+    ck_assert(wait_until(so_many_read, &f, 0));
+    ck_assert_uint_eq(stopped + whole, 0);
+    for (size_t i = 0; i < 12; i++)
+        close(fds[i]);
+    db_release(scan);
+    wanted = 0;
+    ck_assert(wait_until(so_many_read, &f, 0));
+    ck_assert_uint_eq(stopped, 12);
+    ck_assert_uint_eq(whole, 1); /* whose client still waits */
+    close(fds[12]);
+    ck_assert_int_eq(status_for(&f, greedy), 200);
+    fixture_stop(&f);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(
         suite_of("api_series", metrics_are_of_sampled_time, wrong_questions_are_told_what_is_wrong,
                  prometheus_reads_it_in_both_forms, confined_token_sees_its_own_service_or_nothing,
-                 rows_are_there_after_a_restart, long_reads_hold_nobody_up, NULL));
+                 rows_are_there_after_a_restart, long_reads_hold_nobody_up,
+                 one_token_leaves_places_to_others_and_who_is_gone_is_not_read_for, NULL));
 }

@@ -345,6 +345,8 @@ static const char merged_by_8[] =
     "INSERT INTO aliases VALUES"
     " ('01a10000000000000000000000000004', '01a10000000000000000000000000001');"
     "DROP INDEX captures_by_incident; DROP INDEX captures_unlisted;"
+    "DROP INDEX captures_by_kind; DROP INDEX captures_by_kind_and_status;"
+    "DROP INDEX captures_by_rule;"
     "ALTER TABLE captures DROP COLUMN incident; ALTER TABLE captures DROP COLUMN event_groups;"
     "ALTER TABLE rule_history DROP COLUMN incident;"
     "CREATE TABLE t(capture TEXT NOT NULL, process TEXT NOT NULL, source TEXT NOT NULL,"

@@ -206,7 +206,10 @@ START_TEST(files_have_their_types_and_those_with_a_hash_are_kept)
         {SCRIPT, "text/javascript; charset=utf-8", "public, max-age=31536000, immutable", "gzip"},
         {"/assets/small-Xy_-12ab.css", "text/css; charset=utf-8",
          "public, max-age=31536000, immutable", ""},
-        {"/assets/icon-AAAAAAAA.svg", "image/svg+xml", "public, max-age=31536000, immutable", ""},
+        {"/assets/icon-AAAAAAA0.svg", "image/svg+xml", "public, max-age=31536000, immutable", ""},
+        {"/assets/icon-settings.svg", "image/svg+xml", "no-cache", ""}, /* a word, no hash */
+        {"/assets/icon-Settings.svg", "image/svg+xml", "no-cache", ""},
+        {"/assets/icon-SETTINGS.svg", "image/svg+xml", "no-cache", ""},
         {"/assets/reader-00000000.wasm", "application/wasm", "public, max-age=31536000, immutable",
          ""},
         {"/assets/licences.txt", "text/plain; charset=utf-8", "no-cache", "gzip"},

@@ -237,12 +237,12 @@ END_TEST
 /* The cookie __Host-skein of the field is `value`; NULL: there is none. */
 static void expect_cookie(const char *field, const char *value)
 {
-    size_t n;
-    const char *got = http_cookie(field, "__Host-skein", &n);
-    ck_assert_msg((got == NULL) == (value == NULL), "%s", field);
+    struct http_cookie got = {.value = NULL};
+    http_cookie_look(&got, field, "__Host-skein");
+    ck_assert_msg((got.value == NULL) == (value == NULL), "%s", field);
     if (value != NULL)
-        ck_assert_msg(n == strlen(value) && memcmp(got, value, n) == 0, "%s: %.*s", field, (int)n,
-                      got);
+        ck_assert_msg(got.n == strlen(value) && memcmp(got.value, value, got.n) == 0, "%s: %.*s",
+                      field, (int)got.n, got.value);
 }
 
 START_TEST(cookie_is_found_among_others_and_only_whole)
@@ -275,14 +275,37 @@ START_TEST(cookie_is_found_among_others_and_only_whole)
 }
 END_TEST
 
+START_TEST(cookie_is_found_in_whichever_field_it_is)
+{
+    static const struct {
+        const char *fields[3], *value;
+    } cases[] = {{{"a=b", "__Host-skein=abc", "c=d"}, "abc"},
+                 {{"__Host-skein=abc", "", "__Host-skein=abc; c=d"}, "abc"},
+                 {{"a=b", "c=d", "e=f"}, NULL},
+                 {{"__Host-skein=abc", "a=b", "__Host-skein=abd"}, NULL},
+                 {{"__Host-skein=\"x\"", "__Host-skein=abc", "a=b"}, NULL},
+                 {{"__Host-skein=a", "__Host-skein=b", "__Host-skein=b"}, NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct http_cookie got = {.value = NULL};
+        for (size_t k = 0; k < 3; k++)
+            http_cookie_look(&got, cases[i].fields[k], "__Host-skein");
+        ck_assert_msg((got.value == NULL) == (cases[i].value == NULL), "case %zu", i);
+        if (got.value != NULL)
+            ck_assert(got.n == strlen(cases[i].value) &&
+                      memcmp(got.value, cases[i].value, got.n) == 0);
+    }
+}
+END_TEST
+
 int main(void)
 {
-    return suite_run(suite_of(
-        "http_route", path_finds_its_route_and_parts, suffix_beats_the_plain_pattern,
-        unknown_path_and_unknown_method_differ, range_is_read_as_the_rfc_says,
-        range_that_is_none_is_ignored, etag_is_found_in_a_list,
-        rest_takes_what_no_pattern_does_and_makes_no_path_of_it,
-        origin_is_a_scheme_a_name_and_a_port, weights_are_of_the_most_exact_item,
-        gzip_is_taken_where_it_is_not_worse_than_nothing, origin_is_the_place_that_host_names,
-        cookie_is_found_among_others_and_only_whole, NULL));
+    return suite_run(
+        suite_of("http_route", path_finds_its_route_and_parts, suffix_beats_the_plain_pattern,
+                 unknown_path_and_unknown_method_differ, range_is_read_as_the_rfc_says,
+                 range_that_is_none_is_ignored, etag_is_found_in_a_list,
+                 rest_takes_what_no_pattern_does_and_makes_no_path_of_it,
+                 origin_is_a_scheme_a_name_and_a_port, weights_are_of_the_most_exact_item,
+                 gzip_is_taken_where_it_is_not_worse_than_nothing,
+                 origin_is_the_place_that_host_names, cookie_is_found_among_others_and_only_whole,
+                 cookie_is_found_in_whichever_field_it_is, NULL));
 }

@@ -488,6 +488,8 @@ static const char merged_state[] =
     "CREATE TABLE aliases(id TEXT PRIMARY KEY, capture TEXT NOT NULL) WITHOUT ROWID;"
     "INSERT INTO aliases VALUES('" JOINED "', '" FIRST "');"
     "DROP INDEX captures_by_incident; DROP INDEX captures_unlisted;"
+    "DROP INDEX captures_by_kind; DROP INDEX captures_by_kind_and_status;"
+    "DROP INDEX captures_by_rule;"
     "DELETE FROM captures WHERE id='" JOINED "';"
     "ALTER TABLE captures DROP COLUMN event_groups;"
     "ALTER TABLE captures DROP COLUMN incident;"

@@ -40,7 +40,9 @@ START_TEST(session_ends_when_idle_and_at_last)
     struct logins *l = logins_new();
     struct held idle, busy;
     begin(l, "tokenA", NOW, &idle);
+    ck_assert_uint_eq(logins_count(l, NOW), 1);
     begin(l, "tokenA", NOW, &busy);
+    ck_assert_uint_eq(logins_count(l, NOW), 2);
     ck_assert_str_ne(idle.secret, busy.secret);
     ck_assert_uint_eq(busy.login.ends_ns, NOW + 24 * HOUR);
     /* looking whether it goes on is no request: a stream of events alone keeps no session */
@@ -48,6 +50,7 @@ START_TEST(session_ends_when_idle_and_at_last)
     for (unsigned hour = 7; hour < 24; hour += 7)
         ck_assert(finds(l, &busy, NOW + hour * HOUR));
     ck_assert(!finds(l, &idle, NOW + 8 * HOUR));
+    ck_assert_uint_eq(logins_count(l, NOW + 8 * HOUR), 1);
     ck_assert(!logins_still(l, idle.login.number, NOW + 8 * HOUR, NULL));
     ck_assert(finds(l, &busy, NOW + 24 * HOUR - 1));
     ck_assert(!finds(l, &busy, NOW + 24 * HOUR));

@@ -8,6 +8,7 @@
 
 #include "api.h"
 #include "collector_fixture.h"
+#include "http_raw.h"
 #include "support.h"
 
 static cJSON *document;
@@ -231,6 +232,40 @@ START_TEST(examples_are_taken)
 }
 END_TEST
 
+/* Packed at build, the same bytes for all; HEAD says what GET would. */
+START_TEST(document_is_given_as_it_is_or_packed)
+{
+    struct fixture f;
+    size_t n;
+    char *text = file_read(OPENAPI_JSON, &n), length[512], length_of_head[512];
+    fixture_start(&f);
+    static const char *const takes[] = {"", "Accept-Encoding: gzip, br\r\n",
+                                        "Accept-Encoding: gzip;q=0\r\n"};
+    for (size_t i = 0; i < 3; i++) {
+        struct answer get, head;
+        struct buf body = {0};
+        ask(f.collector.http, "GET", "/api/v1/openapi.json", takes[i], &get);
+        ask(f.collector.http, "HEAD", "/api/v1/openapi.json", takes[i], &head);
+        ck_assert_uint_eq(get.status, 200);
+        expect_value(&get, "Content-Encoding", i == 1 ? "gzip" : "");
+        expect_value(&get, "Vary", "Accept-Encoding");
+        expect_value(&get, "Content-Type", "application/json");
+        ck_assert_str_eq(value(&get, "Content-Length", length),
+                         value(&head, "Content-Length", length_of_head));
+        ck_assert_uint_eq(head.n, 0);
+        ck_assert(i != 1 || get.n < n / 4);
+        body_of(&get, &body);
+        ck_assert_uint_eq(body.len, n);
+        ck_assert_mem_eq(body.data, text, n);
+        buf_fini(&body);
+        forget(&get);
+        forget(&head);
+    }
+    free(text);
+    fixture_stop(&f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("openapi");
@@ -243,6 +278,7 @@ int main(void)
     tcase_add_test(tests, no_member_with_a_default_is_demanded);
     tcase_add_test(tests, each_body_has_an_example);
     tcase_add_test(tests, examples_are_taken);
+    tcase_add_test(tests, document_is_given_as_it_is_or_packed);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

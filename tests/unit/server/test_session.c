@@ -13,24 +13,30 @@
 #include "support.h"
 
 #define JSON   "Content-Type: application/json"
-#define COOKIE "__Host-skein="
+#define COOKIE "NAME=" /* the collector's own name of it */
 #define RULE                                                                                       \
     "{\"selector\":\"a=b\",\"when\":{\"schedule\":{\"every_ms\":60000}},"                          \
     "\"capture\":{\"pre_ms\":1000,\"post_ms\":0}}"
 
 struct reply {
     long status;
-    char text[16384]; /* head and body */
+    char text[65536]; /* head and body */
     const char *body;
     char cookie[64]; /* the value set; "" where none is */
 };
 
-/* One request with these lines, in which PORT is the collector's and SECRET the session's. */
+/* One request with these lines, in which PORT is the collector's, NAME its cookie's and SECRET the
+ * session's. */
 struct ask {
     const char *method, *path;
     const char *lines[5];
     const char *body, *secret;
 };
+
+static void name_put(const struct fixture *f, struct buf *out)
+{
+    buf_printf(out, "__Host-skein-%08x", (unsigned)catalog_collector(f->collector.catalog));
+}
 
 static void line_put(const struct fixture *f, const struct ask *a, const char *line,
                      struct buf *out)
@@ -38,6 +44,9 @@ static void line_put(const struct fixture *f, const struct ask *a, const char *l
     for (; *line != '\0'; line++) {
         if (strncmp(line, "PORT", 4) == 0) {
             buf_printf(out, "%u", f->http_port);
+            line += 3;
+        } else if (strncmp(line, "NAME", 4) == 0) {
+            name_put(f, out);
             line += 3;
         } else if (strncmp(line, "SECRET", 6) == 0) {
             buf_printf(out, "%s", a->secret);
@@ -91,14 +100,20 @@ static void ask(const struct fixture *f, const struct ask *a, struct reply *r)
     close(fd);
     buf_fini(&out);
     r->status = strtol(n > 9 ? r->text + 9 : "0", NULL, 10);
-    const char *end = strstr(r->text, "\r\n\r\n"), *set = strstr(r->text, "Set-Cookie: " COOKIE);
+    struct buf head = {0};
+    buf_printf(&head, "Set-Cookie: ");
+    name_put(f, &head);
+    buf_printf(&head, "=");
+    buf_put_u8(&head, 0);
+    const char *end = strstr(r->text, "\r\n\r\n"), *set = strstr(r->text, (const char *)head.data);
     ck_assert_ptr_nonnull(end);
     r->body = end + 4;
     r->cookie[0] = '\0';
     if (set != NULL && set < end) {
-        set += strlen("Set-Cookie: " COOKIE);
+        set += head.len - 1;
         snprintf(r->cookie, sizeof r->cookie, "%.*s", (int)strcspn(set, ";"), set);
     }
+    buf_fini(&head);
     record(a, r);
 }
 
@@ -342,12 +357,14 @@ static int listen_as(const struct fixture *f, const char *secret)
 {
     char text[4096];
     size_t n = 0;
+    struct buf out = {0};
     int fd = tcp_connect(f->http_port);
     ck_assert_int_ge(fd, 0);
-    int len = snprintf(
-        text, sizeof text,
-        "GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\nCookie: " COOKIE "%s\r\n\r\n", secret);
-    ck_assert_int_eq(send(fd, text, (size_t)len, MSG_NOSIGNAL), len);
+    buf_printf(&out, "GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\nCookie: ");
+    name_put(f, &out);
+    buf_printf(&out, "=%s\r\n\r\n", secret);
+    ck_assert_int_eq(send(fd, out.data, out.len, MSG_NOSIGNAL), (ssize_t)out.len);
+    buf_fini(&out);
     text[0] = '\0';
     while (strstr(text, "event: ready") == NULL) {
         ssize_t got = recv(fd, text + n, sizeof text - 1 - n, 0);
@@ -445,7 +462,8 @@ START_TEST(cookies_of_strangers_are_no_session)
         "Cookie: " COOKIE "SECRETx",
         "Cookie: " COOKIE "SECRET; " COOKIE "other",
         "Cookie: skein=SECRET",
-        "Cookie: __host-skein=SECRET",
+        "Cookie: __Host-skein=SECRET",
+        "Cookie: __Host-skein-00000000=SECRET", /* another collector's */
         "Cookie: \xff\xfe; " COOKIE "\xc3\xa4",
         "Cookie: ;;;===;" COOKIE ";",
     };
@@ -459,6 +477,33 @@ START_TEST(cookies_of_strangers_are_no_session)
                                                   .secret = secret}) == 401,
                       "%s", lines[i]);
     expect_alive(&f, secret);
+    fixture_stop(&f);
+}
+END_TEST
+
+/* As proxies send it that speak HTTP/2 with the browser. */
+START_TEST(cookie_counts_in_whichever_field_it_comes)
+{
+    struct fixture f;
+    char text[TOKEN_TEXT_BYTES], secret[64];
+    static const struct {
+        const char *lines[3];
+        long status;
+    } cases[] = {
+        {{"Cookie: theme=dark", "Cookie: " COOKIE "SECRET", "cookie: c=d"}, 200},
+        {{"Cookie: " COOKIE "SECRET", "COOKIE: " COOKIE "SECRET"}, 200},
+        {{"Cookie: __Host-skein-00000000=x; " COOKIE "SECRET", "Cookie: __Host-skein=y"}, 200},
+        {{"Cookie: theme=dark", "Cookie: c=d"}, 401},
+        {{"Cookie: " COOKIE "SECRET", "Cookie: theme=dark", "Cookie: " COOKIE "other"}, 401},
+    };
+    fixture_start(&f);
+    make_token(&f, "root", HTTP_ADMIN, "", 0, text);
+    log_in(&f, "token", text, secret);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ask a = {.method = "GET", .path = "/api/v1/agents", .secret = secret};
+        memcpy(a.lines, cases[i].lines, sizeof cases[i].lines);
+        ck_assert_msg(status_of(&f, &a) == cases[i].status, "case %zu", i);
+    }
     fixture_stop(&f);
 }
 END_TEST
@@ -585,6 +630,59 @@ START_TEST(logins_are_in_the_audit_log_by_the_name_of_the_token)
 }
 END_TEST
 
+/* The value of a metric, as /metrics has it. */
+static unsigned long metric(const struct fixture *f, const char *name)
+{
+    struct reply r;
+    char line[128];
+    ask(f, &(struct ask){.method = "GET", .path = "/metrics"}, &r);
+    snprintf(line, sizeof line, "\nskein_%s ", name);
+    const char *at = strstr(r.body, line);
+    ck_assert_msg(at != NULL, "%s", name);
+    return strtoul(at + strlen(line), NULL, 10);
+}
+
+START_TEST(logins_are_counted_and_refusals_by_their_reason)
+{
+    struct fixture f;
+    char root[TOKEN_TEXT_BYTES], code[64], secret[64];
+    fixture_start(&f);
+    make_token(&f, "root", HTTP_ADMIN, "", 0, root);
+    ck_assert_uint_eq(metric(&f, "http_sessions"), 0);
+    log_in(&f, "token", root, secret);
+    code_of(&f, root, code);
+    log_in(&f, "code", code, secret);
+    ck_assert_uint_eq(metric(&f, "http_sessions"), 2);
+    ck_assert_uint_eq(metric(&f, "http_logins_total{by=\"token\"}"), 1);
+    ck_assert_uint_eq(metric(&f, "http_logins_total{by=\"code\"}"), 1);
+    ck_assert_int_eq(log_out(&f, secret), 204);
+    ck_assert_uint_eq(metric(&f, "http_sessions"), 1);
+    static const struct {
+        const char *lines[2], *body, *reason;
+    } refused[] = {
+        {{JSON}, "{\"token\":\"skn_wrong\"}", "token"},
+        {{JSON}, "{\"code\":\"wrong\"}", "code"},
+        {{JSON}, "{\"codes\":\"wrong\"}", "request"},
+        {{"Content-Type: text/plain"}, "{\"code\":\"wrong\"}", "request"},
+        {{JSON, "Origin: http://elsewhere.example"}, "{\"code\":\"wrong\"}", "origin"},
+        {{JSON, "Host: collector.example"}, "{\"code\":\"wrong\"}", "not_secure"},
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        char name[96];
+        snprintf(name, sizeof name, "http_logins_refused_total{reason=\"%s\"}", refused[i].reason);
+        unsigned long before = metric(&f, name);
+        struct ask a = {.method = "POST", .path = "/api/v1/session", .body = refused[i].body};
+        memcpy(a.lines, refused[i].lines, sizeof refused[i].lines);
+        ck_assert_msg(status_of(&f, &a) >= 400, "case %zu", i);
+        ck_assert_msg(metric(&f, name) == before + 1, "case %zu: %s", i, name);
+    }
+    for (uint64_t i = 0; i <= f.collector.config.http_bad_tokens; i++)
+        (void)status_of_code(&f, "wrong");
+    ck_assert_uint_gt(metric(&f, "http_logins_refused_total{reason=\"too_many\"}"), 0);
+    fixture_stop(&f);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of(
@@ -593,6 +691,8 @@ int main(void)
         login_is_for_pages_of_the_collector_over_a_trusted_connection,
         session_and_its_streams_end_with_the_token_and_with_it,
         session_that_was_idle_or_is_old_is_over, cookies_of_strangers_are_no_session,
-        code_logs_in_once_as_the_token_that_made_it, without_tokens_there_is_nothing_to_log_in_to,
-        logins_are_in_the_audit_log_by_the_name_of_the_token, NULL));
+        cookie_counts_in_whichever_field_it_comes, code_logs_in_once_as_the_token_that_made_it,
+        without_tokens_there_is_nothing_to_log_in_to,
+        logins_are_in_the_audit_log_by_the_name_of_the_token,
+        logins_are_counted_and_refusals_by_their_reason, NULL));
 }

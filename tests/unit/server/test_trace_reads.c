@@ -106,14 +106,15 @@ static const cJSON *clock_error_at(struct fixture *f, const char *path, cJSON **
 {
     cJSON_Delete(*json);
     *json = call_json(f, "GET", path, NULL, 200);
-    return at_path(*json, "targets.0.clock_error_ns");
+    return at_path(*json, strstr(path, "/partitions") != NULL ? "items.0.clock_error_ns"
+                                                              : "targets.0.clock_error_ns");
 }
 
 START_TEST(a_target_says_how_far_its_times_may_be_off)
 {
-    static const char *const paths[] = {"/api/v1/captures/" CAPTURE,
-                                        "/api/v1/captures/" CAPTURE "/manifest",
-                                        "/api/v1/captures/" CAPTURE "/overview"};
+    static const char *const paths[] = {
+        "/api/v1/captures/" CAPTURE, "/api/v1/captures/" CAPTURE "/manifest",
+        "/api/v1/captures/" CAPTURE "/overview", "/api/v1/partitions?limit=2&capture=" CAPTURE};
     struct fixture f;
     cJSON *json = NULL;
     start_with(&f, _i == 0 ? 0 : 812345, _i == 2 ? 1 : 0);
@@ -124,6 +125,9 @@ START_TEST(a_target_says_how_far_its_times_may_be_off)
         else /* its agent did not say, or by a setting that nobody knows */
             ck_assert_msg(told == NULL, "%s", paths[i]);
     }
+    /* a partition by itself is of no capture's window */
+    ck_assert_ptr_null(clock_error_at(&f, "/api/v1/partitions", &json));
+    ck_assert_int_gt(cJSON_GetArraySize(at_path(json, "items")), 0);
     cJSON_Delete(json);
     fixture_stop(&f);
 }

@@ -1,47 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a statement may do, what ends it, what it reads, and that it bears a lack of memory. The sums
- * are truth.py's. One thread, but for the one that interrupts.
+ * What a statement may do, what ends it, and what it reads. The sums are truth.py's, and what a lack
+ * of memory does is fault/test_sql_memory.c's. One thread, but for the one that interrupts.
  */
 #include <dirent.h>
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "alloc_fail.h"
-#include "shop_trace.h"
-#include "sql.h"
-#include "support.h"
-
-static struct skein_trace *trace;
-static struct sql_engine *engine;
-static struct sql_limits limits;
-static struct buf bytes;
-static uint64_t bytes_read;
-
-static int bytes_give(void *context, uint64_t offset, void *out, size_t n)
-{
-    const struct buf *from = context;
-    must_hold(offset <= from->len && n <= from->len - offset, "beyond the trace");
-    memcpy(out, from->data + offset, n);
-    bytes_read += n;
-    return SKEIN_OK;
-}
-
-static void trace_open(void)
-{
-    char error[SKEIN_TRACE_ERROR_BYTES];
-    struct skein_trace_source source = {bytes_give, &bytes, bytes.len, "made"};
-    ck_assert_int_eq(skein_trace_new(&trace), SKEIN_OK);
-    ck_assert_msg(skein_trace_add_source(trace, &source, error) == SKEIN_OK, "%s", error);
-    ck_assert_int_eq(sql_open(trace, &limits, &engine), SKEIN_OK);
-}
-
-static void trace_close(void)
-{
-    sql_close(&engine);
-    skein_trace_free(&trace);
-}
+#include "sql_asked.h"
 
 static void set_up(void)
 {
@@ -55,24 +22,6 @@ static void tear_down(void)
 {
     trace_close();
     buf_fini(&bytes);
-}
-
-/* To its end: the status, and how many rows there were; *first: the first value of the last row. */
-static int asked(const char *text, uint64_t *rows, int64_t *first)
-{
-    struct sql_statement *statement;
-    struct sql_value value;
-    size_t used;
-    int status = sql_prepare(engine, text, strlen(text), &statement, &used);
-    *rows = 0;
-    while (status == SKEIN_OK && (status = sql_next(statement)) > 0) {
-        status = SKEIN_OK;
-        (*rows)++;
-        sql_value(statement, 0, &value);
-        *first = value.integer;
-    }
-    sql_statement_free(&statement);
-    return status;
 }
 
 static int64_t number(const char *text)
@@ -304,44 +253,6 @@ START_TEST(conditions_that_are_no_filter_still_hold)
 }
 END_TEST
 
-START_TEST(a_lack_of_memory_is_told)
-{
-    static const char *const statements[] = {
-        "select id, args, stack_id, parent_id, process from event where thread = 'main'",
-        "select sum(self_dur) from slice", "select * from stats", "select * from frame",
-        "select count(*) from slice s join args a on a.event_id = s.id"};
-    trace_close();
-    buf_clear(&bytes);
-    shop_trace(&bytes); /* regions lie over two cuts */
-    wood_trace(&bytes, 5, 3);
-    trace_open();
-    for (size_t i = 0; i < sizeof statements / sizeof *statements; i++) {
-        uint64_t whole = 0, rows = 0;
-        int64_t first;
-        ck_assert_int_eq(asked(statements[i], &whole, &first), SKEIN_OK);
-        for (unsigned n = 1;; n++) {
-            int opened = SKEIN_OK, status = SKEIN_OK;
-            sql_close(&engine);
-            alloc_fail_at(n);
-            opened = sql_open(trace, &limits, &engine);
-            if (opened == SKEIN_OK)
-                status = asked(statements[i], &rows, &first);
-            bool failed = alloc_fail_end();
-            if (!failed) {
-                ck_assert_int_eq(opened, SKEIN_OK);
-                ck_assert_int_eq(status, SKEIN_OK);
-                ck_assert_uint_eq(rows, whole);
-                break;
-            }
-            must_hold(opened == SKEIN_NO_MEMORY || status == SKEIN_NO_MEMORY ||
-                          (status == SKEIN_OK && rows == whole),
-                      "%s, %u: %d %d %s", statements[i], n, opened, status,
-                      engine != NULL ? sql_error(engine) : "not opened");
-        }
-    }
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("sql");
@@ -355,7 +266,6 @@ int main(void)
     tcase_add_test(tcase, a_statement_can_be_ended_from_outside);
     tcase_add_test(tcase, what_is_excluded_is_not_read);
     tcase_add_test(tcase, conditions_that_are_no_filter_still_hold);
-    tcase_add_test(tcase, a_lack_of_memory_is_told);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }

@@ -3,6 +3,7 @@
  * answers are right is the matter of what it calls; that they are the browser's, of wasm_is_native.mjs. */
 #include "trace_api.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,12 +66,15 @@ static bool rows_made(struct api_trace *t)
     return made && api_trace_facts(t) == 0 && api_trace_names(t, 0, 0) == 0;
 }
 
-/* Of the longest `read` of a thread. */
-static bool details_made(struct api_trace *t)
-{
-    static const char terms[] = "name\t=\tread\ntid\t=\t4711\nkind\t=\tregion\n";
+/* The longest `read` of a thread. */
+struct row {
     double begin, length;
     uint32_t depth;
+};
+
+static bool read_find(struct api_trace *t, struct row *row)
+{
+    static const char terms[] = "name\t=\tread\ntid\t=\t4711\nkind\t=\tregion\n";
     struct api_search *s =
         api_search_new(t, terms, sizeof terms - 1, -EVER, EVER, API_BY_LENGTH, 1);
     int status = s == NULL ? -1 : 1;
@@ -78,12 +82,19 @@ static bool details_made(struct api_trace *t)
         status = api_search_step(s, 1);
     bool found = status == 0 && api_search_rows(s, 0, 1) == 1;
     if (found) {
-        memcpy(&begin, api_answer(), sizeof begin);
-        memcpy(&length, api_answer() + 8, sizeof length);
-        memcpy(&depth, api_answer() + 28, sizeof depth);
+        memcpy(&row->begin, api_answer(), sizeof row->begin);
+        memcpy(&row->length, api_answer() + 8, sizeof row->length);
+        memcpy(&row->depth, api_answer() + 28, sizeof row->depth);
     }
     api_search_free(s);
-    return found && api_details(t, 0, 4711, begin, length, depth) == SKEIN_OK &&
+    return found;
+}
+
+static bool details_made(struct api_trace *t)
+{
+    struct row row;
+    return read_find(t, &row) &&
+           api_details(t, 0, 4711, row.begin, row.length, row.depth) == SKEIN_OK &&
            api_answer_bytes() > 100;
 }
 
@@ -159,6 +170,86 @@ START_TEST(steps_come_before_answers)
 }
 END_TEST
 
+/* Who made a link may not know how deep the event lies; what is meant is found by its times. */
+START_TEST(event_is_found_by_its_times_whatever_its_depth)
+{
+    struct api_trace *t = opened();
+    struct row row;
+    ck_assert(t != NULL && read_find(t, &row));
+    ck_assert_int_eq(api_details(t, 0, 4711, row.begin, row.length, row.depth), SKEIN_OK);
+    size_t n = api_answer_bytes();
+    uint8_t *exact = malloc(n);
+    ck_assert_ptr_nonnull(exact);
+    memcpy(exact, api_answer(), n);
+    const uint32_t depths[] = {0, 1, row.depth + 1, 77, UINT32_MAX};
+    for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
+        ck_assert_int_eq(api_details(t, 0, 4711, row.begin, row.length, depths[i]), SKEIN_OK);
+        ck_assert_uint_eq(api_answer_bytes(), n);
+        ck_assert_mem_eq(api_answer(), exact, n);
+    }
+    /* of another length at that depth, of nobody, at no time */
+    ck_assert_int_eq(api_details(t, 0, 4711, row.begin, row.length * 3 + 100, 77), SKEIN_NOT_FOUND);
+    ck_assert_int_eq(api_details(t, 0, 1, row.begin, row.length, row.depth), SKEIN_NOT_FOUND);
+    ck_assert_int_eq(api_details(t, 9, 4711, row.begin, row.length, row.depth), SKEIN_NOT_FOUND);
+    static const double never[] = {
+        -EVER, EVER, 1e300, -1e300, (double)NAN, (double)INFINITY, -(double)INFINITY};
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+        ck_assert_int_ne(api_details(t, 0, 4711, never[i], never[i], row.depth), SKEIN_OK);
+    free(exact);
+    api_trace_free(t);
+}
+END_TEST
+
+struct listed {
+    double total;
+    int count;
+    double begins[1000], lengths[1000];
+};
+
+/* All rows in an order; those behind `bound`, where it is not NULL, are counted alone. */
+static void list(struct api_trace *t, uint32_t order, const double *bound, struct listed *out)
+{
+    struct api_search *s = api_search_new(t, "", 0, -EVER, EVER, order, 1000);
+    int status = 1;
+    ck_assert_ptr_nonnull(s);
+    if (bound != NULL)
+        api_search_bound(s, *bound);
+    while (status == 1)
+        status = api_search_step(s, 1);
+    ck_assert_int_eq(status, 0);
+    out->total = api_search_total(s);
+    out->count = api_search_rows(s, 0, 1000);
+    ck_assert_int_gt(out->count, 0);
+    memcpy(out->begins, api_answer(), (size_t)out->count * sizeof(double));
+    memcpy(out->lengths, api_answer() + (size_t)out->count * sizeof(double),
+           (size_t)out->count * sizeof(double));
+    api_search_free(s);
+}
+
+START_TEST(rows_behind_the_bound_are_counted_alone)
+{
+    static struct listed all, some;
+    struct api_trace *t = opened();
+    for (uint32_t order = API_BY_BEGIN; order <= API_BY_LENGTH; order++) {
+        const double *keys = order == API_BY_BEGIN ? all.begins : all.lengths;
+        list(t, order, NULL, &all);
+        ck_assert_double_eq(all.total, all.count);
+        double bound = keys[all.count / 3];
+        int before = 0;
+        for (; before < all.count; before++)
+            if (order == API_BY_BEGIN ? keys[before] > bound : keys[before] < bound)
+                break;
+        ck_assert_int_lt(before, all.count);
+        list(t, order, &bound, &some);
+        ck_assert_double_eq(some.total, all.total);
+        ck_assert_int_eq(some.count, before);
+        ck_assert_mem_eq(some.begins, all.begins, (size_t)before * sizeof(double));
+        ck_assert_mem_eq(some.lengths, all.lengths, (size_t)before * sizeof(double));
+    }
+    api_trace_free(t);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("trace_api");
@@ -168,7 +259,9 @@ int main(void)
     tcase_add_test(all, no_memory_is_a_status_of_rows);
     tcase_add_test(all, no_memory_is_a_status_of_details);
     tcase_add_test(all, no_memory_is_a_status_of_summaries);
+    tcase_add_test(all, event_is_found_by_its_times_whatever_its_depth);
     tcase_add_test(all, steps_come_before_answers);
+    tcase_add_test(all, rows_behind_the_bound_are_counted_alone);
     suite_add_tcase(suite, all);
     return suite_run(suite);
 }

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 skein_test(unit/web/test_lz4_frame.c LINK skein_trace_api skein_format skein_test_support)
 skein_test(unit/web/test_search_terms.c LINK skein_trace_api skein_format skein_test_support)
+# The browser's qsort, under another name.
+skein_test(unit/web/test_stable_sort.c LINK skein_test_support skein_alloc_fail m)
+target_sources(t_unit_web_stable_sort PRIVATE ${CMAKE_SOURCE_DIR}/web/wasm/stable_sort.c)
+set_source_files_properties(${CMAKE_SOURCE_DIR}/web/wasm/stable_sort.c
+    TARGET_DIRECTORY t_unit_web_stable_sort PROPERTIES COMPILE_DEFINITIONS qsort=browser_qsort)
 skein_test(unit/web/test_trace_api.c LINK skein_trace_api skein_format skein_test_support skein_alloc_fail)
 skein_test(unit/web/test_trace_details.c LINK skein_trace_api skein_format skein_test_support)
 target_compile_definitions(t_unit_web_trace_api PRIVATE GOLDEN_DIR="${CMAKE_SOURCE_DIR}/tests/golden")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers as states of a page: awaited, there, refused; asked again without taking away what is shown.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { type Listing, type Query, Refused, get } from "./client";
+import { type Listing, type Query, Refused, get, getListing } from "./client";
 
 export interface Answer<T> {
   data: T | undefined; /* the last one, also while it is asked again or was refused */
@@ -65,7 +65,8 @@ export interface Pages<T> extends Answer<T[]> {
 
 /* A listing, page by page; what is there already stays. */
 export function useListing<T>(path: string | undefined, query: Query = {}, every = 0): Pages<T> {
-  const first = useAsk<Listing<T>>(path, query, every);
+  const key = path === undefined ? undefined : `${path} ${JSON.stringify(query)}`;
+  const first = useMade<Listing<T>>(key, (signal) => getListing<T>(path ?? "", query, signal), every);
   const [rest, setRest] = useState<{ of: Listing<T> | undefined; items: T[]; next: string | undefined }>();
   const [error, setError] = useState<Refused>();
   const mine = rest !== undefined && rest.of === first.data ? rest : undefined;
@@ -73,7 +74,7 @@ export function useListing<T>(path: string | undefined, query: Query = {}, every
   const more = () => {
     if (path === undefined || next === undefined) return;
     setError(undefined);
-    get<Listing<T>>(path, { ...query, cursor: next }).then(
+    getListing<T>(path, { ...query, cursor: next }).then(
       (page) =>
         setRest({ of: first.data, items: [...(mine?.items ?? []), ...page.items], next: page.next_cursor }),
       (refused: unknown) => setError(asRefused(refused)),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures as lists: those that the API filters by, and those that it does not (kind, rule, what began them), which are
-// looked for page by page, with a bound that is told. Lists are patched by what happens.
+// Captures as lists: the API filters them; what it does not filter by (several rules, all but samples) is looked for
+// page by page, with a bound that is told. Lists are patched by what happens.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { asRefused } from "./ask";
-import { type Listing, type Query, type Refused, type Schemas, get, part, send } from "./client";
+import { type Query, type Refused, type Schemas, getListing, part, send } from "./client";
 import { type LiveEvent, listen } from "./live";
 
 type Capture = Schemas["Capture"];
@@ -25,7 +25,7 @@ export async function findCaptures(
 ): Promise<Found> {
   const found: Found = { items: [], looked: 0, next: bounds.cursor };
   do {
-    const page: Listing<Capture> = await get("/captures", { ...query, limit: PAGE, cursor: found.next }, signal);
+    const page = await getListing<Capture>("/captures", { ...query, limit: PAGE, cursor: found.next }, signal);
     found.looked += page.items.length;
     found.items.push(...page.items.filter(keep));
     found.next = page.next_cursor;
@@ -151,7 +151,7 @@ function follow(event: LiveEvent, patch: (change: Change) => void, came: (id: st
 /* Whether a capture that began belongs in a list. */
 async function captureNow(id: string, query: Query, keep: (capture: Capture) => boolean): Promise<boolean> {
   try {
-    const page: Listing<Capture> = await get("/captures", { ...query, id, limit: 1 });
+    const page = await getListing<Capture>("/captures", { ...query, id, limit: 1 });
     return page.items.some((item) => item.capture === id && keep(item));
   } catch {
     return false; /* the next look at the list has it */

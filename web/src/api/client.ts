@@ -108,14 +108,39 @@ export async function get<T>(path: string, query?: Query, signal?: AbortSignal):
   const asked: Asked = {};
   if (query !== undefined) asked.query = query;
   if (signal !== undefined) asked.signal = signal;
-  return (await (await request("GET", path, asked)).json()) as T;
+  const response = await request("GET", path, asked);
+  return parsed<T>(response, await response.text());
+}
+
+/* An answer of this API is an object; something between here and there may have made another one of it. */
+function parsed<T>(response: Response, text: string): T {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    value = undefined;
+  }
+  if (typeof value !== "object" || value === null) throw unreadable(response);
+  return value as T;
+}
+
+function unreadable(response: Response): Refused {
+  const id = response.headers.get("X-Request-Id") ?? undefined;
+  return new Refused(response.status, "The collector's answer cannot be read. Is there a proxy between, or a collector of another version?", "", undefined, id);
+}
+
+/* A page of a listing. */
+export async function getListing<T>(path: string, query?: Query, signal?: AbortSignal): Promise<Listing<T>> {
+  const page = await get<Partial<Listing<T>>>(path, query, signal);
+  if (!Array.isArray(page.items) || page.items.some((item) => typeof item !== "object" || item === null)) throw new Refused(0, "The collector's answer is no listing. Is it a collector of another version?");
+  return page as Listing<T>;
 }
 
 /* POST, PUT, PATCH, DELETE; undefined for an answer without a body (204). */
 export async function send<T = undefined>(method: string, path: string, asked: Asked = {}): Promise<T> {
   const response = await request(method, path, asked);
   const text = await response.text();
-  return (text === "" ? undefined : JSON.parse(text)) as T;
+  return text === "" ? (undefined as T) : parsed<T>(response, text);
 }
 
 /* A path's part: ids and names are never put into an address as they are. */

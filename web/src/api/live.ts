@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happens at the collector, as it happens: one EventSource a tab and selector, whoever listens. Events are hints,
-// never the truth: lists are asked for again, and after a gap everything is.
+// never the truth: lists are asked for again, and after a gap everything is. A tab that nobody looks at has none, as a
+// browser opens six connections to a collector, for all of its tabs; it hears what it missed when it is looked at.
 import { signal } from "@preact/signals";
 import { address } from "./client";
 import { whoAsk, whoState } from "./who";
@@ -14,6 +15,7 @@ export interface LiveEvent {
 /* off: nobody listens */
 export const liveState = signal<"off" | "connecting" | "live" | "reconnecting">("off");
 export const liveSince = signal(Date.now()); /* of the state, ms */
+export const liveNext = signal(0); /* when it is tried again, where it is reconnecting, ms */
 export const liveGap = signal<{ from: number; to: number } | undefined>(undefined); /* when events were missed, ms */
 
 const TYPES = [
@@ -35,7 +37,7 @@ function hears(listener: Listener, type: string): boolean {
   return listener.types.some((wanted) => wanted === type || (wanted.endsWith(".*") && type.startsWith(wanted.slice(0, -1))));
 }
 
-const RETRY_MS = 3000;
+const RETRY_MS = 2000; /* as the collector tells browsers, which try again by themselves (retry of its streams) */
 
 class Stream {
   readonly listeners = new Set<Listener>();
@@ -48,7 +50,13 @@ class Stream {
     this.selector = selector;
   }
 
-  open(): void {
+  /* Open while somebody may look. What happened before a first opening that is `late` was missed. */
+  follow(late = true): void {
+    if (document.hidden) this.close();
+    else if (this.source === undefined && this.listeners.size > 0) this.open(late && this.lastId === "");
+  }
+
+  private open(late: boolean): void {
     state("connecting");
     const source = new EventSource(address("/events", { selector: this.selector, after: this.lastId }));
     this.source = source;
@@ -57,11 +65,15 @@ class Stream {
       if (whoState.peek() === "failed") void whoAsk(); /* it answers again */
     };
     source.onerror = () => this.failed(source);
-    source.addEventListener("ready", (event) => this.heard(event));
+    source.addEventListener("ready", (event) => {
+      this.heard(event);
+      if (late) this.missed();
+      late = false; /* the browser itself opens again with the newest id */
+    });
     source.addEventListener("gap", (event) => {
       liveGap.value = { from: this.lastHeard, to: Date.now() };
       this.heard(event);
-      for (const listener of [...this.listeners]) listener.missed();
+      this.missed();
     });
     for (const type of TYPES)
       source.addEventListener(type, (event) => {
@@ -75,6 +87,10 @@ class Stream {
     this.source = undefined;
   }
 
+  private missed(): void {
+    for (const listener of [...this.listeners]) listener.missed();
+  }
+
   private heard(event: MessageEvent<string>): void {
     this.lastHeard = Date.now();
     if (event.lastEventId !== "") this.lastId = event.lastEventId;
@@ -85,10 +101,11 @@ class Stream {
   private failed(source: EventSource): void {
     if (this.source !== source) return;
     state("reconnecting");
+    liveNext.value = Date.now() + RETRY_MS;
     if (source.readyState !== EventSource.CLOSED) return;
     this.source = undefined;
     void whoAsk();
-    setTimeout(() => this.source === undefined && this.listeners.size > 0 && this.open(), RETRY_MS);
+    setTimeout(() => this.follow(), RETRY_MS);
   }
 
   private tell(type: string, text: string): void {
@@ -103,6 +120,9 @@ class Stream {
 }
 
 const streams = new Map<string, Stream>();
+document.addEventListener("visibilitychange", () => {
+  for (const stream of streams.values()) stream.follow();
+});
 
 /* Begins to listen to types ("capture.*"), of processes that match `selector` ("": of all); `gap` is called when some
  * were missed, and lists are to be asked for again. Returns what ends it. */
@@ -112,7 +132,7 @@ export function listen(types: readonly string[], told: (event: LiveEvent) => voi
   stream.listeners.add(listener);
   if (!streams.has(selector)) {
     streams.set(selector, stream);
-    stream.open();
+    stream.follow(false);
   }
   return () => {
     stream.listeners.delete(listener);

@@ -41,7 +41,7 @@ function roundedNumber(text: string): TextError | undefined {
   return undefined;
 }
 
-export function parseDocument(text: string): Parsed {
+function parseJson(text: string): { value: Json; error?: undefined } | { error: TextError } {
   let value: Json;
   try {
     value = JSON.parse(text) as Json;
@@ -49,9 +49,36 @@ export function parseDocument(text: string): Parsed {
     return { error: syntaxError(text, error) };
   }
   const rounded = roundedNumber(text);
-  if (rounded !== undefined) return { error: rounded };
-  if (!isObject(value)) return { error: { words: "an object is needed: { … }", line: 1 } };
-  return { value };
+  return rounded === undefined ? { value } : { error: rounded };
+}
+
+export function parseDocument(text: string): Parsed {
+  const parsed = parseJson(text);
+  if (parsed.error !== undefined) return parsed;
+  if (!isObject(parsed.value)) return { error: { words: "an object is needed: { … }", line: 1 } };
+  return { value: parsed.value };
+}
+
+export type Several = { items: JsonObject[]; error?: undefined } | { items?: undefined; error: TextError };
+
+/* Several documents, each with a name of its own: an array, a listing of the API ({"items":[…]}), or one. */
+export function parseSeveral(text: string): Several {
+  const parsed = parseJson(text);
+  if (parsed.error !== undefined) return parsed;
+  const { value } = parsed;
+  const wrong = (words: string): Several => ({ error: { words, line: 0 } });
+  const listed = isObject(value) && Array.isArray(value["items"]) ? value["items"] : Array.isArray(value) ? value : [value];
+  if (isObject(value) && typeof value["next_cursor"] === "string") return wrong("this is the first page of a listing, and there are more: ask for all of them");
+  if (listed.length === 0) return wrong("the array is empty");
+  const names = new Set<Json>();
+  for (const [i, item] of listed.entries()) {
+    if (!isObject(item)) return wrong(`element ${i + 1} is no object: { … }`);
+    const name = item["name"];
+    if (typeof name !== "string" || name === "") return wrong(`element ${i + 1} has no name`);
+    if (names.has(name)) return wrong(`${name} is there twice`);
+    names.add(name);
+  }
+  return { items: listed.filter(isObject) };
 }
 
 export function documentText(value: Json): string {

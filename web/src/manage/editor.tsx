@@ -51,7 +51,7 @@ function Member(props: MemberProps): JSX.Element {
   const hint = [spec.hint, otherwise].filter((words) => words !== undefined).join("; ");
   const common = { label: spec.label, ...(hint === "" ? {} : { hint }), wrong: props.wrong };
   if (spec.kind === "flag") {
-    const choices = [["", `${spec.otherwise ?? "no"} (where nothing is said)`] as const, ...FLAGS];
+    const choices = [["", `usual: ${spec.otherwise ?? "no"}`] as const, ...FLAGS];
     return <ChoiceField label={spec.label} wrong={props.wrong} value={text} set={set} choices={choices} />;
   }
   if (spec.kind === "choice") return <ChoiceField {...common} value={text} set={set} choices={withUnknown(spec, text)} />;

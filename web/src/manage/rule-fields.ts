@@ -74,13 +74,13 @@ const FOR: FieldSpec = { path: "for_ms", label: "For so long", kind: "duration",
 
 function of(first: "process" | "host"): FieldSpec {
   const other = first === "process" ? "host" : "process";
-  return { path: "of", label: "Of", kind: "choice", choices: [["", `${first} (where nothing is said)`], [first, first], [other, other]] };
+  return { path: "of", label: "Of", kind: "choice", choices: [["", `usual: ${first}`], [first, first], [other, other]] };
 }
 
 /* Members of each condition, below when.NAME. */
 const MEMBERS: Readonly<Record<string, readonly FieldSpec[]>> = {
   health: [
-    { path: "per", label: "Checked", kind: "choice", choices: [["", "the usual (service; a heartbeat: process)"], ["service", "once for a service on a host"], ["process", "each process by itself"]] },
+    { path: "per", label: "Checked", kind: "choice", choices: [["", "usual: service; heartbeat: process"], ["service", "once for a service on a host"], ["process", "each process by itself"]] },
     { path: "every_ms", label: "Every", kind: "duration", otherwise: "1 s" },
     { path: "timeout_ms", label: "Fails after", kind: "duration", otherwise: "500 ms" },
     { path: "failures", label: "Failures in a row", kind: "count", otherwise: "1" },
@@ -91,7 +91,7 @@ const MEMBERS: Readonly<Record<string, readonly FieldSpec[]>> = {
     ...COUNT,
   ],
   log: [
-    { path: "level", label: "Level, or above", kind: "choice", choices: [["", "warn (where nothing is said)"], ["debug", "debug"], ["info", "info"], ["warn", "warn"], ["error", "error"]] },
+    { path: "level", label: "Level, or above", kind: "choice", choices: [["", "usual: warn"], ["debug", "debug"], ["info", "info"], ["warn", "warn"], ["error", "error"]] },
     { path: "match", label: "Lines that match", kind: "text", hint: "a POSIX extended regular expression", otherwise: "every line" },
     ...COUNT,
   ],
@@ -111,7 +111,7 @@ const MEMBERS: Readonly<Record<string, readonly FieldSpec[]>> = {
   pressure: [
     of("host"),
     { path: "resource", label: "Resource", kind: "choice", choices: [["cpu", "cpu"], ["memory", "memory"], ["io", "io"]] },
-    { path: "kind", label: "Who stalls", kind: "choice", choices: [["", "some (where nothing is said)"], ["some", "some tasks"], ["full", "all tasks"]] },
+    { path: "kind", label: "Who stalls", kind: "choice", choices: [["", "usual: some"], ["some", "some tasks"], ["full", "all tasks"]] },
     { path: "above_percent", label: "Above (percent of the time)", kind: "count", required: true },
     FOR,
   ],

@@ -8,8 +8,9 @@ import { listen } from "../api/live";
 import { may } from "../api/who";
 import "../manage/manage.css";
 import { COUNTER_WORDS } from "../manage/words";
+import { NoAgent } from "../ui/first_agent";
 import { Confirm } from "../ui/form";
-import { Chip, Command, Empty, Fact, Facts, Heading, More, Note, Shown, Table, Text, Time, toast } from "../ui/parts";
+import { Chip, Fact, Facts, Heading, More, Note, Shown, Table, Text, Time, toast } from "../ui/parts";
 import { shown } from "../ui/text";
 import { bytes, count, duration, numeric } from "../ui/units";
 
@@ -172,18 +173,6 @@ function AgentTable(props: { agents: readonly Agent[]; changed: () => void }): J
   );
 }
 
-function NoAgents(): JSX.Element {
-  return (
-    <Empty title="No agents yet">
-      <p>An agent runs on each host and holds the rings of its processes. These three lines start one and trace a program:</p>
-      <Command text={"skein-agent --config /etc/skein/agent.json &\nskein run --service NAME -- PROGRAM\nskein ps"} />
-      <p>
-        A fleet across hosts lets agents in by <a href="/join-tokens">join tokens</a>.
-      </p>
-    </Empty>
-  );
-}
-
 export default function Agents(): JSX.Element {
   const answer = useListing<Agent>("/agents", {}, 10_000);
   useEffect(() => listen(["agent.*"], answer.again, answer.again), [answer.again]);
@@ -195,7 +184,7 @@ export default function Agents(): JSX.Element {
       <Shown of={answer} what="the agents">
         {() =>
           agents.length === 0 ? (
-            <NoAgents />
+            <NoAgent />
           ) : (
             <>
               <p>

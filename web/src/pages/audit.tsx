@@ -9,6 +9,7 @@ import "../manage/manage.css";
 import { useAddress } from "../ui/address";
 import { FilterForm, TextField } from "../ui/form";
 import { Chip, Empty, Heading, More, Note, Shown, Table, Text, Time } from "../ui/parts";
+import { apiTime } from "../ui/time_text";
 import { shown } from "../ui/text";
 
 type Entry = Schemas["AuditEntry"];
@@ -17,8 +18,8 @@ const FILTERS: readonly (readonly [string, string, string])[] = [
   ["actor", "Actor", "a token's name, local, rule:NAME"],
   ["action", "Action", "capture.delete, rule.*"],
   ["object", "Object", "an id, a rule's name"],
-  ["from", "From", "2026-11-21T09:40:00Z"],
-  ["to", "To", "2026-11-21T10:00:00Z"],
+  ["from", "From", "2026-11-21 09:40"],
+  ["to", "To", "2026-11-21 10:00"],
 ];
 
 /* A page of the object where there is one; ids alone make links. */
@@ -59,7 +60,7 @@ function Filters(props: { values: Readonly<Record<string, string>>; set: (values
   const now = JSON.stringify(props.values);
   useEffect(() => setValues({ ...props.values }), [now]);
   return (
-    <FilterForm choose={() => props.set(Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value.trim()])))}>
+    <FilterForm choose={() => props.set(Object.fromEntries(Object.entries(values).map(([name, value]) => [name, name === "from" || name === "to" ? apiTime(value) : value.trim()])))}>
       {FILTERS.map(([name, label, example]) => (
         <TextField key={name} label={label} placeholder={example} value={values[name] ?? ""} set={(value) => setValues({ ...values, [name]: value })} />
       ))}

@@ -8,10 +8,9 @@ import { get, part } from "../api/client";
 import { listen } from "../api/live";
 import { useAddress } from "../ui/address";
 import { type Capture, captureSentence } from "../ui/capture_words";
-import { Empty, Failure, Heading, Note, Shown } from "../ui/parts";
+import { Caught, Empty, Failure, Heading, Note, Shown } from "../ui/parts";
 import { timelineLink } from "../ui/timeline_link";
 import { numeric } from "../ui/units";
-import "../style/captures.css";
 import "../style/capture.css";
 import { Actions } from "./capture/actions";
 import { Baseline } from "./capture/baseline";
@@ -25,7 +24,8 @@ import { InsideAt } from "./capture/inside";
 import { type Lengths, lengthsOf, lengthsQuery } from "./capture/lengths";
 import { Logs } from "./capture/logs";
 import { MissingRecords, ThreadTimes } from "./capture/missing";
-import { OverviewStrips } from "./capture/overview";
+import { NothingInWindow, NothingStored } from "./capture/nothing";
+import { type Looked, OverviewStrips, useOverview } from "./capture/overview";
 import { Part, useSql } from "./capture/parts";
 import { Downloads, Raw } from "./capture/raw";
 import { TopRegions, WaitingByReason, exampleLink } from "./capture/regions";
@@ -78,7 +78,9 @@ export default function CapturePage(): JSX.Element {
       )}
     </>
   ) : (
-    <Whole capture={capture.data} answer={capture} deleted={capture.deleted} />
+    <Caught of={capture.data} what="the capture" title="Capture" again={capture.again}>
+      <Whole capture={capture.data} answer={capture} deleted={capture.deleted} />
+    </Caught>
   );
 }
 
@@ -98,10 +100,12 @@ function Gone(): JSX.Element {
 function Whole(props: { capture: Capture; answer: Answer<Capture>; deleted: boolean }): JSX.Element {
   const { capture, answer, deleted } = props;
   const stored = numeric(capture.ledger.stored);
+  const overview = useOverview(capture, stored > 0 && capture.status !== "running");
+  const empty = overview.data?.mayHave === false ? overview.data.first : undefined;
   return (
     <>
       <Heading title={captureSentence(capture)}>
-        {stored > 0 && (
+        {stored > 0 && empty === undefined && (
           <a class="button first" href={timelineLink(capture)}>
             Timeline
           </a>
@@ -117,7 +121,7 @@ function Whole(props: { capture: Capture; answer: Answer<Capture>; deleted: bool
       <Progress capture={capture} />
       <Verdict capture={capture} />
       <CaptureFacts capture={capture} />
-      {stored > 0 ? <Stored capture={capture} /> : capture.status === "running" ? null : <NothingStored capture={capture} />}
+      {stored > 0 ? <Stored capture={capture} overview={overview} empty={empty} /> : capture.status === "running" ? null : <NothingStored capture={capture} />}
       <Part id="targets" title="Targets" open={(capture.targets ?? []).length <= 20}>
         {() => <Targets capture={capture} />}
       </Part>
@@ -133,22 +137,11 @@ function Whole(props: { capture: Capture; answer: Answer<Capture>; deleted: bool
   );
 }
 
-function NothingStored(props: { capture: Capture }): JSX.Element {
-  return (
-    <Empty title="Nothing is stored of it">
-      <p>
-        No ring held a record of this window. The targets below say how far each reached, and the reason where there is one: a ring
-        that was overwritten, a process that began later, an agent that did not answer.
-      </p>
-      {props.capture.kind === "snapshot" && <p>A shorter time before, or a larger ring, may have some.</p>}
-    </Empty>
-  );
-}
-
 /* What is read of the trace. While the capture runs that is made on demand: it would be of a part. */
-function Stored(props: { capture: Capture }): JSX.Element {
-  const { capture } = props;
+function Stored(props: { capture: Capture; overview: Answer<Looked>; empty: Looked["first"] | undefined }): JSX.Element {
+  const { capture, overview, empty } = props;
   const [early, setEarly] = useState(false);
+  if (empty !== undefined && !early) return <NothingInWindow capture={capture} first={empty} read={() => setEarly(true)} />;
   if (capture.status === "running" && !early)
     return (
       <p>
@@ -157,11 +150,13 @@ function Stored(props: { capture: Capture }): JSX.Element {
         </button>
       </p>
     );
-  return <Analysed key={capture.status} capture={capture} />;
+  return <Analysed key={capture.status} capture={capture} overview={overview} />;
 }
 
-function Analysed(props: { capture: Capture }): JSX.Element {
+function Analysed(props: { capture: Capture; overview: Answer<Looked> }): JSX.Element {
   const { capture } = props;
+  const running = capture.status === "running";
+  const early = useOverview(capture, running);
   const { get: wanted, set } = useAddress();
   const [baseline, other] = [wanted("baseline") || "auto", wanted("with")];
   const path = `/captures/${part(capture.capture)}`;
@@ -174,10 +169,10 @@ function Analysed(props: { capture: Capture }): JSX.Element {
   const onset = sides && diff.data?.onset !== undefined ? BigInt(diff.data.onset.at_ns) : undefined;
   const asked = useSql(capture, settled ? lengthsQuery(onset) : undefined);
   const lengths = asked.data === undefined ? undefined : lengthsOf(asked.data.rows);
-  const context = { link: (example: Parameters<typeof exampleLink>[1]) => exampleLink(capture, example), lengths: sides ? lengths : undefined };
+  const context = { page: "", link: (example: Parameters<typeof exampleLink>[1]) => exampleLink(capture, example), lengths: sides ? lengths : undefined };
   return (
     <>
-      <OverviewStrips capture={capture} />
+      <OverviewStrips capture={capture} overview={running ? early : props.overview} />
       <Shown of={report} what="the findings">
         {(data) => (
           <>
@@ -206,10 +201,10 @@ function Analysed(props: { capture: Capture }): JSX.Element {
         )}
       </section>
       {report.data !== undefined && (
-        <>
+        <Caught of={report.data} what="the regions and waits" again={report.again}>
           <TopRegions capture={capture} report={report.data} lengths={lengths} asked={asked} />
           <WaitingByReason capture={capture} report={report.data} lengths={lengths} />
-        </>
+        </Caught>
       )}
       <Further capture={capture} report={report.data} lengths={lengths} />
     </>

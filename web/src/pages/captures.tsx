@@ -5,31 +5,26 @@ import { useState } from "preact/hooks";
 import { lazy, useLocation } from "preact-iso";
 import { captureDelete, capturePatch, useCaptures } from "../api/captures";
 import { may } from "../api/who";
+import { Incident } from "../manage/incident";
 import { CaptureLink, StatusChip, Whose } from "../ui/capture_rows";
 import { type Capture, windowWords } from "../ui/capture_words";
 import { type Address, useAddress } from "../ui/address";
 import { ChoiceField, Confirm, FilterForm, TextField } from "../ui/form";
-import { Awaited, Empty, Failure, Heading, Note, Table, Time, toast } from "../ui/parts";
-import { count } from "../ui/units";
-import "../style/captures.css";
+import { Awaited, Empty, Failure, Heading, Table, Text, Time, toast } from "../ui/parts";
+import { apiTime } from "../ui/time_text";
+import { timelineLink } from "../ui/timeline_link";
+import { count, nanos } from "../ui/units";
 
 const CaptureNow = lazy(() => import("../ui/capture_now"));
 
 const WANT = 50;
-const MOST = 1000; /* that are looked at at once, where the API does not filter */
 
-const FILTERS = ["status", "kind", "rule", "selector", "from", "to", "incident"] as const;
+const FILTERS = ["status", "kind", "rule", "policy", "selector", "from", "to", "incident", "trace_id"] as const;
 
 type Filter = Record<(typeof FILTERS)[number], string>;
 
 function filterOf(address: Address): Filter {
   return Object.fromEntries(FILTERS.map((name) => [name, address.get(name)])) as Filter;
-}
-
-/* "2026-11-23T10:00" of a field, by this browser's clock, as the API's time; other texts as they are. */
-export function apiTime(text: string): string {
-  const local = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?$/.test(text) ? new Date(text.replace(" ", "T")) : undefined;
-  return local === undefined || Number.isNaN(local.getTime()) ? text : local.toISOString();
 }
 
 function Filters(props: { filter: Filter; set: (values: Readonly<Record<string, string>>) => void }): JSX.Element {
@@ -40,7 +35,7 @@ function Filters(props: { filter: Filter; set: (values: Readonly<Record<string, 
     props.set({ [name]: value });
   };
   return (
-    <FilterForm choose={() => props.set({ ...draft, from: apiTime(draft.from.trim()), to: apiTime(draft.to.trim()) })}>
+    <FilterForm choose={() => props.set({ ...draft, from: apiTime(draft.from), to: apiTime(draft.to) })}>
       <ChoiceField
         label="Status"
         value={props.filter.status}
@@ -66,7 +61,9 @@ function Filters(props: { filter: Filter; set: (values: Readonly<Record<string, 
         ]}
       />
       {may("viewer", true) && <TextField label="Rule" {...field("rule")} />}
+      {may("viewer", true) && <TextField label="Policy" {...field("policy")} />}
       <TextField label="Selector" {...field("selector")} placeholder="service=checkout" />
+      <TextField label="Trace id" {...field("trace_id")} placeholder="32 hex digits" />
       <TextField label="From" {...field("from")} placeholder="2026-11-23 06:00" />
       <TextField label="To" {...field("to")} placeholder="2026-11-23 07:00" />
       <button type="submit" class="button">
@@ -167,11 +164,38 @@ function ActWords(props: { act: Act; captures: Capture[] }): JSX.Element {
   );
 }
 
-function Rows(props: { items: Capture[]; chosen: ReadonlySet<string>; choose: (id: string, wanted: boolean) => void }): JSX.Element {
+/* Why the capture is listed where a trace id was asked for, and where to look. */
+function TraceAt(props: { capture: Capture }): JSX.Element | null {
+  const at = props.capture.trace_id;
+  if (at === undefined) return null;
+  const begin = nanos(at.from ?? "");
+  if (at.answer !== "perhaps" || begin === null)
+    return <p class="quiet">No part that was read has the trace; {count(at.unread ?? 0)} could not be read.</p>;
+  const place = { beginNs: begin, lengthNs: Number((nanos(at.to ?? "") ?? begin) - begin), process: at.process, select: false };
+  return (
+    <p class="quiet">
+      The trace <a href={timelineLink(props.capture, place)}>may be in <Text text={`${at.service ?? ""} on ${at.host ?? ""}`} most={120} /></a>
+    </p>
+  );
+}
+
+interface RowsProps {
+  items: Capture[];
+  chosen: ReadonlySet<string>;
+  choose: (ids: readonly string[], wanted: boolean) => void;
+}
+
+function Rows(props: RowsProps): JSX.Element {
+  const all = props.items.map((capture) => capture.capture);
   const head = (
     <>
       <th>
-        <span class="visually-hidden">Chosen</span>
+        <input
+          type="checkbox"
+          aria-label="choose all that are listed"
+          checked={all.every((id) => props.chosen.has(id))}
+          onChange={(event) => props.choose(all, event.currentTarget.checked)}
+        />
       </th>
       <th>What</th>
       <th>Whom</th>
@@ -191,7 +215,7 @@ function Rows(props: { items: Capture[]; chosen: ReadonlySet<string>; choose: (i
               type="checkbox"
               aria-label={`choose capture ${capture.capture}`}
               checked={props.chosen.has(capture.capture)}
-              onChange={(event) => props.choose(capture.capture, event.currentTarget.checked)}
+              onChange={(event) => props.choose([capture.capture], event.currentTarget.checked)}
             />
           </td>
           <td class="what">
@@ -202,6 +226,7 @@ function Rows(props: { items: Capture[]; chosen: ReadonlySet<string>; choose: (i
                 · <a href={`/captures?incident=${encodeURIComponent(capture.incident)}`}>of an incident</a>
               </>
             )}
+            <TraceAt capture={capture} />
           </td>
           <td>
             <Whose capture={capture} />
@@ -229,16 +254,13 @@ export default function Captures(): JSX.Element {
   const key = JSON.stringify(filter);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [asking, setAsking] = useState(false);
-  const { status, selector, from, to, incident } = filter;
-  const keep = (capture: Capture) =>
-    (filter.kind === "" || capture.kind === filter.kind) && (filter.rule === "" || capture.trigger?.rule === filter.rule);
-  const list = useCaptures(`captures ${key}`, { status, selector, from, to, incident }, keep, { want: WANT, most: MOST });
+  const { selector, incident } = filter;
+  const list = useCaptures(`captures ${key}`, filter, () => true, { want: WANT, most: WANT });
   const items = list.items ?? [];
   const picked = items.filter((capture) => chosen.has(capture.capture));
-  const choose = (id: string, wanted: boolean) => {
+  const choose: RowsProps["choose"] = (ids, wanted) => {
     const next = new Set(chosen);
-    if (wanted) next.add(id);
-    else next.delete(id);
+    for (const id of ids) next[wanted ? "add" : "delete"](id);
     setChosen(next);
   };
   return (
@@ -252,12 +274,7 @@ export default function Captures(): JSX.Element {
       </Heading>
       <Filters key={key} filter={filter} set={address.set} />
       {incident !== "" && (
-        <Note>
-          <p>
-            Captures of one incident: firings of a rule that overlapped.{" "}
-            <a href={`/api/v1/captures/trace?incident=${encodeURIComponent(incident)}`}>All of them as one file</a>
-          </p>
-        </Note>
+        <Incident incident={incident} again={list.again} />
       )}
       {list.newer > 0 && (
         <button type="button" class="button first" onClick={list.again}>
@@ -272,8 +289,12 @@ export default function Captures(): JSX.Element {
           <Rows items={items} chosen={chosen} choose={choose} />
         </>
       )}
-      {list.items !== undefined && items.length === 0 && <Nothing filtered={key !== JSON.stringify(EMPTY)} looked={list.looked} />}
-      <Looked list={list} filter={filter} />
+      {list.items !== undefined && items.length === 0 && <Nothing filtered={key !== JSON.stringify(EMPTY)} />}
+      {list.more !== undefined && (
+        <button type="button" class="button" disabled={list.awaited} onClick={list.more}>
+          {list.awaited ? "Looking…" : "Show more"}
+        </button>
+      )}
       {asking && <CaptureNow selector={selector} close={() => setAsking(false)} />}
     </>
   );
@@ -281,21 +302,7 @@ export default function Captures(): JSX.Element {
 
 const EMPTY = Object.fromEntries(FILTERS.map((name) => [name, ""]));
 
-/* What kind and rule leave out is known only of those that were looked at. */
-function Looked(props: { list: { looked: number; more: (() => void) | undefined; awaited: boolean }; filter: Filter }): JSX.Element | null {
-  const { list, filter } = props;
-  if (list.more === undefined) return null;
-  return (
-    <p>
-      {(filter.kind !== "" || filter.rule !== "") && <>The newest {count(list.looked)} captures were looked at for these. </>}
-      <button type="button" class="button" disabled={list.awaited} onClick={list.more}>
-        {list.awaited ? "Looking…" : "Show more"}
-      </button>
-    </p>
-  );
-}
-
-function Nothing(props: { filtered: boolean; looked: number }): JSX.Element {
+function Nothing(props: { filtered: boolean }): JSX.Element {
   return props.filtered ? (
     <Empty title="No capture is like this">
       <p>

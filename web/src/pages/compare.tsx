@@ -11,8 +11,7 @@ import { type Capture, captureSentence, windowWords } from "../ui/capture_words"
 import { ChoiceField, TextField } from "../ui/form";
 import { Empty, Fact, Facts, Heading, Note, Shown, Time } from "../ui/parts";
 import { shown } from "../ui/text";
-import { count } from "../ui/units";
-import "../style/captures.css";
+import { clock, count } from "../ui/units";
 import "../style/capture.css";
 import { askSql } from "./capture/ask_sql";
 import { type Diff, DiffTable } from "./capture/differs";
@@ -55,11 +54,11 @@ function Pick(props: { label: string; value: string; newest: readonly Capture[];
   const known = props.newest.some((capture) => capture.capture === props.value);
   const choices: [string, string][] = props.newest.map((capture) => [
     capture.capture,
-    `${capture.at.slice(0, 19).replace("T", " ")} UTC ${shown(captureSentence(capture), 70)}`,
+    `${clock(capture.at)} ${shown(captureSentence(capture), 70)}`,
   ]);
   return (
     <form
-      class="filters"
+      class="filters ids"
       onSubmit={(event) => {
         event.preventDefault();
         if (ID.test(text.trim())) props.set(text.trim());
@@ -106,7 +105,7 @@ function Differences(props: { a: Capture; b: Capture }): JSX.Element {
   };
   return (
     <Shown of={diff} what="what differs">
-      {(data) => <DiffTable diff={data} context={{ link, lengths: lengths.data }} />}
+      {(data) => <DiffTable diff={data} context={{ page: `/captures/${part(b.capture)}`, link, lengths: lengths.data }} />}
     </Shown>
   );
 }

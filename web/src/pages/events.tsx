@@ -102,7 +102,7 @@ export default function Events(): JSX.Element {
       ) : (
         <>
           <p>
-            {count(feed.rows.length)} events, the newest first; kept are the newest {count(KEPT)}
+            {feed.rows.length === 1 ? "1 event" : `${count(feed.rows.length)} events`}, the newest first; kept are the newest {count(KEPT)}
             {feed.dropped > 0 ? `, ${count(feed.dropped)} older ones were let go` : ""}.
           </p>
           <VirtualList items={feed.rows} keyOf={(row) => row.id} row={(row) => <Row row={row} />} label="Events" height={38} />

@@ -7,7 +7,6 @@ import { may } from "../api/who";
 import { useAddress } from "../ui/address";
 import { Heading } from "../ui/parts";
 import { SelectorFilter } from "../ui/selector_filter";
-import "../style/captures.css";
 import { FleetAgents, FleetStorage } from "./fleet/fleet_side";
 import { FleetServices } from "./fleet/fleet_services";
 import { WentWrong } from "./fleet/went_wrong";

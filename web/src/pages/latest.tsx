@@ -2,28 +2,24 @@
 // /captures/latest?rule=NAME: goes to the newest capture that fits, for bookmarks and runbooks. Takes what the list's
 // address takes.
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { useMade } from "../api/ask";
 import { findCaptures } from "../api/captures";
 import { useAddress } from "../ui/address";
 import { Empty, Heading, Shown, Text } from "../ui/parts";
-import { count } from "../ui/units";
 
-const MOST = 2000;
+const WHAT = ["rule", "policy", "kind", "selector", "status"] as const;
 
 export default function Latest(): JSX.Element {
-  const { route } = useLocation();
+  const { path, route } = useLocation();
   const { get } = useAddress();
-  const [rule, kind, selector, status] = [get("rule"), get("kind"), get("selector"), get("status")];
-  const found = useMade(`latest ${JSON.stringify([rule, kind, selector, status])}`, (signal) =>
-    findCaptures(
-      { selector, status },
-      (capture) => (rule === "" || capture.trigger?.rule === rule) && (kind === "" || capture.kind === kind),
-      { want: 1, most: MOST },
-      signal,
-    ),
-  );
+  /* On the way to the capture the address is the capture's already, while this page still stands. */
+  const asked = useRef<Readonly<Record<string, string>>>({});
+  if (path === "/captures/latest") asked.current = Object.fromEntries(WHAT.map((what) => [what, get(what)]));
+  const query = asked.current;
+  const [began, name] = query.rule !== "" ? ["rule", query.rule ?? ""] : ["policy", query.policy ?? ""];
+  const found = useMade(`latest ${JSON.stringify(query)}`, (signal) => findCaptures(query, () => true, { want: 1, most: 1 }, signal));
   const newest = found.data?.items[0]?.capture;
   useEffect(() => {
     if (newest !== undefined) route(`/captures/${encodeURIComponent(newest)}`, true);
@@ -33,16 +29,16 @@ export default function Latest(): JSX.Element {
       <Heading title="The newest capture" />
       <Shown of={found} what="the newest capture">
         {(data) =>
-          newest !== undefined ? (
+          data.items.length > 0 ? (
             <p>Going there…</p>
           ) : (
             <Empty title="There is none">
               <p>
-                {data.next === undefined ? "No capture" : `None of the newest ${count(data.looked)} captures`} fits
-                {rule !== "" && (
+                No capture fits
+                {name !== "" && (
                   <>
                     {" "}
-                    the rule <Text text={rule} most={80} />
+                    the {began} <Text text={name} most={80} />
                   </>
                 )}
                 . <a href="/captures">All captures</a>

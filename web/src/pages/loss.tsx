@@ -2,20 +2,18 @@
 // What of the fleet is stored and what is missing, and where it was lost; each line leads to its captures.
 import type { JSX } from "preact";
 import { useListing, useMade } from "../api/ask";
-import { type Query, type Schemas, get, part } from "../api/client";
+import { type Query, type Schemas, get } from "../api/client";
 import { may } from "../api/who";
 import "../manage/manage.css";
+import { type By, type Row, capturesOf } from "../manage/loss-links";
 import { PLACE_WORDS, REASON_WORDS } from "../manage/words";
 import { type Address, useAddress } from "../ui/address";
 import { ChoiceField } from "../ui/form";
-import { labelSelector } from "../ui/label_selector";
 import { Bar, Chip, Command, Empty, Fact, Facts, Heading, More, Shown, Table, Text } from "../ui/parts";
 import { SelectorFilter } from "../ui/selector_filter";
-import { count, numeric, share } from "../ui/units";
+import { PLACES_LOST, count, numeric, share } from "../ui/units";
 
-type Row = Schemas["LossList"]["items"][number];
 type Ledger = Schemas["Ledger"];
-type By = "service" | "host" | "process" | "capture" | "rule" | "reason" | "place";
 
 const BY: readonly (readonly [By, string])[] = [
   ["service", "service"],
@@ -38,20 +36,6 @@ function lostOf(ledger: Ledger): number {
   return PLACES.reduce((sum, place) => sum + numeric(ledger.lost[place]), 0);
 }
 
-/* ---- links ---- */
-
-function joined(one: string, other: string): string {
-  return [one, other].filter((text) => text !== "").join(",");
-}
-
-function capturesOf(by: By, row: Row, selector: string): string | undefined {
-  if (by === "capture") return row.capture === undefined ? undefined : `/captures/${part(row.capture)}`;
-  if (by === "rule") return row.rule === undefined || row.rule === "" ? undefined : `/captures?rule=${part(row.rule)}`;
-  if (by === "reason" || by === "place") return undefined;
-  const label = labelSelector(by, by === "service" ? row.service : by === "host" ? row.host : row.process);
-  return label === undefined ? undefined : `/captures?selector=${part(joined(label, selector))}`;
-}
-
 /* ---- tables ---- */
 
 function nameOf(by: By, row: Row): string {
@@ -66,21 +50,26 @@ function Linked(props: { to: string | undefined; children: string }): JSX.Elemen
   return props.to === undefined ? <Text text={props.children} most={160} /> : <a href={props.to}><Text text={props.children} most={160} /></a>;
 }
 
-function LedgerRow(props: { by: By; row: Row; selector: string }): JSX.Element | null {
+function Linking(props: { to: string | undefined; of: number | string }): JSX.Element {
+  const words = count(props.of);
+  return <td class="number">{props.to === undefined || numeric(props.of) === 0 ? words : <a href={props.to}>{words}</a>}</td>;
+}
+
+function LedgerRow(props: { by: By; row: Row; of: Query }): JSX.Element | null {
   const { by, row } = props;
   const ledger = row.ledger;
   if (ledger === undefined) return null;
-  const to = capturesOf(by, row, props.selector);
+  const to = capturesOf(by, row, props.of);
   const lost = lostOf(ledger);
   const produced = numeric(ledger.produced);
   return (
     <tr>
       <td><Linked to={to}>{nameOf(by, row)}</Linked></td>
-      <td class="number">{count(ledger.produced)}</td>
-      <td class="number">{count(ledger.stored)}</td>
-      <td class="number">{to === undefined || lost === 0 ? count(lost) : <a href={to}>{count(lost)}</a>}</td>
+      <Linking to={to} of={ledger.produced} />
+      <Linking to={to} of={ledger.stored} />
+      <Linking to={to} of={lost} />
       <td class="row-bar">{produced > 0 && lost > 0 ? <><Bar share={lost / produced} words={`${share(lost / produced)} lost`} /> {share(lost / produced)}</> : "–"}</td>
-      {PLACES.map((place) => <td key={place} class="number">{count(ledger.lost[place])}</td>)}
+      {PLACES.map((place) => <Linking key={place} to={to} of={ledger.lost[place]} />)}
       <td>
         <Chip kind={ledger.complete ? "ok" : "warn"}>{ledger.complete ? "complete" : ledger.gaps.length > 0 ? `${count(ledger.gaps.length)} gaps` : "incomplete"}</Chip>
       </td>
@@ -88,11 +77,11 @@ function LedgerRow(props: { by: By; row: Row; selector: string }): JSX.Element |
   );
 }
 
-function LedgerTable(props: { by: By; rows: readonly Row[]; selector: string }): JSX.Element {
+function LedgerTable(props: { by: By; rows: readonly Row[]; of: Query }): JSX.Element {
   const words = BY.find(([by]) => by === props.by)?.[1] ?? "";
   return (
-    <Table caption={`Loss by ${words}; numbers are events`} seen head={<><th>{words.slice(0, 1).toUpperCase() + words.slice(1)}</th><th class="number">Produced</th><th class="number">Stored</th><th class="number">Lost</th><th>Share lost</th>{PLACES.map((place) => <th key={place} class="number">in {place}</th>)}<th>Complete</th></>}>
-      {props.rows.map((row, i) => <LedgerRow key={row.process ?? row.capture ?? i} by={props.by} row={row} selector={props.selector} />)}
+    <Table caption={`Loss by ${words}; numbers are events`} seen head={<><th>{words.slice(0, 1).toUpperCase() + words.slice(1)}</th><th class="number">Produced</th><th class="number">Stored</th><th class="number">Lost</th><th>Share lost</th>{PLACES.map((place) => <th key={place} class="number">{PLACES_LOST[place]}</th>)}<th>Complete</th></>}>
+      {props.rows.map((row, i) => <LedgerRow key={row.process ?? row.capture ?? i} by={props.by} row={row} of={props.of} />)}
     </Table>
   );
 }
@@ -164,7 +153,7 @@ export default function Loss(): JSX.Element {
       <Shown of={answer} what="the losses">
         {(rows) =>
           rows.length > 0 ? (
-            by === "reason" || by === "place" ? <ReasonTable by={by} rows={rows} byCapture={`/loss?${parameters}`} /> : <LedgerTable by={by} rows={rows} selector={selector} />
+            by === "reason" || by === "place" ? <ReasonTable by={by} rows={rows} byCapture={`/loss?${parameters}`} /> : <LedgerTable by={by} rows={rows} of={query} />
           ) : nothing ? (
             <Empty title="No process was traced yet">
               <p>Start one under the tracer, and its ledger is kept from its first event on:</p>

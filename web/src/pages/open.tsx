@@ -73,7 +73,7 @@ function Lesson(props: { take: (file: File) => void; over: boolean }): JSX.Eleme
         <p>Drop a .skein file here. It is read in this browser, and sent nowhere.</p>
         <Picker take={props.take} label="Choose a file" />
       </div>
-      <p>A file comes from a capture, or of what another tool has recorded:</p>
+      <p>A file comes from a capture, or from what another tool has recorded:</p>
       <Command text="skein fetch CAPTURE -o a.skein" />
       <Command text="skein import perf perf.data -o a.skein" />
     </div>

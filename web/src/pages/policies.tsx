@@ -10,6 +10,7 @@ import { Editing } from "../manage/editing";
 import { POLICY_START } from "../manage/policy-fields";
 import { type Policy, PolicyForm, PolicyStatus, Planned, policyFields, shareWords } from "../manage/policy-parts";
 import { POLICY, versionedGet, withoutState } from "../manage/versioned";
+import { SeveralOf } from "../manage/several";
 import "../manage/manage.css";
 import { useAddress } from "../ui/address";
 import { Command, Empty, Heading, More, Shown, Table, Text } from "../ui/parts";
@@ -85,7 +86,16 @@ export default function Policies(): JSX.Element {
   const address = useAddress();
   const adding = address.get("new") !== "" && may("admin");
   const from = address.get("from");
-  const answer = useListing<Policy>(adding ? undefined : "/policies", {}, 10_000);
+  const pasting = address.get("paste") !== "" && may("admin");
+  const { route } = useLocation();
+  const answer = useListing<Policy>(adding || pasting ? undefined : "/policies", {}, 10_000);
+  if (pasting)
+    return (
+      <>
+        <Heading title="Paste policies" />
+        <SeveralOf kind={POLICY} close={() => route("/policies")} />
+      </>
+    );
   if (adding)
     return (
       <>
@@ -97,9 +107,14 @@ export default function Policies(): JSX.Element {
     <>
       <Heading title="Policies">
         {may("admin") && (
-          <a class="button first" href="/policies?new=1">
-            New policy
-          </a>
+          <>
+            <a class="button" href="/policies?paste=1">
+              Paste policies
+            </a>
+            <a class="button first" href="/policies?new=1">
+              New policy
+            </a>
+          </>
         )}
       </Heading>
       <Shown of={answer} what="the policies">

@@ -11,8 +11,7 @@ import { CaptureLink, StatusChip } from "../ui/capture_rows";
 import { reasonWords } from "../ui/gap_words";
 import { labelSelector } from "../ui/label_selector";
 import { Awaited, Bar, Chip, Empty, Fact, Facts, Failure, Heading, Note, Shown, Table, Text, Time } from "../ui/parts";
-import { bytes, count, duration, numeric, share } from "../ui/units";
-import "../style/captures.css";
+import { PLACES_LOST, bytes, count, duration, numeric, share } from "../ui/units";
 
 const CaptureNow = lazy(() => import("../ui/capture_now"));
 
@@ -45,7 +44,7 @@ function Who(props: { of: Process }): JSX.Element {
         <Fact name="Host">
           <Text text={of.host} most={120} />
         </Fact>
-        <Fact name="Number">{of.pid}</Fact>
+        <Fact name="Pid">{of.pid}</Fact>
         {of.title !== undefined && (
           <Fact name="Title">
             <Text text={of.title} most={300} />
@@ -137,7 +136,7 @@ function LedgerCard(props: { of: Ledger }): JSX.Element {
         <Fact name="Produced">{count(of.produced)}</Fact>
         <Fact name="Stored">{count(of.stored)}</Fact>
         {PLACES.map((place) => (
-          <Fact key={place} name={`Lost: ${place}`}>
+          <Fact key={place} name={`Lost ${PLACES_LOST[place]}`}>
             {count(of.lost[place])}
           </Fact>
         ))}

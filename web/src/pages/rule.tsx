@@ -171,7 +171,7 @@ function History(props: { name: string }): JSX.Element {
           ) : (
             <>
               <HistoryStrip entries={entries} from={from} to={to} />
-              {answer.more !== undefined && <Note kind="warn"><p>The newest {count(entries.length)} of that time are drawn and listed; there are more.</p></Note>}
+              {answer.more !== undefined && <Note kind="warn"><p>The newest {count(entries.length)} of that time are drawn; there are more.</p></Note>}
               <HistoryTable entries={entries} />
               <More more={answer.more} />
             </>
@@ -182,7 +182,24 @@ function History(props: { name: string }): JSX.Element {
   );
 }
 
+const ROWS = 50;
+
 function HistoryTable(props: { entries: readonly Schemas["RuleHistory"][] }): JSX.Element {
+  const [all, setAll] = useState(false);
+  const { entries } = props;
+  return (
+    <>
+      <HistoryRows entries={all ? entries : entries.slice(0, ROWS)} />
+      {!all && entries.length > ROWS && (
+        <button type="button" class="button" onClick={() => setAll(true)}>
+          List all {count(entries.length)} that are drawn
+        </button>
+      )}
+    </>
+  );
+}
+
+function HistoryRows(props: { entries: readonly Schemas["RuleHistory"][] }): JSX.Element {
   return (
     <Table caption="History, newest first" head={<><th>Time</th><th>What</th><th>Service</th><th>Host</th><th>Capture</th><th>Why</th></>}>
       {props.entries.map((entry, i) => (

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All rules with their states; and how a new one begins (?new, ?new&from=NAME for a copy).
+// All rules with their states; and how a new one begins (?new, ?new&from=NAME for a copy, ?paste for several).
 import type { JSX } from "preact";
 import { useLocation } from "preact-iso";
 import { useListing, useMade } from "../api/ask";
@@ -11,6 +11,7 @@ import { RULE_START } from "../manage/rule-fields";
 import { type Rule, RuleForm, RuleStatus, TryIt, ruleFields } from "../manage/rule-parts";
 import { RULE, versionedGet, withoutState } from "../manage/versioned";
 import { conditionWords } from "../manage/words";
+import { SeveralOf } from "../manage/several";
 import "../manage/manage.css";
 import { useAddress } from "../ui/address";
 import { Command, Empty, Heading, More, Shown, Table, Text, Time } from "../ui/parts";
@@ -85,7 +86,16 @@ export default function Rules(): JSX.Element {
   const address = useAddress();
   const adding = address.get("new") !== "" && may("admin");
   const from = address.get("from");
-  const answer = useListing<Rule>(adding ? undefined : "/rules", {}, 10_000);
+  const pasting = address.get("paste") !== "" && may("admin");
+  const { route } = useLocation();
+  const answer = useListing<Rule>(adding || pasting ? undefined : "/rules", {}, 10_000);
+  if (pasting)
+    return (
+      <>
+        <Heading title="Paste rules" />
+        <SeveralOf kind={RULE} close={() => route("/rules")} />
+      </>
+    );
   if (adding)
     return (
       <>
@@ -97,9 +107,14 @@ export default function Rules(): JSX.Element {
     <>
       <Heading title="Rules">
         {may("admin") && (
-          <a class="button first" href="/rules?new=1">
-            New rule
-          </a>
+          <>
+            <a class="button" href="/rules?paste=1">
+              Paste rules
+            </a>
+            <a class="button first" href="/rules?new=1">
+              New rule
+            </a>
+          </>
         )}
       </Heading>
       <Shown of={answer} what="the rules">

@@ -8,7 +8,6 @@ import { type Address, useAddress } from "../ui/address";
 import { ChoiceField, FilterForm, TextField } from "../ui/form";
 import { Empty, Heading, Note, Shown, Table, Text } from "../ui/parts";
 import { clock, count, duration, millis } from "../ui/units";
-import "../style/captures.css";
 import "../style/series.css";
 import { Chart } from "./series/chart";
 import { type Series, lineName, stretchFrom, tableOf } from "./series/lines";
@@ -95,7 +94,7 @@ function SeriesTable(props: { of: Series; value: (value: number) => string }): J
   );
   return (
     <>
-      <Table caption="The same as a table" head={head} seen>
+      <Table caption={`The same as a table, in ${of.unit}`} head={head} seen>
         {shown.map((row) => (
           <tr key={row.at}>
             <th scope="row" class="nowrap">

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // A capture's timeline: opens its trace, and closes it with the page.
 import type { JSX } from "preact";
-import { useEffect, useMemo } from "preact/hooks";
+import { effect } from "@preact/signals";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { useRoute } from "preact-iso";
-import { useAsk, useMade } from "../api/ask";
+import { asRefused, useAsk, useMade } from "../api/ask";
 import { type Schemas, get, part } from "../api/client";
+import { listen } from "../api/live";
+import { whoAsk } from "../api/who";
 import { type Density, type Overview, BUCKETS, overviewDensity, overviewWhole } from "../timeline/density";
+import { type Counted, differences } from "../timeline/differs";
 import { Timeline } from "../timeline/timeline";
 import { openTrace } from "../trace/client";
 import type { CaptureSource, Trace } from "../trace/trace";
-import { Awaited, Failure, Heading } from "../ui/parts";
+import { Awaited, Failure, Heading, Note } from "../ui/parts";
 import { nanos } from "../ui/units";
 
 const ID = /^[0-9a-f]{32}$/;
@@ -39,6 +43,65 @@ function useDensity(trace: Trace, overview: Overview | undefined): Density | und
   }, [overview, origin]);
 }
 
+function useDiffers(overview: Counted | undefined): ReadonlyMap<string, number> | undefined {
+  return useMemo(() => {
+    if (overview === undefined) return undefined;
+    return differences(overview, (time, from) => {
+      const at = nanos(time);
+      return at === null ? null : Number(at - BigInt(from));
+    });
+  }, [overview]);
+}
+
+/* Whether the capture was deleted since it was opened: an event says so, or it is not there when it is asked for after
+ * missed events and after a read that was refused. A read whose session has ended leads to the login. */
+function useDeleted(trace: Trace, id: string): boolean {
+  const [deleted, setDeleted] = useState(false);
+  useEffect(() => {
+    const look = (): void =>
+      void get(`/captures/${part(id)}`).catch((error: unknown) => {
+        const { status } = asRefused(error);
+        if (status === 404 || status === 410) setDeleted(true);
+      });
+    const refused = effect(() => {
+      const status = trace.state.value.problem?.status;
+      if (status === 401) void whoAsk();
+      else if (status === 404 || status === 410) look();
+    });
+    const heard = listen(["capture.deleted"], (event) => event["capture"] === id && setDeleted(true), look);
+    return () => {
+      refused();
+      heard();
+    };
+  }, [trace, id]);
+  return deleted;
+}
+
+function Deleted(props: { capture: Schemas["Capture"] }): JSX.Element {
+  const { trigger } = props.capture;
+  return (
+    <Note kind="warn">
+      <p role="alert">
+        This capture was deleted since it was opened here. What is read already stays on this page until it is left; nothing more of it can be
+        read, and its link leads nowhere.
+      </p>
+      <p>
+        {trigger?.rule !== undefined && (
+          <>
+            <a href={`/captures/latest?rule=${part(trigger.rule)}`}>The newest capture of this rule</a> ·{" "}
+          </>
+        )}
+        {trigger?.process !== undefined && (
+          <>
+            <a href={`/captures?selector=${part(`process=${trigger.process}`)}`}>Other captures of its process</a> ·{" "}
+          </>
+        )}
+        <a href="/captures">All captures</a>
+      </p>
+    </Note>
+  );
+}
+
 function Opened(props: { capture: Schemas["Capture"] }): JSX.Element {
   const { capture } = props;
   const id = capture.capture;
@@ -52,14 +115,28 @@ function Opened(props: { capture: Schemas["Capture"] }): JSX.Element {
   }, [id]);
   useEffect(() => () => trace.close(), [trace]);
   const path = `/captures/${part(id)}/overview`;
-  const overview = useMade(path, (signal) => overviewWhole((cursor) => get<Overview>(path, { buckets: BUCKETS, cursor }, signal)));
+  const overview = useMade(path, (signal) => overviewWhole((cursor) => get<Overview & Counted>(path, { buckets: BUCKETS, cursor }, signal)));
   const density = useDensity(trace, overview.data);
+  const differs = useDiffers(overview.data);
+  const deleted = useDeleted(trace, id);
   return (
-    <Timeline trace={trace} title={titleOf(capture)} linked {...(process === undefined ? {} : { process })} {...(density === undefined ? {} : { density })}>
-      <a href={`/captures/${part(id)}`}>The capture</a>
-      <a href={`/api/v1/captures/${part(id)}/trace`} download={`${id}.skein`}>
-        Download .skein
-      </a>
+    <Timeline
+      trace={trace}
+      title={titleOf(capture)}
+      linked
+      notice={deleted ? <Deleted capture={capture} /> : undefined}
+      {...(process === undefined ? {} : { process })}
+      {...(density === undefined ? {} : { density })}
+      {...(differs === undefined ? {} : { differs })}
+    >
+      {!deleted && (
+        <>
+          <a href={`/captures/${part(id)}`}>The capture</a>
+          <a href={`/api/v1/captures/${part(id)}/trace`} download={`${id}.skein`}>
+            Download .skein
+          </a>
+        </>
+      )}
     </Timeline>
   );
 }

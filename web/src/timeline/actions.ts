@@ -4,7 +4,7 @@ import type { Finder } from "./find";
 import type { Action } from "./keys";
 import type { Model } from "./model";
 import { trackName } from "./names";
-import { selectNeighbour, selectOutlier, selectRelative } from "./select";
+import { selectNeighbour, selectOutlier, selectRelative, selectSample } from "./select";
 
 /* What the component does for actions. */
 export interface Outside {
@@ -44,7 +44,7 @@ function lookAround(model: Model): Partial<Record<Action, () => void>> {
 function tracks(model: Model): Partial<Record<Action, () => void>> {
   const withRow = (act: (key: string) => void): void => {
     const row = model.currentRow();
-    if (row === undefined) model.spoken.value = "Choose a track by j and k, select a region, or point at a track, first.";
+    if (row === undefined) model.spoken.value = "Choose a track by j, select a region, or point at a track, first.";
     else act(row.key.replace(/^!/, ""));
   };
   const choose = (by: 1 | -1): void => {
@@ -74,6 +74,8 @@ function events(model: Model, finder: Finder): Partial<Record<Action, () => void
     child: () => told(model, selectRelative(model, "child")),
     "outlier-next": () => told(model, selectOutlier(model, 1)),
     "outlier-previous": () => told(model, selectOutlier(model, -1)),
+    "sample-next": () => told(model, selectSample(model, 1)),
+    "sample-previous": () => told(model, selectSample(model, -1)),
     "match-next": () => told(model, finder.step(1)),
     "match-previous": () => told(model, finder.step(-1)),
   };

@@ -7,7 +7,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { settings } from "../ui/settings";
 import { type Palette, paletteOf } from "./colours";
 import { type Finder, firstFrom } from "./find";
-import { hoverWords } from "./hover";
+import { hoverWords, sampleWords } from "./hover";
 import type { Model } from "./model";
 import { AXIS_PX, Painter } from "./paint";
 import { type Below, Pointer } from "./pointer";
@@ -98,13 +98,16 @@ function hoverFollow(model: Model): (below: Below | null, x: number, y: number) 
   let timer: ReturnType<typeof setTimeout> | undefined;
   let round = 0;
   const more = async (below: Below, x: number, y: number, mine: number): Promise<void> => {
-    if (below.picked === null || below.picked.lane.kind !== "region" || !below.picked.row) return;
+    const sample = below.picked?.lane.kind === "sample";
+    if (below.picked === null || !(sample || (below.picked.lane.kind === "region" && below.picked.row))) return;
     const ref = await refOfPick(model, below.picked);
     const details = ref === null ? null : await model.trace.details(ref);
     if (details === null || mine !== round) return;
     const args = details.args.slice(0, 6).map((arg) => `${valueWords(arg.name, "", false)}=${valueWords(arg.value, arg.unit, arg.pointer).slice(0, 120)}`);
     const source = details.file === "" ? [] : [valueWords(`${details.file}:${details.line}`, "", false)];
-    model.hovered.value = { x, y, row: below.row, time: below.time, words: [...hoverWords(model, below), ...args, ...source] };
+    const [first, ...rest] = hoverWords(model, below);
+    const words = sample ? [sampleWords(first ?? "", below.picked.row, details), ...rest] : [first ?? "", ...rest, ...args, ...source];
+    model.hovered.value = { x, y, row: below.row, time: below.time, words };
   };
   return (below, x, y) => {
     clearTimeout(timer);

@@ -34,12 +34,11 @@ function ofMost(sums: Float64Array): Float64Array {
 const PAGES_MOST = 20; /* of 200 targets each */
 
 /* All pages of an overview, one after the other; next_cursor is there where there are more than are asked for. */
-export async function overviewWhole(page: (cursor: string | undefined) => Promise<Overview>): Promise<Overview> {
+export async function overviewWhole<T extends Overview>(page: (cursor: string | undefined) => Promise<T>): Promise<T> {
   let whole = await page(undefined);
   for (let i = 1; i < PAGES_MOST && whole.next_cursor !== undefined; i++) {
-    const { targets, next_cursor } = await page(whole.next_cursor);
-    const { next_cursor: _, ...joined } = { ...whole, targets: [...whole.targets, ...targets] };
-    whole = next_cursor === undefined ? joined : { ...joined, next_cursor };
+    const more = await page(whole.next_cursor);
+    whole = { ...more, targets: [...whole.targets, ...more.targets] };
   }
   return whole;
 }
@@ -57,7 +56,7 @@ export function overviewDensity(overview: Overview, since: (time: string) => num
     }
   }
   const which = overview.next_cursor === undefined ? "all" : "the first";
-  const rest = overview.next_cursor === undefined ? "" : "; there are more";
+  const rest = overview.next_cursor === undefined ? "" : " alone, further ones are not drawn here";
   return { share: ofMost(sums), lost, what: `events of ${which} ${count(overview.targets.length)} processes${rest}` };
 }
 

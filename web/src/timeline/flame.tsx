@@ -3,7 +3,7 @@
 // that go into a part; the same is a table for who does not see boxes.
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import type { FlameNode } from "../trace/trace";
+import type { FlameNode, FlameOf } from "../trace/trace";
 import { Table } from "../ui/parts";
 import { shown } from "../ui/text";
 import { count, duration, share } from "../ui/units";
@@ -49,13 +49,13 @@ function FlameTable(props: { root: FlameNode }): JSX.Element {
   );
 }
 
-function Boxes(props: { root: FlameNode }): JSX.Element {
+function Boxes(props: { root: FlameNode; of: FlameOf }): JSX.Element {
   const [zoom, setZoom] = useState<readonly FlameNode[]>([]);
   const top = zoom[zoom.length - 1] ?? props.root;
   const { boxes, leftOut } = useMemo(() => flameBoxes(top), [top]);
   const depth = boxes.reduce((most, box) => Math.max(most, box.depth + 1), 1);
   const words = (node: FlameNode): string =>
-    `${shown(node.name, 200)}: ${duration(node.totalNs)}, ${share(node.totalNs / Math.max(props.root.totalNs, 1))}, ${count(Math.round(node.count))} times`;
+    `${shown(node.name, 200)}: ${duration(node.totalNs)}, ${share(node.totalNs / Math.max(props.root.totalNs, 1))}, ${count(Math.round(node.count))} ${props.of === "samples" ? "samples" : "waits"}`;
   return (
     <>
       {zoom.length > 0 && (
@@ -86,7 +86,7 @@ function Boxes(props: { root: FlameNode }): JSX.Element {
   );
 }
 
-export function Flame(props: { root: FlameNode }): JSX.Element {
+export function Flame(props: { root: FlameNode; of: FlameOf }): JSX.Element {
   const [asTable, setAsTable] = useState(false);
   if (props.root.children.length === 0) return <p>There is none in this span.</p>;
   return (
@@ -96,7 +96,7 @@ export function Flame(props: { root: FlameNode }): JSX.Element {
           As a table
         </button>
       </div>
-      {asTable ? <FlameTable root={props.root} /> : <Boxes root={props.root} />}
+      {asTable ? <FlameTable root={props.root} /> : <Boxes root={props.root} of={props.of} />}
     </>
   );
 }

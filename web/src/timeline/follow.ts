@@ -36,6 +36,10 @@ function wanted(model: Model): number[] {
     const process = pin.startsWith("p") ? number : model.thread(number)?.process;
     if (process !== undefined) list.add(process);
   }
+  for (const pin of model.pinsAwaited.value) {
+    const process = model.trace.processes.value.find((one) => one.id === pin.process);
+    if (process !== undefined) list.add(process.index);
+  }
   void [model.scroll.value, model.size.value, model.tracks.value];
   for (const row of model.rowsInView(0)) if (row.process >= 0) list.add(row.process);
   return [...list];
@@ -45,6 +49,7 @@ function wantFollow(model: Model): () => void {
   let before = "";
   return effect(() => {
     const { phase } = model.trace.state.value;
+    if (phase === "opening") before = ""; /* also of a decoder that was begun again */
     if (phase === "opening" || phase === "closed" || phase === "stopped" || model.trace.processes.value.length === 0) return;
     const list = wanted(model);
     const missing = list.filter((index) => !["whole", "failed"].includes(model.process(index)?.loaded ?? "failed"));
@@ -81,9 +86,8 @@ function workingFollow(model: Model): () => void {
 }
 
 /* With each change of what is there: a selection that was missing, pins of threads, and the search. */
-function againFollow(model: Model, finder: Finder, link: () => LinkState): () => void {
+function againFollow(model: Model, finder: Finder): () => void {
   let generation = -1;
-  let pinned = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const stop = effect(() => {
     const now = model.trace.state.value.generation;
@@ -93,7 +97,7 @@ function againFollow(model: Model, finder: Finder, link: () => LinkState): () =>
     queueMicrotask(() => {
       const selected = model.selected.peek();
       if (selected?.state === "missing") told(model, selectRef(model, selected.ref, { quiet: true }));
-      if (!pinned && model.pins.peek().length < link().pins.length) pinned = model.applyPins(link());
+      model.settlePins();
     });
     clearTimeout(timer);
     timer = setTimeout(() => finder.again(), SEARCH_MS);
@@ -105,6 +109,6 @@ function againFollow(model: Model, finder: Finder, link: () => LinkState): () =>
 }
 
 export function follow(model: Model, finder: Finder, link: () => LinkState): () => void {
-  const all = [openFollow(model, finder, link), wantFollow(model), workingFollow(model), againFollow(model, finder, link)];
+  const all = [openFollow(model, finder, link), wantFollow(model), workingFollow(model), againFollow(model, finder)];
   return () => all.forEach((stop) => stop());
 }

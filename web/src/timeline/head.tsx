@@ -90,7 +90,8 @@ function progressWords(model: Model): string {
   return phase === "failed" ? "Reading failed" : "";
 }
 
-export function Progress(props: { model: Model }): JSX.Element | null {
+/* noticed: what became of the trace stands above; that it is not found needs no saying. */
+export function Progress(props: { model: Model; noticed: boolean }): JSX.Element | null {
   const { trace } = props.model;
   const { phase, problem, letGo, rowsBound, bytesDone, bytesTotal } = trace.state.value;
   const words = progressWords(props.model);
@@ -112,10 +113,15 @@ export function Progress(props: { model: Model }): JSX.Element | null {
           )}
         </div>
       )}
-      {problem !== null && (
+      {problem !== null && !(props.noticed && (problem.status === 404 || problem.status === 410)) && (
         <Note kind="bad">
           <p>{shown(problem.text, 600)}</p>
           {problem.requestId !== undefined && <Copy text={problem.requestId} label={`request ${problem.requestId}`} />}
+        </Note>
+      )}
+      {coarseWords(trace.length.value) !== "" && (
+        <Note>
+          <p>{coarseWords(trace.length.value)}</p>
         </Note>
       )}
       {letGo > 0 && (
@@ -128,6 +134,13 @@ export function Progress(props: { model: Model }): JSX.Element | null {
       )}
     </>
   );
+}
+
+/* Times are doubles: of a trace that is longer than 2^53 ns, the last digits are not there. */
+export function coarseWords(length: number): string {
+  if (length <= Number.MAX_SAFE_INTEGER) return "";
+  const step = 2 ** (Math.floor(Math.log2(length)) - 52);
+  return `This trace is ${duration(length)} long: its times are shown to ${duration(step)} at best.`;
 }
 
 function Failed(props: { model: Model; failed: readonly TraceProcess[] }): JSX.Element {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is below the pointer in words: name, length, thread, arguments; a counter's values; states; losses. Lines of
 // text, nothing else; what programs wrote goes through shown().
-import { STATE_RUNNABLE, STATE_RUNNING } from "../trace/trace";
+import { type EventDetails, STATE_RUNNABLE, STATE_RUNNING } from "../trace/trace";
 import { shown } from "../ui/text";
 import { count, duration } from "../ui/units";
 import type { Model } from "./model";
 import type { Below } from "./pointer";
 import type { Picked } from "./select";
-import { clockWords, pointWords, processWords, threadWords, valueWords } from "./words";
+import { clockWords, pointWords, processWords, ranWords, threadWords, valueWords } from "./words";
 import { relativeLabel } from "./zoom";
 
 function stateWords(type: number): string {
@@ -25,13 +25,26 @@ function counterWords(model: Model, picked: Picked): string[] {
   return lines;
 }
 
+function samplesWords(share: number): string {
+  const many = Math.round(share);
+  return `${count(many)} ${many === 1 ? "sample" : "samples"}: it ran on a CPU`;
+}
+
 function pickedWords(model: Model, picked: Picked): string[] {
   const { lane } = picked;
   if (lane.kind === "counter") return counterWords(model, picked);
   if (lane.kind === "state") return [`${stateWords(picked.type)}${picked.row ? `: ${duration(picked.longest)}` : " for the most part here"}`];
+  if (lane.kind === "sample") return [picked.row ? "a sample: it ran on a CPU" : samplesWords(picked.share)];
   const name = shown(model.type(picked.type)?.name ?? "?", 160);
   if (lane.kind === "mark") return [picked.row ? name : `several; the most severe: ${name}`];
   return [picked.row ? `${name}: ${duration(picked.longest)}` : `several; the longest: ${name}, ${duration(picked.longest)}`];
+}
+
+/* The first line, once it is known what ran: of several samples one is told. */
+export function sampleWords(first: string, alone: boolean, details: EventDetails): string {
+  const ran = ranWords(details);
+  if (ran === "") return `${first}; no stack was had`;
+  return alone ? `ran on a CPU: ${ran}` : `${first}, one of them in ${ran}`;
 }
 
 /* Lines for what is below the pointer. */
@@ -45,7 +58,7 @@ export function hoverWords(model: Model, below: Below): string[] {
   if (process !== undefined && (time < process.from || time > process.to) && row.kind !== "note")
     lines.push(`nothing is recorded here: the record is from ${relativeLabel(process.from - model.base.zero, 1e6)} to ${relativeLabel(process.to - model.base.zero, 1e6)}`);
   if (row.kind === "idle") lines.push(`${count(row.idle.length)} threads that only wait; a click shows them`);
-  lines.push(`${processWords(process)} on ${shown(process?.host ?? "?", 80)}${thread === undefined ? "" : `, ${threadWords(thread)}`}`);
+  lines.push(`${processWords(process)}${process?.host === "" ? "" : ` on ${shown(process?.host ?? "?", 80)}`}${thread === undefined ? "" : `, ${threadWords(thread)}`}`);
   const clock = process === undefined ? "" : clockWords(process);
   lines.push(`${pointWords(picked !== null && picked.row ? picked.from : time, model.base)}${clock === "" ? "" : ` (${clock})`}`);
   return lines;

@@ -5,7 +5,7 @@ export type Action =
   | "zoom-in" | "zoom-out" | "pan-left" | "pan-right" | "page-left" | "page-right" | "scroll-up" | "scroll-down"
   | "previous" | "next" | "parent" | "child" | "fit" | "all" | "failure" | "mark" | "compare" | "select-view"
   | "track-next" | "track-previous" | "fold" | "fold-all" | "pin" | "search" | "match-next" | "match-previous" | "outlier-next" | "outlier-previous"
-  | "link" | "time" | "table" | "clear" | "help"
+  | "sample-next" | "sample-previous" | "link" | "time" | "table" | "clear" | "help"
   | "go-fleet" | "go-captures" | "go-rules" | "go-live" | "go-storage";
 
 export interface Key {
@@ -33,6 +33,8 @@ export const KEYS: readonly Key[] = [
   { keys: ["ArrowDown"], action: "child", words: "the first region inside of it", group: "Regions" },
   { keys: ["["], action: "outlier-previous", words: "previous outlier of its name", group: "Regions" },
   { keys: ["]"], action: "outlier-next", words: "next outlier of its name", group: "Regions" },
+  { keys: ["k"], action: "sample-next", words: "next CPU sample of the thread", group: "Regions" },
+  { keys: ["Shift+k"], action: "sample-previous", words: "previous CPU sample of the thread", group: "Regions" },
   { keys: ["/"], action: "search", words: "search", group: "Find" },
   { keys: ["n"], action: "match-next", words: "next match", group: "Find" },
   { keys: ["p"], action: "match-previous", words: "previous match", group: "Find" },
@@ -40,7 +42,7 @@ export const KEYS: readonly Key[] = [
   { keys: ["m"], action: "mark", words: "mark the selected span, to compare with", group: "Spans and tracks" },
   { keys: ["c"], action: "compare", words: "compare the selected span with the marked one", group: "Spans and tracks" },
   { keys: ["j"], action: "track-next", words: "choose the next track", group: "Spans and tracks" },
-  { keys: ["k"], action: "track-previous", words: "choose the previous track", group: "Spans and tracks" },
+  { keys: ["Shift+j"], action: "track-previous", words: "choose the previous track", group: "Spans and tracks" },
   { keys: ["e"], action: "fold", words: "fold or open the track", group: "Spans and tracks" },
   { keys: ["Shift+e"], action: "fold-all", words: "fold or open all tracks", group: "Spans and tracks" },
   { keys: ["b"], action: "pin", words: "pin the track on top, or let it go", group: "Spans and tracks" },

@@ -35,6 +35,8 @@ export class Model {
   readonly narrow = signal(false);
   readonly folded: Signal<ReadonlySet<string>> = signal(new Set<string>());
   readonly pins: Signal<readonly string[]> = signal([]);
+  readonly differs: Signal<ReadonlyMap<string, number>> = signal(new Map<string, number>());
+  readonly pinsAwaited: Signal<readonly LinkPin[]> = signal([]); /* threads of a link whose process is not read yet */
   readonly selected: Signal<Selected | null> = signal(null);
   readonly span: Signal<Span | null> = signal(null);
   readonly marked: Signal<Span | null> = signal(null);
@@ -63,6 +65,7 @@ export class Model {
         lanes: trace.lanes.value,
         typeNames: (type) => this.type(type)?.name ?? "",
         fired: this.fired.value,
+        differs: this.differs.value,
         working: this.working.value,
         folded: this.folded.value,
         pins: this.pins.value,
@@ -305,7 +308,7 @@ export class Model {
       process: process?.id ?? this.firstProcess ?? null,
       tid: ref?.tid ?? null,
       event: ref === undefined ? null : { begin: Math.round(ref.begin), length: Math.round(ref.length), depth: ref.depth },
-      pins: this.pins.value.map((key) => this.pinLink(key)).filter((pin) => pin !== null),
+      pins: [...this.pins.value.map((key) => this.pinLink(key)).filter((pin) => pin !== null), ...this.pinsAwaited.value],
       query: this.query.value,
       span: this.span.value,
       marked: this.marked.value,
@@ -317,9 +320,23 @@ export class Model {
     if (link.event === null || process === undefined) return null;
     return { process: process.index, tid: link.tid ?? 0, ...link.event };
   }
-  applyPins(link: LinkState): boolean {
-    const keys = link.pins.map((pin) => this.pinKey(pin));
-    this.pins.value = keys.filter((key) => key !== null);
-    return keys.every((key) => key !== null);
+  /* Pins of processes that are not in the trace are dropped. */
+  applyPins(link: LinkState): void {
+    const ids = new Set(this.trace.processes.peek().map((process) => process.id));
+    batch(() => {
+      this.pins.value = [];
+      this.pinsAwaited.value = link.pins.filter((pin) => ids.has(pin.process));
+      this.settlePins();
+    });
+  }
+  /* More of the trace is there: threads that pins have waited for may be. */
+  settlePins(): void {
+    const awaited = this.pinsAwaited.peek();
+    const keys = awaited.map((pin) => this.pinKey(pin));
+    if (keys.every((key) => key === null)) return;
+    batch(() => {
+      this.pins.value = [...new Set([...this.pins.peek(), ...keys.filter((key) => key !== null)])];
+      this.pinsAwaited.value = awaited.filter((_, i) => keys[i] === null);
+    });
   }
 }

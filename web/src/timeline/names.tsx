@@ -19,7 +19,7 @@ function processState(model: Model, row: Row): string {
   else if (process.loaded === "let-go") words.push("let go for memory");
   else if (process.loaded === "around") words.push(`${bytes(process.bytesDone)} of ${bytes(process.bytes)}`);
   else if (process.loaded !== "whole") words.push("not read yet");
-  if (process.lost > 0) words.push(`⚠ ${count(process.lost)} lost`);
+  if (process.lost > 0) words.push(`⚠ ${count(process.lost)} ${process.lost === 1 ? "record" : "records"} lost`);
   if (process.death !== null)
     words.push(process.death.signal > 0 ? `✕ died of signal ${process.death.signal}` : `✕ ended with ${process.death.status}`);
   const clock = clockWords(process);

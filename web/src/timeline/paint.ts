@@ -10,7 +10,7 @@ import type { Model } from "./model";
 import type { Ink } from "./strip";
 import { STRIP_ROWS, type StripSet, type Strips } from "./strips";
 import type { Band, Row } from "./tracks";
-import { timeWords } from "./words";
+import { isSample, timeWords } from "./words";
 import { type Span, lengthOf, ticks } from "./zoom";
 
 export const AXIS_PX = 24;
@@ -285,11 +285,13 @@ export class Painter {
     if (selected === null) return;
     const { ref } = selected;
     const thread = this.model.threadOf(ref.process, ref.tid)?.index ?? -1;
-    const mark = selected.details?.kind === "instant" || selected.details?.kind === "log";
+    const sample = selected.details !== null && isSample(selected.details);
+    const mark = !sample && (selected.details?.kind === "instant" || selected.details?.kind === "log");
     for (const row of rows) {
       if (row.process !== ref.process) continue;
       const band = row.bands.find((one) => {
         const lane = one.lanes[0];
+        if (sample) return one.kind === "sample" && this.model.thread(lane?.thread ?? -1)?.tid === ref.tid;
         return lane?.thread === thread && (mark ? one.kind === "mark" : one.kind === "region" && one.depth === ref.depth);
       });
       if (band === undefined) continue;

@@ -11,7 +11,7 @@ import { told } from "./actions";
 import { useFocusBack } from "./focus";
 import type { Model } from "./model";
 import { nameStats, selectOutlier, selectRef } from "./select";
-import { pointWords, processWords, threadWords, valueWords } from "./words";
+import { isSample, nameWords, pointWords, processWords, ranWords, threadWords, valueWords } from "./words";
 
 const CHILDREN_SHOWN = 12;
 const FRAMES_SHOWN = 64;
@@ -19,7 +19,7 @@ const FRAMES_SHOWN = 64;
 function useNameStats(model: Model, details: EventDetails | null): SpanName | undefined {
   const [of, setOf] = useState<{ key: string; stats: SpanName | undefined }>({ key: "", stats: undefined });
   const { generation } = model.trace.state.value;
-  const key = details === null || details.type < 0 ? "" : `${details.ref.process} ${generation} ${details.name}`;
+  const key = details === null || details.type < 0 || isSample(details) ? "" : `${details.ref.process} ${generation} ${details.name}`;
   useEffect(() => {
     if (details === null || key === "") return;
     let over = false;
@@ -79,7 +79,9 @@ function Notes(props: { details: EventDetails }): JSX.Element | null {
   if (details.beginClipped) notes.push("It began before the record: it is longer than is said.");
   if (details.endClipped) notes.push("It ended after the record: it is longer than is said.");
   if (details.fixedUp) notes.push("Its time was raised, so that it is not before its cause.");
-  if (details.evidence) notes.push("The agent told of it, and not the program.");
+  if (isSample(details)) notes.push("The agent looks many times a second who is on each CPU: this thread was, at this moment. It stands for as much time as its weight says, where it has one.");
+  else if (details.evidence) notes.push("The agent told of it, and not the program.");
+  if (isSample(details) && details.frames.length === 0) notes.push("No stack was had of it.");
   if (details.loss !== null)
     notes.push(`Records were lost here: ${shown(details.loss.reason)}${details.loss.records > 0 ? `, ${count(details.loss.records)} of them` : ", nobody knows how many"}.`);
   return notes.length === 0 ? null : (
@@ -159,9 +161,11 @@ function Event(props: { model: Model; details: EventDetails }): JSX.Element {
         <Facts>
           {details.ref.length > 0 && <Fact name="Length">{duration(details.ref.length)}</Fact>}
           {stats !== undefined && details.ref.length > 0 && <Among model={model} stats={stats} length={details.ref.length} />}
-          <Fact name="Began at">{pointWords(details.ref.begin, model.base)}</Fact>
+          {isSample(details) && details.frames.length > 0 && <Fact name="Ran">{ranWords(details)}</Fact>}
+          <Fact name={isSample(details) ? "Seen at" : "Began at"}>{pointWords(details.ref.begin, model.base)}</Fact>
           <Fact name="In">
-            {threadWords(model.thread(details.thread))} of {processWords(process)} on {shown(process?.host ?? "?", 80)}
+            {threadWords(model.thread(details.thread))} of {processWords(process)}
+            {process?.host !== "" && ` on ${shown(process?.host ?? "?", 80)}`}
           </Fact>
           {details.file !== "" && (
             <Fact name="Source">
@@ -206,7 +210,7 @@ export function EventPanel(props: { model: Model; copyLink: (() => void) | undef
   const selected = model.selected.value;
   if (selected === null) return null;
   const { details } = selected;
-  const title = details === null ? "Selected" : details.loss === null ? `${shown(details.name, 160)}${details.ref.length > 0 ? ` ${duration(details.ref.length)}` : ""}` : "Lost records";
+  const title = details === null ? "Selected" : details.loss === null ? `${nameWords(details, 160)}${details.ref.length > 0 ? ` ${duration(details.ref.length)}` : ""}` : "Lost records";
   const buttons = (
     <>
       <button type="button" class="button" onClick={() => model.fit()}>

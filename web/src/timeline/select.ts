@@ -2,12 +2,12 @@
 // Selecting events: the one below a pixel, neighbours in its lane, those around and inside of it, outliers of its name.
 // What a lane tells of an event is rounded; its own numbers are asked for.
 import { batch } from "@preact/signals";
-import type { EventDetails, EventRef, EventRows, Lane, SpanName, View } from "../trace/trace";
+import { type EventDetails, type EventRef, type EventRows, type Lane, SAMPLE, type SpanName, type View } from "../trace/trace";
 import type { Model } from "./model";
 import type { StripSet } from "./strips";
 import { itemAt } from "./strip";
 import type { Band, Row } from "./tracks";
-import { eventWords } from "./words";
+import { eventWords, isSample } from "./words";
 import { revealing } from "./zoom";
 
 const FIT_ROWS = 1000; /* that overlap the begin of what is looked for, the longest first */
@@ -21,6 +21,7 @@ export interface Picked {
   type: number;
   severity: number;
   row: boolean; /* one row, and no cell of several */
+  share: number; /* of marks and samples: how many */
   value: readonly [number, number, number]; /* of a counter: least, most, last */
 }
 
@@ -33,6 +34,7 @@ function pickOf(view: View, k: number, lane: Lane): Picked {
     type: view.type[k]!,
     severity: view.severity[k]!,
     row: view.row[k] === 1,
+    share: view.share[k]!,
     value: [view.least[k]!, view.most[k]!, view.last[k]!],
   };
 }
@@ -85,12 +87,13 @@ export async function refOfPick(model: Model, picked: Picked): Promise<EventRef 
   if (picked.row) return { process: lane.process, tid, begin: picked.from, length: picked.longest, depth };
   const window = { from: picked.from, to: Math.max(picked.to, picked.from + 1), processes: [lane.process] };
   const threads = lane.thread >= 0 ? { threads: [lane.thread] } : {};
-  const page = await model.trace.events({ ...window, ...threads }, { order: "length" }, { first: 0, count: 200 });
-  const wanted = lane.kind === "mark" ? ["instant", "log"] : ["region", "open"];
+  const text = lane.kind === "sample" ? { text: `name=${SAMPLE}` } : {};
+  const page = await model.trace.events({ ...window, ...threads }, { order: "length", ...text }, { first: 0, count: 200 });
+  const wanted = lane.kind === "mark" || lane.kind === "sample" ? ["instant", "log"] : ["region", "open"];
   for (let i = 0; i < page.begin.length; i++) {
     const ref = refOfRows(model, page, i);
     if (!wanted.includes(kindOf(page, i))) continue;
-    if (lane.kind === "mark") return ref;
+    if (lane.kind === "mark" || lane.kind === "sample") return ref;
     if (page.type[i] === picked.type && isAsLong(model, ref, picked.longest)) return { ...ref, depth };
   }
   return { process: lane.process, tid, begin: picked.from, length: picked.longest, depth };
@@ -160,13 +163,22 @@ export async function selectPick(model: Model, picked: Picked): Promise<void> {
 
 function laneOfRef(model: Model, ref: EventRef): Lane | undefined {
   const thread = model.threadOf(ref.process, ref.tid)?.index ?? -1;
-  const kind = model.selected.peek()?.details?.kind;
+  const details = model.selected.peek()?.details ?? null;
+  if (details !== null && isSample(details)) return sampleLane(model, ref.process, ref.tid);
+  const kind = details?.kind;
   const mark = kind === "instant" || kind === "log";
   return model.trace.lanes
     .peek()
     .find((lane) =>
       lane.process === ref.process && lane.thread === thread && (mark ? lane.kind === "mark" : lane.kind === "region" && lane.number === ref.depth),
     );
+}
+
+/* Samples of a thread have a number of their own for it, and the same tid. */
+function sampleLane(model: Model, process: number, tid: number): Lane | undefined {
+  return model.trace.lanes
+    .peek()
+    .find((lane) => lane.kind === "sample" && lane.layer === 0 && lane.process === process && model.thread(lane.thread)?.tid === tid);
 }
 
 async function asView(model: Model, from: number, to: number, lane: number): Promise<View | null> {
@@ -252,6 +264,23 @@ async function selectFirst(model: Model): Promise<void> {
       await selectRef(model, refOfRows(model, page, i), { show: true });
       return;
     }
+}
+
+/* The next sample of the CPU of the selected event's thread; else of the first track in view that has some. */
+export async function selectSample(model: Model, way: 1 | -1): Promise<void> {
+  const ref = model.selected.peek()?.ref;
+  const band = model.rowsInView(0).flatMap((row) => row.bands).find((one) => one.kind === "sample");
+  const lane = ref === undefined ? band?.lanes[0] : sampleLane(model, ref.process, ref.tid);
+  const { from, to } = model.view.peek();
+  const at = ref === undefined ? (way > 0 ? from : to) : way > 0 ? ref.begin + 1 : ref.begin;
+  const picked = lane === undefined ? null : await (way > 0 ? rowAfter(model, lane, at) : rowBefore(model, lane, at));
+  if (picked === null) {
+    const whose = ref === undefined ? "the tracks in view have" : "this thread has";
+    model.spoken.value = lane === undefined ? `No sample of the CPU is there: ${whose} none.` : `No ${way > 0 ? "later" : "earlier"} sample of this thread.`;
+    return;
+  }
+  const found = await refOfPick(model, picked);
+  if (found !== null) await selectRef(model, found, { show: true });
 }
 
 export async function selectRelative(model: Model, where: "parent" | "child"): Promise<void> {

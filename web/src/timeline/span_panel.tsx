@@ -17,6 +17,8 @@ import { type Span, lengthOf } from "./zoom";
 
 const NAMES_MOST = 200;
 const CHANGES_MOST = 100;
+const RECORDS_TOLD =
+  "Counted is what programs recorded: regions that ended here, instants, logs and values of counters. Regions that went on, samples and losses are not; the table of events counts all that touches the time in view.";
 
 interface Made<T> {
   key: string;
@@ -24,11 +26,18 @@ interface Made<T> {
   error?: string;
 }
 
-/* Asked again with another key; what was asked before is dropped. */
+/* Something is read that could be asked about; else the answer would be that there is nothing. */
+function isRead(model: Model): boolean {
+  const { phase, rows } = model.trace.state.value;
+  return phase !== "opening" && (phase !== "loading" || rows > 0);
+}
+
+/* Asked again with another key; what was asked before is dropped. "": not yet. */
 function useTraced<T>(key: string, ask: () => Promise<T>): Made<T> {
   const [made, setMade] = useState<Made<T>>({ key: "" });
   useEffect(() => {
     let over = false;
+    if (key === "") return;
     ask().then(
       (data) => !over && setMade({ key, data }),
       (error: unknown) => !over && setMade({ key, error: error instanceof Error ? error.message : String(error) }),
@@ -140,13 +149,15 @@ const TABS: readonly (readonly [Tab, string])[] = [
 ];
 
 function NamesTab(props: { model: Model; window: Window; of: string }): JSX.Element {
-  const made = useTraced(`span ${props.of}`, () => props.model.trace.span(props.window));
+  const made = useTraced(props.of === "" ? "" : `span ${props.of}`, () => props.model.trace.span(props.window));
   return (
     <Traced of={made} what="the figures of the span">
       {(stats) => (
         <>
           <Missing missing={stats.missing} />
-          <p class="tl-quiet">{count(stats.events)} events.</p>
+          <p class="tl-quiet">
+            {count(stats.events)} {stats.events === 1 ? "record" : "records"} in this span. {RECORDS_TOLD}
+          </p>
           <NamesTable model={props.model} names={stats.names} />
         </>
       )}
@@ -155,10 +166,10 @@ function NamesTab(props: { model: Model; window: Window; of: string }): JSX.Elem
 }
 
 function FlameTab(props: { model: Model; window: Window; of: string; what: "samples" | "waits" }): JSX.Element {
-  const made = useTraced(`${props.what} ${props.of}`, () => props.model.trace.flame(props.window, props.what));
+  const made = useTraced(props.of === "" ? "" : `${props.what} ${props.of}`, () => props.model.trace.flame(props.window, props.what));
   return (
     <Traced of={made} what="the stacks of the span">
-      {(root) => <Flame root={root} />}
+      {(root) => <Flame root={root} of={props.what} />}
     </Traced>
   );
 }
@@ -187,7 +198,7 @@ function SpanBody(props: { model: Model; span: Span }): JSX.Element {
   const [tab, setTab] = useState<Tab>("names");
   const [process, setProcess] = useState(-1);
   const window: Window = process >= 0 ? { ...span, processes: [process] } : span;
-  const of = `${span.from} ${span.to} ${process} ${model.trace.state.value.generation}`;
+  const of = isRead(model) ? `${span.from} ${span.to} ${process} ${model.trace.state.value.generation}` : "";
   return (
     <>
       <div class="buttons" role="group" aria-label="What is told of the span">
@@ -299,7 +310,7 @@ function Changes(props: { document: JsonObject }): JSX.Element {
 export function ComparePanel(props: { model: Model }): JSX.Element | null {
   const { model } = props;
   const [span, marked] = [model.span.value, model.marked.value];
-  const key = span === null || marked === null ? "" : `${marked.from} ${marked.to} ${span.from} ${span.to} ${model.trace.state.value.generation}`;
+  const key = span === null || marked === null || !isRead(model) ? "" : `${marked.from} ${marked.to} ${span.from} ${span.to} ${model.trace.state.value.generation}`;
   const made = useTraced<JsonObject>(key, () => (span === null || marked === null ? Promise.resolve({}) : model.trace.diff(marked, span)));
   if (span === null || marked === null) return null;
   const title = `${duration(lengthOf(span))} from ${pointWords(span.from, model.base)} beside the marked ${duration(lengthOf(marked))} from ${pointWords(marked.from, model.base)}`;

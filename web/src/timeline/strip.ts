@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Items of a view as pixels: a row of them for a lane of regions, three for states and marks, as many as it is high for
-// a counter. A pixel takes the longest of the rows that touch it, so that one of 1 ns is seen at every zoom; how much
+// a counter and for samples. A pixel takes the longest of the rows that touch it, so that one of 1 ns is seen at every zoom; how much
 // of the pixel is busy is its opacity. Pure.
 import { STATE_BLOCKED, STATE_RUNNABLE, STATE_RUNNING, type View } from "../trace/trace";
 
@@ -148,6 +148,29 @@ export function markStrip(view: View, lanes: readonly number[], ink: Ink, target
           put(target, at, x, markHeight(severity), severity >= SEVERITY_ERROR ? ink.error : severity >= SEVERITY_WARNING ? ink.warning : ink.instant);
         }
     }
+}
+
+/* Samples, `height` rows of pixels: how many a pixel has, beside the pixel of this strip that has most. What lies in a
+ * cell that is wider than a pixel is spread over it; one alone is as high as all. */
+export function sampleStrip(view: View, lanes: readonly number[], ink: Ink, target: Target, at: number, height: number): void {
+  const { width } = target;
+  const scale = scaleOf(view, width);
+  scratch(width);
+  cleared(target, at, height);
+  let most = 0;
+  for (const i of lanes)
+    for (let k = view.first[i] ?? 0; k < (view.first[i + 1] ?? 0); k++) {
+      const x0 = first(scale, view.from[k]!);
+      const x1 = end(scale, view.to[k]!, x0);
+      for (let x = Math.max(x0, 0); x < x1 && x < width; x++) {
+        busy[x]! += view.share[k]! / (x1 - x0);
+        most = Math.max(most, busy[x]!);
+      }
+    }
+  for (let x = 0; x < width; x++) {
+    const filled = busy[x]! > 0 ? Math.max(1, Math.round((height * busy[x]!) / most)) : 0;
+    for (let y = height - filled; y < height; y++) target.pixels[at + y * width + x] = ink.running;
+  }
 }
 
 /* A counter, `height` rows of pixels: its values as a line, what is below it filled. It keeps a value until the next. */

@@ -3,11 +3,11 @@
 // stretches them: it never waits for the worker. Two are kept: `near`, a bit wider than what is looked at, and `whole`,
 // which is drawn where near does not reach. Owns those canvases; one question is open at a time.
 import type { Lane, Trace, View } from "../trace/trace";
-import { type Ink, type Target, counterStrip, markStrip, regionStrip, stateStrip } from "./strip";
-import { COUNTER_PX, type Row } from "./tracks";
+import { type Ink, type Target, counterStrip, markStrip, regionStrip, sampleStrip, stateStrip } from "./strip";
+import { COUNTER_PX, type Row, SAMPLE_PX } from "./tracks";
 import { type Span, clamped, lengthOf } from "./zoom";
 
-export const STRIP_ROWS = { region: 1, state: 3, mark: 3, counter: COUNTER_PX } as const;
+export const STRIP_ROWS = { region: 1, state: 3, mark: 3, counter: COUNTER_PX, sample: SAMPLE_PX } as const;
 const BESIDE = 0.3; /* of the width, on each side */
 
 export interface StripSet {
@@ -63,7 +63,8 @@ function places(rows: readonly Row[], lane: Map<number, number>, strip: Map<numb
         continue;
       }
       const all = numbers(band.lanes);
-      const paint = band.kind === "state" ? stateStrip : markStrip;
+      const samples = (view: View, of: readonly number[], ink: Ink, target: Target, y: number): void => sampleStrip(view, of, ink, target, y, SAMPLE_PX);
+      const paint = band.kind === "state" ? stateStrip : band.kind === "sample" ? samples : markStrip;
       strip.set(first.id, at);
       list.push({ at, draw: (view, target, ink, y) => paint(view, all, ink, target, y) });
       at += STRIP_ROWS[band.kind];

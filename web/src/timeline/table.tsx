@@ -4,7 +4,7 @@
 import { Virtualizer, elementScroll, observeElementOffset, observeElementRect } from "@tanstack/virtual-core";
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { EventOrder, EventPage } from "../trace/trace";
+import { type EventOrder, type EventPage, SAMPLE } from "../trace/trace";
 import { shown } from "../ui/text";
 import { count, duration } from "../ui/units";
 import { told } from "./actions";
@@ -18,6 +18,7 @@ const PAGE = 100;
 const PAGES_KEPT = 60;
 const ROWS_MOST = 500_000; /* browsers draw no element that is much higher */
 const SETTLE_MS = 300;
+const COUNTED = "A region that began before or ends behind it is one, as are what is still going on, samples of the CPU and losses.";
 
 /* Pages of the table that is shown now; another window, order or search makes all of it anew. */
 class Pages {
@@ -113,6 +114,12 @@ function useRows(rows: number): { scroller: { current: HTMLDivElement | null }; 
   return { scroller, from: items[0]?.index ?? 0, to: (items[items.length - 1]?.index ?? -1) + 1 };
 }
 
+function kindWords(model: Model, page: EventPage, i: number): string {
+  const kind = kindOf(page, i);
+  const sample = kind === "instant" && model.type(page.type[i]!)?.name === SAMPLE && model.thread(page.thread[i]!)?.evidence === true;
+  return sample ? "CPU sample" : kind;
+}
+
 function Row(props: { model: Model; pages: Pages; index: number }): JSX.Element {
   const { model, pages, index } = props;
   const page = pages.pages.get(Math.floor(index / PAGE));
@@ -142,7 +149,7 @@ function Row(props: { model: Model; pages: Pages; index: number }): JSX.Element 
       </td>
       <td class="number">{pointWords(ref.begin, model.base)}</td>
       <td class="number">{ref.length > 0 ? duration(ref.length) : "–"}</td>
-      <td>{kindOf(page, i)}</td>
+      <td>{kindWords(model, page, i)}</td>
       <td class="tl-cell-name">{threadWords(model.thread(page.thread[i]!))}</td>
       <td class="tl-cell-name">
         {processWords(process)} {shown(process?.host ?? "", 40)}
@@ -177,7 +184,7 @@ function summary(pages: Pages, rows: number, text: string): string {
   if (pages.error !== "") return pages.error;
   const what = text === "" ? "" : ` that match ${shown(text, 60)}`;
   const rest = rows < pages.total ? `; the first ${count(rows)} can be scrolled to: zoom in, or search, for the others` : "";
-  return `${count(pages.total)} events in view${what}${rest}.`;
+  return `${count(pages.total)} ${pages.total === 1 ? "event" : "events"} that touch the time in view${what}${rest}. ${COUNTED}`;
 }
 
 export function EventsTable(props: { model: Model }): JSX.Element {

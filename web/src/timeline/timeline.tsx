@@ -30,9 +30,11 @@ export interface TimelineProps {
   trace: Trace;
   title: string;
   children?: ComponentChildren; /* beside the title: what led here, downloads */
+  notice?: ComponentChildren; /* below them: what has happened to the trace */
   linked?: boolean; /* the address names what is looked at: a trace that another tab finds, too */
   process?: string; /* id of the process that failed: the first track */
   density?: Density; /* of all processes, where the collector told it */
+  differs?: ReadonlyMap<string, number>; /* by how much each process differs from before, where the collector told it */
 }
 
 const NARROW_PX = 640;
@@ -51,6 +53,10 @@ function useModel(props: TimelineProps): { model: Model; finder: Finder } {
     if (linked === true) stops.push(historyFollow(model, finder));
     return () => stops.forEach((stop) => stop());
   }, [made]);
+  const { differs } = props;
+  useEffect(() => {
+    if (differs !== undefined) made.model.differs.value = differs;
+  }, [made, differs]);
   return made;
 }
 
@@ -125,7 +131,7 @@ function Tracks(props: { model: Model; finder: Finder; title: string }): JSX.Ele
       <TracksCanvas model={props.model} finder={props.finder} label={`Timeline of ${shown(props.title, 200)}`} instructions={instructions} />
       <p id={instructions} class="visually-hidden">
         Arrow keys go from region to region: left and right in the lane, up and down to the one around or inside. W and S zoom, A and D move.
-        Question mark lists all keys; x shows the events in view as a table.
+        K goes to the next sample of the CPU. Question mark lists all keys; x shows the events in view as a table.
       </p>
     </div>
   );
@@ -164,7 +170,8 @@ export function Timeline(props: TimelineProps): JSX.Element {
           <Search model={model} finder={finder} field={field} />
           <Buttons model={model} actions={actions} table={table} linked={linked} />
         </div>
-        <Progress model={model} />
+        {props.notice}
+        <Progress model={model} noticed={props.notice !== undefined && props.notice !== null} />
         <Gaps model={model} />
       </div>
       <OverviewStrip model={model} density={props.density ?? null} />

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which tracks there are, in which order, and where each lies: pinned ones on top; then the process that fired, others
-// of its host, other processes of its service, the rest. Threads by the time that they were not idle; those that only
+// of its host, the rest; the latter two by how much they differ from before. Threads by the time that they were not idle; those that only
 // wait are one line. Pure.
 import type { Lane, TraceProcess, TraceThread } from "../trace/trace";
 
@@ -8,7 +8,7 @@ export type RowKind = "heading" | "process" | "thread" | "counter" | "idle" | "v
 
 /* Lanes that share a place in a row; those drawn last come last. */
 export interface Band {
-  kind: "state" | "region" | "mark" | "counter";
+  kind: "state" | "region" | "mark" | "counter" | "sample";
   depth: number; /* of regions */
   lanes: readonly Lane[];
   y: number; /* in the row */
@@ -39,6 +39,7 @@ export interface TrackAsk {
   lanes: readonly Lane[];
   typeNames: (type: number) => string; /* of counters, for their order */
   fired: number; /* process; -1: unknown */
+  differs?: ReadonlyMap<string, number>; /* see processOrder */
   working: ReadonlyMap<number, number>; /* thread: ns in which it did not wait; what is missing is unknown */
   folded: ReadonlySet<string>; /* keys whose state is not the usual one: see foldedUsually */
   pins: readonly string[]; /* keys, "p3" and "t17" */
@@ -48,6 +49,7 @@ export interface TrackAsk {
 export const DEPTH_PX = 15;
 export const STATE_PX = 6;
 export const MARK_PX = 9;
+export const SAMPLE_PX = 10;
 export const COUNTER_PX = 30;
 export const PROCESS_PX = 24;
 export const TITLE_PX = 16;
@@ -60,19 +62,22 @@ export interface Tracks {
 
 /* ---- order ---- */
 
-/* 0: it fired; 1: its host; 2: its service elsewhere; 3: the rest */
+/* 0: it fired; 1: its host; 2: the rest */
 function rankOf(process: TraceProcess, fired: TraceProcess | undefined): number {
-  if (fired === undefined) return 3;
+  if (fired === undefined) return 2;
   if (process.index === fired.index) return 0;
-  if (process.host === fired.host) return 1;
-  return process.service === fired.service ? 2 : 3;
+  return process.host === fired.host ? 1 : 2;
 }
 
-export function processOrder(processes: readonly TraceProcess[], fired: number): TraceProcess[] {
+const NO_DIFFERENCE: ReadonlyMap<string, number> = new Map();
+
+/* differs: of a process's id, 0 to 1 (differs.ts). Where it does not tell: the same service first, then by host. */
+export function processOrder(processes: readonly TraceProcess[], fired: number, differs = NO_DIFFERENCE): TraceProcess[] {
   const first = processes.find((process) => process.index === fired);
   return [...processes].sort(
     (a, b) =>
       rankOf(a, first) - rankOf(b, first) ||
+      (differs.get(b.id) ?? 0) - (differs.get(a.id) ?? 0) ||
       Number(b.service === first?.service) - Number(a.service === first?.service) ||
       a.host.localeCompare(b.host) ||
       b.events - a.events ||
@@ -91,6 +96,7 @@ interface ThreadLanes {
   state: Lane[];
   regions: Lane[][]; /* by depth */
   marks: Lane[];
+  samples: Lane[];
   losses: Lane[];
   busy: number; /* ns of depth 0 */
 }
@@ -103,7 +109,7 @@ interface ProcessLanes {
 function threadLanes(process: ProcessLanes, thread: number): ThreadLanes {
   let found = process.threads.get(thread);
   if (found === undefined) {
-    found = { state: [], regions: [], marks: [], losses: [], busy: 0 };
+    found = { state: [], regions: [], marks: [], samples: [], losses: [], busy: 0 };
     process.threads.set(thread, found);
   }
   return found;
@@ -131,6 +137,7 @@ function laneSort(process: ProcessLanes, lane: Lane, thread: number): void {
   const of = threadLanes(process, thread);
   if (lane.kind === "state") of.state.push(lane);
   else if (lane.kind === "mark") of.marks.push(lane);
+  else if (lane.kind === "sample") of.samples.push(lane);
   else if (lane.kind === "loss") of.losses.push(lane);
   else {
     (of.regions[lane.number] ??= []).push(lane);
@@ -187,6 +194,10 @@ function threadBands(of: ThreadLanes, folded: boolean): Band[] {
     bands.push({ kind: "state", depth: 0, lanes: of.state, y, height: STATE_PX });
     y += STATE_PX + 1;
   }
+  if (of.samples.length > 0) {
+    bands.push({ kind: "sample", depth: 0, lanes: of.samples, y, height: SAMPLE_PX });
+    y += SAMPLE_PX + 1;
+  }
   if (of.marks.length > 0) {
     bands.push({ kind: "mark", depth: 0, lanes: of.marks, y, height: MARK_PX });
     y += MARK_PX + 1;
@@ -228,6 +239,15 @@ function counterPut(rows: Rows, process: number, lanes: readonly Lane[]): void {
   );
 }
 
+function sampleCount(of: ThreadLanes): number {
+  return of.samples.reduce((sum, lane) => sum + lane.rows, 0);
+}
+
+/* Of a process without regions: the thread that ran most on CPUs, by samples. */
+function mostSampled(of: ProcessLanes): ThreadLanes | undefined {
+  return [...of.threads.values()].reduce<ThreadLanes | undefined>((most, one) => (sampleCount(one) > (most === undefined ? 0 : sampleCount(most)) ? one : most), undefined);
+}
+
 /* The thread that a folded process shows: the one with the most time that was no waiting. */
 function busiest(ask: TrackAsk, of: ProcessLanes): ThreadLanes | undefined {
   let best: ThreadLanes | undefined;
@@ -247,6 +267,10 @@ function processPut(rows: Rows, ask: TrackAsk, process: TraceProcess, of: Proces
   if (top !== undefined) bands.push(...regionBands(top, 4, 1));
   else if (own !== undefined && own.marks.length > 0)
     bands.push({ kind: "mark", depth: 0, lanes: own.marks, y: 8, height: MARK_PX });
+  else if (of !== undefined && folded) {
+    const lanes = mostSampled(of)?.samples ?? [];
+    if (lanes.length > 0) bands.push({ kind: "sample", depth: 0, lanes, y: 7, height: SAMPLE_PX });
+  }
   rows.put(
     {
       key: pinned ? `!${key}` : key,
@@ -265,17 +289,17 @@ function processPut(rows: Rows, ask: TrackAsk, process: TraceProcess, of: Proces
 
 /* Threads of a process: those that work, the most first; then those that only wait. */
 function threadsOf(ask: TrackAsk, process: number, of: ProcessLanes): { working: TraceThread[]; waiting: TraceThread[] } {
-  const working: [TraceThread, number][] = [];
+  const working: [TraceThread, number, number][] = []; /* time at work, samples */
   const waiting: TraceThread[] = [];
   for (const thread of ask.threads) {
     if (thread.process !== process) continue;
     const lanes = of.threads.get(thread.index);
-    if (lanes === undefined || (lanes.regions.length === 0 && lanes.state.length === 0 && lanes.marks.length === 0 && lanes.losses.length === 0)) continue;
+    if (lanes === undefined || !(lanes.regions.length > 0 || [lanes.state, lanes.marks, lanes.samples, lanes.losses].some((list) => list.length > 0))) continue;
     const known = ask.working.get(thread.index);
-    if (known === 0 && lanes.losses.length === 0 && lanes.marks.length === 0) waiting.push(thread);
-    else working.push([thread, known ?? lanes.busy]);
+    if (known === 0 && lanes.losses.length === 0 && lanes.marks.length === 0 && lanes.samples.length === 0) waiting.push(thread);
+    else working.push([thread, known ?? lanes.busy, sampleCount(lanes)]);
   }
-  working.sort((a, b) => b[1] - a[1] || a[0].index - b[0].index);
+  working.sort((a, b) => b[1] - a[1] || b[2] - a[2] || a[0].index - b[0].index);
   return { working: working.map(([thread]) => thread), waiting };
 }
 
@@ -356,7 +380,7 @@ function noteOf(process: TraceProcess): string {
 export function tracksOf(ask: TrackAsk): Tracks {
   const rows = new Rows(ask.titleAbove);
   const all = byProcess(ask.lanes, ask.threads);
-  const order = processOrder(ask.processes, ask.fired);
+  const order = processOrder(ask.processes, ask.fired, ask.differs);
   pinnedPut(rows, ask, all);
   for (const process of order) {
     const of = all.get(process.index);

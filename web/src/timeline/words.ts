@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times, tracks and events of a timeline in words. Pure, but for the reader's choice of the clock. What programs wrote
 // goes through shown().
-import type { EventDetails, TraceProcess, TraceThread } from "../trace/trace";
+import { type EventDetails, SAMPLE, type TraceProcess, type TraceThread } from "../trace/trace";
 import { shown } from "../ui/text";
 import { duration, timeOf } from "../ui/units";
 import { relativeLabel } from "./zoom";
@@ -49,9 +49,33 @@ export function clockWords(process: TraceProcess): string {
   return process.clockErrorNs >= 1000 ? `clock ±${duration(process.clockErrorNs)}` : "";
 }
 
+export function isSample(details: EventDetails): boolean {
+  return details.kind === "instant" && details.evidence && details.name === SAMPLE;
+}
+
+/* What ran: the innermost frame of a sample, or its address; "" where no stack was had. */
+export function leafWords(details: EventDetails, most: number): string {
+  const leaf = details.frames[0];
+  return leaf === undefined ? "" : shown(leaf.function === "" ? leaf.address : leaf.function, most);
+}
+
+/* "compress (zip.c:38)" of a sample; "" where no stack was had. */
+export function ranWords(details: EventDetails): string {
+  const leaf = details.frames[0];
+  const where = leaf === undefined || leaf.file === "" ? "" : ` (${shown(leaf.file, 200)}${leaf.line > 0 ? `:${leaf.line}` : ""})`;
+  return `${leafWords(details, 160)}${where}`;
+}
+
+/* The name that a panel and a sentence give an event. */
+export function nameWords(details: EventDetails, most: number): string {
+  if (!isSample(details)) return shown(details.name, most);
+  const leaf = leafWords(details, most);
+  return leaf === "" ? "CPU sample without a stack" : `CPU sample: ${leaf}`;
+}
+
 /* "take_from_stock 64.6 ms in shop/worker at −1.204 s" */
 export function eventWords(details: EventDetails, process: TraceProcess | undefined, thread: TraceThread | undefined, base: TimeBase): string {
-  const name = details.loss === null ? shown(details.name, 120) : `lost records (${shown(details.loss.reason, 80)})`;
+  const name = details.loss === null ? nameWords(details, 120) : `lost records (${shown(details.loss.reason, 80)})`;
   const length = details.ref.length > 0 ? ` ${duration(details.ref.length)}` : "";
   const where = `${shown(process?.service ?? "?", 60)}/${thread === undefined ? "process" : shown(thread.name || String(thread.tid), 60)}`;
   return `${name}${length} in ${where} at ${pointWords(details.ref.begin, base)}`;

@@ -4,20 +4,18 @@
  * own (analysis.wasm) that is started when it is first asked. Owns that instance, and copies of the bytes
  * that were asked about last. For the worker alone.
  */
-import { Opened, steps } from "./pieces";
-import type { FlameNode, FlameOf, JsonObject, SpanName, SpanStats, Window } from "./trace";
+import { Opened, STEP, steps } from "./pieces";
+import { type FlameNode, type FlameOf, type JsonObject, SAMPLE, type SpanName, type SpanStats, type Window } from "./trace";
 import { Reader } from "./wasm";
 
 const SUMMARY = 1;
 const REPORT = 2;
-const STEP = 8;
-const SAMPLE = "cpu.sample";
 const PART_BYTES = 32; /* struct api_part of trace_api.h */
 
 /* The bytes that are asked about; `key` tells two such apart. */
 export interface Material {
   key: string;
-  files: { name: string; bytes: Uint8Array }[];
+  files: { name: string; bytes: () => Uint8Array }[];
   from: bigint;
   to: bigint;
   ids: readonly string[]; /* of processes, by their number in the trace */
@@ -78,7 +76,7 @@ export class Analysis {
     this.opened = null;
     const opened = new Opened(this.reader);
     try {
-      for (const file of material.files) opened.add(file.bytes, file.name);
+      for (const file of material.files) opened.add(file.bytes(), file.name);
       opened.window(material.from, material.to);
       const ids = opened.facts().processes.map((process) => process.id);
       opened.numbers.processes.push(...ids.map((id) => material.ids.indexOf(id)));
@@ -90,15 +88,19 @@ export class Analysis {
     return (this.opened = opened);
   }
 
-  /* struct api_part: from f64, to f64, two pointers, two counts; what they point to stands behind it. */
+  /* struct api_part: from f64, to f64, two pointers, two counts; what they point to stands behind it. None of
+   * either would be all of them: throws where those that are named are not there. */
   private part(opened: Opened, material: Material, window: Window): Uint8Array {
     const processes = (window.processes ?? [])
       .map((index) => opened.numbers.processes.indexOf(index))
       .filter((number) => number >= 0);
     const threads = (window.threads ?? []).flatMap((thread) => {
       const known = material.tids(thread);
-      return known === null ? [] : [opened.numbers.processes.indexOf(known.process), known.tid];
+      const process = known === null ? -1 : opened.numbers.processes.indexOf(known.process);
+      return known === null || process < 0 ? [] : [process, known.tid];
     });
+    if (window.processes !== undefined && processes.length === 0) throw new Error("None of the processes that were asked about is there.");
+    if (window.threads !== undefined && threads.length === 0) throw new Error("None of the threads that were asked about is there.");
     const bytes = new Uint8Array(PART_BYTES + 4 * (processes.length + threads.length));
     const view = new DataView(bytes.buffer);
     view.setFloat64(0, window.from, true);

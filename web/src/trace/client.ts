@@ -36,6 +36,7 @@ class TraceClient implements Trace {
   readonly at: Signal<number | null> = signal<number | null>(null);
   private worker: Worker;
   private dead = false; /* the worker has failed, and answers nothing any more */
+  private generations = 0; /* of workers before this one: those of the page only grow */
   private readonly pending = new Map<number, Pending>();
   private lossTexts: string[] = [];
   private nextId = 1;
@@ -106,7 +107,7 @@ class TraceClient implements Trace {
       this.length.value = update.opened.length;
       this.at.value = update.opened.at;
     }
-    if (update.state !== undefined) this.state.value = update.state;
+    if (update.state !== undefined) this.state.value = { ...update.state, generation: this.generations + update.state.generation };
   }
 
   private ask<T>(question: Question, cancel?: AbortSignal): Promise<T> {
@@ -142,7 +143,8 @@ class TraceClient implements Trace {
       return;
     }
     this.dead = false;
-    this.state.value = FIRST;
+    this.generations = this.state.value.generation + 1;
+    this.state.value = { ...FIRST, generation: this.generations };
     this.worker = this.begun();
   }
 

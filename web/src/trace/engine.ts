@@ -14,10 +14,11 @@ import { detailsOf } from "./details";
 import type { Question, Update } from "./messages";
 import { Names } from "./names";
 import { ended, type Facts, Opened, PieceLanes } from "./pieces";
-import { type Found, linesOf, MOST_ROWS, rowsIn, rowsMerged, rowsSlice } from "./rows";
+import { type Found, linesOf, Merge, MOST_ROWS, rowsIn, rowsSlice } from "./rows";
 import { captureBytes, captureFacts, problemOf } from "./sources";
 import type {
-  CaptureSource, EventDetails, EventPage, EventRef, Loaded, SearchResult, TraceProcess, TraceState, View, ViewAsk, Window,
+  CaptureSource, EventDetails, EventPage, EventRef, Loaded, SearchResult, TraceProcess, TraceState, View, ViewAsk,
+  Window,
 } from "./trace";
 import { joined } from "./views";
 import { Reader } from "./wasm";
@@ -35,7 +36,6 @@ interface Held {
   opened: Opened;
   lanes: PieceLanes;
   own: boolean; /* opened is of this process alone, and goes with it */
-  files: { name: string; bytes: Uint8Array }[];
   touched: number;
 }
 
@@ -47,7 +47,7 @@ export class Engine {
   private readonly held = new Map<number, Held>();
   private opening: File | ArrayBuffer | CaptureSource | null = null; /* until it is open */
   private source: ArrayBuffer | CaptureSource | null = null;
-  private file: { opened: Opened; bytes: Uint8Array; name: string } | null = null;
+  private file: Opened | null = null;
   private origin = 0n;
   private length = 0;
   private at: number | null = null;
@@ -156,7 +156,7 @@ export class Engine {
       throw error;
     }
     opened.numbers.processes.push(...this.processes.map((process) => process.index));
-    this.file = { opened, bytes, name };
+    this.file = opened;
     this.change({ bytesTotal: 0 });
   }
 
@@ -349,8 +349,9 @@ export class Engine {
     done: (bytes: number) => void,
   ): Promise<Held> {
     const own = this.file === null;
-    const files = own ? [await this.fetched(process, around, signal, done)] : [];
-    const opened = own ? this.openedOf(files, process) : (this.file?.opened ?? new Opened(this.need()));
+    const opened = own
+      ? this.openedOf(await this.fetched(process, around, signal, done), process)
+      : (this.file ?? new Opened(this.need()));
     let lanes: PieceLanes | null = null;
     try {
       const number = own ? NO_PROCESS : opened.numbers.processes.indexOf(process.index);
@@ -359,7 +360,7 @@ export class Engine {
       await lanes.fill(this.names, signal, (rows) => {
         if (!own) done(Math.min(1, rows / Math.max(process.events, 1)) * process.bytes);
       });
-      return { opened, lanes, own, files, touched: ++this.clock };
+      return { opened, lanes, own, touched: ++this.clock };
     } catch (error) {
       lanes?.close();
       if (own) opened.close();
@@ -372,17 +373,17 @@ export class Engine {
     around: { from: number; to: number } | null,
     signal: AbortSignal,
     done: (bytes: number) => void,
-  ): Promise<{ name: string; bytes: Uint8Array }> {
+  ): Promise<Uint8Array> {
     const source = this.source as CaptureSource;
     const instant = (ns: number): bigint => this.origin + BigInt(Math.round(ns));
     const between = around === null ? null : { from: instant(around.from), to: instant(around.to) };
-    return { name: process.id, bytes: await captureBytes(source, process.id, between, signal, done) };
+    return captureBytes(source, process.id, between, signal, done);
   }
 
-  private openedOf(files: Held["files"], process: TraceProcess): Opened {
+  private openedOf(bytes: Uint8Array, process: TraceProcess): Opened {
     const opened = new Opened(this.need());
     try {
-      for (const file of files) opened.add(file.bytes, file.name);
+      opened.add(bytes, process.id);
       opened.window(this.origin, this.origin + BigInt(this.length));
       const facts = opened.facts();
       opened.numbers.processes.push(
@@ -439,13 +440,14 @@ export class Engine {
       case "events":
         return this.events(question, signal);
       case "span":
-        return this.analysis.span(this.material(question.window), question.window, signal);
+        return this.analysed([question.window], (material) => this.analysis.span(material, question.window, signal));
       case "flame":
-        return this.analysis.flame(this.material(question.window), question.window, question.of, signal);
+        return this.analysed([question.window], (material) => this.analysis.flame(material, question.window, question.of, signal));
       case "report":
-        return this.analysis.report(this.material(question.window), question.window, signal);
+        return this.analysed([question.window], (material) => this.analysis.report(material, question.window, signal));
       case "diff":
-        return this.analysis.diff(this.material(question.before, question.after), question.before, question.after, signal);
+        return this.analysed([question.before, question.after], (material) =>
+          this.analysis.diff(material, question.before, question.after, signal));
     }
   }
 
@@ -465,9 +467,9 @@ export class Engine {
 
   details(ref: EventRef): EventDetails | null {
     const held = this.held.get(ref.process);
-    const opened = held?.opened ?? this.file?.opened;
+    const opened = held?.opened ?? this.file;
     if (held !== undefined) held.touched = ++this.clock;
-    if (opened === undefined) return null;
+    if (opened === null) return null;
     const made = detailsOf(opened, this.names, ref);
     this.learn(opened);
     return made;
@@ -486,7 +488,7 @@ export class Engine {
   private async events(question: Extract<Question, { op: "events" }>, signal: AbortSignal): Promise<EventPage> {
     const { window, filter, first, count } = question;
     const processes = filter.processes ?? window.processes;
-    const ask = { text: filter.text ?? "", from: window.from, to: window.to, order: filter.order ?? "begin", processes };
+    const ask = { text: filter.text ?? "", from: window.from, to: window.to, order: filter.order ?? "begin", processes, threads: this.tidsOf(window) };
     const key = JSON.stringify([ask, this.state.generation]);
     const found = this.lastRows?.key === key ? this.lastRows.found : await this.rows(ask, signal);
     this.lastRows = { key, found };
@@ -494,34 +496,48 @@ export class Engine {
     return { ...rowsSlice(found.rows, first, count), total: found.total, first, reachable };
   }
 
+  /* Threads that a window names, as rows know them; those that are not there have no rows. */
+  private tidsOf(window: Window): { process: number; tid: number }[] | undefined {
+    return window.threads?.flatMap((index) => this.names.threads[index] ?? []).map(({ process, tid }) => ({ process, tid }));
+  }
+
   private async rows(ask: Parameters<typeof rowsIn>[1], signal: AbortSignal): Promise<Found> {
     linesOf(ask); /* what is no search is told before anything is read */
-    const traces = this.file !== null ? [this.file.opened] : [...this.held.values()].map((held) => held.opened);
+    const traces = this.file !== null ? [this.file] : [...this.held.values()].map((held) => held.opened);
     for (const opened of traces) opened.hold(); /* a process may be read anew, or let go, between two steps */
     try {
-      let found = rowsMerged([], ask.order);
-      for (const opened of traces)
-        found = rowsMerged([found, await rowsIn(opened, ask, () => this.learn(opened), signal)], ask.order);
-      return found;
+      const merge = new Merge(ask.order);
+      for (const opened of traces) await rowsIn(opened, ask, merge, () => this.learn(opened), signal);
+      return merge.found;
     } finally {
       for (const opened of traces) opened.letGo();
     }
   }
 
-  /* The bytes of the processes that are asked about, as far as they are there. */
-  private material(...windows: Window[]): Material {
+  /* Asks about the processes of these windows, as far as they are there; none is freed meanwhile. */
+  private async analysed<T>(windows: Window[], ask: (material: Material) => Promise<T>): Promise<T> {
     this.need();
     const asked = windows.every((window) => window.processes !== undefined)
       ? new Set(windows.flatMap((window) => window.processes ?? []))
       : null;
     const held = [...this.held].filter(([index]) => asked === null || asked.has(index));
-    const files = this.file !== null ? [this.file] : held.flatMap(([, one]) => one.files);
+    const traces = this.file !== null ? [this.file] : held.map(([, one]) => one.opened);
+    if (traces.length === 0) throw new Error("Nothing of it is loaded yet.");
+    for (const opened of traces) opened.hold();
+    try {
+      const key = this.file !== null ? "file" : held.map(([index, one]) => `${index}:${one.opened.bytes}`).join();
+      return await ask(this.material(key, traces, asked));
+    } finally {
+      for (const opened of traces) opened.letGo();
+    }
+  }
+
+  private material(key: string, traces: readonly Opened[], asked: ReadonlySet<number> | null): Material {
     const wanted = this.processes.filter((process) => asked === null || asked.has(process.index));
     const absent = this.file !== null ? [] : wanted.filter((process) => process.loaded !== "whole");
-    if (files.length === 0) throw new Error("Nothing of it is loaded yet.");
     return {
-      key: this.file !== null ? "file" : held.map(([index, one]) => `${index}:${one.files[0]?.bytes.byteLength}`).join(),
-      files,
+      key,
+      files: traces.flatMap((opened) => opened.files),
       from: this.origin,
       to: this.origin + BigInt(this.length),
       ids: this.processes.map((process) => process.id),

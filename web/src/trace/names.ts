@@ -50,7 +50,7 @@ export interface Numbers {
 }
 
 const CLASSES: readonly EventClass[] = ["other", "instant", "region", "span", "counter", "log", "other"];
-const KINDS: readonly LaneKind[] = ["state", "state", "region", "mark", "counter", "loss"];
+const KINDS: readonly LaneKind[] = ["state", "state", "region", "mark", "counter", "loss", "sample"];
 
 export class Names {
   readonly types: TraceType[] = [];

@@ -8,7 +8,8 @@ import { Names, type Numbers, type RawLane, type RawThread, type RawType } from 
 import type { Lane, TraceGap, ViewAsk } from "./trace";
 import type { Reader } from "./wasm";
 
-const STEP = 16; /* batches of 4,096 rows: 5 to 10 ms */
+export const STEP = 2; /* batches of 4,096 rows: half a ms to one */
+const SLICE_MS = 4;
 
 export interface RawProcess {
   id: string;
@@ -61,11 +62,14 @@ export function ended(): DOMException {
   return new DOMException("It was stopped.", "AbortError");
 }
 
-/* Runs `step` until it says that there is no more. */
+/* Runs `step` until it says that there is no more, in slices of SLICE_MS: what a page asks meanwhile, as a view, is
+ * answered between two. */
 export async function steps(step: () => number, signal: AbortSignal, told?: () => void): Promise<void> {
   for (;;) {
     if (signal.aborted) throw ended();
-    const more = step() === 1;
+    const end = performance.now() + SLICE_MS;
+    let more = true;
+    while (more && performance.now() < end) more = step() === 1;
     told?.();
     if (!more) return;
     await pause();
@@ -77,7 +81,7 @@ export async function steps(step: () => number, signal: AbortSignal, told?: () =
 export class Opened {
   readonly trace: number;
   readonly numbers: Numbers = { types: [], threads: [], processes: [] };
-  private readonly memory: number[] = [];
+  private readonly memory: { name: string; at: number; bytes: number }[] = [];
   private closed = false;
   private holders = 0;
 
@@ -85,13 +89,21 @@ export class Opened {
     this.trace = reader.make("api_trace_new");
   }
 
-  /* Takes a copy of the bytes. */
+  /* Takes a copy of the bytes, which is the only one that stays. */
   add(bytes: Uint8Array, name: string): void {
     const at = this.reader.put(bytes);
-    this.memory.push(at);
+    this.memory.push({ name, at, bytes: bytes.byteLength });
     this.reader.lend(new TextEncoder().encode(`${name}\0`), (text) =>
       this.reader.ask("api_trace_add", this.trace, at, bytes.byteLength, text),
     );
+  }
+
+  /* What it is of, until it is freed: who asks holds it. Views, which last until the reader is called. */
+  get files(): { name: string; bytes: () => Uint8Array }[] {
+    return this.memory.map(({ name, at, bytes }) => ({ name, bytes: () => this.reader.read(at, bytes) }));
+  }
+  get bytes(): number {
+    return this.memory.reduce((sum, file) => sum + file.bytes, 0);
   }
 
   facts(): Facts {
@@ -129,7 +141,7 @@ export class Opened {
 
   private free(): void {
     this.reader.call("api_trace_free", this.trace);
-    for (const at of this.memory) this.reader.free(at);
+    for (const { at } of this.memory) this.reader.free(at);
   }
 }
 

@@ -10,16 +10,21 @@ import type { CaptureSource, Problem } from "./trace";
 /* Why bytes are not there. */
 export class SourceError extends Error {
   readonly requestId: string | undefined;
-  constructor(sentence: string, requestId?: string) {
+  readonly status: number | undefined; /* of the collector's answer */
+  constructor(sentence: string, requestId?: string, status?: number) {
     super(sentence);
     this.requestId = requestId;
+    this.status = status;
   }
 }
 
 export function problemOf(error: unknown): Problem {
   const text = error instanceof Error ? error.message : String(error);
-  const id = error instanceof SourceError ? error.requestId : undefined;
-  return id === undefined ? { text } : { text, requestId: id };
+  const problem: Problem = { text };
+  if (!(error instanceof SourceError)) return problem;
+  if (error.requestId !== undefined) problem.requestId = error.requestId;
+  if (error.status !== undefined) problem.status = error.status;
+  return problem;
 }
 
 export interface CaptureProcess {
@@ -60,7 +65,7 @@ export function timeNs(text: string): bigint {
 }
 
 export function nsTime(ns: bigint): string {
-  const rest = ns % 1000000000n;
+  const rest = ((ns % 1000000000n) + 1000000000n) % 1000000000n; /* before 1970, too */
   return `${new Date(Number((ns - rest) / 1000000n)).toISOString().slice(0, 19)}.${String(rest).padStart(9, "0")}Z`;
 }
 
@@ -75,7 +80,7 @@ async function refusal(response: Response): Promise<SourceError> {
   } catch {
     /* no JSON: the status is all there is */
   }
-  return new SourceError(sentence, response.headers.get("X-Request-Id") ?? undefined);
+  return new SourceError(sentence, response.headers.get("X-Request-Id") ?? undefined, response.status);
 }
 
 async function answered(path: string, signal: AbortSignal): Promise<Response> {

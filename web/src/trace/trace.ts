@@ -30,6 +30,7 @@ export type Phase = "opening" | "loading" | "idle" | "stopped" | "failed" | "clo
 export interface Problem {
   text: string; /* a sentence */
   requestId?: string; /* of a collector's answer */
+  status?: number; /* of that answer: 401, 404, … */
 }
 
 export interface TraceState {
@@ -108,7 +109,8 @@ export interface TraceGap {
 
 /* ---- lanes and what is drawn of them ---- */
 
-export type LaneKind = "state" | "region" | "mark" | "counter" | "loss";
+/* sample: what ran on a CPU, as the agent saw it. */
+export type LaneKind = "state" | "region" | "mark" | "counter" | "loss" | "sample";
 
 export interface Lane {
   id: number; /* stays, also when more of the trace has come */
@@ -154,7 +156,7 @@ export interface View {
   from: Float64Array;
   to: Float64Array;
   longest: Float32Array; /* ns, of rows that touch it */
-  share: Float32Array; /* busy, 0 to 1; of marks: how many */
+  share: Float32Array; /* busy, 0 to 1; of marks and samples: how many */
   least: Float32Array;
   most: Float32Array;
   last: Float32Array; /* of a counter */
@@ -164,6 +166,9 @@ export interface View {
 }
 
 /* ---- events ---- */
+
+/* The name of samples of the CPU: instants that the agent tells of, with the stack of what ran. */
+export const SAMPLE = "cpu.sample";
 
 /* Names an event so that it is found again in another tab: Lengths of lanes are rounded to short
  * floats; the event that fits best is meant. */

@@ -5,6 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { type Answer, useMade } from "../api/ask";
 import { Refused, type Schemas, send } from "../api/client";
+import { may } from "../api/who";
 import { CAPTURE_ASK, type CaptureAsk, EVIDENCE_KINDS, captureBody } from "./capture_body";
 import { CheckField, ChoiceField, Confirm, TextField } from "./form";
 import { Note, Text } from "./parts";
@@ -48,15 +49,49 @@ function Matches(props: { of: Answer<Schemas["Matches"]>; selector: string }): J
   );
 }
 
-function Window(props: { ask: CaptureAsk; set: (change: Partial<CaptureAsk>) => void; wrong: (field: string) => { wrong?: string } }): JSX.Element {
+interface WindowProps {
+  ask: CaptureAsk;
+  set: (change: Partial<CaptureAsk>) => void;
+  wrong: (field: string) => { wrong?: string };
+}
+
+const TIME_HINT = "as -90s (before now), 2026-11-23 06:14, or the API's 2026-11-23T06:14:02Z";
+
+/* The window of a snapshot. */
+function Past(props: WindowProps): JSX.Element {
   const { ask, set, wrong } = props;
-  if (ask.kind === "snapshot")
-    return (
-      <div class="filters">
-        <TextField label="Before now" value={ask.pre} set={(pre) => set({ pre })} hint="as 10s, 2m" {...wrong("pre_ms")} />
-        <TextField label="After now" value={ask.post} set={(post) => set({ post })} hint="as 0s, 3s" {...wrong("post_ms")} />
-      </div>
-    );
+  const instant = ask.when === "now" ? "now" : "the instant";
+  return (
+    <>
+      <ChoiceField
+        label="When"
+        value={ask.when}
+        set={(when) => set({ when })}
+        choices={[
+          ["now", "around now"],
+          ["at", "around an instant (at)"],
+          ["between", "all between two (from, to)"],
+        ]}
+      />
+      {ask.when === "at" && <TextField label="At" value={ask.at} set={(at) => set({ at })} hint={TIME_HINT} required {...wrong("at")} />}
+      {ask.when === "between" ? (
+        <>
+          <TextField label="From" value={ask.from} set={(from) => set({ from })} hint={TIME_HINT} required {...wrong("from")} />
+          <TextField label="To" value={ask.to} set={(to) => set({ to })} placeholder="now" {...wrong("to")} />
+        </>
+      ) : (
+        <div class="filters">
+          <TextField label={`Before ${instant}`} value={ask.pre} set={(pre) => set({ pre })} hint="as 10s, 2m" {...wrong("pre_ms")} />
+          <TextField label={`After ${instant}`} value={ask.post} set={(post) => set({ post })} hint="as 0s, 3s" {...wrong("post_ms")} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function Window(props: WindowProps): JSX.Element {
+  const { ask, set, wrong } = props;
+  if (ask.kind === "snapshot") return <Past {...props} />;
   return (
     <TextField
       label={ask.kind === "record" ? "For how long" : "For how long at most"}
@@ -103,7 +138,8 @@ export default function CaptureNow(props: { selector: string; title?: string; as
   const [refused, setRefused] = useState<Refused>();
   const set = (change: Partial<CaptureAsk>) => setAsk((old) => ({ ...old, ...change }));
   const selector = useSettled(ask.selector.trim());
-  const matches = useMade(`match ${selector}`, (signal) =>
+  const counts = may("viewer", true); /* of the fleet: who is confined would be refused */
+  const matches = useMade(counts ? `match ${selector}` : undefined, (signal) =>
     send<Schemas["Matches"]>("POST", "/selectors:match", { body: { selector }, signal }),
   );
   const wrong = (field: string): { wrong?: string } => (refused?.field === field ? { wrong: refused.message } : {});
@@ -123,18 +159,18 @@ export default function CaptureNow(props: { selector: string; title?: string; as
         label="Whom: a selector"
         value={ask.selector}
         set={(text) => set({ selector: text })}
-        hint="empty: every process of the fleet"
+        hint={counts ? "empty: every process of the fleet" : "empty: every process that you see; of others none is captured"}
         {...wrong("selector")}
       />
-      <Matches of={matches} selector={selector} />
+      {counts && <Matches of={matches} selector={selector} />}
       <ChoiceField
         label="What"
         value={ask.kind}
         set={(kind) => set({ kind })}
         choices={[
-          ["snapshot", "the past, out of the rings (snapshot)"],
+          ["snapshot", "what is past (snapshot)"],
           ["record", "the next seconds (record)"],
-          ["stream", "what comes until it is stopped (stream)"],
+          ["stream", "until it is stopped (stream)"],
         ]}
       />
       <Window ask={ask} set={set} wrong={wrong} />
@@ -142,7 +178,15 @@ export default function CaptureNow(props: { selector: string; title?: string; as
       <details>
         <summary>Evidence, bounds and how long it is kept</summary>
         <EvidenceFields ask={ask} set={set} />
-        <TextField label="Of no more processes than" value={ask.most} set={(most) => set({ most })} placeholder="all" {...wrong("max_targets")} />
+        <TextField
+          label="Only where so many processes match"
+          value={ask.least}
+          set={(least) => set({ least })}
+          placeholder="1"
+          hint="fewer: no capture (min-targets)"
+          {...wrong("min_targets")}
+        />
+        <TextField label="Of no more processes than" hint="max-targets" value={ask.most} set={(most) => set({ most })} placeholder="all" {...wrong("max_targets")} />
         <TextField
           label="Time for agents after the window's end"
           value={ask.deadline}

@@ -55,6 +55,12 @@ export function statusWords(capture: Pick<Capture, "status" | "target_counts">):
 
 const ENDED = ["complete", "nothing", "watched", "failed", "expired"];
 
+/* A verdict's words behind a chip that has said the status; numbers of events as everywhere else. */
+export function verdictWords(status: string, text: string): string {
+  const rest = text.startsWith(`${status}: `) ? text.slice(status.length + 2) : text;
+  return rest.replace(/\d{4,}(?= events)/g, (digits) => count(digits));
+}
+
 /* "10 s before, 3 s after" */
 export function windowWords(capture: Pick<Capture, "pre_ms" | "post_ms" | "kind" | "window">): string {
   const from = Date.parse(capture.window.from);

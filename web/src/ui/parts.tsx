@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What pages are put together from: headings, states of an answer, tables, facts, chips, times, things to copy.
-import type { ComponentChildren, JSX } from "preact";
+import { Component, type ComponentChildren, type JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { signal } from "@preact/signals";
 import type { Answer } from "../api/ask";
@@ -19,8 +19,7 @@ export function Heading(props: { title: string; children?: ComponentChildren }):
       <h1 class="heading" tabIndex={-1}>
         {title}
       </h1>
-      <span class="spacer" />
-      {props.children}
+      <div class="heading-side">{props.children}</div>
     </div>
   );
 }
@@ -33,7 +32,7 @@ export function Failure(props: { error: Refused; again?: (() => void) | undefine
   return (
     <div class="note bad" role="alert">
       <p>
-        <strong>{props.what ?? "This could not be read"}.</strong> {shown(error.message)}
+        <strong>{props.what ?? "This could not be read"}.</strong> {shown(error.message, 1000)}
         {error.field !== undefined && (
           <>
             {" "}
@@ -77,6 +76,37 @@ export function Awaited(props: { what: string; lines?: number; again?: (() => vo
   );
 }
 
+function Drawn(props: { of: unknown; draw: (data: unknown) => ComponentChildren }): JSX.Element {
+  return <>{props.draw(props.of)}</>;
+}
+
+/* An answer that lacks what a page needs breaks its own part of the page, until the next one comes. title: of the page,
+ * where it is all of it. */
+export class Caught extends Component<{ of: unknown; what: string; again: () => void; title?: string; children: ComponentChildren }, { broke?: true | undefined }> {
+  static override getDerivedStateFromError(): { broke: true } {
+    return { broke: true };
+  }
+  override componentDidUpdate(before: { of: unknown }): void {
+    if (before.of !== this.props.of && this.state.broke !== undefined) this.setState({ broke: undefined });
+  }
+  override render(): ComponentChildren {
+    if (this.state.broke === undefined) return this.props.children;
+    return (
+      <>
+        {this.props.title !== undefined && <Heading title={this.props.title} />}
+        <div class="note bad" role="alert">
+          <p>
+            <strong>Could not show {this.props.what}.</strong> The collector's answer lacks what this page needs. Is it a collector of another version?
+          </p>
+          <button type="button" class="button" onClick={this.props.again}>
+            Try again
+          </button>
+        </div>
+      </>
+    );
+  }
+}
+
 /* The answer where it is there; else why not. A refusal of a later question stands above what is there. */
 export function Shown<T>(props: {
   of: Answer<T>;
@@ -90,7 +120,11 @@ export function Shown<T>(props: {
   return (
     <>
       {of.error !== undefined && <Failure error={of.error} again={of.again} what={`Could not read ${what}`} />}
-      {of.data !== undefined && props.children(of.data)}
+      {of.data !== undefined && (
+        <Caught of={of.data} what={what} again={of.again}>
+          <Drawn of={of.data} draw={props.children as (data: unknown) => ComponentChildren} />
+        </Caught>
+      )}
     </>
   );
 }
@@ -158,10 +192,19 @@ export function Copy(props: { text: string; label?: string }): JSX.Element {
   );
 }
 
+/* A line for a terminal inside of a sentence: it is broken between its words alone, never within "--name". */
+export function Line(props: { text: string }): JSX.Element {
+  return (
+    <code class="words-whole">
+      {props.text.split(" ").map((word, i) => [i > 0 && " ", <span key={i}>{word}</span>])}
+    </code>
+  );
+}
+
 /* A line for a terminal, to be copied. */
 export function Command(props: { text: string }): JSX.Element {
   return (
-    <div>
+    <div class="command">
       <pre>{props.text}</pre>
       <Copy text={props.text} />
     </div>

@@ -9,7 +9,7 @@ export function SelectorFilter(props: { value: string; set: (selector: string) =
   useEffect(() => setText(props.value), [props.value]);
   return (
     <FilterForm choose={() => props.set(text.trim())}>
-      <TextField label="Selector" value={text} set={setText} kind="search" placeholder="service=checkout,zone=a" />
+      <TextField label="Selector" value={text} set={setText} kind="search" placeholder="service=checkout" />
       <button type="submit" class="button">
         Filter
       </button>

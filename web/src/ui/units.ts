@@ -89,8 +89,8 @@ export function nanos(time: string): bigint | null {
 
 /* The reverse: "2026-11-23T06:14:02.123456789Z". */
 export function timeOf(ns: bigint): string {
-  const seconds = ns / 1_000_000_000n;
-  const rest = ns % 1_000_000_000n;
+  const rest = ((ns % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n;
+  const seconds = (ns - rest) / 1_000_000_000n; /* before 1970 a part of a second still counts forwards */
   const head = new Date(Number(seconds) * 1000).toISOString().slice(0, 19);
   return `${head}.${rest.toString().padStart(9, "0")}Z`;
 }
@@ -121,3 +121,6 @@ export function ago(time: string | number, now = Date.now()): string {
   const words = longDuration(Math.abs(seconds)).split(" ").slice(0, 2).join(" ");
   return seconds > 0 ? `${words} ago` : `in ${words}`;
 }
+
+/* Where events are lost, as "lost in the ring": the ledger's places. */
+export const PLACES_LOST = { ring: "in the ring", spool: "in a spool", wire: "on the wire", quota: "to a quota", store: "in the store" } as const;

@@ -20,6 +20,7 @@ export async function addressesOf(scene) {
     `/compare?a=${other}&b=${capture}`,
     `/processes/${shop.process}`,
     "/rules",
+    "/rules?paste=1",
     "/rules/redis-ping",
     "/policies",
     "/policies/everything",

@@ -112,7 +112,7 @@ async function clocksAreKnown({ scene, open }) {
   assert.equal(await tracks.getByText("clock unknown").count(), 0);
 }
 
-/* Without a region and a pointer: j and k choose a track, e folds and opens it. */
+/* Without a region and a pointer: j chooses a track, with Shift back, e folds and opens it. */
 async function tracksByKeys({ scene, open }) {
   const tab = await open();
   const { page } = tab;
@@ -131,7 +131,7 @@ async function tracksByKeys({ scene, open }) {
   await chosen.getByText(/shop/).waitFor();
   await page.keyboard.press("e");
   await chosen.getByRole("button", { name: /^Fold / }).waitFor();
-  await page.keyboard.press("k");
+  await page.keyboard.press("Shift+J");
   await chosen.getByText(/redis/).waitFor();
   await page.keyboard.press("Escape");
   await chosen.waitFor({ state: "detached" });
@@ -182,11 +182,15 @@ async function keysWork(tab) {
 }
 
 async function fromAlert({ scene, open }) {
+  const newer = await scene.captureTake({ selector: "service=shop", pre_ms: 100, reason: "newer, and of no rule" });
   const tab = await open();
-  await tab.open("/captures/latest?rule=redis-ping");
+  await tab.page.goto(`${tab.origin}/captures/latest?rule=redis-ping`);
   await tab.page.waitForURL(`**/captures/${scene.capture.capture}`);
   await tab.says(/redis-ping/);
   await tab.says(/did not answer within 300 ms/);
+  await tab.page.goto(`${tab.origin}/captures/latest?kind=snapshot&selector=service%3Dshop`);
+  await tab.page.waitForURL(`**/captures/${newer.capture}`);
+  await tab.says(/newer, and of no rule/);
 }
 
 export const tests = [

@@ -23,14 +23,17 @@ async function comesBack({ scene, open }) {
   const path = `/captures/${scene.capture.capture}`;
   await tab.page.goto(`${tab.origin}${path}`);
   await tab.page.waitForURL("**/login?to=*");
+  await tab.page.getByRole("navigation", { name: "Pages" }).waitFor({ state: "detached" }); /* none is offered to nobody */
   await logIn(tab, `skn_${"x".repeat(43)}`);
   await tab.page.getByRole("alert").first().waitFor();
   await logIn(tab, secret);
   await tab.page.waitForURL(`**${path}`);
+  await tab.page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Captures" }).waitFor();
   await tab.says(/reader/, tab.page.getByRole("banner"));
   assert.equal(await tab.page.evaluate(() => document.cookie), "", "no script can read the cookie");
   const [cookie] = await tab.context.cookies();
-  assert.deepEqual([cookie.name, cookie.httpOnly, cookie.secure, cookie.sameSite], ["__Host-skein", true, true, "Strict"]);
+  assert.match(cookie.name, /^__Host-skein-[0-9a-f]{8}$/);
+  assert.deepEqual([cookie.httpOnly, cookie.secure, cookie.sameSite], [true, true, "Strict"]);
   await tab.page.getByRole("banner").getByRole("button", { name: /log out/i }).click();
   await tab.page.waitForURL("**/login*");
   await tab.page.goto(`${tab.origin}/captures`);
@@ -116,10 +119,41 @@ async function confinedSeesItsOwn({ scene, open }) {
   assert.deepEqual(refused, [], "requests that were refused");
 }
 
+/* Who is confined and may capture: the dialog asks nothing that is refused, and takes what it says; addresses of the
+ * fleet that were typed say why they are empty. */
+async function confinedCaptures({ scene, open }) {
+  await tokensBegin(scene);
+  const secret = await scene.tokenCreate("confined-operator", "operator", "--selector", "service=shop");
+  const tab = await open();
+  tab.expect(/401/);
+  const refused = [];
+  tab.page.on("response", (answer) => answer.status() === 403 && refused.push(`${answer.request().method()} ${new URL(answer.url()).pathname}`));
+  await tab.page.goto(`${tab.origin}/`);
+  await logIn(tab, secret);
+  await tab.page.waitForURL(`${tab.origin}/`);
+  for (const path of ["/rules", "/rules/redis-ping", "/policies", "/agents", "/storage", "/series"]) {
+    await tab.open(path);
+    await tab.says(/of the whole fleet[^]*confined to the processes that match service=shop/, tab.page.getByRole("main"));
+  }
+  await tab.open("/");
+  await tab.page.getByRole("button", { name: "Capture now…" }).click();
+  const dialog = tab.page.getByRole("dialog");
+  await tab.says(/every process that you see/, dialog);
+  assert.deepEqual(await tab.axe(), [], "violations of WCAG in the dialog");
+  await dialog.getByRole("button", { name: "Capture", exact: true }).click();
+  await tab.page.waitForURL(/\/captures\/[0-9a-f]{32}$/);
+  const id = new URL(tab.page.url()).pathname.split("/")[2];
+  await tab.says(/A snapshot of processes that you see/, tab.page.getByRole("main"));
+  const { targets } = await scene.api("GET", `/captures/${id}`);
+  assert.deepEqual(targets.map((target) => target.service), ["shop"]);
+  assert.deepEqual(refused, [], "requests that were refused");
+}
+
 export const tests = [
   { name: "who is nobody logs in and comes back to the page", run: comesBack },
   { name: "a revoked token ends an open page's session", run: revocationEnds },
   { name: "a token that expires ends an open page's session", run: expiryEnds },
   { name: "a one-time code logs in once", run: codeLogsIn },
   { name: "a confined viewer sees its own, and no control that would be refused", run: confinedSeesItsOwn },
+  { name: "a confined operator captures its own, and is told which pages are of the fleet", run: confinedCaptures },
 ];

@@ -12,7 +12,7 @@ async function staysAndComesBack({ scene, open }) {
   await row.waitFor();
   await scene.collectorStop();
   try {
-    await banner.getByText(/reconnecting/).waitFor();
+    await banner.getByText(/reconnecting, since .*, next try \d/).waitFor();
     assert.ok(await row.isVisible(), "what was shown stays");
   } finally {
     await scene.collectorStart();
@@ -42,7 +42,7 @@ async function codeIsAway({ open }) {
 /* A page that throws is replaced by what it threw; the frame and the other pages stay. */
 async function pageThrows({ open }) {
   const tab = await open();
-  await tab.page.route("**/api/v1/captures?*", (route) => route.fulfill({ contentType: "application/json", body: '{"items":[null]}' }));
+  await tab.page.route("**/api/v1/captures?*", (route) => route.fulfill({ contentType: "application/json", body: '{"items":[{}]}' }));
   await tab.page.goto(`${tab.origin}/captures`);
   await tab.says(/This page broke/, tab.page.getByRole("main"));
   await tab.page.unroute("**/api/v1/captures?*");
@@ -50,8 +50,35 @@ async function pageThrows({ open }) {
   await tab.page.getByRole("heading", { name: "Agents", level: 1 }).waitFor();
 }
 
+/* Tabs that nobody looks at hold no connection: a browser has six for all of them. */
+async function manyTabs({ scene, open }) {
+  const first = await open();
+  const tabs = [];
+  await first.open("/captures");
+  for (let i = 0; i < MANY; i++) {
+    const page = await first.context.newPage();
+    await page.goto(`${first.origin}/captures`);
+    await page.getByRole("link", { name: /redis-ping/ }).first().waitFor();
+    await page.getByRole("banner").getByText(/● live/).waitFor();
+    await page.evaluate(hide, true);
+    tabs.push(page);
+  }
+  const reason = "taken while nobody looked";
+  await scene.captureTake({ selector: "service=shop", pre_ms: 100, reason });
+  await tabs[0].evaluate(hide, false);
+  await tabs[0].getByText(/taken while nobody looked|newer/).first().waitFor();
+}
+
+/* A headless browser holds every tab to be looked at; what one does that is hidden is told to the page. */
+function hide(hidden) {
+  Object.defineProperty(document, "hidden", { configurable: true, value: hidden });
+  document.dispatchEvent(new Event("visibilitychange"));
+}
+const MANY = 8;
+
 export const tests = [
   { name: "pages outlive a collector that stops and starts", run: staysAndComesBack },
+  { name: "eight hidden tabs leave the ninth its connections", run: manyTabs },
   { name: "a page whose code cannot be loaded says so", run: codeIsAway },
   { name: "a page that throws says what", run: pageThrows },
 ];

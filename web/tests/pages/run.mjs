@@ -20,10 +20,11 @@ import { tests as states } from "./states.mjs";
 import { tests as access } from "./access.mjs";
 import { tests as offline } from "./offline.mjs";
 import { tests as live } from "./live.mjs";
+import { lastTests as timelineLast, tests as timeline } from "./timeline.mjs";
 import { tests as login } from "./login.mjs";
 
 /* In this order: the last ones change who may do what. */
-const ALL = [...clicks, ...addresses, ...hostile, ...states, ...access, ...offline, ...live, ...login];
+const ALL = [...clicks, ...addresses, ...hostile, ...states, ...access, ...offline, ...live, ...timeline, ...login, ...timelineLast];
 const { values } = parseArgs({ options: { only: { type: "string", multiple: true }, keep: { type: "boolean" } } });
 const wanted = ALL.filter(({ name }) => values.only === undefined || values.only.some((word) => name.includes(word)));
 if (wanted.length === 0) {

@@ -1,71 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the console's pictures for README and docs anew: docs/pictures/console-NAME-light.png and -dark.png, of the
-// tests' own fleet. They are looked at before they are committed; nothing compares them, as each run's capture is
-// another one.
+// Records the answers that the console's pictures are made of, of the tests' own fleet (recorded.json.gz). tools/web.sh
+// --shots then makes the pictures of the recording (pictures.mjs --make); they are looked at before they are committed.
 //
-//   node web/tests/pages/shots.mjs [--only NAME]...     SKEIN_BUILD=FOLDER (build/release)
-import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
-import { parseArgs } from "node:util";
-import { browserBegin, tabOpen } from "./support/browser.mjs";
-import { ROOT } from "./support/programs.mjs";
-import { sceneBegin } from "./support/scene.mjs";
-import { placeLinks, selection, timelineReady } from "./support/walk.mjs";
+//   node web/tests/pages/shots.mjs     SKEIN_BUILD=FOLDER (build/release)
+import { copyFile, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, relative } from "node:path";
+import { SHOTS, pictureBrowser, pictureTake } from "./support/pictures.mjs";
+import { Recorded } from "./support/recorded.mjs";
+import { PROGRAMS, sceneBegin } from "./support/scene.mjs";
 
-const OUT = join(ROOT, "docs/pictures");
-const WIDE = { width: 1280, height: 800 };
-
-async function timeline(tab, scene) {
-  await tab.open(`/captures/${scene.capture.capture}`);
-  await placeLinks(tab.page, /take_from_stock/).first().click();
-  await timelineReady(tab);
-  await selection(tab).getByText("take_from_stock").first().waitFor();
+/* In a folder of its own: what is recorded names programs and files by their paths, and a builder's are nobody's. */
+const folder = await mkdtemp(join(tmpdir(), "shots-"));
+const build = dirname(dirname(PROGRAMS.skein));
+for (const name of ["server/skeind", "server/skein-analyst", "agent/skein-agent", "cli/skein", "client-lib/preload/libskein-preload.so", "tests/console_subject"]) {
+  await mkdir(dirname(join(folder, name)), { recursive: true });
+  await copyFile(join(build, name), join(folder, name));
 }
-
-const SHOTS = [
-  { name: "fleet", path: () => "/" },
-  { name: "fleet-narrow", path: () => "/", size: { width: 360, height: 740 } },
-  { name: "captures", path: () => "/captures" },
-  { name: "capture", path: (scene) => `/captures/${scene.capture.capture}`, size: { width: 1280, height: 1100 } },
-  { name: "timeline", act: timeline },
-  {
-    name: "timeline-span",
-    act: async (tab, scene) => {
-      await timeline(tab, scene);
-      await tab.page.getByRole("application").focus();
-      await tab.page.keyboard.press("v");
-      await tab.page.getByRole("table").first().waitFor();
-    },
-  },
-  { name: "rule", path: () => "/rules/redis-ping" },
-  { name: "process", path: (scene) => `/processes/${scene.capture.targets.find((target) => target.service === "redis").process}` },
-];
-
-async function shoot(scene, browser, shot, theme) {
-  const tab = await tabOpen(browser, scene.url, {
-    viewport: shot.size ?? WIDE,
-    colorScheme: theme,
-    extraHTTPHeaders: { Authorization: `Bearer ${scene.token}` },
-  });
-  const path = join(OUT, `console-${shot.name}-${theme}.png`);
-  if (shot.act === undefined) await tab.open(shot.path(scene));
-  else await shot.act(tab, scene);
-  await tab.settled();
-  await tab.page.screenshot({ path, animations: "disabled", caret: "hide" });
-  if (tab.faults.length > 0) throw new Error(`${shot.name}: ${tab.faults[0]}`);
-  await tab.close();
-  console.log(path);
-}
-
-const { values } = parseArgs({ options: { only: { type: "string", multiple: true } } });
-await mkdir(OUT, { recursive: true });
-const scene = await sceneBegin(join(ROOT, "build/web/shots"));
-const browser = await browserBegin();
+for (const [name, path] of Object.entries(PROGRAMS)) PROGRAMS[name] = join(folder, relative(build, path));
+const scene = await sceneBegin(join(folder, "scene"));
+const browser = await pictureBrowser();
 try {
   scene.token = await scene.tokenCreate("ada", "admin"); /* else each page says that everybody is an admin */
-  for (const shot of SHOTS.filter(({ name }) => values.only === undefined || values.only.includes(name)))
-    for (const theme of ["light", "dark"]) await shoot(scene, browser, shot, theme);
+  const process = scene.capture.targets.find((target) => target.service === "redis").process;
+  const recorded = new Recorded(Date.now(), { capture: scene.capture.capture, process });
+  const extraHTTPHeaders = { Authorization: `Bearer ${scene.token}` };
+  for (const shot of SHOTS) {
+    await pictureTake(browser, scene.url, shot, "light", recorded.facts, (page) => recorded.follow(page), { extraHTTPHeaders });
+    console.log(`recorded ${shot.name}`);
+  }
+  console.log(await recorded.write());
 } finally {
   await browser.close();
   await scene.end();
+  await rm(folder, { recursive: true, force: true });
 }

@@ -3,18 +3,28 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { byShape, shapeOf } from "../../src/ui/log_shape";
-import { captureSentence, servicesOf, statusWords, wentWrong } from "../../src/ui/capture_words";
+import { captureSentence, servicesOf, statusWords, verdictWords, wentWrong } from "../../src/ui/capture_words";
 import { gapWords, mergeGaps, reasonWords } from "../../src/ui/gap_words";
 import { type Bucket, lengthOf, merged, outliers, quantile } from "../../src/ui/histogram";
 import { type DumpThread, flameOf, groupStacks, ownByName } from "../../src/ui/stacks";
 import { nsOf, timelineLink } from "../../src/ui/timeline_link";
 import { shown, shownLines } from "../../src/ui/text";
+import { clock } from "../../src/ui/units";
 import { type Inside, chainsOf } from "../../src/pages/capture/chains";
-import { quoted } from "../../src/pages/capture/ask_sql";
+import { type Row, quoted } from "../../src/pages/capture/ask_sql";
+import { countersOf } from "../../src/pages/capture/counter_rows";
 import { isIdle, processOf } from "../../src/pages/capture/report";
 import { lifted, valuesQuery } from "../../src/pages/capture/slow_values";
+import { type Overview, reachWords, windowMayHave } from "../../src/pages/capture/nothing_words";
+import { changeLink } from "../../src/pages/capture/differs";
+import { overviewDensity } from "../../src/timeline/density";
 import { waitingOf } from "../../src/pages/capture/waiting";
 import { CAPTURE_ASK, captureBody } from "../../src/ui/capture_body";
+import { settings } from "../../src/ui/settings";
+import { ProcessNames, UNKNOWN } from "../../src/ui/process_names";
+import { apiTime } from "../../src/ui/time_text";
+import { nanos, timeOf } from "../../src/ui/units";
+import { nsTime, timeNs } from "../../src/trace/sources";
 import { stretchFrom, tableOf, withHoles } from "../../src/pages/series/lines";
 import { servicesOf as fleetServices } from "../../src/pages/fleet/services";
 
@@ -46,8 +56,42 @@ test("a capture that runs says how many of its targets are done", () => {
   assert.equal(statusWords({ status: "stopped", target_counts: {} }), "stopped");
 });
 
+test("a verdict behind its chip says the status once, and numbers of events as elsewhere", () => {
+  assert.equal(verdictWords("complete", "complete: 2 of 2 targets, 9687 events, nothing lost in the window"), "2 of 2 targets, 9,687 events, nothing lost in the window");
+  assert.equal(verdictWords("incomplete", "complete: 1 of 2 targets, 987 events; from 2026-11-23T06:00:00.000Z"), "complete: 1 of 2 targets, 987 events; from 2026-11-23T06:00:00.000Z");
+});
+
+test("a counter has the last value until the failure, not a bucket's mean", () => {
+  const row = (of: Record<string, string | number>): Row => ({ text: (name: string) => String(of[name] ?? ""), number: (name: string) => Number(of[name] ?? NaN) }) as Row;
+  const [queue] = countersOf([row({ name: "queue", slot: -1, least: 3, most: 3, mean: 3 }), row({ name: "queue", slot: 0, least: 0, most: 6, mean: 3.111 })]);
+  assert.deepEqual([queue!.last, queue!.least, queue!.most, queue!.points], [3, 0, 6, [{ slot: 0, mean: 3.111 }]]);
+  assert.equal(countersOf([row({ name: "late", slot: 9, least: 1, most: 1, mean: 1 })])[0]!.last, NaN);
+});
+
 test("services are told with how many targets each has", () => {
   assert.deepEqual(servicesOf([{ service: "a" }, { service: "b" }, { service: "b" }]), ["b ×2", "a"]);
+});
+
+/* ---- nothing in the window ---- */
+
+test("nothing is said of a window only where every footer was read and no bucket has a record", () => {
+  const of = (...targets: object[]) => windowMayHave({ targets: targets.map((more) => ({ status: "complete", events: [0, 0], outside: 9, ...more })) as never });
+  assert.equal(of({}, {}), false);
+  assert.equal(of({}, { events: [0, 0.25] }), true);
+  assert.equal(of({ footers_left_out: 1 }), true);
+  assert.equal(of({ damaged: [{}] }), true);
+  assert.equal(of({ status: "watched" }), true);
+  assert.equal(of(), false);
+});
+
+test("how far a ring reached is said by its gaps, by when recording began, or by what lies beside", () => {
+  const asked = { at: "2026-11-23T06:01:00.000Z", window: { from: "2026-11-23T06:00:00.000Z", to: "2026-11-23T06:01:10.000Z" } } as Overview;
+  const of = (outside: number, attached?: string, gaps: object[] = []) => reachWords({ outside, gaps: gaps as never }, attached, asked);
+  assert.equal(of(5, "2026-11-23T06:01:12.000Z"), `is recorded only since ${clock("2026-11-23T06:01:12.000Z", false)}, 2 s after the window's end`);
+  assert.equal(of(1200, "2026-11-23T05:00:00.000Z"), "recorded no event in the window, and none is missing; 1,200 stored events lie before or after it");
+  assert.equal(of(0), "recorded no event in the window, and none is missing");
+  const late = { from: asked.window.from, to: asked.window.to, reason: "overwritten" };
+  assert.equal(of(5, undefined, [late]), "has nothing whole of the window: the ring had overwritten it");
 });
 
 /* ---- gaps ---- */
@@ -247,7 +291,7 @@ test("what the slow ones have more often stands first, and what all have is not 
 });
 
 test("names in a question about the slowest stay texts", () => {
-  assert.ok(valuesQuery("s", "x' or 1=1 --", 5).includes("'x'' or 1=1 --'"));
+  assert.ok(valuesQuery("s", "x' or 1=1 --").includes("'x'' or 1=1 --'"));
 });
 
 /* ---- requests ---- */
@@ -262,6 +306,63 @@ test("a capture's request has what was filled in, and nothing else", () => {
   assert.deepEqual(captureBody({ ...CAPTURE_ASK, kind: "stream", evidence: "some", kinds: ["vitals"] }), {
     selector: "", kind: "stream", reason: "", evidence: ["vitals"],
   });
+});
+
+test("names of processes that are wanted at once are asked at once, each once", async () => {
+  const selectors: string[] = [];
+  let failing = false;
+  const names = new ProcessNames(async (selector) => {
+    selectors.push(selector);
+    if (failing) throw new Error("busy");
+    return [...selector.matchAll(/\b[0-9a-f]{32}\b/g)].filter(([id]) => !id.startsWith("f")).map(([process]) => ({ process, service: "shop", pid: 7, host: "web-1" }));
+  });
+  const id = (first: string) => first.padEnd(32, "0");
+  assert.deepEqual(await Promise.all([names.of(id("a")), names.of(id("b")), names.of(id("a")), names.of(id("f"))]), ["shop[7] on web-1", "shop[7] on web-1", "shop[7] on web-1", UNKNOWN]);
+  assert.deepEqual(selectors, [`process in (${id("a")},${id("b")},${id("f")})`]);
+  await names.of(id("b"));
+  assert.equal(selectors.length, 1, "what is known is not asked again");
+  failing = true;
+  await assert.rejects(names.of(id("c")), /busy/);
+  failing = false;
+  assert.equal(await names.of(id("c")), "shop[7] on web-1", "what failed is asked anew");
+  assert.equal(selectors.at(-1), `process=${id("c")}`);
+  const many = Array.from({ length: 120 }, (_, i) => id(`d${i.toString(16).padStart(4, "0")}`));
+  const before = selectors.length;
+  assert.equal((await Promise.all(many.map((one) => names.of(one)))).length, 120);
+  assert.equal(selectors.length - before, 3, "an address stays short");
+});
+
+test("a capture's window may be of the past, by the words of skein snapshot", () => {
+  const now = Date.parse("2026-11-23T06:14:02Z");
+  const usual = { selector: "", kind: "snapshot", reason: "" };
+  assert.deepEqual(captureBody({ ...CAPTURE_ASK, when: "at", at: "-90s", least: "2" }, now), {
+    ...usual, at: "2026-11-23T06:12:32.000Z", pre_ms: "10s", post_ms: "0s", min_targets: 2,
+  });
+  assert.deepEqual(captureBody({ ...CAPTURE_ASK, when: "between", from: "-1.5h" }, now), {
+    ...usual, from: "2026-11-23T04:44:02.000Z", to: "2026-11-23T06:14:02.000Z",
+  });
+  assert.deepEqual(captureBody({ ...CAPTURE_ASK, when: "between", from: "noon", to: " 2026-11-23T06:14:01.5Z ", least: "many" }, now), {
+    ...usual, from: "noon", to: "2026-11-23T06:14:01.5Z", min_targets: "many",
+  }, "what is no time or count goes as it is: the collector says what is wrong with it");
+});
+
+test("a typed time is by the clock that the settings show", () => {
+  settings.zone.value = "utc";
+  assert.equal(apiTime("2026-11-23 06:14"), "2026-11-23T06:14:00.000Z");
+  assert.equal(apiTime("2026-11-23T06:14:02.25"), "2026-11-23T06:14:02.250Z");
+  settings.zone.value = "local";
+  assert.equal(apiTime("2026-11-23 06:14"), new Date(2026, 10, 23, 6, 14).toISOString());
+  assert.equal(apiTime("2026-13-45 06:14"), "2026-13-45 06:14");
+  assert.equal(apiTime("-5"), "-5");
+  assert.equal(apiTime("-99999999999999w"), "-99999999999999w");
+});
+
+test("times before 1970 count forwards within their second", () => {
+  for (const text of ["1969-12-31T23:59:59.999999999Z", "1969-12-31T23:59:59.000000000Z", "1960-02-29T12:00:00.000000001Z", "1970-01-01T00:00:00.000000000Z", "2026-11-21T09:40:00.123456789Z"]) {
+    assert.equal(timeOf(nanos(text)!), text);
+    assert.equal(nsTime(timeNs(text)), text);
+  }
+  assert.equal(timeOf(-1n), "1969-12-31T23:59:59.999999999Z");
 });
 
 test("a text in a statement stays a text", () => {
@@ -326,4 +427,19 @@ test("nothing that is not seen, or that turns its neighbours around, is left in 
   assert.ok(!marks.includes("\u202e"));
   assert.ok(marks.length < 2000 && marks.includes("65436 more"));
   assert.equal(shownLines("a\n\u001b[31mb"), "a\n\\x1b[31mb");
+});
+
+test("a row of what differs leads to its example, or to what tells of it", () => {
+  const other = { page: "/captures/b", link: () => "/place", lengths: undefined };
+  const of = (kind: string, name?: string) => changeLink({ kind, name } as never, other, undefined);
+  assert.equal(changeLink({ kind: "region", name: "a" }, other, {} as never), "/place");
+  assert.deepEqual(["stack", "cpu", "sched", "log", "counter"].map((kind) => of(kind)), ["flame", "flame", "sched", "logs", "counters"].map((id) => `/captures/b#${id}`));
+  assert.equal(of("instant", "a b"), "/captures/b/timeline?q=a%20b");
+  assert.equal(of("region", "a"), undefined, "of a region without an example there is no place");
+});
+
+test("a density of some processes says that it is not of all", () => {
+  const of = (more: object) => overviewDensity({ from_ns: 0, to_ns: 1, targets: [{ events: [1] }, { events: [3] }], ...more }, () => null).what;
+  assert.equal(of({}), "events of all 2 processes");
+  assert.equal(of({ next_cursor: "x" }), "events of the first 2 processes alone, further ones are not drawn here");
 });

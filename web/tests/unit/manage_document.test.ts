@@ -2,7 +2,7 @@
 // A rule as form and JSON: kept in step, nothing lost, hostile members harmless.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type JsonObject, differences, documentText, fieldFor, memberAt, parseDocument, splitPath, withMember } from "../../src/manage/document";
+import { type JsonObject, differences, documentText, fieldFor, memberAt, parseDocument, parseSeveral, splitPath, withMember } from "../../src/manage/document";
 import { type FieldSpec, durationText, fieldText, fieldValue, millisOf, sizeText } from "../../src/manage/fields";
 import { CHECK_STARTS, CONDITIONS, CONDITION_STARTS, HEAD_FIELDS, RULE_SECTIONS, conditionFields, conditionOf } from "../../src/manage/rule-fields";
 import { POLICY_SECTIONS } from "../../src/manage/policy-fields";
@@ -37,6 +37,21 @@ test("text and members are the same after a round trip", () => {
   const parsed = parseDocument(documentText(RULE));
   assert.deepEqual(parsed.value, RULE);
   assert.equal(documentText(parsed.value!), documentText(RULE));
+});
+
+test("several documents are an array, a listing or one, each with a name of its own", () => {
+  const names = (text: string) => parseSeveral(text).items?.map((item) => item["name"]);
+  assert.deepEqual(names('[{"name":"a"},{"name":"b"}]'), ["a", "b"]);
+  assert.deepEqual(names('{"items":[{"name":"a","state":{}}]}'), ["a"]);
+  assert.deepEqual(names(documentText(RULE)), ["redis-ping"]);
+  const wrong = (text: string) => parseSeveral(text).error?.words ?? "";
+  assert.match(wrong('[{"name":"a"},{"name":"a"}]'), /a is there twice/);
+  assert.match(wrong('[{"name":"a"},{}]'), /element 2 has no name/);
+  assert.match(wrong('[{"name":"a"},7]'), /element 2 is no object/);
+  assert.match(wrong("[]"), /empty/);
+  assert.match(wrong('{"items":[{"name":"a"}],"next_cursor":"x"}'), /first page/);
+  assert.match(wrong('[{"name":"a","n":12345678901234567890}]'), /write it as text/);
+  assert.equal(parseSeveral('[\n{"name":"a"},\n{b}]').error?.line, 3);
 });
 
 test("text that is no JSON object says where it is wrong", () => {

@@ -7,6 +7,7 @@ import { returnTarget } from "../../src/api/target";
 import { nextToGo } from "../../src/manage/going";
 import { eventLink, eventWords } from "../../src/manage/live-words";
 import { codeOf, refusalWords, sessionsHere } from "../../src/manage/login-words";
+import { type Row, capturesOf } from "../../src/manage/loss-links";
 import { Recent } from "../../src/manage/recent";
 import { endAfter } from "../../src/manage/end_after";
 import { conditionWords } from "../../src/manage/words";
@@ -122,4 +123,19 @@ test("an end is so long from now, or none", () => {
   assert.equal(endAfter("90d", now), "2027-02-21T00:00:00.000Z");
   assert.equal(endAfter("1.5h", now), "2026-11-23T01:30:00.000Z");
   for (const text of ["", "90", "0d", "-1d", "soon", "1e9d", "99999999999w"]) assert.equal(endAfter(text, now), undefined, text);
+});
+
+test("a line of losses leads to its captures, of the time and the selector that were asked for", () => {
+  const from = "2026-11-23T06:00:00.000Z";
+  const of = (by: Parameters<typeof capturesOf>[0], row: object, query = {}) => {
+    const to = capturesOf(by, row as Row, { by, ...query });
+    return to === undefined ? undefined : decodeURIComponent(to);
+  };
+  assert.equal(of("service", { service: "redis" }), "/captures?selector=service=redis");
+  assert.equal(of("service", { service: "redis" }, { selector: "zone=a", from }), `/captures?selector=service=redis,zone=a&from=${from}`);
+  assert.equal(of("rule", { rule: "redis-ping" }, { selector: "zone=a", from }), `/captures?rule=redis-ping&selector=zone=a&from=${from}`);
+  assert.equal(of("capture", { capture: "0a" }, { from }), "/captures/0a");
+  assert.equal(of("rule", { rule: "" }), undefined);
+  assert.equal(of("service", { service: "a,!b" }, { from }), undefined, "no selector says it");
+  assert.equal(of("reason", { reason: "overwritten" }), undefined);
 });

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { KEYS, keyAction, keyWords } from "../../src/timeline/keys";
+import { inTree } from "./in_tree";
 
 const press = (key: string, more: Partial<KeyboardEvent> = {}) => ({ key, shiftKey: false, ctrlKey: false, altKey: false, metaKey: false, ...more });
 
@@ -38,4 +39,22 @@ test("a second key that nothing has ends the sequence", () => {
   assert.deepEqual(keyAction(press("g"), ""), { action: undefined, begun: "g" });
   assert.deepEqual(keyAction(press("z"), "g"), { action: undefined, begun: "" });
   assert.equal(keyAction(press("f"), "g").action, "go-fleet");
+});
+
+/* The rows of the table in docs/console.md: the keys, and what they do. */
+function documented(): [string, string][] {
+  const text = inTree("docs/console.md").toString("utf8");
+  const table = /\n\| Key \| \|\n\|---\|---\|\n((?:\|.*\|\n)+)/.exec(text)?.[1] ?? "";
+  return table
+    .trim()
+    .split("\n")
+    .map((row) => {
+      const [keys = "", words = ""] = row.slice(1, -1).split("|").map((cell) => cell.trim());
+      return [keys, words];
+    });
+}
+
+test("the table of docs/console.md is the table of keys", () => {
+  const wanted = KEYS.map(({ keys, words }): [string, string] => [keys.map((key) => `\`${keyWords(key)}\``).join(" "), words]);
+  assert.deepEqual(documented(), wanted);
 });

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { timelineLink } from "../../src/ui/timeline_link";
 import { NO_LINK, type LinkState, linkState, linkText } from "../../src/timeline/link";
+import { timelineLink } from "../../src/ui/timeline_link";
 
 const ORIGIN = 1_795_471_000_123_456_789n;
 const PROCESS = "0123456789abcdef0123456789abcdef";
@@ -66,4 +67,23 @@ test("pins and search are bounded", () => {
   const state = linkState(`?pin=${Array(500).fill(PROCESS).join()}&q=${"x".repeat(10_000)}`, ORIGIN);
   assert.equal(state.pins.length, 64);
   assert.equal(state.query.length, 4096);
+});
+
+/* Pages write links to the timeline, the timeline writes its own: two writers of one form. */
+test("what pages write of a place is what the timeline reads, and would write of the same", () => {
+  const capture = { capture: "01a2c0450000000000000000000010ad", window: { from: iso(0) } };
+  const place = { beginNs: ORIGIN + 1_832_450_123n, lengthNs: 64_600_000, process: PROCESS, tid: 8001, depth: 2 };
+  const queryOf = (of: Parameters<typeof timelineLink>[1]): string => timelineLink(capture, of).split("?")[1] ?? "";
+  const [path, query = ""] = timelineLink(capture, place).split("?");
+  assert.equal(path, "/captures/01a2c0450000000000000000000010ad/timeline");
+  const state = linkState(`?${query}`, ORIGIN);
+  assert.deepEqual(state, {
+    ...NO_LINK, process: PROCESS, tid: 8001, event: { begin: 1_832_450_123, length: 64_600_000, depth: 2 },
+    view: { from: 1_832_450_123 - 64_600_000, to: 1_832_450_123 + 2 * 64_600_000 },
+  });
+  assert.equal(linkText(state, ORIGIN), query);
+  const shown = linkState(queryOf({ beginNs: ORIGIN + 5_000_000n, lengthNs: 0, process: PROCESS, select: false }), ORIGIN);
+  assert.deepEqual(shown, { ...NO_LINK, process: PROCESS, view: { from: 4_000_000, to: 6_000_000 } });
+  const before = linkState(queryOf({ beginNs: ORIGIN - 5_000n, lengthNs: 10_000 }), ORIGIN);
+  assert.deepEqual([before.event, before.view], [{ begin: -5_000, length: 10_000, depth: 0 }, { from: -15_000, to: 15_000 }]);
 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HUE_COUNT, HUE_PIXELS, hueOf, hueText } from "../../src/timeline/colours";
-import { type Ink, LEAST_ALPHA, counterStrip, itemAt, markStrip, regionStrip, stateStrip } from "../../src/timeline/strip";
+import { type Ink, LEAST_ALPHA, counterStrip, itemAt, markStrip, regionStrip, sampleStrip, stateStrip } from "../../src/timeline/strip";
 import type { View } from "../../src/trace/trace";
 
 interface Item {
@@ -132,4 +132,26 @@ test("a name has one colour, and names spread over all of them", () => {
   for (let i = 0; i < 1200; i++) counts[hueOf(`region_${i}`)]!++;
   assert.ok(Math.min(...counts) > 50, counts.join());
   assert.equal(HUE_PIXELS.length, HUE_COUNT);
+});
+
+/* How many pixels of a column are filled, from below. */
+function filled(pixels: Uint32Array, width: number, height: number, x: number): number {
+  let rows = 0;
+  for (let y = height - 1; y >= 0 && pixels[y * width + x] !== 0; y--) rows++;
+  return rows;
+}
+
+test("samples are as high as they are many beside the pixel that has most; one alone fills it", () => {
+  const [width, height] = [10, 8];
+  const alone = new Uint32Array(width * height);
+  sampleStrip(viewOf(0, 1000, [[{ from: 350, to: 350 }]]), [0], INK, { pixels: alone, width }, 0, height);
+  assert.deepEqual(Array.from({ length: width }, (_, x) => filled(alone, width, height, x)), [0, 0, 0, 8, 0, 0, 0, 0, 0, 0]);
+  assert.equal(alone[3], INK.running);
+  const cells = [{ from: 0, to: 100, share: 8 }, { from: 100, to: 200, share: 2 }, { from: 200, to: 400, share: 8 }, { from: 900, to: 1000, share: 0.01 }];
+  const many = new Uint32Array(width * height);
+  sampleStrip(viewOf(0, 1000, [cells]), [0], INK, { pixels: many, width }, 0, height);
+  assert.deepEqual(Array.from({ length: width }, (_, x) => filled(many, width, height, x)), [8, 2, 4, 4, 0, 0, 0, 0, 0, 1]);
+  const layers = new Uint32Array(width * height); /* lanes that share the place are added */
+  sampleStrip(viewOf(0, 1000, [[{ from: 50, to: 50 }, { from: 650, to: 650 }], [{ from: 51, to: 51 }]]), [0, 1], INK, { pixels: layers, width }, 0, height);
+  assert.deepEqual([filled(layers, width, height, 0), filled(layers, width, height, 6)], [8, 4]);
 });

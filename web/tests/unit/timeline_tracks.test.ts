@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { type TrackAsk, processOrder, rowAt, rowsBetween, tracksOf } from "../../src/timeline/tracks";
 import { joinGaps, gapWords } from "../../src/timeline/gaps";
 import { flameBoxes, flameRows } from "../../src/timeline/flame_parts";
+import { differenceOf, differences } from "../../src/timeline/differs";
 import { topLanes, viewDensity, workingOf } from "../../src/timeline/density";
 import type { TraceGap } from "../../src/trace/trace";
 import { madeTrace } from "./made_trace";
@@ -30,6 +31,36 @@ test("the process that fired stands first, then its host, then its service, then
   assert.deepEqual(order, ["web-1 shop", "web-1 redis", "web-1 redis", "web-3 shop"]);
   assert.equal(processOrder(trace.processes.value, 2)[0]?.index, 2);
   assert.equal(processOrder(trace.processes.value, 2)[1]?.service, "shop");
+});
+
+test("of a host and of the rest those come first that differ most; what is not told differs not", () => {
+  const id = (index: number): string => trace.processes.value[index]!.id;
+  const order = (differs: [string, number][]): number[] => processOrder(trace.processes.value, 0, new Map(differs)).map((one) => one.index);
+  const plain = order([]);
+  assert.deepEqual(plain, processOrder(trace.processes.value, 0).map((one) => one.index));
+  const hosts = plain.map((index) => trace.processes.value[index]!.host);
+  assert.deepEqual(hosts, ["web-1", "web-1", "web-1", "web-3"]);
+  assert.deepEqual(order([[id(plain[2]!), 0.4], [id(plain[3]!), 1]]), [plain[0], plain[2], plain[1], plain[3]]); /* another host stays behind */
+  assert.deepEqual(order([[id(0), 0], [id(plain[1]!), 0.5], [id(plain[2]!), 0.5]]), plain);
+});
+
+test("a process differs by what came or went beyond chance", () => {
+  const steady = Array.from({ length: 40 }, (_, i) => 100 + (i % 3));
+  const stalled = steady.map((events, i) => (i >= 30 ? 0 : events));
+  const busy = steady.map((events, i) => (i >= 30 ? events * 3 : events));
+  const few = Array.from({ length: 40 }, (_, i) => Number(i % 10 === 0));
+  assert.equal(differenceOf(steady, 30), 0);
+  assert.equal(differenceOf(few, 30), 0); /* one more or less is chance */
+  assert.ok(differenceOf(stalled, 30) > 0.9);
+  assert.ok(differenceOf(busy, 30) > 0.4 && differenceOf(busy, 30) < differenceOf(stalled, 30));
+  for (const onset of [-3, 0, 40, 99]) assert.equal(differenceOf(stalled, onset), 0, "nothing is before, or behind");
+  assert.equal(differenceOf([], 5), 0);
+  const since = (time: string): number | null => (time === "at" ? 800 : null);
+  const of = { from_ns: "1000", to_ns: 2000, targets: [{ process: "a", events: stalled }, { process: "b", events: steady }] };
+  const told = differences({ ...of, at: "at" }, since);
+  assert.deepEqual([...told.keys()], ["a", "b"]);
+  assert.equal(told.get("a"), differenceOf(stalled, 30));
+  assert.equal(differences({ ...of, at: "none" }, since).size, 0);
 });
 
 test("one process is open, the others are a line with their busiest thread", async () => {
@@ -83,6 +114,22 @@ test("what the agent tells of a thread stands in the thread's own track", async 
   const { rows } = tracksOf({ ...made, lanes, threads: [told, ...made.threads] });
   assert.ok(!rows.some((row) => row.thread === 1000));
   assert.equal(rows.find((row) => row.thread === own.index)?.bands[0]?.kind, "state");
+});
+
+test("samples of the CPU have a band in their thread's track, whose number is the agent's; a thread that ran does not only wait", async () => {
+  const made = await ask();
+  const waits = trace.threads.value.find((thread) => thread.process === 2 && made.working.get(thread.index) === 0);
+  assert.ok(waits !== undefined);
+  const threads = [...made.threads, { ...waits, index: 1000, evidence: true }, { index: 1001, process: 3, tid: 77, name: "alone", evidence: true }];
+  const lane = made.lanes[0]!;
+  const sample = { ...lane, kind: "sample" as const, number: 0, rows: 5, evidence: true, busyNs: 0 };
+  const lanes = [...made.lanes.filter((one) => one.process !== 3), { ...sample, id: 9000, process: 2, thread: 1000 }, { ...sample, id: 9001, process: 3, thread: 1001 }];
+  const { rows } = tracksOf({ ...made, threads, lanes, folded: new Set(["p3"]) });
+  const bands = (thread: number) => rows.find((row) => row.thread === thread)?.bands.filter((band) => band.kind === "sample").map((band) => band.lanes[0]?.id);
+  assert.deepEqual(bands(waits.index), [9000]);
+  assert.deepEqual(bands(1001), [9001]);
+  const folded = tracksOf({ ...made, threads, lanes }).rows.find((row) => row.key === "p3");
+  assert.deepEqual(folded?.bands.map((band) => band.kind), ["sample"]); /* it has nothing else */
 });
 
 test("a folded thread keeps its first depth, a folded process one line", async () => {

@@ -150,7 +150,7 @@ test("what the collector refuses is a problem with its request, and can be tried
       : whole(),
   );
   await seen.until(() => loadedOf(seen, 1) === "failed" && idle(seen));
-  assert.deepEqual(seen.states.at(-1)?.problem, { text: "The partition is damaged.", requestId: "r-7" });
+  assert.deepEqual(seen.states.at(-1)?.problem, { text: "The partition is damaged.", requestId: "r-7", status: 500 });
   refuses = false;
   seen.engine.retry();
   await seen.until(() => loadedOf(seen, 1) === "whole" && idle(seen));
@@ -212,4 +212,12 @@ test("a busy collector is asked again", async () => {
   const seen = await opened(() => (busy-- > 0 ? new Response(null, { status: 503, headers: { "Retry-After": "0" } }) : whole()));
   await seen.until(() => loadedOf(seen, 1) === "whole" && idle(seen));
   assert.equal(seen.states.some((state) => state.problem !== null), false);
+});
+
+test("a refusal's status is told: a session that has ended, a capture that is not there any more", async () => {
+  for (const status of [401, 404, 410]) {
+    const seen = await opened(() => Response.json({ detail: "no" }, { status }));
+    await seen.until(() => seen.states.some((state) => state.problem !== null));
+    assert.deepEqual(seen.states.find((state) => state.problem !== null)?.problem, { text: "no", status });
+  }
 });

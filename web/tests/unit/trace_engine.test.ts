@@ -2,27 +2,19 @@
  * The engine of the worker over real WebAssembly (build/web/wasm, tools/web.sh) and real trace files: what pages ask,
  * and what they see meanwhile. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Engine, type ModuleName } from "../../src/trace/engine";
 import { flameOf } from "../../src/trace/analysis";
+import { isSample, nameWords } from "../../src/timeline/words";
 import type { Question, Update } from "../../src/trace/messages";
+import { pause, steps } from "../../src/trace/pieces";
+import { type Found, Merge, MOST_ROWS, rowsOf } from "../../src/trace/rows";
 import { nsTime, timeNs } from "../../src/trace/sources";
-import type {
-  EventPage, FlameNode, JsonObject, Lane, SearchResult, SpanStats, TraceProcess, TraceState, View,
+import {
+  type EventPage, type FlameNode, type JsonObject, type Lane, SAMPLE, type SearchResult, type SpanStats, type TraceProcess, type TraceState,
+  type View, type Window,
 } from "../../src/trace/trace";
-
-/* Tests are bundled: the tree is where they are run from, web/ or the top. */
-function inTree(path: string): Buffer {
-  for (const top of ["", "../"]) {
-    try {
-      return readFileSync(top + path);
-    } catch {
-      /* the other one */
-    }
-  }
-  throw new Error(`${path} is not there; tools/web.sh makes the WebAssembly`);
-}
+import { inTree } from "./in_tree";
 
 const load = (name: ModuleName): Promise<WebAssembly.Module> =>
   WebAssembly.compile(new Uint8Array(inTree(`build/web/wasm/${name}.wasm`)));
@@ -114,6 +106,48 @@ test("what is found has details, what encloses it, and children", async () => {
   assert.equal(seen.engine.details({ ...ref, begin: ref.begin + 12345 }), null);
 });
 
+test("samples of the CPU are lanes, events with what is around them, and are found; what else the agent tells is not", async () => {
+  const seen = await opened(new Uint8Array(inTree("tests/fuzz/corpus/sql_trace/shop")).slice().buffer);
+  const samples = seen.lanes.filter((lane) => lane.kind === "sample");
+  assert.deepEqual(samples.map(({ rows, evidence, busyNs }) => [rows, evidence, busyNs]), [[3, true, 0]]);
+  const view = await ask<View>(seen, { op: "view", ask: { from: 0, to: seen.length + 1, width: 100, lanes: [samples[0]?.id ?? -1] } });
+  assert.deepEqual([...view.from], [500000, 600000, 700000]);
+  assert.equal(seen.engine.names.types[view.type[0] ?? -1]?.name, SAMPLE);
+  const found = await ask<SearchResult>(seen, { op: "search", text: `name=${SAMPLE}` });
+  assert.deepEqual([...found.begin], [500000, 600000, 700000]);
+  const sched = await ask<SearchResult>(seen, { op: "search", text: "name:sched" });
+  assert.equal(sched.total, 0);
+  const details = seen.engine.details({ process: 0, tid: 41, begin: 600000, length: 0, depth: 0 });
+  assert.ok(details !== null && isSample(details));
+  assert.deepEqual(details.enclosing.map((one) => one.name), ["request"]);
+  assert.equal(nameWords(details, 80), "CPU sample: 0x401010"); /* a frame that nobody has named */
+  assert.equal(nameWords({ ...details, frames: [] }, 80), "CPU sample without a stack");
+});
+
+test("events of a thread are that thread's, and none of a thread that is not there", async () => {
+  const seen = await opened(new Uint8Array(inTree("tests/fuzz/corpus/sql_trace/shop")).slice().buffer);
+  const { threads } = seen.engine.names;
+  const of = async (window: Partial<Window>): Promise<EventPage> =>
+    ask<EventPage>(seen, { op: "events", window: { from: -1e12, to: 1e12, ...window }, filter: {}, first: 0, count: 1000 });
+  const worker = threads.find((thread) => thread.tid === 42)?.index ?? -1;
+  const page = await of({ threads: [worker] });
+  assert.ok(page.total > 0 && page.total < (await of({})).total);
+  for (const thread of page.thread) assert.equal(threads[thread]?.tid, 42);
+  assert.equal((await of({ threads: [9999] })).total, 0);
+  assert.equal((await of({ processes: [9999] })).total, 0);
+  assert.equal((await of({ processes: [] })).total, 0);
+});
+
+test("sums of threads or processes that are not there are refused, and are not those of all", async () => {
+  const seen = await opened(new Uint8Array(inTree("tests/fuzz/corpus/sql_trace/shop")).slice().buffer);
+  const window = { from: -1e12, to: 1e12 };
+  const worker = seen.engine.names.threads.find((thread) => thread.tid === 42)?.index ?? -1;
+  const one = await ask<SpanStats>(seen, { op: "span", window: { ...window, threads: [worker, 9999] } });
+  assert.deepEqual(one.names.map((name) => name.name).sort(), ["batch", "mutex_lock"]);
+  for (const none of [{ threads: [9999] }, { threads: [] }, { processes: [] }, { processes: [9999] }])
+    for (const op of ["span", "report"] as const) await assert.rejects(ask(seen, { op, window: { ...window, ...none } }), /is there|loaded/, JSON.stringify(none));
+});
+
 test("pages of events are in order, and say how many there are", async () => {
   const seen = await opened(golden());
   const window = { from: -1e12, to: 1e12 };
@@ -196,4 +230,52 @@ test("whole numbers of arguments are compared as they are, and as others where b
   const most = "18446744073709551615"; /* one row has it */
   const of = [`rows=${most}`, "rows=0xffffffffffffffff", "rows=18446744073709551614", `rows>18446744073709551614`, `rows>${most}`];
   assert.deepEqual(await Promise.all(of.map(total)), [1, 1, 0, 1, 0]);
+});
+
+test("between two slices of long work others have their turn", async () => {
+  let left = 100; /* steps of a ms, at least */
+  let turns = 0;
+  const step = (): number => {
+    for (const end = performance.now() + 1; performance.now() < end; );
+    return --left > 0 ? 1 : 0;
+  };
+  const others = async (): Promise<void> => {
+    for (; left > 0; turns++) await pause();
+  };
+  await Promise.all([steps(step, new AbortController().signal), others()]);
+  assert.ok(turns >= 20, `${turns} turns in 100 ms`);
+});
+
+test("rows of several traces become one list in order, which keeps the first", () => {
+  const made = (process: number, keys: number[]): Found => {
+    const rows = rowsOf(keys.length);
+    keys.forEach((key, i) => {
+      rows.process[i] = process;
+      rows.thread[i] = -process;
+      rows.type[i] = 3 * process;
+      rows.kind[i] = process;
+      rows.depth[i] = key % 5;
+      rows.begin[i] = rows.length[i] = key;
+    });
+    return { rows, total: keys.length };
+  };
+  const up = (step: number, n: number): number[] => Array.from({ length: n }, (_, i) => step * i);
+  for (const order of ["begin", "length"] as const) {
+    const sorted = (keys: number[]): number[] => (order === "begin" ? keys : keys.reverse());
+    const lists = [up(3, MOST_ROWS), up(5, 1000), up(1000, 400), up(7, 3000)].map(sorted);
+    const merge = new Merge(order);
+    lists.forEach((keys, i) => merge.add(made(i + 1, keys)));
+    const merged = merge.found;
+    assert.equal(merged.total, MOST_ROWS + 4400);
+    const all = lists.flatMap((keys, i) => keys.map((key) => ({ key, process: i + 1 })));
+    all.sort((a, b) => (order === "begin" ? a.key - b.key : b.key - a.key) || a.process - b.process);
+    assert.equal(merged.rows.begin.length, MOST_ROWS);
+    for (let i = 0; i < MOST_ROWS; i++) {
+      const one = all[i] ?? { key: -1, process: -1 };
+      const { process, thread, type, kind, depth, begin, length } = merged.rows;
+      const row = [process[i], thread[i], type[i], kind[i], depth[i], begin[i], length[i]].join();
+      const want = [one.process, -one.process, 3 * one.process, one.process, one.key % 5, one.key, one.key].join();
+      if (row !== want) assert.fail(`row ${i} is ${row}, and not ${want}`);
+    }
+  }
 });

@@ -10,7 +10,7 @@ export interface Counter {
   least: number;
   most: number;
   points: { slot: number; mean: number }[]; /* by slot */
-  at: (slot: number) => number; /* the last value before the slot's end; NaN: none */
+  last: number; /* until the failure; NaN: none */
 }
 
 /* As the rows come, but what is of hosts behind what is of processes. */
@@ -24,14 +24,13 @@ export function countersOf(rows: readonly Row[]): Counter[] {
     if (counter === undefined) counters.set(key, (counter = counterNew(key, row.text("name"), of, row.text("unit"))));
     counter.least = Math.min(counter.least, row.number("least"));
     counter.most = Math.max(counter.most, row.number("most"));
-    counter.points.push({ slot: row.number("slot"), mean: row.number("mean") });
+    if (row.number("slot") < 0) counter.last = row.number("mean");
+    else counter.points.push({ slot: row.number("slot"), mean: row.number("mean") });
   }
   const rank = (counter: Counter): number => (counter.name.startsWith("host.") ? 1 : 0);
   return [...counters.values()].sort((a, b) => rank(a) - rank(b));
 }
 
 function counterNew(key: string, name: string, of: string, unit: string): Counter {
-  const points: Counter["points"] = [];
-  const at = (slot: number): number => points.filter((point) => point.slot <= slot).at(-1)?.mean ?? NaN;
-  return { key, name, of, unit, least: Infinity, most: -Infinity, points, at };
+  return { key, name, of, unit, least: Infinity, most: -Infinity, points: [], last: NaN };
 }

@@ -16,11 +16,16 @@ const FIRST = 24;
 const WIDTH = 240;
 const HEIGHT = 28;
 
-function query(from: bigint, to: bigint): string {
+/* Of each counter its buckets, and as slot -1 the last value until the failure. */
+function query(from: bigint, to: bigint, at: bigint): string {
   const step = (to - from) / BigInt(BUCKETS) + 1n;
-  return `select service, host, pid, case when name like 'host.%' then '' else process end as process, name, unit, evidence,
-    (ts - ${from}) / ${step} as slot, min(value) as least, max(value) as most, avg(value) as mean, count(*) as n
-    from counter where ts >= ${from} and ts <= ${to} group by host, 4, name, slot order by evidence, host, 4, name, slot`;
+  const whose = "select service, host, pid, case when name like 'host.%' then '' else process end as process, name, unit, evidence";
+  return `select * from (${whose},
+      (ts - ${from}) / ${step} as slot, min(value) as least, max(value) as most, avg(value) as mean
+      from counter where ts >= ${from} and ts <= ${to} group by host, 4, name, slot
+    union all select service, host, pid, process, name, unit, evidence, -1, value, value, value
+      from (${whose}, value, max(ts) from counter where ts >= ${from} and ts <= ${at} group by host, 4, name))
+    order by evidence, host, 4, name, slot`;
 }
 
 function value(of: number, unit: string): string {
@@ -78,7 +83,7 @@ function Rows(props: { all: Counter[]; at: number }): JSX.Element {
             </td>
             <td class="number">{value(counter.least, counter.unit)}</td>
             <td class="number">{value(counter.most, counter.unit)}</td>
-            <td class="number">{value(counter.at(props.at * BUCKETS), counter.unit)}</td>
+            <td class="number">{value(counter.last, counter.unit)}</td>
             <td>
               <Line of={counter} slots={BUCKETS} at={props.at} />
             </td>
@@ -93,7 +98,7 @@ function Rows(props: { all: Counter[]; at: number }): JSX.Element {
 export function Counters(props: { capture: Capture }): JSX.Element {
   const { capture } = props;
   const [from, to, at] = [nanos(capture.window.from), nanos(capture.window.to), nanos(capture.at)];
-  const answer = useSql(capture, from === null || to === null ? undefined : query(from, to));
+  const answer = useSql(capture, from === null || to === null ? undefined : query(from, to, at ?? to));
   const place = from === null || to === null || at === null || to <= from ? 0 : Number(at - from) / Number(to - from);
   return (
     <SqlShown of={answer} what="counters and vitals">

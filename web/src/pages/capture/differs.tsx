@@ -28,6 +28,9 @@ const KINDS: Readonly<Record<Change["kind"], string>> = {
   log: "log line",
 };
 
+/* Where the capture's page tells of such a row; a row of another kind has an example on the timeline. */
+const PARTS: Partial<Record<Change["kind"], string>> = { stack: "flame", cpu: "flame", sched: "sched", log: "logs", counter: "counters" };
+
 const TIMELESS: readonly Change["kind"][] = ["instant", "log"];
 
 function shareOf(side: Side): string {
@@ -76,8 +79,17 @@ function Marks(props: { of: Change }): JSX.Element {
 }
 
 export interface DiffContext {
+  page: string; /* of the capture that is judged; "": this one */
   link: (example: Example) => string;
   lengths: ReadonlyMap<string, Lengths> | undefined; /* undefined: not known (yet) */
+}
+
+/* Its longest example; else the part of the capture's page that tells of it; an instant is looked for. */
+export function changeLink(of: Pick<Change, "kind" | "name">, context: DiffContext, example: Example | undefined): string | undefined {
+  if (example !== undefined) return context.link(example);
+  if (of.kind === "instant" && of.name !== undefined) return `${context.page || location.pathname}/timeline?q=${encodeURIComponent(of.name)}`;
+  const place = PARTS[of.kind];
+  return place === undefined ? undefined : `${context.page}#${place}`;
 }
 
 function Picture(props: { of: Lengths | undefined; range: Range; context: DiffContext }): JSX.Element | null {
@@ -104,11 +116,12 @@ function ChangeRow(props: { of: Change; range: Range; context: DiffContext }): J
   const timed = of.kind === "region" || of.kind === "wait";
   const lengths = timed ? context.lengths?.get(lengthsKey(of.service ?? "", of.name ?? "")) : undefined;
   const example = lengths === undefined ? undefined : longestOf(lengths);
+  const to = changeLink(of, context, example);
   const name = `${who}: ${of.name ?? KINDS[of.kind]}`;
   return (
     <tr>
       <td class="what">
-        {example === undefined ? <Text text={name} most={200} /> : <a href={context.link(example)}><Text text={name} most={200} /></a>}
+        {to === undefined ? <Text text={name} most={200} /> : <a href={to}><Text text={name} most={200} /></a>}
         <br />
         <span class="quiet">
           {KINDS[of.kind]}

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The head of a capture: why, by whom, when, and in words what is missing.
 import type { JSX } from "preact";
+import { useAsk } from "../../api/ask";
+import type { Listing, Schemas } from "../../api/client";
+import { may } from "../../api/who";
 import type { Capture, Target } from "../../ui/capture_words";
-import { windowWords } from "../../ui/capture_words";
+import { verdictWords, windowWords } from "../../ui/capture_words";
 import { type Missing, gapWords, mergeGaps } from "../../ui/gap_words";
 import { Bar, Fact, Facts, Note, Text, Time } from "../../ui/parts";
 import { count, duration, millis, numeric } from "../../ui/units";
@@ -12,10 +15,27 @@ import { useFirst } from "./parts";
 const FIRST = 6;
 
 const BEGAN: Readonly<Record<string, string>> = {
-  request: "a request",
   application: "the program itself",
   crash: "a crash",
 };
+
+/* The audit log alone knows whose token it was; admins read it. */
+function ByHand(props: { capture: Capture }): JSX.Element {
+  const query = { action: "capture.create", object: props.capture.capture };
+  const found = useAsk<Listing<Schemas["AuditEntry"]>>(may("admin") ? "/audit" : undefined, { ...query, limit: 1 });
+  const actor = found.data?.items[0]?.actor;
+  return (
+    <>
+      a request
+      {actor !== undefined && (
+        <>
+          {" "}
+          of <a href={`/audit?${new URLSearchParams(query)}`}>{actor === "local" ? "somebody on the collector's host" : <Text text={actor} most={120} />}</a>
+        </>
+      )}
+    </>
+  );
+}
 
 function began(capture: Capture): JSX.Element {
   const trigger = capture.trigger;
@@ -32,6 +52,7 @@ function began(capture: Capture): JSX.Element {
         policy <a href={`/policies/${encodeURIComponent(trigger.policy)}`}><Text text={trigger.policy} most={120} /></a>
       </>
     );
+  if (trigger.type === "request") return <ByHand capture={capture} />;
   return <Text text={BEGAN[trigger.type] ?? trigger.type} most={60} />;
 }
 
@@ -67,7 +88,7 @@ export function Verdict(props: { capture: Capture }): JSX.Element | null {
   return (
     <Note kind={capture.status === "complete" ? "info" : "warn"}>
       <p>
-        <StatusChip capture={capture} /> {capture.verdict !== undefined && <Text text={capture.verdict.text} most={600} />}
+        <StatusChip capture={capture} /> {capture.verdict !== undefined && <Text text={verdictWords(capture.status, capture.verdict.text)} most={600} />}
       </p>
       {rows.length > 0 && (
         <ul class="lines">

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where events and losses lie in the window, process by process: drawn from footers, before anything is downloaded.
 import type { JSX } from "preact";
-import { useMade } from "../../api/ask";
-import { type Schemas, get, part } from "../../api/client";
+import { type Answer, useMade } from "../../api/ask";
+import { get, part } from "../../api/client";
 import type { Capture } from "../../ui/capture_words";
 import { Failure, Text } from "../../ui/parts";
 import { shown } from "../../ui/text";
 import { timelineLink } from "../../ui/timeline_link";
 import { count, millis, nanos } from "../../ui/units";
-
-type Overview = Schemas["Overview"];
-type Target = Schemas["OverviewTarget"];
+import { type Overview, type OverviewTarget as Target, windowMayHave } from "./nothing_words";
 
 const BUCKETS = 120;
 const FIRST = 6;
@@ -48,13 +46,28 @@ function Strip(props: { capture: Capture; of: Target; overview: Overview; id: nu
   );
 }
 
-export function OverviewStrips(props: { capture: Capture }): JSX.Element | null {
-  const { capture } = props;
+export interface Looked {
+  first: Overview; /* its first targets */
+  mayHave: boolean; /* false: no target has a record in the window */
+}
+
+/* Pages behind the first are asked for only while nothing is found. wanted: false: not yet. */
+export function useOverview(capture: Capture, wanted: boolean): Answer<Looked> {
   const key = `overview ${capture.capture} ${capture.status} ${capture.ledger.stored}`;
-  const overview = useMade(key, (signal) => get<Overview>(`/captures/${part(capture.capture)}/overview`, { buckets: BUCKETS, limit: FIRST }, signal));
+  return useMade(wanted ? key : undefined, async (signal) => {
+    const path = `/captures/${part(capture.capture)}/overview`;
+    const first = await get<Overview>(path, { buckets: BUCKETS, limit: FIRST }, signal);
+    let page = first;
+    while (!windowMayHave(page) && page.next_cursor !== undefined) page = await get<Overview>(path, { buckets: 1, cursor: page.next_cursor }, signal);
+    return { first, mayHave: windowMayHave(page) };
+  });
+}
+
+export function OverviewStrips(props: { capture: Capture; overview: Answer<Looked> }): JSX.Element | null {
+  const { capture, overview } = props;
   if (overview.error !== undefined) return <Failure error={overview.error} again={overview.again} what="Where its events lie could not be read" />;
   const at = nanos(capture.at) ?? 0n;
-  const targets = overview.data?.targets ?? [];
+  const targets = overview.data?.first.targets ?? [];
   const all = (capture.targets ?? []).length;
   return (
     <div class="densities" aria-busy={overview.data === undefined}>
@@ -67,7 +80,7 @@ export function OverviewStrips(props: { capture: Capture }): JSX.Element | null 
           <span class="density-name">
             <Text text={`${target.service}[${target.pid}]`} most={60} />
           </span>
-          <Strip capture={capture} of={target} overview={overview.data!} id={i} />
+          <Strip capture={capture} of={target} overview={overview.data!.first} id={i} />
         </a>
       ))}
       {overview.data === undefined && Array.from({ length: Math.min(FIRST, Math.max(1, all)) }, (_, i) => <div key={i} class="skeleton density-row" />)}

@@ -2,18 +2,29 @@
 // What the capture's parts share: a part that is opened when it is wanted, a table that shows its first rows, an answer
 // of SQL with what it left out.
 import type { ComponentChildren, JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { type Answer, useMade } from "../../api/ask";
 import type { Capture } from "../../ui/capture_words";
 import { Note, Shown } from "../../ui/parts";
 import { count } from "../../ui/units";
 import { type Rows, askSql } from "./ask_sql";
 
-/* A part of the page. Its content is made when it is first open. */
+/* A part of the page. Its content is made when it is first open; an address that ends with its id opens it. */
 export function Part(props: { id: string; title: string; open?: boolean; about?: string; children: () => ComponentChildren }): JSX.Element {
-  const [wanted, setWanted] = useState(props.open === true || location.hash === `#${props.id}`);
+  const [wanted, setWanted] = useState(props.open === true);
+  const part = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    const named = () => {
+      if (location.hash !== `#${props.id}` || part.current === null) return;
+      part.current.open = true; /* its toggle makes the content */
+      part.current.scrollIntoView();
+    };
+    named();
+    addEventListener("hashchange", named);
+    return () => removeEventListener("hashchange", named);
+  }, [props.id]);
   return (
-    <details class="part" id={props.id} open={wanted} onToggle={(event) => event.currentTarget.open && setWanted(true)}>
+    <details ref={part} class="part" id={props.id} open={wanted} onToggle={(event) => event.currentTarget.open && setWanted(true)}>
       <summary>
         <h2>{props.title}</h2>
         {props.about !== undefined && <span class="quiet"> {props.about}</span>}

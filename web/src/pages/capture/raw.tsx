@@ -46,6 +46,7 @@ export function Raw(props: { capture: Capture }): JSX.Element {
       </p>
       <Command text={`skein report ${id} --collector ${here}`} />
       <Command text={`skein fetch ${id} -o ${id}.skein --collector ${here}`} />
+      <Command text={`skein sql --remote ${id} --collector ${here} "select name, count(*), max(dur) from slice group by name"`} />
       <Command text={`curl -fH "Authorization: Bearer $SKEIN_TOKEN" -o ${id}.skein ${here}${address(`/captures/${id}/trace`)}`} />
       <details>
         <summary>

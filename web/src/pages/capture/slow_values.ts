@@ -20,18 +20,24 @@ const LEAST_SLOW = 8; /* regions: with fewer nothing is told */
 const LEAST_LIFT = 1.5;
 const MOST_VALUES = 4000;
 
-/* Regions of a service's name that took `bound` or longer, beside the others: arguments, then whose they are. */
-export function valuesQuery(service: string, name: string, bound: number): string {
+export const BOUND = "bound";
+
+/* The slowest one in a hundred of a service's regions of a name beside the others: arguments, then whose they are; and
+ * one row whose `slow` is the length of the shortest of them, ns. As many as take as long as that one are slow, too. */
+export function valuesQuery(service: string, name: string): string {
   const of = `s.service = ${quoted(service)} and s.name = ${quoted(name)} and s.is_open = 0`;
-  const sums = `sum(s.dur >= ${Math.round(bound)}) as slow, sum(s.dur < ${Math.round(bound)}) as rest`;
+  const sums = "sum(s.dur >= b.ns) as slow, sum(s.dur < b.ns) as rest";
   const whose = (attribute: string, column: string): string =>
-    `select ${quoted(attribute)} as attribute, ${column} as value, ${sums} from slice s where ${of} group by 2 having slow > 0`;
-  return `select * from (select 'argument ' || a.name as attribute, a.value as value, ${sums}
-    from slice s join args a on a.event_id = s.id where ${of} and a.type not in ('f64', 'sequence', 'pointer') group by 1, 2 having slow > 0
+    `select ${quoted(attribute)} as attribute, ${column} as value, ${sums} from b cross join slice s where ${of} group by 2 having slow > 0`;
+  return `with b(ns) as materialized (select s.dur from slice s where ${of} order by s.dur desc limit 1
+      offset (select max(count(*) - 1, 0) / 100 from slice s where ${of}))
+    select * from (select 'argument ' || a.name as attribute, a.value as value, ${sums}
+    from b cross join slice s join args a on a.event_id = s.id where ${of} and a.type not in ('f64', 'sequence', 'pointer') group by 1, 2 having slow > 0
     order by slow desc limit ${MOST_VALUES})
     union all ${whose("thread", "s.thread || '/' || s.tid")}
     union all ${whose("process", "s.pid || ' on ' || s.host")}
-    union all ${whose("host", "s.host")}`;
+    union all ${whose("host", "s.host")}
+    union all select '${BOUND}', '', b.ns, 0 from b`;
 }
 
 /* The values that the slow ones have more often, by the difference of the shares. */

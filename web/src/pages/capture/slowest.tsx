@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Capture } from "../../ui/capture_words";
 import { ChoiceField } from "../../ui/form";
-import { quantile, total } from "../../ui/histogram";
+import { total } from "../../ui/histogram";
 import { Note, Table, Text } from "../../ui/parts";
 import { shown } from "../../ui/text";
 import { count, duration, share } from "../../ui/units";
@@ -12,7 +12,7 @@ import type { Row } from "./ask_sql";
 import { type Lengths, allOf, lengthsKey } from "./lengths";
 import { SqlShown, useFirst, useSql } from "./parts";
 import type { Report } from "./report";
-import { FEWEST, type Value, lifted, valuesQuery } from "./slow_values";
+import { BOUND, FEWEST, type Value, lifted, valuesQuery } from "./slow_values";
 
 const LEAST = 200; /* regions of a name: one in a hundred of fewer says nothing */
 
@@ -36,8 +36,10 @@ function valueOf(row: Row): Value {
   return { attribute: row.text("attribute"), value: row.text("value"), slow: row.number("slow"), rest: row.number("rest") };
 }
 
-function Values(props: { rows: readonly Row[]; bound: number }): JSX.Element {
-  const all = props.rows.map(valueOf);
+function Values(props: { rows: readonly Row[] }): JSX.Element {
+  const told = props.rows.map(valueOf);
+  const all = told.filter((value) => value.attribute !== BOUND);
+  const bound = told.find((value) => value.attribute === BOUND)?.slow ?? NaN;
   /* Each region has one host: their sums are all regions. */
   const hosts = all.filter((value) => value.attribute === "host");
   const slow = hosts.reduce((sum, host) => sum + host.slow, 0);
@@ -54,7 +56,7 @@ function Values(props: { rows: readonly Row[]; bound: number }): JSX.Element {
   return (
     <>
       <p>
-        {count(slow)} took {duration(props.bound)} or longer, {count(rest)} did not.
+        {count(slow)} took {duration(bound)} or longer, {count(rest)} did not.
       </p>
       {rows.length === 0 ? (
         <Note>
@@ -88,8 +90,7 @@ export function Slowest(props: { capture: Capture; report: Report; lengths: Read
   const choices = choicesOf(report, lengths);
   const [key, setKey] = useState<string>();
   const chosen = choices.find((choice) => choice.key === key) ?? choices[0];
-  const bound = chosen === undefined ? NaN : quantile(allOf(chosen.lengths), 0.99);
-  const answer = useSql(capture, chosen === undefined ? undefined : valuesQuery(chosen.lengths.service, chosen.lengths.name, bound));
+  const answer = useSql(capture, chosen === undefined ? undefined : valuesQuery(chosen.lengths.service, chosen.lengths.name));
   if (chosen === undefined) return <p>No region came {count(LEAST)} times or more: the slowest one in a hundred would be one or none.</p>;
   return (
     <>
@@ -100,7 +101,7 @@ export function Slowest(props: { capture: Capture; report: Report; lengths: Read
         choices={choices.map((choice) => [choice.key, `${shown(choice.lengths.name, 80)} of ${shown(choice.lengths.service, 60)} (${count(choice.all)})`] as const)}
       />
       <SqlShown of={answer} what="what the slowest have in common">
-        {(rows) => <Values rows={rows.rows} bound={bound} />}
+        {(rows) => <Values rows={rows.rows} />}
       </SqlShown>
       <p class="quiet">
         The lift is the share among the slow ones by the share among the rest. Whether it is more than chance,{" "}

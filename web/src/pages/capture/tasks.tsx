@@ -77,7 +77,7 @@ function Task(props: { capture: Capture; of: SlowTask; name: string }): JSX.Elem
         {of.trace_id !== undefined && (
           <>
             {" "}
-            · trace <code>{of.trace_id}</code>
+            · trace <a href={`/captures?trace_id=${encodeURIComponent(of.trace_id)}`}><code>{of.trace_id}</code></a>
           </>
         )}
       </p>

@@ -4,7 +4,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { useMade } from "../../api/ask";
-import { type Listing, get } from "../../api/client";
+import { getListing } from "../../api/client";
 import { labelSelector } from "../../ui/label_selector";
 import { Chip, Command, Empty, Note, Shown, Table, Text } from "../../ui/parts";
 import { reasonWords } from "../../ui/gap_words";
@@ -24,7 +24,7 @@ async function fleetRead(selector: string, signal: AbortSignal): Promise<Fleet> 
   const processes: Process[] = [];
   let cursor: string | undefined;
   do {
-    const page: Listing<Process> = await get("/processes", { selector, gone: false, limit: PAGE, cursor }, signal);
+    const page = await getListing<Process>("/processes", { selector, gone: false, limit: PAGE, cursor }, signal);
     processes.push(...page.items);
     cursor = page.next_cursor;
   } while (cursor !== undefined && processes.length < MOST);

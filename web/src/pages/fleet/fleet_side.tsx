@@ -5,7 +5,8 @@ import { useEffect } from "preact/hooks";
 import { useAsk } from "../../api/ask";
 import type { Listing, Schemas } from "../../api/client";
 import { listen } from "../../api/live";
-import { Bar, Empty, Note, Shown, Text, Time } from "../../ui/parts";
+import { NoAgent } from "../../ui/first_agent";
+import { Bar, Note, Shown, Text, Time } from "../../ui/parts";
 import { bytes, count, numeric, share } from "../../ui/units";
 
 type Agent = Schemas["Agent"];
@@ -26,13 +27,7 @@ export function FleetAgents(): JSX.Element {
 }
 
 function Agents(props: { items: Agent[]; whole: boolean }): JSX.Element {
-  if (props.items.length === 0)
-    return (
-      <Empty title="No agent has connected yet">
-        <p>One agent for each host keeps the rings of its processes:</p>
-        <pre>{`skeind join-token create\nSKEIN_JOIN_TOKEN=… skein-agent --config agent.json\nskein ps`}</pre>
-      </Empty>
-    );
+  if (props.items.length === 0) return <NoAgent />;
   const offline = props.items.filter((agent) => agent.status === "offline");
   return (
     <>

@@ -46,24 +46,58 @@ export const watchFrames = () => {
 };
 
 /* Zooms in over five decades and out again, `steps` in all, one a frame; ms that the page works for each frame, and
- * between frames. */
-export function zoomFrames(page, steps) {
-  return page.getByRole("application").evaluate(async (canvas, count) => {
-    const box = canvas.getBoundingClientRect();
-    const deltaY = -Math.log(Math.pow(1e5, 2 / count)) * 500;
-    const gaps = [];
-    let last = 0;
-    window.frameWorks = [];
-    for (let i = 0; i < count; i++) {
-      canvas.dispatchEvent(new WheelEvent("wheel", {
-        bubbles: true, cancelable: true, ctrlKey: true,
-        deltaY: i < count / 2 ? deltaY : -deltaY,
-        clientX: box.left + box.width * 0.6, clientY: box.top + box.height / 2,
-      }));
-      const at = await new Promise((done) => window.frameAsk(done));
-      if (last > 0) gaps.push(at - last);
-      last = at;
-    }
-    return { works: window.frameWorks, gaps };
-  }, steps);
+ * between frames. With `searches`, two texts or more, one after the other is searched for as long as that takes, and until
+ * each was found once: in how many of the frames a search was under way, and what the page said of each at its end. */
+export function zoomFrames(page, steps, searches = []) {
+  return page.getByRole("application").evaluate(
+    async (canvas, { count, texts, mostMs }) => {
+      const box = canvas.getBoundingClientRect();
+      const deltaY = -Math.log(Math.pow(1e5, 2 / count)) * 500;
+      const gaps = [];
+      const found = [];
+      const field = document.querySelector('[role="search"] input');
+      const said = document.querySelector('[role="search"] [role="status"]');
+      let round = -1;
+      let begun = false;
+      let searching = 0;
+      const next = () => {
+        begun = false;
+        field.value = texts[++round % texts.length];
+        field.dispatchEvent(new Event("input", { bubbles: true }));
+      };
+      /* Whether a search is under way; where one has ended, the next one is typed. */
+      const look = () => {
+        const busy = said.textContent === "searching…";
+        if (begun && !busy) {
+          found.push({ text: texts[round % texts.length], words: said.textContent });
+          next();
+        }
+        begun = busy;
+        return busy;
+      };
+      let last = 0;
+      window.frameWorks = [];
+      if (texts.length > 0) next();
+      for (let i = 0; i < count; i++) {
+        canvas.dispatchEvent(new WheelEvent("wheel", {
+          bubbles: true, cancelable: true, ctrlKey: true,
+          deltaY: i < count / 2 ? deltaY : -deltaY,
+          clientX: box.left + box.width * 0.6, clientY: box.top + box.height / 2,
+        }));
+        const at = await new Promise((done) => window.frameAsk(done));
+        if (last > 0) gaps.push(at - last);
+        last = at;
+        if (texts.length > 0 && look()) searching++;
+      }
+      const works = window.frameWorks;
+      const end = performance.now() + mostMs;
+      while (texts.some((text) => found.every((one) => one.text !== text))) {
+        if (performance.now() > end) throw new Error(`the search for ${texts[round % texts.length]} has no end`);
+        await new Promise((done) => window.frameAsk(done));
+        look();
+      }
+      return { works, gaps, searching, found };
+    },
+    { count: steps, texts: searches, mostMs: 60_000 },
+  );
 }

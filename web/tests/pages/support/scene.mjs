@@ -2,7 +2,7 @@
 // A small fleet in a folder of its own: collector, agent, a Redis of Debian under the tracer with traffic, a shop that
 // asks that Redis (console_subject.c), and a program whose texts are hostile. Redis stalls, its health check fails, and
 // the rule's capture is there. One scene serves all tests, which change it only as each says.
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { Programs, ROOT, portsTake, run } from "./programs.mjs";
@@ -80,6 +80,13 @@ export class Scene {
     this.#collector = this.#programs.start("skeind", PROGRAMS.skeind, ["--config", this.config]);
     await until("the collector's start", async () => (await fetch(`${this.url}/readyz`)).ok);
   }
+  /* skeind carries the console that it was built with: another one than build/web/dist has would be tested. */
+  async isThisConsole() {
+    const served = await (await fetch(`${this.url}/`, { headers: { Accept: "text/html" } })).text();
+    const built = await readFile(join(ROOT, "build/web/dist/index.html"), "utf8");
+    if (served !== built) throw new Error("skeind carries another console than build/web/dist: build it (make build)");
+  }
+
   async collectorStop() {
     await this.#programs.end(this.#collector);
   }
@@ -112,6 +119,7 @@ export class Scene {
       checks: { exec_allow: ["redis-cli"] },
     }));
     await this.collectorStart();
+    await this.isThisConsole();
     this.#programs.start("skein-agent", PROGRAMS.agent, ["--config", agent]);
     await until("the agent's hello", async () => (await this.api("GET", "/agents")).items[0]?.status === "online");
     await this.#services();
