@@ -44,7 +44,7 @@ function lookAround(model: Model): Partial<Record<Action, () => void>> {
 function tracks(model: Model): Partial<Record<Action, () => void>> {
   const withRow = (act: (key: string) => void): void => {
     const row = model.currentRow();
-    if (row === undefined) model.spoken.value = "Choose a track by j and k, select a region, or point at a track, first.";
+    if (row === undefined) model.spoken.value = "Choose a track by j, select a region, or point at a track, first.";
     else act(row.key.replace(/^!/, ""));
   };
   const choose = (by: 1 | -1): void => {

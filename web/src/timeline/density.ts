@@ -56,7 +56,7 @@ export function overviewDensity(overview: Overview, since: (time: string) => num
     }
   }
   const which = overview.next_cursor === undefined ? "all" : "the first";
-  const rest = overview.next_cursor === undefined ? "" : "; there are more";
+  const rest = overview.next_cursor === undefined ? "" : " alone, further ones are not drawn here";
   return { share: ofMost(sums), lost, what: `events of ${which} ${count(overview.targets.length)} processes${rest}` };
 }
 

@@ -40,7 +40,7 @@ async function samplesAreATrack({ scene, open }) {
   await page.mouse.move(box.x + box.width / 2, box.y + 24 + 24 + 7); /* below the axis and the process: its first thread */
   await tab.says(/samples?: it ran on a CPU, one of them in \w+ \(zip\.c:38\)|ran on a CPU: \w+ \(zip\.c:38\)/);
   await canvas.focus();
-  await page.keyboard.press("i");
+  await page.keyboard.press("k");
   const panel = selection(tab);
   await tab.says(/CPU sample: (pack_block|crc_update|log_flush)[\s\S]*Stack of its thread[\s\S]*main\.c:12/, panel);
   const first = await panel.innerText();

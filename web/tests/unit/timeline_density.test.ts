@@ -29,5 +29,5 @@ test("where there are more than are asked for, that is said", async () => {
   const { asked, page } = paged(1000);
   const density = overviewDensity(await overviewWhole(page), () => null);
   assert.equal(asked.length, 20);
-  assert.equal(density.what, "events of the first 40 processes; there are more");
+  assert.equal(density.what, "events of the first 40 processes alone, further ones are not drawn here");
 });
