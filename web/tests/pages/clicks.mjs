@@ -83,7 +83,8 @@ function hoverWords() {
 async function fromBefore({ scene, open }) {
   const tab = await open();
   const { page } = tab;
-  await tab.open(`/captures/${scene.capture.capture}`);
+  const { capture } = await scene.captureTake({ selector: "service=redis", pre_ms: 500, reason: "behind the begin of its waits" });
+  await tab.open(`/captures/${capture}`);
   const waits = page.getByRole("row").filter({ hasText: /cond_wait.*it had not ended/s });
   await waits.locator('a[href*="ev=-"]').first().click();
   for (let i = 0; i < 2; i++) {

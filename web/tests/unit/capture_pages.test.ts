@@ -441,5 +441,5 @@ test("a row of what differs leads to its example, or to what tells of it", () =>
 test("a density of some processes says that it is not of all", () => {
   const of = (more: object) => overviewDensity({ from_ns: 0, to_ns: 1, targets: [{ events: [1] }, { events: [3] }], ...more }, () => null).what;
   assert.equal(of({}), "events of all 2 processes");
-  assert.equal(of({ next_cursor: "x" }), "events of the first 2 processes; there are more");
+  assert.equal(of({ next_cursor: "x" }), "events of the first 2 processes alone, further ones are not drawn here");
 });
