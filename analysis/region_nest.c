@@ -43,7 +43,7 @@ struct levels {
     size_t count; /* depths that have had a row */
 };
 
-static bool holds(const struct levels *levels, size_t depth, const struct region_row *row)
+static bool region_holds(const struct levels *levels, size_t depth, const struct region_row *row)
 {
     uint64_t begin_ns = levels->begin_ns[depth];
     return levels->lasts[depth] && begin_ns <= row->begin_ns && begin_ns < row->end_ns;
@@ -52,7 +52,7 @@ static bool holds(const struct levels *levels, size_t depth, const struct region
 static uint32_t depth_of(const struct levels *levels, const struct region_row *row)
 {
     size_t depth = levels->count;
-    while (depth > 0 && !holds(levels, depth - 1, row))
+    while (depth > 0 && !region_holds(levels, depth - 1, row))
         depth--;
     depth = row->depth > depth ? row->depth : depth;
     while (depth < levels->count && levels->begin_ns[depth] < row->end_ns)

@@ -328,7 +328,7 @@ static void around_find(struct finding *f)
     }
 }
 
-static bool holds(const struct region_row *a, const struct region_row *b)
+static bool row_holds(const struct region_row *a, const struct region_row *b)
 {
     return a->begin_ns <= b->begin_ns && a->end_ns >= b->end_ns && a->end_ns > b->begin_ns;
 }
@@ -344,9 +344,9 @@ static void roots_take(struct finding *f)
 static int root_put(struct finding *f, const struct region_row *region)
 {
     const struct region_row *roots = f->touching;
-    while (f->touching_count > 0 && holds(region, &roots[f->touching_count - 1]))
+    while (f->touching_count > 0 && row_holds(region, &roots[f->touching_count - 1]))
         f->touching_count--;
-    if (f->touching_count > 0 && holds(&roots[f->touching_count - 1], region))
+    if (f->touching_count > 0 && row_holds(&roots[f->touching_count - 1], region))
         return SKEIN_OK; /* in progress both: the outer came first */
     if (f->touching_count == ROOTS_MOST)
         roots_take(f);
@@ -361,7 +361,7 @@ static int batch_inside(struct finding *f, const struct skein_batch *b)
     for (uint32_t i = 0; i < b->count && status == SKEIN_OK; i++) {
         const struct region_row region = region_of(b, i);
         bool same = region.begin_ns == best.begin_ns && region.end_ns == best.end_ns;
-        if (is_nested(b, i) && !same && holds(&best, &region))
+        if (is_nested(b, i) && !same && row_holds(&best, &region))
             status = root_put(f, &region);
     }
     return status;

@@ -278,8 +278,10 @@ START_TEST(samples_are_shared_out_as_cpu_time_was)
     ck_assert_uint_le(n, all_ns * HZ / S + b.slices[0] + b.slices[1] + b.slices[2]);
     for (enum function f = 0; f < BURN_MAIN; f++) {
         share_check(function_names[f], in[f], n, cpu[f], all_ns);
-        /* what the kernel followed by frame pointers, and the rest that is for an unwinder */
-        ck_assert_uint_eq(count.called[f], in[f]);
+        /* What the kernel followed by frame pointers, and the rest that is for an unwinder. Of a
+         * sample in a function's first or last instructions, whose frame does not stand, the
+         * caller is left out. */
+        ck_assert_uint_le(in[f] - count.called[f], 2);
     }
     ck_assert_uint_eq(count.stacks, n);
     share_check("thread 1", count.by_thread[0], count.all, cpu[BURN_MUCH] + cpu[BURN_LITTLE],

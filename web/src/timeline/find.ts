@@ -57,7 +57,8 @@ export class Finder {
     for (let awaited; awaited !== this.latest; await awaited) awaited = this.latest;
     const { result } = this.found.peek();
     if (result === null || result.kept === 0) {
-      this.model.spoken.value = result === null ? "Nothing is searched for." : "Nothing matches.";
+      const soFar = (result?.notSearched ?? 0) > 0 ? " in what is read so far" : "";
+      this.model.spoken.value = result === null ? "Nothing is searched for." : `Nothing matches${soFar}.`;
       return;
     }
     const here = this.model.selected.peek()?.ref.begin ?? this.model.view.peek().from;

@@ -14,13 +14,14 @@ const WORKING_MS = 150;
 const SEARCH_MS = 500;
 const WORKING_CELLS = 256; /* of a lane */
 
-/* Once the trace tells its window. */
+/* Once the trace tells its window. Who was faster than that and searches already goes on searching. */
 function openFollow(model: Model, finder: Finder, link: () => LinkState): () => void {
   return effect(() => {
     const there = model.trace.length.value > 0 && model.trace.state.value.phase !== "opening";
     if (!there || model.ready) return;
     queueMicrotask(() => {
-      if (!model.ready) applyLink(model, finder, link());
+      const named = link();
+      if (!model.ready) applyLink(model, finder, { ...named, query: model.query.peek() || named.query });
     });
   });
 }

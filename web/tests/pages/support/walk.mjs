@@ -34,6 +34,7 @@ export async function searchFor(tab, words) {
   await tab.page.getByRole("application").focus();
   await tab.page.keyboard.press("/");
   await tab.page.keyboard.type(words);
+  await tab.says(/\d match/, tab.page.getByRole("search"));
   await tab.page.keyboard.press("Enter");
 }
 
