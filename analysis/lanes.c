@@ -11,8 +11,8 @@
 #include <string.h>
 
 #define TYPES_MOST (1u << 24)
-#define CELL_ROWS                                                                                  \
-    4u /* a cell for so many rows: where finer ones are drawn, they are made of rows */
+/* A cell for so many rows: where finer ones are drawn, they are made of rows. */
+#define CELL_ROWS   4u
 #define CELLS_FEW   256u /* a lane's, which are not made coarser without need */
 #define CELLS_LEAST 64u  /* and with need */
 #define SHIFT_FIRST 6u   /* cells begin at 64 ns */

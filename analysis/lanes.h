@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A trace as lanes, to be drawn: regions by thread and depth, what the scheduler did with each thread,
- * counters, marks (instants and logs), samples of the CPU, and what is lost. Takes batches of a cursor; answers "what is
- * to be drawn between here and there on so many pixels" at any zoom, in a time that depends on the
- * pixels and not on the trace. The report's picture and a console's timeline are drawn by it.
+ * counters, marks (instants and logs), samples of the CPU, and what is lost. Takes batches of a
+ * cursor; answers "what is to be drawn between here and there on so many pixels" at any zoom, in a
+ * time that depends on the pixels and not on the trace. The report's picture and a console's timeline
+ * are drawn by it.
  *
  * A lane has rows and above them a pyramid of cells of 2^k ns. A cell keeps the longest row that
  * touches it and the share of it that is busy, so a row of 1 ns is seen at every zoom:

@@ -26,8 +26,7 @@ void verdict_links_put(struct buf *out, const struct report_sources *sources);
 bool verdict_sentence_put(struct buf *out, const struct report_sources *sources);
 
 /* Adds "captures" to a report where there are some: "capture", "url", "verdict" and "gaps" of
- * each. SKEIN_OK,
- * SKEIN_NO_MEMORY. */
+ * each. SKEIN_OK, SKEIN_NO_MEMORY. */
 int verdict_json_add(cJSON *report, const struct report_sources *sources);
 
 #endif

@@ -193,6 +193,20 @@ size_t logins_count(struct logins *l, uint64_t now_ns)
     return count;
 }
 
+void logins_sweep(struct logins *l, uint64_t now_ns, login_gone_fn *is_gone, void *context)
+{
+    for (size_t i = 0; i < LOGINS_MOST; i++) {
+        struct login login = {.number = 0};
+        pthread_mutex_lock(&l->lock);
+        if (is_alive(&l->sessions, &l->session_entries[i], now_ns)) {
+            login_take(&l->session_entries[i], &login);
+        }
+        pthread_mutex_unlock(&l->lock);
+        if (login.number != 0 && is_gone(context, login.token))
+            logins_end(l, login.number);
+    }
+}
+
 /* ---- codes ---- */
 
 void logins_code_make(struct logins *l, const char *token, uint64_t now_ns,

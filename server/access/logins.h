@@ -50,6 +50,9 @@ bool logins_find(struct logins *l, const char *secret, size_t n, uint64_t now_ns
 bool logins_still(struct logins *l, uint64_t number, uint64_t now_ns, struct login *out);
 void logins_end(struct logins *l, uint64_t number);
 size_t logins_count(struct logins *l, uint64_t now_ns); /* sessions that have not ended */
+/* Ends those whose token is_gone says is no longer good; it is called without the table's lock. */
+typedef bool login_gone_fn(void *context, const char *token);
+void logins_sweep(struct logins *l, uint64_t now_ns, login_gone_fn *is_gone, void *context);
 
 /* Makes a code for a session of the token. */
 void logins_code_make(struct logins *l, const char *token, uint64_t now_ns,

@@ -41,7 +41,8 @@ struct series_query {
     double quantile;            /* latency; 0 to 1 */
     size_t limit;               /* lines, those with most; 1 to SERIES_LINES */
     /* Whether nobody wants the answer any more; asked before anything is read, when its turn has come,
-     * and while rows are read. NULL: somebody always does. */
+     * and while rows are read; not while the database sorts the lines by what they weigh, which takes
+     * one look at all rows in between, before the first is given. NULL: somebody always does. */
     bool (*stop)(void *context);
     void *context;
 };

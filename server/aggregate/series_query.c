@@ -164,6 +164,7 @@ static int line_take(void *context, struct db_row *row)
     return 0;
 }
 
+/* The database looks at all rows before it gives the first line: nothing stops it until then. */
 static int lines_find(struct db *db, struct answer *a)
 {
     const struct series_query *q = a->query;

@@ -66,10 +66,18 @@ void api_readyz(void *context, struct http_exchange *x)
     http_reply_json(x, 503, json);
 }
 
+/* While it cannot be found out, a session goes on. */
+static bool token_is_gone(void *context, const char *token)
+{
+    struct api_services *api = context;
+    return tokens_still(api->tokens, token, clock_realtime_ns()) == SKEIN_NOT_FOUND;
+}
+
 void api_metrics(void *context, struct http_exchange *x)
 {
     struct api_services *api = context;
     struct buf text = {0};
+    logins_sweep(api->logins, clock_boottime_ns(), token_is_gone, api);
     metrics_set(http_sessions, logins_count(api->logins, clock_boottime_ns()));
     metrics_print(&text);
     if (text.status == SKEIN_OK)

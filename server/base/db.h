@@ -38,9 +38,10 @@ bool db_is_damaged(const struct db *db);
  * then. */
 int db_copy(const char *path, const char *to);
 
-/* To replace the file while others use the connection: between db_hold and db_release nobody else
- * runs a statement; the caller must not be inside one. db_shut closes the file, db_reopen opens
- * `path`; without a file every statement gives SKEIN_IO. */
+/* Between db_hold and db_release nobody else runs a statement on the connection; the holder may (the
+ * mutex is recursive), on this thread. So several statements have one turn, or the file is replaced
+ * while others use the connection: db_shut closes it, which must not be called inside a statement,
+ * db_reopen opens `path`; without a file every statement gives SKEIN_IO. */
 void db_hold(struct db *db);
 void db_release(struct db *db);
 void db_shut(struct db *db);

@@ -197,7 +197,8 @@ static const char *const migrations[] = {
     /* 14: listings by kind, and by the rule or policy that began a capture */
     "CREATE INDEX captures_by_kind ON captures(kind, created_ns, id);"
     "CREATE INDEX captures_by_kind_and_status ON captures(kind, status, created_ns, id);"
-    "CREATE INDEX captures_by_rule ON captures(rule, created_ns, id) WHERE rule<>'';",
+    "CREATE INDEX captures_by_rule ON captures(rule, created_ns, id, kind, status)"
+    " WHERE rule<>'';",
 };
 #define SCHEMA_VERSION (sizeof migrations / sizeof migrations[0] + 1)
 

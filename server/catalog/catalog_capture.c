@@ -142,7 +142,9 @@ static void listing_time(struct listing_sql *sql, const char *condition, uint64_
 
 /* The conditions of which one is answered by an index that is in the listing's order, so that a page
  * reads little more than its rows. It is the first of them that is given; a plus keeps SQLite from
- * the indexes of the others. Kind and status have one together, as either alone may be nearly all. */
+ * the indexes of the others. Kind and status have one together, as either alone may be nearly all.
+ * That of rules carries both behind its order: rows of another kind or status are passed by in it,
+ * and the table is not read for them. */
 static void listing_equals(struct listing_sql *sql, const struct catalog_capture_query *q,
                            const char *incident)
 {
@@ -196,9 +198,20 @@ void catalog_captures_sql(const struct catalog_capture_query *query, char *out, 
     (void)snprintf(out, bytes, "%s", sql.text);
 }
 
+/* Policies begin samples, and rules never do: no capture can be both that is asked for. */
+static bool is_contradiction(const struct catalog_capture_query *q)
+{
+    bool sample = q->kind != NULL && strcmp(q->kind, "sample") == 0;
+    if (q->policy != NULL)
+        return q->rule != NULL || (q->kind != NULL && !sample);
+    return q->rule != NULL && sample;
+}
+
 int64_t catalog_captures(struct catalog *c, const struct catalog_capture_query *q,
                          catalog_capture_fn *fn, void *context)
 {
+    if (is_contradiction(q))
+        return 0;
     struct capture_walk walk = {fn, context};
     struct listing_words words;
     struct listing_sql sql;

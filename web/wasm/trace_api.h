@@ -79,8 +79,9 @@ int api_lanes_view(const struct api_lanes *l, const uint32_t *lanes, uint32_t co
 
 enum { API_BY_BEGIN = 0, API_BY_LENGTH = 1 }; /* the earliest first, the longest first */
 
-/* Rows of the program, and samples of the CPU, that match all terms, a line each (search_terms.h), of which the first `most` are kept in their
- * order. NULL: no memory, or a line is no term: the answer is a sentence. */
+/* Rows of the program, and samples of the CPU, that match all terms, a line each (search_terms.h), of
+ * which the first `most` are kept in their order. NULL: no memory, or a line is no term: the answer is
+ * a sentence. */
 API(api_search_new)
 struct api_search *api_search_new(struct api_trace *t, const char *terms, size_t n, double from,
                                   double to, uint32_t order, uint32_t most);

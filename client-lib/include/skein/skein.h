@@ -122,8 +122,8 @@ int skein_wait_attached(unsigned timeout_ms);
 /* Asks the agent for a snapshot of this process ("what happened just before"), with a reason of at
  * most SKEIN_NAME_MAX bytes for the person who will read it; what is captured is the operator's
  * decision. Returns SKEIN_OK (asked), SKEIN_CLOSED (no agent, or one that is being connected to
- * just now), SKEIN_AGAIN (the agent is not keeping up); nothing was asked then. Any thread; waits some 20 microseconds, 20 ms at most, for the
- * thread that hands it over; signal-safe. */
+ * just now), SKEIN_AGAIN (the agent is not keeping up); nothing was asked then. Any thread; waits
+ * some 20 microseconds, 20 ms at most, for the thread that hands it over; signal-safe. */
 int skein_snapshot(const char *reason);
 
 /* The service's heartbeat: says that it is well, or not and why (at most SKEIN_NAME_MAX bytes;

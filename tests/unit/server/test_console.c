@@ -206,11 +206,15 @@ START_TEST(files_have_their_types_and_those_with_a_hash_are_kept)
         {SCRIPT, "text/javascript; charset=utf-8", "public, max-age=31536000, immutable", "gzip"},
         {"/assets/small-Xy_-12ab.css", "text/css; charset=utf-8",
          "public, max-age=31536000, immutable", ""},
-        {"/assets/icon-AAAAAAA0.svg", "image/svg+xml", "public, max-age=31536000, immutable", ""},
-        {"/assets/icon-settings.svg", "image/svg+xml", "no-cache", ""}, /* a word, no hash */
+        /* no hash, or one that might be none */
+        {"/assets/icon-AAAAAAA0.svg", "image/svg+xml", "no-cache", ""},
+        {"/assets/icon-aaaaAAAA.svg", "image/svg+xml", "no-cache", ""},
+        {"/assets/icon-my-icons.svg", "image/svg+xml", "no-cache", ""},
+        {"/assets/dejavu-sans-400.woff2", "font/woff2", "no-cache", ""},
+        {"/assets/icon-settings.svg", "image/svg+xml", "no-cache", ""},
         {"/assets/icon-Settings.svg", "image/svg+xml", "no-cache", ""},
         {"/assets/icon-SETTINGS.svg", "image/svg+xml", "no-cache", ""},
-        {"/assets/reader-00000000.wasm", "application/wasm", "public, max-age=31536000, immutable",
+        {"/assets/reader-a0000B00.wasm", "application/wasm", "public, max-age=31536000, immutable",
          ""},
         {"/assets/licences.txt", "text/plain; charset=utf-8", "no-cache", "gzip"},
         {"/index.html", "text/html; charset=utf-8", "no-cache", "gzip"}};

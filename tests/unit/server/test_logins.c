@@ -35,6 +35,28 @@ static void begin(struct logins *l, const char *token, uint64_t now_ns, struct h
     ck_assert_str_eq(out->login.token, token);
 }
 
+static bool is_token(void *context, const char *token)
+{
+    return strcmp(context, token) == 0;
+}
+
+START_TEST(sweep_ends_sessions_of_tokens_that_are_gone)
+{
+    struct logins *l = logins_new();
+    struct held a[2], b;
+    char gone[] = "tokenA", none[] = "tokenC";
+    begin(l, "tokenA", NOW, &a[0]);
+    begin(l, "tokenB", NOW, &b);
+    begin(l, "tokenA", NOW, &a[1]);
+    logins_sweep(l, NOW, is_token, none);
+    ck_assert_uint_eq(logins_count(l, NOW), 3);
+    logins_sweep(l, NOW, is_token, gone);
+    ck_assert_uint_eq(logins_count(l, NOW), 1);
+    ck_assert(!finds(l, &a[0], NOW) && !finds(l, &a[1], NOW) && finds(l, &b, NOW));
+    logins_free(&l);
+}
+END_TEST
+
 START_TEST(session_ends_when_idle_and_at_last)
 {
     struct logins *l = logins_new();
@@ -223,11 +245,11 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("logins", session_ends_when_idle_and_at_last,
-                              request_that_read_the_clock_before_another_ends_nothing,
-                              session_is_found_by_its_whole_secret_alone,
-                              one_more_session_ends_the_one_that_was_used_longest_ago,
-                              all_together_are_bounded_and_ended_ones_make_room,
-                              code_is_good_once_and_for_a_minute, codes_are_bounded,
-                              one_code_makes_one_session_whoever_comes_at_once, NULL));
+    return suite_run(suite_of(
+        "logins", sweep_ends_sessions_of_tokens_that_are_gone, session_ends_when_idle_and_at_last,
+        request_that_read_the_clock_before_another_ends_nothing,
+        session_is_found_by_its_whole_secret_alone,
+        one_more_session_ends_the_one_that_was_used_longest_ago,
+        all_together_are_bounded_and_ended_ones_make_room, code_is_good_once_and_for_a_minute,
+        codes_are_bounded, one_code_makes_one_session_whoever_comes_at_once, NULL));
 }

@@ -657,6 +657,12 @@ START_TEST(logins_are_counted_and_refusals_by_their_reason)
     ck_assert_uint_eq(metric(&f, "http_logins_total{by=\"code\"}"), 1);
     ck_assert_int_eq(log_out(&f, secret), 204);
     ck_assert_uint_eq(metric(&f, "http_sessions"), 1);
+    char other[TOKEN_TEXT_BYTES];
+    make_token(&f, "other", HTTP_VIEWER, "", 0, other);
+    log_in(&f, "token", other, secret);
+    ck_assert_uint_eq(metric(&f, "http_sessions"), 2);
+    ck_assert_int_eq(tokens_revoke(f.collector.tokens, "other", clock_realtime_ns()), SKEIN_OK);
+    ck_assert_uint_eq(metric(&f, "http_sessions"), 1); /* nobody has asked with it since */
     static const struct {
         const char *lines[2], *body, *reason;
     } refused[] = {
