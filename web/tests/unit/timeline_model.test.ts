@@ -4,11 +4,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { signal } from "@preact/signals";
+import { Finder } from "../../src/timeline/find";
+import { follow } from "../../src/timeline/follow";
 import { coarseWords } from "../../src/timeline/head";
 import { NO_LINK } from "../../src/timeline/link";
 import { Model } from "../../src/timeline/model";
 import { selectNeighbour, selectRelative, selectSample } from "../../src/timeline/select";
-import type { Trace, TraceThread } from "../../src/trace/trace";
+import type { Trace, TraceState, TraceThread } from "../../src/trace/trace";
 import { madeTrace } from "./made_trace";
 
 test("a pin of a link waits until its thread is read; the link names it all the while, and one of no process is dropped", () => {
@@ -64,6 +66,21 @@ test("a decoder that was begun again numbers threads anew: pins find theirs by t
   threads.value = [{ ...second, index: 0 }, { ...first, index: 1 }];
   model.settlePins();
   assert.deepEqual([model.pins.value, model.pinsAwaited.value], [["t1"], []]);
+});
+
+test("pins are renamed while the decoder that fails still has its threads, and once", () => {
+  const made = madeTrace({ processes: 1, threads: 1, rows: 20 });
+  const state = signal<TraceState>({ ...made.state.value, phase: "failed" });
+  const model = new Model(Object.assign(Object.create(made) as Trace, { state }), undefined);
+  model.ready = true;
+  model.togglePin("t0");
+  const stop = follow(model, new Finder(model), () => NO_LINK);
+  state.value = { ...state.value, phase: "opening" };
+  assert.deepEqual([model.pins.value, model.pinsAwaited.value.map((pin) => pin.tid)], [[], [model.thread(0)!.tid]]);
+  model.toggleFold("p0");
+  state.value = { ...state.value, bytesDone: 9 };
+  assert.deepEqual([...model.folded.value], ["p0"], "what is done since then stays");
+  stop();
 });
 
 test("arrows begin in the track that was chosen, and say why where they find nothing", async () => {
