@@ -57,7 +57,7 @@ class Stream {
   }
 
   private open(late: boolean): void {
-    state("connecting");
+    if (liveState.peek() !== "reconnecting") state("connecting"); /* since when, is told until it is live */
     const source = new EventSource(address("/events", { selector: this.selector, after: this.lastId }));
     this.source = source;
     source.onopen = () => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A capture's timeline: opens its trace, and closes it with the page.
 import type { JSX } from "preact";
-import { effect } from "@preact/signals";
+import { computed, effect } from "@preact/signals";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { useRoute } from "preact-iso";
 import { asRefused, useAsk, useMade } from "../api/ask";
@@ -63,8 +63,9 @@ function useDeleted(trace: Trace, id: string): boolean {
         const { status } = asRefused(error);
         if (status === 404 || status === 410) setDeleted(true);
       });
+    const problem = computed(() => trace.state.value.problem); /* stays while reading of the rest goes on */
     const refused = effect(() => {
-      const status = trace.state.value.problem?.status;
+      const status = problem.value?.status;
       if (status === 401) void whoAsk();
       else if (status === 404 || status === 410) look();
     });

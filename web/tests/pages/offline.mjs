@@ -13,6 +13,9 @@ async function staysAndComesBack({ scene, open }) {
   await scene.collectorStop();
   try {
     await banner.getByText(/reconnecting, since .*, next try \d/).waitFor();
+    await tab.page.setViewportSize({ width: 360, height: 800 });
+    assert.deepEqual(await tab.clipped(), [], "nothing sticks out of a narrow window");
+    await tab.page.setViewportSize({ width: 1280, height: 800 });
     assert.ok(await row.isVisible(), "what was shown stays");
   } finally {
     await scene.collectorStart();

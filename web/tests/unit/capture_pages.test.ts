@@ -434,7 +434,8 @@ test("a row of what differs leads to its example, or to what tells of it", () =>
   const of = (kind: string, name?: string) => changeLink({ kind, name } as never, other, undefined);
   assert.equal(changeLink({ kind: "region", name: "a" }, other, {} as never), "/place");
   assert.deepEqual(["stack", "cpu", "sched", "log", "counter"].map((kind) => of(kind)), ["flame", "flame", "sched", "logs", "counters"].map((id) => `/captures/b#${id}`));
-  assert.equal(of("instant", "a b"), "/captures/b/timeline?q=a%20b");
+  const link = of("instant", 'cache:a -b "c\\');
+  assert.equal(new URL(link ?? "", "http://x").searchParams.get("q"), 'name="cache:a -b \\"c\\\\"');
   assert.equal(of("region", "a"), undefined, "of a region without an example there is no place");
 });
 

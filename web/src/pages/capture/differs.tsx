@@ -87,7 +87,10 @@ export interface DiffContext {
 /* Its longest example; else the part of the capture's page that tells of it; an instant is looked for. */
 export function changeLink(of: Pick<Change, "kind" | "name">, context: DiffContext, example: Example | undefined): string | undefined {
   if (example !== undefined) return context.link(example);
-  if (of.kind === "instant" && of.name !== undefined) return `${context.page || location.pathname}/timeline?q=${encodeURIComponent(of.name)}`;
+  if (of.kind === "instant" && of.name !== undefined) {
+    const query = `name="${of.name.replaceAll(/["\\]/g, "\\$&")}"`; /* a name may be anything, also words of the search */
+    return `${context.page || location.pathname}/timeline?q=${encodeURIComponent(query)}`;
+  }
   const place = PARTS[of.kind];
   return place === undefined ? undefined : `${context.page}#${place}`;
 }

@@ -19,9 +19,17 @@ export function Part(props: { id: string; title: string; open?: boolean; about?:
       part.current.open = true; /* its toggle makes the content */
       part.current.scrollIntoView();
     };
+    /* Also a link to where the address is already. */
+    const clicked = (event: MouseEvent) => {
+      if (event.target instanceof Element && event.target.closest("a")?.hash === `#${props.id}`) setTimeout(named);
+    };
     named();
     addEventListener("hashchange", named);
-    return () => removeEventListener("hashchange", named);
+    addEventListener("click", clicked);
+    return () => {
+      removeEventListener("hashchange", named);
+      removeEventListener("click", clicked);
+    };
   }, [props.id]);
   return (
     <details ref={part} class="part" id={props.id} open={wanted} onToggle={(event) => event.currentTarget.open && setWanted(true)}>
