@@ -104,18 +104,51 @@ static int batch_touching(struct finding *f, const struct skein_batch *b)
     return SKEIN_OK;
 }
 
-/* By times, where they are known; else as the reader has it. Of equal ones that which is meant. */
+/* Equal ones but for their depths lie together, so that they are found without looking at all. */
+static int touching_order(const void *a, const void *b)
+{
+    const struct region_row *x = a, *y = b;
+    if (x->begin_ns != y->begin_ns)
+        return x->begin_ns < y->begin_ns ? -1 : 1;
+    if (x->end_ns != y->end_ns)
+        return x->end_ns < y->end_ns ? -1 : 1;
+    if (x->type != y->type)
+        return x->type < y->type ? -1 : 1;
+    return (x->depth > y->depth) - (x->depth < y->depth);
+}
+
+/* Of those that are equal to `row` the deepest that is not deeper; NULL: there is none. */
+static const struct region_row *touching_at(const struct finding *f, const struct region_row *row)
+{
+    size_t low = 0, high = f->touching_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (touching_order(&f->touching[middle], row) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct region_row *one = low > 0 ? &f->touching[low - 1] : NULL;
+    bool same = one != NULL && one->begin_ns == row->begin_ns && one->end_ns == row->end_ns &&
+                one->type == row->type;
+    return same ? one : NULL;
+}
+
+/* By times, where they are known; else as the reader has it. Of equal ones that which is meant, or the
+ * deepest. */
 static uint32_t depth_of(const struct finding *f, const struct skein_batch *b, uint32_t i)
 {
-    const struct region_row row = region_of(b, i);
-    const struct region_row *found = NULL;
-    for (size_t k = 0; k < f->touching_count && is_nested(b, i); k++) {
-        const struct region_row *one = &f->touching[k];
-        if (one->begin_ns == row.begin_ns && one->end_ns == row.end_ns && one->type == row.type &&
-            (found == NULL || one->depth == f->wanted.depth))
-            found = one;
-    }
-    return found != NULL ? found->depth : row.depth;
+    struct region_row row = region_of(b, i);
+    const uint32_t told = row.depth;
+    if (!is_nested(b, i))
+        return told;
+    row.depth = f->wanted.depth;
+    const struct region_row *found = touching_at(f, &row);
+    if (found != NULL && found->depth == f->wanted.depth)
+        return found->depth;
+    row.depth = UINT32_MAX;
+    found = touching_at(f, &row);
+    return found != NULL ? found->depth : told;
 }
 
 /* By how much a row from `begin`, so long, is not the one that is meant. Lengths come from lanes as
@@ -426,6 +459,8 @@ static int details_make(struct finding *f)
                       UINT32_MAX, batch_touching);
     region_sort(f->touching, f->touching_count);
     region_nest(f->touching, f->touching_count);
+    if (f->touching_count > 1)
+        qsort(f->touching, f->touching_count, sizeof *f->touching, touching_order);
     if (status == SKEIN_OK)
         status = walk(f, at, at + 1, SKEIN_COLUMN_ALL, UINT32_MAX, batch_find);
     if (status == SKEIN_OK && f->missed < 0)

@@ -6,6 +6,8 @@
  *   loop   100 ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇ 900      loop   1000 ▇▇▇▇▇▇▇▇▇ 1400     wait  2000 ▇▇▇▇ in progress
  *   range    200 ▇▇▇▇▇▇▇▇▇▇▇ 800         sleep    1010 ▇▇▇▇▇▇ 1390
  *   sleep      300 ▇▇ 400, 500 ▇▇ 700
+ *
+ * and at 1500 three sleeps and a loop of the same time.
  */
 #include "trace_api.h"
 
@@ -63,6 +65,8 @@ static void set_up(void)
     partition_writer_event(w, loop, 900, 800, args);
     partition_writer_event(w, sleep, 1390, 380, args);
     partition_writer_event(w, loop, 1400, 400, args);
+    for (int i = 0; i < 4; i++)
+        partition_writer_event(w, i == 1 ? loop : sleep, 1600, 100, args);
     partition_writer_open(w, &(struct partition_open){thread, wait, 2000, THE_COND});
     ck_assert_int_eq(partition_writer_finish(w, &bytes, NULL), SKEIN_OK);
     partition_writer_free(&w);
@@ -90,6 +94,11 @@ static cJSON *details(unsigned begin, unsigned ticks, uint32_t depth)
 static int number(const cJSON *json, const char *key)
 {
     return (int)cJSON_GetNumberValue(cJSON_GetObjectItem(json, key));
+}
+
+static int arg_count(const cJSON *json)
+{
+    return cJSON_GetArraySize(cJSON_GetObjectItem(json, "args"));
 }
 
 /* A list's rows are those: begin and length in ticks, depth; ended by a length of 0. */
@@ -146,16 +155,30 @@ START_TEST(a_link_that_does_not_know_the_depth_leads_to_the_same)
 }
 END_TEST
 
+/* Each is found at its own depth, with those above it; one that is asked for too deep is the deepest
+ * of a type. */
+START_TEST(regions_of_the_same_time_are_told_apart_by_their_depths)
+{
+    int loops = 0;
+    for (uint32_t depth = 0; depth < 4; depth++) {
+        cJSON *json = details(1500, 100, depth);
+        ck_assert_int_eq(number(json, "depth"), (int)depth);
+        ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(json, "enclosing")), (int)depth);
+        loops += arg_count(json) == 0;
+        cJSON_Delete(json);
+    }
+    ck_assert_int_eq(loops, 1);
+    cJSON *deepest = details(1500, 100, 9);
+    must_hold(number(deepest, "depth") >= 2, "depth %d", number(deepest, "depth"));
+    cJSON_Delete(deepest);
+}
+END_TEST
+
 static void must_be(const cJSON *json, int i, const char *key, const char *text)
 {
     const cJSON *arg = cJSON_GetArrayItem(cJSON_GetObjectItem(json, "args"), i);
     const char *is = cJSON_GetStringValue(cJSON_GetObjectItem(arg, key));
     must_hold(is != NULL && strcmp(is, text) == 0, "%s of %d: %s", key, i, is);
-}
-
-static int arg_count(const cJSON *json)
-{
-    return cJSON_GetArraySize(cJSON_GetObjectItem(json, "args"));
 }
 
 /* Of one in progress the tracer knows one number, and nothing of the rest. */
@@ -196,7 +219,7 @@ START_TEST(arguments_that_are_not_recorded_are_not_found)
                  {"arg/result\t<\t5\n", 0},
                  {"arg/cond\t=\t94065861110720\n", 1},
                  {"arg/cond\t=\t0\n", 0},
-                 {"arg/wanted\t=\t77\n", 3}};
+                 {"arg/wanted\t=\t77\n", 6}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         must_hold((int)found_by(cases[i].terms) == cases[i].total, "%s: %d", cases[i].terms,
                   (int)found_by(cases[i].terms));
@@ -210,6 +233,7 @@ int main(void)
     tcase_add_checked_fixture(all, set_up, tear_down);
     tcase_add_test(all, a_region_of_one_record_lies_in_another);
     tcase_add_test(all, a_range_in_a_region_of_one_record_holds_others);
+    tcase_add_test(all, regions_of_the_same_time_are_told_apart_by_their_depths);
     tcase_add_test(all, a_link_that_does_not_know_the_depth_leads_to_the_same);
     tcase_add_test(all, arguments_that_are_not_recorded_are_not_told);
     tcase_add_test(all, arguments_that_are_not_recorded_are_not_found);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a timeline does by itself while it is open: opens at what the link names, asks for the processes that are looked
 // at, finds out which threads only wait, and reads a selection again when its process has come.
-import { effect } from "@preact/signals";
+import { effect, untracked } from "@preact/signals";
 import { topLanes, workingOf } from "./density";
 import type { Finder } from "./find";
 import { applyLink } from "./history";
@@ -23,6 +23,16 @@ function openFollow(model: Model, finder: Finder, link: () => LinkState): () => 
       const named = link();
       if (!model.ready) applyLink(model, finder, { ...named, query: model.query.peek() || named.query });
     });
+  });
+}
+
+/* A decoder that has failed and was begun again opens a second time. */
+function restartFollow(model: Model): () => void {
+  let before = "";
+  return effect(() => {
+    const { phase } = model.trace.state.value;
+    if (phase === "opening" && before !== phase && model.ready) untracked(() => model.restart());
+    before = phase;
   });
 }
 
@@ -110,6 +120,6 @@ function againFollow(model: Model, finder: Finder): () => void {
 }
 
 export function follow(model: Model, finder: Finder, link: () => LinkState): () => void {
-  const all = [openFollow(model, finder, link), wantFollow(model), workingFollow(model), againFollow(model, finder)];
+  const all = [openFollow(model, finder, link), restartFollow(model), wantFollow(model), workingFollow(model), againFollow(model, finder)];
   return () => all.forEach((stop) => stop());
 }

@@ -22,7 +22,7 @@ export function applyLink(model: Model, finder: Finder, link: LinkState): void {
   if (ref === null) {
     model.selected.value = null;
     model.panel.value = link.span === null ? "event" : "span";
-  } else if (now === undefined || now.begin !== ref.begin || now.depth !== ref.depth || now.tid !== ref.tid || now.process !== ref.process)
+  } else if (now === undefined || now.begin !== ref.begin || now.length !== ref.length || now.depth !== ref.depth || now.tid !== ref.tid || now.process !== ref.process)
     told(model, selectRef(model, ref, { quiet: true }));
 }
 

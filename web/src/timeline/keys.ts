@@ -46,7 +46,7 @@ export const KEYS: readonly Key[] = [
   { keys: ["e"], action: "fold", words: "fold or open the track", group: "Spans and tracks" },
   { keys: ["Shift+e"], action: "fold-all", words: "fold or open all tracks", group: "Spans and tracks" },
   { keys: ["b"], action: "pin", words: "pin the track on top, or let it go", group: "Spans and tracks" },
-  { keys: ["Escape"], action: "clear", words: "clear span, then selection", group: "Spans and tracks" },
+  { keys: ["Escape"], action: "clear", words: "leave the comparison, else clear the span, the mark, the chosen track, the selection", group: "Spans and tracks" },
   { keys: ["l"], action: "link", words: "copy a link with words", group: "Elsewhere" },
   { keys: ["t"], action: "time", words: "time: relative, UTC, local", group: "Elsewhere" },
   { keys: ["x"], action: "table", words: "show or hide the table of events in view", group: "Elsewhere" },

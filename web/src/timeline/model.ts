@@ -185,6 +185,10 @@ export class Model {
   togglePin(key: string): void {
     const plain = key.replace(/^!/, "");
     const pins = this.pins.peek();
+    if (!/^[pt]\d+$/.test(plain)) {
+      this.spoken.value = "Only a process or a thread can be pinned.";
+      return;
+    }
     this.pins.value = pins.includes(plain) ? pins.filter((one) => one !== plain) : [...pins, plain];
   }
   /* Chooses the track `by` further, by keys; without one the first in view. */
@@ -201,9 +205,15 @@ export class Model {
     else if (row.y + row.height > this.scroll.peek() + height) this.scrollTo(row.y + row.height - height);
     return row;
   }
+  /* The track that keys chose; once its row has gone, none is chosen. */
+  chosenRow(): Row | undefined {
+    const row = this.tracks.peek().rows.find((one) => one.key === this.track.peek());
+    if (row === undefined) this.track.value = null;
+    return row;
+  }
   /* The track that keys chose; else that of what is selected; else that below the pointer. */
   currentRow(): Row | undefined {
-    const chosen = this.tracks.peek().rows.find((row) => row.key === this.track.peek());
+    const chosen = this.chosenRow();
     if (chosen !== undefined) return chosen;
     const ref = this.selected.peek()?.ref;
     if (ref === undefined) return this.hovered.peek()?.row;
@@ -272,7 +282,7 @@ export class Model {
     if (this.panel.peek() === "compare") this.panel.value = "span";
     else if (this.span.peek() !== null) this.selectSpan(null);
     else if (this.marked.peek() !== null) this.marked.value = null;
-    else if (this.track.peek() !== null) this.track.value = null;
+    else if (this.chosenRow() !== undefined) this.track.value = null;
     else this.unselect();
   }
 
@@ -286,10 +296,11 @@ export class Model {
 
   /* ---- link ---- */
 
+  /* null: its process or thread is not there */
   private pinLink(key: string): LinkPin | null {
     const number = Number(key.slice(1));
     const thread = key.startsWith("t") ? this.thread(number) : undefined;
-    const process = this.process(thread?.process ?? number);
+    const process = this.process(key.startsWith("p") ? number : (thread?.process ?? -1));
     return process === undefined ? null : { process: process.id, tid: thread?.tid ?? null };
   }
   private pinKey(pin: LinkPin): string | null {
@@ -327,6 +338,21 @@ export class Model {
       this.pins.value = [];
       this.pinsAwaited.value = link.pins.filter((pin) => ids.has(pin.process));
       this.settlePins();
+    });
+  }
+  /* The decoder is begun again, and numbers threads and lanes anew: what is known by their numbers is let go, and pins
+   * wait for their threads. While the old lists are there. */
+  restart(): void {
+    const selected = this.selected.peek();
+    const { pins } = this.link();
+    batch(() => {
+      this.pins.value = [];
+      this.pinsAwaited.value = pins;
+      this.folded.value = new Set();
+      this.working.value = new Map();
+      this.track.value = null;
+      this.hovered.value = null;
+      if (selected !== null) this.selected.value = { ref: selected.ref, details: null, state: "missing" };
     });
   }
   /* More of the trace is there: threads that pins have waited for may be. */

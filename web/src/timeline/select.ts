@@ -229,13 +229,19 @@ async function rowBefore(model: Model, lane: Lane, time: number): Promise<Picked
   return null;
 }
 
+/* A track was chosen, and what is selected lies in another: keys begin in the chosen one. */
+function isElsewhere(model: Model, lane: Lane | undefined): boolean {
+  const row = model.chosenRow();
+  return row !== undefined && (lane === undefined || !row.bands.some((band) => band.lanes.includes(lane)));
+}
+
 export async function selectNeighbour(model: Model, way: 1 | -1): Promise<void> {
   const ref = model.selected.peek()?.ref;
-  if (ref === undefined) {
+  const lane = ref === undefined ? undefined : laneOfRef(model, ref);
+  if (ref === undefined || isElsewhere(model, lane)) {
     await selectFirst(model);
     return;
   }
-  const lane = laneOfRef(model, ref);
   if (lane === undefined) {
     model.spoken.value = "What is selected lies in no lane: it has no neighbours.";
     return;
@@ -249,14 +255,16 @@ export async function selectNeighbour(model: Model, way: 1 | -1): Promise<void> 
   if (found !== null) await selectRef(model, found, { show: true });
 }
 
-/* Nothing is selected: the longest region in view of the chosen track, or of the first. */
+/* The longest region in view of the chosen track, or of the first. */
 async function selectFirst(model: Model): Promise<void> {
   const view = model.view.peek();
-  const chosen = model.track.peek();
-  const rows = model.tracks.peek().rows.filter((one) => one.key === chosen);
-  const row = (chosen === null ? model.rowsInView(0) : rows).find((one) => one.bands.some((band) => band.kind === "region"));
+  const chosen = model.chosenRow();
+  const row = (chosen === undefined ? model.rowsInView(0) : [chosen]).find((one) => one.bands.some((band) => band.kind === "region"));
   const lane = row?.bands.find((band: Band) => band.kind === "region")?.lanes[0];
-  if (lane === undefined) return;
+  if (lane === undefined) {
+    model.spoken.value = chosen === undefined ? "No track in view shows regions." : "The chosen track shows no regions.";
+    return;
+  }
   const threads = lane.thread >= 0 ? { threads: [lane.thread] } : {};
   const page = await model.trace.events({ ...view, processes: [lane.process], ...threads }, { order: "length" }, { first: 0, count: 20 });
   for (let i = 0; i < page.begin.length; i++)
@@ -264,18 +272,22 @@ async function selectFirst(model: Model): Promise<void> {
       await selectRef(model, refOfRows(model, page, i), { show: true });
       return;
     }
+  model.spoken.value = "No region of this track is in the time in view.";
 }
 
-/* The next sample of the CPU of the selected event's thread; else of the first track in view that has some. */
+/* The next sample of the CPU of the chosen track; else of the selected event's thread, or of the first track in view that has some. */
 export async function selectSample(model: Model, way: 1 | -1): Promise<void> {
-  const ref = model.selected.peek()?.ref;
-  const band = model.rowsInView(0).flatMap((row) => row.bands).find((one) => one.kind === "sample");
-  const lane = ref === undefined ? band?.lanes[0] : sampleLane(model, ref.process, ref.tid);
+  const chosen = model.chosenRow();
+  const selected = model.selected.peek()?.ref;
+  const own = selected === undefined ? undefined : sampleLane(model, selected.process, selected.tid);
+  const ref = isElsewhere(model, own) ? undefined : selected;
+  const band = (chosen === undefined ? model.rowsInView(0) : [chosen]).flatMap((row) => row.bands).find((one) => one.kind === "sample");
+  const lane = ref === undefined ? band?.lanes[0] : own;
   const { from, to } = model.view.peek();
   const at = ref === undefined ? (way > 0 ? from : to) : way > 0 ? ref.begin + 1 : ref.begin;
   const picked = lane === undefined ? null : await (way > 0 ? rowAfter(model, lane, at) : rowBefore(model, lane, at));
   if (picked === null) {
-    const whose = ref === undefined ? "the tracks in view have" : "this thread has";
+    const whose = chosen !== undefined ? "the chosen track has" : ref === undefined ? "the tracks in view have" : "this thread has";
     model.spoken.value = lane === undefined ? `No sample of the CPU is there: ${whose} none.` : `No ${way > 0 ? "later" : "earlier"} sample of this thread.`;
     return;
   }
@@ -285,7 +297,7 @@ export async function selectSample(model: Model, way: 1 | -1): Promise<void> {
 
 export async function selectRelative(model: Model, where: "parent" | "child"): Promise<void> {
   const details = model.selected.peek()?.details;
-  if (details === null || details === undefined) {
+  if (details === null || details === undefined || isElsewhere(model, laneOfRef(model, details.ref))) {
     await selectFirst(model);
     return;
   }

@@ -145,6 +145,8 @@ class TraceClient implements Trace {
     this.dead = false;
     this.generations = this.state.value.generation + 1;
     this.state.value = { ...FIRST, generation: this.generations };
+    this.threads.value = []; /* after the state: who follows it finds those that had the old numbers */
+    this.lanes.value = [];
     this.worker = this.begun();
   }
 

@@ -41,7 +41,13 @@ test("a worker that has failed answers nothing; the next one's generations go on
     await assert.rejects(asked, /decoder has failed \(out of memory\)/);
     assert.ok(first.ended);
     await assert.rejects(trace.span({ from: 0, to: 1 }), /decoder has failed/);
+    const threads = [{ index: 0, process: 0, tid: 7, name: "main", evidence: false }];
+    first.onmessage?.({ data: { op: "update", update: { threads } } });
+    let atRestart = -1;
+    const stop = trace.state.subscribe((state) => void (state.phase === "opening" && (atRestart = trace.threads.peek().length)));
     trace.retry();
+    stop();
+    assert.deepEqual([atRestart, trace.threads.value, trace.lanes.value], [1, [], []], "who follows the state sees the old numbers a last time");
     const second = MadeWorker.all[1]!;
     assert.deepEqual(second.told, [{ op: "open", source: { capture: "c1" } }]);
     const seen = [trace.state.value.generation];
