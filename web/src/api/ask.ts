@@ -59,14 +59,19 @@ export function useAsk<T>(path: string | undefined, query: Query = {}, every = 0
   return useMade<T>(key, (signal) => get<T>(path ?? "", query, signal), every);
 }
 
+/* GET path?query, the first page of a listing. */
+export function usePage<T>(path: string | undefined, query: Query = {}, every = 0): Answer<Listing<T>> {
+  const key = path === undefined ? undefined : `${path} ${JSON.stringify(query)}`;
+  return useMade<Listing<T>>(key, (signal) => getListing<T>(path ?? "", query, signal), every);
+}
+
 export interface Pages<T> extends Answer<T[]> {
   more: (() => void) | undefined; /* asks for the next page; undefined: there is none */
 }
 
 /* A listing, page by page; what is there already stays. */
 export function useListing<T>(path: string | undefined, query: Query = {}, every = 0): Pages<T> {
-  const key = path === undefined ? undefined : `${path} ${JSON.stringify(query)}`;
-  const first = useMade<Listing<T>>(key, (signal) => getListing<T>(path ?? "", query, signal), every);
+  const first = usePage<T>(path, query, every);
   const [rest, setRest] = useState<{ of: Listing<T> | undefined; items: T[]; next: string | undefined }>();
   const [error, setError] = useState<Refused>();
   const mine = rest !== undefined && rest.of === first.data ? rest : undefined;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Captures as lists: the API filters them; what it does not filter by (several rules, all but samples) is looked for
-// page by page, with a bound that is told. Lists are patched by what happens.
+// page by page, with a bound on pages: a page may be long in coming and empty, with older captures behind it. Lists
+// are patched by what happens.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { asRefused } from "./ask";
 import { type Query, type Refused, type Schemas, getListing, part, send } from "./client";
@@ -10,26 +11,32 @@ type Capture = Schemas["Capture"];
 
 export interface Found {
   items: Capture[];
-  looked: number; /* captures that were looked at */
+  looked: number; /* captures that the collector gave, wanted or not */
   next: string | undefined; /* where to go on */
+}
+
+export interface Bounds {
+  want: number;
+  pages: number; /* that are asked for at once, whatever they hold */
 }
 
 const PAGE = 100;
 
-/* Captures that `keep` wants, newest first: until there are `want`, or `most` were looked at. */
+/* Captures that `keep` wants, newest first: until there are `want`, or `pages` were read. */
 export async function findCaptures(
   query: Query,
   keep: (capture: Capture) => boolean,
-  bounds: { want: number; most: number; cursor?: string | undefined },
+  bounds: Bounds & { cursor?: string | undefined },
   signal?: AbortSignal,
 ): Promise<Found> {
   const found: Found = { items: [], looked: 0, next: bounds.cursor };
+  let pages = 0;
   do {
     const page = await getListing<Capture>("/captures", { ...query, limit: PAGE, cursor: found.next }, signal);
     found.looked += page.items.length;
     found.items.push(...page.items.filter(keep));
     found.next = page.next_cursor;
-  } while (found.next !== undefined && found.items.length < bounds.want && found.looked < bounds.most);
+  } while (found.next !== undefined && found.items.length < bounds.want && ++pages < bounds.pages);
   return found;
 }
 
@@ -57,7 +64,7 @@ export function useCaptures(
   key: string,
   query: Query,
   keep: (capture: Capture) => boolean,
-  bounds: { want: number; most: number },
+  bounds: Bounds,
   hold: () => boolean = () => true,
 ): CaptureList {
   const [state, setState] = useState<State>({ key, found: undefined, error: undefined, awaited: true, newer: NONE });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be done with a whole incident: one file of it, its captures pinned or deleted, all of them or none.
+// What can be done with a whole incident: one file of it, its captures pinned or deleted, all of them or none. Who is
+// confined may see some of its targets only, and would be refused: the acts are offered to fleetwide operators.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { part, send } from "../api/client";
@@ -30,7 +31,7 @@ export function Incident(props: { incident: string; again: () => void }): JSX.El
         Captures of one incident: firings of a rule that overlapped.{" "}
         <a href={`/api/v1/captures/trace?incident=${part(incident)}`}>All of them as one file</a>
       </p>
-      {may("operator") && (
+      {may("operator", true) && (
         <div class="buttons">
           {(Object.keys(ACTS) as Act[]).map((name) => (
             <button key={name} type="button" class={`button ${name === "Delete" ? "danger" : ""}`} onClick={() => setAct(name)}>

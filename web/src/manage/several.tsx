@@ -2,7 +2,7 @@
 // Rules or policies that are pasted, as `skein rule apply FILE` takes them: what each would change is shown first, then
 // they are put one by one. What somebody changes meanwhile is not overwritten.
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { asRefused } from "../api/ask";
 import { TextField } from "../ui/form";
 import { Chip, Failure, Note, Table, Text } from "../ui/parts";
@@ -29,6 +29,11 @@ async function planned(kind: Kind, item: JsonObject): Promise<Planned> {
     if (asRefused(error).status !== 404) throw error;
     return { name, mine, etag: "none", differ: [] };
   }
+}
+
+/* What is there as it was pasted is not put: a version that changes nothing would go to every agent. */
+function toPut(row: Planned): boolean {
+  return row.result !== "applied" && (row.etag === "none" || row.differ.length > 0);
 }
 
 function words(of: Json | undefined): string {
@@ -62,6 +67,8 @@ function useSeveral(kind: Kind, text: string) {
   const [plan, setPlan] = useState<{ text: string; rows: Planned[] }>();
   const [refused, setRefused] = useState<ReturnType<typeof asRefused>>();
   const [busy, setBusy] = useState(false);
+  const gone = useRef(false);
+  useEffect(() => () => void (gone.current = true), []);
   const parsed = parseSeveral(text);
   const rows = plan !== undefined && plan.text === text ? plan.rows : undefined;
   const guarded = async (work: () => Promise<void>) => {
@@ -80,7 +87,8 @@ function useSeveral(kind: Kind, text: string) {
     guarded(async () => {
       const next = rows?.slice() ?? [];
       for (const [i, row] of next.entries()) {
-        if (row.result === "applied") continue;
+        if (!toPut(row)) continue;
+        if (gone.current) return; /* who leaves stops it */
         next[i] = { ...row, result: await applied(kind, row) };
         setPlan({ text, rows: next.slice() });
       }
@@ -103,7 +111,8 @@ export function SeveralOf(props: { kind: Kind; close: () => void }): JSX.Element
   const [text, setText] = useState("");
   const { parsed, rows, refused, busy, look, apply } = useSeveral(props.kind, text);
   const wrong = text.trim() === "" || parsed.error === undefined ? undefined : `${parsed.error.line > 0 ? `line ${parsed.error.line}: ` : ""}${parsed.error.words}`;
-  const left = rows?.filter((row) => row.result !== "applied").length ?? 0;
+  const left = rows?.filter(toPut).length ?? 0;
+  const table = useRef<HTMLDivElement>(null);
   return (
     <>
       <TextField
@@ -112,12 +121,13 @@ export function SeveralOf(props: { kind: Kind; close: () => void }): JSX.Element
         value={text}
         set={setText}
         wrong={wrong}
+        disabled={busy}
         lines={14}
       />
       {refused !== undefined && <Failure error={refused} what={`The ${several} that are there could not be read`} />}
       {rows !== undefined && (
         <>
-          <Table caption="What would change" seen head={<><th>Name</th><th>What</th><th>Changes: there now → pasted</th></>}>
+          <Table caption="What would change" seen place={table} head={<><th>Name</th><th>What</th><th>Changes: there now → pasted</th></>}>
             {rows.map((row) => (
               <tr key={row.name}>
                 <td><Text text={row.name} most={100} /></td>
@@ -134,11 +144,11 @@ export function SeveralOf(props: { kind: Kind; close: () => void }): JSX.Element
           Show what would change
         </button>
         {rows !== undefined && left > 0 && (
-          <button type="button" class="button first" disabled={busy} onClick={() => void apply()}>
+          <button type="button" class="button first" disabled={busy} onClick={() => void apply().then(() => table.current?.focus())}>
             Apply {left === 1 ? `1 ${noun}` : `${left} ${several}`}
           </button>
         )}
-        <button type="button" class="button" onClick={props.close}>
+        <button type="button" class="button" disabled={busy} onClick={props.close}>
           {rows !== undefined && left === 0 ? "Done" : "Cancel"}
         </button>
       </div>

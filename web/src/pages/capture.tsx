@@ -8,7 +8,7 @@ import { get, part } from "../api/client";
 import { listen } from "../api/live";
 import { useAddress } from "../ui/address";
 import { type Capture, captureSentence } from "../ui/capture_words";
-import { Caught, Empty, Failure, Heading, Note, Shown } from "../ui/parts";
+import { Caught, Empty, Failure, Heading, Landing, Note, Shown } from "../ui/parts";
 import { timelineLink } from "../ui/timeline_link";
 import { numeric } from "../ui/units";
 import "../style/capture.css";
@@ -150,7 +150,8 @@ function Stored(props: { capture: Capture; overview: Answer<Looked>; empty: Look
         </button>
       </p>
     );
-  return <Analysed key={capture.status} capture={capture} overview={overview} />;
+  const analysed = <Analysed key={capture.status} capture={capture} overview={overview} />;
+  return early ? <Landing label="What is read of the trace">{analysed}</Landing> : analysed;
 }
 
 function Analysed(props: { capture: Capture; overview: Answer<Looked> }): JSX.Element {

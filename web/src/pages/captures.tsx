@@ -17,7 +17,8 @@ import { count, nanos } from "../ui/units";
 
 const CaptureNow = lazy(() => import("../ui/capture_now"));
 
-const WANT = 50;
+/* The collector filters: what a page gives is shown at once, and the reader asks for more. */
+const ONE_PAGE = { want: 1, pages: 1 };
 
 const FILTERS = ["status", "kind", "rule", "policy", "selector", "from", "to", "incident", "trace_id"] as const;
 
@@ -255,7 +256,7 @@ export default function Captures(): JSX.Element {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [asking, setAsking] = useState(false);
   const { selector, incident } = filter;
-  const list = useCaptures(`captures ${key}`, filter, () => true, { want: WANT, most: WANT });
+  const list = useCaptures(`captures ${key}`, filter, () => true, ONE_PAGE);
   const items = list.items ?? [];
   const picked = items.filter((capture) => chosen.has(capture.capture));
   const choose: RowsProps["choose"] = (ids, wanted) => {
@@ -289,10 +290,10 @@ export default function Captures(): JSX.Element {
           <Rows items={items} chosen={chosen} choose={choose} />
         </>
       )}
-      {list.items !== undefined && items.length === 0 && <Nothing filtered={key !== JSON.stringify(EMPTY)} />}
+      {list.items !== undefined && items.length === 0 && <Nothing filtered={key !== JSON.stringify(EMPTY)} older={list.more !== undefined} />}
       {list.more !== undefined && (
         <button type="button" class="button" disabled={list.awaited} onClick={list.more}>
-          {list.awaited ? "Looking…" : "Show more"}
+          {list.awaited ? "Looking…" : items.length === 0 ? "Look further back" : "Show more"}
         </button>
       )}
       {asking && <CaptureNow selector={selector} close={() => setAsking(false)} />}
@@ -302,7 +303,13 @@ export default function Captures(): JSX.Element {
 
 const EMPTY = Object.fromEntries(FILTERS.map((name) => [name, ""]));
 
-function Nothing(props: { filtered: boolean }): JSX.Element {
+function Nothing(props: { filtered: boolean; older: boolean }): JSX.Element {
+  if (props.older)
+    return (
+      <Empty title="None among the newest captures">
+        <p>Older ones were not looked at yet. A later From and an earlier To make it faster.</p>
+      </Empty>
+    );
   return props.filtered ? (
     <Empty title="No capture is like this">
       <p>

@@ -3,8 +3,8 @@
 // baseline of the other.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { useAsk, useMade } from "../api/ask";
-import { type Listing, get, part } from "../api/client";
+import { useAsk, useMade, usePage } from "../api/ask";
+import { get, part } from "../api/client";
 import { useAddress } from "../ui/address";
 import { CaptureLink, StatusChip } from "../ui/capture_rows";
 import { type Capture, captureSentence, windowWords } from "../ui/capture_words";
@@ -113,7 +113,7 @@ function Differences(props: { a: Capture; b: Capture }): JSX.Element {
 export default function Compare(): JSX.Element {
   const { get: wanted, set } = useAddress();
   const [a, b] = [wanted("a"), wanted("b")];
-  const newest = useAsk<Listing<Capture>>("/captures", { limit: NEWEST });
+  const newest = usePage<Capture>("/captures", { limit: NEWEST });
   const before = useAsk<Capture>(ID.test(a) ? `/captures/${part(a)}` : undefined);
   const after = useAsk<Capture>(ID.test(b) ? `/captures/${part(b)}` : undefined);
   const items = newest.data?.items ?? [];

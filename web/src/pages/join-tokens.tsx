@@ -2,8 +2,8 @@
 // Tokens that let new agents in: listed, made (the secret is shown once), made worthless.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { asRefused, useAsk } from "../api/ask";
-import { type Listing, Refused, type Schemas, part, send } from "../api/client";
+import { asRefused, usePage } from "../api/ask";
+import { Refused, type Schemas, part, send } from "../api/client";
 import { may } from "../api/who";
 import "../manage/manage.css";
 import { fieldWords } from "../manage/editor";
@@ -96,7 +96,7 @@ function Revoke(props: { token: JoinToken; close: () => void; done: () => void }
 }
 
 export default function JoinTokens(): JSX.Element {
-  const answer = useAsk<Listing<JoinToken>>(may("admin") ? "/join-tokens" : undefined);
+  const answer = usePage<JoinToken>(may("admin") ? "/join-tokens" : undefined);
   const [made, setMade] = useState<JoinToken>();
   const [revoked, setRevoked] = useState<JoinToken>();
   const done = (token: JoinToken) => {

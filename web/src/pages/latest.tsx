@@ -10,6 +10,7 @@ import { useAddress } from "../ui/address";
 import { Empty, Heading, Shown, Text } from "../ui/parts";
 
 const WHAT = ["rule", "policy", "kind", "selector", "status"] as const;
+const PAGES = 10; /* of captures that the selector is tried on */
 
 export default function Latest(): JSX.Element {
   const { path, route } = useLocation();
@@ -19,7 +20,7 @@ export default function Latest(): JSX.Element {
   if (path === "/captures/latest") asked.current = Object.fromEntries(WHAT.map((what) => [what, get(what)]));
   const query = asked.current;
   const [began, name] = query.rule !== "" ? ["rule", query.rule ?? ""] : ["policy", query.policy ?? ""];
-  const found = useMade(`latest ${JSON.stringify(query)}`, (signal) => findCaptures(query, () => true, { want: 1, most: 1 }, signal));
+  const found = useMade(`latest ${JSON.stringify(query)}`, (signal) => findCaptures(query, () => true, { want: 1, pages: PAGES }, signal));
   const newest = found.data?.items[0]?.capture;
   useEffect(() => {
     if (newest !== undefined) route(`/captures/${encodeURIComponent(newest)}`, true);
@@ -34,7 +35,7 @@ export default function Latest(): JSX.Element {
           ) : (
             <Empty title="There is none">
               <p>
-                No capture fits
+                {data.next === undefined ? "No capture fits" : "None of the newest captures fits"}
                 {name !== "" && (
                   <>
                     {" "}

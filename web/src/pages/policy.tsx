@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { useRoute } from "preact-iso";
 import { useMade } from "../api/ask";
-import { type Listing, type Schemas, get, part } from "../api/client";
+import { type Schemas, getListing, part } from "../api/client";
 import { may } from "../api/who";
 import { Delete, Switch, type WholeProps } from "../manage/actions";
 import type { JsonObject } from "../manage/document";
@@ -69,30 +69,9 @@ function Held(props: { state: PolicyState }): JSX.Element {
 /* ---- last samples ---- */
 
 const SHOWN = 10;
-const PAGES = 10;
-
-interface Samples {
-  items: Schemas["Capture"][];
-  looked: number;
-  all: boolean;
-}
-
-/* The API does not list captures by policy: the newest are looked through, up to a bound that is told. */
-async function samplesOf(name: string, signal: AbortSignal): Promise<Samples> {
-  const found: Samples = { items: [], looked: 0, all: false };
-  let cursor: string | undefined;
-  for (let page = 0; page < PAGES && found.items.length < SHOWN; page++) {
-    const listing: Listing<Schemas["Capture"]> = await get("/captures", { limit: 100, cursor }, signal);
-    found.looked += listing.items.length;
-    found.items.push(...listing.items.filter((capture) => capture.trigger?.policy === name));
-    cursor = listing.next_cursor;
-    if (cursor === undefined) return { ...found, items: found.items.slice(0, SHOWN), all: true };
-  }
-  return { ...found, items: found.items.slice(0, SHOWN) };
-}
 
 function LastSamples(props: { name: string; last: string | undefined }): JSX.Element {
-  const answer = useMade(`samples ${props.name} ${props.last ?? ""}`, (signal) => samplesOf(props.name, signal));
+  const answer = useMade(`samples ${props.name} ${props.last ?? ""}`, (signal) => getListing<Schemas["Capture"]>("/captures", { policy: props.name, limit: SHOWN }, signal));
   return (
     <section aria-label="Last samples">
       <h2>Last samples</h2>
@@ -101,7 +80,7 @@ function LastSamples(props: { name: string; last: string | undefined }): JSX.Ele
           <>
             {samples.items.length === 0 ? (
               <p>
-                {samples.all ? "None is stored." : `None is among the newest ${count(samples.looked)} captures.`}{" "}
+                None is stored.{" "}
                 {props.last !== undefined && <a href={`/captures/${part(props.last)}`}>The last one that it took</a>}
               </p>
             ) : (
@@ -117,7 +96,7 @@ function LastSamples(props: { name: string; last: string | undefined }): JSX.Ele
                 ))}
               </Table>
             )}
-            {!samples.all && samples.items.length > 0 && <p>Found among the newest {count(samples.looked)} captures of all kinds.</p>}
+            {samples.next_cursor !== undefined && <p><a href={`/captures?policy=${part(props.name)}`}>All of them</a></p>}
           </>
         )}
       </Shown>

@@ -3,9 +3,9 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { lazy, useRoute } from "preact-iso";
-import { useAsk } from "../api/ask";
+import { useAsk, usePage } from "../api/ask";
 import { useCaptures } from "../api/captures";
-import { type Listing, type Schemas, part } from "../api/client";
+import { type Schemas, part } from "../api/client";
 import { may } from "../api/who";
 import { CaptureLink, StatusChip } from "../ui/capture_rows";
 import { reasonWords } from "../ui/gap_words";
@@ -154,7 +154,7 @@ function LedgerCard(props: { of: Ledger }): JSX.Element {
 const HEALTH: Readonly<Record<string, "ok" | "bad" | undefined>> = { passing: "ok", failing: "bad" };
 
 function Health(props: { process: string }): JSX.Element {
-  const rules = useAsk<Listing<Rule>>("/rules", { limit: 1000 }, EVERY_MS);
+  const rules = usePage<Rule>("/rules", { limit: 1000 }, EVERY_MS);
   return (
     <section>
       <h2>Health, by rule</h2>
@@ -205,7 +205,7 @@ function Health(props: { process: string }): JSX.Element {
 }
 
 function Captures(props: { process: string }): JSX.Element {
-  const list = useCaptures(`of ${props.process}`, { selector: `process=${props.process}` }, () => true, { want: 20, most: 1000 });
+  const list = useCaptures(`of ${props.process}`, { selector: `process=${props.process}` }, () => true, { want: 20, pages: 10 });
   const items = list.items ?? [];
   const head = (
     <>
@@ -226,7 +226,7 @@ function Captures(props: { process: string }): JSX.Element {
       )}
       {list.error !== undefined && <Failure error={list.error} again={list.again} what="Could not read its captures" />}
       {list.items === undefined && list.error === undefined && <Awaited what="its captures" again={list.again} />}
-      {list.items !== undefined && items.length === 0 && list.more === undefined && <p>It is in no capture yet.</p>}
+      {list.items !== undefined && items.length === 0 && <p>{list.more === undefined ? "It is in no capture yet." : "It is in none of the newest captures; there are older ones."}</p>}
       {items.length > 0 && (
         <Table caption="Captures of this process, the newest first" head={head}>
           {items.map((capture) => (

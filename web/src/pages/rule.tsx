@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One rule: its state, why it fired and why not, each process that it looks at, what it did, what it would do; changed
 // with form and JSON.
-import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import type { JSX, RefObject } from "preact";
+import { useRef, useState } from "preact/hooks";
 import { useLocation, useRoute } from "preact-iso";
 import { useListing } from "../api/ask";
 import { type Schemas, part, send } from "../api/client";
@@ -187,11 +187,12 @@ const ROWS = 50;
 function HistoryTable(props: { entries: readonly Schemas["RuleHistory"][] }): JSX.Element {
   const [all, setAll] = useState(false);
   const { entries } = props;
+  const table = useRef<HTMLDivElement>(null);
   return (
     <>
-      <HistoryRows entries={all ? entries : entries.slice(0, ROWS)} />
+      <HistoryRows entries={all ? entries : entries.slice(0, ROWS)} place={table} />
       {!all && entries.length > ROWS && (
-        <button type="button" class="button" onClick={() => setAll(true)}>
+        <button type="button" class="button" onClick={() => (setAll(true), table.current?.focus())}>
           List all {count(entries.length)} that are drawn
         </button>
       )}
@@ -199,9 +200,9 @@ function HistoryTable(props: { entries: readonly Schemas["RuleHistory"][] }): JS
   );
 }
 
-function HistoryRows(props: { entries: readonly Schemas["RuleHistory"][] }): JSX.Element {
+function HistoryRows(props: { entries: readonly Schemas["RuleHistory"][]; place: RefObject<HTMLDivElement | null> }): JSX.Element {
   return (
-    <Table caption="History, newest first" head={<><th>Time</th><th>What</th><th>Service</th><th>Host</th><th>Capture</th><th>Why</th></>}>
+    <Table caption="History, newest first" place={props.place} head={<><th>Time</th><th>What</th><th>Service</th><th>Host</th><th>Capture</th><th>Why</th></>}>
       {props.entries.map((entry, i) => (
         <tr key={i}>
           <td><Time at={entry.time} /></td>

@@ -49,12 +49,14 @@ export function TextField(
     lines?: number;
     placeholder?: string;
     required?: boolean;
+    disabled?: boolean;
     autocomplete?: string;
   },
 ): JSX.Element {
   const id = useId();
   const common = {
     id,
+    disabled: props.disabled,
     value: props.value,
     placeholder: props.placeholder,
     required: props.required,

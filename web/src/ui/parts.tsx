@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What pages are put together from: headings, states of an answer, tables, facts, chips, times, things to copy.
-import { Component, type ComponentChildren, type JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { Component, type ComponentChildren, type JSX, type RefObject } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { signal } from "@preact/signals";
 import type { Answer } from "../api/ask";
 import type { Refused } from "../api/client";
@@ -83,12 +83,21 @@ function Drawn(props: { of: unknown; draw: (data: unknown) => ComponentChildren 
 /* An answer that lacks what a page needs breaks its own part of the page, until the next one comes. title: of the page,
  * where it is all of it. */
 export class Caught extends Component<{ of: unknown; what: string; again: () => void; title?: string; children: ComponentChildren }, { broke?: true | undefined }> {
+  private pressed = false; /* Try again, which goes away with the focus */
   static override getDerivedStateFromError(): { broke: true } {
     return { broke: true };
   }
   override componentDidUpdate(before: { of: unknown }): void {
     if (before.of !== this.props.of && this.state.broke !== undefined) this.setState({ broke: undefined });
+    else if (this.pressed && this.state.broke === undefined) {
+      this.pressed = false;
+      document.querySelector<HTMLElement>("h1.heading")?.focus();
+    }
   }
+  private readonly press = (): void => {
+    this.pressed = true;
+    this.props.again();
+  };
   override render(): ComponentChildren {
     if (this.state.broke === undefined) return this.props.children;
     return (
@@ -98,7 +107,7 @@ export class Caught extends Component<{ of: unknown; what: string; again: () => 
           <p>
             <strong>Could not show {this.props.what}.</strong> The collector's answer lacks what this page needs. Is it a collector of another version?
           </p>
-          <button type="button" class="button" onClick={this.props.again}>
+          <button type="button" class="button" onClick={this.press}>
             Try again
           </button>
         </div>
@@ -214,9 +223,9 @@ export function Command(props: { text: string }): JSX.Element {
 /* ---- tables ---- */
 
 /* A table that scrolls by itself where it is wider than the page. caption: what it holds, for who does not see it. */
-export function Table(props: { caption: string; head: ComponentChildren; children: ComponentChildren; seen?: boolean }): JSX.Element {
+export function Table(props: { caption: string; head: ComponentChildren; children: ComponentChildren; seen?: boolean; place?: RefObject<HTMLDivElement | null> }): JSX.Element {
   return (
-    <div class="table-wrap" role="region" aria-label={shown(props.caption, 300)} tabIndex={0}>
+    <div class="table-wrap" ref={props.place ?? null} role="region" aria-label={shown(props.caption, 300)} tabIndex={0}>
       <table>
         <caption class={props.seen === true ? "" : "visually-hidden"}>{shown(props.caption, 300)}</caption>
         <thead>
@@ -238,6 +247,17 @@ export function Fact(props: { name: string; children: ComponentChildren }): JSX.
       <dt>{props.name}</dt>
       <dd>{props.children}</dd>
     </>
+  );
+}
+
+/* Comes where a button that was pressed has gone, and takes the focus that it had. */
+export function Landing(props: { label: string; children: ComponentChildren }): JSX.Element {
+  const place = useRef<HTMLElement>(null);
+  useEffect(() => place.current?.focus(), []);
+  return (
+    <section ref={place} tabIndex={-1} aria-label={props.label}>
+      {props.children}
+    </section>
   );
 }
 

@@ -14,7 +14,8 @@ function relative(text: string, now: number): string | undefined {
 function typed(text: string): string | undefined {
   if (!/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,3})?)?$/.test(text)) return undefined;
   const at = new Date(text.replace(" ", "T") + (settings.zone.value === "utc" ? "Z" : ""));
-  return Number.isNaN(at.getTime()) ? undefined : at.toISOString();
+  const day = settings.zone.value === "utc" ? at.getUTCDate() : at.getDate();
+  return day === Number(text.slice(8, 10)) ? at.toISOString() : undefined; /* the 31st of February is not the 3rd of March */
 }
 
 /* The API's time; a text that is none stays as it is, and the collector says what is wrong with it. */

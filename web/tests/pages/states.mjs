@@ -233,7 +233,7 @@ async function pastIsCaptured({ scene, open }) {
 
 async function rulesArePasted({ scene, open }) {
   const before = await scene.api("GET", "/rules/shop-crash");
-  const pasted = [{ ...before, description: "Pasted <b>words</b>" }, { name: "pasted", selector: "service=nobody", when: { crash: {} } }, { name: "wrong", selector: "service=nobody", when: { moon: {} } }];
+  const pasted = [{ ...before, description: "Pasted <b>words</b>" }, { name: "pasted", selector: "service=nobody", when: { crash: {} } }, { name: "wrong", selector: "service=nobody", when: { moon: {} } }, await scene.api("GET", "/rules/redis-ping")];
   const tab = await open();
   tab.expect(/404|422|400/);
   await tab.open("/rules");
@@ -251,6 +251,8 @@ async function rulesArePasted({ scene, open }) {
   await row("wrong").getByText("refused", { exact: true }).waitFor();
   await row("wrong").getByText(/moon/).waitFor();
   for (const name of ["shop-crash", "pasted"]) await row(name).getByText("applied", { exact: true }).waitFor();
+  await row("redis-ping").getByText("as it is", { exact: true }).waitFor();
+  await tab.page.locator('[aria-label="What would change"]:focus').waitFor();
   assert.equal((await scene.api("GET", "/rules/shop-crash")).description, "Pasted <b>words</b>");
   await scene.api("DELETE", "/rules/pasted");
   const { state, ...rule } = before;

@@ -353,8 +353,36 @@ test("a typed time is by the clock that the settings show", () => {
   settings.zone.value = "local";
   assert.equal(apiTime("2026-11-23 06:14"), new Date(2026, 10, 23, 6, 14).toISOString());
   assert.equal(apiTime("2026-13-45 06:14"), "2026-13-45 06:14");
+  for (const zone of ["utc", "local"] as const) {
+    settings.zone.value = zone;
+    for (const none of ["2026-02-31 00:00", "2026-02-29 12:00", "2026-04-31T06:14:02"]) assert.equal(apiTime(none), none);
+    assert.notEqual(apiTime("2028-02-29 12:00"), "2028-02-29 12:00");
+  }
   assert.equal(apiTime("-5"), "-5");
   assert.equal(apiTime("-99999999999999w"), "-99999999999999w");
+});
+
+test("a search for captures ends after its pages, also where they are empty, and goes on where it ended", async (t) => {
+  const there = globalThis.fetch;
+  Object.assign(globalThis, { document: { addEventListener: () => undefined } }); /* lists listen to what happens while a tab is seen */
+  t.after(() => {
+    globalThis.fetch = there;
+    Reflect.deleteProperty(globalThis, "document");
+  });
+  const { findCaptures } = await import("../../src/api/captures");
+  const asked: string[] = [];
+  globalThis.fetch = (path) => {
+    const cursor = new URL(String(path), "http://127.0.0.1").searchParams.get("cursor") ?? "0";
+    asked.push(cursor);
+    return Promise.resolve(Response.json({ items: cursor === "0" || cursor === "4" ? [{ capture: ID }] : [], next_cursor: String(Number(cursor) + 1) }));
+  };
+  const first = await findCaptures({ trace_id: ID }, () => true, { want: 1, pages: 1 });
+  assert.deepEqual([first.items.length, first.next], [1, "1"]);
+  const second = await findCaptures({ trace_id: ID }, () => true, { want: 1, pages: 2, cursor: first.next });
+  assert.deepEqual([second.items.length, second.next], [0, "3"]);
+  const third = await findCaptures({ trace_id: ID }, () => true, { want: 1, pages: 9, cursor: second.next });
+  assert.deepEqual([third.items.length, third.next], [1, "5"]);
+  assert.deepEqual(asked, ["0", "1", "2", "3", "4"]);
 });
 
 test("times before 1970 count forwards within their second", () => {

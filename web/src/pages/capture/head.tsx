@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The head of a capture: why, by whom, when, and in words what is missing.
 import type { JSX } from "preact";
-import { useAsk } from "../../api/ask";
-import type { Listing, Schemas } from "../../api/client";
+import { usePage } from "../../api/ask";
+import type { Schemas } from "../../api/client";
 import { may } from "../../api/who";
 import type { Capture, Target } from "../../ui/capture_words";
 import { verdictWords, windowWords } from "../../ui/capture_words";
@@ -22,7 +22,7 @@ const BEGAN: Readonly<Record<string, string>> = {
 /* The audit log alone knows whose token it was; admins read it. */
 function ByHand(props: { capture: Capture }): JSX.Element {
   const query = { action: "capture.create", object: props.capture.capture };
-  const found = useAsk<Listing<Schemas["AuditEntry"]>>(may("admin") ? "/audit" : undefined, { ...query, limit: 1 });
+  const found = usePage<Schemas["AuditEntry"]>(may("admin") ? "/audit" : undefined, { ...query, limit: 1 });
   const actor = found.data?.items[0]?.actor;
   return (
     <>

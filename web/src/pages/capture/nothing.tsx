@@ -59,7 +59,8 @@ export function NothingInWindow(props: { capture: Capture; first: Overview; read
         </p>
       )}
       <p>
-        A window that begins later may have some. <a href={`/captures?selector=${encodeURIComponent(capture.selector ?? "")}`}>Captures of the same processes</a>
+        A window that begins later may have some.{" "}
+        {capture.selector !== undefined && <a href={`/captures?selector=${encodeURIComponent(capture.selector)}`}>Captures of the same processes</a>}
       </p>
     </Empty>
   );

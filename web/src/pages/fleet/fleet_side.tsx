@@ -2,8 +2,8 @@
 // Agents that are offline, and how full the collector's disk is. Fleetwide readers alone see them.
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { useAsk } from "../../api/ask";
-import type { Listing, Schemas } from "../../api/client";
+import { useAsk, usePage } from "../../api/ask";
+import type { Schemas } from "../../api/client";
 import { listen } from "../../api/live";
 import { NoAgent } from "../../ui/first_agent";
 import { Bar, Note, Shown, Text, Time } from "../../ui/parts";
@@ -14,7 +14,7 @@ const LIMIT = 1000;
 const NAMED = 10;
 
 export function FleetAgents(): JSX.Element {
-  const agents = useAsk<Listing<Agent>>("/agents", { limit: LIMIT }, 10_000);
+  const agents = usePage<Agent>("/agents", { limit: LIMIT }, 10_000);
   useEffect(() => listen(["agent.*"], agents.again, agents.again), [agents.again]);
   return (
     <section class="card" aria-labelledby="agents">

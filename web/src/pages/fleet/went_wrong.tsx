@@ -11,7 +11,7 @@ import { count } from "../../ui/units";
 
 const ROWS = 8;
 const WANT = 100; /* captures: of one cause there are often many */
-const MOST = 1000;
+const PAGES = 10;
 
 /* What began a capture is not told to a reader who is confined: then it is the newest ones that are no samples. */
 const notSampled = (capture: Capture): boolean => capture.kind !== "sample";
@@ -20,7 +20,7 @@ export function WentWrong(props: { selector: string }): JSX.Element {
   const told = may("viewer", true);
   const place = useRef<HTMLElement>(null);
   const held = () => place.current?.matches(":hover, :focus-within") === true;
-  const list = useCaptures(`wrong ${told} ${props.selector}`, { selector: props.selector }, told ? wentWrong : notSampled, { want: WANT, most: MOST }, held);
+  const list = useCaptures(`wrong ${told} ${props.selector}`, { selector: props.selector }, told ? wentWrong : notSampled, { want: WANT, pages: PAGES }, held);
   return (
     <section aria-labelledby="wrong" ref={place}>
       <h2 id="wrong">{told ? "What went wrong" : "The newest captures"}</h2>
