@@ -4,6 +4,9 @@
 import { defineConfig } from "vite";
 import { shipped } from "./licences/shipped";
 
+/* Names end in eight hexadecimal digits, by which server/console tells what a browser may keep. */
+const HASHED = { hashCharacters: "hex" } as const;
+
 export default defineConfig({
   plugins: [shipped()],
   esbuild: { jsx: "automatic", jsxImportSource: "preact", legalComments: "none" },
@@ -16,9 +19,9 @@ export default defineConfig({
     reportCompressedSize: false,
     /* What several pages share is joined to pieces of this size: a request for each small module costs more than
      * it saves, and pieces pack better together (9 of 184 KiB; the first page takes 8 more). */
-    rollupOptions: { output: { experimentalMinChunkSize: 40_000 } },
+    rollupOptions: { output: { experimentalMinChunkSize: 40_000, ...HASHED } },
   },
-  worker: { format: "es", plugins: () => [shipped()] },
+  worker: { format: "es", plugins: () => [shipped()], rollupOptions: { output: HASHED } },
   /* build/web/wasm, which tools/web.sh makes, lies beside this folder. */
   server: { fs: { allow: [".."] }, proxy: { "/api": "http://127.0.0.1:7462", "/metrics": "http://127.0.0.1:7462" } },
 });

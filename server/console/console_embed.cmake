@@ -54,15 +54,13 @@ foreach(name IN LISTS names)
         string(APPEND externs "extern const uint8_t console_gzip_${i}[];\n")
         set(gzip "console_gzip_${i}, ${packed}")
     endif()
-    # Kept for a year is only what a change gives another name: what Vite has put into assets/ with eight letters of
-    # a hash behind the last dash. A hash has a digit, a capital and a small letter: "icon-settings.svg",
-    # "dejavu-sans-400.woff2" and "icon-my-icons.svg" have none. A hash without one of them, as three in ten are, is
-    # asked about each time, which costs a short answer; a name taken for a hash would stay old for a year.
+    # Kept for a year is only what a change gives another name: what Vite has put into assets/ with a hash of eight
+    # hexadecimal digits behind the last dash, of which one at least is no letter ("open-deadbeef.svg" is a name).
     set(immutable false)
-    string(REPEAT "[A-Za-z0-9_-]" 8 hash_letters)
-    if(name MATCHES "^assets/.*-(${hash_letters})\\.[a-z0-9]+$")
+    string(REPEAT "[0-9a-f]" 8 hash_digits)
+    if(name MATCHES "^assets/.*-(${hash_digits})\\.[a-z0-9]+$")
         set(hash_text "${CMAKE_MATCH_1}")
-        if(hash_text MATCHES "[0-9]" AND hash_text MATCHES "[A-Z]" AND hash_text MATCHES "[a-z]")
+        if(hash_text MATCHES "[0-9]")
             set(immutable true)
         endif()
     endif()

@@ -11,7 +11,7 @@
 #include "http_subject.h"
 #include "support.h"
 
-#define SCRIPT "/assets/main-a1B2c3D4.js"
+#define SCRIPT "/assets/main-a1b2c3d4.js"
 #define BROWSER                                                                                    \
     "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\n"                  \
     "Accept-Encoding: gzip, deflate, br, zstd\r\n"
@@ -204,7 +204,7 @@ START_TEST(files_have_their_types_and_those_with_a_hash_are_kept)
         const char *path, *type, *kept, *coding;
     } files[] = {
         {SCRIPT, "text/javascript; charset=utf-8", "public, max-age=31536000, immutable", "gzip"},
-        {"/assets/small-Xy_-12ab.css", "text/css; charset=utf-8",
+        {"/assets/small-0a1e12ab.css", "text/css; charset=utf-8",
          "public, max-age=31536000, immutable", ""},
         /* no hash, or one that might be none */
         {"/assets/icon-AAAAAAA0.svg", "image/svg+xml", "no-cache", ""},
@@ -214,7 +214,7 @@ START_TEST(files_have_their_types_and_those_with_a_hash_are_kept)
         {"/assets/icon-settings.svg", "image/svg+xml", "no-cache", ""},
         {"/assets/icon-Settings.svg", "image/svg+xml", "no-cache", ""},
         {"/assets/icon-SETTINGS.svg", "image/svg+xml", "no-cache", ""},
-        {"/assets/reader-a0000B00.wasm", "application/wasm", "public, max-age=31536000, immutable",
+        {"/assets/reader-a0000b00.wasm", "application/wasm", "public, max-age=31536000, immutable",
          ""},
         {"/assets/licences.txt", "text/plain; charset=utf-8", "no-cache", "gzip"},
         {"/index.html", "text/html; charset=utf-8", "no-cache", "gzip"}};
@@ -295,7 +295,7 @@ END_TEST
 
 START_TEST(head_says_what_get_would)
 {
-    static const char *const paths[] = {"/", SCRIPT, "/assets/small-Xy_-12ab.css"};
+    static const char *const paths[] = {"/", SCRIPT, "/assets/small-0a1e12ab.css"};
     static const char *const names[] = {"Content-Type", "Content-Length", "ETag",
                                         "Content-Encoding"};
     char of_get[512], of_head[512];

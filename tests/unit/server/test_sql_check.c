@@ -28,8 +28,8 @@ static const char *const good[] = {
     ",\"rows\":[[-0.5,\"x\"],[1e+20,\"\"],[0,\"9007199254740993\"]],\"more\":true,\"gaps\":[]}\n",
     COLUMNS ",\"rows\":[[1.5E-7,\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u001b\\uFFFd\"]]" TAIL,
     COLUMNS ",\"rows\":[[\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\x7f\",\",\\\"gaps\\\":[\"]]" TAIL,
-    "{\"columns\":[{\"name\":\"\",\"type\":\"null\"}],\"rows\":[[null]],\"more\":false,\"gaps\":["
-    "{\"reason\":\"broken\",\"bytes\":12,\"text\":\"x\"},{\"reason\":\"torn\"}],\"gaps_left_out\":3}\n",
+    ("{\"columns\":[{\"name\":\"\",\"type\":\"null\"}],\"rows\":[[null]],\"more\":false,\"gaps\":["
+     "{\"reason\":\"broken\",\"bytes\":12,\"text\":\"x\"},{\"reason\":\"torn\"}],\"gaps_left_out\":3}\n"),
 };
 
 START_TEST(answers_are_taken_and_their_gaps_found)

@@ -99,7 +99,7 @@ export function Progress(props: { model: Model; noticed: boolean }): JSX.Element
     <>
       {words !== "" && (
         <div class="tl-progress">
-          <span role="status">{words}</span>
+          <span {...(phase === "loading" ? {} : { role: "status" })}>{words}</span>
           {phase === "loading" && bytesTotal > 0 && <progress max={bytesTotal} value={bytesDone} aria-label="Read so far" />}
           {phase === "loading" && (
             <button type="button" class="button" onClick={() => trace.stop()}>
