@@ -206,7 +206,7 @@ async function large(empty, browser) {
   sayFrames("the same while all of it is searched", searched, median(slower));
   console.log(`       searching in ${median(searched.map((one) => one.searching))} of ${STEPS} frames; ${SEARCHES.map(({ text }) => `${text}: ${counts.get(text)} events`).join(", ")}, as skein sql counts`);
   say("memory of the tab beside that of a blank one", bytes / MIB, 300, "MiB");
-  say("the same after the searches", searchedBytes / MIB, 300, "MiB");
+  say("the same after searches that keep 200,000 rows", searchedBytes / MIB, 340, "MiB");
   say("requests to other origins, errors", foreign.length, 0, "");
   for (const fault of foreign.slice(0, 5)) console.log(`       ${fault}`);
 }
