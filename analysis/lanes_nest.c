@@ -83,7 +83,8 @@ static size_t waiting_early(const struct lane_own *own)
     return early > 0 ? early : count;
 }
 
-static int early_place(struct lanes *lanes)
+/* Places as many of each thread's waiting regions as `many` says, of them in order. */
+static int waiting_all_place(struct lanes *lanes, size_t (*many)(const struct lane_own *))
 {
     int status = SKEIN_OK;
     for (size_t i = 0; i < lanes->count && status == SKEIN_OK; i++) {
@@ -91,22 +92,19 @@ static int early_place(struct lanes *lanes)
         if (own->waiting_count == 0)
             continue;
         waiting_order(own);
-        status = waiting_place(lanes, own, waiting_early(own));
+        status = waiting_place(lanes, own, many(own));
     }
     return status;
 }
 
+static size_t waiting_whole(const struct lane_own *own)
+{
+    return own->waiting_count;
+}
+
 int lanes_regions_place(struct lanes *lanes)
 {
-    int status = SKEIN_OK;
-    for (size_t i = 0; i < lanes->count && status == SKEIN_OK; i++) {
-        struct lane_own *own = lanes->lanes[i];
-        if (own->waiting_count == 0)
-            continue;
-        waiting_order(own);
-        status = waiting_place(lanes, own, own->waiting_count);
-    }
-    return status;
+    return waiting_all_place(lanes, waiting_whole);
 }
 
 /* ---- into it ---- */
@@ -118,7 +116,7 @@ static int waiting_room(struct lanes *lanes, struct lane_own *own)
     if (own->waiting_count < had)
         return SKEIN_OK;
     if (most > 0 && lanes->waiting_bytes + more * sizeof *own->waiting > most / WAITING_SHARE) {
-        int status = early_place(lanes);
+        int status = waiting_all_place(lanes, waiting_early);
         had = own->waiting_cap;
         more = had > 0 ? had : 8;
         if (status != SKEIN_OK || own->waiting_count < had)
