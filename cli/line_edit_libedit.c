@@ -179,6 +179,9 @@ const char *line_edit_get(struct line_edit *edit, const char *prompt, bool *canc
     HistEvent event;
     edit->prompt = prompt;
     edit->cancelled = *cancelled = false;
+    /* libedit itself takes the terminal after it has shown the prompt: a Ctrl-C in between would end
+     * nothing and show nothing. */
+    el_set(edit->el, EL_PREP_TERM, 1);
     const char *line = el_gets(edit->el, &n);
     free(edit->line);
     edit->line = NULL;

@@ -52,7 +52,7 @@ CASES = [
     Case("tee_timeout", "seq 3 | tee a b >c; timeout 0.2 sleep 5; echo $?; timeout -s KILL 0.2 sh -c 'while :; do :; done'; echo $?", unlike=((r"line 1: +\d+ ", ""),)),
     Case("flock", "for i in 1 2 3 4; do flock l sh -c 'n=$(cat n 2>/dev/null || echo 0); echo $((n+1)) >n' & done; wait; cat n", needs=("flock",)),
     Case("stdbuf_nohup", "seq 3 | stdbuf -oL sed s/2/x/; nohup sh -c 'echo kept' 2>/dev/null; env -i /bin/echo bare"),
-    Case("awk_sed", "seq 9 >f; awk '{s+=$1; print | \"cat\"} END {print s; close(\"cat\")}' f; sed -i s/5/five/ f; awk 'BEGIN { while ((\"echo a b\" | getline l) > 0) print l }'"),
+    Case("awk_sed", "seq 9 >f; awk '{s+=$1; print | \"cat\"} END {close(\"cat\"); print s}' f; sed -i s/5/five/ f; awk 'BEGIN { while ((\"echo a b\" | getline l) > 0) print l }'"),
     Case("diff_patch", "seq 9 >a; seq 9 | sed s/5/x/ >b; diff -u --label a --label b a b >p; patch -s a p; cmp a b; echo $?", needs=("patch",)),
     Case("sqlite3", "for i in 1 2 3; do sqlite3 d.db 'create table if not exists t(a); insert into t values(1)'; done; sqlite3 d.db 'select count(*) from t'; rm d.db", needs=("sqlite3",)),
     Case("openssl", "echo text | openssl dgst -sha256; openssl enc -aes-128-cbc -K 00 -iv 00 -in /etc/hostname 2>/dev/null | wc -c; openssl rand 8 | wc -c", needs=("openssl",)),

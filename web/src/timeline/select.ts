@@ -141,8 +141,12 @@ export async function selectRef(model: Model, ref: EventRef, how: { quiet?: bool
   });
   if (how.show === true) model.view.value = revealing(model.view.peek(), { from: ref.begin, to: ref.begin + ref.length }, model.length);
   model.reveal(ref);
-  const details = await detailsOf(model, ref).catch(() => null);
-  if (mine !== asked || model.selected.peek()?.ref !== ref) return;
+  let details: EventDetails | null = null;
+  for (let generation = -1; details === null && generation !== model.trace.state.peek().generation; ) {
+    generation = model.trace.state.peek().generation; /* what comes while it is asked may hold it */
+    details = await detailsOf(model, ref).catch(() => null);
+    if (mine !== asked || model.selected.peek()?.ref !== ref) return;
+  }
   if (details === null) {
     model.selected.value = { ref, details: null, state: "missing" };
     return;

@@ -9,8 +9,8 @@ import { follow } from "../../src/timeline/follow";
 import { coarseWords } from "../../src/timeline/head";
 import { NO_LINK } from "../../src/timeline/link";
 import { Model } from "../../src/timeline/model";
-import { selectNeighbour, selectRelative, selectSample } from "../../src/timeline/select";
-import type { Trace, TraceState, TraceThread } from "../../src/trace/trace";
+import { selectNeighbour, selectRef, selectRelative, selectSample } from "../../src/timeline/select";
+import type { EventRef, Trace, TraceState, TraceThread } from "../../src/trace/trace";
 import { madeTrace } from "./made_trace";
 
 test("a pin of a link waits until its thread is read; the link names it all the while, and one of no process is dropped", () => {
@@ -81,6 +81,26 @@ test("pins are renamed while the decoder that fails still has its threads, and o
   state.value = { ...state.value, bytesDone: 9 };
   assert.deepEqual([...model.folded.value], ["p0"], "what is done since then stays");
   stop();
+});
+
+test("what is read while an event is asked for is asked again: it may hold the event", async () => {
+  const made = madeTrace({ processes: 1, threads: 1, rows: 20 });
+  const state = signal<TraceState>({ ...made.state.value, generation: 1 });
+  const asked: string[] = [];
+  const details = async (ref: EventRef): ReturnType<Trace["details"]> => {
+    asked.push(`details ${state.value.generation}`);
+    return asked.length === 1 ? null : made.details(ref);
+  };
+  const events = async (...of: Parameters<Trace["events"]>): ReturnType<Trace["events"]> => {
+    asked.push(`events ${state.value.generation}`);
+    state.value = { ...state.value, generation: 2 };
+    return made.events({ ...of[0], from: -2, to: -1 }, of[1], of[2]);
+  };
+  const model = new Model(Object.assign(Object.create(made) as Trace, { state, details, events }), undefined);
+  const row = await made.events({ from: 0, to: made.length.value }, { order: "length" }, { first: 0, count: 1 });
+  const ref = { process: row.process[0]!, tid: made.threads.value[0]!.tid, begin: row.begin[0]!, length: row.length[0]!, depth: row.depth[0]! };
+  await selectRef(model, ref);
+  assert.deepEqual([model.selected.value?.state, asked], ["there", ["details 1", "events 1", "details 2"]]);
 });
 
 test("arrows begin in the track that was chosen, and say why where they find nothing", async () => {
