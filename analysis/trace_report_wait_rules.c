@@ -284,6 +284,22 @@ static bool is_explained(const struct trace_report_builder *b, const struct long
     return false;
 }
 
+/* Where the call itself was, though that is nothing unusual: the innermost that fills most of it, of
+ * the longest of each name. */
+static void call_narrow(const struct moment *m, struct long_call *call)
+{
+    const struct thread *t = &m->threads[call->thread];
+    const struct moment_span outer = call->span;
+    for (size_t i = 0; i < t->stat_count; i++)
+        for (size_t k = 0; k < TOP && t->stats[i].top[k].name != NULL; k++) {
+            const struct moment_span *s = &t->stats[i].top[k];
+            if (!m->labels[t->stats[i].label].hidden && s->time_ns >= outer.time_ns &&
+                s->time_ns + s->dur_ns <= outer.time_ns + outer.dur_ns &&
+                s->dur_ns >= outer.dur_ns / 5 * 4 && s->dur_ns < call->span.dur_ns)
+                *call = (struct long_call){call->thread, *s, is_wait(m, s->name), 0, 0};
+        }
+}
+
 static void long_tell(struct trace_report_builder *b, const struct long_call *call)
 {
     const struct moment *m = b->moment;
@@ -360,7 +376,9 @@ void report_long_rules(struct trace_report_builder *b)
     }
     for (size_t i = 0; i < count && b->status == SKEIN_OK; i++)
         if (calls[i].thread < b->moment->thread_count && !is_filled(calls, count, i) &&
-            !is_explained(b, &calls[i]))
+            !is_explained(b, &calls[i])) {
+            call_narrow(b->moment, &calls[i]);
             long_tell(b, &calls[i]);
+        }
     free(calls);
 }

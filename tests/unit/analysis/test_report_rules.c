@@ -251,6 +251,24 @@ START_TEST(of_nested_regions_the_inner_one_is_told)
 }
 END_TEST
 
+/* Twice of two is nothing unusual; the calls around it are. */
+START_TEST(what_fills_an_unusual_call_is_told_however_usual_it_is)
+{
+    begin();
+    for (uint64_t i = 0; i < 200; i++)
+        incident_call(in, p, 100, &incident_loop, 1 * S + i * 10 * MS, MS, 1, 0, 0);
+    for (uint64_t i = 1; i <= 2; i++) {
+        incident_call(in, p, 100, &incident_sleep, i * 10 * S + 100 * MS, 2000 * MS, 0, 0, 0);
+        incident_call(in, p, 100, &incident_loop, i * 10 * S + 99 * MS, 2001 * MS + i * MS, 1, 0,
+                      0);
+    }
+    first_is("long_call", REPORT_PROBLEM,
+             "the main thread of shop[100] on web-1 was in `sleep` for 2.0 s");
+    ck_assert_uint_eq(r.report->finding_count, 1);
+    end();
+}
+END_TEST
+
 START_TEST(what_a_dump_saw_explains_what_is_open)
 {
     begin();
@@ -362,8 +380,9 @@ int main(void)
         evidence_that_cannot_be_read_is_no_loss_of_the_record, a_circle_of_waits_is_a_deadlock,
         a_chain_of_waits_is_none, descriptors_that_ran_out_are_named,
         a_lock_that_one_waits_for_is_held, a_lock_of_less_than_the_threshold_is_silent,
-        of_nested_regions_the_inner_one_is_told, what_a_dump_saw_explains_what_is_open,
-        a_title_that_waits_is_believed, stolen_time_is_the_hypervisors, hostile_names_are_bounded,
-        what_limits_leave_out_is_counted, a_trace_without_columns_is_refused,
-        the_page_lists_the_rules, NULL));
+        of_nested_regions_the_inner_one_is_told,
+        what_fills_an_unusual_call_is_told_however_usual_it_is,
+        what_a_dump_saw_explains_what_is_open, a_title_that_waits_is_believed,
+        stolen_time_is_the_hypervisors, hostile_names_are_bounded, what_limits_leave_out_is_counted,
+        a_trace_without_columns_is_refused, the_page_lists_the_rules, NULL));
 }
