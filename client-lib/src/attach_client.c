@@ -24,6 +24,8 @@
 #define LOOKS_FIRST     8
 #define SKIPS           4           /* events after a fork that are too near to it */
 #define LATE_NS         (1000 * MS) /* so long due, it comes all the same: some fork all the time */
+#define LEAVE_MS        50          /* who counts its threads has read the number by then */
+#define PUT_OFF_MOST    40          /* two seconds of that at most */
 #define HAND_WAIT_NS    (20 * MS)
 #define HEALTH_EVERY_MS 50 /* the same heartbeat within this time is not sent again */
 
@@ -45,6 +47,7 @@ static struct {
     uint32_t own_pid, young;
     uint32_t looks;        /* at the clock, up to LOOKS_FIRST */
     uint64_t due_ns;       /* when it may come; coarse monotonic clock */
+    uint32_t put_off;      /* so often since it was here */
     void (*prepare)(void); /* still to be called; or NULL */
     /* {milliseconds:32, what was said:32} of the last heartbeat sent; 0: none to this agent.
      * Threads that disagree may leave the word of the one that was overtaken here; then the other's
@@ -289,17 +292,39 @@ static uint32_t visitor_here(void)
     return slot_load(&desk.visit.tid);
 }
 
-void attach_client_hold(void)
+/* Whoever looks for threads all the time is visited in the end. */
+static void put_off(unsigned ms)
+{
+    uint64_t due_ns = coarse_ns() + ms * (uint64_t)MS;
+    uint32_t times = skein_load32(&desk.put_off);
+    if (slot_load(&attach_client_wanted) && skein_load64(&desk.due_ns) < due_ns &&
+        times < PUT_OFF_MOST) {
+        skein_store32(&desk.put_off, times + 1);
+        skein_store64(&desk.due_ns, due_ns);
+    }
+}
+
+/* Sends the visitor away; it may come when nobody holds it, and not before least_ms. */
+static void hold(unsigned least_ms)
 {
     __atomic_fetch_add(&desk.holds, 1, __ATOMIC_SEQ_CST);
     uint32_t tid = visitor_here();
-    if (!tid)
+    if (!tid) {
+        put_off(least_ms);
         return;
+    }
+    skein_store32(&desk.put_off, 0);
     visitor_order(&desk.visit, VISIT_LEAVE);
     gone_wait(tid);
     skein_store64(&desk.health_told, 0);
+    unsigned away_ms = session_current() != NULL ? ATTACH_AWAY_MS : desk.young;
     if (slot_load(&desk.asked) && !attach_client_is_barred())
-        slot_want_in((session_current() != NULL ? ATTACH_AWAY_MS : desk.young) * (uint64_t)MS);
+        slot_want_in((away_ms > least_ms ? away_ms : least_ms) * (uint64_t)MS);
+}
+
+void attach_client_hold(void)
+{
+    hold(0);
 }
 
 void attach_client_release(void)
@@ -309,7 +334,7 @@ void attach_client_release(void)
 
 void attach_client_leave(void)
 {
-    attach_client_hold();
+    hold(LEAVE_MS);
     attach_client_release();
 }
 

@@ -63,7 +63,9 @@ void attach_client_ahead(int64_t ns);
  * gone, also out of /proc/self/task. Keep errno. */
 void attach_client_hold(void);
 void attach_client_release(void);
-void attach_client_leave(void); /* both: it is gone, and may come back */
+/* Both: it is gone, and does not come within 50 ms, whatever is still due: the program is about to look
+ * how many threads it has. Who looks all the time puts it off for two seconds at most. */
+void attach_client_leave(void);
 
 /* For a program that is about to bar system calls to itself: attaches now if that is still to be
  * done, and from then on uses none that it need not use; the visitor never comes back. In a vfork

@@ -24,3 +24,7 @@ target_link_options(skein_alloc_fail INTERFACE
 add_library(skein_test_incidents STATIC ${CMAKE_CURRENT_LIST_DIR}/incident_make.c)
 target_include_directories(skein_test_incidents PUBLIC ${CMAKE_CURRENT_LIST_DIR})
 target_link_libraries(skein_test_incidents PRIVATE skein_flags PUBLIC skein_format PkgConfig::CHECK)
+
+# What .ci/run runs phases in, to find what tests leave running.
+add_test(NAME support/leftovers COMMAND /usr/bin/python3 -B ${CMAKE_CURRENT_LIST_DIR}/test_leftovers.py)
+set_tests_properties(support/leftovers PROPERTIES LABELS unit TIMEOUT 60)

@@ -15,6 +15,7 @@ import concurrent.futures
 import hashlib
 import os
 import re
+import select
 import shutil
 import signal
 import stat
@@ -30,7 +31,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../sup
 from ports import port_take
 
 DEADLINE_S = 120
-WORKERS = 3 * len(os.sched_getaffinity(0))  # most of a case's time is spent in waiting
+WORKERS = 6 * len(os.sched_getaffinity(0))  # five sixths of a case's time are spent in waiting
 # Everything that can be an event is one, and carries its words and its stack.
 THRESHOLDS = '{"io_ns":1,"lock_ns":1,"stack_ns":1}'
 RUN_SAYS = r"\Askein: warning: no agent at .*\n"  # skein run's own word, before the program begins
@@ -63,6 +64,24 @@ class Run:
         os.makedirs(folder, mode=0o755, exist_ok=True)
         self.work = os.path.join(folder, "work")
         self.port = port_take()
+        self.runs = 0
+        self.cpu_s = 0.0  # of all that the runs began and waited for
+
+    def wait(self, child):
+        """Its exit status, or None after the deadline. Not Popen.wait: that looks now and then."""
+        end = os.pidfd_open(child.pid)
+        try:
+            poll = select.poll()
+            poll.register(end, select.POLLIN)
+            if not poll.poll(DEADLINE_S * 1000):
+                return None
+        finally:
+            os.close(end)
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        self.runs += 1
+        self.cpu_s += used.ru_utime + used.ru_stime
+        return child.returncode
 
     def once(self, case, mode):
         shutil.rmtree(self.work, ignore_errors=True)
@@ -87,9 +106,9 @@ class Run:
                 command, cwd=self.work, env=environment, stdin=subprocess.DEVNULL, stdout=printed, stderr=complained,
                 start_new_session=True)
             try:
-                status = child.wait(DEADLINE_S)
-            except subprocess.TimeoutExpired:
-                status = "hangs"
+                status = self.wait(child)
+                if status is None:
+                    status = "hangs"
             finally:
                 try:
                     os.killpg(child.pid, signal.SIGKILL)
@@ -215,17 +234,21 @@ def main():
             left_out += 1
         own = threading.local()
 
+        def rounds_of(case):
+            ways = 1 if case.heavy else len(modes)
+            return max(ways, options.rounds if case.racy and not options.quick else 1)
+
         def work(case):
             if not hasattr(own, "run"):
                 own.run = Run(options, os.path.join(folder, f"worker{threading.get_ident()}"))
+            own.run.runs, own.run.cpu_s = 0, 0.0
             started = time.monotonic()
             mine = [(name, (at, usual if case.usual and at_where == where else at_where)) for name, (at, at_where) in modes]
-            problem = judge(case, own.run, mine[:1] if case.heavy else mine,
-                            options.rounds if case.racy and not options.quick else 1)
-            print(f"{case.name}: {'DIFFERS ' + problem if problem else 'same'} ({time.monotonic() - started:.1f} s)", flush=True)
+            problem = judge(case, own.run, mine[:1] if case.heavy else mine, rounds_of(case))
+            print(f"{case.name}: {'DIFFERS ' + problem if problem else 'same'} ({time.monotonic() - started:.1f} s, {own.run.runs} runs, {own.run.cpu_s:.1f} s of CPU)", flush=True)
             return problem is not None
 
-        chosen.sort(key=lambda case: not (case.racy or case.slow))  # the longest first
+        chosen.sort(key=lambda case: -case.run_s * (2 + rounds_of(case)))
         with concurrent.futures.ThreadPoolExecutor(WORKERS) as workers:
             wrong = sum(workers.map(work, chosen))
         done = len(chosen)

@@ -127,11 +127,20 @@ def is_before_shared(gap, spans, window, begins):
             any(abs(gap.last - begin) <= SHOWN for begin in begins))
 
 
+def spans_by_pid(events):
+    """{pid: [span]}, made once: there are hundreds of processes with tens of thousands of events."""
+    spans = collections.defaultdict(list)
+    for (pid, _), span in events.items():
+        spans[pid].append(span)
+    return spans
+
+
 def may_be_empty(by_pid, truth, window, begins):
     """Of the gaps those that docs/verdict.md allows to cover nothing, whatever their length."""
     allowed = []
+    spans_of = spans_by_pid(truth)
     for pid, gaps in by_pid.items():
-        spans = [span for key, span in truth.items() if key[0] == pid]
+        spans = spans_of[pid]
         allowed += [g for g in gaps
                     if is_rest(g, spans, window) or is_before_shared(g, spans, window, begins)]
     return allowed
@@ -139,8 +148,9 @@ def may_be_empty(by_pid, truth, window, begins):
 
 def check_gaps(by_pid, allowed, gone, window, verdict):
     """A gap lies in the window and covers something that is not there, at its very ends too."""
+    lost_of = spans_by_pid(gone)
     for pid, gaps in by_pid.items():
-        lost = [span for key, span in gone.items() if key[0] == pid]
+        lost = lost_of[pid]
         for gap in gaps:
             at_edge = gap.last - gap.first < EDGE and gap.reason in CUT_OFF and (
                 gap.first < window[0] + SHOWN or gap.last > window[1] - SHOWN)

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "attach_client.h"
@@ -720,6 +721,51 @@ START_TEST(a_visitor_that_is_sent_away_as_it_comes_says_so)
 }
 END_TEST
 
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t due_at_ns(void)
+{
+    int64_t due = attach_client_due_ns();
+    return due < 0 ? 0 : (uint64_t)due + now_ns();
+}
+
+static bool here_by_event(void *unused)
+{
+    (void)unused;
+    attach_client_leave(); /* and is not let in, but in the end */
+    SKEIN_INSTANT("tick");
+    attach_client_event();
+    return threads_with("Threads:\t1\n") != 1;
+}
+
+/* No agent is there, and the process is to be recorded at once: the visitor tries, and tries again. */
+START_TEST(who_counts_its_threads_is_left_alone_until_it_has)
+{
+    enum { LEFT_ALONE_NS = 40000000 };
+    setup_path();
+    pid_t pid = fork();
+    if (pid == 0) {
+        start();
+        uint64_t before = now_ns();
+        attach_client_leave();
+        if (due_at_ns() < before + LEFT_ALONE_NS)
+            _exit(1);
+        usleep(20000);
+        before = now_ns();
+        attach_client_leave(); /* though it is away */
+        if (due_at_ns() < before + LEFT_ALONE_NS && threads_with("Threads:\t1\n") == 1)
+            _exit(2);
+        _exit(wait_until(here_by_event, NULL, 0) ? 0 : 3);
+    }
+    ck_assert_int_eq(child_status(pid), 0);
+}
+END_TEST
+
 static bool attached_by_event(void *unused)
 {
     (void)unused;
@@ -969,6 +1015,7 @@ int main(void)
         tcase_add_test(forks, a_program_that_wants_to_be_alone_is);
         tcase_add_test(forks, the_visitor_comes_back_to_the_same_ring);
         tcase_add_test(forks, a_visitor_that_is_sent_away_as_it_comes_says_so);
+        tcase_add_test(forks, who_counts_its_threads_is_left_alone_until_it_has);
         tcase_add_test(forks,
                        a_young_process_costs_nothing_and_an_older_one_attaches_at_its_next_event);
         tcase_add_test(forks, who_forks_all_the_time_is_recorded_and_comes_back);

@@ -55,7 +55,10 @@ try {
   if (!(await fontIsThere(blank))) throw new Error("DejaVu Sans is not installed (Debian: fonts-dejavu-core): pictures cannot be compared");
   const twins = await Promise.all(THEMES.map((theme) => readFile(join(DOCS, `console-${SHOTS[0].name}-${theme}.png`))));
   if ((await picturesCompare(blank, ...twins)).share <= MOST) throw new Error("light and dark compare as equal: nothing would be found");
-  for (const shot of wanted) for (const theme of THEMES) failed += (await one(browser, blank, server.url, recorded, shot, theme)) ? 0 : 1;
+  for (const shot of wanted) {
+    const both = await Promise.all(THEMES.map((theme) => one(browser, blank, server.url, recorded, shot, theme)));
+    failed += both.filter((good) => !good).length;
+  }
 } finally {
   await browser.close();
   server.end();
