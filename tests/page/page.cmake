@@ -18,9 +18,12 @@ if(SKEIN_WEB AND NODE AND EXISTS ${CMAKE_SOURCE_DIR}/web/node_modules)
     add_test(NAME unit/web COMMAND ${web_tests} unit WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     set_tests_properties(unit/web PROPERTIES LABELS unit TIMEOUT 120)
     if(CHROMIUM AND SYSTEM_PYTHON AND NOT SKEIN_SANITIZE)
-        add_test(NAME page/console COMMAND ${web_tests} pages WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-        set_tests_properties(page/console PROPERTIES LABELS page TIMEOUT 600 COST 100
-            ENVIRONMENT "SKEIN_BUILD=${CMAKE_BINARY_DIR};SKEIN_CHROMIUM=${CHROMIUM}")
+        foreach(part walks looks sessions) # each has a scene of its own: web/tests/pages/run.mjs
+            add_test(NAME page/console_${part} COMMAND ${web_tests} pages --part ${part}
+                WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+            set_tests_properties(page/console_${part} PROPERTIES LABELS page TIMEOUT 600 COST 100
+                ENVIRONMENT "SKEIN_BUILD=${CMAKE_BINARY_DIR};SKEIN_CHROMIUM=${CHROMIUM}")
+        endforeach()
     endif()
 endif()
 skein_program(console_subject FILES page/console_subject.c LINK skein)
