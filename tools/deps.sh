@@ -38,7 +38,8 @@ for group in "$@"; do
     --ci) packages="$packages git ccache clang clang-format clang-tidy clang-tools
         libclang-rt-14-dev shellcheck prometheus-alertmanager prometheus groff-base mandoc
         nginx-light postgresql mariadb-server memcached haproxy rsync strace default-jdk-headless netcat-openbsd
-        socat sqlite3 tcl bc jq ed patch zstd xz-utils bsdutils curl openssh-client chromium fonts-dejavu-core" ;;
+        socat sqlite3 tcl bc jq ed patch zstd xz-utils bsdutils curl openssh-client chromium chromium-headless-shell
+        fonts-dejavu-core" ;;
     *)
         echo "usage: tools/deps.sh [--build | [--bench] [--ci]]" >&2
         exit 2

@@ -325,8 +325,8 @@ int agent_rules_new(const struct agent_rules_settings *settings, struct agent_ru
     TAILQ_INIT(&rules->watches);
     rules->report_timer = loop_timer_add(settings->loop, REPORT_EVERY_MS, 1, report_due, rules);
     if (rules->report_timer == NULL ||
-        rule_scanner_new(settings->loop, settings->worker, settings->host_page, &rules->scanner) !=
-            SKEIN_OK) {
+        rule_scanner_new(settings->loop, settings->worker, settings->host_page, SCAN_EVERY_MS,
+                         &rules->scanner) != SKEIN_OK) {
         loop_timer_cancel(settings->loop, &rules->report_timer);
         free(rules);
         return SKEIN_NO_MEMORY;

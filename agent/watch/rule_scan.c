@@ -220,7 +220,7 @@ static void round_begin(void *context)
 /* ---- life ---- */
 
 int rule_scanner_new(struct loop *loop, struct worker *worker, struct host_page_owner *host,
-                     struct rule_scanner **out)
+                     uint64_t every_ms, struct rule_scanner **out)
 {
     struct rule_scanner *scanner = calloc(1, sizeof *scanner);
     *out = NULL;
@@ -228,7 +228,7 @@ int rule_scanner_new(struct loop *loop, struct worker *worker, struct host_page_
         return SKEIN_NO_MEMORY;
     *scanner = (struct rule_scanner){.loop = loop, .worker = worker, .host = host};
     TAILQ_INIT(&scanner->looks);
-    scanner->timer = loop_timer_add(loop, SCAN_EVERY_MS, 1, round_begin, scanner);
+    scanner->timer = loop_timer_add(loop, every_ms, 1, round_begin, scanner);
     if (scanner->timer == NULL) {
         free(scanner);
         return SKEIN_NO_MEMORY;

@@ -14,7 +14,7 @@
 #include "rule_match.h"
 #include "worker.h"
 
-#define SCAN_EVERY_MS 1000
+#define SCAN_EVERY_MS 1000 /* the agent's */
 #define SCAN_BYTES    (UINT64_C(4) << 20)
 
 /* One look's outcome for one condition, on the loop thread. */
@@ -30,11 +30,11 @@ struct scan_result {
 typedef void scan_fn(void *context, const struct scan_result *result);
 
 /* Takes turns: one look at a time in the worker's queue, so that a cut waits for one at most. A
- * round begins every SCAN_EVERY_MS, or when the one before is over if that took longer. */
+ * round begins every every_ms, or when the one before is over if that took longer. */
 struct rule_scanner;
 /* loop, worker and host must outlive it. SKEIN_OK, SKEIN_NO_MEMORY. Loop thread. */
 int rule_scanner_new(struct loop *loop, struct worker *worker, struct host_page_owner *host,
-                     struct rule_scanner **out);
+                     uint64_t every_ms, struct rule_scanner **out);
 void rule_scanner_free(struct rule_scanner **scanner);            /* after its scans were stopped */
 uint64_t rule_scanner_looked(const struct rule_scanner *scanner); /* looks that were begun */
 

@@ -11,7 +11,7 @@
 #include "agent_child.h"
 #include "clock.h"
 
-enum { SCANS = 5 };
+enum { SCANS = 5, EVERY_MS = 50 };
 
 struct watched {
     struct bench *bench;
@@ -55,7 +55,8 @@ static void arrange(void *context)
     struct bench *b = context;
     if (b->scanner == NULL)
         ck_assert_int_eq(
-            rule_scanner_new(b->fixture->loop, b->worker, b->fixture->host, &b->scanner), SKEIN_OK);
+            rule_scanner_new(b->fixture->loop, b->worker, b->fixture->host, EVERY_MS, &b->scanner),
+            SKEIN_OK);
     for (int i = 0; i < SCANS; i++) {
         struct watched *w = &b->watched[i];
         if (w->rule == NULL)

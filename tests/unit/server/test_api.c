@@ -564,7 +564,7 @@ static bool ends_in_time(int fd)
 START_TEST(client_that_trickles_is_cut_off)
 {
     struct fixture f;
-    fixture_start(&f);
+    fixture_start_with(&f, NULL, ",\"http\":{\"drain_ms\":2000,\"threads\":2,\"receive_ms\":1000}");
     int silent = tcp_connect(f.http_port), half = tcp_connect(f.http_port);
     static const char head[] =
         "POST /api/v1/captures HTTP/1.1\r\nHost: localhost\r\nContent-Length: "

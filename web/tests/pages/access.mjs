@@ -55,6 +55,7 @@ async function look(tab, path) {
 }
 
 async function everyPage({ scene, open }) {
+  await scene.captureTake({ selector: "service=shop", pre_ms: 500, reason: "to be compared with the stall's" });
   const paths = await addressesOf(scene);
   const found = [];
   const worker = async () => {

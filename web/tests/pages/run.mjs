@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The console's page tests: real skeind, agent, Redis and Chromium, one scene for all of them.
+// The console's page tests: real skeind, agent, Redis and Chromium, one scene for each part of them.
 //
-//   node web/tests/pages/run.mjs [--only WORD]... [--keep]
+//   node web/tests/pages/run.mjs [--part NAME] [--only WORD]... [--keep]
+//     --part   walks, looks or sessions: what ctest runs beside each other; all of them in one scene without it
 //     --only   tests whose name has the word; --keep leaves the scene up until Ctrl-C, and says where it is
 //   SKEIN_BUILD=FOLDER (build/release), SKEIN_CHROMIUM=PROGRAM, SKEIN_TEST_DEADLINE_MS
 //
-// What a test failed with is in build/web/pages: a picture of its page, logs of the programs.
+// What a test failed with is in build/web/pages, or its folder of the part: a picture of its page, logs of the
+// programs.
 import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -24,15 +26,20 @@ import { lastTests as timelineLast, tests as timeline } from "./timeline.mjs";
 import { tests as login } from "./login.mjs";
 
 /* In this order: the last ones change who may do what. */
-const ALL = [...clicks, ...addresses, ...hostile, ...states, ...access, ...offline, ...live, ...timeline, ...login, ...timelineLast];
-const { values } = parseArgs({ options: { only: { type: "string", multiple: true }, keep: { type: "boolean" } } });
+const PARTS = {
+  walks: [...clicks, ...addresses, ...hostile, ...states],
+  looks: [...access, ...offline],
+  sessions: [...live, ...timeline, ...login, ...timelineLast],
+};
+const { values } = parseArgs({ options: { part: { type: "string" }, only: { type: "string", multiple: true }, keep: { type: "boolean" } } });
+const ALL = values.part === undefined ? Object.values(PARTS).flat() : (PARTS[values.part] ?? []);
 const wanted = ALL.filter(({ name }) => values.only === undefined || values.only.some((word) => name.includes(word)));
 if (wanted.length === 0) {
-  console.error(`no such test; there are:\n${ALL.map(({ name }) => `  ${name}`).join("\n")}`);
+  console.error(`no such test; there are:\n${Object.entries(PARTS).map(([part, tests]) => `${part}\n${tests.map(({ name }) => `  ${name}`).join("\n")}`).join("\n")}`);
   process.exit(2);
 }
 
-const OUT = join(ROOT, "build/web/pages");
+const OUT = join(ROOT, "build/web/pages", values.part ?? "");
 const began = Date.now();
 const seconds = (since) => `${((Date.now() - since) / 1000).toFixed(1)} s`;
 
