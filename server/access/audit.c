@@ -24,7 +24,6 @@
 #define RETRY_NS       (UINT64_C(1) * 1000000000u)
 #define REFUSALS_BURST 60u
 #define REFUSAL_NS     (UINT64_C(1) * 1000000000u)
-#define SCHEMA_NUMBER  1
 
 /* The indexes serve the bounds; a listing walks back from the newest. */
 static const char schema[] =
@@ -137,14 +136,12 @@ void audit_add_refusal(struct audit *a, const struct audit_entry *entry)
 
 static int audit_insert(struct audit *a, const struct pending *p)
 {
-    int64_t rows = db_run(a->db,
-                          "INSERT INTO audit(time_ns, actor, address, request, action, object,"
-                          " result, detail) VALUES(?,?,?,?,?,?,?,?)",
-                          NULL, NULL,
-                          DB(DB_I64((int64_t)p->time_ns), DB_TEXT(p->actor), DB_TEXT(p->address),
-                             DB_TEXT(p->request), DB_TEXT(p->action), DB_TEXT(p->object),
-                             DB_TEXT(p->result), DB_TEXT(p->detail)));
-    return rows < 0 ? (int)rows : SKEIN_OK;
+    return db_write(a->db,
+                    "INSERT INTO audit(time_ns, actor, address, request, action, object,"
+                    " result, detail) VALUES(?,?,?,?,?,?,?,?)",
+                    DB(DB_I64((int64_t)p->time_ns), DB_TEXT(p->actor), DB_TEXT(p->address),
+                       DB_TEXT(p->request), DB_TEXT(p->action), DB_TEXT(p->object),
+                       DB_TEXT(p->result), DB_TEXT(p->detail)));
 }
 
 /* In one transaction: all or none. */
@@ -162,8 +159,7 @@ static int bytes_write(struct audit *a, const struct pending *head, uint64_t los
         snprintf(p.detail, sizeof p.detail, "%" PRIu64 " entries could not be written", lost);
         status = audit_insert(a, &p);
     }
-    int ended = db_end(a->db, status == SKEIN_OK);
-    return status == SKEIN_OK ? ended : status;
+    return db_end(a->db, status);
 }
 
 /* Actions of people who can change nothing: each may fill a fifth of the rows. */
@@ -293,36 +289,11 @@ static void *audit_run(void *context)
 
 /* ---- open and close ---- */
 
-static int number_take(void *context, struct db_row *row)
-{
-    *(int64_t *)context = db_i64(row, 0);
-    return 1;
-}
-
-static int version_check(struct audit *a, char *error, size_t error_bytes)
-{
-    int64_t version = 0;
-    int64_t rows = db_run(a->db, "PRAGMA user_version", number_take, &version, NULL);
-    int status = rows < 0 ? (int)rows : SKEIN_OK;
-    if (status == SKEIN_OK && version > SCHEMA_NUMBER) {
-        snprintf(error, error_bytes, "audit.db is of a newer collector");
-        return SKEIN_VERSION;
-    }
-    a->is_new = version == 0;
-    if (status == SKEIN_OK && version == 0)
-        status = db_exec(a->db, schema);
-    if (status == SKEIN_OK && version == 0)
-        status = db_exec(a->db, "PRAGMA user_version=1");
-    if (status != SKEIN_OK)
-        snprintf(error, error_bytes, "audit.db: %s", db_error(a->db));
-    return status;
-}
-
 static int checked_open(struct audit *a, const char *folder, char *error, size_t error_bytes)
 {
     int status = db_open_private(folder, "audit.db", &a->db, error, error_bytes);
     if (status == SKEIN_OK)
-        status = version_check(a, error, error_bytes);
+        status = db_tables_make(a->db, "audit.db", schema, &a->is_new, error, error_bytes);
     return status == SKEIN_OK ? db_check(a->db) : status;
 }
 
@@ -388,8 +359,7 @@ void audit_close(struct audit **audit)
         pthread_join(a->thread, NULL);
     }
     list_free(a->head);
-    if (a->db != NULL)
-        db_close(&a->db);
+    db_close(&a->db);
     pthread_cond_destroy(&a->changed);
     pthread_mutex_destroy(&a->lock);
     free(a);

@@ -18,10 +18,9 @@
 #include "seal.h"
 #include "secret.h"
 
-#define PREFIX_BYTES  6 /* "skn_v_" */
-#define ID_LETTERS    (PRINCIPAL_TOKEN_BYTES - 1)
-#define USED_STEP_NS  (UINT64_C(60) * 1000000000u) /* resolution of "last used" */
-#define SCHEMA_NUMBER 1
+#define PREFIX_BYTES 6 /* "skn_v_" */
+#define ID_LETTERS   (PRINCIPAL_TOKEN_BYTES - 1)
+#define USED_STEP_NS (UINT64_C(60) * 1000000000u) /* resolution of "last used" */
 
 static const char schema[] =
     "CREATE TABLE IF NOT EXISTS tokens(id TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
@@ -58,11 +57,6 @@ bool scope_parse(const char *text, enum http_scope *scope)
     return false;
 }
 
-static int status_of(int64_t rows)
-{
-    return rows < 0 ? (int)rows : SKEIN_OK;
-}
-
 /* ---- open ---- */
 
 static void needed_path(const char *folder, char path[4096])
@@ -87,34 +81,10 @@ static int needed_mark(const char *folder)
     return status;
 }
 
-static int number_take(void *context, struct db_row *row)
-{
-    *(int64_t *)context = db_i64(row, 0);
-    return 1;
-}
-
-static int version_check(struct tokens *t, char *error, size_t error_bytes)
-{
-    int64_t version = 0;
-    int status = status_of(db_run(t->db, "PRAGMA user_version", number_take, &version, NULL));
-    if (status == SKEIN_OK && version > SCHEMA_NUMBER) {
-        snprintf(error, error_bytes, "tokens.db is of a newer collector");
-        return SKEIN_VERSION;
-    }
-    if (status == SKEIN_OK && version == 0)
-        status = db_exec(t->db, schema);
-    if (status == SKEIN_OK && version == 0)
-        status = db_exec(t->db, "PRAGMA user_version=1");
-    if (status != SKEIN_OK)
-        snprintf(error, error_bytes, "tokens.db: %s", db_error(t->db));
-    return status;
-}
-
 static int rows_any(struct tokens *t)
 {
     int64_t found = 0;
-    int status =
-        status_of(db_run(t->db, "SELECT 1 FROM tokens LIMIT 1", number_take, &found, NULL));
+    int status = db_number(t->db, "SELECT 1 FROM tokens LIMIT 1", &found, NULL);
     return status != SKEIN_OK ? status : found != 0;
 }
 
@@ -134,7 +104,7 @@ int tokens_open(const char *folder, struct tokens **out, char *error, size_t err
     if (status == SKEIN_OK)
         status = db_check(t->db);
     if (status == SKEIN_OK)
-        status = version_check(t, error, error_bytes);
+        status = db_tables_make(t->db, "tokens.db", schema, NULL, error, error_bytes);
     if (status == SKEIN_OK && rows_any(t) > 0)
         status = needed_mark(folder); /* an older collector made tokens without it */
     if (status == SKEIN_CORRUPT)
@@ -159,8 +129,7 @@ void tokens_close(struct tokens **tokens)
     struct tokens *t = *tokens;
     if (t == NULL)
         return;
-    if (t->db != NULL)
-        db_close(&t->db);
+    db_close(&t->db);
     free(t);
     *tokens = NULL;
 }
@@ -230,18 +199,17 @@ static int token_insert(struct tokens *t, const struct token *token, uint64_t no
     int any = token->scope == HTTP_ADMIN ? 1 : rows_any(t);
     if (any <= 0)
         return any < 0 ? any : SKEIN_INVALID;
-    int status = status_of(db_run(t->db, "DELETE FROM tokens WHERE name=? AND revoked_ns<>0", NULL,
-                                  NULL, DB(DB_TEXT(token->name))));
+    int status = db_write(t->db, "DELETE FROM tokens WHERE name=? AND revoked_ns<>0",
+                          DB(DB_TEXT(token->name)));
     if (status != SKEIN_OK)
         return status;
-    return status_of(
-        db_run(t->db,
-               "INSERT INTO tokens(id, name, hash, scope, selector, creator, created_ns,"
-               " expires_ns, used_ns, revoked_ns) VALUES(?,?,?,?,?,?,?,?,0,0)",
-               NULL, NULL,
-               DB(DB_TEXT(id), DB_TEXT(token->name), DB_BLOB(hash, SECRET_HASH_BYTES),
-                  DB_I64((int64_t)token->scope), DB_TEXT(token->selector), DB_TEXT(token->creator),
-                  DB_I64((int64_t)now_ns), DB_I64((int64_t)token->expires_ns))));
+    return db_write(t->db,
+                    "INSERT INTO tokens(id, name, hash, scope, selector, creator, created_ns,"
+                    " expires_ns, used_ns, revoked_ns) VALUES(?,?,?,?,?,?,?,?,0,0)",
+                    DB(DB_TEXT(id), DB_TEXT(token->name), DB_BLOB(hash, SECRET_HASH_BYTES),
+                       DB_I64((int64_t)token->scope), DB_TEXT(token->selector),
+                       DB_TEXT(token->creator), DB_I64((int64_t)now_ns),
+                       DB_I64((int64_t)token->expires_ns)));
 }
 
 int tokens_create(struct tokens *t, const struct token *token, uint64_t now_ns,
@@ -265,8 +233,7 @@ int tokens_create(struct tokens *t, const struct token *token, uint64_t now_ns,
         status = token->scope == HTTP_ADMIN ? needed_mark(t->folder) : SKEIN_OK;
         if (status == SKEIN_OK)
             status = token_insert(t, token, now_ns, id, hash);
-        int ended = db_end(t->db, status == SKEIN_OK);
-        status = status == SKEIN_OK ? ended : status;
+        status = db_end(t->db, status);
     }
     if (status != SKEIN_OK) {
         seal_wipe(text, TOKEN_TEXT_BYTES);
@@ -338,7 +305,7 @@ static bool is_good(const struct walk *walk, uint64_t now_ns)
 
 static int row_find(struct tokens *t, const char *id, struct walk *walk)
 {
-    return status_of(db_run(t->db, COLUMNS "WHERE id=?", token_take, walk, DB(DB_TEXT(id))));
+    return db_status(db_run(t->db, COLUMNS "WHERE id=?", token_take, walk, DB(DB_TEXT(id))));
 }
 
 int tokens_still(struct tokens *t, const char *id, uint64_t now_ns)

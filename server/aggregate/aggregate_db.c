@@ -17,8 +17,7 @@
 #include "metrics.h"
 #include "pack_lz4.h"
 
-#define FILE_NAME     "analysis.db"
-#define SCHEMA_NUMBER 1
+#define FILE_NAME "analysis.db"
 
 /* The order of a bucket's rows is that of series_row_compare. */
 static const char schema[] =
@@ -36,36 +35,19 @@ static const char schema[] =
     "CREATE TABLE total(id INTEGER PRIMARY KEY, service TEXT NOT NULL, grp INTEGER NOT NULL,"
     " name TEXT NOT NULL, bytes BLOB NOT NULL);"
     "CREATE UNIQUE INDEX total_of ON total(service, grp, name);"
-    "CREATE TABLE note(key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
-    "PRAGMA user_version=1;";
+    "CREATE TABLE note(key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;";
 
 /* ---- open ---- */
 
-static int number_take(void *context, struct db_row *row)
-{
-    *(int64_t *)context = db_i64(row, 0);
-    return 1;
-}
-
 static int schema_check(struct db *db, char *error, size_t error_bytes)
 {
-    int64_t version = 0;
-    int status = aggregate_status(db_run(db, "PRAGMA user_version", number_take, &version, NULL));
-    if (status == SKEIN_OK && version > SCHEMA_NUMBER) {
+    int status = db_tables_make(db, FILE_NAME, schema, NULL, error, error_bytes);
+    if (status == SKEIN_VERSION)
         snprintf(error, error_bytes,
                  FILE_NAME " is of a newer collector: remove it, or take that one");
-        return SKEIN_VERSION;
-    }
-    if (status == SKEIN_OK && version == 0) {
-        status = db_begin(db);
-        if (status == SKEIN_OK) {
-            status = db_exec(db, schema);
-            int ended = db_end(db, status == SKEIN_OK);
-            status = status == SKEIN_OK ? ended : status;
-        }
-    }
-    if (status == SKEIN_OK)
-        status = db_check(db);
+    if (status != SKEIN_OK)
+        return status;
+    status = db_check(db);
     if (status != SKEIN_OK)
         snprintf(error, error_bytes, FILE_NAME ": %s", db_error(db));
     return status;
@@ -138,12 +120,9 @@ int aggregate_db_open(const char *folder, struct aggregate_db *out, char *error,
 
 void aggregate_db_close(struct aggregate_db *db)
 {
-    if (db->scan != NULL)
-        db_close(&db->scan);
-    if (db->read != NULL)
-        db_close(&db->read);
-    if (db->write != NULL)
-        db_close(&db->write);
+    db_close(&db->scan);
+    db_close(&db->read);
+    db_close(&db->write);
 }
 
 static bool removed_say(void)
@@ -220,27 +199,22 @@ static int mark_take(void *context, struct db_row *row)
 
 int aggregate_mark_get(struct db *db, const struct capture_id *id, struct aggregate_mark *out)
 {
-    char text[ID_TEXT_BYTES];
-    id_text(id->bytes, text);
     *out = (struct aggregate_mark){.id = *id};
     return (int)db_run(db,
                        "SELECT stamp, etag, state, series, tries, done_ns, reason FROM capture"
                        " WHERE id=?",
-                       mark_take, out, DB(DB_TEXT(text)));
+                       mark_take, out, DB(DB_ID(id->bytes)));
 }
 
 int aggregate_mark_put(struct aggregate_db *db, const struct aggregate_mark *m)
 {
-    char text[ID_TEXT_BYTES];
-    id_text(m->id.bytes, text);
-    return aggregate_status(db_run(
+    return db_write(
         db->write,
         "INSERT OR REPLACE INTO capture(id, stamp, etag, state, series, tries, done_ns, reason)"
         " VALUES(?,?,?,?,?,?,?,?)",
-        NULL, NULL,
-        DB(DB_TEXT(text), DB_I64((int64_t)m->stamp), DB_TEXT(m->etag), DB_I64(m->state),
+        DB(DB_ID(m->id.bytes), DB_I64((int64_t)m->stamp), DB_TEXT(m->etag), DB_I64(m->state),
            DB_I64(m->series), DB_I64(m->tries), DB_I64(aggregate_i64(m->done_ns)),
-           DB_TEXT(m->reason))));
+           DB_TEXT(m->reason)));
 }
 
 struct ids {
@@ -259,11 +233,9 @@ static int id_take(void *context, struct db_row *row)
 int64_t aggregate_marks(struct aggregate_db *db, struct capture_id *after, struct capture_id *out,
                         size_t room)
 {
-    char text[ID_TEXT_BYTES];
     struct ids ids = {out, 0, room};
-    id_text(after->bytes, text);
     int64_t rows = db_run(db->write, "SELECT id FROM capture WHERE id > ? ORDER BY id", id_take,
-                          &ids, DB(DB_TEXT(text)));
+                          &ids, DB(DB_ID(after->bytes)));
     if (ids.count > 0)
         *after = out[ids.count - 1];
     return rows < 0 ? rows : (int64_t)ids.count;
@@ -271,18 +243,13 @@ int64_t aggregate_marks(struct aggregate_db *db, struct capture_id *after, struc
 
 int aggregate_forget(struct aggregate_db *db, const struct capture_id *id)
 {
-    char text[ID_TEXT_BYTES];
-    id_text(id->bytes, text);
     int status = db_begin(db->write);
     if (status != SKEIN_OK)
         return status;
-    status = aggregate_status(
-        db_run(db->write, "DELETE FROM answer WHERE capture=?", NULL, NULL, DB(DB_TEXT(text))));
+    status = db_write(db->write, "DELETE FROM answer WHERE capture=?", DB(DB_ID(id->bytes)));
     if (status == SKEIN_OK)
-        status = aggregate_status(
-            db_run(db->write, "DELETE FROM capture WHERE id=?", NULL, NULL, DB(DB_TEXT(text))));
-    int ended = db_end(db->write, status == SKEIN_OK);
-    return status == SKEIN_OK ? ended : status;
+        status = db_write(db->write, "DELETE FROM capture WHERE id=?", DB(DB_ID(id->bytes)));
+    return db_end(db->write, status);
 }
 
 /* ---- answers ---- */
@@ -290,20 +257,17 @@ int aggregate_forget(struct aggregate_db *db, const struct capture_id *id)
 int aggregate_answer_put(struct aggregate_db *db, const struct capture_id *id, int kind,
                          const struct buf *bytes)
 {
-    char text[ID_TEXT_BYTES];
     struct buf packed = {0};
-    id_text(id->bytes, text);
     lz4_pack(&packed, bytes->data, bytes->len);
     int status = packed.status;
     if (status == SKEIN_OK)
-        status = aggregate_status(db_run(db->write, "DELETE FROM answer WHERE capture=? AND kind=?",
-                                         NULL, NULL, DB(DB_TEXT(text), DB_I64(kind))));
+        status = db_write(db->write, "DELETE FROM answer WHERE capture=? AND kind=?",
+                          DB(DB_ID(id->bytes), DB_I64(kind)));
     if (status == SKEIN_OK)
-        status = aggregate_status(db_run(
-            db->write, "INSERT INTO answer(capture, kind, raw, packed, bytes) VALUES(?,?,?,?,?)",
-            NULL, NULL,
-            DB(DB_TEXT(text), DB_I64(kind), DB_I64((int64_t)bytes->len),
-               DB_I64((int64_t)packed.len), DB_BLOB(packed.data, packed.len))));
+        status = db_write(db->write,
+                          "INSERT INTO answer(capture, kind, raw, packed, bytes) VALUES(?,?,?,?,?)",
+                          DB(DB_ID(id->bytes), DB_I64(kind), DB_I64((int64_t)bytes->len),
+                             DB_I64((int64_t)packed.len), DB_BLOB(packed.data, packed.len)));
     buf_fini(&packed);
     return status;
 }
@@ -331,11 +295,9 @@ static int answer_take(void *context, struct db_row *row)
 int aggregate_answer_get(struct aggregate_db *db, const struct capture_id *id, int kind,
                          struct buf *out)
 {
-    char text[ID_TEXT_BYTES];
     struct unpacking u = {out, SKEIN_NOT_FOUND};
-    id_text(id->bytes, text);
     int64_t rows = db_run(db->read, "SELECT raw, bytes FROM answer WHERE capture=? AND kind=?",
-                          answer_take, &u, DB(DB_TEXT(text), DB_I64(kind)));
+                          answer_take, &u, DB(DB_ID(id->bytes), DB_I64(kind)));
     return rows < 0 ? (int)rows : u.status;
 }
 
@@ -345,9 +307,12 @@ int64_t aggregate_answers_trim(struct aggregate_db *db, uint64_t max_bytes)
 {
     int64_t bytes = 0, count = 0, rows = 1;
     while (rows > 0) {
-        rows = db_run(db->write, "SELECT coalesce(sum(packed), 0) FROM answer INDEXED BY answer_of",
-                      number_take, &bytes, NULL);
-        if (rows < 0 || (uint64_t)bytes <= max_bytes)
+        int status =
+            db_number(db->write, "SELECT coalesce(sum(packed), 0) FROM answer INDEXED BY answer_of",
+                      &bytes, NULL);
+        if (status != SKEIN_OK)
+            return status;
+        if ((uint64_t)bytes <= max_bytes)
             break;
         rows = db_run(db->write,
                       "DELETE FROM answer WHERE capture = (SELECT min(capture) FROM answer"
@@ -362,15 +327,15 @@ int64_t aggregate_answers_trim(struct aggregate_db *db, uint64_t max_bytes)
 
 int aggregate_note_add(struct aggregate_db *db, const char *key, uint64_t n)
 {
-    return aggregate_status(db_run(db->write,
-                                   "INSERT INTO note(key, value) VALUES(?1, ?2)"
-                                   " ON CONFLICT(key) DO UPDATE SET value = value + ?2",
-                                   NULL, NULL, DB(DB_TEXT(key), DB_I64(aggregate_i64(n)))));
+    return db_write(db->write,
+                    "INSERT INTO note(key, value) VALUES(?1, ?2)"
+                    " ON CONFLICT(key) DO UPDATE SET value = value + ?2",
+                    DB(DB_TEXT(key), DB_I64(aggregate_i64(n))));
 }
 
 uint64_t aggregate_note(struct db *db, const char *key)
 {
     int64_t value = 0;
-    db_run(db, "SELECT value FROM note WHERE key=?", number_take, &value, DB(DB_TEXT(key)));
+    (void)db_number(db, "SELECT value FROM note WHERE key=?", &value, DB(DB_TEXT(key)));
     return (uint64_t)value;
 }

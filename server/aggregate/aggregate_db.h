@@ -106,9 +106,5 @@ static inline int64_t aggregate_i64(uint64_t v)
 {
     return v > INT64_MAX ? INT64_MAX : (int64_t)v;
 }
-static inline int aggregate_status(int64_t rows)
-{
-    return rows < 0 ? (int)rows : SKEIN_OK;
-}
 
 #endif

@@ -157,8 +157,7 @@ static int result_keep(struct aggregate *a, struct result *r)
     if (status != SKEIN_OK)
         return status;
     status = result_write(a, r);
-    int ended = db_end(a->db.write, status == SKEIN_OK);
-    return status == SKEIN_OK ? ended : status;
+    return db_end(a->db.write, status);
 }
 
 /* ---- one capture ---- */

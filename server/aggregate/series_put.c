@@ -56,14 +56,13 @@ int series_row_write(struct db *db, const struct series_row *row, uint32_t step_
                           ? row->n[SERIES_SEEN_NS]
                           : series_sum(row->n[SERIES_TOTAL_NS], row->n[SERIES_COUNT]);
     if (status == SKEIN_OK)
-        status = aggregate_status(db_run(
+        status = db_write(
             db,
             "INSERT OR REPLACE INTO row(step, at, service, grp, name, capture, weight, bytes)"
             " VALUES(?,?,?,?,?,?,?,?)",
-            NULL, NULL,
             DB(DB_I64(step_s), DB_I64(aggregate_i64(row->at_s)), DB_TEXT(row->service),
                DB_I64(row->group), DB_TEXT(row->name), DB_TEXT(capture),
-               DB_I64(aggregate_i64(weight)), DB_BLOB(bytes.data, bytes.len))));
+               DB_I64(aggregate_i64(weight)), DB_BLOB(bytes.data, bytes.len)));
     buf_fini(&bytes);
     return status;
 }
@@ -90,18 +89,17 @@ int series_put(struct aggregate_db *db, const struct capture_id *id, struct seri
     id_text(id->bytes, text);
     int status = series_set_settle(set, SERIES_NAMES);
     if (status == SKEIN_OK)
-        status = aggregate_status(db_run(db->write,
-                                         "SELECT at, service, grp, name, bytes FROM row"
-                                         " WHERE capture=? AND capture<>''",
-                                         row_take, &before, DB(DB_TEXT(text))));
+        status = db_status(db_run(db->write,
+                                  "SELECT at, service, grp, name, bytes FROM row"
+                                  " WHERE capture=? AND capture<>''",
+                                  row_take, &before, DB(DB_TEXT(text))));
     if (status == SKEIN_OK)
         status = before.status;
     if (status == SKEIN_OK)
         status = series_total_add(db, set, &before.set);
     if (status == SKEIN_OK)
-        status =
-            aggregate_status(db_run(db->write, "DELETE FROM row WHERE capture=? AND capture<>''",
-                                    NULL, NULL, DB(DB_TEXT(text))));
+        status = db_write(db->write, "DELETE FROM row WHERE capture=? AND capture<>''",
+                          DB(DB_TEXT(text)));
     for (size_t i = 0; status == SKEIN_OK && i < set->count; i++)
         status = series_row_write(db->write, &set->rows[i], SERIES_STEP_S, text);
     series_set_fini(&before.set);
@@ -120,10 +118,10 @@ static int bucket_fold(struct aggregate_db *db, uint64_t at_s, uint32_t step_s, 
                                     {.kind = DB_KIND_END}};
 #define OF_BUCKET " WHERE " FOLDABLE " AND at>=?2 AND at<?3 AND step<=?4"
     struct reading r = {.join = true, .status = SKEIN_OK};
-    int status = aggregate_status(db_run(db->write,
-                                         "SELECT at, service, grp, name, bytes FROM row" OF_BUCKET
-                                         " ORDER BY service, grp, name",
-                                         row_take, &r, binds));
+    int status = db_status(db_run(db->write,
+                                  "SELECT at, service, grp, name, bytes FROM row" OF_BUCKET
+                                  " ORDER BY service, grp, name",
+                                  row_take, &r, binds));
     if (status == SKEIN_OK)
         status = r.status;
     for (size_t i = 0; i < r.set.count; i++)
@@ -131,13 +129,12 @@ static int bucket_fold(struct aggregate_db *db, uint64_t at_s, uint32_t step_s, 
     if (status == SKEIN_OK)
         status = series_set_settle(&r.set, SERIES_NAMES);
     if (status == SKEIN_OK)
-        status = aggregate_status(db_run(db->write,
-                                         "UPDATE capture SET series=2 WHERE series=1 AND id IN"
-                                         " (SELECT DISTINCT capture FROM row" OF_BUCKET ")",
-                                         NULL, NULL, binds));
+        status = db_write(db->write,
+                          "UPDATE capture SET series=2 WHERE series=1 AND id IN"
+                          " (SELECT DISTINCT capture FROM row" OF_BUCKET ")",
+                          binds);
     if (status == SKEIN_OK)
-        status =
-            aggregate_status(db_run(db->write, "DELETE FROM row" OF_BUCKET, NULL, NULL, binds));
+        status = db_write(db->write, "DELETE FROM row" OF_BUCKET, binds);
     for (size_t i = 0; status == SKEIN_OK && i < r.set.count; i++)
         status = series_row_write(db->write, &r.set.rows[i], step_s, "");
     series_set_fini(&r.set);
@@ -167,7 +164,7 @@ static int buckets_fold(struct aggregate_db *db, const struct series_bounds *bou
     int status = SKEIN_OK;
     while (status == SKEIN_OK && b.count == AT_ONCE) {
         b.count = 0;
-        status = aggregate_status(
+        status = db_status(
             db_run(db->write, sql, bucket_take, &b, DB(DB_I64(late_ns), DB_I64(before_s))));
         for (size_t i = 0; status == SKEIN_OK && i < b.count; i++) {
             if (bounds->stop != NULL && bounds->stop(bounds->context))
@@ -176,8 +173,7 @@ static int buckets_fold(struct aggregate_db *db, const struct series_bounds *bou
             if (status != SKEIN_OK)
                 return status;
             status = bucket_fold(db, b.items[i].at_s, b.items[i].step_s, late_ns);
-            int ended = db_end(db->write, status == SKEIN_OK);
-            status = status == SKEIN_OK ? ended : status;
+            status = db_end(db->write, status);
         }
     }
     return status;
@@ -185,24 +181,16 @@ static int buckets_fold(struct aggregate_db *db, const struct series_bounds *bou
 
 /* ---- what goes ---- */
 
-static int count_take(void *context, struct db_row *row)
-{
-    *(int64_t *)context = db_i64(row, 0);
-    return 1;
-}
-
 static int rows_trim(struct aggregate_db *db, const struct series_bounds *bounds)
 {
     uint64_t keep_ns = bounds->keep_ms * 1000000u;
     int64_t count = 0, gone = 0;
     int status = SKEIN_OK;
     if (keep_ns > 0 && bounds->now_ns > keep_ns)
-        status = aggregate_status(
-            db_run(db->write, "DELETE FROM row WHERE at<?", NULL, NULL,
-                   DB(DB_I64((int64_t)((bounds->now_ns - keep_ns) / 1000000000u)))));
+        status = db_write(db->write, "DELETE FROM row WHERE at<?",
+                          DB(DB_I64((int64_t)((bounds->now_ns - keep_ns) / 1000000000u))));
     if (status == SKEIN_OK)
-        status = aggregate_status(
-            db_run(db->write, "SELECT count(*) FROM row", count_take, &count, NULL));
+        status = db_number(db->write, "SELECT count(*) FROM row", &count, NULL);
     if (status != SKEIN_OK || (uint64_t)count <= bounds->max_rows)
         return status;
     gone = db_run(db->write,

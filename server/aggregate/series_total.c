@@ -87,12 +87,6 @@ static void total_grow(struct series_total *t, const struct series_row *after,
         t->n[i] = series_sum(t->n[i], less(after->n[i], before != NULL ? before->n[i] : 0));
 }
 
-static int number_take(void *context, struct db_row *row)
-{
-    *(int64_t *)context = db_i64(row, 0);
-    return 1;
-}
-
 struct finding {
     struct series_total total;
     int64_t id; /* 0: there is none */
@@ -110,7 +104,7 @@ static int found_take(void *context, struct db_row *row)
 
 static int total_find(struct aggregate_db *db, struct finding *f)
 {
-    return aggregate_status(db_run(
+    return db_status(db_run(
         db->write, "SELECT id, bytes FROM total WHERE service=? AND grp=? AND name=?", found_take,
         f, DB(DB_TEXT(f->total.service), DB_I64(f->total.group), DB_TEXT(f->total.name))));
 }
@@ -122,11 +116,10 @@ static int total_place(struct aggregate_db *db, struct finding *f)
     int status = total_find(db, f);
     if (status != SKEIN_OK || f->id != 0 || strcmp(f->total.name, SERIES_OTHERS) == 0)
         return status;
-    status = aggregate_status(db_run(db->write, "SELECT count(*) FROM total WHERE service=?",
-                                     number_take, &names, DB(DB_TEXT(f->total.service))));
+    status = db_number(db->write, "SELECT count(*) FROM total WHERE service=?", &names,
+                       DB(DB_TEXT(f->total.service)));
     if (status == SKEIN_OK)
-        status = aggregate_status(
-            db_run(db->write, "SELECT count(*) FROM total", number_take, &all, NULL));
+        status = db_number(db->write, "SELECT count(*) FROM total", &all, NULL);
     if (status != SKEIN_OK || (names <= (int64_t)SERIES_NAMES && all < (int64_t)SERIES_TOTALS))
         return status;
     if (names == 0 || f->total.name[0] == '\0')
@@ -143,15 +136,13 @@ static int total_write(struct aggregate_db *db, const struct finding *f)
     series_total_put(&f->total, &bytes);
     int status = bytes.status;
     if (status == SKEIN_OK)
-        status = aggregate_status(
-            f->id != 0 ? db_run(db->write, "UPDATE total SET bytes=? WHERE id=?", NULL, NULL,
-                                DB(DB_BLOB(bytes.data, bytes.len), DB_I64(f->id)))
-                       : db_run(db->write,
-                                "INSERT OR REPLACE INTO total(service, grp, name, bytes)"
-                                " VALUES(?,?,?,?)",
-                                NULL, NULL,
-                                DB(DB_TEXT(f->total.service), DB_I64(f->total.group),
-                                   DB_TEXT(f->total.name), DB_BLOB(bytes.data, bytes.len))));
+        status = f->id != 0 ? db_write(db->write, "UPDATE total SET bytes=? WHERE id=?",
+                                       DB(DB_BLOB(bytes.data, bytes.len), DB_I64(f->id)))
+                            : db_write(db->write,
+                                       "INSERT OR REPLACE INTO total(service, grp, name, bytes)"
+                                       " VALUES(?,?,?,?)",
+                                       DB(DB_TEXT(f->total.service), DB_I64(f->total.group),
+                                          DB_TEXT(f->total.name), DB_BLOB(bytes.data, bytes.len)));
     buf_fini(&bytes);
     return status;
 }

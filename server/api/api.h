@@ -73,14 +73,7 @@ void api_read_failed(struct http_exchange *x, const struct capture_id *capture, 
 /* Who holds places (places.h): the token's holder; "": there is no token. */
 const char *api_holder(const struct http_exchange *x); /* api_access.c */
 
-/* api_named.c: handlers of a set of named things. hide removes from an answer what the asker must
- * not see; NULL: nothing. */
-typedef void api_named_hide(const struct http_exchange *x, cJSON *json);
-void api_named_list(struct http_exchange *x, struct named_set *set, api_named_hide *hide);
-void api_named_get(struct http_exchange *x, struct named_set *set, api_named_hide *hide);
-void api_named_change(struct http_exchange *x, struct named_set *set, bool patch);
-void api_named_delete(struct http_exchange *x, struct named_set *set);
-void api_named_matches(struct api_services *api, struct http_exchange *x, struct named_set *set);
+/* api_named.c */
 void api_named_none(struct http_exchange *x, const struct named_set *set); /* 404 */
 
 /* ---- api_util.c ---- */

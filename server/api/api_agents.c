@@ -107,13 +107,12 @@ static struct fleet_agent **agents_after(struct fleet *f, bool given, uint64_t a
 
 void api_agents_list(void *context, struct http_exchange *x)
 {
-    static const char *const known[] = {"cursor", "limit", NULL};
     struct api_services *api = context;
     size_t limit, count;
     uint64_t after = 0;
     const char *cursor = http_query(x, "cursor");
     char next[AGENT_TEXT_BYTES];
-    if (!http_query_known(x, known) || !api_limit(x, &limit))
+    if (!api_limit(x, &limit))
         return;
     if (cursor != NULL && agent_parse(cursor, &after) != SKEIN_OK) {
         api_bad_cursor(x);
@@ -139,12 +138,9 @@ void api_agents_list(void *context, struct http_exchange *x)
 
 void api_agents_get(void *context, struct http_exchange *x)
 {
-    static const char *const known[] = {NULL};
     struct api_services *api = context;
     uint64_t id;
     cJSON *json = NULL;
-    if (!http_query_known(x, known))
-        return;
     if (agent_parse(http_part(x, 0), &id) == SKEIN_OK) {
         control_lock(api->control);
         const struct fleet_agent *a = fleet_agent_find(api->fleet, id);
@@ -255,13 +251,12 @@ static bool query_bool(struct http_exchange *x, const char *name, bool otherwise
 
 void api_processes_list(void *context, struct http_exchange *x)
 {
-    static const char *const known[] = {"selector", "gone", "fresh", "cursor", "limit", NULL};
     struct api_services *api = context;
     struct process_page page = {.limit = 0};
     bool fresh;
     struct selector *selector = NULL;
-    if (!http_query_known(x, known) || !api_limit(x, &page.limit) ||
-        !query_bool(x, "gone", true, &page.with_gone) || !query_bool(x, "fresh", false, &fresh) ||
+    if (!api_limit(x, &page.limit) || !query_bool(x, "gone", true, &page.with_gone) ||
+        !query_bool(x, "fresh", false, &fresh) ||
         !api_query_id(x, "cursor", page.after.bytes, &page.after_given) ||
         !api_selector(x, &selector, NULL))
         return;

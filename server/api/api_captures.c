@@ -308,14 +308,10 @@ static bool kinds_take(struct http_exchange *x, struct catalog_capture_query *q)
 /* False: a 400 was given. */
 static bool list_query(struct captures_ask *ask, struct http_exchange *x)
 {
-    static const char *const known[] = {"selector", "from",   "to", "status",   "kind",
-                                        "rule",     "policy", "id", "incident", "trace_id",
-                                        "cursor",   "limit",  NULL};
     struct catalog_capture_query *q = &ask->query;
     const char *rest;
     bool one;
-    if (!http_query_known(x, known) || !api_limit(x, &ask->limit) ||
-        !api_window(x, &q->from_ns, &q->to_ns) ||
+    if (!api_limit(x, &ask->limit) || !api_window(x, &q->from_ns, &q->to_ns) ||
         !api_query_id(x, "incident", ask->incident.bytes, &one) ||
         !api_trace_id_take(x, &ask->trace) ||
         !api_cursor(x, &q->before, &q->before_created_ns, &rest))
@@ -401,11 +397,10 @@ static void analysis_add(struct api_services *api, const struct capture_id *id, 
 
 void api_captures_get(void *context, struct http_exchange *x)
 {
-    static const char *const known[] = {NULL};
     struct api_services *api = context;
     struct capture_id id;
     cJSON *json;
-    if (!http_query_known(x, known) || !api_path_id(x, "capture", id.bytes))
+    if (!api_path_id(x, "capture", id.bytes))
         return;
     if (capture_get(api->captures, &id, http_principal(x)->selector, &json) != SKEIN_OK) {
         api_no_capture(x);
@@ -451,11 +446,10 @@ void api_captures_delete(void *context, struct http_exchange *x)
 
 void api_captures_delete_all(void *context, struct http_exchange *x)
 {
-    static const char *const known[] = {"incident", NULL};
     struct api_services *api = context;
     struct capture_id incident;
     struct capture_ids ids = {0};
-    if (!http_query_known(x, known) || !api_incident(x, &incident))
+    if (!api_incident(x, &incident))
         return;
     int status =
         capture_incident_delete(api->captures, &incident, http_principal(x)->selector, &ids);

@@ -247,13 +247,12 @@ void api_captures_patch(void *context, struct http_exchange *x)
 
 void api_captures_patch_all(void *context, struct http_exchange *x)
 {
-    static const char *const known[] = {"incident", NULL};
     struct api_services *api = context;
     struct patch p;
     struct capture_id incident;
     struct capture_ids ids = {0};
     cJSON *items = NULL;
-    if (!http_query_known(x, known) || !api_incident(x, &incident))
+    if (!api_incident(x, &incident))
         return;
     cJSON *body = http_body_json(x);
     if (body == NULL)

@@ -283,15 +283,10 @@ static bool form_query(struct http_exchange *x, struct trace_stream_query *query
 /* False: an answer was given. */
 static bool trace_ask_take(struct trace_ask *a)
 {
-    static const char *const known[] = {"process", "from",   "to", "format",
-                                        "damaged", "groups", "of", NULL};
-    static const char *const known_of_all[] = {"process",  "from",   "to", "format", "damaged",
-                                               "incident", "groups", "of", NULL};
     struct http_exchange *x = a->x;
     struct trace_stream_query *query = &a->query;
     bool one_process;
-    if (!http_query_known(x, http_part(x, 0)[0] != '\0' ? known : known_of_all) ||
-        !api_query_id(x, "process", a->process.bytes, &one_process) ||
+    if (!api_query_id(x, "process", a->process.bytes, &one_process) ||
         !api_window(x, &query->from_ns, &query->to_ns) || !form_query(x, query))
         return false;
     query->window = http_query(x, "from") != NULL || http_query(x, "to") != NULL;

@@ -47,10 +47,8 @@ static bool times_take(struct diff_ask *a, struct http_exchange *x)
 /* False: an answer was given. */
 static bool ask_take(struct diff_ask *a, struct http_exchange *x)
 {
-    static const char *const known[] = {"baseline", "with",          "process",     "at", "from",
-                                        "to",       "baseline_from", "baseline_to", NULL};
     const char *baseline = http_query(x, "baseline");
-    if (!http_query_known(x, known) || !api_query_id(x, "with", a->with.bytes, &a->has_with) ||
+    if (!api_query_id(x, "with", a->with.bytes, &a->has_with) ||
         !api_query_id(x, "process", a->process.bytes, &a->has_process) || !times_take(a, x))
         return false;
     if (baseline != NULL && !diff_baseline_parse(baseline, &a->asked)) {

@@ -37,13 +37,12 @@ static bool last_id(struct http_exchange *x, struct events_query *query)
 
 void api_events(void *context, struct http_exchange *x)
 {
-    static const char *const known[] = {"types", "selector", "after", NULL};
     struct api_services *api = context;
     char text[API_SELECTOR_BYTES];
     struct events_query query = {.types = http_query(x, "types"), .who = api_holder(x)};
     struct selector *selector = NULL;
     struct events_watch *watch;
-    if (!http_query_known(x, known) || !last_id(x, &query) || !api_selector(x, &selector, text))
+    if (!last_id(x, &query) || !api_selector(x, &selector, text))
         return;
     if (query.types != NULL && !event_types_known(query.types)) {
         selector_free(&selector);

@@ -57,21 +57,15 @@ void api_partitions_get(void *context, struct http_exchange *x);
 void api_partitions_footer(void *context, struct http_exchange *x);
 /* api_matches.c */
 void api_selectors_match(void *context, struct http_exchange *x);
-/* api_policies.c */
-void api_policies_list(void *context, struct http_exchange *x);
-void api_policies_get(void *context, struct http_exchange *x);
-void api_policies_put(void *context, struct http_exchange *x);
-void api_policies_patch(void *context, struct http_exchange *x);
-void api_policies_delete(void *context, struct http_exchange *x);
-void api_policies_matches(void *context, struct http_exchange *x);
+/* api_named.c */
+void api_named_list(void *context, struct http_exchange *x);
+void api_named_get(void *context, struct http_exchange *x);
+void api_named_put(void *context, struct http_exchange *x);
+void api_named_patch(void *context, struct http_exchange *x);
+void api_named_delete(void *context, struct http_exchange *x);
+void api_named_matches(void *context, struct http_exchange *x);
 /* api_rules.c */
-void api_rules_list(void *context, struct http_exchange *x);
-void api_rules_get(void *context, struct http_exchange *x);
-void api_rules_put(void *context, struct http_exchange *x);
-void api_rules_patch(void *context, struct http_exchange *x);
-void api_rules_delete(void *context, struct http_exchange *x);
 void api_rules_history(void *context, struct http_exchange *x);
-void api_rules_matches(void *context, struct http_exchange *x);
 /* api_series.c */
 void api_series(void *context, struct http_exchange *x);
 /* api_session.c */

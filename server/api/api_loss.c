@@ -43,7 +43,6 @@ static struct ledger *process_begin(void *context, const struct catalog_loss_gro
 
 void api_processes_get(void *context, struct http_exchange *x)
 {
-    static const char *const known[] = {NULL};
     struct api_services *api = context;
     struct process_uid uid;
     struct one_process one = {.json = NULL};
@@ -51,7 +50,7 @@ void api_processes_get(void *context, struct http_exchange *x)
                                        .selector = http_principal(x)->selector,
                                        .to_ns = UINT64_MAX,
                                        .process = &uid};
-    if (!http_query_known(x, known) || !api_path_id(x, "process", uid.bytes))
+    if (!api_path_id(x, "process", uid.bytes))
         return;
     control_lock(api->control);
     const struct fleet_process *p = fleet_process_find(api->fleet, &uid);
@@ -200,7 +199,6 @@ static void loss_reply(struct http_exchange *x, struct loss_list *list, bool fol
 
 void api_loss(void *context, struct http_exchange *x)
 {
-    static const char *const known[] = {"selector", "from", "to", "by", "cursor", "limit", NULL};
     struct api_services *api = context;
     struct loss_list list = {.by = NULL};
     struct catalog_loss_query query = {.by = CATALOG_LOSS_ALL};
@@ -209,8 +207,8 @@ void api_loss(void *context, struct http_exchange *x)
     char cursor[ID_TEXT_BYTES] = "";
     size_t limit;
     bool follows;
-    if (!http_query_known(x, known) || (list.by = grouping_read(x)) == NULL ||
-        !api_limit(x, &limit) || !api_window(x, &query.from_ns, &query.to_ns) ||
+    if ((list.by = grouping_read(x)) == NULL || !api_limit(x, &limit) ||
+        !api_window(x, &query.from_ns, &query.to_ns) ||
         !api_query_id(x, "cursor", after, &follows) || !api_selector(x, &selector, NULL))
         return;
     query.selector = selector;

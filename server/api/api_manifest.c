@@ -84,13 +84,11 @@ static cJSON *manifest_json(const struct stored_list *list, const struct idmap *
 
 void api_captures_manifest(void *context, struct http_exchange *x)
 {
-    static const char *const known[] = {NULL}, *const known_of_all[] = {"incident", NULL};
     struct api_services *api = context;
     struct api_captures of;
     struct idmap processes = {0}, errors = {0};
     struct stored_list list = {.processes = &processes};
-    if (!http_query_known(x, http_part(x, 0)[0] != '\0' ? known : known_of_all) ||
-        !api_captures_of(api, x, &of))
+    if (!api_captures_of(api, x, &of))
         return;
     struct partition_ranges *ranges;
     struct partition_query query = {.selector = http_principal(x)->selector, .to_ns = UINT64_MAX};

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rules and policies over HTTP: what the handlers of a set of named things have in common. No
- * state; any thread.
+ * /rules and /policies: the handlers of a set of named things, by the path that was asked. No state;
+ * any thread.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api.h"
+#include "api_handlers.h"
 #include "clock.h"
+
+static struct named_set *set_of(struct api_services *api, const struct http_exchange *x)
+{
+    static const char rules[] = "/api/v1/rules/";
+    return strncmp(http_path(x), rules, sizeof rules - 2) == 0 ? rules_set(api->rules)
+                                                               : policies_set(api->policies);
+}
 
 /* ---- what they answer ---- */
 
@@ -16,6 +24,35 @@ void api_named_none(struct http_exchange *x, const struct named_set *set)
 {
     http_problem(x, 404, NULL, "no %s %.64s; GET /api/v1/%s lists them", set->kind->noun,
                  http_part(x, 0), set->kind->folder);
+}
+
+/* Shows only the server of an address: for many receivers the path is the password. */
+static void path_hide(cJSON *url)
+{
+    char shown[1200];
+    const char *text = cJSON_GetStringValue(url);
+    const char *host = text != NULL ? strstr(text, "://") : NULL;
+    size_t n = host != NULL ? (size_t)(host - text) + 3 : 0;
+    if (n == 0)
+        return;
+    n += strcspn(text + n, "/?#");
+    if (text[n] == '\0' || strcmp(text + n, "/") == 0)
+        return;
+    snprintf(shown, sizeof shown, "%.*s/hidden", (int)n, text);
+    cJSON_SetValuestring(url, shown);
+}
+
+/* What leads to a receiver may hold a password: who may not set it does not see it. */
+static void secrets_hide(const struct http_exchange *x, cJSON *thing)
+{
+    const cJSON *notify = cJSON_GetObjectItemCaseSensitive(thing, "notify");
+    const cJSON *webhook = cJSON_GetObjectItemCaseSensitive(notify, "webhook");
+    cJSON *header;
+    if (http_principal(x)->scope >= HTTP_ADMIN)
+        return;
+    path_hide(cJSON_GetObjectItemCaseSensitive(webhook, "url"));
+    cJSON_ArrayForEach(header, cJSON_GetObjectItemCaseSensitive(webhook, "headers"))
+        cJSON_SetValuestring(header, "hidden");
 }
 
 static void etag_add(struct http_exchange *x, const cJSON *json)
@@ -108,14 +145,14 @@ static void named_audit(struct http_exchange *x, const struct named_kind *kind, 
 
 /* ---- the handlers ---- */
 
-void api_named_list(struct http_exchange *x, struct named_set *set, api_named_hide *hide)
+void api_named_list(void *context, struct http_exchange *x)
 {
-    static const char *const known[] = {"cursor", "limit", NULL};
+    struct named_set *set = set_of(context, x);
     const char *cursor = http_query(x, "cursor");
     size_t limit;
     char next[64] = "";
     bool more = false;
-    if (!http_query_known(x, known) || !api_limit(x, &limit))
+    if (!api_limit(x, &limit))
         return;
     cJSON *all = named_set_list(set), *items = cJSON_CreateArray(), *item;
     while ((item = cJSON_DetachItemFromArray(all, 0)) != NULL) {
@@ -123,8 +160,7 @@ void api_named_list(struct http_exchange *x, struct named_set *set, api_named_hi
         bool behind = cursor == NULL || (name != NULL && strcmp(name, cursor) > 0);
         if (behind && (size_t)cJSON_GetArraySize(items) < limit) {
             snprintf(next, sizeof next, "%s", name != NULL ? name : "");
-            if (hide != NULL)
-                hide(x, item);
+            secrets_hide(x, item);
             cJSON_AddItemToArray(items, item);
         } else {
             more |= behind;
@@ -135,23 +171,20 @@ void api_named_list(struct http_exchange *x, struct named_set *set, api_named_hi
     api_reply_items(x, items, more ? next : NULL);
 }
 
-void api_named_get(struct http_exchange *x, struct named_set *set, api_named_hide *hide)
+void api_named_get(void *context, struct http_exchange *x)
 {
-    static const char *const known[] = {NULL};
+    struct named_set *set = set_of(context, x);
     cJSON *json;
-    if (!http_query_known(x, known))
-        return;
     if (named_set_get(set, http_part(x, 0), &json) != SKEIN_OK) {
         api_named_none(x, set);
         return;
     }
     etag_add(x, json);
-    if (hide != NULL)
-        hide(x, json);
+    secrets_hide(x, json);
     http_reply_json(x, 200, json);
 }
 
-void api_named_change(struct http_exchange *x, struct named_set *set, bool patch)
+static void named_change(struct http_exchange *x, struct named_set *set, bool patch)
 {
     const struct named_kind *kind = set->kind;
     char error[512] = "", words[64];
@@ -183,8 +216,19 @@ void api_named_change(struct http_exchange *x, struct named_set *set, bool patch
         api_failed(x, status, words);
 }
 
-void api_named_delete(struct http_exchange *x, struct named_set *set)
+void api_named_put(void *context, struct http_exchange *x)
 {
+    named_change(x, set_of(context, x), false);
+}
+
+void api_named_patch(void *context, struct http_exchange *x)
+{
+    named_change(x, set_of(context, x), true);
+}
+
+void api_named_delete(void *context, struct http_exchange *x)
+{
+    struct named_set *set = set_of(context, x);
     const struct named_if when = condition_of(x);
     char words[64];
     int status = named_set_delete(set, http_part(x, 0), &when);
@@ -202,8 +246,9 @@ void api_named_delete(struct http_exchange *x, struct named_set *set)
         api_failed(x, status, words);
 }
 
-void api_named_matches(struct api_services *api, struct http_exchange *x, struct named_set *set)
+void api_named_matches(void *context, struct http_exchange *x)
 {
+    struct named_set *set = set_of(context, x);
     char *text, words[64];
     int status = named_set_selector(set, http_part(x, 0), &text);
     snprintf(words, sizeof words, "the %s's selector cannot be read", set->kind->noun);
@@ -212,6 +257,6 @@ void api_named_matches(struct api_services *api, struct http_exchange *x, struct
     else if (status != SKEIN_OK)
         api_failed(x, status, words);
     else
-        api_reply_matches(api, x, text);
+        api_reply_matches(context, x, text);
     free(text);
 }

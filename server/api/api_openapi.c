@@ -21,10 +21,7 @@ extern const char api_openapi_gzip_begin[], api_openapi_gzip_end[];
 
 void api_openapi(void *context, struct http_exchange *x)
 {
-    static const char *const known[] = {NULL};
     (void)context;
-    if (!http_query_known(x, known))
-        return;
     const char *begin = api_openapi_begin, *end = api_openapi_end;
     http_add_header(x, "Vary", "Accept-Encoding");
     if (http_takes_gzip(http_header(x, "Accept-Encoding")) &&

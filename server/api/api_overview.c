@@ -271,11 +271,9 @@ static bool number_query(struct http_exchange *x, const char *name, size_t other
 
 static bool query_take(struct overview *o, struct http_exchange *x)
 {
-    static const char *const known[] = {"buckets", "cursor", "limit", NULL};
     struct process_uid after;
     o->after = http_query(x, "cursor");
-    if (!http_query_known(x, known) ||
-        !number_query(x, "buckets", BUCKETS_DEFAULT, BUCKETS_MAX, &o->buckets) ||
+    if (!number_query(x, "buckets", BUCKETS_DEFAULT, BUCKETS_MAX, &o->buckets) ||
         !number_query(x, "limit", TARGETS_MAX, TARGETS_MAX, &o->limit))
         return false;
     if (o->after == NULL || id_parse(o->after, after.bytes) == SKEIN_OK)

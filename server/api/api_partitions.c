@@ -160,14 +160,11 @@ static void partitions_aside(void *context, struct http_exchange *x)
 /* False: a 400 was given. */
 static bool ask_take(struct partitions_ask *ask, struct http_exchange *x)
 {
-    static const char *const known[] = {"selector", "from",   "to",    "capture", "process",
-                                        "trace_id", "cursor", "limit", NULL};
     struct partition_query *q = &ask->query;
     struct page *page = &ask->page;
     bool has_process;
     const char *rest = "";
-    if (!http_query_known(x, known) || !api_limit(x, &page->limit) ||
-        !api_window(x, &q->from_ns, &q->to_ns) ||
+    if (!api_limit(x, &page->limit) || !api_window(x, &q->from_ns, &q->to_ns) ||
         !api_query_id(x, "capture", ask->capture.bytes, &ask->has_capture) ||
         !api_query_id(x, "process", ask->process.bytes, &has_process) ||
         !api_trace_id_take(x, &page->trace) || !api_cursor(x, &q->after, &q->after_time, &rest))
@@ -270,12 +267,9 @@ static void end_stream(void *context)
 
 void api_partitions_get(void *context, struct http_exchange *x)
 {
-    static const char *const known[] = {NULL};
     struct api_services *api = context;
     struct partition_key key;
     struct trace_stream *stream = NULL;
-    if (!http_query_known(x, known))
-        return;
     int status = partition_key_parse(http_part(x, 0), &key);
     if (status == SKEIN_OK && !sees_partition(api, x, &key))
         status = SKEIN_NOT_FOUND;
@@ -375,13 +369,10 @@ static cJSON *footer_json(const struct partition_footer *f, int64_t clock_offset
 
 void api_partitions_footer(void *context, struct http_exchange *x)
 {
-    static const char *const known[] = {NULL};
     struct api_services *api = context;
     struct partition_key key;
     struct partition_row row;
     struct partition_footer footer;
-    if (!http_query_known(x, known))
-        return;
     if (partition_key_parse(http_part(x, 0), &key) != SKEIN_OK ||
         index_find(api->index, &key, &row) != 1) {
         no_partition(x);

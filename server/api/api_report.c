@@ -141,10 +141,8 @@ static bool top_take(struct http_exchange *x, uint32_t *rows)
 /* False: a 400 was given. */
 static bool query_take(struct ask *a)
 {
-    static const char *const known[] = {"process", "from", "to", "top", NULL};
     struct http_exchange *x = a->x;
-    if (!http_query_known(x, known) ||
-        !api_query_id(x, "process", a->process.bytes, &a->has_process) ||
+    if (!api_query_id(x, "process", a->process.bytes, &a->has_process) ||
         !api_query_time(x, "from", 0, &a->from_ns) || !api_query_time(x, "to", 0, &a->to_ns) ||
         !top_take(x, &a->rows))
         return false;

@@ -236,11 +236,9 @@ static void series_begin(struct api_services *api, struct http_exchange *x,
 
 void api_series(void *context, struct http_exchange *x)
 {
-    static const char *const known[] = {"metric", "service",  "name",   "from",  "to",
-                                        "step",   "quantile", "format", "limit", NULL};
     struct series_query query = {.name = http_query(x, "name")};
     const struct form *form;
-    if (!http_query_known(x, known) || !service_of(x, &query.service) || !form_of(x, &form))
+    if (!service_of(x, &query.service) || !form_of(x, &form))
         return;
     if (form != NULL) {
         series_expose_reply(context, x, query.service, form);

@@ -138,11 +138,8 @@ static void query_run(void *context, struct http_exchange *x)
 static bool body_take(struct ask *a)
 {
     static const char *const known[] = {"query", "rows", "timeout_ms", NULL};
-    static const char *const none[] = {NULL};
     const struct api_config *config = &a->api->config;
     struct json_reader r = {.error = ""};
-    if (!http_query_known(a->x, none))
-        return false;
     cJSON *body = http_body_json(a->x);
     if (body == NULL)
         return false;

@@ -42,11 +42,8 @@ static cJSON *quota_json(struct api_services *api)
 
 void api_storage(void *context, struct http_exchange *x)
 {
-    static const char *const known[] = {NULL};
     struct api_services *api = context;
     uint64_t segments, bytes, end_segment, end_offset, live, dead, free_bytes, min_free_bytes, rows;
-    if (!http_query_known(x, known))
-        return;
     struct service_list services = {api->config.retention_services, cJSON_CreateArray()};
     int64_t listed = index_services(api->index, service_add, &services);
     int status = index_usage(api->index, &live, &dead);

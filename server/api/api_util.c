@@ -255,10 +255,9 @@ void api_add_labels(cJSON *to, const char *key, const char *labels)
 
 bool api_page_begin(struct http_exchange *x, struct api_page *page)
 {
-    static const char *const known[] = {"cursor", "limit", NULL};
     memset(page, 0, sizeof *page);
     page->after = http_query(x, "cursor");
-    if (!http_query_known(x, known) || !api_limit(x, &page->limit))
+    if (!api_limit(x, &page->limit))
         return false;
     page->items = cJSON_CreateArray();
     return true;

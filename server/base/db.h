@@ -59,7 +59,14 @@ int db_exec(struct db *db, const char *sql);
  * for none. A NULL text is SQL's NULL. A pointer is only for functions of db_define. Must stay
  * valid until the run is over. */
 struct db_bind {
-    enum { DB_KIND_END = 0, DB_KIND_I64, DB_KIND_TEXT, DB_KIND_BLOB, DB_KIND_POINTER } kind;
+    enum {
+        DB_KIND_END = 0,
+        DB_KIND_I64,
+        DB_KIND_TEXT,
+        DB_KIND_ID,
+        DB_KIND_BLOB,
+        DB_KIND_POINTER
+    } kind;
     int64_t i64;
     const char *text;
     const void *bytes;
@@ -72,6 +79,11 @@ struct db_bind {
 #define DB_TEXT(value)                                                                             \
     {                                                                                              \
         .kind = DB_KIND_TEXT, .text = (value)                                                      \
+    }
+/* 16 bytes of an id, bound as the text of it (ids.h). */
+#define DB_ID(id)                                                                                  \
+    {                                                                                              \
+        .kind = DB_KIND_ID, .bytes = (id), .n = 16                                                 \
     }
 #define DB_BLOB(start, length)                                                                     \
     {                                                                                              \
@@ -91,6 +103,15 @@ typedef int db_row_fn(void *context, struct db_row *row);
 int64_t db_run(struct db *db, const char *sql, db_row_fn *fn, void *context,
                const struct db_bind *binds);
 
+/* Of statements without rows of interest, and of what any run returned: SKEIN_OK or a status. */
+int db_write(struct db *db, const char *sql, const struct db_bind *binds);
+static inline int db_status(int64_t rows)
+{
+    return rows < 0 ? (int)rows : SKEIN_OK;
+}
+/* The first column of the first row; as it was where there is none. SKEIN_OK or a status. */
+int db_number(struct db *db, const char *sql, int64_t *number, const struct db_bind *binds);
+
 int64_t db_i64(struct db_row *row, int column);
 const char *db_text(struct db_row *row, int column); /* "" for NULL; valid until the next row */
 const void *db_blob(struct db_row *row, int column, size_t *n);
@@ -101,9 +122,16 @@ typedef bool db_test_fn(struct db_row *arguments);
 int db_define(struct db *db, const char *name, int arguments, db_test_fn *fn);
 const void *db_pointer(struct db_row *arguments, int at); /* what was bound, or NULL */
 
-/* A transaction holds the connection's mutex: begin and end on one thread. commit false rolls
- * back. */
+/* A transaction holds the connection's mutex: begin and end on one thread. db_end with SKEIN_OK
+ * commits and returns how that went; with the status of what failed it rolls back, and returns
+ * that. */
 int db_begin(struct db *db);
-int db_end(struct db *db, bool commit);
+int db_end(struct db *db, int status);
+
+/* Makes the tables of a file that has none, in one transaction, and notes version 1 in it. *is_new
+ * (may be NULL): it had none. SKEIN_OK; SKEIN_VERSION: a newer program's; or a status, with words in
+ * error that begin with the file's `name`. */
+int db_tables_make(struct db *db, const char *name, const char *schema, bool *is_new, char *error,
+                   size_t error_bytes);
 
 #endif

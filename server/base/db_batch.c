@@ -43,7 +43,7 @@ static size_t bytes_of(const struct db_bind *bind)
 {
     if (bind->kind == DB_KIND_TEXT)
         return bind->text != NULL ? strlen(bind->text) + 1 : 0;
-    return bind->kind == DB_KIND_BLOB ? bind->n : 0;
+    return bind->n;
 }
 
 /* NULL: no memory. */
@@ -65,7 +65,7 @@ static struct db_bind *binds_copy(const struct db_bind *binds)
             memcpy(to, binds[i].kind == DB_KIND_TEXT ? binds[i].text : binds[i].bytes, n);
         if (binds[i].kind == DB_KIND_TEXT && n > 0)
             copy[i].text = to;
-        else if (binds[i].kind == DB_KIND_BLOB)
+        else if (n > 0)
             copy[i].bytes = to;
         to += n;
     }
@@ -88,10 +88,7 @@ int db_batch_run(struct db *db, const struct db_batch *batch)
     int status = batch->status != SKEIN_OK ? batch->status : db_begin(db);
     if (status != SKEIN_OK)
         return status;
-    for (size_t i = 0; i < batch->count && status == SKEIN_OK; i++) {
-        int64_t rows = db_run(db, batch->items[i].sql, NULL, NULL, batch->items[i].binds);
-        status = rows < 0 ? (int)rows : SKEIN_OK;
-    }
-    int ended = db_end(db, status == SKEIN_OK);
-    return status == SKEIN_OK ? ended : status;
+    for (size_t i = 0; i < batch->count && status == SKEIN_OK; i++)
+        status = db_write(db, batch->items[i].sql, batch->items[i].binds);
+    return db_end(db, status);
 }

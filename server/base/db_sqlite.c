@@ -7,6 +7,7 @@
 #include "array.h"
 #include "db.h"
 #include "errno_status.h"
+#include "ids.h"
 #include "no_sync.h"
 
 #include <errno.h>
@@ -304,12 +305,16 @@ static int statement_get(struct db *db, const char *sql, sqlite3_stmt **stmt, si
 
 static int value_bind(sqlite3_stmt *stmt, int place, const struct db_bind *bind)
 {
+    char id[ID_TEXT_BYTES];
     switch (bind->kind) {
     case DB_KIND_I64:
         return sqlite3_bind_int64(stmt, place, bind->i64);
     case DB_KIND_TEXT:
         return bind->text != NULL ? sqlite3_bind_text(stmt, place, bind->text, -1, SQLITE_STATIC)
                                   : sqlite3_bind_null(stmt, place);
+    case DB_KIND_ID:
+        id_text(bind->bytes, id);
+        return sqlite3_bind_text(stmt, place, id, -1, SQLITE_TRANSIENT);
     case DB_KIND_BLOB:
         return sqlite3_bind_blob64(stmt, place, bind->n ? bind->bytes : "", bind->n, SQLITE_STATIC);
     case DB_KIND_POINTER: /* SQLite's prototype lacks const; only our functions get the pointer */
@@ -431,13 +436,53 @@ int db_begin(struct db *db)
     return failure_note(db, code);
 }
 
-int db_end(struct db *db, bool commit)
+int db_end(struct db *db, int status)
 {
+    bool commit = status == SKEIN_OK;
     int code = sqlite3_exec(db->handle, commit ? "COMMIT" : "ROLLBACK", NULL, NULL, NULL);
     if (code != SQLITE_OK && commit && !sqlite3_get_autocommit(db->handle))
         (void)sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
     pthread_mutex_unlock(&db->lock);
-    return failure_note(db, code);
+    int ended = failure_note(db, code);
+    return commit ? ended : status;
+}
+
+int db_write(struct db *db, const char *sql, const struct db_bind *binds)
+{
+    return db_status(db_run(db, sql, NULL, NULL, binds));
+}
+
+static int number_take(void *context, struct db_row *row)
+{
+    *(int64_t *)context = db_i64(row, 0);
+    return 1;
+}
+
+int db_number(struct db *db, const char *sql, int64_t *number, const struct db_bind *binds)
+{
+    return db_status(db_run(db, sql, number_take, number, binds));
+}
+
+int db_tables_make(struct db *db, const char *name, const char *schema, bool *is_new, char *error,
+                   size_t error_bytes)
+{
+    int64_t version = 0;
+    int status = db_number(db, "PRAGMA user_version", &version, NULL);
+    if (status == SKEIN_OK && version > 1) {
+        (void)snprintf(error, error_bytes, "%s is of a newer collector", name);
+        return SKEIN_VERSION;
+    }
+    if (is_new != NULL)
+        *is_new = version == 0;
+    if (status == SKEIN_OK && version == 0 && (status = db_begin(db)) == SKEIN_OK) {
+        status = db_exec(db, schema);
+        if (status == SKEIN_OK)
+            status = db_exec(db, "PRAGMA user_version=1");
+        status = db_end(db, status);
+    }
+    if (status != SKEIN_OK)
+        (void)snprintf(error, error_bytes, "%s: %s", name, db_error(db));
+    return status;
 }
 
 /* ---- checks and copies ---- */

@@ -204,17 +204,11 @@ static const char *const migrations[] = {
 
 /* ---- open ---- */
 
-static int number_take(void *context, struct db_row *row)
-{
-    *(uint64_t *)context = (uint64_t)db_i64(row, 0);
-    return 1;
-}
-
 static uint64_t meta_get(struct catalog *c, const char *key, uint64_t otherwise)
 {
-    uint64_t value = otherwise;
-    db_run(c->read, "SELECT value FROM meta WHERE key=?", number_take, &value, DB(DB_TEXT(key)));
-    return value;
+    int64_t value = I(otherwise);
+    (void)db_number(c->read, "SELECT value FROM meta WHERE key=?", &value, DB(DB_TEXT(key)));
+    return (uint64_t)value;
 }
 
 #define META_PUT "INSERT OR REPLACE INTO meta(key, value) VALUES(?,?)"
@@ -222,7 +216,7 @@ static uint64_t meta_get(struct catalog *c, const char *key, uint64_t otherwise)
 /* At once; of a start. */
 static int meta_put(struct catalog *c, const char *key, uint64_t value)
 {
-    return catalog_status(db_run(c->db, META_PUT, NULL, NULL, DB(DB_TEXT(key), DB_I64(I(value)))));
+    return db_write(c->db, META_PUT, DB(DB_TEXT(key), DB_I64(I(value))));
 }
 
 /* Takes one step and notes its number: both or neither. */
@@ -234,8 +228,7 @@ static int catalog_migrate(struct catalog *c, uint64_t to_version, const char *s
     status = db_exec(c->db, sql);
     if (status == SKEIN_OK)
         status = meta_put(c, "schema", to_version);
-    int ended = db_end(c->db, status == SKEIN_OK);
-    return status == SKEIN_OK ? ended : status;
+    return db_end(c->db, status);
 }
 
 static int schema_bring_up(struct catalog *c, uint64_t version)
@@ -332,10 +325,8 @@ void catalog_close(struct catalog **catalog)
     struct catalog *c = *catalog;
     if (c == NULL)
         return;
-    if (c->read != NULL)
-        db_close(&c->read);
-    if (c->db != NULL)
-        db_close(&c->db);
+    db_close(&c->read);
+    db_close(&c->db);
     pthread_mutex_destroy(&c->collecting);
     free(c);
     *catalog = NULL;
@@ -449,19 +440,14 @@ int64_t catalog_agents(struct catalog *c, catalog_agent_fn *fn, void *context)
 
 /* ---- room ---- */
 
-static int usage_take(void *context, struct db_row *row)
-{
-    *(uint64_t *)context = (uint64_t)db_i64(row, 0);
-    return 1;
-}
-
 int catalog_usage(struct catalog *c, uint64_t *bytes)
 {
-    *bytes = 0;
-    return catalog_status(
-        db_run(c->read,
-               "SELECT (pages.page_count - unused.freelist_count) * page.page_size"
-               " FROM pragma_page_count() AS pages,"
-               " pragma_freelist_count() AS unused, pragma_page_size() AS page",
-               usage_take, bytes, NULL));
+    int64_t used = 0;
+    int status = db_number(c->read,
+                           "SELECT (pages.page_count - unused.freelist_count) * page.page_size"
+                           " FROM pragma_page_count() AS pages,"
+                           " pragma_freelist_count() AS unused, pragma_page_size() AS page",
+                           &used, NULL);
+    *bytes = (uint64_t)used;
+    return status;
 }

@@ -21,10 +21,8 @@ static void window_of(const struct catalog_capture *capture, uint64_t *from, uin
 
 int catalog_put_capture(struct catalog *c, const struct catalog_capture *p)
 {
-    char id[ID_TEXT_BYTES], incident[ID_TEXT_BYTES];
+    const struct capture_id *incident = capture_id_is_zero(&p->incident) ? &p->id : &p->incident;
     uint64_t from, to;
-    id_text(p->id.bytes, id);
-    id_text(capture_id_is_zero(&p->incident) ? p->id.bytes : p->incident.bytes, incident);
     window_of(p, &from, &to);
     return catalog_write(
         c,
@@ -33,27 +31,24 @@ int catalog_put_capture(struct catalog *c, const struct catalog_capture *p)
         " process, reason, listing, ttl_ms, pin, expires_ns, min_targets, max_targets, stream_ms,"
         " known_from_ns, incident, event_groups)"
         " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-        DB(DB_TEXT(id), DB_I64(I(p->created_ns)), DB_I64(I(p->at_ns)), DB_I64(I(p->pre_ms)),
+        DB(DB_ID(p->id.bytes), DB_I64(I(p->created_ns)), DB_I64(I(p->at_ns)), DB_I64(I(p->pre_ms)),
            DB_I64(I(p->post_ms)), DB_I64(I(p->deadline_ns)), DB_I64(I(p->finished_ns)),
            DB_I64(I(p->stopped)), DB_I64(I(p->own)), DB_I64(I(from)), DB_I64(I(to)),
            DB_TEXT(p->status), DB_TEXT(p->kind), DB_TEXT(p->selector), DB_TEXT(p->trigger),
            DB_TEXT(p->rule), DB_TEXT(p->process), DB_TEXT(p->reason), DB_TEXT(p->listing),
            DB_I64(I(p->ttl_ms)), DB_I64(I(p->pin)), DB_I64(I(p->expires_ns)),
            DB_I64(I(p->min_targets)), DB_I64(I(p->max_targets)), DB_I64(I(p->stream_ms)),
-           DB_I64(I(p->known_from_ns)), DB_TEXT(incident), DB_I64((int64_t)p->groups)));
+           DB_I64(I(p->known_from_ns)), DB_ID(incident->bytes), DB_I64((int64_t)p->groups)));
 }
 
 int catalog_put_target(struct catalog *c, const struct catalog_target *p)
 {
-    char id[ID_TEXT_BYTES], process[ID_TEXT_BYTES];
-    id_text(p->capture.bytes, id);
-    id_text(p->process.bytes, process);
     return catalog_write(
         c,
         "INSERT OR REPLACE INTO targets(capture, process, own, agent, updated_ns, pid,"
         " host, service, labels, exe, status, reason, report, times)"
         " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-        DB(DB_TEXT(id), DB_TEXT(process), DB_I64(I(p->own)), DB_I64(I(p->agent)),
+        DB(DB_ID(p->capture.bytes), DB_ID(p->process.bytes), DB_I64(I(p->own)), DB_I64(I(p->agent)),
            DB_I64(I(p->updated_ns)), DB_I64(I(p->pid)), DB_TEXT(p->host), DB_TEXT(p->service),
            DB_TEXT(p->labels), DB_TEXT(p->exe), DB_TEXT(p->status), DB_TEXT(p->reason),
            DB_TEXT(p->report), DB_TEXT(p->times)));
@@ -223,9 +218,7 @@ int64_t catalog_capture(struct catalog *c, const struct capture_id *id, catalog_
                         void *context)
 {
     struct capture_walk walk = {fn, context};
-    char text[ID_TEXT_BYTES];
-    id_text(id->bytes, text);
-    return db_run(c->read, CAPTURE_COLUMNS "WHERE id=?", capture_take, &walk, DB(DB_TEXT(text)));
+    return db_run(c->read, CAPTURE_COLUMNS "WHERE id=?", capture_take, &walk, DB(DB_ID(id->bytes)));
 }
 
 struct target_walk {
@@ -261,75 +254,54 @@ int64_t catalog_targets(struct catalog *c, const struct capture_id *id, catalog_
                         void *context)
 {
     struct target_walk walk = {*id, fn, context};
-    char text[ID_TEXT_BYTES];
-    id_text(id->bytes, text);
     return db_run(c->read,
                   "SELECT process, agent, updated_ns, pid, host, service, labels, exe, status,"
                   " reason, report, own, times FROM targets WHERE capture=?"
                   " ORDER BY process",
-                  target_take, &walk, DB(DB_TEXT(text)));
+                  target_take, &walk, DB(DB_ID(id->bytes)));
 }
 
 /* ---- deletion ---- */
 
 /* Deletes the capture's rows. The accounts of an evicted capture stay. */
-static int rows_drop(struct catalog *c, const char *id)
+static int rows_drop(struct catalog *c, const struct capture_id *id)
 {
-    int status = catalog_write(c, "DELETE FROM targets WHERE capture=?", DB(DB_TEXT(id)));
+    const struct db_bind *binds = DB(DB_ID(id->bytes));
+    int status = catalog_write(c, "DELETE FROM targets WHERE capture=?", binds);
     if (status == SKEIN_OK)
-        status =
-            catalog_write(c, "DELETE FROM account WHERE capture=? AND kept_ns=0", DB(DB_TEXT(id)));
+        status = catalog_write(c, "DELETE FROM account WHERE capture=? AND kept_ns=0", binds);
     if (status == SKEIN_OK)
-        status = catalog_write(c, "DELETE FROM captures WHERE id=?", DB(DB_TEXT(id)));
+        status = catalog_write(c, "DELETE FROM captures WHERE id=?", binds);
     return status;
 }
 
 int catalog_delete_capture(struct catalog *c, const struct capture_id *id, uint64_t now_ns)
 {
-    char text[ID_TEXT_BYTES];
-    id_text(id->bytes, text);
     int status = catalog_write(c, "INSERT OR IGNORE INTO deleted(id, at_ns, purged) VALUES(?,?,0)",
-                               DB(DB_TEXT(text), DB_I64(I(now_ns))));
-    return status == SKEIN_OK ? rows_drop(c, text) : status;
+                               DB(DB_ID(id->bytes), DB_I64(I(now_ns))));
+    return status == SKEIN_OK ? rows_drop(c, id) : status;
 }
 
 int catalog_set_purged(struct catalog *c, const struct capture_id *id)
 {
-    char text[ID_TEXT_BYTES];
-    id_text(id->bytes, text);
-    int status = catalog_write(c, "DELETE FROM ranges WHERE capture=?", DB(DB_TEXT(text)));
+    int status = catalog_write(c, "DELETE FROM ranges WHERE capture=?", DB(DB_ID(id->bytes)));
     if (status == SKEIN_OK)
-        status = catalog_write(c, "UPDATE deleted SET purged=1 WHERE id=?", DB(DB_TEXT(text)));
+        status = catalog_write(c, "UPDATE deleted SET purged=1 WHERE id=?", DB(DB_ID(id->bytes)));
     return status;
-}
-
-static int found_take(void *context, struct db_row *row)
-{
-    (void)row;
-    *(bool *)context = true;
-    return 1;
-}
-
-static int last_take(void *context, struct db_row *row)
-{
-    *(uint64_t *)context = (uint64_t)db_i64(row, 0);
-    return 1;
 }
 
 uint64_t catalog_last_deleted_ns(struct catalog *c)
 {
-    uint64_t at_ns = 0;
-    db_run(c->read, "SELECT max(at_ns) FROM deleted", last_take, &at_ns, NULL);
-    return at_ns;
+    int64_t at_ns = 0;
+    (void)db_number(c->read, "SELECT max(at_ns) FROM deleted", &at_ns, NULL);
+    return (uint64_t)at_ns;
 }
 
 bool catalog_is_deleted(struct catalog *c, const struct capture_id *id)
 {
-    char text[ID_TEXT_BYTES];
-    bool found = false;
-    id_text(id->bytes, text);
-    db_run(c->read, "SELECT 1 FROM deleted WHERE id=?", found_take, &found, DB(DB_TEXT(text)));
-    return found;
+    int64_t found = 0;
+    (void)db_number(c->read, "SELECT 1 FROM deleted WHERE id=?", &found, DB(DB_ID(id->bytes)));
+    return found != 0;
 }
 
 struct id_walk {
@@ -356,10 +328,8 @@ int64_t catalog_incident(struct catalog *c, const struct capture_id *incident, c
                          void *context)
 {
     struct id_walk walk = {fn, context};
-    char text[ID_TEXT_BYTES];
-    id_text(incident->bytes, text);
     return db_run(c->read, "SELECT id FROM captures WHERE incident=?", id_take, &walk,
-                  DB(DB_TEXT(text)));
+                  DB(DB_ID(incident->bytes)));
 }
 
 int64_t catalog_unlisted(struct catalog *c, catalog_id_fn *fn, void *context)
@@ -383,21 +353,17 @@ int64_t catalog_oldest(struct catalog *c, const struct catalog_cursor *after, si
                        catalog_capture_fn *fn, void *context)
 {
     struct capture_walk walk = {fn, context};
-    char id[ID_TEXT_BYTES];
-    id_text(after->id.bytes, id);
     return db_run(c->read,
                   CAPTURE_COLUMNS "WHERE (created_ns, id) > (?, ?) AND pin=0 AND status<>'running'"
                                   " ORDER BY created_ns, id LIMIT ?",
                   capture_take, &walk,
-                  DB(DB_I64(I(after->created_ns)), DB_TEXT(id), DB_I64(I(limit))));
+                  DB(DB_I64(I(after->created_ns)), DB_ID(after->id.bytes), DB_I64(I(limit))));
 }
 
 /* ---- requests that may be repeated ---- */
 
 int catalog_put_once(struct catalog *c, const struct catalog_once *p, uint64_t drop_before_ns)
 {
-    char id[ID_TEXT_BYTES];
-    id_text(p->capture.bytes, id);
     int status = catalog_write(c, "DELETE FROM once WHERE at_ns<?", DB(DB_I64(I(drop_before_ns))));
     if (status != SKEIN_OK)
         return status;
@@ -405,7 +371,7 @@ int catalog_put_once(struct catalog *c, const struct catalog_once *p, uint64_t d
                          "INSERT OR REPLACE INTO once(principal, key, checksum, at_ns,"
                          " capture) VALUES(?,?,?,?,?)",
                          DB(DB_TEXT(p->principal), DB_TEXT(p->key), DB_I64(I(p->checksum)),
-                            DB_I64(I(p->at_ns)), DB_TEXT(id)));
+                            DB_I64(I(p->at_ns)), DB_ID(p->capture.bytes)));
 }
 
 static int once_take(void *context, struct db_row *row)

@@ -24,11 +24,6 @@ struct catalog {
 /* Row values are signed in SQLite; ids and times of the next 200 years fit as they are. */
 #define I(v) ((int64_t)(v))
 
-static inline int catalog_status(int64_t rows)
-{
-    return rows < 0 ? (int)rows : SKEIN_OK;
-}
-
 /* Adds a statement to the batch that catalog_begin has begun. */
 int catalog_write(struct catalog *c, const char *sql, const struct db_bind *binds);
 

@@ -21,14 +21,14 @@
 
 /* ---- accounts ---- */
 
-static int loss_put(struct catalog *c, const char *capture, const char *process,
+static int loss_put(struct catalog *c, const uint8_t capture[16], const uint8_t process[16],
                     const struct loss_gap *gap, uint64_t events)
 {
     bool counted = events > 0;
     uint64_t from = gap->from_ns < INT64_MAX ? gap->from_ns : INT64_MAX;
     uint64_t to = gap->to_ns < INT64_MAX ? gap->to_ns : INT64_MAX;
     return catalog_write(c, "INSERT OR REPLACE INTO loss VALUES(?,?,?,?,?,?)",
-                         DB(DB_TEXT(capture), DB_TEXT(process), DB_TEXT(loss_text(gap->reason)),
+                         DB(DB_ID(capture), DB_ID(process), DB_TEXT(loss_text(gap->reason)),
                             DB_I64(counted ? NO_TIME : I(from)), DB_I64(counted ? NO_TIME : I(to)),
                             DB_I64(I(events))));
 }
@@ -37,12 +37,10 @@ static int loss_put(struct catalog *c, const char *capture, const char *process,
 int catalog_put_ledger(struct catalog *c, const struct capture_id *capture,
                        const struct catalog_account *p, const struct ledger *ledger)
 {
-    char id[ID_TEXT_BYTES], process[ID_TEXT_BYTES];
-    id_text(capture->bytes, id);
-    id_text(p->process.bytes, process);
+    const uint8_t *id = capture->bytes, *process = p->process.bytes;
     int status = catalog_write(
         c, "INSERT OR REPLACE INTO account VALUES(?,?,'',?,?,?,?,?,?,?,?,?,0)",
-        DB(DB_TEXT(id), DB_TEXT(process), DB_I64(I(p->agent)), DB_I64(I(p->pid)), DB_TEXT(p->host),
+        DB(DB_ID(id), DB_ID(process), DB_I64(I(p->agent)), DB_I64(I(p->pid)), DB_TEXT(p->host),
            DB_TEXT(p->service), DB_TEXT(p->labels), DB_TEXT(p->exe), DB_I64(I(ledger->stored)),
            DB_I64(I(ledger->implausible)), DB_I64(I(ledger->open))));
     for (size_t i = 0; i < LOSS_REASONS && status == SKEIN_OK; i++) {
@@ -58,8 +56,6 @@ int catalog_put_ledger(struct catalog *c, const struct capture_id *capture,
 int catalog_put_ring_lost(struct catalog *c, const struct catalog_account *p, uint64_t events,
                           uint64_t now_ns)
 {
-    char process[ID_TEXT_BYTES];
-    id_text(p->process.bytes, process);
     int status = catalog_write(
         c, "DELETE FROM account WHERE kept_ns>0 AND kept_ns<?",
         DB(DB_I64(I(now_ns > CATALOG_LOSS_KEPT_NS ? now_ns - CATALOG_LOSS_KEPT_NS : 0))));
@@ -67,32 +63,30 @@ int catalog_put_ring_lost(struct catalog *c, const struct catalog_account *p, ui
         status = catalog_write(c,
                                "INSERT INTO account VALUES('',?,'',?,?,?,?,?,?,0,0,0,?)"
                                " ON CONFLICT DO UPDATE SET kept_ns=excluded.kept_ns",
-                               DB(DB_TEXT(process), DB_I64(I(p->agent)), DB_I64(I(p->pid)),
+                               DB(DB_ID(p->process.bytes), DB_I64(I(p->agent)), DB_I64(I(p->pid)),
                                   DB_TEXT(p->host), DB_TEXT(p->service), DB_TEXT(p->labels),
                                   DB_TEXT(p->exe), DB_I64(I(now_ns))));
     if (status == SKEIN_OK)
         status = catalog_write(c,
                                "INSERT INTO loss VALUES('',?,'ring_full',-1,-1,?)"
                                " ON CONFLICT DO UPDATE SET events=max(events, excluded.events)",
-                               DB(DB_TEXT(process), DB_I64(I(events))));
+                               DB(DB_ID(p->process.bytes), DB_I64(I(events))));
     return status;
 }
 
 int catalog_keep_ledgers(struct catalog *c, const struct capture_id *capture, uint64_t now_ns)
 {
-    char id[ID_TEXT_BYTES];
-    id_text(capture->bytes, id);
     int status = catalog_write(
         c,
         "INSERT INTO loss SELECT capture, process, ?2, -1, -1, stored FROM account"
         " WHERE capture=?1 AND stored>0"
         " ON CONFLICT DO UPDATE SET events=events+excluded.events", /* an agent's word */
-        DB(DB_TEXT(id), DB_TEXT(loss_text(LOSS_EVICTED))));
+        DB(DB_ID(capture->bytes), DB_TEXT(loss_text(LOSS_EVICTED))));
     if (status == SKEIN_OK)
         status = catalog_write(c,
                                "UPDATE account SET stored=0, kept_ns=?2, rule=ifnull((SELECT " RULE
                                " FROM captures c WHERE c.id=?1), '') WHERE capture=?1",
-                               DB(DB_TEXT(id), DB_I64(I(now_ns))));
+                               DB(DB_ID(capture->bytes), DB_I64(I(now_ns))));
     return status;
 }
 
@@ -124,12 +118,10 @@ int64_t catalog_losses_of(struct catalog *c, const struct capture_id *capture, c
                           void *context)
 {
     struct lost_walk walk = {fn, context};
-    char id[ID_TEXT_BYTES];
-    id_text(capture->bytes, id);
     return db_run(c->read,
                   "SELECT process, implausible, reason, events FROM account"
                   " LEFT JOIN loss USING(capture, process) WHERE capture=?",
-                  lost_take, &walk, DB(DB_TEXT(id)));
+                  lost_take, &walk, DB(DB_ID(capture->bytes)));
 }
 
 /* ---- sums ---- */
@@ -249,7 +241,7 @@ static int page_find(struct db *db, struct sum *sum, char next[ID_TEXT_BYTES])
                              DB_POINTER(sum->query->selector), DB_I64(I(sum->query->limit) + 1)));
     if (next != NULL && rows > I(sum->query->limit))
         memcpy(next, sum->high, ID_TEXT_BYTES);
-    return catalog_status(rows);
+    return db_status(rows);
 }
 
 static struct ledger *group_begin(const struct sum *sum, struct db_row *row)
@@ -294,7 +286,7 @@ static int sum_run(struct db *db, struct sum *sum, char next[ID_TEXT_BYTES])
     if (status != SKEIN_OK)
         return status;
     catalog_loss_sql(sum->query->by, sql, sizeof sql);
-    return catalog_status(
+    return db_status(
         db_run(db, sql, sum_take, sum,
                DB(DB_TEXT(sum->low), DB_TEXT(sum->high), DB_I64(sum->kept), DB_I64(sum->from_ns),
                   DB_I64(sum->to_ns), DB_POINTER(sum->query->selector))));
@@ -322,7 +314,6 @@ int catalog_loss(struct catalog *c, const struct catalog_loss_query *q, catalog_
         status = sum_run(db, &sum, next);
     if (status == SKEIN_CORRUPT || (db != NULL && db_is_damaged(db)))
         catalog_note_damage(c);
-    if (db != NULL)
-        db_close(&db);
+    db_close(&db);
     return status;
 }

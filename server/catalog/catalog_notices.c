@@ -21,8 +21,7 @@ int catalog_put_notice(struct catalog *c, const struct catalog_notice *p)
 
 int catalog_drop_notice(struct catalog *c, uint64_t turn)
 {
-    return catalog_status(
-        db_run(c->db, "DELETE FROM notices WHERE turn=?", NULL, NULL, DB(DB_I64(I(turn)))));
+    return db_write(c->db, "DELETE FROM notices WHERE turn=?", DB(DB_I64(I(turn))));
 }
 
 struct notice_walk {

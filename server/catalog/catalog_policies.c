@@ -16,14 +16,12 @@ int catalog_policies_prepare(struct catalog *c)
 
 int catalog_put_policy(struct catalog *c, const struct catalog_policy *p)
 {
-    char capture[ID_TEXT_BYTES];
-    id_text(p->last_capture.bytes, capture);
     return catalog_write(c,
                          "INSERT OR REPLACE INTO policies(name, json, generation, day,"
                          " bytes, captures, last_capture) VALUES(?,?,?,?,?,?,?)",
                          DB(DB_TEXT(p->name), DB_TEXT(p->json), DB_I64(I(p->generation)),
                             DB_I64(I(p->day)), DB_I64(I(p->bytes)), DB_I64(I(p->captures)),
-                            DB_TEXT(capture)));
+                            DB_ID(p->last_capture.bytes)));
 }
 
 int catalog_delete_policy(struct catalog *c, const char *name)

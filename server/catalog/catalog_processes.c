@@ -17,13 +17,11 @@ int catalog_processes_prepare(struct catalog *c)
 
 int catalog_put_process(struct catalog *c, const struct catalog_process *p)
 {
-    char process[ID_TEXT_BYTES];
-    id_text(p->process.bytes, process);
     return catalog_write(c,
                          "INSERT OR REPLACE INTO processes(process, agent, pid, start_ns,"
                          " attached_ns, ended_ns, host, service, labels, exe)"
                          " VALUES(?,?,?,?,?,?,?,?,?,?)",
-                         DB(DB_TEXT(process), DB_I64(I(p->agent)), DB_I64(I(p->pid)),
+                         DB(DB_ID(p->process.bytes), DB_I64(I(p->agent)), DB_I64(I(p->pid)),
                             DB_I64(I(p->start_ns)), DB_I64(I(p->attached_ns)),
                             DB_I64(I(p->ended_ns)), DB_TEXT(p->host), DB_TEXT(p->service),
                             DB_TEXT(p->labels), DB_TEXT(p->exe)));
@@ -31,9 +29,7 @@ int catalog_put_process(struct catalog *c, const struct catalog_process *p)
 
 int catalog_delete_process(struct catalog *c, const struct process_uid *process)
 {
-    char id[ID_TEXT_BYTES];
-    id_text(process->bytes, id);
-    return catalog_write(c, "DELETE FROM processes WHERE process=?", DB(DB_TEXT(id)));
+    return catalog_write(c, "DELETE FROM processes WHERE process=?", DB(DB_ID(process->bytes)));
 }
 
 int catalog_delete_processes_of(struct catalog *c, uint64_t agent)

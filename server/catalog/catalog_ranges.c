@@ -24,16 +24,13 @@ int catalog_put_ranges(struct catalog *c, const struct capture_id *capture,
                        const struct process_uid *process, const struct partition_range *ranges,
                        size_t count)
 {
-    char id[ID_TEXT_BYTES], of[ID_TEXT_BYTES];
-    id_text(capture->bytes, id);
-    id_text(process->bytes, of);
     int status = catalog_write(c, "DELETE FROM ranges WHERE capture=? AND process=?",
-                               DB(DB_TEXT(id), DB_TEXT(of)));
+                               DB(DB_ID(capture->bytes), DB_ID(process->bytes)));
     for (size_t i = 0; status == SKEIN_OK && i < count; i++)
-        status = catalog_write(c, "INSERT OR IGNORE INTO ranges VALUES(?,?,?,?,?)",
-                               DB(DB_TEXT(id), DB_TEXT(of), DB_I64(I(ranges[i].key.epoch)),
-                                  DB_I64(sequence_of(ranges[i].key.sequence)),
-                                  DB_I64(sequence_of(ranges[i].last))));
+        status = catalog_write(
+            c, "INSERT OR IGNORE INTO ranges VALUES(?,?,?,?,?)",
+            DB(DB_ID(capture->bytes), DB_ID(process->bytes), DB_I64(I(ranges[i].key.epoch)),
+               DB_I64(sequence_of(ranges[i].key.sequence)), DB_I64(sequence_of(ranges[i].last))));
     return status;
 }
 
@@ -57,17 +54,14 @@ int64_t catalog_ranges(struct catalog *c, const struct capture_id *capture,
                        struct partition_range *after, struct partition_range *ranges, size_t room)
 {
     struct range_page page = {ranges, 0, room};
-    char id[ID_TEXT_BYTES], process[ID_TEXT_BYTES];
-    id_text(capture->bytes, id);
-    id_text(after->key.process.bytes, process);
-    int64_t n =
-        db_run(c->read,
-               "SELECT process, epoch, first, last FROM ranges WHERE capture=?"
-               " AND (process, epoch, first, last) > (?, ?, ?, ?)"
-               " ORDER BY process, epoch, first, last",
-               range_take, &page,
-               DB(DB_TEXT(id), DB_TEXT(process), DB_I64(I(after->key.epoch)),
-                  DB_I64(sequence_of(after->key.sequence)), DB_I64(sequence_of(after->last))));
+    int64_t n = db_run(c->read,
+                       "SELECT process, epoch, first, last FROM ranges WHERE capture=?"
+                       " AND (process, epoch, first, last) > (?, ?, ?, ?)"
+                       " ORDER BY process, epoch, first, last",
+                       range_take, &page,
+                       DB(DB_ID(capture->bytes), DB_ID(after->key.process.bytes),
+                          DB_I64(I(after->key.epoch)), DB_I64(sequence_of(after->key.sequence)),
+                          DB_I64(sequence_of(after->last))));
     if (page.count > 0)
         *after = ranges[page.count - 1];
     return n < 0 ? n : (int64_t)page.count;
@@ -107,9 +101,7 @@ int64_t catalog_owners(struct catalog *c, const struct partition_range *range, c
                        void *context)
 {
     struct owner_walk walk = {fn, context};
-    char process[ID_TEXT_BYTES];
-    id_text(range->key.process.bytes, process);
     return db_run(c->read, catalog_owners_sql, owner_take, &walk,
-                  DB(DB_TEXT(process), DB_I64(I(range->key.epoch)),
+                  DB(DB_ID(range->key.process.bytes), DB_I64(I(range->key.epoch)),
                      DB_I64(sequence_of(range->key.sequence)), DB_I64(sequence_of(range->last))));
 }

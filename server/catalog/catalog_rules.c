@@ -20,14 +20,12 @@ int catalog_rules_prepare(struct catalog *c)
 
 int catalog_put_rule(struct catalog *c, const struct catalog_rule *p)
 {
-    char capture[ID_TEXT_BYTES];
-    id_text(p->last_capture.bytes, capture);
     return catalog_write(c,
                          "INSERT OR REPLACE INTO rules(name, json, fired, suppressed,"
                          " last_fired_ns, last_capture) VALUES(?,?,?,?,?,?)",
                          DB(DB_TEXT(p->name), DB_TEXT(p->json), DB_I64(I(p->fired)),
                             DB_I64(I(p->suppressed)), DB_I64(I(p->last_fired_ns)),
-                            DB_TEXT(capture)));
+                            DB_ID(p->last_capture.bytes)));
 }
 
 int catalog_delete_rule(struct catalog *c, const char *name)
@@ -68,10 +66,8 @@ int64_t catalog_rules(struct catalog *c, catalog_rule_fn *fn, void *context)
 
 int catalog_put_firing(struct catalog *c, const struct catalog_firing *p)
 {
-    char process[ID_TEXT_BYTES];
-    id_text(p->process.bytes, process);
     return catalog_write(c, "INSERT OR REPLACE INTO firings(rule, process, at_ns) VALUES(?,?,?)",
-                         DB(DB_TEXT(p->rule), DB_TEXT(process), DB_I64(I(p->at_ns))));
+                         DB(DB_TEXT(p->rule), DB_ID(p->process.bytes), DB_I64(I(p->at_ns))));
 }
 
 static int firing_take(void *context, struct db_row *row)
@@ -97,16 +93,12 @@ int catalog_drop_firings(struct catalog *c, uint64_t before_ns)
 
 int catalog_add_history(struct catalog *c, const struct catalog_history *p)
 {
-    char process[ID_TEXT_BYTES], capture[ID_TEXT_BYTES], incident[ID_TEXT_BYTES];
-    id_text(p->process.bytes, process);
-    id_text(p->capture.bytes, capture);
-    id_text(p->incident.bytes, incident);
     return catalog_write(
         c,
         "INSERT INTO rule_history(rule, at_ns, process, what, why, capture, incident)"
         " VALUES(?,?,?,?,?,?,?)",
-        DB(DB_TEXT(p->rule), DB_I64(I(p->at_ns)), DB_TEXT(process), DB_TEXT(p->what),
-           DB_TEXT(p->why), DB_TEXT(capture), DB_TEXT(incident)));
+        DB(DB_TEXT(p->rule), DB_I64(I(p->at_ns)), DB_ID(p->process.bytes), DB_TEXT(p->what),
+           DB_TEXT(p->why), DB_ID(p->capture.bytes), DB_ID(p->incident.bytes)));
 }
 
 struct history_walk {

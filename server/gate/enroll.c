@@ -280,15 +280,13 @@ static int enroll_join(struct enroll *e, uint64_t agent, const struct seal_publi
                                DB(DB_I64((int64_t)agent), DB_BLOB(key->bytes, sizeof key->bytes),
                                   DB_I64((int64_t)now_ns)))
                       : used;
-    int ended = db_end(e->db, put == 1);
+    status = db_end(e->db, used == 0 ? SKEIN_REFUSED : db_status(put));
     if (used == 0)
         return enroll_refuse(reason, reason_bytes,
                              "the join token is unknown, expired, revoked or used up");
-    if (put < 0)
-        return (int)put;
-    if (ended == SKEIN_OK)
+    if (status == SKEIN_OK)
         memcpy(by, id, sizeof id);
-    return ended;
+    return status;
 }
 
 int enroll_admit(struct enroll *e, uint64_t agent, const struct seal_public *key, const char *token,
@@ -357,8 +355,7 @@ static int agent_change(struct enroll *e, const char *sql, const struct db_bind 
     status = one_row(db_run(e->db, sql, NULL, NULL, binds));
     if (status == SKEIN_OK)
         status = one_row(db_run(e->db, "UPDATE changes SET n=n+1", NULL, NULL, NULL));
-    int ended = db_end(e->db, status == SKEIN_OK);
-    return status == SKEIN_OK ? ended : status;
+    return db_end(e->db, status);
 }
 
 int enroll_revoke(struct enroll *e, uint64_t agent, uint64_t now_ns)
@@ -372,16 +369,10 @@ int enroll_forget(struct enroll *e, uint64_t agent)
     return agent_change(e, "DELETE FROM agent WHERE id=?", DB(DB_I64((int64_t)agent)));
 }
 
-static int i64_take(void *context, struct db_row *row)
-{
-    *(int64_t *)context = db_i64(row, 0);
-    return 1;
-}
-
 int64_t enroll_changes(struct enroll *e)
 {
     int64_t n = 0;
-    int64_t status = db_run(e->db, "SELECT n FROM changes", i64_take, &n, NULL);
+    int status = db_number(e->db, "SELECT n FROM changes", &n, NULL);
     return status < 0 ? status : n;
 }
 
@@ -405,8 +396,8 @@ int enroll_token_create(struct enroll *e, uint64_t now_ns, uint64_t expires_ns, 
     seal_wipe(secret, sizeof secret);
     seal_wipe(letters, sizeof letters);
     /* Nothing depends on these being gone: listings skip them. */
-    (void)db_run(e->db, "DELETE FROM token WHERE expires<=?", NULL, NULL,
-                 DB(DB_I64(forgotten_before(now_ns))));
+    (void)db_write(e->db, "DELETE FROM token WHERE expires<=?",
+                   DB(DB_I64(forgotten_before(now_ns))));
     return one_row(db_run(e->db,
                           "INSERT INTO token(hash,id,created,expires,uses_left) "
                           "VALUES(?,?,?,?,?)",
@@ -448,12 +439,6 @@ int enroll_token_revoke(struct enroll *e, const char *id)
 
 /* ---- life ---- */
 
-static int count_take(void *context, struct db_row *row)
-{
-    *(int64_t *)context = db_i64(row, 0);
-    return 1;
-}
-
 static int database_open(struct enroll *e, char *error, size_t error_bytes)
 {
     static const char *const schema =
@@ -467,7 +452,7 @@ static int database_open(struct enroll *e, char *error, size_t error_bytes)
     int64_t tables = 1;
     int status = db_open_private(e->folder, "enroll.db", &e->db, error, error_bytes);
     if (status == SKEIN_OK)
-        (void)db_run(e->db, "SELECT count(*) FROM sqlite_master", count_take, &tables, NULL);
+        (void)db_number(e->db, "SELECT count(*) FROM sqlite_master", &tables, NULL);
     e->is_new = tables == 0;
     if (status == SKEIN_OK && (status = db_exec(e->db, schema)) != SKEIN_OK)
         snprintf(error, error_bytes, "%s/enroll.db: %s", e->folder, db_error(e->db));
@@ -511,8 +496,7 @@ void enroll_close(struct enroll **enroll)
     if (e == NULL)
         return;
     *enroll = NULL;
-    if (e->db != NULL)
-        db_close(&e->db);
+    db_close(&e->db);
     seal_wipe(e->keys, sizeof e->keys);
     pthread_mutex_destroy(&e->mutex);
     free(e->folder);

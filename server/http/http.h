@@ -32,6 +32,9 @@ struct http_route {
     const char *method, *pattern;
     http_handler *fn;
     enum http_scope scope;
+    /* the parameters that there are, "from, to"; a query with another one is answered 400. NULL:
+     * whatever it has is passed by */
+    const char *parameters;
 };
 
 /* Decides who asks, before the body is read. True: `who` is filled in, and *selector if it is
@@ -87,9 +90,6 @@ const char *http_address(const struct http_exchange *x);    /* the client's, wit
 const char *http_request_id(const struct http_exchange *x); /* also in the answer's X-Request-Id */
 const char *http_path(const struct http_exchange *x);
 void *http_context(const struct http_exchange *x); /* the server's, of http_start */
-
-/* False: the query has a parameter outside the NULL-terminated list, and a 400 was given. */
-bool http_query_known(struct http_exchange *x, const char *const *names);
 
 /* The body as a JSON object, for the caller to free; NULL: a 415 (Content-Type) or 400 (no JSON
  * object) was given. */

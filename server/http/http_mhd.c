@@ -135,40 +135,6 @@ const char *http_request_id(const struct http_exchange *x)
     return x->request_id;
 }
 
-struct query_check {
-    const char *const *names;
-    char unknown[64];
-};
-
-static enum MHD_Result parameter_check(void *context, enum MHD_ValueKind kind, const char *key,
-                                       const char *value)
-{
-    (void)kind;
-    (void)value;
-    struct query_check *check = context;
-    for (size_t i = 0; check->names[i] != NULL; i++)
-        if (strcmp(check->names[i], key) == 0)
-            return MHD_YES;
-    snprintf(check->unknown, sizeof check->unknown, "%s", key);
-    return MHD_NO;
-}
-
-bool http_query_known(struct http_exchange *x, const char *const *names)
-{
-    struct query_check check = {.names = names};
-    MHD_get_connection_values(x->connection, MHD_GET_ARGUMENT_KIND, parameter_check, &check);
-    if (check.unknown[0] == '\0')
-        return true;
-    struct buf known = {0};
-    for (size_t i = 0; names[i] != NULL; i++)
-        buf_printf(&known, "%s%s", i > 0 ? ", " : "", names[i]);
-    buf_put_u8(&known, 0);
-    http_problem(x, 400, check.unknown, "unknown parameter; known are: %s",
-                 known.status == SKEIN_OK ? (const char *)known.data : "");
-    buf_fini(&known);
-    return false;
-}
-
 /* With parameters or without. */
 static bool is_type(const char *given, const char *type)
 {
@@ -248,6 +214,39 @@ static uint64_t body_most(const struct http_exchange *x)
     return small && most > SMALL_BODY_BYTES ? SMALL_BODY_BYTES : most;
 }
 
+struct query_check {
+    const char *names; /* "from, to" */
+    char unknown[64];
+};
+
+static enum MHD_Result parameter_check(void *context, enum MHD_ValueKind kind, const char *key,
+                                       const char *value)
+{
+    (void)kind;
+    (void)value;
+    struct query_check *check = context;
+    for (const char *at = check->names; *at != '\0'; at += strspn(at, ", ")) {
+        size_t n = strcspn(at, ",");
+        if (n == strlen(key) && memcmp(at, key, n) == 0)
+            return MHD_YES;
+        at += n;
+    }
+    snprintf(check->unknown, sizeof check->unknown, "%s", key);
+    return MHD_NO;
+}
+
+/* False: the query has a parameter that the route does not know, and a 400 was given. */
+static bool query_is_known(struct http_exchange *x)
+{
+    struct query_check check = {.names = x->match.route->parameters};
+    if (check.names == NULL)
+        return true;
+    MHD_get_connection_values(x->connection, MHD_GET_ARGUMENT_KIND, parameter_check, &check);
+    if (check.unknown[0] != '\0')
+        http_problem(x, 400, check.unknown, "unknown parameter; known are: %s", check.names);
+    return check.unknown[0] == '\0';
+}
+
 static void request_dispatch(struct http_exchange *x)
 {
     x->dispatched = true;
@@ -258,7 +257,7 @@ static void request_dispatch(struct http_exchange *x)
     if (x->body_too_large)
         http_problem(x, 413, NULL, "the body is above the limit of %" PRIu64 " bytes",
                      body_most(x));
-    else
+    else if (query_is_known(x))
         x->match.route->fn(x->server->context, x);
 }
 

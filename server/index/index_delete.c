@@ -25,10 +25,10 @@
 static int steps_run(struct db *db, const char *const *steps, size_t count, const void *blob,
                      size_t bytes)
 {
-    int64_t n = 0;
-    for (size_t i = 0; n >= 0 && i < count; i++)
-        n = db_run(db, steps[i], NULL, NULL, DB(DB_BLOB(blob, bytes)));
-    return n < 0 ? (int)n : SKEIN_OK;
+    int status = SKEIN_OK;
+    for (size_t i = 0; status == SKEIN_OK && i < count; i++)
+        status = db_write(db, steps[i], DB(DB_BLOB(blob, bytes)));
+    return status;
 }
 
 /* ---- which ---- */
@@ -101,17 +101,16 @@ static int partition_delete(struct db *db, const struct partition_key *key, uint
     };
     uint8_t bytes[INDEX_KEY_BYTES];
     index_key_put(key, bytes);
-    int64_t n = db_run(db, "INSERT OR REPLACE INTO tombstone VALUES(?1, ?2)", NULL, NULL,
-                       DB(DB_BLOB(bytes, sizeof bytes), DB_I64(index_i64(segment))));
-    return n < 0 ? (int)n : steps_run(db, steps, sizeof steps / sizeof *steps, bytes, sizeof bytes);
+    int status = db_write(db, "INSERT OR REPLACE INTO tombstone VALUES(?1, ?2)",
+                          DB(DB_BLOB(bytes, sizeof bytes), DB_I64(index_i64(segment))));
+    return status < 0 ? status
+                      : steps_run(db, steps, sizeof steps / sizeof *steps, bytes, sizeof bytes);
 }
 
 static int capture_remember(struct db *db, const struct capture_id *capture, uint64_t segment)
 {
-    int64_t n =
-        db_run(db, "INSERT OR REPLACE INTO deleted VALUES(?1, ?2)", NULL, NULL,
-               DB(DB_BLOB(capture->bytes, sizeof capture->bytes), DB_I64(index_i64(segment))));
-    return n < 0 ? (int)n : SKEIN_OK;
+    return db_write(db, "INSERT OR REPLACE INTO deleted VALUES(?1, ?2)",
+                    DB(DB_BLOB(capture->bytes, sizeof capture->bytes), DB_I64(index_i64(segment))));
 }
 
 int index_tombstone_apply(struct db *db, const struct store_record *record, uint64_t segment)
@@ -132,8 +131,7 @@ int index_tombstones_add(struct index *index, const struct store_record *records
         return index_fail(index, status);
     for (size_t i = 0; status == SKEIN_OK && i < count; i++)
         status = index_tombstone_apply(index->write, &records[i], end_segment);
-    int ended = db_end(index->write, status == SKEIN_OK);
-    return index_fail(index, status < 0 ? status : ended);
+    return index_fail(index, db_end(index->write, status));
 }
 
 void index_trim(struct index *index)
@@ -257,10 +255,10 @@ int64_t index_segment_rows(struct index *index, uint64_t segment, struct partiti
 
 int index_segment_keep(struct index *index, uint64_t segment)
 {
-    int64_t n =
-        db_run(index->write, "UPDATE segment SET written = bytes, records = live WHERE number = ?1",
-               NULL, NULL, DB(DB_I64(index_i64(segment))));
-    return n < 0 ? index_fail(index, n) : SKEIN_OK;
+    return index_fail(
+        index, db_write(index->write,
+                        "UPDATE segment SET written = bytes, records = live WHERE number = ?1",
+                        DB(DB_I64(index_i64(segment)))));
 }
 
 int index_segment_forget(struct db *db, uint64_t segment, bool with_rows)
@@ -268,10 +266,10 @@ int index_segment_forget(struct db *db, uint64_t segment, bool with_rows)
     static const char *const steps[] = {
         "DELETE FROM copy WHERE segment = ?1", "DELETE FROM segment WHERE number = ?1",
         "DELETE FROM tombstone WHERE segment = ?1", "DELETE FROM partitions WHERE segment = ?1"};
-    int64_t n = 0;
-    for (size_t i = 0; n >= 0 && i < (with_rows ? 4u : 3u); i++)
-        n = db_run(db, steps[i], NULL, NULL, DB(DB_I64(index_i64(segment))));
-    return n < 0 ? (int)n : SKEIN_OK;
+    int status = SKEIN_OK;
+    for (size_t i = 0; status == SKEIN_OK && i < (with_rows ? 4u : 3u); i++)
+        status = db_write(db, steps[i], DB(DB_I64(index_i64(segment))));
+    return status;
 }
 
 int index_segment_removed(struct index *index, uint64_t segment)
@@ -280,6 +278,5 @@ int index_segment_removed(struct index *index, uint64_t segment)
     if (status < 0)
         return index_fail(index, status);
     status = index_segment_forget(index->write, segment, false);
-    int ended = db_end(index->write, status == SKEIN_OK);
-    return index_fail(index, status < 0 ? status : ended);
+    return index_fail(index, db_end(index->write, status));
 }

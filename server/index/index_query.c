@@ -296,12 +296,6 @@ static void step_end(struct run *run)
         run->high = run->last;
 }
 
-static int number_get(void *context, struct db_row *row)
-{
-    *(int64_t *)context = db_i64(row, 0);
-    return 1;
-}
-
 /* Begins the first step in the next bucket with rows from run->low on. 1; 0: none has; a status. */
 static int bucket_first(struct run *run)
 {
@@ -337,17 +331,17 @@ static int series_seek(struct run *run)
 {
     const struct label_bytes l = label_bytes_of(&run->lead.terms[0]),
                              o = label_bytes_of(&run->lead.terms[1]);
-    int64_t n = db_run(
+    int status = db_number(
         run->index->read,
         "SELECT coalesce(min((SELECT to_ns FROM partitions INDEXED BY by_series"
         " WHERE bucket = l.bucket AND series = l.series AND to_ns >= ?1"
         " ORDER BY to_ns LIMIT 1)), ?7) FROM label l"
         " WHERE l.bucket = ?2 AND l.name = ?3 AND l.value = ?4" INDEX_SECOND_LABEL("?5", "?6"),
-        number_get, &run->low,
+        &run->low,
         DB(DB_I64(run->low), DB_I64(run->lead.bucket), DB_BLOB(l.name, l.name_bytes),
            DB_BLOB(l.value, l.value_bytes), DB_BLOB(o.name, o.name_bytes),
            DB_BLOB(o.value, o.value_bytes), DB_I64(index_sum(run->lead.high, 1))));
-    return n < 0 ? index_fail(run->index, n) : SKEIN_OK;
+    return index_fail(run->index, status);
 }
 
 /* Goes on after the end of a step. 1: there is a next one; 0: the query is done; a status. */

@@ -41,10 +41,9 @@ static int posting_add(struct db *db, const struct place *place, const char *nam
 {
     if (value_bytes > INDEX_VALUE_MAX)
         value_bytes = INDEX_VALUE_MAX;
-    int64_t n = db_run(db, "INSERT OR IGNORE INTO label VALUES(?1, ?2, ?3, ?4)", NULL, NULL,
-                       DB(DB_I64(place->bucket), DB_BLOB(name, name_bytes),
-                          DB_BLOB(value, value_bytes), DB_I64(place->series)));
-    return n < 0 ? (int)n : SKEIN_OK;
+    return db_write(db, "INSERT OR IGNORE INTO label VALUES(?1, ?2, ?3, ?4)",
+                    DB(DB_I64(place->bucket), DB_BLOB(name, name_bytes),
+                       DB_BLOB(value, value_bytes), DB_I64(place->series)));
 }
 
 /* Adds a posting for each label that a selector can ask for; process_labels.c has the same
@@ -78,11 +77,10 @@ static int series_count_get(void *context, struct db_row *row)
 
 static int bucket_add(struct db *db, int64_t bucket, int64_t longest)
 {
-    int64_t n = db_run(db,
-                       "INSERT INTO bucket VALUES(?1, ?2) ON CONFLICT(number) DO UPDATE"
-                       " SET longest = excluded.longest WHERE longest < excluded.longest",
-                       NULL, NULL, DB(DB_I64(bucket), DB_I64(longest)));
-    return n < 0 ? (int)n : SKEIN_OK;
+    return db_write(db,
+                    "INSERT INTO bucket VALUES(?1, ?2) ON CONFLICT(number) DO UPDATE"
+                    " SET longest = excluded.longest WHERE longest < excluded.longest",
+                    DB(DB_I64(bucket), DB_I64(longest)));
 }
 
 int index_series_add(struct db *db, const struct partition_row *row, int64_t series)

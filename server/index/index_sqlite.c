@@ -112,22 +112,19 @@ int index_fail(struct index *index, int64_t status)
 
 static int end_set(struct db *db, uint64_t segment, uint64_t offset)
 {
-    int64_t n = db_run(db,
-                       "INSERT INTO meta VALUES('end_segment', ?1), ('end_offset', ?2) "
-                       "ON CONFLICT(name) DO UPDATE SET value = excluded.value",
-                       NULL, NULL, DB(DB_I64(index_i64(segment)), DB_I64(index_i64(offset))));
-    return n < 0 ? (int)n : SKEIN_OK;
+    return db_write(db,
+                    "INSERT INTO meta VALUES('end_segment', ?1), ('end_offset', ?2) "
+                    "ON CONFLICT(name) DO UPDATE SET value = excluded.value",
+                    DB(DB_I64(index_i64(segment)), DB_I64(index_i64(offset))));
 }
 
 int index_segment_add(struct db *db, uint64_t segment, int64_t rows, int64_t bytes, int64_t records)
 {
-    int64_t n = db_run(
-        db,
-        "INSERT INTO segment VALUES(?1, ?2, ?3, ?4, ?3) ON CONFLICT(number) DO"
-        " UPDATE SET live = live + excluded.live, bytes = bytes + excluded.bytes,"
-        " records = records + excluded.records, written = written + excluded.bytes",
-        NULL, NULL, DB(DB_I64(index_i64(segment)), DB_I64(rows), DB_I64(bytes), DB_I64(records)));
-    return n < 0 ? (int)n : SKEIN_OK;
+    return db_write(db,
+                    "INSERT INTO segment VALUES(?1, ?2, ?3, ?4, ?3) ON CONFLICT(number) DO"
+                    " UPDATE SET live = live + excluded.live, bytes = bytes + excluded.bytes,"
+                    " records = records + excluded.records, written = written + excluded.bytes",
+                    DB(DB_I64(index_i64(segment)), DB_I64(rows), DB_I64(bytes), DB_I64(records)));
 }
 
 /* 1: inserted; 0: the key has a row already; or a status. */
@@ -171,15 +168,15 @@ static int row_move(struct db *db, const struct partition_row *row,
         " (SELECT bytes FROM partitions WHERE key = ?1)"
         " WHERE number = (SELECT segment FROM partitions WHERE key = ?1)",
     };
-    int64_t n = 0;
-    for (size_t i = 0; n >= 0 && i < sizeof steps / sizeof *steps; i++)
-        n = db_run(db, steps[i], NULL, NULL, DB(DB_BLOB(key, INDEX_KEY_BYTES)));
-    if (n >= 0)
-        n = db_run(db, "UPDATE partitions SET segment = ?2, offset = ?3, bytes = ?4 WHERE key = ?1",
-                   NULL, NULL,
-                   DB(DB_BLOB(key, INDEX_KEY_BYTES), DB_I64(index_i64(row->place.segment)),
-                      DB_I64(index_i64(row->place.offset)), DB_I64(index_i64(row->place.bytes))));
-    return n < 0 ? (int)n : SKEIN_OK;
+    int status = SKEIN_OK;
+    for (size_t i = 0; status == SKEIN_OK && i < sizeof steps / sizeof *steps; i++)
+        status = db_write(db, steps[i], DB(DB_BLOB(key, INDEX_KEY_BYTES)));
+    if (status != SKEIN_OK)
+        return status;
+    return db_write(db,
+                    "UPDATE partitions SET segment = ?2, offset = ?3, bytes = ?4 WHERE key = ?1",
+                    DB(DB_BLOB(key, INDEX_KEY_BYTES), DB_I64(index_i64(row->place.segment)),
+                       DB_I64(index_i64(row->place.offset)), DB_I64(index_i64(row->place.bytes))));
 }
 
 /* Where the record of a partition at `place` ends, and the next one begins. */
@@ -239,8 +236,7 @@ int index_add(struct index *index, const struct partition_row *rows, size_t coun
     if (status < 0)
         return index_fail(index, status);
     status = rows_insert(index->write, rows, count);
-    int ended = db_end(index->write, status == SKEIN_OK);
-    return index_fail(index, status < 0 ? status : ended);
+    return index_fail(index, db_end(index->write, status));
 }
 
 static int rows_move(struct db *db, const struct partition_row *rows, size_t count)
@@ -265,8 +261,7 @@ int index_move(struct index *index, const struct partition_row *rows, size_t cou
     if (status < 0)
         return index_fail(index, status);
     status = rows_move(index->write, rows, count);
-    int ended = db_end(index->write, status == SKEIN_OK);
-    return index_fail(index, status < 0 ? status : ended);
+    return index_fail(index, db_end(index->write, status));
 }
 
 /* ---- finding ---- */
@@ -428,8 +423,7 @@ static int store_follow(struct index *index, bool from_nothing)
     }
     if (status == SKEIN_OK)
         status = store_scan(index->store, segment, offset, partition_scan, tombstone_scan, index);
-    int ended = db_end(db, status == SKEIN_OK);
-    return status != SKEIN_OK ? status : ended;
+    return db_end(db, status);
 }
 
 int index_follow(struct index *index)

@@ -151,10 +151,10 @@ static void json(void *context, struct http_exchange *x)
 }
 
 const struct http_route subject_routes[] = {
-    {"GET", "/small", small, HTTP_PUBLIC}, {"GET", "/slow", slow, HTTP_PUBLIC},
-    {"GET", "/big", big, HTTP_PUBLIC},     {"GET", "/live", begin_live, HTTP_PUBLIC},
-    {"GET", "/aside", aside, HTTP_PUBLIC}, {"POST", "/echo", echo, HTTP_PUBLIC},
-    {"GET", "/json", json, HTTP_PUBLIC},   {NULL, NULL, NULL, 0}};
+    {"GET", "/small", small, HTTP_PUBLIC, NULL}, {"GET", "/slow", slow, HTTP_PUBLIC, NULL},
+    {"GET", "/big", big, HTTP_PUBLIC, NULL},     {"GET", "/live", begin_live, HTTP_PUBLIC, NULL},
+    {"GET", "/aside", aside, HTTP_PUBLIC, NULL}, {"POST", "/echo", echo, HTTP_PUBLIC, NULL},
+    {"GET", "/json", json, HTTP_PUBLIC, NULL},   {NULL, NULL, NULL, 0, NULL}};
 
 struct http_settings subject_settings(void)
 {

@@ -39,7 +39,7 @@ static void rows_put(struct fixture *f)
     }
     ck_assert_int_eq(db_begin(db->write), SKEIN_OK);
     ck_assert_int_eq(series_put(db, &id, &set), SKEIN_OK);
-    ck_assert_int_eq(db_end(db->write, true), SKEIN_OK);
+    ck_assert_int_eq(db_end(db->write, SKEIN_OK), SKEIN_OK);
     series_set_fini(&set);
 }
 

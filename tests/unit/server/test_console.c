@@ -20,7 +20,7 @@ static struct http_server *server;
 
 static void setup(void)
 {
-    static const struct http_route none[] = {{NULL, NULL, NULL, 0}};
+    static const struct http_route none[] = {{NULL, NULL, NULL, 0, NULL}};
     struct http_settings settings = subject_settings();
     char error[256] = "";
     settings.pages = console_routes;

@@ -83,11 +83,11 @@ START_TEST(rolled_back_rows_are_gone)
 {
     ck_assert_int_eq(db_begin(db), SKEIN_OK);
     ck_assert_int_eq(insert(1, "x", "", 0), 1);
-    ck_assert_int_eq(db_end(db, false), SKEIN_OK);
+    ck_assert_int_eq(db_end(db, SKEIN_CLOSED), SKEIN_CLOSED);
     ck_assert_int_eq(db_run(db, "SELECT * FROM t", NULL, NULL, NULL), 0);
     ck_assert_int_eq(db_begin(db), SKEIN_OK);
     ck_assert_int_eq(insert(1, "x", "", 0), 1);
-    ck_assert_int_eq(db_end(db, true), SKEIN_OK);
+    ck_assert_int_eq(db_end(db, SKEIN_OK), SKEIN_OK);
     ck_assert_int_eq(db_run(db, "SELECT * FROM t", NULL, NULL, NULL), 1);
 }
 END_TEST

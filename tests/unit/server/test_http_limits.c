@@ -138,10 +138,10 @@ static void answer_small(void *context, struct http_exchange *x)
  * come with a token. */
 START_TEST(bodies_of_strangers_are_small)
 {
-    static const struct http_route routes[] = {{"POST", "/login", answer_small, HTTP_PUBLIC},
-                                               {"GET", "/list", answer_small, HTTP_VIEWER},
-                                               {"POST", "/change", answer_small, HTTP_VIEWER},
-                                               {NULL, NULL, NULL, 0}};
+    static const struct http_route routes[] = {{"POST", "/login", answer_small, HTTP_PUBLIC, NULL},
+                                               {"GET", "/list", answer_small, HTTP_VIEWER, NULL},
+                                               {"POST", "/change", answer_small, HTTP_VIEWER, NULL},
+                                               {NULL, NULL, NULL, 0, NULL}};
     struct http_settings settings = subject_settings();
     struct http_server *server;
     char error[256] = "";

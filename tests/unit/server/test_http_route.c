@@ -12,13 +12,13 @@ static void nothing(void *context, struct http_exchange *x)
     (void)x;
 }
 
-static const struct http_route routes[] = {{"GET", "/a", nothing, HTTP_PUBLIC},
-                                           {"POST", "/a", nothing, HTTP_PUBLIC},
-                                           {"GET", "/a/{}", nothing, HTTP_PUBLIC},
-                                           {"DELETE", "/a/{}", nothing, HTTP_PUBLIC},
-                                           {"POST", "/a/{}:stop", nothing, HTTP_PUBLIC},
-                                           {"GET", "/a/{}/b/{}", nothing, HTTP_PUBLIC},
-                                           {NULL, NULL, NULL, 0}};
+static const struct http_route routes[] = {{"GET", "/a", nothing, HTTP_PUBLIC, NULL},
+                                           {"POST", "/a", nothing, HTTP_PUBLIC, NULL},
+                                           {"GET", "/a/{}", nothing, HTTP_PUBLIC, NULL},
+                                           {"DELETE", "/a/{}", nothing, HTTP_PUBLIC, NULL},
+                                           {"POST", "/a/{}:stop", nothing, HTTP_PUBLIC, NULL},
+                                           {"GET", "/a/{}/b/{}", nothing, HTTP_PUBLIC, NULL},
+                                           {NULL, NULL, NULL, 0, NULL}};
 
 START_TEST(path_finds_its_route_and_parts)
 {
@@ -119,10 +119,10 @@ END_TEST
 
 START_TEST(rest_takes_what_no_pattern_does_and_makes_no_path_of_it)
 {
-    static const struct http_route with_rest[] = {{"GET", "", nothing, HTTP_PUBLIC},
-                                                  {"GET", "/", nothing, HTTP_PUBLIC},
-                                                  {"GET", "/a/{}", nothing, HTTP_PUBLIC},
-                                                  {NULL, NULL, NULL, 0}};
+    static const struct http_route with_rest[] = {{"GET", "", nothing, HTTP_PUBLIC, NULL},
+                                                  {"GET", "/", nothing, HTTP_PUBLIC, NULL},
+                                                  {"GET", "/a/{}", nothing, HTTP_PUBLIC, NULL},
+                                                  {NULL, NULL, NULL, 0, NULL}};
     struct http_match m;
     http_route_find(with_rest, "GET", "/", &m);
     ck_assert_ptr_eq(m.route, &with_rest[1]);

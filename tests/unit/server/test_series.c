@@ -85,8 +85,7 @@ static int keep(const struct capture_id *id, struct series_set *set, uint64_t do
     status = series_put(&a.db, id, set);
     if (status == SKEIN_OK)
         status = aggregate_mark_put(&a.db, &mark);
-    int ended = db_end(a.db.write, status == SKEIN_OK);
-    return status == SKEIN_OK ? ended : status;
+    return db_end(a.db.write, status);
 }
 
 /* The capture n of a trace of that seed. */
