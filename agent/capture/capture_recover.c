@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "agent_clock.h"
+#include "array.h"
 #include "capture_job.h"
 #include "log.h"
 
@@ -23,7 +24,7 @@ struct leftover {
 };
 struct leftovers {
     struct leftover *items;
-    size_t count;
+    size_t count, cap;
     int status;
 };
 
@@ -35,16 +36,14 @@ static struct leftover *leftover_of(struct leftovers *left, const struct capture
             process_uid_equal(&left->items[i].result.process, process))
             return &left->items[i];
     }
-    struct leftover *more = realloc(left->items, (left->count + 1) * sizeof *more);
-    if (more == NULL) {
+    if (!array_grow(left->items, left->count + 1, &left->cap)) {
         left->status = SKEIN_NO_MEMORY;
         return NULL;
     }
-    left->items = more;
-    more += left->count++;
-    *more = (struct leftover){
+    struct leftover *made = &left->items[left->count++];
+    *made = (struct leftover){
         .result = {.capture = *capture, .process = *process, .state = REPORT_FAILED}};
-    return more;
+    return made;
 }
 
 /* Runs after the intents, which list the partitions that were journalled and perhaps released. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "skein_check.h"
 
 /* A record may be committed this long after its time, by a thread that was stopped as it wrote. */
@@ -224,15 +225,9 @@ static struct cut_entry *entry_place(struct cut_chain *chain)
         chain->count--;
         memmove(chain->entries, chain->entries + 1, chain->count * sizeof *chain->entries);
     }
-    if (chain->count == chain->cap) {
-        size_t cap = chain->cap == 0 ? 8 : 2 * chain->cap;
-        struct cut_entry *entries = realloc(chain->entries, cap * sizeof *entries);
-        if (entries == NULL)
-            return NULL;
-        chain->entries = entries;
-        chain->cap = cap;
-    }
-    return &chain->entries[chain->count++];
+    return array_grow(chain->entries, chain->count + 1, &chain->cap)
+               ? &chain->entries[chain->count++]
+               : NULL;
 }
 
 void cut_chain_add(struct cut_member *member, struct cut_entry *entry)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "cut_int.h"
 #include "ring_loss.h"
 
@@ -15,15 +16,9 @@
 static void gap_add(struct cut_work *work, uint8_t reason, uint64_t from_ticks, uint64_t to_ticks)
 {
     struct cut_result *result = work->result;
-    if (result->gap_count == work->gap_cap) {
-        size_t cap = work->gap_cap == 0 ? 32 : 2 * work->gap_cap;
-        struct cut_gap *gaps = realloc(result->gaps, cap * sizeof *gaps);
-        if (gaps == NULL) {
-            work->status = SKEIN_NO_MEMORY;
-            return;
-        }
-        result->gaps = gaps;
-        work->gap_cap = cap;
+    if (!array_grow(result->gaps, result->gap_count + 1, &work->gap_cap)) {
+        work->status = SKEIN_NO_MEMORY;
+        return;
     }
     result->gaps[result->gap_count++] =
         (struct cut_gap){clock_snapshot_realtime(&work->begin, &work->end, from_ticks),

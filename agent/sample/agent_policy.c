@@ -12,6 +12,7 @@
 
 #include "agent_clock.h"
 #include "agent_rules.h"
+#include "array.h"
 #include "clock.h"
 #include "json.h"
 #include "log.h"
@@ -45,7 +46,7 @@ struct agent_policies {
     struct policy *set;
     size_t count;
     struct process **processes; /* references; those attached now */
-    size_t process_count;
+    size_t process_count, process_cap;
     struct sample_list samples;
     struct loop_timer *cpu_timer; /* while a policy has a limit */
     uint64_t cpu_ns, cpu_at_ns;   /* CPU time used, and when that was looked at */
@@ -337,15 +338,12 @@ int agent_policies_set(struct agent_policies *policies, uint64_t generation, con
 
 void agent_policies_attached(struct agent_policies *policies, struct process *process)
 {
-    struct process **more =
-        realloc(policies->processes, (policies->process_count + 1) * sizeof(struct process *));
-    if (more == NULL) {
+    if (!array_grow(policies->processes, policies->process_count + 1, &policies->process_cap)) {
         log_error("policies", "out of memory: a process is not sampled", "service",
                   process->service, NULL);
         return;
     }
-    policies->processes = more;
-    more[policies->process_count++] = process_ref(process);
+    policies->processes[policies->process_count++] = process_ref(process);
     for (size_t i = 0; i < policies->count; i++)
         sample_begin(policies, &policies->set[i], process);
     hz_look(policies);

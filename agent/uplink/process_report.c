@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "array.h"
 #include "host_page.h"
 #include "proc_info.h"
 #include "report_processes.h"
@@ -59,25 +60,17 @@ static uint64_t rate_note(struct process *process, const struct process_usage *u
 struct listing {
     struct report_process *items;
     char (*titles)[128];
-    size_t count, cap;
+    size_t count, items_cap, titles_cap;
 };
 
 /* The next one's place. NULL: no memory. */
 static struct report_process *listing_next(struct listing *list)
 {
-    if (list->count == list->cap) {
-        size_t cap = list->cap * 2 + 64;
-        void *items = realloc(list->items, cap * sizeof *list->items);
-        if (items == NULL)
-            return NULL;
-        list->items = items;
-        void *titles = realloc(list->titles, cap * sizeof *list->titles);
-        if (titles == NULL)
-            return NULL;
-        list->titles = titles;
-        list->cap = cap;
-    }
-    return &list->items[list->count++];
+    size_t need = list->count + 1;
+    return array_grow(list->items, need, &list->items_cap) &&
+                   array_grow(list->titles, need, &list->titles_cap)
+               ? &list->items[list->count++]
+               : NULL;
 }
 
 static int process_list(struct listing *list, struct process *process,
@@ -204,7 +197,7 @@ int process_report_send(struct uplink *uplink, uint64_t agent, uint64_t version,
     if (!uplink_awaits(uplink, "processes:"))
         roster_told(roster);
     (void)roster_refresh(roster);
-    struct listing list = {NULL, NULL, 0, 0};
+    struct listing list = {.count = 0};
     struct report_processes page = {.agent = agent,
                                     .version = version,
                                     .clock_offset_ns = uplink_clock_offset(uplink),

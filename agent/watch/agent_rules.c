@@ -11,6 +11,7 @@
 
 #include "agent_clock.h"
 #include "agent_log.h"
+#include "array.h"
 #include "log.h"
 #include "rules_int.h"
 #include "set_store.h"
@@ -211,15 +212,12 @@ void agent_rules_attached(struct agent_rules *rules, struct process *process)
                  "pid", log_fmt("%u", process->pid), NULL);
         return;
     }
-    struct process **more =
-        realloc(rules->processes, (rules->process_count + 1) * sizeof(struct process *));
-    if (more == NULL) {
+    if (!array_grow(rules->processes, rules->process_count + 1, &rules->process_cap)) {
         log_error("rules", "out of memory: a process is not checked", "service", process->service,
                   NULL);
         return;
     }
-    rules->processes = more;
-    more[rules->process_count++] = process_ref(process);
+    rules->processes[rules->process_count++] = process_ref(process);
     for (size_t i = 0; i < rules->count; i++)
         watch_where_matching(rules, rules->specs[i], process);
 }

@@ -61,7 +61,7 @@ struct agent_rules {
     struct rule_spec **specs;
     size_t count;
     struct process **processes; /* references; those attached now */
-    size_t process_count;
+    size_t process_count, process_cap;
     struct watch_list watches;
     struct loop_timer *report_timer;
     struct rule_scanner *scanner;
