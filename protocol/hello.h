@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How a session begins: HELLO, from the agent each second until WELCOME answers it (P-6).
+ * How a session begins: HELLO, from the agent each second until WELCOME answers it (P-6,
+ * P-28).
  */
 #ifndef HELLO_H
 #define HELLO_H

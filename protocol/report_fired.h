@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * REPORT fired: the agent has begun a capture of its own. It says all of the process, which may be
+ * REPORT fired: the agent has begun a capture of its own (P-8, P-30). It says all of the process, which may be
  * gone before the collector hears of it.
  */
 #ifndef REPORT_FIRED_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * REPORT policy: whether a policy with a limit on the agent's CPU pauses for it.
+ * REPORT policy: whether a policy with a limit on the agent's CPU pauses for it (P-8, P-25).
  */
 #ifndef REPORT_POLICY_H
 #define REPORT_POLICY_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * REPORT processes: all processes of an agent, in pages that fit a message (P-5). One that a
+ * REPORT processes: all processes of an agent, in pages that fit a message (P-5, P-8). One that a
  * complete list does not name is gone.
  */
 #ifndef REPORT_PROCESSES_H

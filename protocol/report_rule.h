@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * REPORT rule: how a rule does on one process, when its health changes and every 10 s.
+ * REPORT rule: how a rule does on one process, when its health changes and every 10 s
+ * (P-8).
  */
 #ifndef REPORT_RULE_H
 #define REPORT_RULE_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The messages of docs/protocol.md: frame, chunk, chunk acknowledgement. Control bodies are JSON
- * and are read where they are used. Pure functions over bytes; hostile input expected.
+ * The messages of docs/protocol.md: the frame around all of them (P-1 to P-5), CHUNK (P-11) and
+ * CHUNK_ACK (P-12). Bodies on control are JSON and have headers of their own (control_body.h). Pure
+ * functions over bytes; hostile input expected.
  */
 #ifndef WIRE_H
 #define WIRE_H

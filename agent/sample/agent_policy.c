@@ -159,7 +159,7 @@ static void policies_end(struct agent_policies *policies)
 
 static void policy_report(const struct agent_policies *policies, const struct policy *policy)
 {
-    char key[POLICY_NAME_MAX + 16];
+    char key[PUSHED_POLICY_NAME_MAX + 16];
     struct buf text = {0};
     const struct report_policy told = {.agent = policies->settings.agent,
                                        .policy = policy->spec->name,

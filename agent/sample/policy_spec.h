@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A sampling policy as the collector pushes it (docs/protocol.md), read into a struct. Pure
- * functions over hostile JSON; immutable after parsing.
+ * A sampling policy that the collector has pushed (pushed_policy.h), as it is sampled by. Pure
+ * functions over hostile JSON; immutable once it is made.
  */
 #ifndef POLICY_SPEC_H
 #define POLICY_SPEC_H
@@ -9,20 +9,17 @@
 #include <cjson/cJSON.h>
 
 #include "evidence_kinds.h"
+#include "pushed_policy.h"
 #include "sampling.h"
 #include "selector.h"
 
-#define POLICY_NAME_MAX 63
-
 struct policy_spec {
-    char name[POLICY_NAME_MAX + 1];
+    char name[PUSHED_POLICY_NAME_MAX + 1];
     struct selector *selector;
     struct sampling_plan plan;
-    uint64_t generation;        /* that the policy has had since its last change */
-    uint64_t agent_cpu_percent; /* of one core; 0: no limit */
-    struct evidence_wish wish;  /* of its samples: kinds by name alone */
-    uint64_t samples_hz;        /* how often CPUs are sampled at least; 0: it does not say */
-    bool paused;                /* by the collector, which says why */
+    struct evidence_wish wish;                          /* of its samples: kinds by name alone */
+    uint64_t generation, agent_cpu_percent, samples_hz; /* as in struct pushed_policy */
+    bool paused;
 };
 
 /* SKEIN_OK; SKEIN_INVALID with "every_ms: must be ..." in error; SKEIN_NO_MEMORY. On failure *out

@@ -12,9 +12,11 @@
 #include "capture_control.h"
 #include "clock.h"
 #include "event_groups.h"
+#include "evidence_kinds.h"
 #include "json.h"
 #include "log.h"
 #include "policyset_int.h"
+#include "pushed_policy.h"
 
 #define DAY_NS  (UINT64_C(86400) * 1000000000u)
 #define LOOK_NS UINT64_C(1000000000)
@@ -46,6 +48,7 @@ static struct named_item *policy_make(const cJSON *json)
 {
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "selector"));
     char error[160];
+    struct evidence_wish wish;
     const cJSON *limits = cJSON_GetObjectItemCaseSensitive(json, "limits");
     const cJSON *retain = cJSON_GetObjectItemCaseSensitive(json, "retain");
     struct policy *policy = calloc(1, sizeof *policy);
@@ -61,6 +64,9 @@ static struct named_item *policy_make(const cJSON *json)
     policy->pin = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(retain, "pin"));
     policy->groups = event_groups_get(&(struct json_reader){{0}}, json, "groups");
     policy->samples_hz = named_number(json, "samples_hz");
+    policy->agent_cpu_percent = named_number(limits, "agent_cpu_percent");
+    evidence_wish_told(&(struct json_reader){{0}}, json, "", false, &wish);
+    policy->kinds = wish.kinds;
     return &policy->item;
 }
 
@@ -78,34 +84,30 @@ static void policy_inherit(struct named_item *item, const struct named_item *bef
 
 /* ---- the push to agents ---- */
 
-static void member_copy(const cJSON *from, const char *key, cJSON *to)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(from, key);
-    if (item != NULL)
-        cJSON_AddItemToObject(to, key, cJSON_Duplicate(item, true));
-}
-
 static cJSON *policies_list(void *context)
 {
     const struct policies *p = context;
     control_assert_locked(p->control);
     cJSON *set = cJSON_CreateArray();
+    bool whole = true;
     for (const struct policy *policy = policies_first(p); policy != NULL;
          policy = policy_next(policy)) {
         if (!policy->enabled)
             continue;
-        cJSON *item = cJSON_CreateObject();
-        cJSON_AddStringToObject(item, "name", policy->item.name);
-        json_add_u64(item, "generation", policy->item.generation);
-        cJSON_AddStringToObject(item, "selector", policy->item.selector);
-        json_add_u64(item, "record_ms", policy->plan.record_ms);
-        json_add_u64(item, "every_ms", policy->plan.every_ms);
-        member_copy(cJSON_GetObjectItemCaseSensitive(policy->item.json, "limits"),
-                    "agent_cpu_percent", item);
-        member_copy(policy->item.json, "evidence", item);
-        member_copy(policy->item.json, "samples_hz", item);
-        cJSON_AddBoolToObject(item, "paused", policy->suspended);
-        cJSON_AddItemToArray(set, item);
+        const struct pushed_policy pushed = {.name = policy->item.name,
+                                             .selector = policy->item.selector,
+                                             .generation = policy->item.generation,
+                                             .record_ms = policy->plan.record_ms,
+                                             .every_ms = policy->plan.every_ms,
+                                             .agent_cpu_percent = policy->agent_cpu_percent,
+                                             .kinds = policy->kinds,
+                                             .samples_hz = policy->samples_hz,
+                                             .paused = policy->suspended};
+        whole &= pushed_policy_put(&pushed, set);
+    }
+    if (!whole) { /* agents refuse a push without a set, and keep the one that they have */
+        cJSON_Delete(set);
+        set = NULL;
     }
     return set;
 }

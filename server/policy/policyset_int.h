@@ -20,6 +20,8 @@ struct policy {
     struct sampling_plan plan;
     uint64_t bytes_per_day, ttl_ms; /* 0: none */
     uint64_t groups;                /* that its samples are read for; 0: all */
+    uint32_t kinds;                 /* of evidence that its samples have */
+    uint64_t agent_cpu_percent;     /* that an agent may use; 0: no limit */
     uint64_t samples_hz;            /* how often its hosts sample their CPUs; 0: as they would */
     struct paused_agent *paused;
     size_t paused_count;

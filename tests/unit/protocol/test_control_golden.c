@@ -2,12 +2,15 @@
  * Every body on control as docs/protocol.md has it, written from there: the put makes these bytes,
  * and the get of these bytes is put as the same again. They are what agents and collectors of other
  * versions say, so none may change. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
+#include "evidence_kinds.h"
 #include "heartbeat.h"
 #include "hello.h"
 #include "json.h"
+#include "pushed_policy.h"
 #include "report.h"
 #include "support.h"
 #include "wire.h"
@@ -186,6 +189,47 @@ START_TEST(sets_are_pushed)
                  "{\"kind\":\"policies\",\"generation\":7,\"policies\":[{\"name\":\"ping\"}],"
                  "\"command\":\"x\"}");
     cJSON_Delete(rules);
+}
+END_TEST
+
+static void expect_policy(const struct pushed_policy *policy, const char *golden)
+{
+    char error[256] = "";
+    struct pushed_policy read = *policy;
+    for (int round = 0; round < 2; round++) { /* what is put, and what is read of it */
+        cJSON *set = cJSON_CreateArray();
+        ck_assert(pushed_policy_put(&read, set));
+        char *text = cJSON_PrintUnformatted(set);
+        ck_assert_str_eq(text, golden);
+        const cJSON *item = cJSON_GetArrayItem(set, 0);
+        ck_assert_int_eq(pushed_policy_get(item, &read, error, sizeof error), SKEIN_OK);
+        read.name = policy->name; /* what it points to goes with the set */
+        read.selector = policy->selector;
+        free(text);
+        cJSON_Delete(set);
+    }
+}
+
+START_TEST(a_policy_is_pushed)
+{
+    const struct pushed_policy least = {
+        .name = "p", .selector = "", .generation = 7, .record_ms = 100, .every_ms = 1000};
+    expect_policy(&least, "[{\"name\":\"p\",\"generation\":7,\"selector\":\"\",\"record_ms\":100,"
+                          "\"every_ms\":1000,\"paused\":false}]");
+    const struct pushed_policy most = {.name = "p",
+                                       .selector = "service=a",
+                                       .generation = 7,
+                                       .record_ms = 100,
+                                       .every_ms = 1000,
+                                       .agent_cpu_percent = 5,
+                                       .kinds = EVIDENCE_BIT(EVIDENCE_SAMPLES) |
+                                                EVIDENCE_BIT(EVIDENCE_VITALS),
+                                       .samples_hz = 300,
+                                       .paused = true};
+    expect_policy(&most, "[{\"name\":\"p\",\"generation\":7,\"selector\":\"service=a\","
+                         "\"record_ms\":100,\"every_ms\":1000,\"agent_cpu_percent\":5,"
+                         "\"evidence\":[\"samples\",\"vitals\"],\"samples_hz\":300,"
+                         "\"paused\":true}]");
 }
 END_TEST
 
@@ -433,7 +477,7 @@ int main(void)
 {
     return suite_run(suite_of(
         "control golden", a_session_begins, an_agent_says_that_it_lives, a_capture_is_commanded,
-        sets_are_pushed, pages_of_processes_fit_a_message, a_list_is_asked_for,
+        sets_are_pushed, a_policy_is_pushed, pages_of_processes_fit_a_message, a_list_is_asked_for,
         commands_and_reports_are_acknowledged, processes_are_listed, a_firing_is_reported,
         a_target_is_reported, rules_and_policies_are_reported, NULL));
 }

@@ -9,6 +9,7 @@
 #include "heartbeat.h"
 #include "hello.h"
 #include "loss.h"
+#include "pushed_policy.h"
 #include "report.h"
 #include "support.h"
 
@@ -299,6 +300,39 @@ START_TEST(commands_come_back)
         cJSON_Delete(json);
     }
     cJSON_Delete(set);
+}
+END_TEST
+
+START_TEST(pushed_policies_come_back) /* P-25 */
+{
+    char error[256] = "";
+    for (int round = 0; round < ROUNDS; round++) {
+        struct pushed_policy a = {.name = "policy",
+                                  .selector = words(),
+                                  .generation = at_most(INT64_MAX),
+                                  .record_ms = 1 + at_most(UINT32_MAX - 1),
+                                  .every_ms = 1 + at_most(UINT32_MAX - 1),
+                                  .agent_cpu_percent = at_most(100),
+                                  .samples_hz = at_most(10000),
+                                  .paused = coin()},
+                             b;
+        a.kinds = (uint32_t)next_random() & (EVIDENCE_BIT(EVIDENCE_KIND_COUNT) - 1); /* P-32 */
+        cJSON *set = cJSON_CreateArray();
+        ck_assert(pushed_policy_put(&a, set));
+        ck_assert_int_eq(cJSON_GetArraySize(set), 1);
+        const cJSON *item = cJSON_GetArrayItem(set, 0);
+        ck_assert_msg(pushed_policy_get(item, &b, error, sizeof error) == SKEIN_OK, "%s", error);
+        SAME_TEXT(a, b, name);
+        SAME_TEXT(a, b, selector);
+        SAME(a, b, generation);
+        SAME(a, b, record_ms);
+        SAME(a, b, every_ms);
+        SAME(a, b, agent_cpu_percent);
+        SAME(a, b, kinds);
+        SAME(a, b, samples_hz);
+        SAME(a, b, paused);
+        cJSON_Delete(set);
+    }
 }
 END_TEST
 
@@ -606,8 +640,8 @@ int main(void)
     const char *given = getenv("SKEIN_TEST_SEED");
     state = given != NULL ? strtoull(given, NULL, 10) : 20261122;
     fprintf(stderr, "SKEIN_TEST_SEED=%llu\n", (unsigned long long)state);
-    return suite_run(suite_of("control round trip", hello_and_welcome_come_back,
-                              heartbeats_come_back, commands_come_back, acknowledgements_come_back,
-                              lists_of_processes_come_back, firings_come_back, targets_come_back,
-                              rules_and_policies_come_back, NULL));
+    return suite_run(suite_of(
+        "control round trip", hello_and_welcome_come_back, heartbeats_come_back, commands_come_back,
+        pushed_policies_come_back, acknowledgements_come_back, lists_of_processes_come_back,
+        firings_come_back, targets_come_back, rules_and_policies_come_back, NULL));
 }
