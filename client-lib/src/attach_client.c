@@ -25,7 +25,7 @@
 #define SKIPS           4           /* events after a fork that are too near to it */
 #define LATE_NS         (1000 * MS) /* so long due, it comes all the same: some fork all the time */
 #define LEAVE_MS        50          /* who counts its threads has read the number by then */
-#define PUT_OFF_MOST    40          /* two seconds of that at most */
+#define POSTPONED_MOST  40          /* two seconds of that at most */
 #define HAND_WAIT_NS    (20 * MS)
 #define HEALTH_EVERY_MS 50 /* the same heartbeat within this time is not sent again */
 
@@ -47,7 +47,7 @@ static struct {
     uint32_t own_pid, young;
     uint32_t looks;        /* at the clock, up to LOOKS_FIRST */
     uint64_t due_ns;       /* when it may come; coarse monotonic clock */
-    uint32_t put_off;      /* so often since it was here */
+    uint32_t postponed;    /* so often since it was here */
     void (*prepare)(void); /* still to be called; or NULL */
     /* {milliseconds:32, what was said:32} of the last heartbeat sent; 0: none to this agent.
      * Threads that disagree may leave the word of the one that was overtaken here; then the other's
@@ -293,13 +293,15 @@ static uint32_t visitor_here(void)
 }
 
 /* Whoever looks for threads all the time is visited in the end. */
-static void put_off(unsigned ms)
+static void coming_postpone(unsigned ms)
 {
+    if (!ms || attach_client_is_barred()) /* the clock may be deadly to look at */
+        return;
     uint64_t due_ns = coarse_ns() + ms * (uint64_t)MS;
-    uint32_t times = skein_load32(&desk.put_off);
+    uint32_t times = skein_load32(&desk.postponed);
     if (slot_load(&attach_client_wanted) && skein_load64(&desk.due_ns) < due_ns &&
-        times < PUT_OFF_MOST) {
-        skein_store32(&desk.put_off, times + 1);
+        times < POSTPONED_MOST) {
+        skein_store32(&desk.postponed, times + 1);
         skein_store64(&desk.due_ns, due_ns);
     }
 }
@@ -310,10 +312,10 @@ static void hold(unsigned least_ms)
     __atomic_fetch_add(&desk.holds, 1, __ATOMIC_SEQ_CST);
     uint32_t tid = visitor_here();
     if (!tid) {
-        put_off(least_ms);
+        coming_postpone(least_ms);
         return;
     }
-    skein_store32(&desk.put_off, 0);
+    skein_store32(&desk.postponed, 0);
     visitor_order(&desk.visit, VISIT_LEAVE);
     gone_wait(tid);
     skein_store64(&desk.health_told, 0);
