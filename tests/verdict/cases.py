@@ -407,8 +407,9 @@ def started_anew_in_the_window(m):
 def attached_in_the_window(m):
     """Children that write from their first moment on, and are attached while captures run: when a
     ring was begun is said a little later than it is there. Without the host's numbers, of which each of
-    hundreds of targets has a copy: four million records, where the programs wrote forty thousand."""
-    w = m.world(agent={"vitals": {"host": False, "top": False}})
+    hundreds of targets has a copy: four million records, where the programs wrote forty thousand. Nor is
+    there a disk, on which the agent would sync thousands of files."""
+    w = m.world(agent={"vitals": {"host": False, "top": False}}, no_disk=True)
     s = w.subject("hum 1 50")
     captures = []
     for _ in range(4):

@@ -30,6 +30,9 @@ from world import Failed, World, settled
 SHORT = {"steady", "ring_wraps", "ended_threads", "more_threads_than_chunks", "oneshot",
          "full_before_the_window", "ended_before_the_capture", "attached_late", "idle_neighbour",
          "watched"}
+# They are begun first: ten seconds and more, where most take five.
+LONGEST = ("attached_in_the_window", "many_short_threads", "ended_threads_default_ring",
+           "disk_of_the_collector_is_full", "started_anew_in_the_window")
 # A newer agent's, and 320 cuts of one target: tests/unit/agent/test_capture_job.c.
 NOT_HERE = {"unknown", "report_full"}
 
@@ -138,6 +141,7 @@ def plan(options):
               (not options.short or n in SHORT)]
     if not chosen:
         sys.exit("no such case; there are: " + " ".join(n for n, _, _ in CASES))
+    chosen.sort(key=lambda case: case[0] not in LONGEST)
     rounds = 0
     while True:
         for name, function, weight in chosen:
@@ -155,7 +159,7 @@ def main():
     parser.add_argument("--captures", type=int, default=0)
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--short", action="store_true")
-    parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 2))  # they mostly wait
+    parser.add_argument("--jobs", type=int, default=3 * (os.cpu_count() or 2))  # they mostly wait
     options = parser.parse_args()
     print("verdict matrix: seed %d" % options.seed, flush=True)
     judged = failed = 0
