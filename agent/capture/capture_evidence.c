@@ -13,6 +13,7 @@
 #include "agent_clock.h"
 #include "clock.h"
 #include "log.h"
+#include "skein_check.h"
 
 /* What came of the evidence; and when both are over, evidence and cuts, the target ends:
  *
@@ -33,6 +34,17 @@ struct evidence_wait {
     struct loop_timer *timer;   /* loop; while it runs, the wait is in captures->timed */
     uint32_t references;        /* atomic */
 };
+
+/* Worker: the target knows the wait until it ends, and it ends with the later of evidence and cut. */
+static void wait_assert(const struct evidence_wait *wait)
+{
+    skein_check(wait->state <= WAIT_ENDED);
+    skein_check(__atomic_load_n(&wait->references, __ATOMIC_RELAXED) > 0);
+    if (wait->target == NULL)
+        return;
+    skein_check(wait->target->wait == wait && wait->target->captures == wait->captures);
+    skein_check(wait->state == WAIT_OPEN || !wait->cut);
+}
 
 static uint64_t monotonic_of(uint64_t line_ns)
 {
@@ -177,8 +189,10 @@ static void wait_leave(struct evidence_wait *wait)
 static uint32_t wait_settle(struct evidence_wait *wait)
 {
     struct target *target = wait->target;
-    if (!wait->cut || wait->state == WAIT_OPEN)
+    if (!wait->cut || wait->state == WAIT_OPEN) {
+        wait_assert(wait);
         return 0;
+    }
     if (wait->state == WAIT_HAD)
         result_take(target);
     else if (wait->state == WAIT_LATE)
@@ -186,6 +200,7 @@ static uint32_t wait_settle(struct evidence_wait *wait)
     else
         notes_none(target, "the agent ended");
     wait_leave(wait);
+    wait_assert(wait);
     capture_target_end(target);
     return 1;
 }
@@ -194,7 +209,9 @@ static void wait_done(void *context)
 {
     struct evidence_wait *wait = context;
     uint32_t ours = 1;
+    wait_assert(wait);
     if (wait->target != NULL) {
+        skein_check(wait->state == WAIT_OPEN);
         wait->state = WAIT_HAD;
         ours += wait_settle(wait);
     }
@@ -213,6 +230,7 @@ static void wait_late(void *context)
 {
     struct evidence_wait *wait = context;
     uint32_t ours = 1;
+    wait_assert(wait);
     /* What is done stands in the worker's queue already. */
     if (wait->target != NULL && wait->state == WAIT_OPEN && evidence_drop(wait->task)) {
         ours = 2; /* the evidence's, too: it calls nobody now */
@@ -279,6 +297,7 @@ static struct evidence_wait *wait_new(struct target *target)
 void capture_evidence_ask(struct target *target, uint64_t to_ns)
 {
     struct captures *captures = target->captures;
+    skein_check(target->wait == NULL);
     struct evidence_wait *wait = target->evidence != NULL ? wait_new(target) : NULL;
     if (wait == NULL)
         return;
@@ -302,6 +321,7 @@ void capture_evidence_wait(struct target *target)
 {
     struct evidence_wait *wait = target->wait;
     if (wait != NULL) {
+        skein_check(!wait->cut);
         wait->cut = true;
         uint32_t ours = wait_settle(wait);
         if (ours > 0)

@@ -66,6 +66,26 @@ struct evidence_task {
     struct evidence_partition partition;
 };
 
+/* With the mutex: what holds in each state of the drawing in evidence_task.h. */
+static void task_assert(const struct evidence_task *task)
+{
+    skein_check(task->state <= TASK_DROPPED);
+    skein_check(__atomic_load_n(&task->references, __ATOMIC_RELAXED) > 0);
+    if (task->state == TASK_BEGUN)
+        skein_check(task->done == NULL);
+    if (task->state == TASK_FINISHING || task->state == TASK_DONE)
+        skein_check(task->done != NULL);
+}
+
+/* With the mutex. Nothing comes after DONE, and nothing else after DROPPED. */
+static void task_set(struct evidence_task *task, enum task_state state)
+{
+    skein_check(task->state != TASK_DONE);
+    skein_check(state == TASK_DROPPED || task->state + 1 == state);
+    task->state = state;
+    task_assert(task);
+}
+
 /* ---- the thread ---- */
 
 int evidence_new(const struct evidence_settings *settings, struct symbolizer *symbolizer,
@@ -321,6 +341,7 @@ static int partition_make(struct evidence_task *task)
 /* With what was fetched; nothing holds the task any more. */
 static void task_end(struct evidence_task *task)
 {
+    skein_check(task->holds == 0 && !task->parked);
     uint64_t eighth_ns = task->evidence->settings.deadline_ms * MS / 8;
     sources_ask(task, EVIDENCE_FETCHED, task->to_ns, task->deadline_ns - eighth_ns);
     int status = is_dropped(task) ? SKEIN_NOT_FOUND : partition_make(task);
@@ -334,7 +355,7 @@ static void task_end(struct evidence_task *task)
     }
     pthread_mutex_lock(&task->mutex);
     if (task->state == TASK_FINISHING)
-        task->state = task->done(task->context) ? TASK_DONE : TASK_DROPPED;
+        task_set(task, task->done(task->context) ? TASK_DONE : TASK_DROPPED);
     pthread_mutex_unlock(&task->mutex);
 }
 
@@ -422,14 +443,14 @@ int evidence_finish(struct evidence_task *task, uint64_t to_ns, int64_t clock_of
                     evidence_done_fn *done, void *context)
 {
     pthread_mutex_lock(&task->mutex);
-    skein_check(task->state == TASK_BEGUN);
-    task->state = TASK_FINISHING;
+    task_assert(task);
     task->done = done;
     task->context = context;
     task->to_ns = to_ns;
     task->deadline_ns = clock_monotonic_ns() + task->evidence->settings.deadline_ms * MS;
     task->clock_offset_ns = clock_offset_ns;
     task->dead = process_state(task->order.process) != PROCESS_LIVE;
+    task_set(task, TASK_FINISHING);
     pthread_mutex_unlock(&task->mutex);
     int status = job_post(task, finish_run);
     if (status != SKEIN_OK)
@@ -442,7 +463,7 @@ bool evidence_drop(struct evidence_task *task)
     pthread_mutex_lock(&task->mutex);
     bool dropped = task->state != TASK_DONE;
     if (dropped)
-        task->state = TASK_DROPPED;
+        task_set(task, TASK_DROPPED);
     pthread_mutex_unlock(&task->mutex);
     return dropped;
 }

@@ -16,6 +16,7 @@
 
 #include "http_mhd_int.h"
 #include "log.h"
+#include "skein_check.h"
 
 struct http_asides {
     pthread_mutex_t lock; /* guards what follows, and the aside state of all exchanges */
@@ -23,6 +24,26 @@ struct http_asides {
     size_t running;
     bool stopping;
 };
+
+/* Locked. */
+static void aside_assert(const struct http_asides *asides, const struct http_exchange *x)
+{
+    skein_check(x->aside <= HTTP_ASIDE_DONE);
+    skein_check(x->aside == HTTP_ASIDE_NONE || x->aside_fn != NULL);
+    skein_check(x->aside != HTTP_ASIDE_RUNS || asides->running > 0);
+}
+
+/* Locked: one step of the drawing. */
+static void aside_set(struct http_asides *asides, struct http_exchange *x,
+                      enum http_aside_state state)
+{
+    aside_assert(asides, x);
+    skein_check(x->aside + 1 == state);
+    x->aside = state;
+    asides->running += state == HTTP_ASIDE_RUNS;
+    aside_assert(asides, x);
+    asides->running -= state == HTTP_ASIDE_DONE;
+}
 
 struct http_asides *http_asides_new(void)
 {
@@ -63,9 +84,8 @@ static void *aside_run(void *context)
     x->aside_fn(x->aside_context, x);
     log_set_request(NULL);
     pthread_mutex_lock(&asides->lock);
-    x->aside = HTTP_ASIDE_DONE;
+    aside_set(asides, x, HTTP_ASIDE_DONE);
     MHD_resume_connection(x->connection); /* from here on the exchange is the server's */
-    asides->running--;
     pthread_cond_broadcast(&asides->ended);
     pthread_mutex_unlock(&asides->lock);
     return NULL;
@@ -79,8 +99,7 @@ static bool aside_start(struct http_asides *asides, struct http_exchange *x)
         pthread_create(&thread, NULL, aside_run, x) != 0)
         return false;
     pthread_detach(thread);
-    x->aside = HTTP_ASIDE_RUNS;
-    asides->running++;
+    aside_set(asides, x, HTTP_ASIDE_RUNS);
     MHD_suspend_connection(x->connection);
     return true;
 }
@@ -107,6 +126,7 @@ bool http_aside_runs(struct http_exchange *x)
 {
     struct http_asides *asides = x->server->asides;
     pthread_mutex_lock(&asides->lock);
+    aside_assert(asides, x);
     bool runs = x->aside == HTTP_ASIDE_RUNS;
     pthread_mutex_unlock(&asides->lock);
     return runs;

@@ -3,7 +3,9 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "capture_evidence.h"
 #include "capture_job.h"
+#include "evidence_task.h"
 #include "process.h"
 #include "spool_int.h"
 #include "support.h"
@@ -61,6 +63,36 @@ START_TEST(a_last_cut_that_waits_for_none)
 }
 END_TEST
 
+static bool on_done(void *context)
+{
+    (void)context;
+    return true;
+}
+
+START_TEST(evidence_that_is_finished_twice)
+{
+    struct evidence *evidence;
+    struct evidence_task *task;
+    struct evidence_order order = {.host = "h"};
+    ck_assert_int_eq(process_new(&order.process), SKEIN_OK);
+    ck_assert_int_eq(
+        evidence_new(&(struct evidence_settings){.deadline_ms = 60000}, NULL, &evidence), SKEIN_OK);
+    ck_assert_int_eq(evidence_begin(evidence, &order, &task), SKEIN_OK);
+    ck_assert_int_eq(evidence_finish(task, 1, 0, on_done, NULL), SKEIN_OK);
+    (void)evidence_finish(task, 1, 0, on_done, NULL);
+}
+END_TEST
+
+START_TEST(a_target_that_waits_twice_for_evidence)
+{
+    struct captures captures = {0};
+    struct target target = {.captures = &captures};
+    char other;
+    target.wait = (struct evidence_wait *)&other;
+    capture_evidence_ask(&target, 1);
+}
+END_TEST
+
 static void take(struct cut_member *member, const struct cut_entry *entry)
 {
     (void)member;
@@ -101,6 +133,8 @@ int main(void)
     tcase_add_test_raise_signal(tests, a_report_of_no_kind, SIGABRT);
     tcase_add_test_raise_signal(tests, an_upload_that_has_more_than_it_sent, SIGABRT);
     tcase_add_test_raise_signal(tests, a_last_cut_that_waits_for_none, SIGABRT);
+    tcase_add_test_raise_signal(tests, evidence_that_is_finished_twice, SIGABRT);
+    tcase_add_test_raise_signal(tests, a_target_that_waits_twice_for_evidence, SIGABRT);
     tcase_add_test_raise_signal(tests, a_member_that_begins_before_its_chain, SIGABRT);
     tcase_add_test(tests, a_member_that_begins_with_its_chain);
     suite_add_tcase(suite, tests);

@@ -9,6 +9,7 @@
 #include "catalog_capture.h"
 #include "catalog_now.h"
 #include "control.h"
+#include "http_mhd_int.h"
 #include "ingest_commit.h"
 #include "ingest_int.h"
 #include "store_int.h"
@@ -63,6 +64,15 @@ START_TEST(a_capture_that_has_miscounted_its_targets)
 {
     struct capture c = {.status = CAPTURE_RUNNING, .open_count = 1};
     capture_assert(&c);
+}
+END_TEST
+
+START_TEST(an_answer_that_is_made_while_none_is)
+{
+    struct http_server server = {.asides = http_asides_new()};
+    struct http_exchange x = {.server = &server, .aside = HTTP_ASIDE_RUNS};
+    ck_assert_ptr_nonnull(server.asides);
+    (void)http_aside_runs(&x);
 }
 END_TEST
 
@@ -136,6 +146,7 @@ int main(void)
     tcase_add_test_raise_signal(tests, a_group_that_is_written_while_it_collects, SIGABRT);
     tcase_add_test_raise_signal(tests, an_open_target_of_a_capture_that_has_ended, SIGABRT);
     tcase_add_test_raise_signal(tests, a_capture_that_has_miscounted_its_targets, SIGABRT);
+    tcase_add_test_raise_signal(tests, an_answer_that_is_made_while_none_is, SIGABRT);
     tcase_add_test(tests, rows_that_contradict_themselves_are_mended);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
