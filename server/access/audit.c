@@ -6,7 +6,6 @@
 #include "audit.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include "db.h"
 #include "log.h"
 #include "metrics.h"
+#include "worker.h"
 
 #define QUEUE_MAX      4096u /* entries that wait while the disk does not take them */
 #define PRUNE_ROWS     256u  /* the bounds may be exceeded by so many rows */
@@ -44,16 +44,12 @@ struct audit {
     struct db *db;
     uint64_t keep_ns, max_rows;
     bool is_new;
-    pthread_t thread;
-    bool running;
-    pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t changed;
+    struct worker worker;                    /* its lock guards what follows */
     struct pending *head, **tail;            /* not yet written, in order */
     uint64_t queued;                         /* how many wait or are being written */
     uint64_t added, done;                    /* ever queued; tried to write, among these */
     uint64_t lost;                           /* had no room since the last entry about that */
     uint64_t refusals, refused_ns, unlisted; /* the bound of refusals */
-    bool stopping;
 };
 
 /* ---- add ---- */
@@ -87,7 +83,7 @@ static void audit_enqueue(struct audit *a, struct pending *p)
     a->tail = &p->next;
     a->queued++;
     a->added++;
-    pthread_cond_broadcast(&a->changed);
+    pthread_cond_broadcast(&a->worker.changed);
 }
 
 void audit_add(struct audit *a, const struct audit_entry *entry)
@@ -95,9 +91,9 @@ void audit_add(struct audit *a, const struct audit_entry *entry)
     if (a == NULL)
         return;
     struct pending *p = pending_new(entry);
-    pthread_mutex_lock(&a->lock);
+    pthread_mutex_lock(&a->worker.lock);
     audit_enqueue(a, p);
-    pthread_mutex_unlock(&a->lock);
+    pthread_mutex_unlock(&a->worker.lock);
 }
 
 /* Locked. Whether one more refusal may be listed. */
@@ -117,7 +113,7 @@ void audit_add_refusal(struct audit *a, const struct audit_entry *entry)
     if (a == NULL)
         return;
     struct pending *p = NULL;
-    pthread_mutex_lock(&a->lock);
+    pthread_mutex_lock(&a->worker.lock);
     if (!refusal_take(a, clock_monotonic_ns())) {
         a->unlisted++;
     } else {
@@ -129,7 +125,7 @@ void audit_add_refusal(struct audit *a, const struct audit_entry *entry)
         }
         audit_enqueue(a, p);
     }
-    pthread_mutex_unlock(&a->lock);
+    pthread_mutex_unlock(&a->worker.lock);
 }
 
 /* ---- the writer's thread ---- */
@@ -200,21 +196,12 @@ static void list_free(struct pending *p)
     }
 }
 
-static void audit_wait_for(struct audit *a, uint64_t ns)
-{
-    uint64_t until = clock_monotonic_ns() + ns;
-    struct timespec at = {.tv_sec = (time_t)(until / 1000000000u),
-                          .tv_nsec = (long)(until % 1000000000u)};
-    pthread_cond_timedwait(&a->changed, &a->lock, &at);
-}
-
 /* Waits longer than until the next entry: a full disk is not tried for each of them. */
 static void wait_again(struct audit *a)
 {
     uint64_t until = clock_monotonic_ns() + RETRY_NS;
-    for (uint64_t now = clock_monotonic_ns(); !a->stopping && now < until;
-         now = clock_monotonic_ns())
-        audit_wait_for(a, until - now);
+    while (!worker_is_stopping(&a->worker) && worker_wait(&a->worker, until))
+        continue;
 }
 
 /* Called locked; lets go of the lock while it writes. Whether all that was queued is written. */
@@ -225,7 +212,7 @@ static bool queue_write(struct audit *a)
     a->head = NULL;
     a->tail = &a->head;
     a->lost = 0;
-    pthread_mutex_unlock(&a->lock);
+    pthread_mutex_unlock(&a->worker.lock);
     int status = bytes_write(a, head, lost);
     if (status != SKEIN_OK) {
         metrics_add(audit_errors_total, 1);
@@ -234,7 +221,7 @@ static bool queue_write(struct audit *a)
     } else {
         list_free(head);
     }
-    pthread_mutex_lock(&a->lock);
+    pthread_mutex_lock(&a->worker.lock);
     a->done = upto;
     if (status == SKEIN_OK) {
         a->queued -= count;
@@ -248,7 +235,7 @@ static bool queue_write(struct audit *a)
         a->head = head;
         a->lost += lost;
     }
-    pthread_cond_broadcast(&a->changed);
+    pthread_cond_broadcast(&a->worker.changed);
     return status == SKEIN_OK;
 }
 
@@ -257,33 +244,33 @@ static void *audit_run(void *context)
     struct audit *a = context;
     uint64_t written = 0, pruned_ns = clock_monotonic_ns();
     audit_prune(a); /* the settings may have changed */
-    pthread_mutex_lock(&a->lock);
+    pthread_mutex_lock(&a->worker.lock);
     for (;;) {
         bool work = a->head != NULL || a->lost > 0;
         if (work) {
             uint64_t before = a->done;
             if (queue_write(a))
                 written += a->done - before;
-            else if (a->stopping)
+            else if (worker_is_stopping(&a->worker))
                 break;
             else
                 wait_again(a);
             continue;
         }
-        if (a->stopping)
+        if (worker_is_stopping(&a->worker))
             break;
         uint64_t now = clock_monotonic_ns();
         if (written >= PRUNE_ROWS || now - pruned_ns >= PRUNE_NS) {
-            pthread_mutex_unlock(&a->lock);
+            pthread_mutex_unlock(&a->worker.lock);
             audit_prune(a);
-            pthread_mutex_lock(&a->lock);
+            pthread_mutex_lock(&a->worker.lock);
             written = 0;
             pruned_ns = now;
             continue;
         }
-        audit_wait_for(a, PRUNE_NS);
+        (void)worker_wait(&a->worker, clock_monotonic_ns() + PRUNE_NS);
     }
-    pthread_mutex_unlock(&a->lock);
+    pthread_mutex_unlock(&a->worker.lock);
     return NULL;
 }
 
@@ -319,23 +306,15 @@ int audit_open(const struct audit_settings *settings, struct audit **out, char *
     a->max_rows = settings->max_rows;
     a->tail = &a->head;
     a->refused_ns = clock_monotonic_ns();
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&a->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    pthread_mutex_init(&a->lock, NULL);
+    worker_init(&a->worker);
     int status = checked_open(a, settings->folder, error, error_bytes);
     if (status == SKEIN_CORRUPT && row_set_aside(settings->folder)) {
         db_close(&a->db);
         status = checked_open(a, settings->folder, error, error_bytes);
         a->is_new = false; /* not new: the damage has been told */
     }
-    if (status == SKEIN_OK && pthread_create(&a->thread, NULL, audit_run, a) != 0) {
+    if (status == SKEIN_OK && (status = worker_start(&a->worker, audit_run, a)) != SKEIN_OK)
         snprintf(error, error_bytes, "no thread for the audit log");
-        status = SKEIN_IO;
-    }
-    a->running = status == SKEIN_OK;
     if (status != SKEIN_OK)
         audit_close(out);
     return status;
@@ -351,17 +330,9 @@ void audit_close(struct audit **audit)
     struct audit *a = *audit;
     if (a == NULL)
         return;
-    if (a->running) {
-        pthread_mutex_lock(&a->lock);
-        a->stopping = true;
-        pthread_cond_broadcast(&a->changed);
-        pthread_mutex_unlock(&a->lock);
-        pthread_join(a->thread, NULL);
-    }
+    worker_end(&a->worker);
     list_free(a->head);
     db_close(&a->db);
-    pthread_cond_destroy(&a->changed);
-    pthread_mutex_destroy(&a->lock);
     free(a);
     *audit = NULL;
 }
@@ -402,10 +373,10 @@ int64_t audit_list(struct audit *a, const struct audit_query *q, audit_row_fn *f
 {
     struct walk walk = {fn, context};
     char from[ACTION_BYTES], to[ACTION_BYTES + 1];
-    pthread_mutex_lock(&a->lock);
+    pthread_mutex_lock(&a->worker.lock);
     for (uint64_t upto = a->added; a->done < upto;)
-        pthread_cond_wait(&a->changed, &a->lock);
-    pthread_mutex_unlock(&a->lock);
+        (void)worker_wait(&a->worker, UINT64_MAX);
+    pthread_mutex_unlock(&a->worker.lock);
     action_range(q->action, from, to);
     return db_run(a->db,
                   "SELECT id, time_ns, actor, address, request, action, object, result, detail"

@@ -27,7 +27,7 @@ void aggregate_touch(struct aggregate *a, const struct capture_id *id)
 {
     if (a == NULL || a->settings.run == NULL) /* nobody would take it, and the thread never rest */
         return;
-    pthread_mutex_lock(&a->lock);
+    pthread_mutex_lock(&a->worker.lock);
     size_t last = (a->first + a->count + AGGREGATE_QUEUE - 1) % AGGREGATE_QUEUE;
     if (a->count > 0 && capture_id_equal(&a->queue[last], id)) {
         /* it is the last one already */
@@ -36,13 +36,13 @@ void aggregate_touch(struct aggregate *a, const struct capture_id *id)
     } else {
         a->overflowed = true;
     }
-    pthread_cond_signal(&a->wake);
-    pthread_mutex_unlock(&a->lock);
+    pthread_cond_broadcast(&a->worker.changed);
+    pthread_mutex_unlock(&a->worker.lock);
 }
 
 static bool queue_take(struct aggregate *a, struct capture_id *id)
 {
-    pthread_mutex_lock(&a->lock);
+    pthread_mutex_lock(&a->worker.lock);
     bool any = a->count > 0;
     if (any) {
         *id = a->queue[a->first];
@@ -56,33 +56,31 @@ static bool queue_take(struct aggregate *a, struct capture_id *id)
         a->walk = (struct catalog_cursor){0};
     }
     metrics_set(analysis_queue, a->count);
-    pthread_mutex_unlock(&a->lock);
+    pthread_mutex_unlock(&a->worker.lock);
     return any;
 }
 
 static void current_set(struct aggregate *a, const struct capture_id *id)
 {
-    pthread_mutex_lock(&a->lock);
+    pthread_mutex_lock(&a->worker.lock);
     a->current = *id;
-    pthread_mutex_unlock(&a->lock);
+    pthread_mutex_unlock(&a->worker.lock);
 }
 
 /* Waits at most so long, for something to do or, with `rest`, whatever there is. */
 static void aggregate_wait(struct aggregate *a, uint64_t ns, bool rest)
 {
     uint64_t until = clock_monotonic_ns() + ns;
-    struct timespec at = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
-    pthread_mutex_lock(&a->lock);
-    while (!atomic_load(&a->stopping) && clock_monotonic_ns() < until &&
-           (rest || (a->count == 0 && !a->overflowed)))
-        if (pthread_cond_timedwait(&a->wake, &a->lock, &at) != 0)
-            break;
-    pthread_mutex_unlock(&a->lock);
+    pthread_mutex_lock(&a->worker.lock);
+    while (!worker_is_stopping(&a->worker) && (rest || (a->count == 0 && !a->overflowed)) &&
+           worker_wait(&a->worker, until))
+        continue;
+    pthread_mutex_unlock(&a->worker.lock);
 }
 
-static bool is_stopping(void *context)
+bool aggregate_is_stopping(void *context)
 {
-    return atomic_load(&((struct aggregate *)context)->stopping);
+    return worker_is_stopping(&((struct aggregate *)context)->worker);
 }
 
 /* ---- upkeep ---- */
@@ -94,7 +92,7 @@ static void upkeep(struct aggregate *a)
                                    .keep_ms = a->settings.keep_ms,
                                    .max_rows = a->settings.max_rows,
                                    .late_ns = late_ms * 1000000u,
-                                   .stop = is_stopping,
+                                   .stop = aggregate_is_stopping,
                                    .context = a};
     int status = series_fold(&a->db, &bounds);
     int64_t gone = status == SKEIN_OK ? aggregate_answers_trim(&a->db, a->settings.max_bytes) : 0;
@@ -159,7 +157,7 @@ static void deleted_forget(struct aggregate *a)
 {
     struct capture_id after = {{0}}, ids[PAGE];
     int64_t n = PAGE;
-    while (n == PAGE && !is_stopping(a)) {
+    while (n == PAGE && !worker_is_stopping(&a->worker)) {
         n = aggregate_marks(&a->db, &after, ids, PAGE);
         for (int64_t i = 0; i < n; i++)
             if (catalog_is_deleted(a->catalog, &ids[i]))
@@ -181,9 +179,9 @@ static void walk_on(struct aggregate *a)
         a->walking = false;
         return;
     }
-    for (size_t i = 0; i < page.count && !is_stopping(a); i++) {
+    for (size_t i = 0; i < page.count && !worker_is_stopping(&a->worker); i++) {
         struct capture_id id; /* what was touched goes first */
-        while (queue_take(a, &id) && !is_stopping(a))
+        while (queue_take(a, &id) && !worker_is_stopping(&a->worker))
             capture_do(a, &id, false);
         current_set(a, &page.ids[i]);
         capture_do(a, &page.ids[i], true);
@@ -233,7 +231,7 @@ static void *thread_run(void *argument)
 {
     struct aggregate *a = argument;
     deleted_forget(a);
-    while (!is_stopping(a)) {
+    while (!worker_is_stopping(&a->worker)) {
         if (is_full(a)) {
             aggregate_wait(a, AGAIN_NS, true);
             continue;
@@ -260,11 +258,11 @@ const char *aggregate_state_text(enum aggregate_state state)
 /* Waiting in the queue, or worked at. */
 static bool is_queued(struct aggregate *a, const struct capture_id *id)
 {
-    pthread_mutex_lock(&a->lock);
+    pthread_mutex_lock(&a->worker.lock);
     bool queued = capture_id_equal(&a->current, id);
     for (size_t i = 0; i < a->count && !queued; i++)
         queued = capture_id_equal(&a->queue[(a->first + i) % AGGREGATE_QUEUE], id);
-    pthread_mutex_unlock(&a->lock);
+    pthread_mutex_unlock(&a->worker.lock);
     return queued;
 }
 
@@ -287,14 +285,6 @@ int aggregate_answer(struct aggregate *a, const struct capture_id *id, enum anal
 
 /* ---- start and stop ---- */
 
-static void aggregate_free(struct aggregate *a)
-{
-    aggregate_db_close(&a->db);
-    pthread_cond_destroy(&a->wake);
-    pthread_mutex_destroy(&a->lock);
-    free(a);
-}
-
 int aggregate_start(const struct aggregate_settings *settings, struct capture_engine *captures,
                     struct catalog *catalog, struct index *index, struct aggregate **out,
                     char *error, size_t error_bytes)
@@ -307,24 +297,15 @@ int aggregate_start(const struct aggregate_settings *settings, struct capture_en
     a->captures = captures;
     a->catalog = catalog;
     a->index = index;
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&a->wake, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    pthread_mutex_init(&a->lock, NULL);
+    worker_init(&a->worker);
     walk_begin(a);
     int status = aggregate_db_open(settings->folder, &a->db, error, error_bytes);
-    if (status == SKEIN_OK && pthread_create(&a->thread, NULL, thread_run, a) != 0) {
+    if (status == SKEIN_OK && (status = worker_start(&a->worker, thread_run, a)) != SKEIN_OK)
         snprintf(error, error_bytes, "no thread to sum captures up");
-        status = SKEIN_NO_MEMORY;
-    }
-    if (status != SKEIN_OK) {
-        aggregate_free(a);
-        return status;
-    }
     *out = a;
-    return SKEIN_OK;
+    if (status != SKEIN_OK)
+        aggregate_stop(out);
+    return status;
 }
 
 void aggregate_stop(struct aggregate **aggregate)
@@ -333,10 +314,7 @@ void aggregate_stop(struct aggregate **aggregate)
     if (a == NULL)
         return;
     *aggregate = NULL;
-    pthread_mutex_lock(&a->lock);
-    atomic_store(&a->stopping, true);
-    pthread_cond_signal(&a->wake);
-    pthread_mutex_unlock(&a->lock);
-    pthread_join(a->thread, NULL);
-    aggregate_free(a);
+    worker_end(&a->worker);
+    aggregate_db_close(&a->db);
+    free(a);
 }

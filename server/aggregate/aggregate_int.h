@@ -6,11 +6,9 @@
 #ifndef AGGREGATE_INT_H
 #define AGGREGATE_INT_H
 
-#include <pthread.h>
-#include <stdatomic.h>
-
 #include "aggregate_db.h"
 #include "catalog_capture.h"
+#include "worker.h"
 
 #define AGGREGATE_QUEUE 1024u
 
@@ -20,8 +18,6 @@ struct aggregate {
     struct catalog *catalog;
     struct index *index;
     struct aggregate_db db;
-    pthread_t thread;
-    atomic_bool stopping;
 
     /* The worker's alone. */
     struct catalog_cursor walk; /* how far: captures that are older are still to be looked at */
@@ -30,8 +26,7 @@ struct aggregate {
         again_ns; /* monotonic; walk again from then on, for something failed; 0: nothing did */
     uint64_t upkeep_ns; /* monotonic; the next upkeep */
 
-    pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t wake;
+    struct worker worker;                     /* its lock guards what follows */
     struct capture_id queue[AGGREGATE_QUEUE]; /* a ring */
     size_t first, count;
     struct capture_id current; /* that is worked at; zero: none */
@@ -40,6 +35,7 @@ struct aggregate {
 
 /* Brings the capture up to date: sums it up, forgets it, or does nothing. SKEIN_OK (also: refused, for
  * good); SKEIN_CLOSED (stopping); else it failed and is to be tried again. *took_ns: its work. */
+bool aggregate_is_stopping(void *aggregate); /* as analyst_job and trace_stream ask */
 int aggregate_capture(struct aggregate *a, const struct capture_id *id, uint64_t *took_ns);
 
 #endif

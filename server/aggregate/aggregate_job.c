@@ -42,11 +42,6 @@ static int seen_take(void *context, const struct catalog_capture *row)
 
 /* ---- its trace ---- */
 
-static bool is_stopping(void *context)
-{
-    return atomic_load(&((struct aggregate *)context)->stopping);
-}
-
 /* Without what is damaged, if there is something else. */
 static int stream_open(struct aggregate *a, const struct capture_id *id, struct trace_stream **out)
 {
@@ -58,7 +53,7 @@ static int stream_open(struct aggregate *a, const struct capture_id *id, struct 
                                        .format = TRACE_SKEIN,
                                        .source = true,
                                        .skip_damaged = true,
-                                       .stop = is_stopping,
+                                       .stop = aggregate_is_stopping,
                                        .context = a};
     status = trace_stream_open(a->index, &query, out);
     partition_ranges_unref(&ranges);
@@ -77,7 +72,7 @@ static int answer_get(struct aggregate *a, const struct seen *seen, struct trace
                               .answer_bytes = AGGREGATE_ANSWER_BYTES,
                               .deadline_ns =
                                   clock_monotonic_ns() + a->settings.timeout_ms * 1000000u,
-                              .stop = is_stopping,
+                              .stop = aggregate_is_stopping,
                               .context = a};
     return a->settings.run(a->settings.analyst, &job, answer, reason);
 }

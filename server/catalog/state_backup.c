@@ -8,7 +8,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +18,10 @@
 #include "db.h"
 #include "log.h"
 #include "metrics.h"
+#include "worker.h"
 
 #define S            UINT64_C(1000000000)
-#define LOOK_S       2
+#define LOOK_NS      (2 * S)
 #define AGAIN_NS     (600 * S) /* the pause after a backup that failed */
 #define NAME_MAX_LEN 64
 #define PATH_BYTES   4352
@@ -35,10 +35,7 @@ struct state_backup {
     bool seen; /* state.db was sound when first looked at, and was the file that is open */
     dev_t device;
     ino_t inode;
-    pthread_mutex_t lock; /* guards stopping */
-    pthread_cond_t changed;
-    bool stopping;
-    pthread_t thread;
+    struct worker worker;
 };
 
 /* ---- names ---- */
@@ -244,9 +241,7 @@ static void damaged_keep(struct state_backup *b)
 static void *backup_run(void *context)
 {
     struct state_backup *b = context;
-    pthread_mutex_lock(&b->lock);
-    while (!b->stopping) {
-        pthread_mutex_unlock(&b->lock);
+    do {
         if (!file_is_sound(b) && b->seen && !catalog_is_damaged(b->catalog))
             catalog_note_damage(b->catalog);
         if (catalog_is_damaged(b->catalog) && !b->kept_damaged)
@@ -254,14 +249,7 @@ static void *backup_run(void *context)
         if (b->keep > 0 && !catalog_is_damaged(b->catalog) && !state_backup_is_lost(b->folder) &&
             clock_monotonic_ns() >= b->not_before_ns)
             back_up(b);
-        pthread_mutex_lock(&b->lock);
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_sec += LOOK_S;
-        if (!b->stopping)
-            (void)pthread_cond_timedwait(&b->changed, &b->lock, &until);
-    }
-    pthread_mutex_unlock(&b->lock);
+    } while (worker_rest(&b->worker, clock_monotonic_ns() + LOOK_NS));
     return NULL;
 }
 
@@ -276,20 +264,12 @@ int state_backup_start(const char *folder, uint64_t every_ms, uint64_t keep,
     b->every_ns = every_ms * 1000000u;
     b->keep = keep;
     b->catalog = catalog;
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&b->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    pthread_mutex_init(&b->lock, NULL);
-    if (pthread_create(&b->thread, NULL, backup_run, b) != 0) {
-        pthread_cond_destroy(&b->changed);
-        pthread_mutex_destroy(&b->lock);
-        free(b);
-        return SKEIN_NO_MEMORY;
-    }
+    worker_init(&b->worker);
     *out = b;
-    return SKEIN_OK;
+    int status = worker_start(&b->worker, backup_run, b);
+    if (status != SKEIN_OK)
+        state_backup_stop(out);
+    return status;
 }
 
 void state_backup_stop(struct state_backup **backup)
@@ -298,13 +278,7 @@ void state_backup_stop(struct state_backup **backup)
     if (b == NULL)
         return;
     *backup = NULL;
-    pthread_mutex_lock(&b->lock);
-    b->stopping = true;
-    pthread_cond_broadcast(&b->changed);
-    pthread_mutex_unlock(&b->lock);
-    pthread_join(b->thread, NULL);
-    pthread_cond_destroy(&b->changed);
-    pthread_mutex_destroy(&b->lock);
+    worker_end(&b->worker);
     free(b);
 }
 

@@ -3,15 +3,13 @@
  * Holds connections to deadlines. Owns the list of open connections and one thread that shuts down
  * those whose deadline is over; entered by all threads of the HTTP server, under one lock.
  */
-#include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include "clock.h"
 #include "http_int.h"
 #include "metrics.h"
+#include "worker.h"
 
 #define STEP_NS (UINT64_C(250) * 1000000u)
 
@@ -23,27 +21,18 @@ struct http_link {
 };
 
 struct http_watch {
-    pthread_t thread;
     void (*look)(void *context);
     void *context;
-    pthread_mutex_t lock; /* guards what follows, and all links */
-    pthread_cond_t changed;
+    struct worker worker; /* its lock guards what follows, and all links */
     struct http_link *links;
     uint64_t answering;
-    bool stopping;
 };
-
-static struct timespec at_time(uint64_t monotonic_ns)
-{
-    return (struct timespec){.tv_sec = (time_t)(monotonic_ns / 1000000000u),
-                             .tv_nsec = (long)(monotonic_ns % 1000000000u)};
-}
 
 static void *watch_run(void *context)
 {
     struct http_watch *w = context;
-    pthread_mutex_lock(&w->lock);
-    while (!w->stopping) {
+    pthread_mutex_lock(&w->worker.lock);
+    while (!worker_is_stopping(&w->worker)) {
         uint64_t now = clock_monotonic_ns();
         for (struct http_link *link = w->links; link != NULL; link = link->next) {
             if (link->deadline_ns > now)
@@ -52,13 +41,12 @@ static void *watch_run(void *context)
             link->deadline_ns = UINT64_MAX;
             metrics_add(http_slow_clients_total, 1);
         }
-        struct timespec until = at_time(now + STEP_NS);
-        pthread_cond_timedwait(&w->changed, &w->lock, &until);
-        pthread_mutex_unlock(&w->lock);
+        (void)worker_wait(&w->worker, now + STEP_NS);
+        pthread_mutex_unlock(&w->worker.lock);
         w->look(w->context);
-        pthread_mutex_lock(&w->lock);
+        pthread_mutex_lock(&w->worker.lock);
     }
-    pthread_mutex_unlock(&w->lock);
+    pthread_mutex_unlock(&w->worker.lock);
     return NULL;
 }
 
@@ -69,16 +57,10 @@ struct http_watch *http_watch_start(void (*look)(void *context), void *context)
         return NULL;
     w->look = look;
     w->context = context;
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&w->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    pthread_mutex_init(&w->lock, NULL);
-    if (pthread_create(&w->thread, NULL, watch_run, w) == 0)
+    worker_init(&w->worker);
+    if (worker_start(&w->worker, watch_run, w) == SKEIN_OK)
         return w;
-    pthread_cond_destroy(&w->changed);
-    pthread_mutex_destroy(&w->lock);
+    worker_end(&w->worker);
     free(w);
     return NULL;
 }
@@ -88,13 +70,7 @@ void http_watch_stop(struct http_watch **watch)
     struct http_watch *w = *watch;
     if (w == NULL)
         return;
-    pthread_mutex_lock(&w->lock);
-    w->stopping = true;
-    pthread_cond_broadcast(&w->changed);
-    pthread_mutex_unlock(&w->lock);
-    pthread_join(w->thread, NULL);
-    pthread_cond_destroy(&w->changed);
-    pthread_mutex_destroy(&w->lock);
+    worker_end(&w->worker);
     free(w);
     *watch = NULL;
 }
@@ -106,12 +82,12 @@ struct http_link *http_watch_add(struct http_watch *w, int fd, uint64_t deadline
         return NULL;
     link->fd = fd;
     link->deadline_ns = clock_monotonic_ns() + deadline_ns;
-    pthread_mutex_lock(&w->lock);
+    pthread_mutex_lock(&w->worker.lock);
     link->next = w->links;
     if (w->links != NULL)
         w->links->prev = link;
     w->links = link;
-    pthread_mutex_unlock(&w->lock);
+    pthread_mutex_unlock(&w->worker.lock);
     return link;
 }
 
@@ -124,14 +100,14 @@ static void answering_set(struct http_watch *w, struct http_link *link, bool ans
     if (answering)
         w->answering++;
     else if (--w->answering == 0)
-        pthread_cond_broadcast(&w->changed);
+        pthread_cond_broadcast(&w->worker.changed);
 }
 
 void http_watch_remove(struct http_watch *w, struct http_link *link)
 {
     if (link == NULL)
         return;
-    pthread_mutex_lock(&w->lock);
+    pthread_mutex_lock(&w->worker.lock);
     answering_set(w, link, false);
     if (link->prev != NULL)
         link->prev->next = link->next;
@@ -139,7 +115,7 @@ void http_watch_remove(struct http_watch *w, struct http_link *link)
         w->links = link->next;
     if (link->next != NULL)
         link->next->prev = link->prev;
-    pthread_mutex_unlock(&w->lock);
+    pthread_mutex_unlock(&w->worker.lock);
     free(link);
 }
 
@@ -147,26 +123,25 @@ void http_watch_deadline(struct http_watch *w, struct http_link *link, uint64_t 
 {
     if (link == NULL)
         return;
-    pthread_mutex_lock(&w->lock);
+    pthread_mutex_lock(&w->worker.lock);
     link->deadline_ns = clock_monotonic_ns() + from_now_ns;
-    pthread_mutex_unlock(&w->lock);
+    pthread_mutex_unlock(&w->worker.lock);
 }
 
 void http_watch_answering(struct http_watch *w, struct http_link *link, bool answering)
 {
     if (link == NULL)
         return;
-    pthread_mutex_lock(&w->lock);
+    pthread_mutex_lock(&w->worker.lock);
     answering_set(w, link, answering);
-    pthread_mutex_unlock(&w->lock);
+    pthread_mutex_unlock(&w->worker.lock);
 }
 
 void http_watch_wait(struct http_watch *w, uint64_t timeout_ms)
 {
-    struct timespec until = at_time(clock_monotonic_ns() + timeout_ms * 1000000u);
-    pthread_mutex_lock(&w->lock);
-    while (w->answering > 0)
-        if (pthread_cond_timedwait(&w->changed, &w->lock, &until) == ETIMEDOUT)
-            break;
-    pthread_mutex_unlock(&w->lock);
+    uint64_t until_ns = clock_monotonic_ns() + timeout_ms * 1000000u;
+    pthread_mutex_lock(&w->worker.lock);
+    while (w->answering > 0 && worker_wait(&w->worker, until_ns))
+        continue;
+    pthread_mutex_unlock(&w->worker.lock);
 }

@@ -12,7 +12,6 @@
 #include "retention.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +25,7 @@
 #include "index_usage.h"
 #include "log.h"
 #include "metrics.h"
+#include "worker.h"
 
 #define ROUND_NS     UINT64_C(1000000000)
 #define PAUSE_FACTOR 20 /* what was in vain and took t is not repeated before 20 t */
@@ -47,10 +47,7 @@ struct retention {
      * it has found and how long it took so far, and when (monotonic) the next one may begin. */
     uint64_t stray_after, strays_found, strays_ns, strays_due_ns;
 
-    pthread_t thread;
-    pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t wake;
-    bool stopping;
+    struct worker worker;        /* its lock guards what follows */
     char words[RETENTION_WORDS]; /* why a quota is not met; "": all are */
 };
 
@@ -69,14 +66,6 @@ static int page_add(void *context, const struct catalog_capture *row)
     page->items[page->count++] =
         (struct candidate){row->id, row->created_ns, row->finished_ns, row->expires_ns};
     return page->count == PAGE;
-}
-
-static bool is_stopping(struct retention *r)
-{
-    pthread_mutex_lock(&r->lock);
-    bool stopping = r->stopping;
-    pthread_mutex_unlock(&r->lock);
-    return stopping;
 }
 
 /* ---- one deletion ---- */
@@ -127,7 +116,7 @@ static void retention_expire(struct retention *r)
             log_warn("retention", "the catalog cannot be read: nothing expires now", NULL);
             return;
         }
-        for (size_t i = 0; i < page.count && !is_stopping(r); i++) {
+        for (size_t i = 0; i < page.count && !worker_is_stopping(&r->worker); i++) {
             char why[160], ended[CLOCK_TEXT_BYTES];
             clock_text(page.items[i].finished_ns, ended);
             snprintf(why, sizeof why,
@@ -138,7 +127,7 @@ static void retention_expire(struct retention *r)
             if (status < 0 && status != SKEIN_REFUSED)
                 return;
         }
-    } while (page.count == PAGE && !is_stopping(r));
+    } while (page.count == PAGE && !worker_is_stopping(&r->worker));
 }
 
 /* ---- quotas ---- */
@@ -213,7 +202,7 @@ static void quota_why(const struct quota *quota, uint64_t frees, char why[RETENT
  * status. */
 static int page_retire(struct retention *r, struct quota *quota, const struct page *page)
 {
-    for (size_t i = 0; i < page->count && !is_stopping(r); i++) {
+    for (size_t i = 0; i < page->count && !worker_is_stopping(&r->worker); i++) {
         const struct capture_id *id = &page->items[i].id;
         char why[RETENTION_WORDS];
         uint64_t now = 0, later = 1; /* for state.db: its rows are freed in any case */
@@ -278,7 +267,8 @@ static int strays_retire(struct retention *r, struct quota *quota)
     int status = 1;
     if (began_ns < r->strays_due_ns)
         return status;
-    for (int step = 0; status > 0 && step < STRAY_STEPS && !is_stopping(r); step++) {
+    for (int step = 0; status > 0 && step < STRAY_STEPS && !worker_is_stopping(&r->worker);
+         step++) {
         int64_t n = r->settings.delete_strays(r->settings.context, &r->stray_after,
                                               now_ns > age_ns ? now_ns - age_ns : 0, &bytes);
         count += n > 0 ? (uint64_t)n : 0;
@@ -298,7 +288,7 @@ static int accounts_retire(struct retention *r, struct quota *quota)
 {
     int status = 1;
     int64_t rows = 1;
-    while (status > 0 && rows > 0 && !is_stopping(r)) {
+    while (status > 0 && rows > 0 && !worker_is_stopping(&r->worker)) {
         rows = catalog_trim_losses(r->catalog, TRIM_ROWS);
         status = rows < 0 ? (int)rows : quota_measure(r, quota);
     }
@@ -318,7 +308,7 @@ static int quota_enforce(struct retention *r, struct quota *quota)
     if (status <= 0)
         return status;
     status = SKEIN_OK;
-    while (status == SKEIN_OK && !is_stopping(r)) {
+    while (status == SKEIN_OK && !worker_is_stopping(&r->worker)) {
         page.count = 0;
         int64_t rows = catalog_oldest(r->catalog, &after, PAGE, page_add, &page);
         if (rows <= 0)
@@ -363,7 +353,7 @@ static void quotas_enforce(struct retention *r)
     const struct config_map *services = r->settings.services;
     char words[RETENTION_WORDS] = "";
     /* After the services: what is known of captures, then all together. */
-    for (size_t i = 0; i <= services->count + 1 && !is_stopping(r); i++) {
+    for (size_t i = 0; i <= services->count + 1 && !worker_is_stopping(&r->worker); i++) {
         struct quota quota = {.max_bytes = r->settings.max_bytes};
         if (i == services->count)
             quota = (struct quota){.catalog = true, .max_bytes = catalog_part(r)};
@@ -375,33 +365,21 @@ static void quotas_enforce(struct retention *r)
             quota_explain(&quota, status, words);
     }
     metrics_set(retention_over, words[0] != '\0');
-    pthread_mutex_lock(&r->lock);
+    pthread_mutex_lock(&r->worker.lock);
     bool news = words[0] != '\0' && r->words[0] == '\0';
     memcpy(r->words, words, sizeof words);
-    pthread_mutex_unlock(&r->lock);
+    pthread_mutex_unlock(&r->worker.lock);
     if (news)
         log_warn("retention", "a quota is exceeded", "why", words, NULL);
 }
 
 /* ---- the thread ---- */
 
-/* Waits until then. False: the thread has to end. */
-static bool retention_wait_until(struct retention *r, uint64_t due_ns)
-{
-    struct timespec due = {(time_t)(due_ns / 1000000000u), (long)(due_ns % 1000000000u)};
-    pthread_mutex_lock(&r->lock);
-    while (!r->stopping && clock_monotonic_ns() < due_ns)
-        pthread_cond_timedwait(&r->wake, &r->lock, &due);
-    bool go_on = !r->stopping;
-    pthread_mutex_unlock(&r->lock);
-    return go_on;
-}
-
 static void *thread_run(void *argument)
 {
     struct retention *r = argument;
     uint64_t due_ns = clock_monotonic_ns(), quotas_ns = 0;
-    while (retention_wait_until(r, due_ns)) {
+    while (worker_rest(&r->worker, due_ns)) {
         char words[RETENTION_WORDS];
         uint64_t begin_ns = clock_monotonic_ns();
         due_ns = begin_ns + ROUND_NS;
@@ -414,13 +392,6 @@ static void *thread_run(void *argument)
         quotas_ns = retention_is_met(r, words) ? 0 : end_ns + (end_ns - begin_ns) * PAUSE_FACTOR;
     }
     return NULL;
-}
-
-static void retention_free(struct retention *r)
-{
-    pthread_cond_destroy(&r->wake);
-    pthread_mutex_destroy(&r->lock);
-    free(r);
 }
 
 int retention_start(const struct retention_settings *settings, struct store *store,
@@ -437,18 +408,12 @@ int retention_start(const struct retention_settings *settings, struct store *sto
     r->catalog = catalog;
     r->captures = captures;
     r->audit = audit;
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&r->wake, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    pthread_mutex_init(&r->lock, NULL);
-    if (pthread_create(&r->thread, NULL, thread_run, r) != 0) {
-        retention_free(r);
-        return SKEIN_NO_MEMORY;
-    }
+    worker_init(&r->worker);
     *out = r;
-    return SKEIN_OK;
+    int status = worker_start(&r->worker, thread_run, r);
+    if (status != SKEIN_OK)
+        retention_stop(out);
+    return status;
 }
 
 void retention_stop(struct retention **retention)
@@ -457,18 +422,14 @@ void retention_stop(struct retention **retention)
     if (r == NULL)
         return;
     *retention = NULL;
-    pthread_mutex_lock(&r->lock);
-    r->stopping = true;
-    pthread_cond_signal(&r->wake);
-    pthread_mutex_unlock(&r->lock);
-    pthread_join(r->thread, NULL);
-    retention_free(r);
+    worker_end(&r->worker);
+    free(r);
 }
 
 bool retention_is_met(struct retention *retention, char words[RETENTION_WORDS])
 {
-    pthread_mutex_lock(&retention->lock);
+    pthread_mutex_lock(&retention->worker.lock);
     memcpy(words, retention->words, RETENTION_WORDS);
-    pthread_mutex_unlock(&retention->lock);
+    pthread_mutex_unlock(&retention->worker.lock);
     return words[0] == '\0';
 }

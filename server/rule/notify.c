@@ -8,7 +8,6 @@
  */
 #include "notify.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include "json.h"
 #include "log.h"
 #include "metrics.h"
+#include "worker.h"
 
 #define TIMEOUT_MS    5000u
 #define BACKOFF_NS    UINT64_C(1000000000) /* after a failure; each further one doubles it */
@@ -48,11 +48,7 @@ struct receiver {
 
 struct notify {
     struct catalog *catalog;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    pthread_t thread;
-    bool started;
-    int stopping; /* atomic: http_client looks at it */
+    struct worker worker; /* with the one lock */
     struct receiver *receivers;
     struct notice *gone; /* notices whose rows are still to be deleted */
     uint64_t turn;
@@ -130,10 +126,10 @@ int notify_rule_set(struct notify *n, const char *rule, const cJSON *webhook)
     cJSON *copy = webhook != NULL ? cJSON_Duplicate(webhook, true) : NULL;
     if (webhook != NULL && copy == NULL)
         return SKEIN_NO_MEMORY;
-    pthread_mutex_lock(&n->lock);
+    pthread_mutex_lock(&n->worker.lock);
     struct receiver *r = copy != NULL ? receiver_find_or_add(n, rule) : notify_find(n, rule);
     if (r == NULL) {
-        pthread_mutex_unlock(&n->lock);
+        pthread_mutex_unlock(&n->worker.lock);
         cJSON_Delete(copy);
         return copy != NULL ? SKEIN_NO_MEMORY : SKEIN_OK;
     }
@@ -146,8 +142,8 @@ int notify_rule_set(struct notify *n, const char *rule, const cJSON *webhook)
         r->delivered = r->dropped = r->delivered_ns = r->failed_ns = 0;
         r->error[0] = '\0';
     }
-    pthread_cond_signal(&n->changed);
-    pthread_mutex_unlock(&n->lock);
+    pthread_cond_broadcast(&n->worker.changed);
+    pthread_mutex_unlock(&n->worker.lock);
     return SKEIN_OK;
 }
 
@@ -183,10 +179,10 @@ static struct notice *notice_new(const char *rule, const char *event, const char
 bool notify_add(struct notify *n, const char *rule, const char *event, const char *key,
                 cJSON *member)
 {
-    pthread_mutex_lock(&n->lock);
+    pthread_mutex_lock(&n->worker.lock);
     struct receiver *r = notify_find(n, rule);
     if (r == NULL || r->webhook == NULL) {
-        pthread_mutex_unlock(&n->lock);
+        pthread_mutex_unlock(&n->worker.lock);
         cJSON_Delete(member);
         return false;
     }
@@ -201,7 +197,7 @@ bool notify_add(struct notify *n, const char *rule, const char *event, const cha
         saving_mark(&notice->save);
         notify_append(r, notice);
     }
-    pthread_mutex_unlock(&n->lock);
+    pthread_mutex_unlock(&n->worker.lock);
     return notice != NULL;
 }
 
@@ -210,25 +206,25 @@ bool notify_add(struct notify *n, const char *rule, const char *event, const cha
 int notify_save(struct notify *n)
 {
     int status = SKEIN_OK;
-    pthread_mutex_lock(&n->lock);
+    pthread_mutex_lock(&n->worker.lock);
     for (struct receiver *r = n->receivers; r != NULL; r = r->next)
         for (struct notice *p = r->first; status == SKEIN_OK && p != NULL; p = p->next) {
             struct catalog_notice row = {p->turn, p->created_ns, p->id, r->rule, p->body};
             if (saving_take(&p->save))
                 status = catalog_put_notice(n->catalog, &row);
         }
-    pthread_mutex_unlock(&n->lock);
+    pthread_mutex_unlock(&n->worker.lock);
     return status;
 }
 
 void notify_saved(struct notify *n, bool ok)
 {
-    pthread_mutex_lock(&n->lock);
+    pthread_mutex_lock(&n->worker.lock);
     for (struct receiver *r = n->receivers; r != NULL; r = r->next)
         for (struct notice *p = r->first; p != NULL; p = p->next)
             saving_end(&p->save, ok);
-    pthread_cond_signal(&n->changed);
-    pthread_mutex_unlock(&n->lock);
+    pthread_cond_broadcast(&n->worker.changed);
+    pthread_mutex_unlock(&n->worker.lock);
 }
 
 static int row_load(void *context, const struct catalog_notice *row)
@@ -258,11 +254,11 @@ static void notify_sweep(struct notify *n)
     while (n->gone != NULL) {
         struct notice *notice = n->gone;
         n->gone = notice->next;
-        pthread_mutex_unlock(&n->lock);
+        pthread_mutex_unlock(&n->worker.lock);
         /* If the row stays, the notice comes again after a restart: at least once. */
         (void)catalog_drop_notice(n->catalog, notice->turn);
         notice_free(notice);
-        pthread_mutex_lock(&n->lock);
+        pthread_mutex_lock(&n->worker.lock);
     }
 }
 
@@ -314,7 +310,7 @@ static int notify_post(struct notify *n, const cJSON *webhook, const struct noti
                                    .body_bytes = strlen(notice->body),
                                    .timeout_ms = TIMEOUT_MS,
                                    .max_body_bytes = ANSWER_MAX,
-                                   .cancel = &n->stopping};
+                                   .cancel = &n->worker.stopping};
     int status = http_request(&request, &response);
     if (status != SKEIN_OK)
         snprintf(error, error_bytes, "%s", response.error);
@@ -364,44 +360,35 @@ static void notify_deliver(struct notify *n, struct receiver *r)
     struct notice copy = *r->first;
     cJSON *webhook = cJSON_Duplicate(r->webhook, true);
     copy.body = strdup(copy.body);
-    pthread_mutex_unlock(&n->lock);
+    pthread_mutex_unlock(&n->worker.lock);
     int status = webhook != NULL && copy.body != NULL
                      ? notify_post(n, webhook, &copy, error, sizeof error)
                      : SKEIN_NO_MEMORY;
     cJSON_Delete(webhook);
     free(copy.body);
-    pthread_mutex_lock(&n->lock);
+    pthread_mutex_lock(&n->worker.lock);
     if (status == SKEIN_OK)
         delivery_take(n, r, copy.turn);
-    else if (!__atomic_load_n(&n->stopping, __ATOMIC_RELAXED))
+    else if (!worker_is_stopping(&n->worker))
         failure_take(r, error);
-}
-
-static void notify_wait_until(struct notify *n, uint64_t monotonic_ns)
-{
-    struct timespec at = {(time_t)(monotonic_ns / 1000000000u), (long)(monotonic_ns % 1000000000u)};
-    if (monotonic_ns == UINT64_MAX)
-        pthread_cond_wait(&n->changed, &n->lock);
-    else
-        pthread_cond_timedwait(&n->changed, &n->lock, &at);
 }
 
 static void *notify_run(void *context)
 {
     struct notify *n = context;
     uint64_t wait_ns;
-    pthread_mutex_lock(&n->lock);
+    pthread_mutex_lock(&n->worker.lock);
     for (;;) {
         notify_sweep(n);
-        if (__atomic_load_n(&n->stopping, __ATOMIC_RELAXED))
+        if (worker_is_stopping(&n->worker))
             break;
         struct receiver *r = notify_pick(n, &wait_ns);
         if (r != NULL)
             notify_deliver(n, r);
         else if (n->gone == NULL)
-            notify_wait_until(n, wait_ns);
+            (void)worker_wait(&n->worker, wait_ns);
     }
-    pthread_mutex_unlock(&n->lock);
+    pthread_mutex_unlock(&n->worker.lock);
     return NULL;
 }
 
@@ -410,7 +397,7 @@ static void *notify_run(void *context)
 cJSON *notify_state(struct notify *n, const char *rule)
 {
     cJSON *json = NULL;
-    pthread_mutex_lock(&n->lock);
+    pthread_mutex_lock(&n->worker.lock);
     const struct receiver *r = notify_find(n, rule);
     if (r != NULL && r->webhook != NULL) {
         json = cJSON_CreateObject();
@@ -424,7 +411,7 @@ cJSON *notify_state(struct notify *n, const char *rule)
         if (r->error[0] != '\0')
             cJSON_AddStringToObject(json, "last_error", r->error);
     }
-    pthread_mutex_unlock(&n->lock);
+    pthread_mutex_unlock(&n->worker.lock);
     return json;
 }
 
@@ -433,16 +420,10 @@ cJSON *notify_state(struct notify *n, const char *rule)
 int notify_new(struct catalog *catalog, struct notify **out)
 {
     struct notify *n = calloc(1, sizeof *n);
-    pthread_condattr_t monotonic;
     *out = NULL;
-    if (n == NULL || pthread_condattr_init(&monotonic) != 0) {
-        free(n);
+    if (n == NULL)
         return SKEIN_NO_MEMORY;
-    }
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_mutex_init(&n->lock, NULL);
-    pthread_cond_init(&n->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    worker_init(&n->worker);
     n->catalog = catalog;
     int status = http_client_init();
     int64_t rows = status == SKEIN_OK ? catalog_notices(catalog, row_load, n) : status;
@@ -459,13 +440,12 @@ int notify_new(struct catalog *catalog, struct notify **out)
 
 int notify_start(struct notify *n)
 {
-    pthread_mutex_lock(&n->lock);
+    pthread_mutex_lock(&n->worker.lock);
     for (struct receiver *r = n->receivers; r != NULL; r = r->next)
         if (r->webhook == NULL)
             receivers_drop(n, r);
-    pthread_mutex_unlock(&n->lock);
-    n->started = pthread_create(&n->thread, NULL, notify_run, n) == 0;
-    return n->started ? SKEIN_OK : SKEIN_NO_MEMORY;
+    pthread_mutex_unlock(&n->worker.lock);
+    return worker_start(&n->worker, notify_run, n);
 }
 
 static void list_free(struct notice *list)
@@ -482,12 +462,7 @@ void notify_free(struct notify **notify)
     struct notify *n = *notify;
     if (n == NULL)
         return;
-    __atomic_store_n(&n->stopping, 1, __ATOMIC_RELAXED);
-    pthread_mutex_lock(&n->lock);
-    pthread_cond_signal(&n->changed);
-    pthread_mutex_unlock(&n->lock);
-    if (n->started)
-        pthread_join(n->thread, NULL);
+    worker_end(&n->worker);
     while (n->receivers != NULL) {
         struct receiver *r = n->receivers;
         n->receivers = r->next;
@@ -496,8 +471,6 @@ void notify_free(struct notify **notify)
         free(r);
     }
     list_free(n->gone);
-    pthread_cond_destroy(&n->changed);
-    pthread_mutex_destroy(&n->lock);
     free(n);
     *notify = NULL;
 }
