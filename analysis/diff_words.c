@@ -3,8 +3,6 @@
  * Owns what is said of a change: a sentence for people, members for programs. Pure functions.
  */
 #include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "diff_baseline.h"

@@ -3,12 +3,9 @@
  * Lanes of a trace: which row belongs to which lane, and the memory of all. Entered by whoever owns
  * the lanes.
  */
-#include "array.h"
 #include "lanes_int.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define TYPES_MOST (1u << 24)
 /* A cell for so many rows: where finer ones are drawn, they are made of rows. */

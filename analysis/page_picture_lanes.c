@@ -5,7 +5,6 @@
  */
 #include "page_picture_int.h"
 
-#include <math.h>
 #include <string.h>
 
 #define REGION_HEIGHT  13

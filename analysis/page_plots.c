@@ -5,7 +5,6 @@
 #include "page_int.h"
 
 #include <math.h>
-#include <string.h>
 
 #define PLOTS_MOST  12u
 #define BARS_MOST   200u

@@ -4,8 +4,6 @@
  */
 #include "page_int.h"
 
-#include <string.h>
-
 static void text_cell(struct buf *b, const char *text, bool head)
 {
     page_raw(b, head ? "<th scope=\"row\"><bdi>" : "<td><bdi>");

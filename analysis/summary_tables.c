@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "summary_int.h"
 
 int summary_new(size_t rows, struct summary **out)

@@ -12,7 +12,6 @@
 #include "task_path_int.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "array.h"
 

@@ -7,7 +7,6 @@
 #include "array.h"
 #include "trace_report_int.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* A row as those tables take it; pointers are the trace's and the batch's. */

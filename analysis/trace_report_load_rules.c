@@ -6,7 +6,6 @@
 #include "linux_names.h"
 #include "trace_report_tell.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

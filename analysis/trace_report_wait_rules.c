@@ -3,7 +3,6 @@
  * Rules on single long waits and regions: lock_convoy, lock_held, and what nothing else explains,
  * long_call. Entered once, at the end.
  */
-#include "array.h"
 #include "trace_report_tell.h"
 
 #include <inttypes.h>

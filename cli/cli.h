@@ -30,9 +30,17 @@ enum cli_exit {
     X("SKEIN_CA", "PEM file of whom to trust for https, where --ca does not say it")               \
     X("NO_COLOR", "set: no colours, also on a terminal")
 
+/* What a command is called with. */
+struct cli_call {
+    const struct cli_command *command;
+    const void *options; /* the command's struct of them */
+    int count;
+    char **arguments; /* `count` of them, and NULL */
+};
+
 struct cli_command {
     const char *name;      /* of an action with its command: "rule apply" */
-    const char *arguments; /* "FILE...", after the options */
+    const char *arguments; /* "FILE...", after the options; NULL: none */
     const char *summary;   /* one line */
     const char *details;   /* more for --help: prose, lines that end with a newline; or NULL */
     const char *examples;  /* lines */
@@ -41,7 +49,8 @@ struct cli_command {
     int min_arguments, max_arguments;
     const char *const *choices; /* of the argument, NULL-terminated; or NULL */
     bool stops_at_argument;     /* options after the first argument belong to it (run) */
-    int (*run)(const void *options, int count, char **arguments);
+    int (*run)(const struct cli_call *call); /* returns the exit status */
+    const void *context;                     /* of a `run` that several commands have */
     /* NULL-terminated: then the word behind the command is one of them, and where there is none the
      * first is meant; nothing else of this row counts but name, summary, details and examples. */
     const struct cli_command *const *actions;

@@ -17,7 +17,6 @@
 #include "clock.h"
 #include "event_groups.h"
 #include "evidence_kinds.h"
-#include "ids.h"
 
 #define ASK_FIRST_NS UINT64_C(20000000)
 #define ASK_MOST_NS  UINT64_C(500000000)

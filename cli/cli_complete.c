@@ -78,10 +78,11 @@ static bool past_options(const struct cli_command *command, const char *const *w
 
 static void argument_put(struct buf *out, const char *prefix, const struct cli_command *command)
 {
+    const char *arguments = command->arguments != NULL ? command->arguments : "";
     choices_put(out, prefix, "", command->choices);
-    if (strstr(command->arguments, "FILE") != NULL || command->stops_at_argument)
+    if (strstr(arguments, "FILE") != NULL || command->stops_at_argument)
         buf_printf(out, ":files\n");
-    if (strncmp(command->arguments, "[COMMAND", 8) == 0)
+    if (strncmp(arguments, "[COMMAND", 8) == 0)
         table_put(out, prefix, cli_commands);
 }
 

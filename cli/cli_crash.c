@@ -11,7 +11,6 @@
 #include "cli_out.h"
 #include "cli_stacks.h"
 #include "cli_words.h"
-#include "clock.h"
 #include "json.h"
 #include "trace_stack.h"
 

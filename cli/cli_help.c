@@ -36,7 +36,7 @@ static void option_help(const struct cli_option *o)
 void cli_command_help(const struct cli_command *command)
 {
     bool group = command->actions != NULL;
-    bool arguments = !group && *command->arguments;
+    bool arguments = !group && command->arguments != NULL;
     printf("Usage: skein %s%s%s%s\n\n%s.\n", command->name,
            group ? " ACTION [OPTIONS] [ARGUMENTS]" : " [OPTIONS]", arguments ? " " : "",
            arguments ? command->arguments : "", command->summary);

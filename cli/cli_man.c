@@ -61,7 +61,7 @@ static void synopsis_put(struct buf *out, const struct cli_command *command)
     buf_printf(out, ".B skein ");
     text_put(out, command->name);
     buf_printf(out, "\n[\\fIOPTIONS\\fR]\n");
-    if (*command->arguments) {
+    if (command->arguments != NULL) {
         text_put(out, command->arguments);
         buf_printf(out, "\n");
     }

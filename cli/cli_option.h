@@ -75,6 +75,12 @@ struct cli_option {
 #define CLI_SELECTOR(s)                                                                            \
     CLI_OPTION(CLI_TEXT, 'l', "selector", "LABELS", s, selector,                                   \
                "which processes: service=redis,zone in (a,b),!canary")
+#define CLI_NEWEST_FIRST(s)                                                                        \
+    CLI_OPTION(CLI_TIME, 0, "from", "TIME", s, from,                                               \
+               "no older than this: 2026-11-21T09:40:00Z, or -2h"),                                \
+        CLI_OPTION(CLI_TIME, 0, "to", "TIME", s, to, "no newer than this"),                        \
+        CLI_OPTION(CLI_NUMBER, 'n', "limit", "N", s, limit,                                        \
+                   "at most so many (default: 50; 0: all)")
 #define CLI_OPTIONS_END                                                                            \
     {                                                                                              \
         CLI_END, 0, NULL, NULL, NULL, 0, 0, NULL                                                   \

@@ -259,8 +259,8 @@ int cli_command_run(const struct cli_command *command, int argc, char **argv)
         say_error("%s: %s", command->name,
                   count < command->min_arguments ? "too few arguments" : "too many arguments");
         fprintf(stderr, "Usage: skein %s [OPTIONS] %s\nSee: skein %s --help\n", command->name,
-                command->arguments, command->name);
+                command->arguments != NULL ? command->arguments : "", command->name);
         return CLI_USAGE;
     }
-    return command->run(options, count, argv + optind);
+    return command->run(&(struct cli_call){command, options, count, argv + optind});
 }

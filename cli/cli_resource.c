@@ -16,18 +16,28 @@
 
 #define FILE_MAX (UINT64_C(1) << 20) /* more than a collector takes */
 
+const struct cli_option resource_options[] = {
+    CLI_OUTPUT(struct resource_options), CLI_COLLECTOR(struct resource_options), CLI_OPTIONS_END};
+
 int resource_each(const struct resource *r, struct cli_collector collector, bool json,
-                  resource_fn *fn, int count, char **arguments)
+                  resource_fn *fn, const struct cli_call *call)
 {
     struct api api;
     int status = api_init(&api, collector);
     if (status != CLI_OK)
         return status;
-    for (int i = 0; i < count; i++) {
-        int one = fn(&api, r, arguments[i], json);
+    for (int i = 0; i < call->count; i++) {
+        int one = fn(&api, r, call->arguments[i], json);
         status = status == CLI_OK ? one : status;
     }
     return status;
+}
+
+int resource_run(const struct cli_call *call)
+{
+    const struct resource_action *action = call->command->context;
+    const struct resource_options *o = call->options;
+    return resource_each(action->resource, o->collector, o->json, action->fn, call);
 }
 
 /* ---- reading ---- */
@@ -46,16 +56,17 @@ int listing_show(const struct api *api, struct buf *path, const struct listing *
     return status;
 }
 
-int resource_list(const struct resource *r, struct cli_collector collector, bool json,
-                  const struct table_column *columns, const char *empty)
+int resource_list(const struct cli_call *call)
 {
+    const struct resource *r = call->command->context;
+    const struct resource_options *o = call->options;
     struct api api;
     struct buf path = {0};
-    int status = api_init(&api, collector);
+    int status = api_init(&api, o->collector);
     if (status != CLI_OK)
         return status;
     buf_printf(&path, "%s", r->folder);
-    return listing_show(&api, &path, &(struct listing){columns, empty, 0, json});
+    return listing_show(&api, &path, &(struct listing){r->columns, r->empty, 0, o->json});
 }
 
 static void path_put(struct buf *path, const struct resource *r, const char *name)

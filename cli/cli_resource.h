@@ -10,8 +10,10 @@
 #include "cli_out.h"
 
 struct resource {
-    const char *noun;   /* "rule" */
-    const char *folder; /* "/rules" */
+    const char *noun;                   /* "rule" */
+    const char *folder;                 /* "/rules" */
+    const struct table_column *columns; /* of the table of all; NULL: there is none */
+    const char *empty;                  /* what that says where there are none */
 };
 
 /* A listing at `path`, printed; `limit` items (0: all), and a word where there are more. `path` is
@@ -24,10 +26,6 @@ struct listing {
 };
 int listing_show(const struct api *api, struct buf *path, const struct listing *listing);
 
-/* All of them as a table. */
-int resource_list(const struct resource *r, struct cli_collector collector, bool json,
-                  const struct table_column *columns, const char *empty);
-
 /* GET folder/name and `rest` behind it; the caller frees *answer. */
 int resource_get(const struct api *api, const struct resource *r, const char *name,
                  const char *rest, cJSON **answer);
@@ -38,11 +36,34 @@ int resource_show(const cJSON *answer);
 /* Parses a JSON file; "-" is standard input. The caller frees *json. */
 int resource_read(const char *file, cJSON **json);
 
-/* Calls fn for each argument; goes on after a failure and returns the first one. */
+/* What is done for one argument, a name or a file. */
 typedef int resource_fn(const struct api *api, const struct resource *r, const char *argument,
                         bool json);
+
+/* Calls fn for each argument; goes on after a failure and returns the first one. */
 int resource_each(const struct resource *r, struct cli_collector collector, bool json,
-                  resource_fn *fn, int count, char **arguments);
+                  resource_fn *fn, const struct cli_call *call);
+
+/* Members of a command's row: it lists all of them, or does `fn` for each argument, with the
+ * options of every command that asks the collector and none of its own. */
+#define RESOURCE_LIST(r) RESOURCE_ROW, .run = resource_list, .context = (r)
+#define RESOURCE_EACH(r, fn)                                                                       \
+    RESOURCE_ROW, .run = resource_run, .context = &(const struct resource_action)                  \
+    {                                                                                              \
+        r, fn                                                                                      \
+    }
+#define RESOURCE_ROW .options = resource_options, .options_bytes = sizeof(struct resource_options)
+struct resource_action {
+    const struct resource *resource;
+    resource_fn *fn;
+};
+struct resource_options {
+    struct cli_collector collector;
+    bool json;
+};
+extern const struct cli_option resource_options[];
+int resource_list(const struct cli_call *call);
+int resource_run(const struct cli_call *call);
 
 /* PUT of each that a JSON file holds: one, or an array of them. "-" is standard input. */
 resource_fn resource_apply;

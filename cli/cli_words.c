@@ -5,11 +5,9 @@
 #include "cli_words.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli_out.h"
-#include "json.h"
 #include "utf8_scan.h"
 
 #define TEXT_MAX    ((size_t)256 << 10) /* of a row: more than an agent keeps, also if all is U+FFFD */

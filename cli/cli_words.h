@@ -9,7 +9,6 @@
 #include <cjson/cJSON.h>
 
 #include "buf.h"
-#include "partition_reader.h"
 
 /* A piece of it: appended to the last row of `rows` that is of last words, and of `process`. What is
  * no UTF-8, and NUL, becomes U+FFFD. SKEIN_OK, SKEIN_NO_MEMORY. */

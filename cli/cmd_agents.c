@@ -6,35 +6,18 @@
 #include "cli_resource.h"
 #include "cmd.h"
 
-struct options {
-    struct cli_collector collector;
-    bool json;
-};
-
-static const struct cli_option options[] = {CLI_OUTPUT(struct options),
-                                            CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
-
-static const struct resource agents = {"agent", "/agents"};
-
-static int agent_list(const void *values, int count, char **arguments)
-{
-    static const struct table_column columns[] = {
-        {"HOST", "host", TABLE_TEXT},
-        {"STATUS", "status", TABLE_STATUS},
-        {"LAST SEEN", "last_seen", TABLE_TIME},
-        {"PROCESSES", "processes", TABLE_NUMBER},
-        {"CPU", "cpu_ms", TABLE_MS | TABLE_SPARE},
-        {"SPOOL", "spool.bytes", TABLE_BYTES | TABLE_SPARE},
-        {"LOST", "lost.spool_events", TABLE_NUMBER},
-        {"VERSION", "version", TABLE_TEXT | TABLE_SPARE},
-        {"AGENT", "agent", TABLE_ID},
-        {NULL, NULL, TABLE_TEXT}};
-    const struct options *o = values;
-    (void)count;
-    (void)arguments;
-    return resource_list(&agents, o->collector, o->json, columns,
-                         "no agents; start skein-agent on a host");
-}
+static const struct table_column listed[] = {{"HOST", "host", TABLE_TEXT},
+                                             {"STATUS", "status", TABLE_STATUS},
+                                             {"LAST SEEN", "last_seen", TABLE_TIME},
+                                             {"PROCESSES", "processes", TABLE_NUMBER},
+                                             {"CPU", "cpu_ms", TABLE_MS | TABLE_SPARE},
+                                             {"SPOOL", "spool.bytes", TABLE_BYTES | TABLE_SPARE},
+                                             {"LOST", "lost.spool_events", TABLE_NUMBER},
+                                             {"VERSION", "version", TABLE_TEXT | TABLE_SPARE},
+                                             {"AGENT", "agent", TABLE_ID},
+                                             {NULL, NULL, TABLE_TEXT}};
+static const struct resource agents = {"agent", "/agents", listed,
+                                       "no agents; start skein-agent on a host"};
 
 static int agent_show_one(const struct api *api, const struct resource *r, const char *name,
                           bool json)
@@ -75,12 +58,6 @@ static int agent_show_one(const struct api *api, const struct resource *r, const
     return status;
 }
 
-static int agent_show(const void *values, int count, char **arguments)
-{
-    const struct options *o = values;
-    return resource_each(&agents, o->collector, o->json, agent_show_one, count, arguments);
-}
-
 static int agent_revoke_one(const struct api *api, const struct resource *r, const char *name,
                             bool json)
 {
@@ -94,12 +71,6 @@ static int agent_revoke_one(const struct api *api, const struct resource *r, con
     return status == CLI_OK ? resource_said(r, id, "revoked", json) : status;
 }
 
-static int agent_revoke(const void *values, int count, char **arguments)
-{
-    const struct options *o = values;
-    return resource_each(&agents, o->collector, o->json, agent_revoke_one, count, arguments);
-}
-
 static int agent_forget_one(const struct api *api, const struct resource *r, const char *name,
                             bool json)
 {
@@ -108,40 +79,27 @@ static int agent_forget_one(const struct api *api, const struct resource *r, con
     return status == CLI_OK ? resource_remove(api, r, id, "forgotten", json) : status;
 }
 
-static int agent_forget(const void *values, int count, char **arguments)
-{
-    const struct options *o = values;
-    return resource_each(&agents, o->collector, o->json, agent_forget_one, count, arguments);
-}
-
 static const struct cli_command agents_ls = {
     .name = "agents ls",
-    .arguments = "",
     .summary = "List agents, online and offline",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .run = agent_list,
+    RESOURCE_LIST(&agents),
 };
 static const struct cli_command agents_show = {
     .name = "agents show",
     .arguments = "AGENT",
     .summary = "Show an agent",
-    .options = options,
-    .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = 1,
-    .run = agent_show,
+    RESOURCE_EACH(&agents, agent_show_one),
 };
 
 static const struct cli_command agents_revoke = {
     .name = "agents revoke",
     .arguments = "AGENT...",
     .summary = "End agents' sessions and refuse them from now on",
-    .options = options,
-    .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = CLI_ARGUMENTS_ANY,
-    .run = agent_revoke,
+    RESOURCE_EACH(&agents, agent_revoke_one),
 };
 static const struct cli_command agents_forget = {
     .name = "agents forget",
@@ -149,11 +107,9 @@ static const struct cli_command agents_forget = {
     .summary = "Forget agents: they may join anew, with a token and another key",
     .details = "Takes them and their processes out of the listings; what was captured stays. One\n"
                "that speaks plain and still runs comes back.\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = CLI_ARGUMENTS_ANY,
-    .run = agent_forget,
+    RESOURCE_EACH(&agents, agent_forget_one),
 };
 
 static const struct cli_command *const actions[] = {&agents_ls, &agents_show, &agents_revoke,
@@ -161,7 +117,6 @@ static const struct cli_command *const actions[] = {&agents_ls, &agents_show, &a
 
 const struct cli_command cmd_agents = {
     .name = "agents",
-    .arguments = "",
     .summary = "List, show, revoke and forget the agents that the collector knows",
     .examples =
         "  skein agents\n  skein agents -o json | jq '.[] | select(.status != \"online\")'\n",

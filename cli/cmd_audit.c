@@ -19,11 +19,7 @@ static const struct cli_option options[] = {
                "of that one alone: capture.delete, rule.*"),
     CLI_OPTION(CLI_TEXT, 0, "object", "NAME", struct options, object,
                "on that one alone: a capture's id, a rule's name"),
-    CLI_OPTION(CLI_TIME, 0, "from", "TIME", struct options, from,
-               "no older than this: 2026-11-21T09:40:00Z, or -2h"),
-    CLI_OPTION(CLI_TIME, 0, "to", "TIME", struct options, to, "no newer than this"),
-    CLI_OPTION(CLI_NUMBER, 'n', "limit", "N", struct options, limit,
-               "at most so many (default: 50; 0: all)"),
+    CLI_NEWEST_FIRST(struct options),
     CLI_OUTPUT(struct options),
     CLI_COLLECTOR(struct options),
     CLI_OPTIONS_END};
@@ -34,13 +30,11 @@ static const struct table_column columns[] = {
     {"OBJECT", "object", TABLE_TEXT},   {"RESULT", "result", TABLE_STATUS},
     {"DETAIL", "detail", TABLE_TEXT},   {NULL, NULL, TABLE_TEXT}};
 
-static int audit_run(const void *values, int count, char **arguments)
+static int audit_run(const struct cli_call *call)
 {
-    const struct options *o = values;
+    const struct options *o = call->options;
     struct api api;
     struct buf path = {0};
-    (void)count;
-    (void)arguments;
     int status = api_init(&api, o->collector);
     if (status != CLI_OK)
         return status;
@@ -57,7 +51,6 @@ static int audit_run(const void *values, int count, char **arguments)
 
 const struct cli_command cmd_audit = {
     .name = "audit",
-    .arguments = "",
     .summary = "List who changed, downloaded and was refused what, newest first",
     .examples = "  skein audit --from -1d --action capture.delete\n"
                 "  skein audit --object 0193a5c0e1f27d3b8c4e5f60718293a4 -o json\n",

@@ -4,7 +4,6 @@
  * others of its incident. One thread.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "cli_capture.h"
 #include "cli_id.h"
@@ -46,8 +45,8 @@ static const struct cli_option update_options[] = {
     CLI_COLLECTOR(struct options),
     CLI_OPTIONS_END};
 
-static const struct resource captures = {"capture", "/captures"};
-static const struct resource incidents = {"incident", "/captures"};
+static const struct resource captures = {"capture", "/captures", NULL, NULL};
+static const struct resource incidents = {"incident", "/captures", NULL, NULL};
 
 /* Waits where that is asked for, and prints it; takes the capture. A final capture with gaps is
  * CLI_INCOMPLETE to who has waited for it. */
@@ -123,22 +122,19 @@ static int incident_update(const struct options *o, const char *id, const cJSON 
     return status;
 }
 
-static int capture_show_run(const void *values, int count, char **arguments)
+static int capture_show_run(const struct cli_call *call)
 {
-    (void)count;
-    return capture_call(values, arguments[0], "GET", "", NULL);
+    return capture_call(call->options, call->arguments[0], "GET", "", NULL);
 }
 
-static int capture_stop_run(const void *values, int count, char **arguments)
+static int capture_stop_run(const struct cli_call *call)
 {
-    (void)count;
-    return capture_call(values, arguments[0], "POST", ":stop", NULL);
+    return capture_call(call->options, call->arguments[0], "POST", ":stop", NULL);
 }
 
-static int capture_update_run(const void *values, int count, char **arguments)
+static int capture_update_run(const struct cli_call *call)
 {
-    const struct options *o = values;
-    (void)count;
+    const struct options *o = call->options;
     if ((o->ttl.given && o->keep) || (o->pin && o->unpin)) {
         say_error("capture update: --%s and --%s exclude each other", o->keep ? "ttl" : "pin",
                   o->keep ? "no-ttl" : "unpin");
@@ -157,8 +153,8 @@ static int capture_update_run(const void *values, int count, char **arguments)
         cJSON_AddBoolToObject(body, "pin", o->pin);
     if (o->reason != NULL)
         cJSON_AddStringToObject(body, "reason", o->reason);
-    int status = o->incident ? incident_update(o, arguments[0], body)
-                             : capture_call(o, arguments[0], "PATCH", "", body);
+    int status = o->incident ? incident_update(o, call->arguments[0], body)
+                             : capture_call(o, call->arguments[0], "PATCH", "", body);
     cJSON_Delete(body);
     return status;
 }
@@ -177,11 +173,11 @@ static int incident_drop(const struct api *api, const struct resource *r, const 
     return status == CLI_OK ? resource_said(r, incident, "deleted", json) : status;
 }
 
-static int capture_drop(const void *values, int count, char **arguments)
+static int capture_drop(const struct cli_call *call)
 {
-    const struct options *o = values;
+    const struct options *o = call->options;
     return resource_each(o->incident ? &incidents : &captures, o->collector, o->json,
-                         o->incident ? incident_drop : member_drop, count, arguments);
+                         o->incident ? incident_drop : member_drop, call);
 }
 
 /* ---- the table ---- */
@@ -238,7 +234,6 @@ static const struct cli_command *const actions[] = {&capture_show_command, &capt
 
 const struct cli_command cmd_capture = {
     .name = "capture",
-    .arguments = "",
     .summary = "Show, change, stop or delete one capture",
     .examples = "  skein capture show 0193a5c0e1f27d3b8c4e5f60718293a4\n"
                 "  skein capture stop --wait 0193a5c0e1f27d3b8c4e5f60718293a4\n"

@@ -28,11 +28,7 @@ static const struct cli_option options[] = {
                "those of the incident that this capture is of"),
     CLI_OPTION(CLI_TEXT, 0, "trace-id", "ID", struct options, trace_id,
                "those that may hold this trace of OpenTelemetry (32 hex digits)"),
-    CLI_OPTION(CLI_TIME, 0, "from", "TIME", struct options, from,
-               "no older than this: 2026-11-21T09:40:00Z, or -2h"),
-    CLI_OPTION(CLI_TIME, 0, "to", "TIME", struct options, to, "no newer than this"),
-    CLI_OPTION(CLI_NUMBER, 'n', "limit", "N", struct options, limit,
-               "at most so many (default: 50; 0: all)"),
+    CLI_NEWEST_FIRST(struct options),
     CLI_OUTPUT(struct options),
     CLI_COLLECTOR(struct options),
     CLI_OPTIONS_END};
@@ -60,14 +56,12 @@ static const struct table_column traced[] = {{"CREATED", "created", TABLE_TIME},
                                              {"CAPTURE", "capture", TABLE_ID},
                                              {NULL, NULL, TABLE_TEXT}};
 
-static int captures_run(const void *values, int count, char **arguments)
+static int captures_run(const struct cli_call *call)
 {
-    const struct options *o = values;
+    const struct options *o = call->options;
     struct api api;
     struct buf path = {0};
     char incident[CLI_ID_BYTES];
-    (void)count;
-    (void)arguments;
     int status = api_init(&api, o->collector);
     if (status == CLI_OK && o->incident != NULL)
         status = incident_id_find(&api, o->incident, incident);
@@ -94,7 +88,6 @@ static int captures_run(const void *values, int count, char **arguments)
 
 const struct cli_command cmd_captures = {
     .name = "captures",
-    .arguments = "",
     .summary = "List captures, newest first",
     .examples = "  skein captures\n"
                 "  skein captures --from -1h --status incomplete\n"

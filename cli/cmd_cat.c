@@ -6,8 +6,6 @@
  */
 #include <fnmatch.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
@@ -290,17 +288,17 @@ static int file_cat(const char *path, const struct options *o, struct output *ou
     return status;
 }
 
-static int cat_run(const void *values, int count, char **arguments)
+static int cat_run(const struct cli_call *call)
 {
-    const struct options *o = values;
+    const struct options *o = call->options;
     struct output out = {.printed = 0};
     int status = CLI_OK;
     if (o->longest.given && longest_new(o->longest.value, o->json, &out.longest) != SKEIN_OK) {
         say_error("out of memory");
         return CLI_FAILED;
     }
-    for (int i = 0; i < count && !out.failed && !out.full; i++) {
-        int one = file_cat(arguments[i], o, &out);
+    for (int i = 0; i < call->count && !out.failed && !out.full; i++) {
+        int one = file_cat(call->arguments[i], o, &out);
         status = status == CLI_OK ? one : status;
     }
     cat_flush(&out);

@@ -106,18 +106,18 @@ static cJSON *file_check(const char *path)
     return row;
 }
 
-static int check_command_run(const void *values, int count, char **arguments)
+static int check_command_run(const struct cli_call *call)
 {
-    const struct options *o = values;
+    const struct options *o = call->options;
     int status = CLI_OK;
     cJSON *rows = cJSON_CreateArray();
-    for (int i = 0; i < count; i++) {
-        cJSON *row = file_check(arguments[i]);
+    for (int i = 0; i < call->count; i++) {
+        cJSON *row = file_check(call->arguments[i]);
         bool sound = cJSON_IsTrue(json_at(row, "sound"));
         if (!sound)
             status = CLI_FAILED;
         if (sound && !o->quiet && !o->json) {
-            safe_print(arguments[i]);
+            safe_print(call->arguments[i]);
             printf(": sound: %" PRIu64 " partitions, %" PRIu64 " events\n",
                    json_u64_at(row, "partitions"), json_u64_at(row, "events"));
         }

@@ -70,23 +70,22 @@ struct options {
 };
 static const struct cli_option options[] = {CLI_OPTIONS_END};
 
-static int completion_run(const void *values, int count, char **arguments)
+static int completion_run(const struct cli_call *call)
 {
-    (void)values;
-    if (strcmp(arguments[0], "words") == 0) {
+    if (strcmp(call->arguments[0], "words") == 0) {
         struct buf out = {0};
-        cli_complete_put(&out, (const char *const *)(arguments + 1), (size_t)count - 1);
+        cli_complete_put(&out, (const char *const *)(call->arguments + 1), (size_t)call->count - 1);
         bool written = out_write(&out);
         buf_fini(&out);
         return written ? out_close() : CLI_FAILED;
     }
     for (size_t i = 0; shells[i] != NULL; i++) {
-        if (count == 1 && strcmp(arguments[0], shells[i]) == 0) {
+        if (call->count == 1 && strcmp(call->arguments[0], shells[i]) == 0) {
             printf("%s", scripts[i]);
             return out_close();
         }
     }
-    say_error("completion: '%s': must be bash, zsh or fish", arguments[count > 1]);
+    say_error("completion: '%s': must be bash, zsh or fish", call->arguments[call->count > 1]);
     return CLI_USAGE;
 }
 

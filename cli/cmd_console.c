@@ -12,7 +12,6 @@
 #include "cli_out.h"
 #include "cmd.h"
 #include "console_page.h"
-#include "json.h"
 
 struct options {
     struct cli_collector collector;
@@ -98,14 +97,12 @@ static int link_show(const struct options *o, const char *link, const char *expi
     return out_close();
 }
 
-static int console_run(const void *values, int count, char **arguments)
+static int console_run(const struct cli_call *call)
 {
-    const struct options *o = values;
+    const struct options *o = call->options;
     struct api api;
     struct buf link = {0};
     char expires[40] = "";
-    (void)count;
-    (void)arguments;
     int status = api_init(&api, o->collector);
     if (status == CLI_OK)
         status = link_make(&api, &link, expires);
@@ -117,7 +114,6 @@ static int console_run(const void *values, int count, char **arguments)
 
 const struct cli_command cmd_console = {
     .name = "console",
-    .arguments = "",
     .summary = "Open the collector's console in the browser, logged in",
     .details =
         "Prints a link that logs a browser in as the token that this command has, once, within\n"

@@ -405,19 +405,21 @@ static int capture_compare(const struct options *o, const char *text)
     return status;
 }
 
-static int diff_run(const void *values, int count, char **arguments)
+static int diff_run(const struct cli_call *call)
 {
-    const struct options *o = values;
+    const struct options *o = call->options;
     struct trace_subject subjects[2] = {{.file = NULL}, {.file = NULL}};
+    int count = call->count;
     bool by_hand = o->before != NULL || o->against != NULL;
-    bool is_file = access(arguments[0], F_OK) == 0 || !id_begins(arguments[0], CLI_ID_BYTES - 1);
+    bool is_file =
+        access(call->arguments[0], F_OK) == 0 || !id_begins(call->arguments[0], CLI_ID_BYTES - 1);
     int status = usage_check(o, count);
     if (status != CLI_OK)
         return status;
     if (count == 1 && !is_file && !by_hand && o->slowest == NULL)
-        return capture_compare(o, arguments[0]);
+        return capture_compare(o, call->arguments[0]);
     for (int i = 0; i < count && status == CLI_OK; i++)
-        status = subject_open(o->collector, arguments[i], &subjects[i]);
+        status = subject_open(o->collector, call->arguments[i], &subjects[i]);
     if (status == CLI_OK && o->slowest != NULL)
         status = diff_slowest(subjects[0].file, o->slowest, &o->part, o->json,
                               o->top.given ? o->top.value : TOP);

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli.h"
 #include "cli_out.h"
@@ -385,11 +384,10 @@ static int trace_convert_to_file(struct target *t, const char *name)
     return status == CLI_OK ? ended : status;
 }
 
-static int export_run(const void *values_given, int count, char **arguments)
+static int export_run(const struct cli_call *call)
 {
-    const struct options *o = values_given;
-    struct target t = {.options = o, .trace = arguments[0], .says = ""};
-    (void)count;
+    const struct options *o = call->options;
+    struct target t = {.options = o, .trace = call->arguments[0], .says = ""};
     if (trace_groups_parse(o->groups, &t.groups) != CLI_OK)
         return CLI_USAGE;
     bool of_go = o->of != NULL && (strcmp(o->of, "after") == 0 || strcmp(o->of, "before") == 0);

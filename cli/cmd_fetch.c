@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli_capture.h"
 #include "cli_download.h"
 #include "cli_id.h"
 #include "cli_out.h"
@@ -163,12 +162,11 @@ static int fetch_split(const struct api *api, const struct options *o, const cha
     return status;
 }
 
-static int fetch_run(const void *values, int count, char **arguments)
+static int fetch_run(const struct cli_call *call)
 {
-    const struct options *o = values;
+    const struct options *o = call->options;
     struct api api;
     char name[64], id[CLI_ID_BYTES], process[CLI_ID_BYTES];
-    (void)count;
     if (o->from.given && o->to.given && o->from.value > o->to.value) {
         say_error("fetch: --to is before --from");
         return CLI_USAGE;
@@ -185,7 +183,7 @@ static int fetch_run(const void *values, int count, char **arguments)
     }
     int status = api_init(&api, o->collector);
     if (status == CLI_OK)
-        status = (o->incident ? incident_id_find : capture_id_find)(&api, arguments[0], id);
+        status = (o->incident ? incident_id_find : capture_id_find)(&api, call->arguments[0], id);
     if (status != CLI_OK)
         return status;
     if (o->split)

@@ -3,7 +3,6 @@
  * skein health: whether the collector works, and which agents it hears. One thread.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "cli_api.h"
 #include "cli_out.h"
@@ -60,14 +59,12 @@ static int health_show(const cJSON *ready, const cJSON *agents)
     return status;
 }
 
-static int health_run(const void *values, int count, char **arguments)
+static int health_run(const struct cli_call *call)
 {
-    const struct options *o = values;
+    const struct options *o = call->options;
     struct api api;
     cJSON *ready = NULL, *agents = NULL;
     bool more;
-    (void)count;
-    (void)arguments;
     int status = api_init(&api, o->collector);
     if (status == CLI_OK)
         status = api_get_ready(&api, "!/readyz", &ready);
@@ -90,7 +87,6 @@ static int health_run(const void *values, int count, char **arguments)
 
 const struct cli_command cmd_health = {
     .name = "health",
-    .arguments = "",
     .summary = "Whether the collector works, and which agents it hears",
     .details =
         "The exit status is 0 where the collector is ready. An offline agent is shown; it is\n"

@@ -45,22 +45,22 @@ static int pages_write(const char *folder)
     return status;
 }
 
-static int help_run(const void *values, int count, char **arguments)
+static int help_run(const struct cli_call *call)
 {
-    const struct options *o = values;
+    const struct options *o = call->options;
     size_t used = 0;
     if (o->man != NULL)
         return pages_write(o->man);
-    if (count == 0) {
+    if (call->count == 0) {
         cli_help();
         return out_close();
     }
     const struct cli_command *command =
-        cli_find((const char *const *)arguments, (size_t)count, &used);
+        cli_find((const char *const *)call->arguments, (size_t)call->count, &used);
     if (command == NULL)
-        return cli_unknown(arguments[0], NULL, cli_commands);
-    if (command->actions != NULL && used < (size_t)count)
-        return cli_unknown(arguments[1], command, command->actions);
+        return cli_unknown(call->arguments[0], NULL, cli_commands);
+    if (command->actions != NULL && used < (size_t)call->count)
+        return cli_unknown(call->arguments[1], command, command->actions);
     cli_command_help(command);
     return out_close();
 }

@@ -116,22 +116,21 @@ static int perf_convert(const char *path, struct buf *trace, struct perf_importe
     return status == SKEIN_OK ? CLI_OK : CLI_FAILED;
 }
 
-static int perf_run(const void *values, int count, char **arguments)
+static int perf_run(const struct cli_call *call)
 {
-    const struct options *o = values;
+    const struct options *o = call->options;
     struct buf trace = {0}, name = {0};
     struct perf_imported imported;
-    (void)count;
-    size_t n = strlen(arguments[0]);
-    if (n > 5 && strcmp(arguments[0] + n - 5, ".data") == 0)
+    size_t n = strlen(call->arguments[0]);
+    if (n > 5 && strcmp(call->arguments[0] + n - 5, ".data") == 0)
         n -= 5;
     if (o->result.file != NULL)
         buf_printf(&name, "%s", o->result.file);
     else
-        buf_printf(&name, "%.*s.skein", (int)n, arguments[0]);
-    int status = perf_convert(arguments[0], &trace, &imported);
+        buf_printf(&name, "%.*s.skein", (int)n, call->arguments[0]);
+    int status = perf_convert(call->arguments[0], &trace, &imported);
     if (status == CLI_OK)
-        status = trace_save(&trace, text_of(&name), arguments[0]);
+        status = trace_save(&trace, text_of(&name), call->arguments[0]);
     if (status == CLI_OK)
         status = import_said(text_of(&name), &imported, o->result.json);
     buf_fini(&trace);
@@ -165,7 +164,6 @@ static const struct cli_command *const actions[] = {&perf,
 
 const struct cli_command cmd_import = {
     .name = "import",
-    .arguments = "",
     .summary = "Make a trace file of what another tool has recorded",
     .examples = "  skein import perf perf.data -o host.skein\n"
                 "  skein import go app.trace -o app.skein\n"

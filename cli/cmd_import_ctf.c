@@ -4,7 +4,6 @@
  * after the other. One thread.
  */
 #include <dirent.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +26,7 @@ struct options {
 };
 
 static const struct cli_option options[] = {
-    IMPORT_FILES_OPTIONS(struct options, import),
+    IMPORT_FILES_OPTIONS(struct options),
     CLI_OPTION(CLI_FLAG, 0, "regions", NULL, struct options, regions,
                "make regions of NAME_entry and NAME_exit, NAME_begin and NAME_end"),
     CLI_OPTIONS_END};
@@ -196,17 +195,16 @@ static void trace_say_json(void *context, cJSON *said)
     json_add_u64(said, "discarded", run->told.discarded);
 }
 
-static int ctf_run(const void *values, int count, char **arguments)
+static int ctf_run(const struct cli_call *call)
 {
-    const struct options *o = values;
-    struct run run = {.path = arguments[0], .regions = o->regions};
+    const struct options *o = call->options;
+    struct run run = {.path = call->arguments[0], .regions = o->regions};
     const struct import_how how = {.import = folder_import,
                                    .say = trace_say,
                                    .say_json = trace_say_json,
                                    .context = &run,
                                    .folder = true};
-    (void)count;
-    return import_file(arguments[0], &o->import, &how);
+    return import_file(call->arguments[0], &o->import, &how);
 }
 
 const struct cli_command cmd_import_ctf = {

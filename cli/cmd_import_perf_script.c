@@ -19,7 +19,7 @@ struct options {
 };
 
 static const struct cli_option options[] = {
-    IMPORT_FILES_OPTIONS(struct options, import),
+    IMPORT_FILES_OPTIONS(struct options),
     CLI_OPTION(CLI_NUMBER, 0, "hz", "N", struct options, hz,
                "how often perf sampled a second (perf record -F), for events that do not say it: "
                "cycles"),
@@ -59,21 +59,20 @@ static void trace_say_json(void *context, cJSON *said)
     cJSON_AddBoolToObject(said, "no_pids", run->told.no_pids);
 }
 
-static int perf_script_run(const void *values, int count, char **arguments)
+static int perf_script_run(const struct cli_call *call)
 {
-    const struct options *o = values;
+    const struct options *o = call->options;
     struct run run = {.hz = o->hz.given ? (uint64_t)o->hz.value : 0};
     const struct import_how how = {.import = trace_import,
                                    .say = trace_say,
                                    .say_json = trace_say_json,
                                    .context = &run,
                                    .evidence = true};
-    (void)count;
     if (o->hz.given && (o->hz.value == 0 || o->hz.value > HZ_MAX)) {
         say_error("import perf-script: --hz must be from 1 to %d", HZ_MAX);
         return CLI_USAGE;
     }
-    return import_file(arguments[0], &o->import, &how);
+    return import_file(call->arguments[0], &o->import, &how);
 }
 
 const struct cli_command cmd_import_perf_script = {

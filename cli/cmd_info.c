@@ -296,13 +296,13 @@ static int torn_tell(const cJSON *info)
     return CLI_FAILED;
 }
 
-static int info_run(const void *values, int count, char **arguments)
+static int info_run(const struct cli_call *call)
 {
-    const struct options *o = values;
+    const struct options *o = call->options;
     int status = CLI_OK;
     cJSON *all = cJSON_CreateArray();
-    for (int i = 0; i < count; i++) {
-        cJSON *info = info_of(arguments[i]);
+    for (int i = 0; i < call->count; i++) {
+        cJSON *info = info_of(call->arguments[i]);
         if (info != NULL && o->json)
             cJSON_AddItemToArray(all, info);
         else if (info == NULL || info_show(info) != CLI_OK)
@@ -312,8 +312,8 @@ static int info_run(const void *values, int count, char **arguments)
         if (!o->json)
             cJSON_Delete(info);
     }
-    int printed =
-        o->json ? json_show(count == 1 && all->child != NULL ? all->child : all) : out_close();
+    int printed = o->json ? json_show(call->count == 1 && all->child != NULL ? all->child : all)
+                          : out_close();
     cJSON_Delete(all);
     return status == CLI_OK ? printed : status;
 }

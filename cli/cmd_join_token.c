@@ -11,9 +11,6 @@ struct options {
     bool json;
 };
 
-static const struct cli_option options[] = {CLI_OUTPUT(struct options),
-                                            CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
-
 static const struct cli_option create_options[] = {
     CLI_OPTION(CLI_DURATION, 0, "expires", "TIME", struct options, expires,
                "good for so long: 30m, 7d (default: 1h)"),
@@ -21,51 +18,31 @@ static const struct cli_option create_options[] = {
                "for how many agents (default: 1)"),
     CLI_OUTPUT(struct options), CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
 
-static const struct resource tokens = {"join_token", "/join-tokens"};
+static const struct table_column listed[] = {{"ID", "id", TABLE_TEXT},
+                                             {"STATE", "state", TABLE_TEXT},
+                                             {"CREATED", "created", TABLE_TIME},
+                                             {"EXPIRES", "expires", TABLE_TIME},
+                                             {"USES LEFT", "uses_left", TABLE_NUMBER},
+                                             {NULL, NULL, TABLE_TEXT}};
+static const struct resource tokens = {"join_token", "/join-tokens", listed,
+                                       "no join tokens: no new agent is let in"};
 
-static int join_token_list(const void *values, int count, char **arguments)
+static int join_token_create_run(const struct cli_call *call)
 {
-    static const struct table_column columns[] = {{"ID", "id", TABLE_TEXT},
-                                                  {"STATE", "state", TABLE_TEXT},
-                                                  {"CREATED", "created", TABLE_TIME},
-                                                  {"EXPIRES", "expires", TABLE_TIME},
-                                                  {"USES LEFT", "uses_left", TABLE_NUMBER},
-                                                  {NULL, NULL, TABLE_TEXT}};
-    const struct options *o = values;
-    (void)count;
-    (void)arguments;
-    return resource_list(&tokens, o->collector, o->json, columns,
-                         "no join tokens: no new agent is let in");
-}
-
-static int join_token_create_run(const void *values, int count, char **arguments)
-{
-    const struct options *o = values;
+    const struct options *o = call->options;
     cJSON *body = cJSON_CreateObject();
-    (void)count;
-    (void)arguments;
     if (o->uses.given)
         cJSON_AddNumberToObject(body, "uses", (double)o->uses.value);
     return resource_create_secret(&tokens, o->collector, o->json, body, &o->expires, "id");
 }
 
-static int join_token_revoke_run(const void *values, int count, char **arguments)
-{
-    const struct options *o = values;
-    return resource_each(&tokens, o->collector, o->json, resource_revoke, count, arguments);
-}
-
 static const struct cli_command join_token_ls = {
     .name = "join-token ls",
-    .arguments = "",
     .summary = "List join tokens: until when, and for how many agents they are good",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .run = join_token_list,
+    RESOURCE_LIST(&tokens),
 };
 static const struct cli_command join_token_create = {
     .name = "join-token create",
-    .arguments = "",
     .summary = "Make a join token and print it, once",
     .details = "Agents read it from the file that collector.join_token_file names, and need it\n"
                "until they have joined.\n",
@@ -79,11 +56,9 @@ static const struct cli_command join_token_revoke = {
     .name = "join-token revoke",
     .arguments = "ID...",
     .summary = "Make join tokens worthless; agents that they let in stay",
-    .options = options,
-    .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = CLI_ARGUMENTS_ANY,
-    .run = join_token_revoke_run,
+    RESOURCE_EACH(&tokens, resource_revoke),
 };
 
 static const struct cli_command *const actions[] = {&join_token_ls, &join_token_create,
@@ -91,7 +66,6 @@ static const struct cli_command *const actions[] = {&join_token_ls, &join_token_
 
 const struct cli_command cmd_join_token = {
     .name = "join-token",
-    .arguments = "",
     .summary = "Manage the tokens that let new agents in",
     .examples = "  skein join-token create --uses 50 --expires 1d > join-token\n",
     .actions = actions,

@@ -2,14 +2,12 @@
  *
  * skein loss: what of the fleet is stored, what is missing, and where it was lost. One thread.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli_api.h"
 #include "cli_out.h"
 #include "cmd.h"
-#include "json.h"
 
 struct options {
     struct cli_collector collector;
@@ -140,15 +138,13 @@ static int loss_show(const cJSON *answer, const struct options *o)
     return status == CLI_OK ? fields_print(answer, fields) : status;
 }
 
-static int loss_run(const void *values, int count, char **arguments)
+static int loss_run(const struct cli_call *call)
 {
-    const struct options *o = values;
+    const struct options *o = call->options;
     struct api api;
     struct buf path = {0};
     cJSON *items = NULL, *answer = NULL;
     bool more = false;
-    (void)count;
-    (void)arguments;
     int status = api_init(&api, o->collector);
     if (status == CLI_OK)
         status = total_get(&api, o, &answer);
@@ -172,7 +168,6 @@ static int loss_run(const void *values, int count, char **arguments)
 
 const struct cli_command cmd_loss = {
     .name = "loss",
-    .arguments = "",
     .summary = "Show what of the fleet is stored, what is missing, and where it was lost",
     .details =
         "Every event that was produced is stored, or was lost in a ring, in an agent's spool,\n"

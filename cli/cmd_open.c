@@ -4,7 +4,6 @@
  * One thread.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -68,12 +67,11 @@ static int open_file(const struct options *o, const struct api *api, const char 
     return status;
 }
 
-static int open_run(const void *values, int count, char **arguments)
+static int open_run(const struct cli_call *call)
 {
-    const struct options *o = values;
-    const char *text = arguments[0];
+    const struct options *o = call->options;
+    const char *text = call->arguments[0];
     struct api api;
-    (void)count;
     int status = api_init(&api, o->collector);
     if (status != CLI_OK)
         return status;

@@ -75,13 +75,11 @@ static void kinds_say(const cJSON *items)
                     go == 1 ? " does" : "s do");
 }
 
-static int ps_run(const void *values, int count, char **arguments)
+static int ps_run(const struct cli_call *call)
 {
-    const struct options *o = values;
+    const struct options *o = call->options;
     struct api api;
     struct buf path = {0};
-    (void)count;
-    (void)arguments;
     int status = api_init(&api, o->collector);
     if (status != CLI_OK)
         return status;
@@ -110,7 +108,6 @@ static int ps_run(const void *values, int count, char **arguments)
 
 const struct cli_command cmd_ps = {
     .name = "ps",
-    .arguments = "",
     .summary = "List the processes that are traced",
     .details =
         "Agents are asked for their lists. UPDATED says how old the figures of a line are: they are\n"

@@ -14,9 +14,7 @@
 #include "cli_part.h"
 #include "cli_subject.h"
 #include "cli_trace.h"
-#include "clock.h"
 #include "cmd.h"
-#include "json.h"
 #include "region_columns.h"
 #include "report_html.h"
 #include "report_tasks.h"
@@ -337,19 +335,20 @@ static int trace_judge(struct skein_trace *trace, const struct options *o,
     return status;
 }
 
-static int files_report(const struct options *o, int count, char **arguments)
+static int files_report(const struct options *o, const struct cli_call *call)
 {
+    int count = call->count;
     struct trace_subject *subjects = calloc((size_t)count, sizeof *subjects);
     char **files = calloc((size_t)count, sizeof *files);
     struct skein_trace *trace = NULL;
     int status = subjects != NULL && files != NULL ? CLI_OK : report_failed_say(SKEIN_NO_MEMORY);
     for (int i = 0; i < count && status == CLI_OK; i++) {
-        status = subject_open(o->collector, arguments[i], &subjects[i]);
+        status = subject_open(o->collector, call->arguments[i], &subjects[i]);
         files[i] = (char *)(uintptr_t)subjects[i].file; /* as main gives them; only read */
     }
     if (status == CLI_OK && (trace = part_files_open(files, count)) == NULL)
         status = CLI_FAILED;
-    struct report_sources sources = {subjects, count, arguments[0], 0, 0};
+    struct report_sources sources = {subjects, count, call->arguments[0], 0, 0};
     if (status == CLI_OK)
         status = trace_judge(trace, o, &sources);
     skein_trace_free(&trace);
@@ -422,13 +421,13 @@ static int remote_report(const struct options *o, const char *text)
     return status;
 }
 
-static int report_run(const void *values, int count, char **arguments)
+static int report_run(const struct cli_call *call)
 {
-    const struct options *o = values;
-    int status = usage_check(o, count);
+    const struct options *o = call->options;
+    int status = usage_check(o, call->count);
     if (status != CLI_OK)
         return status;
-    return o->remote ? remote_report(o, arguments[0]) : files_report(o, count, arguments);
+    return o->remote ? remote_report(o, call->arguments[0]) : files_report(o, call);
 }
 
 const struct cli_command cmd_report = {

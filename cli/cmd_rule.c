@@ -16,18 +16,9 @@ struct options {
     bool json;
 };
 
-static const struct cli_option options[] = {CLI_OUTPUT(struct options),
-                                            CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
-
-static const struct cli_option history_options[] = {
-    CLI_OPTION(CLI_TIME, 0, "from", "TIME", struct options, from,
-               "no older than this: 2026-11-21T09:40:00Z, or -2h"),
-    CLI_OPTION(CLI_TIME, 0, "to", "TIME", struct options, to, "no newer than this"),
-    CLI_OPTION(CLI_NUMBER, 'n', "limit", "N", struct options, limit,
-               "at most so many (default: 50; 0: all)"),
-    CLI_OUTPUT(struct options),
-    CLI_COLLECTOR(struct options),
-    CLI_OPTIONS_END};
+static const struct cli_option history_options[] = {CLI_NEWEST_FIRST(struct options),
+                                                    CLI_OUTPUT(struct options),
+                                                    CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
 
 static const struct cli_option test_options[] = {
     CLI_OPTION(CLI_TEXT, 'f', "file", "FILE", struct options, file,
@@ -41,28 +32,20 @@ static const struct cli_option test_options[] = {
     CLI_COLLECTOR(struct options),
     CLI_OPTIONS_END};
 
-static const struct resource rules = {"rule", "/rules"};
+static const struct table_column listed[] = {
+    {"NAME", "name", TABLE_TEXT},
+    {"STATE", "state.status", TABLE_STATUS},
+    {"SELECTOR", "selector", TABLE_TEXT},
+    {"AGENTS", "state.agents_current", TABLE_NUMBER | TABLE_SPARE},
+    {"OF", "state.agents", TABLE_NUMBER | TABLE_SPARE},
+    {"FIRED", "state.fired", TABLE_NUMBER},
+    {"SUPPRESSED", "state.suppressed", TABLE_NUMBER},
+    {"LAST FIRED", "state.last_fired", TABLE_TIME},
+    {NULL, NULL, TABLE_TEXT}};
+static const struct resource rules = {"rule", "/rules", listed,
+                                      "no rules; add one: skein rule apply FILE"};
 
 /* ---- actions ---- */
-
-static int rule_list(const void *values, int count, char **arguments)
-{
-    static const struct table_column columns[] = {
-        {"NAME", "name", TABLE_TEXT},
-        {"STATE", "state.status", TABLE_STATUS},
-        {"SELECTOR", "selector", TABLE_TEXT},
-        {"AGENTS", "state.agents_current", TABLE_NUMBER | TABLE_SPARE},
-        {"OF", "state.agents", TABLE_NUMBER | TABLE_SPARE},
-        {"FIRED", "state.fired", TABLE_NUMBER},
-        {"SUPPRESSED", "state.suppressed", TABLE_NUMBER},
-        {"LAST FIRED", "state.last_fired", TABLE_TIME},
-        {NULL, NULL, TABLE_TEXT}};
-    const struct options *o = values;
-    (void)count;
-    (void)arguments;
-    return resource_list(&rules, o->collector, o->json, columns,
-                         "no rules; add one: skein rule apply FILE");
-}
 
 /* Two lines: when and why it last fired, and last did not. */
 static void last_firing_show(const cJSON *state)
@@ -130,28 +113,21 @@ static int rule_show_one(const struct api *api, const struct resource *r, const 
     return status;
 }
 
-static int rule_show_run(const void *values, int count, char **arguments)
-{
-    const struct options *o = values;
-    return resource_each(&rules, o->collector, o->json, rule_show_one, count, arguments);
-}
-
-static int rule_history_run(const void *values, int count, char **arguments)
+static int rule_history_run(const struct cli_call *call)
 {
     static const struct table_column columns[] = {
         {"TIME", "time", TABLE_TIME},       {"WHAT", "what", TABLE_STATUS},
         {"SERVICE", "service", TABLE_TEXT}, {"HOST", "host", TABLE_TEXT},
         {"CAPTURE", "capture", TABLE_ID},   {"INCIDENT", "incident", TABLE_ID},
         {"WHY", "why", TABLE_TEXT},         {NULL, NULL, TABLE_TEXT}};
-    const struct options *o = values;
+    const struct options *o = call->options;
     struct api api;
     struct buf path = {0};
-    (void)count;
     int status = api_init(&api, o->collector);
     if (status != CLI_OK)
         return status;
     buf_printf(&path, "/rules/");
-    api_segment(&path, arguments[0]);
+    api_segment(&path, call->arguments[0]);
     buf_printf(&path, "/history");
     api_query_time(&path, "from", &o->from);
     api_query_time(&path, "to", &o->to);
@@ -201,13 +177,13 @@ static int test_show(const cJSON *tried)
     return table_print(instants, false, columns, "");
 }
 
-static int rule_test_run(const void *values, int count, char **arguments)
+static int rule_test_run(const struct cli_call *call)
 {
-    const struct options *o = values;
+    const struct options *o = call->options;
     struct api api;
     struct buf path = {0};
     cJSON *rule = NULL, *tried = NULL, *body = NULL;
-    if (count == 0 && o->file == NULL) {
+    if (call->count == 0 && o->file == NULL) {
         say_error("rule test: which rule? A NAME, or --file FILE");
         return CLI_USAGE;
     }
@@ -221,9 +197,9 @@ static int rule_test_run(const void *values, int count, char **arguments)
     time_add(body, "to", &o->to);
     if (o->limit.given)
         json_add_u64(body, "limit", o->limit.value);
-    buf_printf(&path, "/rules%s", count ? "/" : "");
-    if (count)
-        api_segment(&path, arguments[0]);
+    buf_printf(&path, "/rules%s", call->count ? "/" : "");
+    if (call->count)
+        api_segment(&path, call->arguments[0]);
     buf_printf(&path, ":test");
     if (status == CLI_OK)
         status = api_call(&api, "POST", text_of(&path), body, &tried);
@@ -237,43 +213,20 @@ static int rule_test_run(const void *values, int count, char **arguments)
 
 /* ---- as other things of the collector ---- */
 
-static int rule_matches_run(const void *values, int count, char **arguments)
-{
-    const struct options *o = values;
-    return resource_each(&rules, o->collector, o->json, resource_matches, count, arguments);
-}
-
-static int rule_apply_run(const void *values, int count, char **arguments)
-{
-    const struct options *o = values;
-    return resource_each(&rules, o->collector, o->json, resource_apply, count, arguments);
-}
-
-static int rule_drop(const void *values, int count, char **arguments)
-{
-    const struct options *o = values;
-    return resource_each(&rules, o->collector, o->json, resource_delete, count, arguments);
-}
-
 /* ---- the table ---- */
 
 static const struct cli_command rule_ls = {
     .name = "rule ls",
-    .arguments = "",
     .summary = "List rules, their states and how often they fired",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .run = rule_list,
+    RESOURCE_LIST(&rules),
 };
 static const struct cli_command rule_show = {
     .name = "rule show",
     .arguments = "NAME",
     .summary = "Show a rule, why it last fired and last did not, and each process that it watches",
-    .options = options,
-    .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = 1,
-    .run = rule_show_run,
+    RESOURCE_EACH(&rules, rule_show_one),
 };
 static const struct cli_command rule_apply = {
     .name = "rule apply",
@@ -281,11 +234,9 @@ static const struct cli_command rule_apply = {
     .summary = "Add or replace the rules in JSON files",
     .details = "A file holds one rule, or an array of them; - is standard input.\n",
     .examples = "  skein rule apply redis-ping.json\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = CLI_ARGUMENTS_ANY,
-    .run = rule_apply_run,
+    RESOURCE_EACH(&rules, resource_apply),
 };
 static const struct cli_command rule_history = {
     .name = "rule history",
@@ -302,11 +253,9 @@ static const struct cli_command rule_matches = {
     .name = "rule matches",
     .arguments = "NAME",
     .summary = "List the processes that a rule matches now",
-    .options = options,
-    .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = 1,
-    .run = rule_matches_run,
+    RESOURCE_EACH(&rules, resource_matches),
 };
 static const struct cli_command rule_test = {
     .name = "rule test",
@@ -324,11 +273,9 @@ static const struct cli_command rule_delete = {
     .name = "rule delete",
     .arguments = "NAME...",
     .summary = "Delete rules; what they captured stays",
-    .options = options,
-    .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = CLI_ARGUMENTS_ANY,
-    .run = rule_drop,
+    RESOURCE_EACH(&rules, resource_delete),
 };
 
 static const struct cli_command *const actions[] = {&rule_ls,      &rule_show,    &rule_apply,
@@ -337,7 +284,6 @@ static const struct cli_command *const actions[] = {&rule_ls,      &rule_show,  
 
 const struct cli_command cmd_rule = {
     .name = "rule",
-    .arguments = "",
     .summary = "Manage the rules that make the fleet capture by itself",
     .examples = "  skein rule apply redis-ping.json\n"
                 "  skein rule show redis-ping\n"

@@ -230,15 +230,14 @@ static void asan_allow(void)
     buf_fini(&all);
 }
 
-static int program_run(const void *values, int count, char **arguments)
+static int program_run(const struct cli_call *call)
 {
-    const struct options *o = values;
+    const struct options *o = call->options;
     struct program_kind kind;
     char preload[PATH_MAX], program[PATH_MAX], own[PATH_MAX];
     if (o->socket == NULL && getenv("SKEIN_SOCKET") == NULL && agent_socket_own(own))
         setenv("SKEIN_SOCKET", own, 1);
     const char *socket = o->socket != NULL ? o->socket : getenv("SKEIN_SOCKET");
-    (void)count;
     if (o->service != NULL && (strlen(o->service) > SKEIN_NAME_MAX || !*o->service)) {
         say_error("run: --service: must have 1 to %d characters", SKEIN_NAME_MAX);
         return CLI_USAGE;
@@ -259,10 +258,10 @@ static int program_run(const void *values, int count, char **arguments)
                   preload);
         return CLI_FAILED;
     }
-    if (!program_find(arguments[0], program, sizeof program)) {
-        say_error("%s: no such program%s", arguments[0],
-                  strchr(arguments[0], '/') != NULL ? ", or it may not be executed"
-                                                    : " in the PATH");
+    if (!program_find(call->arguments[0], program, sizeof program)) {
+        say_error("%s: no such program%s", call->arguments[0],
+                  strchr(call->arguments[0], '/') != NULL ? ", or it may not be executed"
+                                                          : " in the PATH");
         return CLI_FAILED;
     }
     int status = labels_set(&o->labels);
@@ -279,9 +278,9 @@ static int program_run(const void *values, int count, char **arguments)
         preload_set(preload);
     if (kind.is_asan)
         asan_allow();
-    execv(program, arguments);
+    execv(program, call->arguments);
     if (errno == ENOEXEC) /* a script without #! runs as it would from a shell */
-        execvp(arguments[0], arguments);
+        execvp(call->arguments[0], call->arguments);
     say_error("%s: %s", program, strerror(errno));
     return CLI_FAILED;
 }

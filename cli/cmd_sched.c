@@ -6,7 +6,6 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "cli_out.h"
 #include "cli_subject.h"
@@ -209,12 +208,11 @@ static int file_tell(const char *file, bool as_json)
     return status;
 }
 
-static int sched_run(const void *values, int count, char **arguments)
+static int sched_run(const struct cli_call *call)
 {
-    const struct options *o = values;
+    const struct options *o = call->options;
     struct trace_subject subject;
-    (void)count;
-    int status = subject_open(o->collector, arguments[0], &subject);
+    int status = subject_open(o->collector, call->arguments[0], &subject);
     if (status == CLI_OK)
         status = file_tell(subject.file, o->json);
     subject_close(&subject);

@@ -277,15 +277,13 @@ static bool needs_service(const struct options *o)
     return o->name != NULL || strcmp(metric, "latency") == 0 || strcmp(metric, "self") == 0;
 }
 
-static int series_run(const void *values, int count, char **arguments)
+static int series_run(const struct cli_call *call)
 {
-    const struct options *o = values;
+    const struct options *o = call->options;
     struct api api;
     struct buf path = {0};
     char number[32];
     cJSON *answer = NULL;
-    (void)count;
-    (void)arguments;
     const char *usual = o->service != NULL ? "latency" : "rate";
     if (o->service == NULL && needs_service(o)) {
         say_error("series: names are of a service: say of which with --service; of all services "
@@ -322,7 +320,6 @@ static int series_run(const void *values, int count, char **arguments)
 
 const struct cli_command cmd_series = {
     .name = "series",
-    .arguments = "",
     .summary = "Show what policies' samples came to over time, by service and name",
     .details =
         "Each sample that a policy takes is summed up at its end: how often each name of each\n"

@@ -60,17 +60,18 @@ static int usage_check(const struct options *o, int files)
     return wrong != NULL ? CLI_USAGE : CLI_OK;
 }
 
-static int sql_run(const void *values, int count, char **arguments)
+static int sql_run(const struct cli_call *call)
 {
-    const struct options *o = values;
+    const struct options *o = call->options;
     struct sql_source source;
     const char *text = NULL;
-    if (count > 0 && is_statement(arguments[count - 1]))
-        text = arguments[--count];
+    int count = call->count;
+    if (count > 0 && is_statement(call->arguments[count - 1]))
+        text = call->arguments[--count];
     int status = usage_check(o, count);
     if (status == CLI_OK)
         status = o->remote != NULL ? sql_remote_open(o->collector, o->remote, &source)
-                                   : sql_local_open(arguments, count, &source);
+                                   : sql_local_open(call->arguments, count, &source);
     if (status != CLI_OK)
         return status;
     status =

@@ -239,9 +239,9 @@ static int summary_print(const struct summary *summary, const struct options *o)
     return status;
 }
 
-static int stats_run(const void *values, int count, char **arguments)
+static int stats_run(const struct cli_call *call)
 {
-    const struct options *o = values;
+    const struct options *o = call->options;
     struct skein_trace *trace;
     struct summary *summary = NULL;
     struct skein_query query;
@@ -250,7 +250,7 @@ static int stats_run(const void *values, int count, char **arguments)
         say_error("stats: --top 0: must be at least 1");
         return CLI_USAGE;
     }
-    if ((trace = part_files_open(arguments, count)) == NULL)
+    if ((trace = part_files_open(call->arguments, call->count)) == NULL)
         return CLI_FAILED;
     int status = part_query("stats", trace, &o->part, &part, &query);
     int read = status == CLI_OK ? summary_new(0, &summary) : SKEIN_OK;

@@ -41,13 +41,11 @@ static int storage_show(const cJSON *storage)
     return table_print(services, false, columns, "nothing is stored");
 }
 
-static int storage_run(const void *values, int count, char **arguments)
+static int storage_run(const struct cli_call *call)
 {
-    const struct options *o = values;
+    const struct options *o = call->options;
     struct api api;
     cJSON *storage = NULL;
-    (void)count;
-    (void)arguments;
     int status = api_init(&api, o->collector);
     if (status == CLI_OK)
         status = api_call(&api, "GET", "/storage", NULL, &storage);
@@ -59,7 +57,6 @@ static int storage_run(const void *values, int count, char **arguments)
 
 const struct cli_command cmd_storage = {
     .name = "storage",
-    .arguments = "",
     .summary = "Show what takes how much room on the collector's disk, and the quotas",
     .examples = "  skein storage\n  skein storage -o json | jq .services\n",
     .options = options,

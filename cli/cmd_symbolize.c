@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "array.h"
 #include "cli.h"
@@ -260,17 +259,16 @@ static int symbolizer_open(const struct options *o, struct symbol_sources *sourc
     return status == SKEIN_OK ? CLI_OK : CLI_FAILED;
 }
 
-static int symbolize_run(const void *values, int count, char **arguments)
+static int symbolize_run(const struct cli_call *call)
 {
-    const struct options *o = values;
+    const struct options *o = call->options;
     struct symbol_sources sources = {.folders = NULL};
     struct work work = {.symbolizer = NULL};
-    const char *to = o->result.file != NULL ? o->result.file : arguments[0];
-    (void)count;
-    struct trace_file *trace = trace_open(arguments[0]);
+    const char *to = o->result.file != NULL ? o->result.file : call->arguments[0];
+    struct trace_file *trace = trace_open(call->arguments[0]);
     int status = trace != NULL ? symbolizer_open(o, &sources, &work.symbolizer) : CLI_FAILED;
     if (status == CLI_OK)
-        status = file_symbolize(&work, trace, arguments[0], to);
+        status = file_symbolize(&work, trace, call->arguments[0], to);
     if (status == CLI_OK)
         status = symbolize_said(&work, to, trace_file_torn(trace), o->result.json);
     (void)symbolizer_free(&work.symbolizer);

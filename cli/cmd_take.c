@@ -214,11 +214,9 @@ static int snapshot_take(const struct options *o, const char *kind)
 
 /* ---- the commands ---- */
 
-static int snapshot_run(const void *values, int count, char **arguments)
+static int snapshot_run(const struct cli_call *call)
 {
-    const struct options *o = values;
-    (void)count;
-    (void)arguments;
+    const struct options *o = call->options;
     if (o->to.given && !o->from.given) {
         say_error("snapshot: --to needs --from");
         return CLI_USAGE;
@@ -230,18 +228,14 @@ static int snapshot_run(const void *values, int count, char **arguments)
     return snapshot_take(o, "snapshot");
 }
 
-static int record_run(const void *values, int count, char **arguments)
+static int record_run(const struct cli_call *call)
 {
-    (void)count;
-    (void)arguments;
-    return snapshot_take(values, "record");
+    return snapshot_take(call->options, "record");
 }
 
-static int stream_run(const void *values, int count, char **arguments)
+static int stream_run(const struct cli_call *call)
 {
-    (void)count;
-    (void)arguments;
-    return snapshot_take(values, "stream");
+    return snapshot_take(call->options, "stream");
 }
 
 #define DETAILS                                                                                      \
@@ -250,7 +244,6 @@ static int stream_run(const void *values, int count, char **arguments)
 
 const struct cli_command cmd_snapshot = {
     .name = "snapshot",
-    .arguments = "",
     .summary = "Save what happened just before, on every process that matches",
     .details = DETAILS,
     .examples = "  skein snapshot -l service=redis -o redis.skein\n"
@@ -264,7 +257,6 @@ const struct cli_command cmd_snapshot = {
 
 const struct cli_command cmd_record = {
     .name = "record",
-    .arguments = "",
     .summary = "Save what happens next, for a while, on every process that matches",
     .details = DETAILS,
     .examples = "  skein record -l service=checkout --for 10s -o checkout.skein\n",
@@ -275,7 +267,6 @@ const struct cli_command cmd_record = {
 
 const struct cli_command cmd_stream = {
     .name = "stream",
-    .arguments = "",
     .summary = "Save what happens from now on, every second, until Ctrl-C",
     .details = DETAILS "What is stored can be fetched while it goes on: skein fetch.\n",
     .examples = "  skein stream -l service=checkout -o checkout.skein\n"

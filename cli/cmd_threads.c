@@ -5,7 +5,6 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli_crash.h"
@@ -538,12 +537,11 @@ static int threads_show(const struct options *o, const char *file)
     return status;
 }
 
-static int threads_run(const void *values, int count, char **arguments)
+static int threads_run(const struct cli_call *call)
 {
-    const struct options *o = values;
+    const struct options *o = call->options;
     struct trace_subject subject;
-    (void)count;
-    int status = subject_open(o->collector, arguments[0], &subject);
+    int status = subject_open(o->collector, call->arguments[0], &subject);
     if (status == CLI_OK)
         status = threads_show(o, subject.file);
     subject_close(&subject);

@@ -14,9 +14,6 @@ struct options {
 
 static const char *const scopes[] = {"viewer", "operator", "admin", NULL};
 
-static const struct cli_option options[] = {CLI_OUTPUT(struct options),
-                                            CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
-
 static const struct cli_option create_options[] = {
     CLI_CHOICE('s', "scope", "SCOPE", struct options, scope, scopes,
                "viewer (reads), operator (captures, too) or admin (default: viewer)"),
@@ -28,51 +25,33 @@ static const struct cli_option create_options[] = {
     CLI_COLLECTOR(struct options),
     CLI_OPTIONS_END};
 
-static const struct resource tokens = {"token", "/tokens"};
+static const struct table_column listed[] = {{"NAME", "name", TABLE_TEXT},
+                                             {"SCOPE", "scope", TABLE_TEXT},
+                                             {"SELECTOR", "selector", TABLE_TEXT},
+                                             {"CREATOR", "creator", TABLE_TEXT},
+                                             {"CREATED", "created", TABLE_TIME},
+                                             {"EXPIRES", "expires", TABLE_TIME},
+                                             {"LAST USED", "last_used", TABLE_TIME},
+                                             {"REVOKED", "revoked", TABLE_TIME},
+                                             {NULL, NULL, TABLE_TEXT}};
+static const struct resource tokens = {"token", "/tokens", listed,
+                                       "no tokens: who reaches the collector on loopback is admin"};
 
-static int token_list(const void *values, int count, char **arguments)
+static int token_create_run(const struct cli_call *call)
 {
-    static const struct table_column columns[] = {{"NAME", "name", TABLE_TEXT},
-                                                  {"SCOPE", "scope", TABLE_TEXT},
-                                                  {"SELECTOR", "selector", TABLE_TEXT},
-                                                  {"CREATOR", "creator", TABLE_TEXT},
-                                                  {"CREATED", "created", TABLE_TIME},
-                                                  {"EXPIRES", "expires", TABLE_TIME},
-                                                  {"LAST USED", "last_used", TABLE_TIME},
-                                                  {"REVOKED", "revoked", TABLE_TIME},
-                                                  {NULL, NULL, TABLE_TEXT}};
-    const struct options *o = values;
-    (void)count;
-    (void)arguments;
-    return resource_list(&tokens, o->collector, o->json, columns,
-                         "no tokens: who reaches the collector on loopback is admin");
-}
-
-static int token_create_run(const void *values, int count, char **arguments)
-{
-    const struct options *o = values;
+    const struct options *o = call->options;
     cJSON *body = cJSON_CreateObject();
-    (void)count;
-    cJSON_AddStringToObject(body, "name", arguments[0]);
+    cJSON_AddStringToObject(body, "name", call->arguments[0]);
     cJSON_AddStringToObject(body, "scope", o->scope != NULL ? o->scope : "viewer");
     if (o->selector != NULL)
         cJSON_AddStringToObject(body, "selector", o->selector);
     return resource_create_secret(&tokens, o->collector, o->json, body, &o->expires, "name");
 }
 
-static int token_revoke_run(const void *values, int count, char **arguments)
-{
-    const struct options *o = values;
-    return resource_each(&tokens, o->collector, o->json, resource_revoke, count, arguments);
-}
-
 static const struct cli_command token_ls = {
     .name = "token ls",
-    .arguments = "",
     .summary = "List tokens: scopes, when they were last used, which are revoked",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .run = token_list,
+    RESOURCE_LIST(&tokens),
 };
 static const struct cli_command token_create = {
     .name = "token create",
@@ -91,18 +70,15 @@ static const struct cli_command token_revoke = {
     .name = "token revoke",
     .arguments = "NAME...",
     .summary = "Make tokens worthless",
-    .options = options,
-    .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = CLI_ARGUMENTS_ANY,
-    .run = token_revoke_run,
+    RESOURCE_EACH(&tokens, resource_revoke),
 };
 
 static const struct cli_command *const actions[] = {&token_ls, &token_create, &token_revoke, NULL};
 
 const struct cli_command cmd_token = {
     .name = "token",
-    .arguments = "",
     .summary = "Manage the tokens for the collector's HTTP interface",
     .examples = "  skein token create me --scope admin\n  skein token revoke ci\n",
     .actions = actions,

@@ -13,7 +13,6 @@
 #include "cli_states.h"
 #include "cli_subject.h"
 #include "cli_trace.h"
-#include "clock.h"
 #include "cmd.h"
 #include "json.h"
 #include "vitals_table.h"
@@ -251,12 +250,11 @@ static int file_show(const char *file, const struct options *o)
     return status;
 }
 
-static int vitals_run(const void *values, int count, char **arguments)
+static int vitals_run(const struct cli_call *call)
 {
-    const struct options *o = values;
+    const struct options *o = call->options;
     struct trace_subject subject;
-    (void)count;
-    int status = subject_open(o->collector, arguments[0], &subject);
+    int status = subject_open(o->collector, call->arguments[0], &subject);
     if (status == CLI_OK)
         status = file_show(subject.file, o);
     subject_close(&subject);

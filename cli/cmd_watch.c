@@ -3,7 +3,6 @@
  * skein watch: what happens, as it happens. A lost connection is made again, and goes on behind the
  * last event that came. One thread.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -152,15 +151,13 @@ static void pause_ms(uint64_t ms)
     nanosleep(&left, NULL);
 }
 
-static int watch_run(const void *values, int count, char **arguments)
+static int watch_run(const struct cli_call *call)
 {
-    const struct options *o = values;
+    const struct options *o = call->options;
     struct watch w = {.options = o};
     struct api api;
     struct buf path = {0};
     uint64_t pause = 0;
-    (void)count;
-    (void)arguments;
     int status = api_init(&api, o->collector);
     if (status != CLI_OK)
         return status;
@@ -186,7 +183,6 @@ static int watch_run(const void *values, int count, char **arguments)
 
 const struct cli_command cmd_watch = {
     .name = "watch",
-    .arguments = "",
     .summary = "Print what happens, as it happens: captures, firings, agents",
     .details =
         "A lost connection is made again, and nothing is missed that the collector still has.\n"

@@ -3,7 +3,6 @@
  * skein watch-process: has this host's agent watch a process that runs without the tracer. One
  * thread.
  */
-#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,14 +76,13 @@ static int answer_say(int status, const char *socket, const char *pid, const cha
     return written ? out_close() : CLI_FAILED;
 }
 
-static int watch_process_run(const void *values, int count, char **arguments)
+static int watch_process_run(const struct cli_call *call)
 {
-    const struct options *o = values;
+    const struct options *o = call->options;
     char own[PATH_MAX], labels[512], text[256];
     uint32_t pid;
-    (void)count;
-    if (!pid_parse(arguments[0], &pid)) {
-        say_error("watch-process: '%s' is no process id", arguments[0]);
+    if (!pid_parse(call->arguments[0], &pid)) {
+        say_error("watch-process: '%s' is no process id", call->arguments[0]);
         return CLI_USAGE;
     }
     if (o->service != NULL && (*o->service == '\0' || strlen(o->service) > 127)) {
@@ -104,7 +102,7 @@ static int watch_process_run(const void *values, int count, char **arguments)
     int status =
         agent_watch_ask(socket, o->stop ? ATTACH_WATCH_STOP : ATTACH_WATCH_NOW, pid,
                         o->service != NULL ? o->service : "", labels, ANSWER_MS, text, sizeof text);
-    return answer_say(status, socket, arguments[0], text);
+    return answer_say(status, socket, call->arguments[0], text);
 }
 
 const struct cli_command cmd_watch_process = {

@@ -465,13 +465,12 @@ static int what_find(struct subject *s, const struct options *o)
     return status;
 }
 
-static int what_run(const void *values, int count, char **arguments)
+static int what_run(const struct cli_call *call)
 {
-    const struct options *o = values;
+    const struct options *o = call->options;
     struct subject s = {.crashes = cJSON_CreateArray(), .lines = !o->json};
-    (void)count;
     (void)vitals_table_new(&s.states);
-    int status = subject_open(o->collector, arguments[0], &s.of);
+    int status = subject_open(o->collector, call->arguments[0], &s.of);
     if (status == CLI_OK)
         status = groups_find(&s, o);
     if (status == CLI_OK)

@@ -17,17 +17,17 @@ struct import_options {
     struct cli_number pid;
 };
 
-/* `in`: the member of s that is a struct import_options. */
-#define IMPORT_FILES_OPTIONS(s, in)                                                                \
-    CLI_OPTION(CLI_RESULT, 'o', "output", "FILE|FORM", s, in.result,                               \
+/* s has a struct import_options `import`. */
+#define IMPORT_FILES_OPTIONS(s)                                                                    \
+    CLI_OPTION(CLI_RESULT, 'o', "output", "FILE|FORM", s, import.result,                           \
                "where to (default: the file's name with .skein); json or table: the form of what " \
                "is printed (./json: a file)"),                                                     \
-        CLI_OPTION(CLI_FLAG, 'j', "json", NULL, s, in.result.json, "short for -o json"),           \
-        CLI_OPTION(CLI_TEXT, 0, "service", "NAME", s, in.service,                                  \
+        CLI_OPTION(CLI_FLAG, 'j', "json", NULL, s, import.result.json, "short for -o json"),       \
+        CLI_OPTION(CLI_TEXT, 0, "service", "NAME", s, import.service,                              \
                    "what the process is called, where the file does not say (default: the file's " \
                    "name)"),                                                                       \
-        CLI_OPTION(CLI_TEXT, 0, "host", "NAME", s, in.host, "the host that it ran on"),            \
-        CLI_OPTION(CLI_NUMBER, 0, "pid", "PID", s, in.pid,                                         \
+        CLI_OPTION(CLI_TEXT, 0, "host", "NAME", s, import.host, "the host that it ran on"),        \
+        CLI_OPTION(CLI_NUMBER, 0, "pid", "PID", s, import.pid,                                     \
                    "its process id, where the file does not say")
 
 /* How it is read, and what else is said of it; `context` is the command's. */

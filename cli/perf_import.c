@@ -5,9 +5,7 @@
  */
 #include "perf_import.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "array.h"
 #include "partition_writer.h"

@@ -3,8 +3,6 @@
  * The data section: records of 8 bytes of header (type, misc, size) and what linux/perf_event.h says
  * of each type.
  */
-#include <inttypes.h>
-#include <string.h>
 
 #include "array.h"
 #include "perf_data_int.h"

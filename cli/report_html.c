@@ -12,7 +12,6 @@
 
 #include "array.h"
 #include "cli_out.h"
-#include "cmd.h"
 #include "page_trace.h"
 #include "trace_report_json.h"
 #include "whole_file.h"

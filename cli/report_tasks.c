@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "cli_out.h"
-#include "json.h"
 
 static void text_put(struct buf *out, const cJSON *json, const char *path)
 {

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "cli_out.h"
-#include "clock.h"
 #include "json.h"
 
 #define COLUMNS_MAX 4096

@@ -3,7 +3,6 @@
  * Statements over a capture, answered by its collector: each is one request. See sql_source.h. A
  * statement that is interrupted closes its connection, and the collector ends it.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #include "sql_shell.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,7 +11,6 @@
  * Times within a stream rise, as readers demand, and a region is recorded when it ends: so it is one
  * event at its end, which says its begin and duration. Owns the packet of each process.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

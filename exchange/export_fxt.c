@@ -5,11 +5,9 @@
  * bits then have the tid. Owns the tables of strings and threads that records refer to, and of each
  * thread when it last left a CPU, until it is known why.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
 #include "export_fxt_int.h"
 
 #define STRINGS_OF_A_ROW 64 /* more than one row registers */

@@ -3,7 +3,6 @@
  * Bits of a packet, and the fields that they are.
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "import_ctf_int.h"

@@ -3,7 +3,6 @@
  * Scheduling records of FXT. Our own export has the spans beside them, which say more: of it they are
  * not read again.
  */
-#include <string.h>
 
 #include "import_fxt_int.h"
 

@@ -4,7 +4,6 @@
  * the thread "runtime" what is of none. Goroutines' states, and what the runtime does, are evidence;
  * tasks, regions and logs of the program are the cut.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "array.h"

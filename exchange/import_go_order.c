@@ -4,9 +4,7 @@
  * numbers that goroutines (G) and processors (P) count their changes with, and by who runs on which
  * thread (M); clocks of threads may be off.
  */
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "array.h"
 #include "import_go_int.h"

@@ -5,7 +5,6 @@
  * here, of which 0 is idle; what is shown are their tids.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "import_many_int.h"
 #include "sched_runs.h"

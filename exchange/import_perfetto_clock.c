@@ -5,7 +5,6 @@
  * snapshot in front of it. Clocks 64 to 127 are a sequence's own, and may count from packet to packet.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "array.h"
 #include "import_perfetto_int.h"

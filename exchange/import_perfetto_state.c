@@ -2,7 +2,6 @@
  *
  * What a Perfetto trace names: tracks, processes, and what sequences have interned.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "array.h"

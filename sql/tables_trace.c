@@ -4,7 +4,6 @@
  * losses, and stats, which are counted in one pass over all of it and kept. One thread.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "array.h"
 #include "partition.h"

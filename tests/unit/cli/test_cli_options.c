@@ -29,13 +29,13 @@ static struct options seen;
 static int seen_count;
 static char seen_text[16], seen_item[16], seen_argument[16]; /* copies: the words die first */
 
-static int run(const void *values, int count, char **arguments)
+static int run(const struct cli_call *call)
 {
-    seen = *(const struct options *)values;
-    seen_count = count;
+    seen = *(const struct options *)call->options;
+    seen_count = call->count;
     snprintf(seen_text, sizeof(seen_text), "%s", seen.text ? seen.text : "");
     snprintf(seen_item, sizeof(seen_item), "%s", seen.list.count > 1 ? seen.list.items[1] : "");
-    snprintf(seen_argument, sizeof(seen_argument), "%s", count > 1 ? arguments[1] : "");
+    snprintf(seen_argument, sizeof(seen_argument), "%s", call->count > 1 ? call->arguments[1] : "");
     return CLI_OK;
 }
 

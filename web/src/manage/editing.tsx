@@ -14,14 +14,20 @@ import type { FieldSpec } from "./fields";
 import { MatchesOf } from "./matches";
 import { type Kind, type Versioned, isConflict, versionedGet, versionedPut, withoutState } from "./versioned";
 
-export interface EditingProps {
+/* How things of a kind are edited. */
+export interface Managed {
   kind: Kind;
+  start: JsonObject; /* of a new one */
+  fieldsOf: (value: JsonObject) => readonly FieldSpec[]; /* all that the form has */
+  form: (props: FormProps) => ComponentChildren;
+  tried: (value: JsonObject, name: string | undefined) => ComponentChildren; /* what shows what it would do */
+}
+
+interface EditingProps {
+  of: Managed;
   start: JsonObject;
   name: string | undefined; /* undefined: a new one, whose name is in the form */
   etag: string | undefined;
-  fieldsOf: (value: JsonObject) => readonly FieldSpec[]; /* all that the form has */
-  form: (props: FormProps) => ComponentChildren;
-  tried?: (value: JsonObject) => ComponentChildren; /* what shows what it would do */
   done: (name: string) => void; /* saved */
   close: () => void;
 }
@@ -76,7 +82,7 @@ function useSaving(props: EditingProps, draft: Draft, setDraft: (draft: Draft) =
   const [theirs, setTheirs] = useState<Theirs>();
   const [etag, setEtag] = useState(props.etag);
   const [busy, setBusy] = useState(false);
-  const { kind } = props;
+  const { kind } = props.of;
   const nameOf = (): string => props.name ?? (typeof draft.value["name"] === "string" ? draft.value["name"] : "");
 
   const conflict = async (name: string): Promise<void> => {
@@ -156,18 +162,19 @@ function useShown(what: readonly unknown[]) {
 export function Editing(props: EditingProps): JSX.Element {
   const [draft, setDraft] = useState(() => draftOf(withoutState(props.start)));
   const saving = useSaving(props, draft, setDraft);
-  const fields = props.fieldsOf(draft.value);
+  const { kind } = props.of;
+  const fields = props.of.fieldsOf(draft.value);
   const section = useShown([saving.refused, saving.theirs]);
   const form: FormProps = { draft, set: setDraft, refused: saving.refused };
   const name = draft.value["name"];
   const selector = draft.value["selector"];
   return (
-    <section ref={section} aria-label={props.name === undefined ? `A new ${props.kind.noun}` : `Edit ${shown(props.name)}`}>
+    <section ref={section} aria-label={props.name === undefined ? `A new ${kind.noun}` : `Edit ${shown(props.name)}`}>
       <Refusal refused={saving.refused} fields={fields} />
       {saving.theirs !== undefined && (
-        <Conflict noun={props.kind.noun} theirs={saving.theirs} mine={draft.value} keepMine={saving.keepMine} takeTheirs={saving.takeTheirs} />
+        <Conflict noun={kind.noun} theirs={saving.theirs} mine={draft.value} keepMine={saving.keepMine} takeTheirs={saving.takeTheirs} />
       )}
-      <SideBySide {...form} noun={props.kind.noun}>
+      <SideBySide {...form} noun={kind.noun}>
         {props.name === undefined && (
           <TextField
             label="Name"
@@ -177,18 +184,18 @@ export function Editing(props: EditingProps): JSX.Element {
             wrong={saving.refused?.field === "name" ? fieldWords(saving.refused) : undefined}
           />
         )}
-        {props.form(form)}
+        {props.of.form(form)}
       </SideBySide>
       <div class="buttons">
         <button type="button" class="button first" disabled={saving.busy || draft.error !== undefined} onClick={saving.save}>
-          {saving.busy ? "Saving…" : props.name === undefined ? `Create the ${props.kind.noun}` : "Save"}
+          {saving.busy ? "Saving…" : props.name === undefined ? `Create the ${kind.noun}` : "Save"}
         </button>
         <button type="button" class="button" onClick={props.close}>
           Cancel
         </button>
       </div>
       {draft.error === undefined && typeof selector === "string" && <MatchesOf selector={selector} />}
-      {draft.error === undefined && props.tried?.(draft.value)}
+      {draft.error === undefined && props.of.tried(draft.value, props.name)}
     </section>
   );
 }

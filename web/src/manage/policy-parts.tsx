@@ -5,10 +5,12 @@ import type { Schemas } from "../api/client";
 import { Chip } from "../ui/parts";
 import { count, share } from "../ui/units";
 import type { JsonObject } from "./document";
+import type { Managed } from "./editing";
 import { FormFields, type FormProps, FormSections } from "./editor";
 import { type FieldSpec, millisOf } from "./fields";
-import { POLICY_SECTIONS } from "./policy-fields";
+import { POLICY_SECTIONS, POLICY_START } from "./policy-fields";
 import { HEAD_FIELDS } from "./rule-fields";
+import { POLICY } from "./versioned";
 
 export type Policy = Schemas["Policy"];
 export type PolicyState = Schemas["PolicyState"];
@@ -22,11 +24,11 @@ export function shareWords(state: PolicyState): string {
   return `${count(state.agents_current)} of ${count(state.agents)} (${share(state.share_of_agents)})`;
 }
 
-export function policyFields(_policy: JsonObject): FieldSpec[] {
+function policyFields(_policy: JsonObject): FieldSpec[] {
   return [...HEAD_FIELDS, ...POLICY_SECTIONS.flatMap((section) => section.fields)];
 }
 
-export function PolicyForm(props: FormProps): JSX.Element {
+function PolicyForm(props: FormProps): JSX.Element {
   const all = policyFields(props.draft.value);
   return (
     <>
@@ -37,7 +39,7 @@ export function PolicyForm(props: FormProps): JSX.Element {
 }
 
 /* How much of the time it records, before it is saved. */
-export function Planned(props: { policy: JsonObject }): JSX.Element | null {
+function Planned(props: { policy: JsonObject }): JSX.Element | null {
   const record = millisOf(props.policy["record_ms"], 1000);
   const every = millisOf(props.policy["every_ms"], 1_000_000);
   if (record === undefined || every === undefined || !(every > 0)) return null;
@@ -47,3 +49,11 @@ export function Planned(props: { policy: JsonObject }): JSX.Element | null {
     </p>
   );
 }
+
+export const POLICIES: Managed = {
+  kind: POLICY,
+  start: POLICY_START,
+  fieldsOf: policyFields,
+  form: (form) => <PolicyForm {...form} />,
+  tried: (value) => <Planned policy={value} />,
+};

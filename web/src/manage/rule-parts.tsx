@@ -4,15 +4,18 @@ import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import { useMade } from "../api/ask";
 import { type Schemas, part, send } from "../api/client";
+import { may } from "../api/who";
 import { ChoiceField } from "../ui/form";
 import { Chip, Fact, Facts, Note, Shown, Table, Text, Time } from "../ui/parts";
 import { bytes, clock, count, times } from "../ui/units";
 import { type JsonObject, isObject, withMember } from "./document";
 import { FormFields, type FormProps, FormSections, draftOf } from "./editor";
+import type { Managed } from "./editing";
 import type { FieldSpec } from "./fields";
 import {
-  CHECKS, CHECK_STARTS, CONDITIONS, CONDITION_STARTS, HEAD_FIELDS, RULE_SECTIONS, checkOf, conditionFields, conditionOf,
+  CHECKS, CHECK_STARTS, CONDITIONS, CONDITION_STARTS, HEAD_FIELDS, RULE_SECTIONS, RULE_START, checkOf, conditionFields, conditionOf,
 } from "./rule-fields";
+import { RULE } from "./versioned";
 
 export type Rule = Schemas["Rule"];
 type RuleState = Schemas["RuleState"];
@@ -31,7 +34,7 @@ export function RuleStatus(props: { status: RuleState["status"] }): JSX.Element 
 
 /* ---- form ---- */
 
-export function ruleFields(rule: JsonObject): FieldSpec[] {
+function ruleFields(rule: JsonObject): FieldSpec[] {
   return [...HEAD_FIELDS, ...conditionFields(rule), ...RULE_SECTIONS.flatMap((section) => section.fields)];
 }
 
@@ -62,7 +65,7 @@ function Condition(props: FormProps & { all: readonly FieldSpec[] }): JSX.Elemen
   );
 }
 
-export function RuleForm(props: FormProps): JSX.Element {
+function RuleForm(props: FormProps): JSX.Element {
   const all = ruleFields(props.draft.value);
   return (
     <>
@@ -196,3 +199,11 @@ export function TryIt(props: { name: string | undefined; rule?: JsonObject; chil
     </section>
   );
 }
+
+export const RULES: Managed = {
+  kind: RULE,
+  start: RULE_START,
+  fieldsOf: ruleFields,
+  form: (form) => <RuleForm {...form} />,
+  tried: (value, name) => may("operator") && <TryIt name={name} rule={value} />,
+};

@@ -106,8 +106,7 @@ async function applied(kind: Kind, row: Planned): Promise<"applied" | { refused:
 }
 
 export function SeveralOf(props: { kind: Kind; close: () => void }): JSX.Element {
-  const { noun } = props.kind;
-  const several = noun === "rule" ? "rules" : "policies";
+  const { noun, several } = props.kind;
   const [text, setText] = useState("");
   const { parsed, rows, refused, busy, look, apply } = useSeveral(props.kind, text);
   const wrong = text.trim() === "" || parsed.error === undefined ? undefined : `${parsed.error.line > 0 ? `line ${parsed.error.line}: ` : ""}${parsed.error.words}`;

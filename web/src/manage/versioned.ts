@@ -12,10 +12,11 @@ export interface Versioned<T> {
 /* What a kind of thing is called, and where it is. */
 export interface Kind {
   noun: "rule" | "policy";
+  several: "rules" | "policies";
   folder: "/rules" | "/policies";
 }
-export const RULE: Kind = { noun: "rule", folder: "/rules" };
-export const POLICY: Kind = { noun: "policy", folder: "/policies" };
+export const RULE: Kind = { noun: "rule", several: "rules", folder: "/rules" };
+export const POLICY: Kind = { noun: "policy", several: "policies", folder: "/policies" };
 
 async function versioned<T>(response: Response): Promise<Versioned<T>> {
   return { value: (await response.json()) as T, etag: response.headers.get("ETag") ?? undefined };

@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // One sampling policy: how far it is in force, what that costs, its last samples; changed with form and JSON.
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
-import { useRoute } from "preact-iso";
 import { useMade } from "../api/ask";
 import { type Schemas, getListing, part } from "../api/client";
-import { may } from "../api/who";
-import { Delete, Switch, type WholeProps } from "../manage/actions";
-import type { JsonObject } from "../manage/document";
-import { Editing } from "../manage/editing";
+import { type LookedProps, OneHead, OneOf } from "../manage/managed";
 import { MatchesOf } from "../manage/matches";
-import { type Policy, PolicyForm, type PolicyState, Planned, PolicyStatus, policyFields, shareWords } from "../manage/policy-parts";
-import { POLICY, type Versioned, useVersioned } from "../manage/versioned";
-import "../manage/manage.css";
-import { Bar, Chip, Empty, Fact, Facts, Heading, Note, Shown, Table, Text, Time } from "../ui/parts";
+import { POLICIES, type Policy, type PolicyState, PolicyStatus, shareWords } from "../manage/policy-parts";
+import { POLICY } from "../manage/versioned";
+import { Bar, Chip, Fact, Facts, Note, Shown, Table, Text, Time } from "../ui/parts";
 import { bytes, count, duration, numeric } from "../ui/units";
 
 function PolicyFacts(props: { policy: Policy; state: PolicyState }): JSX.Element {
@@ -106,30 +100,18 @@ function LastSamples(props: { name: string; last: string | undefined }): JSX.Ele
 
 /* ---- the page ---- */
 
-function Looked(props: { policy: Versioned<Policy>; name: string; again: () => void; edit: () => void }): JSX.Element {
-  const { value: policy, etag } = props.policy;
+function Looked(props: LookedProps<Policy>): JSX.Element {
+  const { value: policy, etag } = props.one;
   const state = policy.state;
-  const whole: WholeProps = { kind: POLICY, name: props.name, enabled: policy.enabled !== false, etag, changed: props.again };
   return (
     <>
-      <div class="buttons">
-        {state !== undefined && <PolicyStatus status={state.status} />}
-        {state?.reason !== undefined && state.reason !== "" && <Text text={state.reason} />}
-        <span class="spacer" />
-        {may("admin") && (
-          <>
-            <button type="button" class="button first" onClick={props.edit}>
-              Edit
-            </button>
-            <Switch {...whole} />
-            <a class="button" href={`/policies?new=1&from=${part(props.name)}`}>
-              Copy
-            </a>
-            <Delete {...whole} />
-          </>
-        )}
-      </div>
-      {policy.description !== undefined && policy.description !== "" && <p><Text text={policy.description} /></p>}
+      <OneHead
+        status={state && <PolicyStatus status={state.status} />}
+        reason={state?.reason}
+        whole={{ kind: POLICY, name: props.name, enabled: policy.enabled !== false, etag, changed: props.again }}
+        edit={props.edit}
+        description={policy.description}
+      />
       {state !== undefined && (
         <>
           <PolicyFacts policy={policy} state={state} />
@@ -143,46 +125,12 @@ function Looked(props: { policy: Versioned<Policy>; name: string; again: () => v
 }
 
 export default function PolicyPage(): JSX.Element {
-  const name = useRoute().params["name"] ?? "";
-  const [edited, setEdited] = useState<Versioned<Policy>>();
-  const answer = useVersioned<Policy>(POLICY, name, edited === undefined ? 5000 : 0);
-  const done = () => {
-    setEdited(undefined);
-    answer.again();
-  };
-  if (edited !== undefined)
-    return (
-      <>
-        <Heading title={`Edit the policy ${name}`} />
-        <Editing
-          kind={POLICY}
-          start={edited.value as unknown as JsonObject}
-          name={name}
-          etag={edited.etag}
-          fieldsOf={policyFields}
-          form={(form) => <PolicyForm {...form} />}
-          tried={(value) => <Planned policy={value} />}
-          done={done}
-          close={done}
-        />
-      </>
-    );
   return (
-    <>
-      <Heading title={`Policy ${name}`} />
-      {answer.error?.status === 404 ? (
-        <div role="alert">
-        <Empty title="There is no policy of this name">
-          <p>
-            What a deleted policy sampled stays until its time is over. <a href="/policies">All policies</a>
-          </p>
-        </Empty>
-        </div>
-      ) : (
-        <Shown of={answer} what="the policy">
-          {(policy) => <Looked policy={policy} name={name} again={answer.again} edit={() => setEdited(policy)} />}
-        </Shown>
-      )}
-    </>
+    <OneOf<Policy>
+      of={POLICIES}
+      title="Policy"
+      gone={() => "What a deleted policy sampled stays until its time is over."}
+      looked={(looked) => <Looked {...looked} />}
+    />
   );
 }

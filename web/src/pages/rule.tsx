@@ -3,22 +3,19 @@
 // with form and JSON.
 import type { JSX, RefObject } from "preact";
 import { useRef, useState } from "preact/hooks";
-import { useLocation, useRoute } from "preact-iso";
 import { useListing } from "../api/ask";
 import { type Schemas, part, send } from "../api/client";
 import { may } from "../api/who";
-import { Delete, Switch, type WholeProps } from "../manage/actions";
 import type { JsonObject } from "../manage/document";
-import { Editing } from "../manage/editing";
+import { type LookedProps, OneHead, OneOf } from "../manage/managed";
 import { MatchesOf } from "../manage/matches";
-import { type Rule, RuleForm, RuleStatus, TryIt, ruleFields } from "../manage/rule-parts";
+import { RULES, type Rule, RuleStatus, TryIt } from "../manage/rule-parts";
 import { HistoryStrip } from "../manage/strip";
-import { RULE, type Versioned, useVersioned } from "../manage/versioned";
+import { RULE } from "../manage/versioned";
 import { HISTORY_WORDS, LIMIT_WORDS, conditionWords } from "../manage/words";
-import "../manage/manage.css";
 import { useAddress } from "../ui/address";
 import { ChoiceField, Confirm, TextField } from "../ui/form";
-import { Bar, Chip, Empty, Fact, Facts, Heading, More, Note, Shown, Table, Text, Time, toast } from "../ui/parts";
+import { Bar, Chip, Fact, Facts, More, Note, Shown, Table, Text, Time, toast } from "../ui/parts";
 import { bytes, count, duration, numeric, times } from "../ui/units";
 
 type State = Schemas["RuleState"];
@@ -248,40 +245,20 @@ function FireNow(props: { name: string; fired: () => void }): JSX.Element {
 
 /* ---- the page ---- */
 
-function Buttons(props: { rule: Rule; whole: WholeProps; edit: () => void }): JSX.Element {
-  const { rule, whole } = props;
-  return (
-    <>
-      {rule.when.webhook !== undefined && may("operator", true) && <FireNow name={whole.name} fired={whole.changed} />}
-      {may("admin") && (
-        <>
-          <button type="button" class="button first" onClick={props.edit}>
-            Edit
-          </button>
-          <Switch {...whole} />
-          <a class="button" href={`/rules?new=1&from=${part(whole.name)}`}>
-            Copy
-          </a>
-          <Delete {...whole} />
-        </>
-      )}
-    </>
-  );
-}
-
-function Looked(props: { rule: Versioned<Rule>; name: string; again: () => void; edit: () => void }): JSX.Element {
-  const { value: rule, etag } = props.rule;
+function Looked(props: LookedProps<Rule>): JSX.Element {
+  const { value: rule, etag } = props.one;
   const state = rule.state;
-  const whole: WholeProps = { kind: RULE, name: props.name, enabled: rule.enabled !== false, etag, changed: props.again };
   return (
     <>
-      <div class="buttons">
-        {state !== undefined && <RuleStatus status={state.status} />}
-        {state !== undefined && state.reason !== "" && <Text text={state.reason} />}
-        <span class="spacer" />
-        <Buttons rule={rule} whole={whole} edit={props.edit} />
-      </div>
-      {rule.description !== undefined && rule.description !== "" && <p><Text text={rule.description} /></p>}
+      <OneHead
+        status={state && <RuleStatus status={state.status} />}
+        reason={state?.reason}
+        whole={{ kind: RULE, name: props.name, enabled: rule.enabled !== false, etag, changed: props.again }}
+        edit={props.edit}
+        description={rule.description}
+      >
+        {rule.when.webhook !== undefined && may("operator", true) && <FireNow name={props.name} fired={props.again} />}
+      </OneHead>
       {state !== undefined && (
         <>
           <Why state={state} />
@@ -303,57 +280,19 @@ function Looked(props: { rule: Versioned<Rule>; name: string; again: () => void;
   );
 }
 
-function Deleted(props: { name: string }): JSX.Element {
-  return (
-    <div role="alert">
-    <Empty title="There is no rule of this name">
-      <p>
-        What a rule did is kept for 7 days, also of a deleted one. <a href={`/captures?rule=${part(props.name)}`}>Captures that it began</a> stay. <a href="/rules">All rules</a>
-      </p>
-    </Empty>
-    </div>
-  );
-}
-
 export default function RulePage(): JSX.Element {
-  const name = useRoute().params["name"] ?? "";
-  const { route } = useLocation();
-  const [edited, setEdited] = useState<Versioned<Rule>>();
-  const answer = useVersioned<Rule>(RULE, name, edited === undefined ? 5000 : 0);
-  const gone = answer.error?.status === 404;
-  const done = () => {
-    setEdited(undefined);
-    answer.again();
-  };
-  if (edited !== undefined)
-    return (
-      <>
-        <Heading title={`Edit the rule ${name}`} />
-        <Editing
-          kind={RULE}
-          start={edited.value as unknown as JsonObject}
-          name={name}
-          etag={edited.etag}
-          fieldsOf={ruleFields}
-          form={(form) => <RuleForm {...form} />}
-          tried={(value) => may("operator") && <TryIt name={name} rule={value} />}
-          done={done}
-          close={done}
-        />
-      </>
-    );
   return (
-    <>
-      <Heading title={`Rule ${name}`} />
-      <p><a href={`/captures?rule=${part(name)}`}>Its captures</a></p>
-      {gone ? (
-        <Deleted name={name} />
-      ) : (
-        <Shown of={answer} what="the rule">
-          {(rule) => <Looked rule={rule} name={name} again={answer.again} edit={() => (may("admin") ? setEdited(rule) : route("/rules"))} />}
-        </Shown>
+    <OneOf<Rule>
+      of={RULES}
+      title="Rule"
+      above={(name) => <p><a href={`/captures?rule=${part(name)}`}>Its captures</a></p>}
+      gone={(name) => (
+        <>
+          What a rule did is kept for 7 days, also of a deleted one. <a href={`/captures?rule=${part(name)}`}>Captures that it began</a> stay.
+        </>
       )}
-      <History name={name} />
-    </>
+      looked={(looked) => <Looked {...looked} />}
+      below={(name) => <History name={name} />}
+    />
   );
 }
