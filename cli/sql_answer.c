@@ -120,7 +120,7 @@ static bool blob_take(struct column *column, const char *text, size_t n)
     return n % 2 == 0 && column->bytes.status == SKEIN_OK;
 }
 
-static bool digits_take(struct column *column, const char *text)
+static bool integer_take(struct column *column, const char *text)
 {
     char *end;
     errno = 0;
@@ -132,7 +132,7 @@ static bool digits_take(struct column *column, const char *text)
 static void text_take(struct column *column, const char *text)
 {
     size_t n = strlen(text);
-    if (column->type == TYPE_INTEGER && digits_take(column, text))
+    if (column->type == TYPE_INTEGER && integer_take(column, text))
         return;
     if (column->type == TYPE_BLOB && blob_take(column, text, n))
         return;

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "digits.h"
+
 void id_text(const uint8_t bytes[16], char out[ID_TEXT_BYTES])
 {
     static const char digits[] = "0123456789abcdef";
@@ -18,36 +20,10 @@ void id_text(const uint8_t bytes[16], char out[ID_TEXT_BYTES])
     out[32] = '\0';
 }
 
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
-/* The 32 digits alone; what follows is the caller's. */
-static bool hex_parse(const char *text, uint8_t bytes[16])
-{
-    uint8_t out[16];
-    for (unsigned i = 0; i < 16; i++) {
-        int high = hex_value(text[2 * i]);
-        int low = high < 0 ? -1 : hex_value(text[2 * i + 1]);
-        if (low < 0)
-            return false;
-        out[i] = (uint8_t)(high << 4 | low);
-    }
-    memcpy(bytes, out, 16);
-    return true;
-}
-
 int id_parse(const char *text, uint8_t bytes[16])
 {
     uint8_t out[16];
-    if (!hex_parse(text, out) || text[32])
+    if (!digits_bytes(text, out, sizeof out) || text[32])
         return SKEIN_INVALID;
     memcpy(bytes, out, 16);
     return SKEIN_OK;
@@ -63,7 +39,7 @@ int agent_parse(const char *text, uint64_t *agent)
     uint64_t v = 0;
     size_t n = 0;
     for (; text[n]; n++) {
-        int digit = hex_value(text[n]);
+        int digit = digit_hex(text[n]);
         if (digit < 0 || (text[n] >= 'A' && text[n] <= 'F') || n >= 16)
             return SKEIN_INVALID;
         v = v << 4 | (uint64_t)digit;
@@ -82,33 +58,20 @@ void partition_key_text(const struct partition_key *key, char out[PARTITION_KEY_
              key->sequence);
 }
 
-/* Decimal digits up to `end`, without leading zeros, so that a key has one text form. */
-static const char *u64_take(const char *p, uint64_t *out)
+/* A number without leading zeros, so that a key has one text form. */
+static bool u64_take(const char **at, uint64_t *out)
 {
-    uint64_t v = 0;
-    const char *start = p;
-    for (; *p >= '0' && *p <= '9'; p++) {
-        unsigned digit = (unsigned)(*p - '0');
-        if (v > (UINT64_MAX - digit) / 10)
-            return NULL;
-        v = v * 10 + digit;
-    }
-    if (p == start || (*start == '0' && p - start > 1))
-        return NULL;
-    *out = v;
-    return p;
+    const char *start = *at;
+    return digits_take(at, out) && (*start != '0' || *at == start + 1);
 }
 
 int partition_key_parse(const char *text, struct partition_key *key)
 {
     struct partition_key out;
-    if (!hex_parse(text, out.process.bytes) || text[32] != '-')
+    if (!digits_bytes(text, out.process.bytes, sizeof out.process.bytes) || text[32] != '-')
         return SKEIN_INVALID;
-    const char *p = u64_take(text + 33, &out.epoch);
-    if (p == NULL || *p++ != '-')
-        return SKEIN_INVALID;
-    p = u64_take(p, &out.sequence);
-    if (p == NULL || *p)
+    const char *p = text + 33;
+    if (!u64_take(&p, &out.epoch) || *p++ != '-' || !u64_take(&p, &out.sequence) || *p)
         return SKEIN_INVALID;
     *key = out;
     return SKEIN_OK;

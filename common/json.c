@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "digits.h"
 #include "text_shown.h"
 #include "units.h"
 #include "utf8_scan.h"
@@ -268,16 +269,7 @@ const char *json_str(struct json_reader *r, const cJSON *object, const char *pat
 
 static bool digits_value(const char *text, uint64_t *out)
 {
-    uint64_t v = 0;
-    const char *p = text;
-    for (; *p >= '0' && *p <= '9'; p++) {
-        unsigned digit = (unsigned)(*p - '0');
-        if (v > (UINT64_MAX - digit) / 10)
-            return false;
-        v = v * 10 + digit;
-    }
-    *out = v;
-    return p > text && !*p;
+    return digits_take(&text, out) && !*text;
 }
 
 /* A text is digits, where numbers up to `max` would not be exact, or, where the member has a unit,

@@ -11,6 +11,22 @@
 
 #define PIECE ((size_t)64 << 10)
 
+ssize_t bytes_read_at(int fd, void *to, size_t n, uint64_t at)
+{
+    size_t got = 0;
+    while (got < n && at + got <= INT64_MAX) {
+        ssize_t some = pread(fd, (char *)to + got, n - got, (off_t)(at + got));
+        if (some < 0 && errno == EINTR)
+            continue;
+        if (some < 0)
+            return -1;
+        if (some == 0)
+            break;
+        got += (size_t)some;
+    }
+    return (ssize_t)got;
+}
+
 int text_whole_read(int fd, size_t max_bytes, struct buf *text)
 {
     size_t before = text->len;

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A text from a descriptor, to its end, as of a file of /proc, which has no size. No state; any
- * thread.
+ * Reading from a descriptor what it gives in pieces: a part of a file; or a text to its end, as of a
+ * file of /proc, which has no size. No state; any thread.
  */
 #ifndef TEXT_WHOLE_H
 #define TEXT_WHOLE_H
 
+#include <sys/types.h>
+
 #include "buf.h"
+
+/* n bytes of a file from `at` on, fewer where it ends before; -1, and errno: it cannot be read. */
+ssize_t bytes_read_at(int fd, void *to, size_t n, uint64_t at);
 
 /* Appends all that is left to be read, and a NUL behind it. SKEIN_OK; SKEIN_TOO_LARGE: there was
  * more than max_bytes, and some of it is not there; a status of status_of_errno; SKEIN_NO_MEMORY.

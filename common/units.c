@@ -4,6 +4,8 @@
  */
 #include "units.h"
 
+#include "digits.h"
+
 #include <stdbool.h>
 #include <string.h>
 
@@ -84,14 +86,8 @@ static bool number_read(const char **at, uint64_t *whole, uint64_t *fraction, ui
     uint64_t v = 0;
     *fraction = 0;
     *parts = 1;
-    if (*p < '0' || *p > '9')
+    if (!digits_take(&p, &v))
         return false;
-    for (; *p >= '0' && *p <= '9'; p++) {
-        unsigned digit = (unsigned)(*p - '0');
-        if (v > (UINT64_MAX - digit) / 10)
-            return false;
-        v = v * 10 + digit;
-    }
     if (*p == '.') {
         const char *first = ++p;
         for (; *p >= '0' && *p <= '9' && p - first < DIGITS_MAX; p++) {

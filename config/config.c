@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "json.h"
+#include "text_whole.h"
 
 enum { FILE_MAX = 1 << 20, PATH_MAX_BYTES = 256 };
 
@@ -301,21 +302,15 @@ static int bytes_read(struct load *l, int fd, struct buf *text)
     struct stat st;
     if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
         return config_fail(l, SKEIN_IO, "is a folder");
-    for (;;) {
-        uint8_t *to = buf_reserve(text, 4096);
-        if (to == NULL)
-            return config_fail(l, SKEIN_NO_MEMORY, "out of memory");
-        ssize_t got = read(fd, to, 4096);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return config_fail(l, SKEIN_IO, "%s", strerror(errno));
-        if (got == 0)
-            return SKEIN_OK;
-        text->len += (size_t)got;
-        if (text->len > FILE_MAX)
-            return config_fail(l, SKEIN_INVALID, "larger than %d bytes", FILE_MAX);
-    }
+    int status = text_whole_read(fd, FILE_MAX, text);
+    if (status == SKEIN_NO_MEMORY)
+        return config_fail(l, SKEIN_NO_MEMORY, "out of memory");
+    if (status == SKEIN_TOO_LARGE)
+        return config_fail(l, SKEIN_INVALID, "larger than %d bytes", FILE_MAX);
+    if (status != SKEIN_OK)
+        return config_fail(l, SKEIN_IO, "%s", strerror(errno));
+    text->len--; /* the NUL */
+    return SKEIN_OK;
 }
 
 static int text_read(struct load *l, const struct buf *text)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "checksum.h"
+#include "digits.h"
 #include "partition_entries_int.h"
 #include "partition_int.h"
 
@@ -500,19 +501,7 @@ uint64_t partition_footer_stacks(const struct partition_footer *footer)
 
 bool trace_id_parse(const char *text, size_t n, uint8_t id[16])
 {
-    if (n != 32)
-        return false;
-    for (size_t i = 0; i < 32; i++) {
-        char c = text[i];
-        int digit = c >= '0' && c <= '9'   ? c - '0'
-                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                           : -1;
-        if (digit < 0)
-            return false;
-        id[i / 2] = (uint8_t)(i % 2 == 0 ? digit << 4 : id[i / 2] | digit);
-    }
-    return true;
+    return n == 32 && digits_bytes(text, id, 16);
 }
 
 void trace_id_add(uint64_t *filter, size_t words, uint64_t hash)

@@ -12,6 +12,7 @@
 
 #include "array.h"
 #include "clock.h"
+#include "digits.h"
 #include "trace_cursor_int.h"
 #include "trace_int.h"
 
@@ -114,17 +115,10 @@ static bool id_get(const struct skein_arg *args, int at, uint8_t *bytes, size_t 
     uint8_t any = 0;
     if (at < 0 || args[at].text == NULL || args[at].cut || args[at].len != 2 * n)
         return false;
-    for (size_t i = 0; i < 2 * n; i++) {
-        char ch = args[at].text[i];
-        unsigned digit = ch >= '0' && ch <= '9'   ? (unsigned)(ch - '0')
-                         : ch >= 'a' && ch <= 'f' ? (unsigned)(ch - 'a') + 10
-                         : ch >= 'A' && ch <= 'F' ? (unsigned)(ch - 'A') + 10
-                                                  : 16;
-        if (digit == 16)
-            return false;
-        bytes[i / 2] = (uint8_t)(i % 2 == 0 ? digit << 4 : bytes[i / 2] | digit);
-        any |= (uint8_t)digit;
-    }
+    if (!digits_bytes(args[at].text, bytes, n))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        any |= bytes[i];
     return any != 0;
 }
 

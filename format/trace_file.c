@@ -20,6 +20,7 @@
 #include "partition_int.h"
 #include "partition_reader.h"
 #include "partition_slice.h"
+#include "text_whole.h"
 #include "trace_table_int.h"
 
 enum { SEARCH_BYTES = 64 << 10, MAGIC_BYTES = 8 };
@@ -64,17 +65,8 @@ int partition_trace_order(const struct partition_key *a, uint64_t a_from_ns,
 static int descriptor_read(void *context, uint64_t offset, void *out, size_t n)
 {
     const struct trace_file *file = context;
-    for (size_t have = 0; have < n;) {
-        ssize_t got = pread(file->fd, (uint8_t *)out + have, n - have, (off_t)(offset + have));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return SKEIN_IO;
-        if (got == 0)
-            return SKEIN_TRUNCATED;
-        have += (size_t)got;
-    }
-    return SKEIN_OK;
+    ssize_t got = bytes_read_at(file->fd, out, n, offset);
+    return got < 0 ? SKEIN_IO : (size_t)got < n ? SKEIN_TRUNCATED : SKEIN_OK;
 }
 
 /* SKEIN_OK only with all n bytes; SKEIN_TRUNCATED at the end of the file. */

@@ -165,8 +165,7 @@ static void text_take(struct cursor *from, char *text, size_t bytes)
 
 static bool lives(const struct process *p)
 {
-    uint64_t ticks;
-    return proc_start_ticks((pid_t)p->pid, &ticks) == SKEIN_OK && ticks == p->start_clock_ticks;
+    return proc_is_same((pid_t)p->pid, p->start_clock_ticks);
 }
 
 static bool process_take(struct cursor *from, uint64_t agent, const char *boot_id,

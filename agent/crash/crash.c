@@ -273,16 +273,12 @@ struct death_read {
 /* What the kernel's number of a process meant then, if that still runs. */
 static void sender_name(const struct perf_sample *sample, char name[32])
 {
-    char path[32];
     uint64_t ticks;
     name[0] = '\0';
     if (proc_start_ticks((pid_t)sample->pid, &ticks) != SKEIN_OK ||
         proc_start_monotonic_ns(ticks) > sample->time_ns)
         return;
-    snprintf(path, sizeof path, "/proc/%" PRIu32 "/comm", sample->pid);
-    if (text_file_read(path, name, 32) <= 0)
-        name[0] = '\0';
-    name[strcspn(name, "\n")] = '\0';
+    (void)proc_comm((pid_t)sample->pid, name, 32);
 }
 
 /* One that is left out is the latest: the others died of the earliest. */

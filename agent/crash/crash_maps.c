@@ -5,13 +5,10 @@
  * counts another amount of code than then, or it has begun anew: a program that calls exec of itself
  * has as much code as before, elsewhere. On the worker.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "clock.h"
 #include "crash_int.h"
 #include "proc_info.h"
+#include "proc_text.h"
 #include "symbolizer.h"
 
 #define MS       UINT64_C(1000000)
@@ -20,21 +17,16 @@
 #define TURN_NS  (50 * MS)   /* of a second, for all */
 #define COST_MAX 200u        /* a process is read for one part in so many of the time */
 
-/* A number of /proc/PID/status, in KiB. */
-static uint64_t status_kib(const char *text, const char *key)
-{
-    const char *at = strstr(text, key);
-    return at != NULL ? strtoull(at + strlen(key), NULL, 10) : 0;
-}
-
 /* Code that it has mapped, its own and that of libraries; 0: it is gone, or may not be asked. */
 static uint64_t code_kib(pid_t pid)
 {
-    char path[64], text[4096];
-    snprintf(path, sizeof path, "/proc/%d/status", pid);
-    if (text_file_read(path, text, sizeof text) <= 0)
+    char text[4096];
+    uint64_t own = 0, libraries = 0;
+    if (proc_file_read(pid, "status", text, sizeof text) <= 0)
         return 0;
-    return status_kib(text, "\nVmExe:") + status_kib(text, "\nVmLib:");
+    (void)text_value(text, "VmExe", &own);
+    (void)text_value(text, "VmLib", &libraries);
+    return own + libraries;
 }
 
 /* What is looked at, while the table is not held. */
@@ -65,23 +57,17 @@ static bool look_choose(struct crash *crash, uint64_t now_ns, struct look *look)
     return entry != NULL;
 }
 
-static bool is_same(const struct look *look)
-{
-    uint64_t ticks;
-    return proc_start_ticks(look->pid, &ticks) == SKEIN_OK && ticks == look->ticks;
-}
-
 /* The maps are of this process: it is there before, and after. */
 static void look_read(struct crash *crash, struct look *look)
 {
     uint64_t began_ns = clock_monotonic_ns(), kib = code_kib(look->pid);
     uint64_t stack = proc_start_stack(look->pid);
     bool known = look->has_maps && kib == look->code_kib && stack == look->start_stack;
-    if (!is_same(look) || kib == 0 || known)
+    if (!proc_is_same(look->pid, look->ticks) || kib == 0 || known)
         return;
     if (symbolizer_maps(crash->settings.symbolizer, look->pid, began_ns + READ_NS, &look->maps) ==
         SKEIN_OK) {
-        look->has_read = is_same(look) && look->maps.count > 0;
+        look->has_read = proc_is_same(look->pid, look->ticks) && look->maps.count > 0;
         if (!look->has_read)
             process_maps_free(&look->maps);
     }

@@ -36,18 +36,11 @@ struct words_look {
     struct words_mark mark;
 };
 
-/* Whether the number is the process's still: what was seen before is of it then. */
-static bool is_there(pid_t pid, uint64_t start_clock_ticks)
-{
-    uint64_t ticks;
-    return proc_start_ticks(pid, &ticks) == SKEIN_OK && ticks == start_clock_ticks;
-}
-
 void crash_words_first(struct crash_entry *entry)
 {
     pid_t pid = (pid_t)entry->pid;
     (void)words_place_read(pid, &entry->words.place);
-    if (!is_there(pid, entry->start_clock_ticks))
+    if (!proc_is_same(pid, entry->start_clock_ticks))
         entry->words.place = (struct words_place){.file = ""};
 }
 
@@ -76,7 +69,7 @@ static void look_make(struct crash *crash, struct words_look *look)
     if (words_place_read(look->pid, &look->place) == SKEIN_NOT_FOUND)
         return;
     words_place_stat(look->pid, look->start_ns, &look->place, &look->mark);
-    if (!is_there(look->pid, look->ticks))
+    if (!proc_is_same(look->pid, look->ticks))
         return;
     pthread_mutex_lock(&crash->mutex);
     struct crash_entry *entry = crash_entry_find(crash, &look->uid);

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "digits.h"
+
 #define RECORD_BYTES 8192 /* the kernel's longest */
 #define RECORDS_MAX  65536
 
@@ -27,19 +29,11 @@ static bool text_take(struct fault_text *t, const char *word)
     return true;
 }
 
-static unsigned digit_of(char c)
-{
-    if (c >= '0' && c <= '9')
-        return (unsigned)(c - '0');
-    return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : 16;
-}
-
 static bool number_take(struct fault_text *t, unsigned base, uint64_t most, uint64_t *out)
 {
     uint64_t value = 0;
     const char *first = t->at;
-    for (; t->at < t->end && digit_of(*t->at) < base; t->at++) {
-        unsigned digit = digit_of(*t->at);
+    for (unsigned digit; t->at < t->end && (digit = (unsigned)digit_hex(*t->at)) < base; t->at++) {
         if (value > (most - digit) / base)
             return false;
         value = value * base + digit;

@@ -18,6 +18,7 @@
 #include "clock.h"
 #include "proc_info.h"
 #include "symbol_open.h"
+#include "text_whole.h"
 #include "utf8_scan.h"
 
 #define S UINT64_C(1000000000)
@@ -182,20 +183,11 @@ static uint64_t own_begin(const struct statx *about, const struct words_mark *ma
 
 static bool end_read(int fd, uint64_t from, size_t want, struct words *out)
 {
-    size_t have = 0;
-    char *bytes = malloc(want + 1);
-    if (bytes == NULL)
+    out->bytes = malloc(want + 1);
+    if (out->bytes == NULL)
         return false;
-    while (have < want) {
-        ssize_t n = pread(fd, bytes + have, want - have, (off_t)(from + have));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        have += (size_t)n;
-    }
-    out->bytes = bytes;
-    out->count = have;
+    ssize_t n = bytes_read_at(fd, out->bytes, want, from);
+    out->count = n > 0 ? (size_t)n : 0;
     return true;
 }
 

@@ -17,6 +17,7 @@
 #include "clock.h"
 #include "dump_int.h"
 #include "proc_info.h"
+#include "proc_text.h"
 
 /* ---- the list ---- */
 
@@ -47,10 +48,9 @@ int dump_list(struct dump *dump)
     int status = SKEIN_OK;
     const struct dirent *entry;
     while (status == SKEIN_OK && (entry = readdir(folder)) != NULL) {
-        char *end;
-        unsigned long tid = strtoul(entry->d_name, &end, 10);
-        if (tid > 0 && *end == '\0')
-            status = thread_add(dump, (uint32_t)tid);
+        uint32_t tid;
+        if (text_id(entry->d_name, &tid))
+            status = thread_add(dump, tid);
     }
     closedir(folder);
     return status;
@@ -75,16 +75,6 @@ static ssize_t thread_read(const struct dump *dump, uint32_t tid, const char *na
     return n;
 }
 
-static void name_take(struct dump_thread *thread, const char *name, size_t n)
-{
-    n = n < sizeof thread->name - 1 ? n : sizeof thread->name - 1;
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)name[i];
-        thread->name[i] = c < 0x20 || c == 0x7f ? '?' : (char)c;
-    }
-    thread->name[n] = '\0';
-}
-
 /* The number at *at, behind spaces; *at is then behind it. */
 static bool number_take(const char **at, int base, uint64_t *number)
 {
@@ -95,20 +85,17 @@ static bool number_take(const char **at, int base, uint64_t *number)
     return found;
 }
 
-/* "TID (name) S ppid …": a name may hold brackets and spaces. Field 14 and 15 are CPU time. */
+/* Field 14 and 15 are CPU time. */
 static bool stat_take(struct dump_thread *thread, const char *text)
 {
-    const char *open = strchr(text, '('), *close = strrchr(text, ')');
-    if (open == NULL || close == NULL || close < open || close[1] != ' ')
-        return false;
-    name_take(thread, open + 1, (size_t)(close - open - 1));
-    thread->state = close[2];
     uint64_t user, system, tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
-    const char *at = close + 3; /* behind field 3 */
-    for (int field = 4; field < 14; field++)
-        at += strcspn(at + 1, " ") + 1;
-    if (!number_take(&at, 10, &user) || !number_take(&at, 10, &system))
+    const char *fields = text_stat(text, thread->name, sizeof thread->name);
+    if (fields == NULL || !text_stat_number(fields, 14, &user) ||
+        !text_stat_number(fields, 15, &system))
         return false;
+    for (char *c = thread->name; *c != '\0'; c++)
+        *c = (unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c;
+    thread->state = fields[0];
     thread->cpu_ns = (user + system) * tick_ns;
     return true;
 }
@@ -245,16 +232,14 @@ bool dump_runs(const struct dump *dump, const struct dump_thread *thread)
 /* Fields 26 to 28 of stat, as proc(5) counts them. */
 struct dump_program dump_program(uint32_t pid)
 {
-    char path[64], text[1024];
+    char name[16], text[1024];
     struct dump_program program = {0};
-    snprintf(path, sizeof path, "/proc/%" PRIu32 "/stat", pid);
-    const char *at = text_file_read(path, text, sizeof text) > 0 ? strrchr(text, ')') : NULL;
-    for (int field = 2; at != NULL && field < 26; field++) {
-        at = strchr(at, ' ');
-        at = at == NULL ? NULL : at + 1;
-    }
-    if (at == NULL || !number_take(&at, 10, &program.code_begin) ||
-        !number_take(&at, 10, &program.code_end) || !number_take(&at, 10, &program.stack_begin))
+    const char *fields = proc_file_read((pid_t)pid, "stat", text, sizeof text) > 0
+                             ? text_stat(text, name, sizeof name)
+                             : NULL;
+    if (fields == NULL || !text_stat_number(fields, 26, &program.code_begin) ||
+        !text_stat_number(fields, 27, &program.code_end) ||
+        !text_stat_number(fields, 28, &program.stack_begin))
         return (struct dump_program){0};
     return program;
 }

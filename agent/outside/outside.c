@@ -18,10 +18,9 @@
 /* Its cgroup, as "/system.slice/db.service": of the one hierarchy, or of the first. */
 static void cgroup_read(uint32_t pid, char *out, size_t bytes)
 {
-    char path[48], text[4096];
+    char text[4096];
     out[0] = '\0';
-    snprintf(path, sizeof path, PROC "/%u/cgroup", pid);
-    if (text_file_read(path, text, sizeof text) <= 0)
+    if (proc_file_read((pid_t)pid, "cgroup", text, sizeof text) <= 0)
         return;
     const char *line = strncmp(text, "0::", 3) == 0 ? text : strstr(text, "\n0::");
     line = line != NULL ? strchr(line, ':') : strchr(text, ':');

@@ -180,9 +180,7 @@ static void took_say(const struct outside *outside, const char *service, uint32_
 
 static bool hand_has_ended(const struct hand *hand)
 {
-    uint64_t ticks;
-    return proc_start_ticks((pid_t)hand->pid, &ticks) != SKEIN_OK ||
-           ticks != hand->start_clock_ticks;
+    return !proc_is_same((pid_t)hand->pid, hand->start_clock_ticks);
 }
 
 /* A process that was to call exec: whether it is done with. */
@@ -254,10 +252,9 @@ static int become_ask(struct outside *outside, const struct attach_watch *ask,
 /* Whether pids mean to it what they mean here: a process in a namespace of its own has several. */
 static bool sees_our_pids(pid_t pid)
 {
-    char path[48], text[4096];
-    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    char text[4096];
     const char *line =
-        text_file_read(path, text, sizeof text) > 0 ? strstr(text, "\nNSpid:") : NULL;
+        proc_file_read(pid, "status", text, sizeof text) > 0 ? strstr(text, "\nNSpid:") : NULL;
     if (line == NULL)
         return false;
     line += strcspn(line, "\t");

@@ -9,6 +9,7 @@
 
 #include "array.h"
 #include "clock.h"
+#include "proc_text.h"
 #include "skein/status.h"
 
 #define CLOCK_EACH 16 /* entries between two readings of the clock, where no process is looked at */
@@ -63,18 +64,6 @@ void outside_scan_free(struct outside_scan **scan_p)
 void outside_scan_anew(struct outside_scan *scan)
 {
     scan->anew = true;
-}
-
-static bool entry_pid(const char *name, uint32_t *pid)
-{
-    uint64_t value = 0;
-    for (const char *c = name; *c != '\0'; c++) {
-        if (*c < '0' || *c > '9' || value > UINT32_MAX / 10)
-            return false;
-        value = value * 10 + (uint64_t)(*c - '0');
-    }
-    *pid = (uint32_t)value;
-    return value > 0 && value <= INT32_MAX;
 }
 
 static const struct seen *seen_before(const struct outside_scan *scan, uint32_t pid)
@@ -148,8 +137,7 @@ bool outside_scan_step(struct outside_scan *scan, uint64_t budget_ns)
             return true;
         }
         /* A look may cost as much as all of the budget: of a process with many descriptors. */
-        bool looked =
-            entry_pid(entry->d_name, &pid) && entry_take(scan, pid, (uint64_t)entry->d_ino);
+        bool looked = text_id(entry->d_name, &pid) && entry_take(scan, pid, (uint64_t)entry->d_ino);
         if ((looked || entries % CLOCK_EACH == 0) && clock_thread_cpu_ns() >= end_ns)
             return false;
     }

@@ -4,19 +4,14 @@
  */
 #include "cpu_list.h"
 
+#include "proc_text.h"
+
 static bool cpu_number_get(const char **at, unsigned *cpu)
 {
-    const char *p = *at;
-    unsigned value = 0;
-    if (*p < '0' || *p > '9')
+    uint64_t value;
+    if (!text_number(at, &value) || value >= CPU_LIST_MAX)
         return false;
-    for (; *p >= '0' && *p <= '9'; p++) {
-        value = value * 10 + (unsigned)(*p - '0');
-        if (value >= CPU_LIST_MAX)
-            return false;
-    }
-    *at = p;
-    *cpu = value;
+    *cpu = (unsigned)value;
     return true;
 }
 

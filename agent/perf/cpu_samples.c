@@ -171,9 +171,9 @@ static int64_t thread_of(struct collection *c, uint32_t tid)
         c->no_memory = true;
         return SKEIN_NO_MEMORY;
     }
-    snprintf(path, sizeof path, "/proc/%u/task/%u/comm", c->ask->process->pid, tid);
-    if (text_file_read(path, name, sizeof name) <= 0)
-        name[0] = '\0'; /* it has ended */
+    snprintf(path, sizeof path, "task/%u/comm", tid);
+    (void)proc_file_read((pid_t)c->ask->process->pid, path, name,
+                         sizeof name); /* "": it has ended */
     name[strcspn(name, "\n")] = '\0';
     int64_t thread = evidence_thread(c->out, tid, name);
     c->threads[c->thread_count++] = (struct known_thread){tid, thread};
@@ -223,10 +223,10 @@ static void maps_take(struct collection *c)
 {
     const struct process *process = c->ask->process;
     c->asked_maps = true;
-    uint64_t ticks, now_ns = clock_monotonic_ns();
+    uint64_t now_ns = clock_monotonic_ns();
     if (process_state(process) != PROCESS_LIVE ||
-        proc_start_ticks((pid_t)process->pid, &ticks) != SKEIN_OK ||
-        ticks != process->start_clock_ticks || now_ns >= c->ask->deadline_ns)
+        !proc_is_same((pid_t)process->pid, process->start_clock_ticks) ||
+        now_ns >= c->ask->deadline_ns)
         return;
     uint64_t deadline_ns = now_ns + (c->ask->deadline_ns - now_ns) / 4;
     int status =
@@ -309,13 +309,10 @@ static void maps_write(struct collection *c)
 
 static void comm_read(uint32_t pid, char *name, size_t bytes)
 {
-    char path[32];
-    snprintf(path, sizeof path, "/proc/%u/comm", pid);
     if (pid == 0) /* idle CPUs are not sampled */
         snprintf(name, bytes, "(outside of the agent's pid namespace)");
-    else if (text_file_read(path, name, bytes) <= 0) /* UINT32_MAX: it was just ending */
+    else if (!proc_comm((pid_t)pid, name, bytes)) /* UINT32_MAX: it was just ending */
         snprintf(name, bytes, "(ended)");
-    name[strcspn(name, "\n")] = '\0';
 }
 
 static void neighbour_write(struct collection *c, int64_t thread, int64_t type, const char *name,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "array.h"
+#include "digits.h"
 #include "skein/status.h"
 #include "text_whole.h"
 
@@ -32,14 +33,8 @@ static bool hex_get(const char **at, uint64_t *value)
 {
     const char *p = *at;
     *value = 0;
-    for (; p < *at + 16; p++) {
-        unsigned digit = *p >= '0' && *p <= '9'   ? (unsigned)(*p - '0')
-                         : *p >= 'a' && *p <= 'f' ? (unsigned)(*p - 'a') + 10
-                                                  : 16;
-        if (digit == 16)
-            break;
-        *value = *value << 4 | digit;
-    }
+    for (int digit; p < *at + 16 && (digit = digit_hex(*p)) >= 0; p++)
+        *value = *value << 4 | (unsigned)digit;
     bool some = p > *at;
     *at = p;
     return some;

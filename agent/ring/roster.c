@@ -287,9 +287,7 @@ bool roster_refresh(struct roster *roster)
     bool some = false;
     struct roster_entry *e;
     TAILQ_FOREACH(e, &roster->entries, link) {
-        uint64_t ticks = 0;
-        if (e->ended_ns != 0 ||
-            (proc_start_ticks((pid_t)e->pid, &ticks) == SKEIN_OK && ticks == e->start_clock_ticks))
+        if (e->ended_ns != 0 || proc_is_same((pid_t)e->pid, e->start_clock_ticks))
             continue;
         e->ended_ns = agent_clock_ns();
         e->listed = e->told = false;

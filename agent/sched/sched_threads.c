@@ -8,44 +8,32 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "array.h"
 #include "clock.h"
 #include "proc_info.h"
+#include "proc_text.h"
 #include "skein/status.h"
 
 #define STAT_BYTES   1024
 #define STATUS_BYTES 8192
 #define FIRST_PIDS   UINT64_C(0xEFFFFFFC) /* the kernel's PROC_PID_INIT_INO */
 
-/* Fields of stat, counted from the state, which is the third. */
-#define FIELD_START 19
-#define FIELD_CPU   36
+/* Fields of stat. */
+#define FIELD_START 22
+#define FIELD_CPU   39
 
 int sched_stat_parse(const char *text, uint64_t ahead_ns, struct sched_thread *out)
 {
-    const char *open = strchr(text, '('), *close = strrchr(text, ')');
-    uint64_t start = 0, cpu = 0;
     struct sched_thread thread = {.tid = (uint32_t)strtoul(text, NULL, 10)};
-    if (open == NULL || close == NULL || close < open || close[1] != ' ' || close[2] == '\0')
+    uint64_t start, cpu;
+    const char *fields = text_stat(text, thread.comm, sizeof thread.comm);
+    if (fields == NULL || !text_stat_number(fields, FIELD_START, &start) ||
+        !text_stat_number(fields, FIELD_CPU, &cpu))
         return SKEIN_CORRUPT;
-    size_t n = (size_t)(close - open - 1);
-    memcpy(thread.comm, open + 1, n < sizeof thread.comm - 1 ? n : sizeof thread.comm - 1);
-    thread.state = close[2];
-    const char *at = close + 2;
-    unsigned field = 0;
-    for (; at != NULL && field < FIELD_CPU; field++) {
-        if (field == FIELD_START)
-            start = strtoull(at, NULL, 10);
-        at = strchr(at, ' ');
-        at = at == NULL ? NULL : at + 1;
-    }
-    if (at == NULL)
-        return SKEIN_CORRUPT;
-    cpu = strtoull(at, NULL, 10);
+    thread.state = fields[0];
     uint64_t tick_ns = UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK);
     uint64_t boot_ns = start < UINT64_MAX / tick_ns ? start * tick_ns : 0;
     thread.began_ns = boot_ns > ahead_ns ? boot_ns - ahead_ns : 0;
@@ -90,35 +78,14 @@ int sched_threads_list(uint32_t pid, struct sched_thread **list, size_t *count)
 
 /* ---- sums ---- */
 
-/* The number behind "\nkey:" */
-static bool line_number(const char *text, const char *key, uint64_t *out)
-{
-    const char *at = strstr(text, key);
-    if (at == NULL)
-        return false;
-    char *end;
-    *out = strtoull(at + strlen(key), &end, 10);
-    return end > at + strlen(key);
-}
-
-/* The next number of a line of them. */
-static bool number_next(const char **at, uint64_t *out)
-{
-    char *end;
-    *out = strtoull(*at, &end, 10);
-    bool found = end > *at;
-    *at = end;
-    return found;
-}
-
 int sched_totals_parse(const char *schedstat, const char *status, struct sched_totals *out)
 {
     struct sched_totals sums;
     const char *at = schedstat;
-    if (!number_next(&at, &sums.run_ns) || !number_next(&at, &sums.runnable_ns) ||
-        !number_next(&at, &sums.runs) ||
-        !line_number(status, "\nvoluntary_ctxt_switches:", &sums.gave_way) ||
-        !line_number(status, "\nnonvoluntary_ctxt_switches:", &sums.preempted))
+    if (!text_number(&at, &sums.run_ns) || !text_number(&at, &sums.runnable_ns) ||
+        !text_number(&at, &sums.runs) ||
+        !text_value(status, "voluntary_ctxt_switches", &sums.gave_way) ||
+        !text_value(status, "nonvoluntary_ctxt_switches", &sums.preempted))
         return SKEIN_CORRUPT;
     *out = sums;
     return SKEIN_OK;
@@ -126,12 +93,12 @@ int sched_totals_parse(const char *schedstat, const char *status, struct sched_t
 
 int sched_totals_read(uint32_t pid, uint32_t tid, struct sched_totals *out)
 {
-    char path[128], schedstat[256], status[STATUS_BYTES];
-    snprintf(path, sizeof path, "/proc/%" PRIu32 "/task/%" PRIu32 "/schedstat", pid, tid);
-    if (text_file_read(path, schedstat, sizeof schedstat) <= 0)
+    char name[64], schedstat[256], status[STATUS_BYTES];
+    snprintf(name, sizeof name, "task/%" PRIu32 "/schedstat", tid);
+    if (proc_file_read((pid_t)pid, name, schedstat, sizeof schedstat) <= 0)
         return SKEIN_NOT_FOUND;
-    snprintf(path, sizeof path, "/proc/%" PRIu32 "/task/%" PRIu32 "/status", pid, tid);
-    if (text_file_read(path, status, sizeof status) <= 0)
+    snprintf(name, sizeof name, "task/%" PRIu32 "/status", tid);
+    if (proc_file_read((pid_t)pid, name, status, sizeof status) <= 0)
         return SKEIN_NOT_FOUND;
     return sched_totals_parse(schedstat, status, out) == SKEIN_OK ? SKEIN_OK : SKEIN_NOT_FOUND;
 }
@@ -140,11 +107,10 @@ int sched_totals_read(uint32_t pid, uint32_t tid, struct sched_totals *out)
 
 uint32_t sched_process_of(uint32_t tid)
 {
-    char path[64], status[STATUS_BYTES];
+    char status[STATUS_BYTES];
     uint64_t pid = 0;
-    snprintf(path, sizeof path, "/proc/%" PRIu32 "/status", tid);
-    if (text_file_read(path, status, sizeof status) <= 0 || !line_number(status, "\nTgid:", &pid))
-        return 0;
+    if (proc_file_read((pid_t)tid, "status", status, sizeof status) > 0)
+        (void)text_value(status, "Tgid", &pid);
     return (uint32_t)pid;
 }
 

@@ -18,6 +18,7 @@
 
 #include "clock.h"
 #include "durable.h"
+#include "ids.h"
 #include "json.h"
 #include "log.h"
 
@@ -27,10 +28,8 @@
 
 static int agent_id_parse(const char *text, uint64_t *agent)
 {
-    if (text == NULL || strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16)
-        return SKEIN_INVALID;
-    *agent = strtoull(text, NULL, 16);
-    return *agent != 0 ? SKEIN_OK : SKEIN_INVALID;
+    bool is_id = text != NULL && agent_parse(text, agent) == SKEIN_OK && *agent != 0;
+    return is_id ? SKEIN_OK : SKEIN_INVALID;
 }
 
 static int state_parse(const struct buf *file, struct agent_state *state, char *error,

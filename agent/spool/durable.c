@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "errno_status.h"
+#include "text_whole.h"
 
 int durable_folder(const char *path, int *fd)
 {
@@ -86,37 +87,17 @@ int durable_write(int folder, const char *name, const struct durable_part *parts
     return fsync(folder) == 0 ? SKEIN_OK : SKEIN_IO;
 }
 
-static int file_read_whole(int fd, size_t max_bytes, struct buf *out)
-{
-    size_t left = max_bytes;
-    for (;;) {
-        /* One byte more than allowed tells a file at the limit from one above it. */
-        size_t want = left < 65536 ? left + 1 : 65536;
-        uint8_t *to = buf_reserve(out, want);
-        if (to == NULL)
-            return SKEIN_NO_MEMORY;
-        ssize_t n = read(fd, to, want);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return SKEIN_IO;
-        if (n == 0)
-            return SKEIN_OK;
-        if ((size_t)n > left)
-            return SKEIN_TOO_LARGE;
-        out->len += (size_t)n;
-        left -= (size_t)n;
-    }
-}
-
 int durable_read(int folder, const char *name, size_t max_bytes, struct buf *out)
 {
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return errno == ENOENT ? SKEIN_NOT_FOUND : SKEIN_IO;
-    int status = file_read_whole(fd, max_bytes, out);
+    int status = text_whole_read(fd, max_bytes, out);
     close(fd);
-    return status;
+    if (status == SKEIN_OK)
+        out->len--; /* the NUL */
+    return status == SKEIN_OK || status == SKEIN_NO_MEMORY || status == SKEIN_TOO_LARGE ? status
+                                                                                        : SKEIN_IO;
 }
 
 int durable_move(int from, int into, const char *name)

@@ -5,31 +5,14 @@
 #include "build_id.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "skein/status.h"
+#include "text_whole.h"
 
 #define HEADS_MAX 256         /* program headers looked at */
 #define NOTES_MAX (16u << 10) /* bytes of a segment of notes looked at */
-
-/* Less than n at the end of the file. */
-static ssize_t all_read(int fd, void *to, size_t n, uint64_t at)
-{
-    size_t got = 0;
-    while (got < n && at + got <= INT64_MAX) {
-        ssize_t some = pread(fd, (char *)to + got, n - got, (off_t)(at + got));
-        if (some < 0 && errno == EINTR)
-            continue;
-        if (some < 0)
-            return -1;
-        if (some == 0)
-            break;
-        got += (size_t)some;
-    }
-    return (ssize_t)got;
-}
 
 static size_t padded(uint64_t n)
 {
@@ -63,7 +46,7 @@ int build_id_read(int fd, uint8_t id[BUILD_ID_MAX], uint8_t *bytes)
     Elf64_Ehdr elf;
     uint8_t notes[NOTES_MAX];
     *bytes = 0;
-    ssize_t got = all_read(fd, &elf, sizeof elf, 0);
+    ssize_t got = bytes_read_at(fd, &elf, sizeof elf, 0);
     if (got < 0)
         return SKEIN_IO;
     if ((size_t)got < sizeof elf || memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 ||
@@ -73,12 +56,12 @@ int build_id_read(int fd, uint8_t id[BUILD_ID_MAX], uint8_t *bytes)
         Elf64_Phdr head;
         if (elf.e_phentsize != sizeof head || elf.e_phoff > INT64_MAX)
             return SKEIN_INVALID;
-        if (all_read(fd, &head, sizeof head, elf.e_phoff + i * sizeof head) != sizeof head)
+        if (bytes_read_at(fd, &head, sizeof head, elf.e_phoff + i * sizeof head) != sizeof head)
             return SKEIN_INVALID;
         if (head.p_type != PT_NOTE)
             continue;
         size_t n = head.p_filesz < NOTES_MAX ? (size_t)head.p_filesz : NOTES_MAX;
-        got = all_read(fd, notes, n, head.p_offset);
+        got = bytes_read_at(fd, notes, n, head.p_offset);
         if (got > 0 && note_find(notes, (size_t)got, id, bytes))
             return SKEIN_OK;
     }

@@ -297,9 +297,8 @@ void symbol_file_close(struct symbol_file *file)
 /* Its number where it lives, and whose rights it has. */
 static bool status_read(pid_t pid, int *inner_pid, uid_t *uid)
 {
-    char path[64], text[4096];
-    snprintf(path, sizeof path, "/proc/%d/status", pid);
-    if (text_file_read(path, text, sizeof text) < 0)
+    char text[4096];
+    if (proc_file_read(pid, "status", text, sizeof text) < 0)
         return false;
     const char *ids = strstr(text, "\nUid:\t");
     const char *pids = strstr(text, "\nNSpid:\t");

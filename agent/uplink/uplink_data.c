@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "log.h"
 #include "skein_check.h"
+#include "text_whole.h"
 #include "uplink_int.h"
 
 #define MS               UINT64_C(1000000)
@@ -125,19 +126,6 @@ static void uploads_begin(struct uplink *uplink, uint64_t now_ns)
     }
 }
 
-static int whole_read(int fd, uint8_t *to, size_t n, uint64_t offset)
-{
-    while (n > 0) {
-        ssize_t got = pread(fd, to, n, (off_t)offset);
-        if (got <= 0)
-            return SKEIN_IO;
-        to += got;
-        n -= (size_t)got;
-        offset += (uint64_t)got;
-    }
-    return SKEIN_OK;
-}
-
 /* SKEIN_OK; SKEIN_AGAIN: no room or no peer; SKEIN_IO: the file cannot be read. */
 static int item_chunk_send(struct uplink *uplink, struct upload *upload)
 {
@@ -165,8 +153,9 @@ static int item_chunk_send(struct uplink *uplink, struct upload *upload)
                                .bytes_len = (uint32_t)len};
     uint8_t *body = message + frame_head;
     wire_chunk_put(body, &chunk);
-    int status =
-        whole_read(upload->fd, body + WIRE_CHUNK_HEADER_BYTES, len, SPOOL_FILE_HEAD_BYTES + offset);
+    ssize_t got = bytes_read_at(upload->fd, body + WIRE_CHUNK_HEADER_BYTES, len,
+                                SPOOL_FILE_HEAD_BYTES + offset);
+    int status = got == (ssize_t)len ? SKEIN_OK : SKEIN_IO;
     if (status == SKEIN_OK) {
         if (sealed)
             status = uplink_seal_close(uplink->seal, SEAL_DATA, message, WIRE_CHUNK,

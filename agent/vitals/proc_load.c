@@ -8,27 +8,15 @@
 
 #include "proc_text.h"
 
-/* The name stands in parentheses and may hold some itself. */
-static void stat_name(const char *text, const char *end, char name[16])
-{
-    const char *begin = memchr(text, '(', (size_t)(end - text));
-    size_t n = begin == NULL ? 0 : (size_t)(end - begin) - 1;
-    n = n < 15 ? n : 15;
-    if (begin != NULL)
-        memcpy(name, begin + 1, n);
-    name[n] = '\0';
-}
-
 int proc_parse_stat(const char *text, struct proc_stat *stat)
 {
     struct proc_stat s = {.state = 0};
     uint64_t skipped;
-    const char *name_end = strrchr(text, ')');
-    if (name_end == NULL || name_end[1] != ' ' || name_end[2] <= ' ' || name_end[2] > '~')
+    const char *fields = text_stat(text, s.name, sizeof s.name);
+    if (fields == NULL)
         return SKEIN_CORRUPT;
-    stat_name(text, name_end, s.name);
-    s.state = name_end[2];
-    const char *at = text_words_skip(name_end + 1, 7); /* fields 3 to 9 */
+    s.state = fields[0];
+    const char *at = text_words_skip(fields, 7); /* 3 to 9 */
     if (at == NULL || !text_number(&at, &s.minor_faults) || !text_number(&at, &skipped) ||
         !text_number(&at, &s.major_faults) || !text_number(&at, &skipped) ||
         !text_number(&at, &s.user_ticks) || !text_number(&at, &s.system_ticks) ||

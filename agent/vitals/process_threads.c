@@ -61,9 +61,8 @@ static bool threads_read(const char *proc_pid, struct thread_sums *sums, bool *t
     if (folder == NULL)
         return false;
     while (!*too_many && (entry = readdir(folder)) != NULL) {
-        const char *at = entry->d_name;
-        uint64_t tid;
-        if (!text_number(&at, &tid) || *at != '\0' || tid > UINT32_MAX)
+        uint32_t tid;
+        if (!text_id(entry->d_name, &tid))
             continue;
         if (sums->count == LOOK_THREADS_MAX)
             *too_many = true;

@@ -186,10 +186,9 @@ bool top_scan_step(struct top_scan *scan, const char *proc, uint64_t now_ns, uin
         const struct dirent *entry = readdir(scan->folder);
         if (entry == NULL)
             return round_end(scan, now_ns, top);
-        const char *at = entry->d_name;
-        uint64_t pid;
-        if (text_number(&at, &pid) && *at == '\0' && pid > 0 && pid <= UINT32_MAX)
-            process_scan(scan, proc, (uint32_t)pid, now_ns);
+        uint32_t pid;
+        if (text_id(entry->d_name, &pid))
+            process_scan(scan, proc, pid, now_ns);
         if (looks % LOOK_EACH == LOOK_EACH - 1 && cpu_budget_is_over(&budget))
             break;
     }

@@ -70,14 +70,6 @@ static void slot_store(uint32_t *word, uint32_t value)
     __atomic_store_n(word, value, __ATOMIC_SEQ_CST);
 }
 
-/* The kernel's own word: another library may stand in for clock_gettime(), and tell other times. */
-static uint64_t now_ns(clockid_t clock)
-{
-    struct timespec now = {0, 0};
-    (void)RAW2(SYS_clock_gettime, clock, RAW_POINTER(&now));
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* The kernel's pages for clock_gettime() are not mapped yet in a process that has not asked for the
  * time: a few system calls cost less than its first look at them. */
 static uint64_t coarse_ns(void)
@@ -85,7 +77,7 @@ static uint64_t coarse_ns(void)
     struct timespec now = {0, 0};
     if (skein_load32(&desk.looks) < LOOKS_FIRST) {
         skein_store32(&desk.looks, skein_load32(&desk.looks) + 1);
-        return now_ns(CLOCK_MONOTONIC_COARSE);
+        return raw_clock_ns(CLOCK_MONOTONIC_COARSE);
     }
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
@@ -182,7 +174,7 @@ void attach_client_ahead(int64_t ns)
 {
     int64_t due = attach_client_due_ns();
     if (due >= 0 && ns > due && session_current() == NULL)
-        (void)visitor_start(now_ns(CLOCK_MONOTONIC_COARSE) + (uint64_t)due);
+        (void)visitor_start(raw_clock_ns(CLOCK_MONOTONIC_COARSE) + (uint64_t)due);
 }
 
 /* One that sleeps still. */
@@ -239,7 +231,7 @@ bool attach_client_asked(void)
 
 static int attached_await(unsigned timeout_ms, bool one_try)
 {
-    uint64_t until = now_ns(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * (uint64_t)MS, now;
+    uint64_t until = raw_clock_ns(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * (uint64_t)MS, now;
     uint32_t before = slot_load(&desk.visit.tried);
     if (!skein_attached()) {
         (void)visitor_start(0);
@@ -249,7 +241,7 @@ static int attached_await(unsigned timeout_ms, bool one_try)
         uint32_t tried = slot_load(&desk.visit.tried);
         if (skein_attached())
             return SKEIN_OK;
-        if ((now = now_ns(CLOCK_MONOTONIC)) >= until || slot_load(&desk.visit.impossible) ||
+        if ((now = raw_clock_ns(CLOCK_MONOTONIC)) >= until || slot_load(&desk.visit.impossible) ||
             (one_try && (tried != before || !slot_load(&desk.visit.tid))))
             return SKEIN_TIMEOUT;
         (void)raw_futex_wait(&desk.visit.tried, tried, until - now, 0);
@@ -271,12 +263,12 @@ int attach_client_now(void)
 /* Waits until the visitor of this tid is no thread of the process any more. */
 static void gone_wait(uint32_t tid)
 {
-    uint64_t until = now_ns(CLOCK_MONOTONIC) + (uint64_t)GONE_WAIT_NS;
-    while (slot_load(&desk.visit.tid) == tid && now_ns(CLOCK_MONOTONIC) < until)
+    uint64_t until = raw_clock_ns(CLOCK_MONOTONIC) + (uint64_t)GONE_WAIT_NS;
+    while (slot_load(&desk.visit.tid) == tid && raw_clock_ns(CLOCK_MONOTONIC) < until)
         (void)raw_futex_wait(&desk.visit.tid, tid, (uint64_t)LOOK_NS, 1);
     /* The word is cleared before the kernel takes the thread out of its lists. */
     unsigned steps = 0;
-    while (RAW3(SYS_tgkill, desk.own_pid, tid, 0) == 0 && now_ns(CLOCK_MONOTONIC) < until)
+    while (RAW3(SYS_tgkill, desk.own_pid, tid, 0) == 0 && raw_clock_ns(CLOCK_MONOTONIC) < until)
         raw_step_aside(&steps);
 }
 
@@ -490,12 +482,12 @@ static struct visit_request *request_take(void)
 
 static int request_await(struct visit_request *r)
 {
-    uint64_t until = now_ns(CLOCK_MONOTONIC) + (uint64_t)HAND_WAIT_NS, now;
+    uint64_t until = raw_clock_ns(CLOCK_MONOTONIC) + (uint64_t)HAND_WAIT_NS, now;
     uint32_t state;
     unsigned steps = 0;
     while ((state = slot_load(&r->state)) != REQUEST_DONE) {
         uint32_t ready = REQUEST_READY;
-        if ((now = now_ns(CLOCK_MONOTONIC)) < until)
+        if ((now = raw_clock_ns(CLOCK_MONOTONIC)) < until)
             (void)raw_futex_wait(&r->state, state, until - now, 0);
         else if (__atomic_compare_exchange_n(&r->state, &ready, REQUEST_FREE, false,
                                              __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
@@ -551,7 +543,7 @@ int attach_client_health(bool ok, const char *why)
     struct attach_health health = {.head = {ATTACH_MAGIC, ATTACH_VERSION, ATTACH_HEALTH}, .ok = ok};
     if (why != NULL)
         memcpy(health.why, why, strnlen(why, sizeof health.why - 1));
-    uint32_t now_ms = (uint32_t)(now_ns(CLOCK_MONOTONIC) / 1000000u);
+    uint32_t now_ms = (uint32_t)(raw_clock_ns(CLOCK_MONOTONIC) / 1000000u);
     uint64_t told = skein_load64(&desk.health_told),
              telling = (uint64_t)now_ms << 32 | health_hash(&health);
     if (!agent_is_near())

@@ -174,14 +174,11 @@ void session_missed_set(uint64_t ns)
 
 void session_miss(void)
 {
-    struct timespec now = {0, 0};
     if (!skein_load32(&attach_client_wanted))
         session_unlure(); /* nothing more is to be learnt from events */
     if (session_missed_ns())
         return;
-    /* Not by clock_gettime(), for which another library may stand in: who has the ring compares. */
-    (void)RAW2(SYS_clock_gettime, CLOCK_MONOTONIC, RAW_POINTER(&now));
-    uint64_t ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    uint64_t ns = raw_clock_ns(CLOCK_MONOTONIC); /* as who has the ring compares */
     /* Stored before it is looked whether there is a ring; who makes the ring publishes it before it
      * looks here. So one of the two tells. */
     session_missed_set(ns);

@@ -94,21 +94,13 @@ static int ring_map(int fd, struct session *session)
     return SKEIN_OK;
 }
 
-static uint64_t monotonic_ns(void)
-{
-    struct timespec now;
-    raw_zero(&now, sizeof now);
-    (void)RAW2(SYS_clock_gettime, CLOCK_MONOTONIC, RAW_POINTER(&now));
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static uint64_t ticks_raw(const struct skein_view *view)
 {
 #if defined(__x86_64__) || defined(__i386__)
     if (view->clock == RING_CLOCK_TSC)
         return skein_ticks_tsc(view);
 #endif
-    return monotonic_ns() >> (view->shift & 63);
+    return raw_clock_ns(CLOCK_MONOTONIC) >> (view->shift & 63);
 }
 
 static void process_record_fill(const struct session *session, const struct skein_view *view,
@@ -200,7 +192,7 @@ static void record_begin(const struct session *session, const struct session *be
         missed_ns = session_record(before)->began_ns;
     struct ring_process_record *record = session_record(session);
     skein_store64(&record->missed_ns, missed_ns);
-    skein_store64(&record->began_ns, monotonic_ns());
+    skein_store64(&record->began_ns, raw_clock_ns(CLOCK_MONOTONIC));
 }
 
 int session_map(int ring_fd, int host_fd, int process_fd, const char *service)

@@ -147,6 +147,14 @@ SYS_RAW uint32_t raw_getpid(void)
     return (uint32_t)RAW0(SYS_getpid);
 }
 
+/* The kernel's own word: another library may stand in for clock_gettime(), and tell other times. */
+SYS_RAW uint64_t raw_clock_ns(clockid_t clock)
+{
+    struct timespec now = {0, 0};
+    (void)RAW2(SYS_clock_gettime, clock, RAW_POINTER(&now));
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 /* Waits while *word is `value`, for `ns` at most. `shared` words are those that the kernel wakes
  * itself. Returns 0 or -errno, as the kernel. */
 SYS_RAW long raw_futex_wait(const uint32_t *word, uint32_t value, uint64_t ns, int shared)

@@ -170,12 +170,9 @@ union one_fd {
 /* Since when there is something to record; never 0. */
 static uint32_t began_ms(void)
 {
-    struct timespec now = {0, 0};
     uint64_t ns = session_missed_ns();
-    if (!ns) {
-        (void)RAW2(SYS_clock_gettime, CLOCK_MONOTONIC, RAW_POINTER(&now));
-        ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-    }
+    if (!ns)
+        ns = raw_clock_ns(CLOCK_MONOTONIC);
     uint32_t ms = (uint32_t)(ns / MS);
     return ms + (ms == 0);
 }
@@ -429,12 +426,9 @@ static void age_await(struct visitor *v)
     for (;;) {
         uint32_t bell = __atomic_load_n(&visit->bell, __ATOMIC_SEQ_CST);
         uint64_t come_ns = skein_load64(&visit->come_ns), now_ns;
-        struct timespec now;
         if (come_ns == 0 || is_to_leave(v))
             return;
-        raw_zero(&now, sizeof now);
-        (void)RAW2(SYS_clock_gettime, CLOCK_MONOTONIC_COARSE, RAW_POINTER(&now));
-        now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+        now_ns = raw_clock_ns(CLOCK_MONOTONIC_COARSE);
         if (now_ns >= come_ns)
             return;
         (void)raw_futex_wait(&visit->bell, bell, come_ns - now_ns, 0);

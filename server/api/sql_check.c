@@ -73,7 +73,7 @@ static bool string_take(struct scan *s)
     return char_take(s, '"');
 }
 
-static bool digits_take(struct scan *s)
+static bool digit_run_take(struct scan *s)
 {
     const uint8_t *before = s->at;
     while (s->at < s->end && *s->at >= '0' && *s->at <= '9')
@@ -84,15 +84,15 @@ static bool digits_take(struct scan *s)
 /* What lies behind the sign. */
 static bool amount_take(struct scan *s)
 {
-    if (!char_take(s, '0') && !digits_take(s))
+    if (!char_take(s, '0') && !digit_run_take(s))
         return false;
-    if (char_take(s, '.') && !digits_take(s))
+    if (char_take(s, '.') && !digit_run_take(s))
         return false;
     if (!char_take(s, 'e') && !char_take(s, 'E'))
         return true;
     if (!char_take(s, '+'))
         (void)char_take(s, '-');
-    return digits_take(s);
+    return digit_run_take(s);
 }
 
 static bool number_take(struct scan *s)

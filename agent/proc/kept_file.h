@@ -9,6 +9,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Reads from the beginning on what there is and has room, and ends it with a NUL; its length. 0 also
+ * where it cannot be read, or fd is -1. */
+size_t text_fill(int fd, char *text, size_t bytes);
+
 /* "folder/name", opened to be read; -1: it is not there, or the path is too long. */
 int kept_open(const char *folder, const char *name);
 void kept_close(int *fd); /* -1 is none */

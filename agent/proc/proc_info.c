@@ -20,6 +20,8 @@
 
 #include "agent_clock.h"
 #include "clock.h"
+#include "kept_file.h"
+#include "proc_text.h"
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
@@ -36,75 +38,62 @@ struct info_prefix {
 _Static_assert(sizeof(struct info_prefix) == 64, "PIDFD_INFO_SIZE_VER0");
 #define INFO_GET _IOWR(0xFF, 11, struct info_prefix)
 
+#define STAT_BYTES 1024
+
 int text_file_read(const char *path, char *text, size_t bytes)
 {
     text[0] = '\0';
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return SKEIN_IO;
-    size_t used = 0;
-    while (used + 1 < bytes) {
-        ssize_t n = read(fd, text + used, bytes - 1 - used);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        used += (size_t)n;
-    }
+    size_t used = text_fill(fd, text, bytes);
     close(fd);
-    text[used] = '\0';
     return (int)used;
 }
 
-/* /proc/PID/stat from its third field on: the second may hold blanks and parentheses itself. */
-static const char *stat_fields(pid_t pid, char *text, size_t bytes)
+int proc_file_read(pid_t pid, const char *name, char *text, size_t bytes)
 {
-    char path[48];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    if (text_file_read(path, text, bytes) <= 0)
-        return NULL;
-    const char *close_paren = strrchr(text, ')');
-    return close_paren == NULL || close_paren[1] != ' ' ? "" : close_paren + 2;
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+    return text_file_read(path, text, bytes);
 }
 
-/* Field `number` (counted from 3) of what stat_fields gave; NULL where there are fewer. */
-static const char *stat_field(const char *fields, int number)
+/* /proc/PID/stat from its third field on; NULL: it is gone. */
+static const char *stat_read(pid_t pid, char text[STAT_BYTES])
 {
-    for (int i = 3; i < number && fields != NULL; i++) {
-        fields = strchr(fields, ' ');
-        if (fields != NULL)
-            fields++;
-    }
-    return fields;
+    char name[16];
+    return proc_file_read(pid, "stat", text, STAT_BYTES) > 0 ? text_stat(text, name, sizeof name)
+                                                             : NULL;
+}
+
+static bool stat_number(pid_t pid, unsigned field, uint64_t *value)
+{
+    char text[STAT_BYTES];
+    const char *fields = stat_read(pid, text);
+    return fields != NULL && text_stat_number(fields, field, value);
 }
 
 pid_t proc_parent(pid_t pid)
 {
-    char text[1024];
-    const char *fields = stat_fields(pid, text, sizeof text);
-    const char *field = fields == NULL ? NULL : stat_field(fields, 4);
-    return field == NULL ? 0 : (pid_t)strtol(field, NULL, 10);
+    uint64_t parent;
+    return stat_number(pid, 4, &parent) ? (pid_t)parent : 0;
 }
 
 int proc_start_ticks(pid_t pid, uint64_t *ticks)
 {
-    char text[1024];
-    const char *fields = stat_fields(pid, text, sizeof text);
-    if (fields == NULL)
-        return SKEIN_NOT_FOUND;
-    const char *field = stat_field(fields, 22);
-    if (field == NULL || *field < '0' || *field > '9')
-        return SKEIN_CORRUPT;
-    *ticks = strtoull(field, NULL, 10);
-    return SKEIN_OK;
+    return stat_number(pid, 22, ticks) ? SKEIN_OK : SKEIN_NOT_FOUND;
+}
+
+bool proc_is_same(pid_t pid, uint64_t start_clock_ticks)
+{
+    uint64_t ticks;
+    return proc_start_ticks(pid, &ticks) == SKEIN_OK && ticks == start_clock_ticks;
 }
 
 uint64_t proc_start_stack(pid_t pid)
 {
-    char text[1024];
-    const char *fields = stat_fields(pid, text, sizeof text);
-    const char *field = fields == NULL ? NULL : stat_field(fields, 28);
-    return field == NULL ? 0 : strtoull(field, NULL, 10);
+    uint64_t address;
+    return stat_number(pid, 28, &address) ? address : 0;
 }
 
 static uint64_t ticks_ns(uint64_t clock_ticks)
@@ -136,19 +125,23 @@ void proc_exe(pid_t pid, char *text, size_t bytes)
         text[n] = '\0';
         return;
     }
-    snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
-    if (text_file_read(path, text, bytes) > 0)
-        text[strcspn(text, "\n")] = '\0';
+    proc_comm(pid, text, bytes);
+}
+
+bool proc_comm(pid_t pid, char *name, size_t bytes)
+{
+    bool there = proc_file_read(pid, "comm", name, bytes) > 0;
+    name[strcspn(name, "\n")] = '\0';
+    return there;
 }
 
 #define COMMAND_LINE_BYTES 512
 
 void proc_title(pid_t pid, char *text, size_t bytes)
 {
-    char path[48], line[COMMAND_LINE_BYTES];
+    char line[COMMAND_LINE_BYTES];
     size_t at = 0;
-    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
-    int n = text_file_read(path, line, sizeof line);
+    int n = proc_file_read(pid, "cmdline", line, sizeof line);
     const char *end = line + (n > 0 ? n : 0), *word = line;
     const char *slash = n > 0 && line[0] == '/' ? strrchr(line, '/') : NULL;
     if (slash != NULL && slash[1] != '\0')
@@ -210,14 +203,12 @@ bool pidfd_death(int pidfd, pid_t pid, int32_t *signal, int32_t *status)
 
     /* Its parent has not reaped it yet, or the kernel is older. The pid of a zombie is not reused,
      * and field 52 is its exit code where we may know it; a live process shows 0 there. */
-    char text[1024];
-    const char *fields = stat_fields(pid, text, sizeof text);
-    const char *field = fields == NULL ? NULL : stat_field(fields, 52);
-    if (field != NULL && (fields[0] == 'Z' || fields[0] == 'X') && *field >= '0' && *field <= '9') {
-        int code = (int)strtol(field, NULL, 10);
-        if (code != 0 || zombie_readable(pid))
-            return death_of_code(code, signal, status);
-    }
+    char text[STAT_BYTES];
+    const char *fields = stat_read(pid, text);
+    uint64_t code;
+    if (fields != NULL && (fields[0] == 'Z' || fields[0] == 'X') &&
+        text_stat_number(fields, 52, &code) && (code != 0 || zombie_readable(pid)))
+        return death_of_code((int)code, signal, status);
     if (reaped_death(pidfd, signal, status)) /* between the two looks */
         return true;
     *signal = *status = 0;

@@ -15,9 +15,13 @@
 
 /* Reads a small file as text, cut at bytes - 1, NUL-terminated. Returns its length; SKEIN_IO. */
 int text_file_read(const char *path, char *text, size_t bytes);
+/* The same of /proc/PID/NAME; a name may be "task/TID/stat". */
+int proc_file_read(pid_t pid, const char *name, char *text, size_t bytes);
 
-/* Field 22 of /proc/PID/stat: clock ticks since boot. SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_CORRUPT. */
+/* Field 22 of /proc/PID/stat: clock ticks since boot. SKEIN_OK, SKEIN_NOT_FOUND. */
 int proc_start_ticks(pid_t pid, uint64_t *ticks);
+/* Whether the pid is still, or again, of the process that began then. */
+bool proc_is_same(pid_t pid, uint64_t start_clock_ticks);
 
 /* Field 28: where its first stack begins, which is another place after each exec; 0: we may not know,
  * or it is gone. */
@@ -34,6 +38,9 @@ uint64_t proc_start_monotonic_ns(uint64_t start_clock_ticks);
 
 /* Path of the executable; where we may not read it, the process's short name; else "". */
 void proc_exe(pid_t pid, char *text, size_t bytes);
+
+/* Its short name, or that of a thread by its number. False, and "": it has ended. */
+bool proc_comm(pid_t pid, char *name, size_t bytes);
 
 /* What it calls itself: its command line, or what it has written over it, without the program's
  * folder and up to the first option, as what stands behind may be a secret. ASCII; "" where we may

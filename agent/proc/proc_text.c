@@ -6,22 +6,16 @@
 
 #include <string.h>
 
+#include "digits.h"
+
 bool text_number(const char **at, uint64_t *value)
 {
     const char *p = *at;
     while (*p == ' ' || *p == '\t')
         p++;
-    if (*p < '0' || *p > '9')
+    if (!digits_take(&p, value))
         return false;
-    uint64_t v = 0;
-    for (; *p >= '0' && *p <= '9'; p++) {
-        unsigned digit = (unsigned)(*p - '0');
-        if (v > (UINT64_MAX - digit) / 10)
-            return false;
-        v = v * 10 + digit;
-    }
     *at = p;
-    *value = v;
     return true;
 }
 
@@ -53,6 +47,34 @@ const char *text_words_skip(const char *at, unsigned count)
             at++;
     }
     return at;
+}
+
+bool text_id(const char *text, uint32_t *id)
+{
+    uint64_t value;
+    if (!text_number(&text, &value) || *text != '\0' || value == 0 || value > INT32_MAX)
+        return false;
+    *id = (uint32_t)value;
+    return true;
+}
+
+const char *text_stat(const char *text, char *name, size_t bytes)
+{
+    const char *begin = strchr(text, '('), *end = strrchr(text, ')');
+    if (begin == NULL || end == NULL || end < begin || end[1] != ' ' || end[2] <= ' ' ||
+        end[2] > '~')
+        return NULL;
+    size_t n = (size_t)(end - begin) - 1;
+    n = n < bytes ? n : bytes - 1;
+    memcpy(name, begin + 1, n);
+    name[n] = '\0';
+    return end + 2;
+}
+
+bool text_stat_number(const char *fields, unsigned field, uint64_t *value)
+{
+    const char *at = text_words_skip(fields, field - 3);
+    return at != NULL && text_number(&at, value);
 }
 
 const char *text_line_next(const char *text)

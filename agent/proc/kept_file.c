@@ -4,10 +4,11 @@
  */
 #include "kept_file.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
+
+#include "text_whole.h"
 
 #define PATH_BYTES 4352 /* a cgroup's path and what is around it */
 
@@ -28,18 +29,17 @@ void kept_close(int *fd)
     *fd = -1;
 }
 
+size_t text_fill(int fd, char *text, size_t bytes)
+{
+    ssize_t n = fd >= 0 ? bytes_read_at(fd, text, bytes - 1, 0) : 0;
+    size_t used = n > 0 ? (size_t)n : 0;
+    text[used] = '\0';
+    return used;
+}
+
 bool kept_read(int fd, char *text, size_t bytes)
 {
-    size_t used = 0;
-    text[0] = '\0';
-    while (fd >= 0 && used + 1 < bytes) {
-        ssize_t n = pread(fd, text + used, bytes - 1 - used, (off_t)used);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        used += (size_t)n;
-    }
+    size_t used = text_fill(fd, text, bytes);
     /* Of a text that is cut, the last line may end inside of a number. */
     while (used + 1 == bytes && used > 0 && text[used - 1] != '\n')
         bytes = used--;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Words and numbers of the kernel's texts, for proc_load.c, proc_host.c and whoever reads others.
- * Pure functions, bounded by the text's end; the text is taken to be hostile. Any thread.
+ * Words and numbers of the kernel's texts, for whoever reads them. Pure functions, bounded by the text's end; the text is taken to be hostile. Any thread.
  */
 #ifndef PROC_TEXT_H
 #define PROC_TEXT_H
@@ -20,6 +19,15 @@ bool text_numbers(const char **at, uint64_t *values, size_t count);
 
 /* Behind `count` words and the blanks before them; NULL where the line ends first. */
 const char *text_words_skip(const char *at, unsigned count);
+
+/* The whole text is the number of a process or thread, as names of folders are. */
+bool text_id(const char *text, uint32_t *id);
+
+/* /proc/PID/stat, or that of a thread, "42 (name) S 1 ...": the text from its third field on, or NULL;
+ * the name, cut to its room, may hold blanks and parentheses itself. */
+const char *text_stat(const char *text, char *name, size_t bytes);
+/* A number in what that gave; fields are counted as proc(5) does. */
+bool text_stat_number(const char *fields, unsigned field, uint64_t *value);
 
 /* The text behind the beginning of a line, or NULL. */
 const char *text_line_find(const char *text, const char *beginning);
