@@ -16,7 +16,7 @@
 #include "db.h"
 #include "log.h"
 #include "metrics.h"
-#include "worker.h"
+#include "own_thread.h"
 
 #define QUEUE_MAX      4096u /* entries that wait while the disk does not take them */
 #define PRUNE_ROWS     256u  /* the bounds may be exceeded by so many rows */
@@ -44,7 +44,7 @@ struct audit {
     struct db *db;
     uint64_t keep_ns, max_rows;
     bool is_new;
-    struct worker worker;                    /* its lock guards what follows */
+    struct own_thread thread;                /* its lock guards what follows */
     struct pending *head, **tail;            /* not yet written, in order */
     uint64_t queued;                         /* how many wait or are being written */
     uint64_t added, done;                    /* ever queued; tried to write, among these */
@@ -83,7 +83,7 @@ static void audit_enqueue(struct audit *a, struct pending *p)
     a->tail = &p->next;
     a->queued++;
     a->added++;
-    pthread_cond_broadcast(&a->worker.changed);
+    pthread_cond_broadcast(&a->thread.changed);
 }
 
 void audit_add(struct audit *a, const struct audit_entry *entry)
@@ -91,9 +91,9 @@ void audit_add(struct audit *a, const struct audit_entry *entry)
     if (a == NULL)
         return;
     struct pending *p = pending_new(entry);
-    pthread_mutex_lock(&a->worker.lock);
+    pthread_mutex_lock(&a->thread.lock);
     audit_enqueue(a, p);
-    pthread_mutex_unlock(&a->worker.lock);
+    pthread_mutex_unlock(&a->thread.lock);
 }
 
 /* Locked. Whether one more refusal may be listed. */
@@ -113,7 +113,7 @@ void audit_add_refusal(struct audit *a, const struct audit_entry *entry)
     if (a == NULL)
         return;
     struct pending *p = NULL;
-    pthread_mutex_lock(&a->worker.lock);
+    pthread_mutex_lock(&a->thread.lock);
     if (!refusal_take(a, clock_monotonic_ns())) {
         a->unlisted++;
     } else {
@@ -125,7 +125,7 @@ void audit_add_refusal(struct audit *a, const struct audit_entry *entry)
         }
         audit_enqueue(a, p);
     }
-    pthread_mutex_unlock(&a->worker.lock);
+    pthread_mutex_unlock(&a->thread.lock);
 }
 
 /* ---- the writer's thread ---- */
@@ -200,7 +200,7 @@ static void list_free(struct pending *p)
 static void wait_again(struct audit *a)
 {
     uint64_t until = clock_monotonic_ns() + RETRY_NS;
-    while (!worker_is_stopping(&a->worker) && worker_wait(&a->worker, until))
+    while (!own_thread_is_stopping(&a->thread) && own_thread_wait(&a->thread, until))
         continue;
 }
 
@@ -212,7 +212,7 @@ static bool queue_write(struct audit *a)
     a->head = NULL;
     a->tail = &a->head;
     a->lost = 0;
-    pthread_mutex_unlock(&a->worker.lock);
+    pthread_mutex_unlock(&a->thread.lock);
     int status = bytes_write(a, head, lost);
     if (status != SKEIN_OK) {
         metrics_add(audit_errors_total, 1);
@@ -221,7 +221,7 @@ static bool queue_write(struct audit *a)
     } else {
         list_free(head);
     }
-    pthread_mutex_lock(&a->worker.lock);
+    pthread_mutex_lock(&a->thread.lock);
     a->done = upto;
     if (status == SKEIN_OK) {
         a->queued -= count;
@@ -235,7 +235,7 @@ static bool queue_write(struct audit *a)
         a->head = head;
         a->lost += lost;
     }
-    pthread_cond_broadcast(&a->worker.changed);
+    pthread_cond_broadcast(&a->thread.changed);
     return status == SKEIN_OK;
 }
 
@@ -244,33 +244,33 @@ static void *audit_run(void *context)
     struct audit *a = context;
     uint64_t written = 0, pruned_ns = clock_monotonic_ns();
     audit_prune(a); /* the settings may have changed */
-    pthread_mutex_lock(&a->worker.lock);
+    pthread_mutex_lock(&a->thread.lock);
     for (;;) {
         bool work = a->head != NULL || a->lost > 0;
         if (work) {
             uint64_t before = a->done;
             if (queue_write(a))
                 written += a->done - before;
-            else if (worker_is_stopping(&a->worker))
+            else if (own_thread_is_stopping(&a->thread))
                 break;
             else
                 wait_again(a);
             continue;
         }
-        if (worker_is_stopping(&a->worker))
+        if (own_thread_is_stopping(&a->thread))
             break;
         uint64_t now = clock_monotonic_ns();
         if (written >= PRUNE_ROWS || now - pruned_ns >= PRUNE_NS) {
-            pthread_mutex_unlock(&a->worker.lock);
+            pthread_mutex_unlock(&a->thread.lock);
             audit_prune(a);
-            pthread_mutex_lock(&a->worker.lock);
+            pthread_mutex_lock(&a->thread.lock);
             written = 0;
             pruned_ns = now;
             continue;
         }
-        (void)worker_wait(&a->worker, clock_monotonic_ns() + PRUNE_NS);
+        (void)own_thread_wait(&a->thread, clock_monotonic_ns() + PRUNE_NS);
     }
-    pthread_mutex_unlock(&a->worker.lock);
+    pthread_mutex_unlock(&a->thread.lock);
     return NULL;
 }
 
@@ -306,14 +306,14 @@ int audit_open(const struct audit_settings *settings, struct audit **out, char *
     a->max_rows = settings->max_rows;
     a->tail = &a->head;
     a->refused_ns = clock_monotonic_ns();
-    worker_init(&a->worker);
+    own_thread_init(&a->thread);
     int status = checked_open(a, settings->folder, error, error_bytes);
     if (status == SKEIN_CORRUPT && row_set_aside(settings->folder)) {
         db_close(&a->db);
         status = checked_open(a, settings->folder, error, error_bytes);
         a->is_new = false; /* not new: the damage has been told */
     }
-    if (status == SKEIN_OK && (status = worker_start(&a->worker, audit_run, a)) != SKEIN_OK)
+    if (status == SKEIN_OK && (status = own_thread_start(&a->thread, audit_run, a)) != SKEIN_OK)
         snprintf(error, error_bytes, "no thread for the audit log");
     if (status != SKEIN_OK)
         audit_close(out);
@@ -330,7 +330,7 @@ void audit_close(struct audit **audit)
     struct audit *a = *audit;
     if (a == NULL)
         return;
-    worker_end(&a->worker);
+    own_thread_end(&a->thread);
     list_free(a->head);
     db_close(&a->db);
     free(a);
@@ -373,10 +373,10 @@ int64_t audit_list(struct audit *a, const struct audit_query *q, audit_row_fn *f
 {
     struct walk walk = {fn, context};
     char from[ACTION_BYTES], to[ACTION_BYTES + 1];
-    pthread_mutex_lock(&a->worker.lock);
+    pthread_mutex_lock(&a->thread.lock);
     for (uint64_t upto = a->added; a->done < upto;)
-        (void)worker_wait(&a->worker, UINT64_MAX);
-    pthread_mutex_unlock(&a->worker.lock);
+        (void)own_thread_wait(&a->thread, UINT64_MAX);
+    pthread_mutex_unlock(&a->thread.lock);
     action_range(q->action, from, to);
     return db_run(a->db,
                   "SELECT id, time_ns, actor, address, request, action, object, result, detail"

@@ -27,7 +27,7 @@ void aggregate_touch(struct aggregate *a, const struct capture_id *id)
 {
     if (a == NULL || a->settings.run == NULL) /* nobody would take it, and the thread never rest */
         return;
-    pthread_mutex_lock(&a->worker.lock);
+    pthread_mutex_lock(&a->thread.lock);
     size_t last = (a->first + a->count + AGGREGATE_QUEUE - 1) % AGGREGATE_QUEUE;
     if (a->count > 0 && capture_id_equal(&a->queue[last], id)) {
         /* it is the last one already */
@@ -36,13 +36,13 @@ void aggregate_touch(struct aggregate *a, const struct capture_id *id)
     } else {
         a->overflowed = true;
     }
-    pthread_cond_broadcast(&a->worker.changed);
-    pthread_mutex_unlock(&a->worker.lock);
+    pthread_cond_broadcast(&a->thread.changed);
+    pthread_mutex_unlock(&a->thread.lock);
 }
 
 static bool queue_take(struct aggregate *a, struct capture_id *id)
 {
-    pthread_mutex_lock(&a->worker.lock);
+    pthread_mutex_lock(&a->thread.lock);
     bool any = a->count > 0;
     if (any) {
         *id = a->queue[a->first];
@@ -56,31 +56,31 @@ static bool queue_take(struct aggregate *a, struct capture_id *id)
         a->walk = (struct catalog_cursor){0};
     }
     metrics_set(analysis_queue, a->count);
-    pthread_mutex_unlock(&a->worker.lock);
+    pthread_mutex_unlock(&a->thread.lock);
     return any;
 }
 
 static void current_set(struct aggregate *a, const struct capture_id *id)
 {
-    pthread_mutex_lock(&a->worker.lock);
+    pthread_mutex_lock(&a->thread.lock);
     a->current = *id;
-    pthread_mutex_unlock(&a->worker.lock);
+    pthread_mutex_unlock(&a->thread.lock);
 }
 
 /* Waits at most so long, for something to do or, with `rest`, whatever there is. */
 static void aggregate_wait(struct aggregate *a, uint64_t ns, bool rest)
 {
     uint64_t until = clock_monotonic_ns() + ns;
-    pthread_mutex_lock(&a->worker.lock);
-    while (!worker_is_stopping(&a->worker) && (rest || (a->count == 0 && !a->overflowed)) &&
-           worker_wait(&a->worker, until))
+    pthread_mutex_lock(&a->thread.lock);
+    while (!own_thread_is_stopping(&a->thread) && (rest || (a->count == 0 && !a->overflowed)) &&
+           own_thread_wait(&a->thread, until))
         continue;
-    pthread_mutex_unlock(&a->worker.lock);
+    pthread_mutex_unlock(&a->thread.lock);
 }
 
 bool aggregate_is_stopping(void *context)
 {
-    return worker_is_stopping(&((struct aggregate *)context)->worker);
+    return own_thread_is_stopping(&((struct aggregate *)context)->thread);
 }
 
 /* ---- upkeep ---- */
@@ -157,7 +157,7 @@ static void deleted_forget(struct aggregate *a)
 {
     struct capture_id after = {{0}}, ids[PAGE];
     int64_t n = PAGE;
-    while (n == PAGE && !worker_is_stopping(&a->worker)) {
+    while (n == PAGE && !own_thread_is_stopping(&a->thread)) {
         n = aggregate_marks(&a->db, &after, ids, PAGE);
         for (int64_t i = 0; i < n; i++)
             if (catalog_is_deleted(a->catalog, &ids[i]))
@@ -179,9 +179,9 @@ static void walk_on(struct aggregate *a)
         a->walking = false;
         return;
     }
-    for (size_t i = 0; i < page.count && !worker_is_stopping(&a->worker); i++) {
+    for (size_t i = 0; i < page.count && !own_thread_is_stopping(&a->thread); i++) {
         struct capture_id id; /* what was touched goes first */
-        while (queue_take(a, &id) && !worker_is_stopping(&a->worker))
+        while (queue_take(a, &id) && !own_thread_is_stopping(&a->thread))
             capture_do(a, &id, false);
         current_set(a, &page.ids[i]);
         capture_do(a, &page.ids[i], true);
@@ -231,7 +231,7 @@ static void *thread_run(void *argument)
 {
     struct aggregate *a = argument;
     deleted_forget(a);
-    while (!worker_is_stopping(&a->worker)) {
+    while (!own_thread_is_stopping(&a->thread)) {
         if (is_full(a)) {
             aggregate_wait(a, AGAIN_NS, true);
             continue;
@@ -258,11 +258,11 @@ const char *aggregate_state_text(enum aggregate_state state)
 /* Waiting in the queue, or worked at. */
 static bool is_queued(struct aggregate *a, const struct capture_id *id)
 {
-    pthread_mutex_lock(&a->worker.lock);
+    pthread_mutex_lock(&a->thread.lock);
     bool queued = capture_id_equal(&a->current, id);
     for (size_t i = 0; i < a->count && !queued; i++)
         queued = capture_id_equal(&a->queue[(a->first + i) % AGGREGATE_QUEUE], id);
-    pthread_mutex_unlock(&a->worker.lock);
+    pthread_mutex_unlock(&a->thread.lock);
     return queued;
 }
 
@@ -297,10 +297,10 @@ int aggregate_start(const struct aggregate_settings *settings, struct capture_en
     a->captures = captures;
     a->catalog = catalog;
     a->index = index;
-    worker_init(&a->worker);
+    own_thread_init(&a->thread);
     walk_begin(a);
     int status = aggregate_db_open(settings->folder, &a->db, error, error_bytes);
-    if (status == SKEIN_OK && (status = worker_start(&a->worker, thread_run, a)) != SKEIN_OK)
+    if (status == SKEIN_OK && (status = own_thread_start(&a->thread, thread_run, a)) != SKEIN_OK)
         snprintf(error, error_bytes, "no thread to sum captures up");
     *out = a;
     if (status != SKEIN_OK)
@@ -314,7 +314,7 @@ void aggregate_stop(struct aggregate **aggregate)
     if (a == NULL)
         return;
     *aggregate = NULL;
-    worker_end(&a->worker);
+    own_thread_end(&a->thread);
     aggregate_db_close(&a->db);
     free(a);
 }

@@ -8,7 +8,7 @@
 
 #include "aggregate_db.h"
 #include "catalog_capture.h"
-#include "worker.h"
+#include "own_thread.h"
 
 #define AGGREGATE_QUEUE 1024u
 
@@ -26,7 +26,7 @@ struct aggregate {
         again_ns; /* monotonic; walk again from then on, for something failed; 0: nothing did */
     uint64_t upkeep_ns; /* monotonic; the next upkeep */
 
-    struct worker worker;                     /* its lock guards what follows */
+    struct own_thread thread;                 /* its lock guards what follows */
     struct capture_id queue[AGGREGATE_QUEUE]; /* a ring */
     size_t first, count;
     struct capture_id current; /* that is worked at; zero: none */

@@ -18,7 +18,7 @@
 #include "db.h"
 #include "log.h"
 #include "metrics.h"
-#include "worker.h"
+#include "own_thread.h"
 
 #define S            UINT64_C(1000000000)
 #define LOOK_NS      (2 * S)
@@ -35,7 +35,7 @@ struct state_backup {
     bool seen; /* state.db was sound when first looked at, and was the file that is open */
     dev_t device;
     ino_t inode;
-    struct worker worker;
+    struct own_thread thread;
 };
 
 /* ---- names ---- */
@@ -249,7 +249,7 @@ static void *backup_run(void *context)
         if (b->keep > 0 && !catalog_is_damaged(b->catalog) && !state_backup_is_lost(b->folder) &&
             clock_monotonic_ns() >= b->not_before_ns)
             back_up(b);
-    } while (worker_rest(&b->worker, clock_monotonic_ns() + LOOK_NS));
+    } while (own_thread_rest(&b->thread, clock_monotonic_ns() + LOOK_NS));
     return NULL;
 }
 
@@ -264,9 +264,9 @@ int state_backup_start(const char *folder, uint64_t every_ms, uint64_t keep,
     b->every_ns = every_ms * 1000000u;
     b->keep = keep;
     b->catalog = catalog;
-    worker_init(&b->worker);
+    own_thread_init(&b->thread);
     *out = b;
-    int status = worker_start(&b->worker, backup_run, b);
+    int status = own_thread_start(&b->thread, backup_run, b);
     if (status != SKEIN_OK)
         state_backup_stop(out);
     return status;
@@ -278,7 +278,7 @@ void state_backup_stop(struct state_backup **backup)
     if (b == NULL)
         return;
     *backup = NULL;
-    worker_end(&b->worker);
+    own_thread_end(&b->thread);
     free(b);
 }
 

@@ -9,7 +9,7 @@
 #include "clock.h"
 #include "http_int.h"
 #include "metrics.h"
-#include "worker.h"
+#include "own_thread.h"
 
 #define STEP_NS (UINT64_C(250) * 1000000u)
 
@@ -23,7 +23,7 @@ struct http_link {
 struct http_watch {
     void (*look)(void *context);
     void *context;
-    struct worker worker; /* its lock guards what follows, and all links */
+    struct own_thread thread; /* its lock guards what follows, and all links */
     struct http_link *links;
     uint64_t answering;
 };
@@ -31,8 +31,8 @@ struct http_watch {
 static void *watch_run(void *context)
 {
     struct http_watch *w = context;
-    pthread_mutex_lock(&w->worker.lock);
-    while (!worker_is_stopping(&w->worker)) {
+    pthread_mutex_lock(&w->thread.lock);
+    while (!own_thread_is_stopping(&w->thread)) {
         uint64_t now = clock_monotonic_ns();
         for (struct http_link *link = w->links; link != NULL; link = link->next) {
             if (link->deadline_ns > now)
@@ -41,12 +41,12 @@ static void *watch_run(void *context)
             link->deadline_ns = UINT64_MAX;
             metrics_add(http_slow_clients_total, 1);
         }
-        (void)worker_wait(&w->worker, now + STEP_NS);
-        pthread_mutex_unlock(&w->worker.lock);
+        (void)own_thread_wait(&w->thread, now + STEP_NS);
+        pthread_mutex_unlock(&w->thread.lock);
         w->look(w->context);
-        pthread_mutex_lock(&w->worker.lock);
+        pthread_mutex_lock(&w->thread.lock);
     }
-    pthread_mutex_unlock(&w->worker.lock);
+    pthread_mutex_unlock(&w->thread.lock);
     return NULL;
 }
 
@@ -57,10 +57,10 @@ struct http_watch *http_watch_start(void (*look)(void *context), void *context)
         return NULL;
     w->look = look;
     w->context = context;
-    worker_init(&w->worker);
-    if (worker_start(&w->worker, watch_run, w) == SKEIN_OK)
+    own_thread_init(&w->thread);
+    if (own_thread_start(&w->thread, watch_run, w) == SKEIN_OK)
         return w;
-    worker_end(&w->worker);
+    own_thread_end(&w->thread);
     free(w);
     return NULL;
 }
@@ -70,7 +70,7 @@ void http_watch_stop(struct http_watch **watch)
     struct http_watch *w = *watch;
     if (w == NULL)
         return;
-    worker_end(&w->worker);
+    own_thread_end(&w->thread);
     free(w);
     *watch = NULL;
 }
@@ -82,12 +82,12 @@ struct http_link *http_watch_add(struct http_watch *w, int fd, uint64_t deadline
         return NULL;
     link->fd = fd;
     link->deadline_ns = clock_monotonic_ns() + deadline_ns;
-    pthread_mutex_lock(&w->worker.lock);
+    pthread_mutex_lock(&w->thread.lock);
     link->next = w->links;
     if (w->links != NULL)
         w->links->prev = link;
     w->links = link;
-    pthread_mutex_unlock(&w->worker.lock);
+    pthread_mutex_unlock(&w->thread.lock);
     return link;
 }
 
@@ -100,14 +100,14 @@ static void answering_set(struct http_watch *w, struct http_link *link, bool ans
     if (answering)
         w->answering++;
     else if (--w->answering == 0)
-        pthread_cond_broadcast(&w->worker.changed);
+        pthread_cond_broadcast(&w->thread.changed);
 }
 
 void http_watch_remove(struct http_watch *w, struct http_link *link)
 {
     if (link == NULL)
         return;
-    pthread_mutex_lock(&w->worker.lock);
+    pthread_mutex_lock(&w->thread.lock);
     answering_set(w, link, false);
     if (link->prev != NULL)
         link->prev->next = link->next;
@@ -115,7 +115,7 @@ void http_watch_remove(struct http_watch *w, struct http_link *link)
         w->links = link->next;
     if (link->next != NULL)
         link->next->prev = link->prev;
-    pthread_mutex_unlock(&w->worker.lock);
+    pthread_mutex_unlock(&w->thread.lock);
     free(link);
 }
 
@@ -123,25 +123,25 @@ void http_watch_deadline(struct http_watch *w, struct http_link *link, uint64_t 
 {
     if (link == NULL)
         return;
-    pthread_mutex_lock(&w->worker.lock);
+    pthread_mutex_lock(&w->thread.lock);
     link->deadline_ns = clock_monotonic_ns() + from_now_ns;
-    pthread_mutex_unlock(&w->worker.lock);
+    pthread_mutex_unlock(&w->thread.lock);
 }
 
 void http_watch_answering(struct http_watch *w, struct http_link *link, bool answering)
 {
     if (link == NULL)
         return;
-    pthread_mutex_lock(&w->worker.lock);
+    pthread_mutex_lock(&w->thread.lock);
     answering_set(w, link, answering);
-    pthread_mutex_unlock(&w->worker.lock);
+    pthread_mutex_unlock(&w->thread.lock);
 }
 
 void http_watch_wait(struct http_watch *w, uint64_t timeout_ms)
 {
     uint64_t until_ns = clock_monotonic_ns() + timeout_ms * 1000000u;
-    pthread_mutex_lock(&w->worker.lock);
-    while (w->answering > 0 && worker_wait(&w->worker, until_ns))
+    pthread_mutex_lock(&w->thread.lock);
+    while (w->answering > 0 && own_thread_wait(&w->thread, until_ns))
         continue;
-    pthread_mutex_unlock(&w->worker.lock);
+    pthread_mutex_unlock(&w->thread.lock);
 }

@@ -25,7 +25,7 @@
 #include "index_usage.h"
 #include "log.h"
 #include "metrics.h"
-#include "worker.h"
+#include "own_thread.h"
 
 #define ROUND_NS     UINT64_C(1000000000)
 #define PAUSE_FACTOR 20 /* what was in vain and took t is not repeated before 20 t */
@@ -47,7 +47,7 @@ struct retention {
      * it has found and how long it took so far, and when (monotonic) the next one may begin. */
     uint64_t stray_after, strays_found, strays_ns, strays_due_ns;
 
-    struct worker worker;        /* its lock guards what follows */
+    struct own_thread thread;    /* its lock guards what follows */
     char words[RETENTION_WORDS]; /* why a quota is not met; "": all are */
 };
 
@@ -116,7 +116,7 @@ static void retention_expire(struct retention *r)
             log_warn("retention", "the catalog cannot be read: nothing expires now", NULL);
             return;
         }
-        for (size_t i = 0; i < page.count && !worker_is_stopping(&r->worker); i++) {
+        for (size_t i = 0; i < page.count && !own_thread_is_stopping(&r->thread); i++) {
             char why[160], ended[CLOCK_TEXT_BYTES];
             clock_text(page.items[i].finished_ns, ended);
             snprintf(why, sizeof why,
@@ -127,7 +127,7 @@ static void retention_expire(struct retention *r)
             if (status < 0 && status != SKEIN_REFUSED)
                 return;
         }
-    } while (page.count == PAGE && !worker_is_stopping(&r->worker));
+    } while (page.count == PAGE && !own_thread_is_stopping(&r->thread));
 }
 
 /* ---- quotas ---- */
@@ -202,7 +202,7 @@ static void quota_why(const struct quota *quota, uint64_t frees, char why[RETENT
  * status. */
 static int page_retire(struct retention *r, struct quota *quota, const struct page *page)
 {
-    for (size_t i = 0; i < page->count && !worker_is_stopping(&r->worker); i++) {
+    for (size_t i = 0; i < page->count && !own_thread_is_stopping(&r->thread); i++) {
         const struct capture_id *id = &page->items[i].id;
         char why[RETENTION_WORDS];
         uint64_t now = 0, later = 1; /* for state.db: its rows are freed in any case */
@@ -267,7 +267,7 @@ static int strays_retire(struct retention *r, struct quota *quota)
     int status = 1;
     if (began_ns < r->strays_due_ns)
         return status;
-    for (int step = 0; status > 0 && step < STRAY_STEPS && !worker_is_stopping(&r->worker);
+    for (int step = 0; status > 0 && step < STRAY_STEPS && !own_thread_is_stopping(&r->thread);
          step++) {
         int64_t n = r->settings.delete_strays(r->settings.context, &r->stray_after,
                                               now_ns > age_ns ? now_ns - age_ns : 0, &bytes);
@@ -288,7 +288,7 @@ static int accounts_retire(struct retention *r, struct quota *quota)
 {
     int status = 1;
     int64_t rows = 1;
-    while (status > 0 && rows > 0 && !worker_is_stopping(&r->worker)) {
+    while (status > 0 && rows > 0 && !own_thread_is_stopping(&r->thread)) {
         rows = catalog_trim_losses(r->catalog, TRIM_ROWS);
         status = rows < 0 ? (int)rows : quota_measure(r, quota);
     }
@@ -308,7 +308,7 @@ static int quota_enforce(struct retention *r, struct quota *quota)
     if (status <= 0)
         return status;
     status = SKEIN_OK;
-    while (status == SKEIN_OK && !worker_is_stopping(&r->worker)) {
+    while (status == SKEIN_OK && !own_thread_is_stopping(&r->thread)) {
         page.count = 0;
         int64_t rows = catalog_oldest(r->catalog, &after, PAGE, page_add, &page);
         if (rows <= 0)
@@ -353,7 +353,7 @@ static void quotas_enforce(struct retention *r)
     const struct config_map *services = r->settings.services;
     char words[RETENTION_WORDS] = "";
     /* After the services: what is known of captures, then all together. */
-    for (size_t i = 0; i <= services->count + 1 && !worker_is_stopping(&r->worker); i++) {
+    for (size_t i = 0; i <= services->count + 1 && !own_thread_is_stopping(&r->thread); i++) {
         struct quota quota = {.max_bytes = r->settings.max_bytes};
         if (i == services->count)
             quota = (struct quota){.catalog = true, .max_bytes = catalog_part(r)};
@@ -365,10 +365,10 @@ static void quotas_enforce(struct retention *r)
             quota_explain(&quota, status, words);
     }
     metrics_set(retention_over, words[0] != '\0');
-    pthread_mutex_lock(&r->worker.lock);
+    pthread_mutex_lock(&r->thread.lock);
     bool news = words[0] != '\0' && r->words[0] == '\0';
     memcpy(r->words, words, sizeof words);
-    pthread_mutex_unlock(&r->worker.lock);
+    pthread_mutex_unlock(&r->thread.lock);
     if (news)
         log_warn("retention", "a quota is exceeded", "why", words, NULL);
 }
@@ -379,7 +379,7 @@ static void *thread_run(void *argument)
 {
     struct retention *r = argument;
     uint64_t due_ns = clock_monotonic_ns(), quotas_ns = 0;
-    while (worker_rest(&r->worker, due_ns)) {
+    while (own_thread_rest(&r->thread, due_ns)) {
         char words[RETENTION_WORDS];
         uint64_t begin_ns = clock_monotonic_ns();
         due_ns = begin_ns + ROUND_NS;
@@ -408,9 +408,9 @@ int retention_start(const struct retention_settings *settings, struct store *sto
     r->catalog = catalog;
     r->captures = captures;
     r->audit = audit;
-    worker_init(&r->worker);
+    own_thread_init(&r->thread);
     *out = r;
-    int status = worker_start(&r->worker, thread_run, r);
+    int status = own_thread_start(&r->thread, thread_run, r);
     if (status != SKEIN_OK)
         retention_stop(out);
     return status;
@@ -422,14 +422,14 @@ void retention_stop(struct retention **retention)
     if (r == NULL)
         return;
     *retention = NULL;
-    worker_end(&r->worker);
+    own_thread_end(&r->thread);
     free(r);
 }
 
 bool retention_is_met(struct retention *retention, char words[RETENTION_WORDS])
 {
-    pthread_mutex_lock(&retention->worker.lock);
+    pthread_mutex_lock(&retention->thread.lock);
     memcpy(words, retention->words, RETENTION_WORDS);
-    pthread_mutex_unlock(&retention->worker.lock);
+    pthread_mutex_unlock(&retention->thread.lock);
     return words[0] == '\0';
 }

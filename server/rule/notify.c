@@ -17,7 +17,7 @@
 #include "json.h"
 #include "log.h"
 #include "metrics.h"
-#include "worker.h"
+#include "own_thread.h"
 
 #define TIMEOUT_MS    5000u
 #define BACKOFF_NS    UINT64_C(1000000000) /* after a failure; each further one doubles it */
@@ -48,7 +48,7 @@ struct receiver {
 
 struct notify {
     struct catalog *catalog;
-    struct worker worker; /* with the one lock */
+    struct own_thread thread; /* with the one lock */
     struct receiver *receivers;
     struct notice *gone; /* notices whose rows are still to be deleted */
     uint64_t turn;
@@ -126,10 +126,10 @@ int notify_rule_set(struct notify *n, const char *rule, const cJSON *webhook)
     cJSON *copy = webhook != NULL ? cJSON_Duplicate(webhook, true) : NULL;
     if (webhook != NULL && copy == NULL)
         return SKEIN_NO_MEMORY;
-    pthread_mutex_lock(&n->worker.lock);
+    pthread_mutex_lock(&n->thread.lock);
     struct receiver *r = copy != NULL ? receiver_find_or_add(n, rule) : notify_find(n, rule);
     if (r == NULL) {
-        pthread_mutex_unlock(&n->worker.lock);
+        pthread_mutex_unlock(&n->thread.lock);
         cJSON_Delete(copy);
         return copy != NULL ? SKEIN_NO_MEMORY : SKEIN_OK;
     }
@@ -142,8 +142,8 @@ int notify_rule_set(struct notify *n, const char *rule, const cJSON *webhook)
         r->delivered = r->dropped = r->delivered_ns = r->failed_ns = 0;
         r->error[0] = '\0';
     }
-    pthread_cond_broadcast(&n->worker.changed);
-    pthread_mutex_unlock(&n->worker.lock);
+    pthread_cond_broadcast(&n->thread.changed);
+    pthread_mutex_unlock(&n->thread.lock);
     return SKEIN_OK;
 }
 
@@ -179,10 +179,10 @@ static struct notice *notice_new(const char *rule, const char *event, const char
 bool notify_add(struct notify *n, const char *rule, const char *event, const char *key,
                 cJSON *member)
 {
-    pthread_mutex_lock(&n->worker.lock);
+    pthread_mutex_lock(&n->thread.lock);
     struct receiver *r = notify_find(n, rule);
     if (r == NULL || r->webhook == NULL) {
-        pthread_mutex_unlock(&n->worker.lock);
+        pthread_mutex_unlock(&n->thread.lock);
         cJSON_Delete(member);
         return false;
     }
@@ -197,7 +197,7 @@ bool notify_add(struct notify *n, const char *rule, const char *event, const cha
         saving_mark(&notice->save);
         notify_append(r, notice);
     }
-    pthread_mutex_unlock(&n->worker.lock);
+    pthread_mutex_unlock(&n->thread.lock);
     return notice != NULL;
 }
 
@@ -206,25 +206,25 @@ bool notify_add(struct notify *n, const char *rule, const char *event, const cha
 int notify_save(struct notify *n)
 {
     int status = SKEIN_OK;
-    pthread_mutex_lock(&n->worker.lock);
+    pthread_mutex_lock(&n->thread.lock);
     for (struct receiver *r = n->receivers; r != NULL; r = r->next)
         for (struct notice *p = r->first; status == SKEIN_OK && p != NULL; p = p->next) {
             struct catalog_notice row = {p->turn, p->created_ns, p->id, r->rule, p->body};
             if (saving_take(&p->save))
                 status = catalog_put_notice(n->catalog, &row);
         }
-    pthread_mutex_unlock(&n->worker.lock);
+    pthread_mutex_unlock(&n->thread.lock);
     return status;
 }
 
 void notify_saved(struct notify *n, bool ok)
 {
-    pthread_mutex_lock(&n->worker.lock);
+    pthread_mutex_lock(&n->thread.lock);
     for (struct receiver *r = n->receivers; r != NULL; r = r->next)
         for (struct notice *p = r->first; p != NULL; p = p->next)
             saving_end(&p->save, ok);
-    pthread_cond_broadcast(&n->worker.changed);
-    pthread_mutex_unlock(&n->worker.lock);
+    pthread_cond_broadcast(&n->thread.changed);
+    pthread_mutex_unlock(&n->thread.lock);
 }
 
 static int row_load(void *context, const struct catalog_notice *row)
@@ -254,11 +254,11 @@ static void notify_sweep(struct notify *n)
     while (n->gone != NULL) {
         struct notice *notice = n->gone;
         n->gone = notice->next;
-        pthread_mutex_unlock(&n->worker.lock);
+        pthread_mutex_unlock(&n->thread.lock);
         /* If the row stays, the notice comes again after a restart: at least once. */
         (void)catalog_drop_notice(n->catalog, notice->turn);
         notice_free(notice);
-        pthread_mutex_lock(&n->worker.lock);
+        pthread_mutex_lock(&n->thread.lock);
     }
 }
 
@@ -310,7 +310,7 @@ static int notify_post(struct notify *n, const cJSON *webhook, const struct noti
                                    .body_bytes = strlen(notice->body),
                                    .timeout_ms = TIMEOUT_MS,
                                    .max_body_bytes = ANSWER_MAX,
-                                   .cancel = &n->worker.stopping};
+                                   .cancel = &n->thread.stopping};
     int status = http_request(&request, &response);
     if (status != SKEIN_OK)
         snprintf(error, error_bytes, "%s", response.error);
@@ -360,16 +360,16 @@ static void notify_deliver(struct notify *n, struct receiver *r)
     struct notice copy = *r->first;
     cJSON *webhook = cJSON_Duplicate(r->webhook, true);
     copy.body = strdup(copy.body);
-    pthread_mutex_unlock(&n->worker.lock);
+    pthread_mutex_unlock(&n->thread.lock);
     int status = webhook != NULL && copy.body != NULL
                      ? notify_post(n, webhook, &copy, error, sizeof error)
                      : SKEIN_NO_MEMORY;
     cJSON_Delete(webhook);
     free(copy.body);
-    pthread_mutex_lock(&n->worker.lock);
+    pthread_mutex_lock(&n->thread.lock);
     if (status == SKEIN_OK)
         delivery_take(n, r, copy.turn);
-    else if (!worker_is_stopping(&n->worker))
+    else if (!own_thread_is_stopping(&n->thread))
         failure_take(r, error);
 }
 
@@ -377,18 +377,18 @@ static void *notify_run(void *context)
 {
     struct notify *n = context;
     uint64_t wait_ns;
-    pthread_mutex_lock(&n->worker.lock);
+    pthread_mutex_lock(&n->thread.lock);
     for (;;) {
         notify_sweep(n);
-        if (worker_is_stopping(&n->worker))
+        if (own_thread_is_stopping(&n->thread))
             break;
         struct receiver *r = notify_pick(n, &wait_ns);
         if (r != NULL)
             notify_deliver(n, r);
         else if (n->gone == NULL)
-            (void)worker_wait(&n->worker, wait_ns);
+            (void)own_thread_wait(&n->thread, wait_ns);
     }
-    pthread_mutex_unlock(&n->worker.lock);
+    pthread_mutex_unlock(&n->thread.lock);
     return NULL;
 }
 
@@ -397,7 +397,7 @@ static void *notify_run(void *context)
 cJSON *notify_state(struct notify *n, const char *rule)
 {
     cJSON *json = NULL;
-    pthread_mutex_lock(&n->worker.lock);
+    pthread_mutex_lock(&n->thread.lock);
     const struct receiver *r = notify_find(n, rule);
     if (r != NULL && r->webhook != NULL) {
         json = cJSON_CreateObject();
@@ -411,7 +411,7 @@ cJSON *notify_state(struct notify *n, const char *rule)
         if (r->error[0] != '\0')
             cJSON_AddStringToObject(json, "last_error", r->error);
     }
-    pthread_mutex_unlock(&n->worker.lock);
+    pthread_mutex_unlock(&n->thread.lock);
     return json;
 }
 
@@ -423,7 +423,7 @@ int notify_new(struct catalog *catalog, struct notify **out)
     *out = NULL;
     if (n == NULL)
         return SKEIN_NO_MEMORY;
-    worker_init(&n->worker);
+    own_thread_init(&n->thread);
     n->catalog = catalog;
     int status = http_client_init();
     int64_t rows = status == SKEIN_OK ? catalog_notices(catalog, row_load, n) : status;
@@ -440,12 +440,12 @@ int notify_new(struct catalog *catalog, struct notify **out)
 
 int notify_start(struct notify *n)
 {
-    pthread_mutex_lock(&n->worker.lock);
+    pthread_mutex_lock(&n->thread.lock);
     for (struct receiver *r = n->receivers; r != NULL; r = r->next)
         if (r->webhook == NULL)
             receivers_drop(n, r);
-    pthread_mutex_unlock(&n->worker.lock);
-    return worker_start(&n->worker, notify_run, n);
+    pthread_mutex_unlock(&n->thread.lock);
+    return own_thread_start(&n->thread, notify_run, n);
 }
 
 static void list_free(struct notice *list)
@@ -462,7 +462,7 @@ void notify_free(struct notify **notify)
     struct notify *n = *notify;
     if (n == NULL)
         return;
-    worker_end(&n->worker);
+    own_thread_end(&n->thread);
     while (n->receivers != NULL) {
         struct receiver *r = n->receivers;
         n->receivers = r->next;

@@ -3,10 +3,10 @@
  * A thread that works by itself until it is told to stop, with the lock and the signal that it waits
  * by. Lies in its owner, whose fields the lock may guard, too. Times are of CLOCK_MONOTONIC.
  *
- *   worker_init ─▶ worker_start ─▶ … ─▶ worker_end      (worker_start may be left out, or fail)
+ *   own_thread_init ─▶ own_thread_start (may be left out, or fail) ─▶ … ─▶ own_thread_end
  */
-#ifndef WORKER_H
-#define WORKER_H
+#ifndef OWN_THREAD_H
+#define OWN_THREAD_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 
 #include "skein/status.h"
 
-struct worker {
+struct own_thread {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed; /* broadcast by whoever gives it work, with the lock */
@@ -22,17 +22,17 @@ struct worker {
     int stopping; /* atomic, for those who look at it themselves (http_client.h) */
 };
 
-void worker_init(struct worker *worker);
+void own_thread_init(struct own_thread *thread);
 /* SKEIN_OK, SKEIN_NO_MEMORY: there is no thread. */
-int worker_start(struct worker *worker, void *(*run)(void *context), void *context);
+int own_thread_start(struct own_thread *thread, void *(*run)(void *context), void *context);
 /* Tells the thread to stop, waits for its end, and takes down lock and signal. */
-void worker_end(struct worker *worker);
+void own_thread_end(struct own_thread *thread);
 
-bool worker_is_stopping(const struct worker *worker); /* any thread */
+bool own_thread_is_stopping(const struct own_thread *thread); /* any thread */
 /* With the lock, which is free meanwhile: waits until `changed` is broadcast, but no longer than
  * until_ns (UINT64_MAX: for ever). False: it is that late. Who waits for something looks again. */
-bool worker_wait(struct worker *worker, uint64_t until_ns);
+bool own_thread_wait(struct own_thread *thread, uint64_t until_ns);
 /* Without the lock: waits until then, whatever is broadcast. False: it has to stop, and at once. */
-bool worker_rest(struct worker *worker, uint64_t until_ns);
+bool own_thread_rest(struct own_thread *thread, uint64_t until_ns);
 
 #endif
