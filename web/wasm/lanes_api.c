@@ -291,7 +291,7 @@ int api_lanes_view(const struct api_lanes *l, const uint32_t *lanes, uint32_t co
                    double to, uint32_t pixels)
 {
     struct buf *b = api_begin(), items = {0};
-    struct view_columns columns;
+    struct view_columns columns = {0};
     size_t have = 0, there = lanes_count(l->lanes);
     size_t *ends = malloc(((size_t)count + 1) * sizeof *ends);
     uint64_t from_ns = from > 0 ? (uint64_t)from : 0;
