@@ -262,7 +262,7 @@ END_TEST
 
 /* ---- signal handlers. A test point stands where a signal may strike. ---- */
 
-static const char *strike_at;
+static const char *strike_at = "";
 static unsigned strikes_left, struck;
 static sigjmp_buf home;
 static bool jump;
