@@ -19,7 +19,7 @@ struct cut_chain {
     struct process *process;
     struct cut_marks *marks;
     uint64_t from_ns, to_ns;   /* what it covers; before the first cut both are where it begins */
-    uint64_t forgotten_to_ns;  /* where the last entry that is not kept ends; 0: all are kept */
+    uint64_t forgotten_to_ns;  /* where the entries that are not kept end; 0: all are kept */
     struct cut_entry *entries; /* in the order of their time */
     size_t count, cap;
     TAILQ_HEAD(, cut_member) members;
@@ -210,10 +210,18 @@ int cut_chain_cut(struct cut_member *member, struct host_page_owner *host,
 
 /* ---- telling ---- */
 
+static void forgotten_reach(struct cut_chain *chain, uint64_t to_ns)
+{
+    if (to_ns > chain->forgotten_to_ns)
+        chain->forgotten_to_ns = to_ns;
+}
+
+/* No later cut tells its gaps again, and they may lie behind its last record. */
 static void chain_forget(struct cut_chain *chain, struct cut_entry *entry)
 {
-    if (entry->to_ns > chain->forgotten_to_ns)
-        chain->forgotten_to_ns = entry->to_ns;
+    forgotten_reach(chain, entry->to_ns);
+    for (size_t i = 0; i < entry->gap_count; i++)
+        forgotten_reach(chain, entry->gaps[i].to_ns);
     free(entry->gaps);
 }
 
