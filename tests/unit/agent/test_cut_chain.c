@@ -525,30 +525,67 @@ START_TEST(windows_that_overlap_list_the_same_partition)
 }
 END_TEST
 
-/* It begins a chain that the next one joins, and the one that goes on has all of its own. */
-START_TEST(a_window_that_reaches_back_further_is_cut_anew)
+static void whole_check(struct capture *capture)
+{
+    capture_end(capture);
+    for (uint32_t number = 1; number <= record_count; number++)
+        record_check(capture, number);
+    for (uint32_t thread = 0; thread < THREADS; thread++)
+        thread_check(capture, thread);
+}
+
+/* Those that come next go on with the chain of the one that was there, as far as that reaches. */
+START_TEST(a_window_that_reaches_back_further_is_cut_privately)
 {
     seed = 3;
     ring_begin();
     captures_clear();
     while (record_count < 100)
         record_put();
-    begin_window(&captures[0], 80, 120);
+    begin_window(&captures[0], 80, 130);
     begin_window(&captures[1], 20, 100);
-    begin_window(&captures[2], 40, 100);
-    ck_assert_ptr_ne(captures[0].member.chain, captures[1].member.chain);
-    ck_assert_ptr_eq(captures[1].member.chain, captures[2].member.chain);
-    while (record_count < 130)
+    begin_window(&captures[2], 90, 120);
+    begin_window(&captures[3], 40, 100);
+    while (record_count < 110)
         record_put();
-    ck_assert_uint_ne(listed(&captures[0], 90), listed(&captures[1], 90));
-    ck_assert_uint_eq(listed(&captures[1], 90), listed(&captures[2], 90));
-    for (unsigned i = 0; i < 3; i++) {
-        capture_end(&captures[i]);
-        for (uint32_t number = 1; number <= record_count; number++)
-            record_check(&captures[i], number);
-        for (uint32_t thread = 0; thread < THREADS; thread++)
-            thread_check(&captures[i], thread);
+    capture_cut(&captures[0]);
+    ck_assert_uint_ne(listed(&captures[0], 95), 0);
+    ck_assert_uint_eq(listed(&captures[0], 95), listed(&captures[2], 95));
+    ck_assert_uint_eq(listed(&captures[0], 105), listed(&captures[2], 105));
+    ck_assert_ptr_eq(captures[0].member.chain, captures[2].member.chain);
+    for (unsigned i = 1; i < 4; i += 2) {
+        ck_assert_uint_ne(listed(&captures[i], 95), 0);
+        ck_assert_uint_ne(listed(&captures[i], 95), listed(&captures[0], 95));
     }
+    ck_assert_uint_ne(listed(&captures[1], 95), listed(&captures[3], 95));
+    for (unsigned i = 0; i < 4; i++)
+        whole_check(&captures[i]);
+    parts_end();
+}
+END_TEST
+
+/* A long stream that began privately: those after it share with it. */
+START_TEST(a_private_chain_goes_on_as_the_process_s_when_that_has_ended)
+{
+    seed = 3;
+    ring_begin();
+    captures_clear();
+    while (record_count < 100)
+        record_put();
+    begin_window(&captures[0], 80, 100);
+    begin_window(&captures[1], 20, 200);
+    capture_end(&captures[0]);
+    while (record_count < 110)
+        record_put();
+    capture_cut(&captures[1]);
+    while (record_count < 120)
+        record_put();
+    begin_window(&captures[2], 60, 120);
+    ck_assert_uint_ne(listed(&captures[1], 90), listed(&captures[0], 90));
+    for (uint32_t number = 61; number <= 120; number++)
+        ck_assert_uint_eq(listed(&captures[2], number), listed(&captures[1], number));
+    for (unsigned i = 0; i < 3; i++)
+        whole_check(&captures[i]);
     parts_end();
 }
 END_TEST
@@ -636,7 +673,8 @@ int main(void)
     return suite_run(suite_of(
         "cut_chain", every_capture_holds_each_record_of_its_window_once,
         windows_that_overlap_list_the_same_partition,
-        a_window_that_reaches_back_further_is_cut_anew, windows_apart_share_nothing,
+        a_window_that_reaches_back_further_is_cut_privately,
+        a_private_chain_goes_on_as_the_process_s_when_that_has_ended, windows_apart_share_nothing,
         what_was_lost_since_is_cut_again,
         what_is_lacking_behind_a_refused_partition_is_told_to_those_that_join_later, NULL));
 }
