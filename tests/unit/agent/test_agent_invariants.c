@@ -86,9 +86,7 @@ END_TEST
 START_TEST(a_target_that_waits_twice_for_evidence)
 {
     struct captures captures = {0};
-    struct target target = {.captures = &captures};
-    char other;
-    target.wait = (struct evidence_wait *)&other;
+    struct target target = {.captures = &captures, .wait = WAIT_OPEN};
     capture_evidence_ask(&target, 1);
 }
 END_TEST
