@@ -121,8 +121,7 @@ static void lacks_find(const struct target *target, struct capture_job *job)
     }
 }
 
-/* A target's jobs are done in order (job_wait), so a last one may be posted while the first still
- * waits. */
+/* A target's jobs are done in order, so a last one may be posted while the first still waits. */
 static int cut_post(struct target *target, bool first, bool last)
 {
     struct capture_job *job = calloc(1, sizeof *job);

@@ -17,13 +17,12 @@
  *            capture_job_run: cut_turn               more, to the worker's queue again
  *      IDLE ────────────────────────▶ (cutting) ──────────────────────▶ TURN ◀─┐ capture_job_run,
  *       ▲                               │                                │  └──┘ more
- *       └──────── job_end: it is cut ───┴────────────────────────────────┤
- *       ▲                                                                │ job_wait: the last comes
- *       └──────── job_end; the last one runs ──────────────── WAITING ◀──┘
+ *       └──────── job_end: it is cut ───┴────────────────────────────────┘
  *
- *   IDLE     no job is half done                           turn, waiting: NULL
- *   TURN     the rest of `turn` is in the worker's queue   waiting: NULL
- *   WAITING  as TURN, and the last job waits for it        waiting->last
+ *   IDLE   no job is half done                           turn: NULL
+ *   TURN   the rest of `turn` is in the worker's queue
+ *
+ * A job that comes at a TURN is joined to it (job_join), so that a target has one at a time.
  *
  * The last job asks for evidence as it begins, so that both are taken at once (capture_evidence.h).
  * job_end of it: finish, a wait for what is not there yet, and capture_target_end, after which the
@@ -65,11 +64,10 @@ struct target {
     bool begun;            /* nobody asked for the capture, and the journal says why it began */
     bool changed;          /* since the last report of a stream */
     int failure;
-    struct capture_job *turn;    /* its rest is in the worker's queue; or NULL */
-    struct capture_job *waiting; /* the last job, which waits for `turn`; or NULL */
-    enum target_wait wait;       /* for evidence */
-    bool cut;                    /* the last job is done: only evidence is waited for */
-    bool evidence_hangs;         /* none was asked for: EVIDENCE_HANGS */
+    struct capture_job *turn; /* its rest is in the worker's queue; or NULL */
+    enum target_wait wait;    /* for evidence */
+    bool cut;                 /* the last job is done: only evidence is waited for */
+    bool evidence_hangs;      /* none was asked for: EVIDENCE_HANGS */
 };
 TAILQ_HEAD(target_list, target);
 

@@ -259,7 +259,7 @@ static void post_both(void *context)
     ck_assert_ptr_nonnull(job);
     *job = (struct capture_job){.target = two->large, .to_ns = two->large->end_ns, .first = true};
     ck_assert_int_eq(worker_post(captures.settings.worker, capture_job_run, job), SKEIN_OK);
-    post_last(two->large); /* stopped at once: it waits for the first one's rest */
+    post_last(two->large); /* stopped at once: the first one's rest becomes the last */
     post_last(two->small);
 }
 
@@ -271,6 +271,18 @@ static struct target target_of(uint8_t id, struct process *p)
                            .capture = {{id}},
                            .end_ns = UINT64_MAX / 4,
                            .result = {.capture = {{id}}, .process = p->uid, .from_ns = 1}};
+}
+
+static bool journal_has(uint16_t kind)
+{
+    struct spool_report report;
+    bool has = false;
+    for (uint64_t after = 0; spool_report_next(spool, after, &report) == SKEIN_OK;) {
+        after = report.revision;
+        has = has || report.kind == kind;
+        free(report.text);
+    }
+    return has;
 }
 
 START_TEST(a_large_target_does_not_hold_up_the_others)
@@ -285,6 +297,7 @@ START_TEST(a_large_target_does_not_hold_up_the_others)
     captures.settings.partition_bytes = 1; /* a chunk each */
     struct process *a = process_make(1, CHUNKS), *b = process_make(2, 1);
     struct target large = target_of(1, a), small = target_of(2, b);
+    large.trigger = TRIGGER_HEALTH;
     struct two two = {&large, &small};
     ck_assert_int_eq(worker_post(captures.settings.worker, post_both, &two), SKEIN_OK);
     worker_free(&worker); /* when all is done */
@@ -300,6 +313,7 @@ START_TEST(a_large_target_does_not_hold_up_the_others)
     }
     ck_assert_uint_eq(place, CHUNKS + 1);
     ck_assert_uint_eq(found, 2);
+    ck_assert(journal_has(SPOOL_FIRED));
     target_result_fini(&large.result);
     target_result_fini(&small.result);
     process_unref(&a);
