@@ -49,12 +49,8 @@ int captures_new(const struct captures_settings *settings, struct captures **out
         return SKEIN_NO_MEMORY;
     captures->settings = *settings;
     TAILQ_INIT(&captures->targets);
-    TAILQ_INIT(&captures->waits);
-    TAILQ_INIT(&captures->timed);
-    pthread_mutex_init(&captures->waits_mutex, NULL);
     int status = journal_remember(captures);
     if (status != SKEIN_OK) {
-        pthread_mutex_destroy(&captures->waits_mutex);
         free(captures);
         return status;
     }
@@ -62,15 +58,27 @@ int captures_new(const struct captures_settings *settings, struct captures **out
     return SKEIN_OK;
 }
 
-static void target_free(struct target *target)
+void capture_target_unref(struct target *target)
 {
-    capture_evidence_leave(target);
+    /* Release: what this user did is over; acquire: the last one sees that of all the others. */
+    if (__atomic_fetch_sub(&target->references, 1, __ATOMIC_ACQ_REL) != 1)
+        return;
+    if (target->evidence != NULL)
+        (void)evidence_drop(target->evidence);
+    evidence_unref(&target->evidence);
     cut_chain_leave(&target->member); /* where the worker has ended before the capture */
     if (target->process != NULL)
         process_unref(&target->process);
     target_result_fini(&target->result);
     free(target->with);
     free(target);
+}
+
+static void timers_cancel(struct target *target)
+{
+    struct loop *loop = target->captures->settings.loop;
+    loop_timer_cancel(loop, &target->timer);
+    loop_timer_cancel(loop, &target->follow_timer);
 }
 
 void capture_done(void *context)
@@ -86,7 +94,8 @@ void capture_done(void *context)
     agent_capture_remember(captures, &target->capture, &target->process->uid);
     TAILQ_REMOVE(&captures->targets, target, link);
     captures->running--;
-    target_free(target);
+    loop_timer_cancel(captures->settings.loop, &target->late_timer);
+    capture_target_unref(target);
 }
 
 /* Whether the process runs on without its ring: for good, or nobody knows yet. */
@@ -102,7 +111,8 @@ static bool has_left(const struct process *p)
 static void lacks_find(const struct target *target, struct capture_job *job)
 {
     bool left = has_left(target->process);
-    if (target->captures->draining && job->to_ns < target->end_ns) { /* the process lives on */
+    if (captures_are_draining(target->captures) &&
+        job->to_ns < target->end_ns) { /* the process lives on */
         job->lacks_to_ns = target->end_ns;
         job->lacks_reason = LOSS_AGENT_RESTARTED;
     } else if (left) {
@@ -111,8 +121,7 @@ static void lacks_find(const struct target *target, struct capture_job *job)
     }
 }
 
-/* A target's jobs are done in order (job_wait), so a last one may be posted while the first still
- * waits. */
+/* A target's jobs are done in order, so a last one may be posted while the first still waits. */
 static int cut_post(struct target *target, bool first, bool last)
 {
     struct capture_job *job = calloc(1, sizeof *job);
@@ -150,18 +159,15 @@ static void timer_finish(void *context);
 
 static void target_finish(struct target *target)
 {
-    struct loop *loop = target->captures->settings.loop;
-    if (target->timer != NULL)
-        loop_timer_cancel(loop, &target->timer);
-    if (target->follow_timer != NULL)
-        loop_timer_cancel(loop, &target->follow_timer);
+    timers_cancel(target);
     if (target->last_posted)
         return;
     bool first = !target->first_posted;
     target->first_posted = true;
     /* Out of memory: again in a second, for the target must end some time. */
     if (cut_post(target, first, true) != SKEIN_OK)
-        target->timer = loop_timer_add(loop, 1000, 0, timer_finish, target);
+        target->timer =
+            loop_timer_add(target->captures->settings.loop, 1000, 0, timer_finish, target);
 }
 
 static void timer_finish(void *context)
@@ -244,6 +250,7 @@ static int target_new(struct captures *captures, const struct capture_order *ord
     struct target *target = calloc(1, sizeof *target);
     if (target == NULL)
         return SKEIN_NO_MEMORY;
+    target->references = 1;
     target->captures = captures;
     target->capture = order->capture;
     target->trigger = order->trigger;
@@ -277,7 +284,7 @@ static int target_new(struct captures *captures, const struct capture_order *ord
     const struct report_gap told = {gap.from_ns, gap.to_ns, loss_text(gap.reason)};
     int status = target_result_add_gap(&target->result, &told);
     if (status != SKEIN_OK)
-        target_free(target);
+        capture_target_unref(target);
     return status;
 }
 
@@ -420,13 +427,9 @@ void captures_free(struct captures **captures_p)
     struct target *target;
     while ((target = TAILQ_FIRST(&captures->targets)) != NULL) {
         TAILQ_REMOVE(&captures->targets, target, link);
-        if (target->timer != NULL)
-            loop_timer_cancel(captures->settings.loop, &target->timer);
-        if (target->follow_timer != NULL)
-            loop_timer_cancel(captures->settings.loop, &target->follow_timer);
-        target_free(target);
+        timers_cancel(target);
+        loop_timer_cancel(captures->settings.loop, &target->late_timer);
+        capture_target_unref(target);
     }
-    capture_evidence_free(captures);
-    pthread_mutex_destroy(&captures->waits_mutex);
     free(captures);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Waits for a target's evidence; see capture_evidence.h. `waits` and `draining` are under the
- * captures' mutex, as worker and loop meet there; wait->target is the worker's.
+ * Waits for a target's evidence; see capture_evidence.h.
  */
 #include "capture_evidence.h"
 
@@ -15,56 +14,26 @@
 #include "log.h"
 #include "skein_check.h"
 
-/* What came of the evidence; and when both are over, evidence and cuts, the target ends:
+/* When both are over, evidence and cuts, the target ends (enum target_wait):
  *
- *   OPEN ── wait_done ──▶ HAD
- *     └──── wait_late ──▶ LATE, ENDED (the agent is ending)
+ *         capture_evidence_ask          done_run                         wait_settle
+ *   NONE ─────────────────────▶ OPEN ─────────────▶ HAD ─────────────────────────────────▶ NONE
+ *                                 │     late_run                              ▲
+ *                                 └───────────────▶ LATE, ENDED (the agent) ──┘
+ *
+ * It cannot end before the evidence is done or dropped, so that needs no reference of its own.
  */
-enum wait_state { WAIT_OPEN, WAIT_HAD, WAIT_LATE, WAIT_ENDED };
-
-/* One target whose last cut has begun; in the list until it ends. References: the evidence's, until
- * it is done or dropped, the timer's, and the target's. */
-struct evidence_wait {
-    TAILQ_ENTRY(evidence_wait) link, timed;
-    struct captures *captures;
-    struct target *target;      /* worker; NULL: it has ended */
-    enum wait_state state;      /* worker */
-    bool cut;                   /* worker: the last cut is done */
-    struct evidence_task *task; /* a reference */
-    struct loop_timer *timer;   /* loop; while it runs, the wait is in captures->timed */
-    uint32_t references;        /* atomic */
-};
-
-/* Worker: the target knows the wait until it ends, and it ends with the later of evidence and cut. */
-static void wait_assert(const struct evidence_wait *wait)
+static void wait_assert(const struct target *target)
 {
-    skein_check(wait->state <= WAIT_ENDED);
-    skein_check(__atomic_load_n(&wait->references, __ATOMIC_RELAXED) > 0);
-    if (wait->target == NULL)
-        return;
-    skein_check(wait->target->wait == wait && wait->target->captures == wait->captures);
-    skein_check(wait->state == WAIT_OPEN || !wait->cut);
+    skein_check(target->wait <= WAIT_ENDED && target->evidence != NULL);
+    skein_check(__atomic_load_n(&target->references, __ATOMIC_RELAXED) > 0);
+    skein_check(target->wait <= WAIT_OPEN || !target->cut);
 }
 
 static uint64_t monotonic_of(uint64_t line_ns)
 {
     uint64_t base_ns = agent_clock_at(0);
     return line_ns > base_ns ? line_ns - base_ns : 0;
-}
-
-/* Gives `count` references back. */
-static void wait_unref(struct evidence_wait *wait, uint32_t count)
-{
-    if (__atomic_fetch_sub(&wait->references, count, __ATOMIC_ACQ_REL) != count)
-        return;
-    evidence_unref(&wait->task);
-    free(wait);
-}
-
-static struct evidence_wait *wait_ref(struct evidence_wait *wait)
-{
-    __atomic_fetch_add(&wait->references, 1, __ATOMIC_RELAXED);
-    return wait;
 }
 
 static void notes_set(struct target *target, const struct report_evidence *notes, size_t count)
@@ -173,71 +142,42 @@ static void late_tell(struct target *target)
     notes_none(target, why);
 }
 
-/* Takes the target out of the wait. Its reference is the caller's to give back. */
-static void wait_leave(struct evidence_wait *wait)
+/* Ends the target if nothing is waited for any more. */
+static void wait_settle(struct target *target)
 {
-    struct captures *captures = wait->captures;
-    wait->target->wait = NULL;
-    wait->target = NULL;
-    pthread_mutex_lock(&captures->waits_mutex);
-    TAILQ_REMOVE(&captures->waits, wait, link);
-    pthread_mutex_unlock(&captures->waits_mutex);
-}
-
-/* Ends the target if nothing is waited for any more. Returns how many references are the caller's to
- * give back for it. */
-static uint32_t wait_settle(struct evidence_wait *wait)
-{
-    struct target *target = wait->target;
-    if (!wait->cut || wait->state == WAIT_OPEN) {
-        wait_assert(wait);
-        return 0;
-    }
-    if (wait->state == WAIT_HAD)
+    enum target_wait came = target->wait;
+    bool over = target->cut && came != WAIT_OPEN;
+    target->wait = over ? WAIT_NONE : came;
+    wait_assert(target);
+    if (!over)
+        return;
+    if (came == WAIT_HAD)
         result_take(target);
-    else if (wait->state == WAIT_LATE)
+    else if (came == WAIT_LATE)
         late_tell(target);
     else
         notes_none(target, "the agent ended");
-    wait_leave(wait);
-    wait_assert(wait);
     capture_target_end(target);
-    return 1;
 }
 
-static void wait_done(void *context)
+static void done_run(void *context)
 {
-    struct evidence_wait *wait = context;
-    uint32_t ours = 1;
-    wait_assert(wait);
-    if (wait->target != NULL) {
-        skein_check(wait->state == WAIT_OPEN);
-        wait->state = WAIT_HAD;
-        ours += wait_settle(wait);
-    }
-    wait_unref(wait, ours);
+    struct target *target = context;
+    skein_check(target->wait == WAIT_OPEN);
+    target->wait = WAIT_HAD;
+    wait_settle(target);
 }
 
-static bool is_draining(struct captures *captures)
+static void late_run(void *context)
 {
-    pthread_mutex_lock(&captures->waits_mutex);
-    bool draining = captures->draining;
-    pthread_mutex_unlock(&captures->waits_mutex);
-    return draining;
-}
-
-static void wait_late(void *context)
-{
-    struct evidence_wait *wait = context;
-    uint32_t ours = 1;
-    wait_assert(wait);
+    struct target *target = context;
+    wait_assert(target);
     /* What is done stands in the worker's queue already. */
-    if (wait->target != NULL && wait->state == WAIT_OPEN && evidence_drop(wait->task)) {
-        ours = 2; /* the evidence's, too: it calls nobody now */
-        wait->state = is_draining(wait->captures) ? WAIT_ENDED : WAIT_LATE;
-        ours += wait_settle(wait);
+    if (target->wait == WAIT_OPEN && evidence_drop(target->evidence)) {
+        target->wait = captures_are_draining(target->captures) ? WAIT_ENDED : WAIT_LATE;
+        wait_settle(target);
     }
-    wait_unref(wait, ours);
+    capture_target_unref(target);
 }
 
 /* ---- the wait ---- */
@@ -245,129 +185,78 @@ static void wait_late(void *context)
 /* Evidence thread, with the task's mutex. */
 static bool on_done(void *context)
 {
-    struct evidence_wait *wait = context;
-    return worker_post_first(wait->captures->settings.worker, wait_done, wait) == SKEIN_OK;
+    struct target *target = context;
+    return worker_post_first(target->captures->settings.worker, done_run, target) == SKEIN_OK;
+}
+
+/* Loop. The target may end before this has its turn. */
+static void late_post(struct target *target,
+                      int post(struct worker *worker, worker_fn *fn, void *context))
+{
+    __atomic_fetch_add(&target->references, 1, __ATOMIC_RELAXED); /* the caller has one */
+    if (post(target->captures->settings.worker, late_run, target) != SKEIN_OK)
+        capture_target_unref(target);
 }
 
 static void timer_late(void *context)
 {
-    struct evidence_wait *wait = context;
-    wait->timer = NULL;
-    TAILQ_REMOVE(&wait->captures->timed, wait, timed);
-    if (worker_post_first(wait->captures->settings.worker, wait_late, wait) != SKEIN_OK)
-        wait_unref(wait, 1);
+    struct target *target = context;
+    target->late_timer = NULL;
+    late_post(target, worker_post_first);
 }
 
 static void timer_start(void *context)
 {
-    struct evidence_wait *wait = context;
-    struct captures *captures = wait->captures;
-    if (!is_draining(captures))
-        wait->timer =
-            loop_timer_add(captures->settings.loop,
-                           evidence_deadline_ms(captures->settings.evidence), 0, timer_late, wait);
-    if (wait->timer == NULL)
-        wait_unref(wait, 1);
-    else
-        TAILQ_INSERT_TAIL(&captures->timed, wait, timed);
-}
-
-/* Made with its references. NULL: no memory, or no time to wait. */
-static struct evidence_wait *wait_new(struct target *target)
-{
-    struct captures *captures = target->captures;
-    struct evidence_wait *wait = calloc(1, sizeof *wait);
-    if (wait == NULL)
-        return NULL;
-    *wait = (struct evidence_wait){.captures = captures,
-                                   .target = target,
-                                   .task = evidence_ref(target->evidence),
-                                   .references = 3};
-    pthread_mutex_lock(&captures->waits_mutex);
-    bool draining = captures->draining;
-    if (!draining)
-        TAILQ_INSERT_TAIL(&captures->waits, wait, link);
-    pthread_mutex_unlock(&captures->waits_mutex);
-    if (!draining)
-        return wait;
-    wait_unref(wait, 3);
-    return NULL;
+    struct target *target = context;
+    const struct captures_settings *settings = &target->captures->settings;
+    if (!captures_are_draining(target->captures))
+        target->late_timer = loop_timer_add(
+            settings->loop, evidence_deadline_ms(settings->evidence), 0, timer_late, target);
 }
 
 void capture_evidence_ask(struct target *target, uint64_t to_ns)
 {
-    struct captures *captures = target->captures;
-    skein_check(target->wait == NULL);
-    struct evidence_wait *wait = target->evidence != NULL ? wait_new(target) : NULL;
-    if (wait == NULL)
+    skein_check(target->wait == WAIT_NONE && !target->cut);
+    if (target->evidence == NULL || captures_are_draining(target->captures))
         return;
-    target->wait = wait;
     target_place(target);
-    /* wait_done comes on this thread, so not before this returns. */
-    int status = evidence_finish(wait->task, monotonic_of(to_ns), target->result.map.offset_ns,
-                                 on_done, wait);
-    if (status != SKEIN_OK) {
-        target->evidence_hangs = status == SKEIN_BUSY;
-        wait_leave(wait);
-        wait_unref(wait, 3);
+    /* done_run comes on this thread, so not before this returns. */
+    int status = evidence_finish(target->evidence, monotonic_of(to_ns),
+                                 target->result.map.offset_ns, on_done, target);
+    target->evidence_hangs = status == SKEIN_BUSY;
+    if (status != SKEIN_OK)
         return;
-    }
-    /* Without memory for a timer the sources' own deadline has to do. */
-    if (loop_post(captures->settings.loop, timer_start, wait) != SKEIN_OK)
-        wait_unref(wait, 1);
+    target->wait = WAIT_OPEN;
+    wait_assert(target);
+    /* Before capture_done. Without memory for a timer the sources' own deadline has to do. */
+    (void)loop_post(target->captures->settings.loop, timer_start, target);
 }
 
 void capture_evidence_wait(struct target *target)
 {
-    struct evidence_wait *wait = target->wait;
-    if (wait != NULL) {
-        skein_check(!wait->cut);
-        wait->cut = true;
-        uint32_t ours = wait_settle(wait);
-        if (ours > 0)
-            wait_unref(wait, ours);
+    skein_check(!target->cut);
+    bool waits = target->wait != WAIT_NONE;
+    target->cut = true;
+    if (waits) {
+        wait_settle(target);
         return;
     }
     if (target->evidence != NULL) {
         (void)evidence_drop(target->evidence);
-        notes_none(target, target->evidence_hangs          ? EVIDENCE_HANGS
-                           : is_draining(target->captures) ? "the agent ended"
-                                                           : "out of memory");
+        notes_none(target, target->evidence_hangs                    ? EVIDENCE_HANGS
+                           : captures_are_draining(target->captures) ? "the agent ended"
+                                                                     : "out of memory");
     }
     capture_target_end(target);
 }
 
-void capture_evidence_free(struct captures *captures)
-{
-    struct evidence_wait *wait;
-    while ((wait = TAILQ_FIRST(&captures->timed)) != NULL) {
-        TAILQ_REMOVE(&captures->timed, wait, timed);
-        loop_timer_cancel(captures->settings.loop, &wait->timer);
-        wait_unref(wait, 1);
-    }
-}
-
 void capture_evidence_drain(struct captures *captures)
 {
-    struct evidence_wait *wait;
-    pthread_mutex_lock(&captures->waits_mutex);
-    captures->draining = true;
-    TAILQ_FOREACH(wait, &captures->waits, link) {
-        if (worker_post(captures->settings.worker, wait_late, wait_ref(wait)) != SKEIN_OK)
-            wait_unref(wait, 1);
+    struct target *target;
+    __atomic_store_n(&captures->draining, 1, __ATOMIC_RELAXED);
+    TAILQ_FOREACH(target, &captures->targets, link) {
+        loop_timer_cancel(captures->settings.loop, &target->late_timer);
+        if (target->evidence != NULL)
+            late_post(target, worker_post);
     }
-    pthread_mutex_unlock(&captures->waits_mutex);
-    capture_evidence_free(captures); /* the loop may run once more, when the worker has ended */
-}
-
-void capture_evidence_leave(struct target *target)
-{
-    bool dropped = target->evidence != NULL && evidence_drop(target->evidence);
-    struct evidence_wait *wait = target->wait;
-    if (wait != NULL) { /* the worker has ended before it */
-        uint32_t theirs = dropped && wait->state == WAIT_OPEN;
-        wait_leave(wait);
-        wait_unref(wait, 1 + theirs);
-    }
-    evidence_unref(&target->evidence);
 }

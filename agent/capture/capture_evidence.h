@@ -25,10 +25,4 @@ void capture_evidence_wait(struct target *target);
 /* Loop thread: the agent ends. Nothing is waited for from now on; what waits ends on the worker. */
 void capture_evidence_drain(struct captures *captures);
 
-/* The worker and the loop have ended: no timer will come any more. */
-void capture_evidence_free(struct captures *captures);
-
-/* A target that is freed: nobody waits any more. */
-void capture_evidence_leave(struct target *target);
-
 #endif

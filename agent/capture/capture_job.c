@@ -25,11 +25,8 @@ static void entry_take(struct cut_member *member, const struct cut_entry *entry)
 /* What holds between two steps of the worker (capture_job.h). */
 static void target_assert(const struct target *target)
 {
-    const struct capture_job *turn = target->turn, *waiting = target->waiting;
-    if (turn != NULL)
-        skein_check(turn->target == target);
-    if (waiting != NULL)
-        skein_check(turn != NULL && waiting != turn && waiting->target == target && waiting->last);
+    if (target->turn != NULL)
+        skein_check(target->turn->target == target);
     /* Its cuts are told to it, and to no other. */
     if (target->member.chain != NULL)
         skein_check(target->member.take == entry_take);
@@ -492,15 +489,17 @@ static void job_end(struct target *target, struct capture_job *job)
     free(job);
 }
 
-/* The rest of the job before stands behind this one in the queue. The last job waits for it. */
-static void job_wait(struct target *target, struct capture_job *job)
+/* The rest of the job before stands behind this one in the queue. It becomes the last one, with the
+ * last; else the next cut brings what came. */
+static void job_join(struct target *target, struct capture_job *job)
 {
+    bool first = target->turn->first;
     if (job->last) {
-        target->waiting = job;
-        target_assert(target);
-        return;
+        *target->turn = *job;
+        target->turn->first = first;
+    } else {
+        __atomic_store_n(&target->cutting, 0, __ATOMIC_RELEASE);
     }
-    __atomic_store_n(&target->cutting, 0, __ATOMIC_RELEASE); /* the next cut brings what came */
     free(job);
 }
 
@@ -514,7 +513,7 @@ void capture_job_run(void *context)
         capture_evidence_ask(target, job->to_ns);
     }
     if (target->turn != NULL && target->turn != job) {
-        job_wait(target, job);
+        job_join(target, job);
         return;
     }
     /* Other targets' jobs come between two partitions of a large one. */
@@ -524,10 +523,7 @@ void capture_job_run(void *context)
         if (worker_post(target->captures->settings.worker, capture_job_run, job) == SKEIN_OK)
             return;
     }
-    struct capture_job *waiting = target->waiting;
-    target->turn = target->waiting = NULL;
+    target->turn = NULL;
     target_assert(target);
     job_end(target, job);
-    if (waiting != NULL)
-        capture_job_run(waiting);
 }

@@ -5,7 +5,6 @@
 #ifndef CAPTURE_JOB_H
 #define CAPTURE_JOB_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <sys/queue.h>
 
@@ -18,18 +17,20 @@
  *            capture_job_run: cut_turn               more, to the worker's queue again
  *      IDLE ────────────────────────▶ (cutting) ──────────────────────▶ TURN ◀─┐ capture_job_run,
  *       ▲                               │                                │  └──┘ more
- *       └──────── job_end: it is cut ───┴────────────────────────────────┤
- *       ▲                                                                │ job_wait: the last comes
- *       └──────── job_end; the last one runs ──────────────── WAITING ◀──┘
+ *       └──────── job_end: it is cut ───┴────────────────────────────────┘
  *
- *   IDLE     no job is half done                           turn, waiting: NULL
- *   TURN     the rest of `turn` is in the worker's queue   waiting: NULL
- *   WAITING  as TURN, and the last job waits for it        waiting->last
+ *   IDLE   no job is half done                           turn: NULL
+ *   TURN   the rest of `turn` is in the worker's queue
+ *
+ * A job that comes at a TURN is joined to it (job_join), so that a target has one at a time.
  *
  * The last job asks for evidence as it begins, so that both are taken at once (capture_evidence.h).
  * job_end of it: finish, a wait for what is not there yet, and capture_target_end, after which the
  * target is the loop's (capture_done).
  */
+
+/* Whether it waits for evidence, and what came of that (capture_evidence.c). */
+enum target_wait { WAIT_NONE, WAIT_OPEN, WAIT_HAD, WAIT_LATE, WAIT_ENDED };
 
 /* One process in one capture. Fields are constant after captures_begin, but for those under the
  * name of a thread. */
@@ -47,13 +48,14 @@ struct target {
     bool unshared;                  /* shares nothing that was cut before it */
     struct evidence_task *evidence; /* NULL: none is taken */
     /* loop thread */
-    struct loop_timer *timer, *follow_timer;
-    struct process_cursors cut_at; /* when the last cut was posted */
-    uint64_t cut_ns;               /* the same, monotonic */
+    struct loop_timer *timer, *follow_timer, *late_timer; /* late: of the evidence */
+    struct process_cursors cut_at;                        /* when the last cut was posted */
+    uint64_t cut_ns;                                      /* the same, monotonic */
     bool first_posted, last_posted;
     /* atomic */
     uint32_t cutting; /* a cut that is not the last waits for the worker or runs */
     uint32_t full;    /* the report takes no more ranges: no more is cut, the loop ends a stream */
+    uint32_t references; /* the table's, and one for each late_run in the worker's queue */
     /* worker */
     struct cut_member member; /* of the process's chain of cuts */
     struct target_result result;
@@ -62,10 +64,10 @@ struct target {
     bool begun;            /* nobody asked for the capture, and the journal says why it began */
     bool changed;          /* since the last report of a stream */
     int failure;
-    struct capture_job *turn;    /* its rest is in the worker's queue; or NULL */
-    struct capture_job *waiting; /* the last job, which waits for `turn`; or NULL */
-    struct evidence_wait *wait;  /* from capture_evidence_ask on; NULL: for nothing */
-    bool evidence_hangs;         /* none was asked for: EVIDENCE_HANGS */
+    struct capture_job *turn; /* its rest is in the worker's queue; or NULL */
+    enum target_wait wait;    /* for evidence */
+    bool cut;                 /* the last job is done: only evidence is waited for */
+    bool evidence_hangs;      /* none was asked for: EVIDENCE_HANGS */
 };
 TAILQ_HEAD(target_list, target);
 
@@ -85,10 +87,7 @@ struct captures {
     struct captures_settings settings; /* constant */
     struct target_list targets;
     size_t running;
-    pthread_mutex_t waits_mutex;
-    TAILQ_HEAD(, evidence_wait) waits; /* targets that wait for their evidence */
-    TAILQ_HEAD(, evidence_wait) timed; /* loop; those whose deadline has not come */
-    bool draining; /* the agent ends; written by the loop with the mutex, read there without */
+    uint32_t draining; /* atomic, set by the loop: the agent ends */
     struct done_target done[CAPTURES_REMEMBERED];
     size_t done_count;
 };
@@ -111,8 +110,15 @@ struct capture_job {
     struct loss_gap unrecorded;
 };
 
+/* Relaxed: the worker's queue orders it; capture_evidence_drain posts late_run behind it. */
+static inline bool captures_are_draining(const struct captures *captures)
+{
+    return __atomic_load_n(&captures->draining, __ATOMIC_RELAXED) != 0;
+}
+
 void capture_job_run(void *job); /* worker_fn; frees the job; the last one posts capture_done */
 void capture_done(void *target); /* loop_fn */
+void capture_target_unref(struct target *target); /* loop or worker */
 /* Worker: makes the final report; the target is the loop's then. */
 void capture_target_end(struct target *target);
 

@@ -19,24 +19,22 @@ struct cut_chain {
     struct process *process;
     struct cut_marks *marks;
     uint64_t from_ns, to_ns;   /* what it covers; before the first cut both are where it begins */
-    uint64_t forgotten_to_ns;  /* where the last entry that is not kept ends; 0: all are kept */
+    uint64_t forgotten_to_ns;  /* where the entries that are not kept end; 0: all are kept */
     struct cut_entry *entries; /* in the order of their time */
     size_t count, cap;
     TAILQ_HEAD(, cut_member) members;
 };
 
 /*
- *                   cut_chain_join, _cut, _add, _leave
- *                            ┌──────┐
- *                            │      ▼
- *   chain_new ───────▶ the process's chain ──── process_chain_free ────▶ freed
- *                            │
- *                            │ chain_new: another one takes its place
- *                            ▼
- *                       left behind ──── the last cut_chain_leave ────▶ freed
- *                            │      ▲
- *                            └──────┘
- *                   cut_chain_cut, _add, _leave
+ *                  place_take, as it is made or cuts
+ *   chain_new ──▶ private ────────────────▶ the process's ──── process_chain_free ────▶ freed
+ *                  │   ▲                        │    │
+ *                  │   │ place_take of another: │    │ place_take of another:
+ *                  │   └─ nobody may join it ───┘    └─ nobody uses it ───────────────▶ freed
+ *                  │
+ *                  └── the last cut_chain_leave ──────────────────────────────────────▶ freed
+ *
+ * Both are cut and told alike: cut_chain_cut, cut_chain_add.
  */
 static void chain_assert(const struct cut_chain *chain)
 {
@@ -68,8 +66,27 @@ static void process_chain_free(struct process *process)
     process->chain = NULL;
 }
 
-/* It takes the place of the process's chain, which its members keep. */
-static int chain_new(struct process *process, const struct cut_member *first)
+static bool chain_is_open(const struct cut_chain *chain)
+{
+    return chain->forgotten_to_ns != UINT64_MAX && cut_marks_are_of(chain->marks, chain->process);
+}
+
+/* It becomes the process's, unless captures use the one that is, and others may join that. */
+static void place_take(struct cut_chain *chain)
+{
+    struct process *process = chain->process;
+    struct cut_chain *old = process->chain;
+    bool used = old != NULL && !TAILQ_EMPTY(&old->members);
+    if (old == chain || (used && chain_is_open(old)))
+        return;
+    process->chain = chain;
+    process->chain_free = process_chain_free;
+    if (old != NULL && !used)
+        chain_free(old);
+}
+
+static int chain_new(struct process *process, const struct cut_member *first,
+                     struct cut_chain **out)
 {
     struct cut_chain *chain = calloc(1, sizeof *chain);
     if (chain == NULL || cut_marks_new(process, &chain->marks) != SKEIN_OK) {
@@ -79,11 +96,8 @@ static int chain_new(struct process *process, const struct cut_member *first)
     chain->process = process;
     chain->from_ns = chain->to_ns = first->from_ns;
     TAILQ_INIT(&chain->members);
-    struct cut_chain *old = process->chain;
-    process->chain = chain;
-    process->chain_free = process_chain_free;
-    if (old != NULL && TAILQ_EMPTY(&old->members))
-        chain_free(old);
+    place_take(chain);
+    *out = chain;
     return SKEIN_OK;
 }
 
@@ -133,8 +147,7 @@ static bool chain_overlaps(const struct cut_chain *chain, const struct cut_membe
 
 static bool may_join(const struct cut_chain *chain, struct cut_member *member)
 {
-    return !member->unshared && cut_marks_are_of(chain->marks, chain->process) &&
-           chain_overlaps(chain, member) &&
+    return !member->unshared && chain_is_open(chain) && chain_overlaps(chain, member) &&
            (chain->forgotten_to_ns == 0 || chain->forgotten_to_ns < member->from_ns) &&
            !any_is_lost(chain, member);
 }
@@ -142,11 +155,11 @@ static bool may_join(const struct cut_chain *chain, struct cut_member *member)
 int cut_chain_join(struct cut_member *member, struct process *process)
 {
     int status = SKEIN_OK;
-    if (process->chain == NULL || !may_join(process->chain, member))
-        status = chain_new(process, member);
+    struct cut_chain *chain = process->chain;
+    if (chain == NULL || !may_join(chain, member))
+        status = chain_new(process, member, &chain);
     if (status != SKEIN_OK)
         return status;
-    struct cut_chain *chain = process->chain;
     TAILQ_INSERT_TAIL(&chain->members, member, link);
     member->chain = chain;
     member->stated = false;
@@ -193,6 +206,7 @@ int cut_chain_cut(struct cut_member *member, struct host_page_owner *host,
                   struct cut_request *request, struct cut_result *result)
 {
     struct cut_chain *chain = member->chain;
+    place_take(chain);
     request->process = chain->process;
     request->marks = chain->marks;
     request->restate = !member->stated;
@@ -210,10 +224,18 @@ int cut_chain_cut(struct cut_member *member, struct host_page_owner *host,
 
 /* ---- telling ---- */
 
+static void forgotten_reach(struct cut_chain *chain, uint64_t to_ns)
+{
+    if (to_ns > chain->forgotten_to_ns)
+        chain->forgotten_to_ns = to_ns;
+}
+
+/* No later cut tells its gaps again, and they may lie behind its last record. */
 static void chain_forget(struct cut_chain *chain, struct cut_entry *entry)
 {
-    if (entry->to_ns > chain->forgotten_to_ns)
-        chain->forgotten_to_ns = entry->to_ns;
+    forgotten_reach(chain, entry->to_ns);
+    for (size_t i = 0; i < entry->gap_count; i++)
+        forgotten_reach(chain, entry->gaps[i].to_ns);
     free(entry->gaps);
 }
 

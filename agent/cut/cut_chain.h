@@ -13,8 +13,9 @@
  *      B [18,40]            |----------------------|                lists 2 and 3, cuts 4
  *      C [ 5,35]   |-------------------------|                      reaches back further
  *
- * C begins a chain of its own, which takes the place of the old one. What both chains cover is
- * stored twice. The old chain lives until its last capture ends.
+ * C cuts its window privately, in a chain that nobody joins: what both cover is stored twice. So
+ * does a capture that would list what is lost or forgotten. The process's chain goes on without a
+ * hole. Once no capture uses that, a private one that still cuts takes its place.
  *
  * A cut takes all event groups, also for a sample of a policy that names some: readers choose.
  *
@@ -47,14 +48,14 @@ struct cut_member {
     struct cut_chain *chain;
     /* set before cut_chain_join */
     uint64_t from_ns, to_ns; /* its window */
-    bool unshared;           /* it begins a chain: it is given nothing that was cut earlier */
+    bool unshared;           /* it joins no chain: it is given nothing that was cut earlier */
     bool stated; /* the chain's: it was told the ranges that threads were in when it joined */
     /* Whether the partition of an earlier cut has been lost since; NULL: none ever is. */
     bool (*is_lost)(struct cut_member *member, const struct partition_key *key);
     void (*take)(struct cut_member *member, const struct cut_entry *entry);
 };
 
-/* The member joins the process's chain, or begins a new one, and is given the earlier cuts of its
+/* The member joins the process's chain, or begins its own, and is given the earlier cuts of its
  * window. SKEIN_OK, SKEIN_NO_MEMORY. cut_chain_leave may be called in any case, also after the
  * thread that cuts has ended, but before the process is let go. */
 int cut_chain_join(struct cut_member *member, struct process *process);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "array.h"
 #include "cut_int.h"
 #include "skein_atomic.h"
 
@@ -95,18 +96,10 @@ int cut_marks_fit(struct cut_marks *marks, const struct process *p)
 const struct stream_mark *cut_marks_stream(const struct cut_marks *marks,
                                            const struct stream_key *key)
 {
-    size_t low = 0, high = marks == NULL ? 0 : marks->stream_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = stream_compare(&marks->streams[middle].key, key);
-        if (order == 0)
-            return &marks->streams[middle];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    size_t at, count = marks == NULL ? 0 : marks->stream_count;
+    array_find(at, 0, count, stream_compare(&marks->streams[at].key, key) < 0);
+    return at < count && stream_compare(&marks->streams[at].key, key) == 0 ? &marks->streams[at]
+                                                                           : NULL;
 }
 
 /* The streams of this cut, each with its last chunk that was taken, sorted as the pieces are.

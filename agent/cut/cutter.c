@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "clock.h"
 #include "cut_int.h"
 #include "symbol_partition.h"
@@ -189,16 +190,10 @@ static const char *stream_name(const struct cut_work *work, const struct stream_
         work->copy.slots[key->slot].incarnation == key->incarnation &&
         work->copy.slots[key->slot].name[0] != '\0')
         return work->copy.slots[key->slot].name;
-    size_t low = 0, high = work->piece_count; /* first piece beyond the stream */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (stream_compare(&work->pieces[middle].key, key) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 && stream_compare(&work->pieces[low - 1].key, key) == 0
-               ? work->pieces[low - 1].ring->head.name
+    size_t end; /* of the stream's pieces */
+    array_find(end, 0, work->piece_count, stream_compare(&work->pieces[end].key, key) <= 0);
+    return end > 0 && stream_compare(&work->pieces[end - 1].key, key) == 0
+               ? work->pieces[end - 1].ring->head.name
                : "";
 }
 

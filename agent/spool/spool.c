@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "checksum.h"
 #include "clock.h"
 #include "durable.h"
@@ -218,11 +219,9 @@ static int item_share(struct spool_item *item, const struct capture_id *capture)
 {
     if (spool_has_member(item, capture, &item->head.key.process))
         return SKEIN_OK;
-    struct capture_id *more = realloc(item->shared, (item->shared_count + 1) * sizeof *more);
-    if (more == NULL)
+    if (!array_grow(item->shared, item->shared_count + 1, &item->shared_cap))
         return SKEIN_NO_MEMORY;
-    item->shared = more;
-    more[item->shared_count++] = *capture;
+    item->shared[item->shared_count++] = *capture;
     return SKEIN_OK;
 }
 

@@ -36,7 +36,7 @@ struct spool_item {
     uint64_t order;
     enum spool_state state;
     struct capture_id *shared; /* by these captures too */
-    size_t shared_count;
+    size_t shared_count, shared_cap;
 };
 TAILQ_HEAD(spool_items, spool_item);
 

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
+
 #define GAPS_MAX 256
 
 void target_result_fini(struct target_result *result)
@@ -16,7 +18,7 @@ void target_result_fini(struct target_result *result)
     free(result->gaps);
     result->ranges = NULL;
     result->gaps = NULL;
-    result->range_count = result->gap_count = 0;
+    result->range_count = result->gap_count = result->range_cap = result->gap_cap = 0;
 }
 
 /* Whether b begins where a ends. */
@@ -52,10 +54,9 @@ int target_result_add_range(struct target_result *result, const struct report_ra
         }
         return SKEIN_OK;
     }
-    ranges = realloc(ranges, (result->range_count + 1) * sizeof *ranges);
-    if (ranges == NULL)
+    if (!array_grow(result->ranges, result->range_count + 1, &result->range_cap))
         return SKEIN_NO_MEMORY;
-    result->ranges = ranges;
+    ranges = result->ranges;
     memmove(ranges + at + 1, ranges + at, (result->range_count - at) * sizeof *ranges);
     ranges[at] = *range;
     result->range_count++;
@@ -86,11 +87,9 @@ int target_result_add_gap(struct target_result *result, const struct report_gap 
         result->gaps[i] = result->gaps[--result->gap_count];
         i = 0;
     }
-    struct report_gap *more = realloc(result->gaps, (result->gap_count + 1) * sizeof *more);
-    if (more == NULL)
+    if (!array_grow(result->gaps, result->gap_count + 1, &result->gap_cap))
         return SKEIN_NO_MEMORY;
-    result->gaps = more;
-    more[result->gap_count++] = whole;
+    result->gaps[result->gap_count++] = whole;
     return SKEIN_OK;
 }
 

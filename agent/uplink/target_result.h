@@ -26,10 +26,10 @@ struct target_result {
     uint64_t from_ns, to_ns;
     struct clock_map map;        /* of all its times to the collector's clock */
     struct report_range *ranges; /* by epoch and sequence, apart from each other */
-    size_t range_count;
+    size_t range_count, range_cap;
     uint64_t events, lost[LOSS_REASONS];
     struct report_gap *gaps; /* their reasons are static text */
-    size_t gap_count;
+    size_t gap_count, gap_cap;
     struct target_evidence evidence[REPORT_EVIDENCE_MAX];
     size_t evidence_count;
     struct {

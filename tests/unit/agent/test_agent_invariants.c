@@ -53,12 +53,12 @@ START_TEST(an_upload_that_has_more_than_it_sent)
 }
 END_TEST
 
-START_TEST(a_last_cut_that_waits_for_none)
+START_TEST(a_rest_of_a_cut_that_is_another_target_s)
 {
     struct captures captures = {0};
-    struct target target = {.captures = &captures};
-    struct capture_job job = {.target = &target, .last = true}, other = job;
-    target.waiting = &other;
+    struct target target = {.captures = &captures}, another = target;
+    struct capture_job job = {.target = &target, .last = true}, other = {.target = &another};
+    target.turn = &other;
     capture_job_run(&job);
 }
 END_TEST
@@ -86,9 +86,7 @@ END_TEST
 START_TEST(a_target_that_waits_twice_for_evidence)
 {
     struct captures captures = {0};
-    struct target target = {.captures = &captures};
-    char other;
-    target.wait = (struct evidence_wait *)&other;
+    struct target target = {.captures = &captures, .wait = WAIT_OPEN};
     capture_evidence_ask(&target, 1);
 }
 END_TEST
@@ -132,7 +130,7 @@ int main(void)
     tcase_add_test_raise_signal(tests, a_partition_out_of_order, SIGABRT);
     tcase_add_test_raise_signal(tests, a_report_of_no_kind, SIGABRT);
     tcase_add_test_raise_signal(tests, an_upload_that_has_more_than_it_sent, SIGABRT);
-    tcase_add_test_raise_signal(tests, a_last_cut_that_waits_for_none, SIGABRT);
+    tcase_add_test_raise_signal(tests, a_rest_of_a_cut_that_is_another_target_s, SIGABRT);
     tcase_add_test_raise_signal(tests, evidence_that_is_finished_twice, SIGABRT);
     tcase_add_test_raise_signal(tests, a_target_that_waits_twice_for_evidence, SIGABRT);
     tcase_add_test_raise_signal(tests, a_member_that_begins_before_its_chain, SIGABRT);

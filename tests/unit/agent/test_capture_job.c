@@ -102,6 +102,7 @@ static struct target *target_full(struct evidence *evidence)
     struct target *target = calloc(1, sizeof *target);
     ck_assert_ptr_nonnull(target);
     *target = (struct target){.captures = &captures,
+                              .references = 1,
                               .process = process_ref(process),
                               .capture = {{7}},
                               .end_ns = 5000,
@@ -128,9 +129,6 @@ START_TEST(a_source_that_hangs_is_named_and_holds_no_report_up)
     sem_init(&entered, 0, 0);
     sem_init(&gate, 0, 0);
     TAILQ_INIT(&captures.targets);
-    TAILQ_INIT(&captures.waits);
-    TAILQ_INIT(&captures.timed);
-    pthread_mutex_init(&captures.waits_mutex, NULL);
     captures.running = 1;
     ck_assert_int_eq(worker_new(&worker), SKEIN_OK);
     ck_assert_int_eq(evidence_new(&settings, NULL, &evidence), SKEIN_OK);
@@ -168,8 +166,47 @@ START_TEST(a_source_that_hangs_is_named_and_holds_no_report_up)
     while (evidence_free(&evidence) != 0) /* its thread comes back from the source */
         evidence = left;
     worker_free(&worker);
-    capture_evidence_free(&captures);
-    pthread_mutex_destroy(&captures.waits_mutex);
+}
+END_TEST
+
+static void worker_hold(void *context)
+{
+    (void)context;
+    sem_wait(&gate);
+}
+
+/* What the end of the agent has posted for it comes when the loop has let it go. */
+START_TEST(a_target_stays_for_what_comes_when_it_has_ended)
+{
+    const struct evidence_source source = {
+        .kind = "vitals", .when = EVIDENCE_AT_END, .collect = hang};
+    struct evidence *evidence;
+    struct worker *worker;
+    sem_init(&gate, 0, 0);
+    TAILQ_INIT(&captures.targets);
+    captures.running = 1;
+    ck_assert_int_eq(worker_new(&worker), SKEIN_OK);
+    ck_assert_int_eq(evidence_new(&(struct evidence_settings){.deadline_ms = 100}, NULL, &evidence),
+                     SKEIN_OK);
+    ck_assert_int_eq(evidence_add(evidence, &source), SKEIN_OK);
+    captures.settings.worker = worker;
+    struct target *target = target_full(evidence);
+    struct capture_job *job = calloc(1, sizeof *job);
+    ck_assert_ptr_nonnull(job);
+    *job = (struct capture_job){.target = target, .to_ns = 5000, .last = true};
+    ck_assert_int_eq(worker_post(worker, worker_hold, NULL), SKEIN_OK);
+    ck_assert_int_eq(worker_post(worker, capture_job_run, job), SKEIN_OK);
+    ck_assert_int_eq(worker_post(worker, worker_hold, NULL), SKEIN_OK);
+    capture_evidence_drain(&captures);
+    sem_post(&gate);
+    while (captures.running > 0) {
+        ck_assert_ptr_nonnull(loop_timer_add(loop, 10, 0, loop_end, loop));
+        ck_assert_int_eq(loop_run(loop), SKEIN_OK);
+    }
+    ck_assert_uint_eq(__atomic_load_n(&target->references, __ATOMIC_ACQUIRE), 1);
+    sem_post(&gate);
+    worker_free(&worker);
+    ck_assert_uint_eq(evidence_free(&evidence), 0);
 }
 END_TEST
 
@@ -222,17 +259,30 @@ static void post_both(void *context)
     ck_assert_ptr_nonnull(job);
     *job = (struct capture_job){.target = two->large, .to_ns = two->large->end_ns, .first = true};
     ck_assert_int_eq(worker_post(captures.settings.worker, capture_job_run, job), SKEIN_OK);
-    post_last(two->large); /* stopped at once: it waits for the first one's rest */
+    post_last(two->large); /* stopped at once: the first one's rest becomes the last */
     post_last(two->small);
 }
 
 static struct target target_of(uint8_t id, struct process *p)
 {
     return (struct target){.captures = &captures,
+                           .references = 1,
                            .process = p,
                            .capture = {{id}},
                            .end_ns = UINT64_MAX / 4,
                            .result = {.capture = {{id}}, .process = p->uid, .from_ns = 1}};
+}
+
+static bool journal_has(uint16_t kind)
+{
+    struct spool_report report;
+    bool has = false;
+    for (uint64_t after = 0; spool_report_next(spool, after, &report) == SKEIN_OK;) {
+        after = report.revision;
+        has = has || report.kind == kind;
+        free(report.text);
+    }
+    return has;
 }
 
 START_TEST(a_large_target_does_not_hold_up_the_others)
@@ -247,6 +297,7 @@ START_TEST(a_large_target_does_not_hold_up_the_others)
     captures.settings.partition_bytes = 1; /* a chunk each */
     struct process *a = process_make(1, CHUNKS), *b = process_make(2, 1);
     struct target large = target_of(1, a), small = target_of(2, b);
+    large.trigger = TRIGGER_HEALTH;
     struct two two = {&large, &small};
     ck_assert_int_eq(worker_post(captures.settings.worker, post_both, &two), SKEIN_OK);
     worker_free(&worker); /* when all is done */
@@ -262,6 +313,7 @@ START_TEST(a_large_target_does_not_hold_up_the_others)
     }
     ck_assert_uint_eq(place, CHUNKS + 1);
     ck_assert_uint_eq(found, 2);
+    ck_assert(journal_has(SPOOL_FIRED));
     target_result_fini(&large.result);
     target_result_fini(&small.result);
     process_unref(&a);
@@ -318,9 +370,6 @@ START_TEST(evidence_is_taken_while_the_last_cut_is_made)
     sem_init(&begun, 0, 0);
     sem_init(&go_on, 0, 0);
     TAILQ_INIT(&captures.targets);
-    TAILQ_INIT(&captures.waits);
-    TAILQ_INIT(&captures.timed);
-    pthread_mutex_init(&captures.waits_mutex, NULL);
     ck_assert_int_eq(host_page_new(100, &host), SKEIN_OK);
     ck_assert_int_eq(worker_new(&worker), SKEIN_OK);
     ck_assert_int_eq(evidence_new(&settings, NULL, &evidence), SKEIN_OK);
@@ -340,7 +389,7 @@ START_TEST(evidence_is_taken_while_the_last_cut_is_made)
     do { /* until the time is over, and what to do then stands in front of the rest of the cut */
         ck_assert_ptr_nonnull(loop_timer_add(loop, 10, 0, loop_end, loop));
         ck_assert_int_eq(loop_run(loop), SKEIN_OK);
-    } while (_i == 1 && !TAILQ_EMPTY(&captures.timed));
+    } while (_i == 1 && target->late_timer != NULL);
     if (_i == 2)
         capture_evidence_drain(&captures);
     sem_post(&go_on);
@@ -364,9 +413,7 @@ START_TEST(evidence_is_taken_while_the_last_cut_is_made)
     while (evidence_free(&evidence) != 0)
         evidence = left;
     worker_free(&worker);
-    capture_evidence_free(&captures);
     host_page_free(&host);
-    pthread_mutex_destroy(&captures.waits_mutex);
 }
 END_TEST
 
@@ -479,6 +526,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, a_report_that_is_full_says_from_when_on_nothing_is_listed);
     tcase_add_loop_test(tc, a_source_that_hangs_is_named_and_holds_no_report_up, 0, 2);
+    tcase_add_test(tc, a_target_stays_for_what_comes_when_it_has_ended);
     tcase_add_test(tc, a_large_target_does_not_hold_up_the_others);
     tcase_add_loop_test(tc, evidence_is_taken_while_the_last_cut_is_made, 0, 3);
     tcase_add_test(tc, a_process_that_has_left_its_ring_lacks_all_since_its_last_record);

@@ -202,6 +202,7 @@ struct capture {
     size_t gap_count;
 };
 static struct capture captures[CAPTURES];
+static bool spool_refuses;
 
 static void part_read(const struct cut_result *cut)
 {
@@ -244,6 +245,8 @@ static void capture_take(struct cut_member *member, const struct cut_entry *entr
     struct capture *capture = (struct capture *)(void *)member;
     for (size_t i = 0; i < entry->gap_count; i++)
         gap_take(capture, &entry->gaps[i]);
+    if (entry->reason != NULL)
+        gap_take(capture, &(struct cut_gap){.from_ns = entry->from_ns, .to_ns = entry->to_ns});
     if (!entry->kept)
         return;
     ck_assert(!capture->lists[entry->key.sequence]);
@@ -268,7 +271,9 @@ static void cuts(struct capture *capture)
         int status = cut_chain_cut(&capture->member, host, &request, &cut);
         ck_assert(status == SKEIN_OK || status == SKEIN_NOT_FOUND);
         more = cut.more;
-        struct cut_entry entry = {.kept = status == SKEIN_OK,
+        bool refused = status == SKEIN_OK && spool_refuses;
+        struct cut_entry entry = {.kept = status == SKEIN_OK && !refused,
+                                  .reason = refused ? "refused" : NULL,
                                   .key = cut.key,
                                   .from_ns = cut.from_ns,
                                   .to_ns = cut.to_ns,
@@ -386,9 +391,8 @@ static bool is_missing(const struct capture *capture, uint32_t number)
     return number > capture->from && number <= capture->to && !lists(capture, number);
 }
 
-/* What is missing of the window lies in a gap, and a gap that ends within the window holds
- * something that is missing. Of a window that lies before the horizon nobody can say that. */
-static void gaps_check(const struct capture *capture)
+/* What is missing of the window lies in a gap. */
+static void missing_check(const struct capture *capture)
 {
     for (uint32_t number = 1; number <= RECORDS; number++) {
         bool told = !is_missing(capture, number);
@@ -397,6 +401,12 @@ static void gaps_check(const struct capture *capture)
         ck_assert_msg(told, "record %u of (%u, %u] is missing and in no gap", number, capture->from,
                       capture->to);
     }
+}
+
+/* A gap that ends within the window holds something that is missing. Of a window that lies before
+ * the horizon nobody can say that. */
+static void gaps_check(const struct capture *capture)
+{
     for (size_t i = 0; i < capture->gap_count && capture->from < capture->to; i++) {
         const struct cut_gap *gap = &capture->gaps[i];
         bool holds = gap->to_ns + GRID_NS / 4 >= capture->member.to_ns;
@@ -432,6 +442,7 @@ static void round_run(void)
             record_check(&captures[i], number);
         for (uint32_t thread = 0; thread < THREADS; thread++)
             thread_check(&captures[i], thread);
+        missing_check(&captures[i]);
         gaps_check(&captures[i]);
     }
     for (size_t i = 0; i < PARTITIONS; i++) {
@@ -514,30 +525,67 @@ START_TEST(windows_that_overlap_list_the_same_partition)
 }
 END_TEST
 
-/* It begins a chain that the next one joins, and the one that goes on has all of its own. */
-START_TEST(a_window_that_reaches_back_further_is_cut_anew)
+static void whole_check(struct capture *capture)
+{
+    capture_end(capture);
+    for (uint32_t number = 1; number <= record_count; number++)
+        record_check(capture, number);
+    for (uint32_t thread = 0; thread < THREADS; thread++)
+        thread_check(capture, thread);
+}
+
+/* Those that come next go on with the chain of the one that was there, as far as that reaches. */
+START_TEST(a_window_that_reaches_back_further_is_cut_privately)
 {
     seed = 3;
     ring_begin();
     captures_clear();
     while (record_count < 100)
         record_put();
-    begin_window(&captures[0], 80, 120);
+    begin_window(&captures[0], 80, 130);
     begin_window(&captures[1], 20, 100);
-    begin_window(&captures[2], 40, 100);
-    ck_assert_ptr_ne(captures[0].member.chain, captures[1].member.chain);
-    ck_assert_ptr_eq(captures[1].member.chain, captures[2].member.chain);
-    while (record_count < 130)
+    begin_window(&captures[2], 90, 120);
+    begin_window(&captures[3], 40, 100);
+    while (record_count < 110)
         record_put();
-    ck_assert_uint_ne(listed(&captures[0], 90), listed(&captures[1], 90));
-    ck_assert_uint_eq(listed(&captures[1], 90), listed(&captures[2], 90));
-    for (unsigned i = 0; i < 3; i++) {
-        capture_end(&captures[i]);
-        for (uint32_t number = 1; number <= record_count; number++)
-            record_check(&captures[i], number);
-        for (uint32_t thread = 0; thread < THREADS; thread++)
-            thread_check(&captures[i], thread);
+    capture_cut(&captures[0]);
+    ck_assert_uint_ne(listed(&captures[0], 95), 0);
+    ck_assert_uint_eq(listed(&captures[0], 95), listed(&captures[2], 95));
+    ck_assert_uint_eq(listed(&captures[0], 105), listed(&captures[2], 105));
+    ck_assert_ptr_eq(captures[0].member.chain, captures[2].member.chain);
+    for (unsigned i = 1; i < 4; i += 2) {
+        ck_assert_uint_ne(listed(&captures[i], 95), 0);
+        ck_assert_uint_ne(listed(&captures[i], 95), listed(&captures[0], 95));
     }
+    ck_assert_uint_ne(listed(&captures[1], 95), listed(&captures[3], 95));
+    for (unsigned i = 0; i < 4; i++)
+        whole_check(&captures[i]);
+    parts_end();
+}
+END_TEST
+
+/* A long stream that began privately: those after it share with it. */
+START_TEST(a_private_chain_goes_on_as_the_process_s_when_that_has_ended)
+{
+    seed = 3;
+    ring_begin();
+    captures_clear();
+    while (record_count < 100)
+        record_put();
+    begin_window(&captures[0], 80, 100);
+    begin_window(&captures[1], 20, 200);
+    capture_end(&captures[0]);
+    while (record_count < 110)
+        record_put();
+    capture_cut(&captures[1]);
+    while (record_count < 120)
+        record_put();
+    begin_window(&captures[2], 60, 120);
+    ck_assert_uint_ne(listed(&captures[1], 90), listed(&captures[0], 90));
+    for (uint32_t number = 61; number <= 120; number++)
+        ck_assert_uint_eq(listed(&captures[2], number), listed(&captures[1], number));
+    for (unsigned i = 0; i < 3; i++)
+        whole_check(&captures[i]);
     parts_end();
 }
 END_TEST
@@ -580,10 +628,53 @@ START_TEST(what_was_lost_since_is_cut_again)
 }
 END_TEST
 
+static void chunks_close(void)
+{
+    for (uint32_t thread = 0; thread < THREADS; thread++) {
+        if (chunk_of[thread] == UINT32_MAX)
+            continue;
+        struct ring_chunk *chunk = chunk_at(chunk_of[thread]);
+        chunk->state = (chunk->state & ~RING_CHUNK_STATE_MASK) | RING_CHUNK_FULL;
+        chunk_of[thread] = UINT32_MAX;
+    }
+}
+
+/* The partition ends with record 20, and what is overwritten behind it was told with it alone. */
+START_TEST(what_is_lacking_behind_a_refused_partition_is_told_to_those_that_join_later)
+{
+    seed = 3;
+    ring_begin();
+    captures_clear();
+    while (record_count < 20)
+        record_put();
+    chunks_close();
+    uint32_t over = next_chunk;
+    while (record_count < 30)
+        record_put();
+    chunks_close();
+    uint32_t end = next_chunk;
+    for (next_chunk = over; next_chunk < end;)
+        record_put();
+    spool_refuses = true;
+    begin_window(&captures[0], 5, 30);
+    spool_refuses = false;
+    ck_assert_uint_ne(captures[0].gap_count, 0);
+    begin_window(&captures[1], 25, 30);
+    for (unsigned i = 0; i < 2; i++) {
+        capture_end(&captures[i]);
+        missing_check(&captures[i]);
+    }
+    parts_end();
+}
+END_TEST
+
 int main(void)
 {
-    return suite_run(suite_of("cut_chain", every_capture_holds_each_record_of_its_window_once,
-                              windows_that_overlap_list_the_same_partition,
-                              a_window_that_reaches_back_further_is_cut_anew,
-                              windows_apart_share_nothing, what_was_lost_since_is_cut_again, NULL));
+    return suite_run(suite_of(
+        "cut_chain", every_capture_holds_each_record_of_its_window_once,
+        windows_that_overlap_list_the_same_partition,
+        a_window_that_reaches_back_further_is_cut_privately,
+        a_private_chain_goes_on_as_the_process_s_when_that_has_ended, windows_apart_share_nothing,
+        what_was_lost_since_is_cut_again,
+        what_is_lacking_behind_a_refused_partition_is_told_to_those_that_join_later, NULL));
 }
