@@ -86,6 +86,14 @@ START_TEST(a_statement_that_commits_by_itself_with_the_lock)
 }
 END_TEST
 
+START_TEST(a_wait_for_the_commit_of_others_with_the_lock)
+{
+    struct control *control = lock_new();
+    control_lock(control);
+    control_catch_up(control);
+}
+END_TEST
+
 START_TEST(a_sync_of_the_store_with_the_lock)
 {
     struct control *control = lock_new();
@@ -223,6 +231,7 @@ int main(void)
     tcase_add_test_raise_signal(tests, a_call_while_another_thread_holds_the_lock, SIGABRT);
     tcase_add_test_raise_signal(tests, a_commit_with_the_lock, SIGABRT);
     tcase_add_test_raise_signal(tests, a_statement_that_commits_by_itself_with_the_lock, SIGABRT);
+    tcase_add_test_raise_signal(tests, a_wait_for_the_commit_of_others_with_the_lock, SIGABRT);
     tcase_add_test_raise_signal(tests, a_sync_of_the_store_with_the_lock, SIGABRT);
     tcase_add_test(tests, a_call_with_the_lock);
     tcase_add_test(tests, each_is_told_what_became_of_its_own_change);
