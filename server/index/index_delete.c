@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Deletion in the footer index: which partitions a deletion looks at, what tombstones do to rows,
- * and which segments can go. Any thread, on the writing connection; each call is one transaction.
+ * and which segments can go. Any thread, on the writing connection (index_sent_for: on that for brief
+ * questions); each call is one transaction.
  * Never touches the store: the caller makes tombstones durable first.
  *
  * A tombstone stops a rebuild from making the row again, so it must stay as long as the partition's
@@ -67,7 +68,7 @@ int64_t index_sent_for(struct index *index, const struct capture_id *capture, ui
 {
     struct entry_list list = {entries, 0, room, UINT64_MAX, *after, false};
     int64_t n =
-        db_run(index->write,
+        db_run(index->brief,
                "SELECT " ENTRY_COLUMNS " FROM partitions"
                " INDEXED BY by_capture WHERE capture = ?1 AND id > ?2 ORDER BY id",
                entry_add, &list,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Replaces a damaged index.db while it is in use: makes index.new from the store, and puts it in
- * place while both connections stand still. Holds nothing; runs on ingest's thread alone.
+ * place while its connections stand still. Holds nothing; runs on ingest's thread alone.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -40,6 +40,8 @@ static int file_put_in_place(struct index *index, const char *fresh, const char 
     db_hold(index->read);
     db_shut(index->write);
     db_shut(index->read);
+    db_hold(index->brief); /* last, and not for long: the control lock may wait for it */
+    db_shut(index->brief);
     index_files_remove(path);
     int status = rename(fresh, path) == 0 ? SKEIN_OK : SKEIN_IO;
     if (status == SKEIN_OK)
@@ -50,6 +52,9 @@ static int file_put_in_place(struct index *index, const char *fresh, const char 
         status = db_reopen(index->read, path, false);
     if (status == SKEIN_OK)
         status = index_configure(index->read);
+    if (status == SKEIN_OK)
+        status = db_reopen(index->brief, path, false);
+    db_release(index->brief);
     db_release(index->read);
     db_release(index->write);
     return status;

@@ -41,8 +41,9 @@
 #define INDEX_COLUMNS INDEX_COLUMNS_OF("")
 
 struct index {
-    struct db *write; /* also index_find, which must see what was added last */
+    struct db *write; /* the ingest thread's, and index_find's: may be in the middle of a commit */
     struct db *read;  /* queries, so that they never hold up a commit */
+    struct db *brief; /* questions that the control lock waits for: none of them takes long */
     struct store *store;
     char *folder;
     _Atomic bool broken;     /* damage was met: index_heal has to act */
@@ -78,7 +79,7 @@ void index_row_get(struct db_row *from, struct partition_row *row);
  * database is damaged, notes that it must be made anew (index_heal, or the next open). */
 int index_fail(struct index *index, int64_t status);
 
-/* index_sqlite.c: opens both connections of an index that has a store, and brings it up to the
+/* index_sqlite.c: opens the connections of an index that has a store, and brings it up to the
  * store's end; removes the files of a database. */
 int index_connect(struct index *index, const char *path, char *error, size_t error_bytes);
 void index_disconnect(struct index *index);

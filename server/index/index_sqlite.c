@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The footer index in SQLite: opens, adds and rebuilds. Owns folder/index.db and two connections,
- * no thread; any thread may call. Holds nothing that the store does not hold: a lost or damaged
+ * The footer index in SQLite: opens, adds and rebuilds. Owns folder/index.db and three
+ * connections, no thread; any thread may call. Holds nothing that the store does not hold: a lost or damaged
  * file is made again from the segments, and a file that is behind is brought up to the store's end
  * at open.
  *
@@ -286,9 +286,13 @@ int index_find(struct index *index, const struct partition_key *key,
     return index_fail(index, n);
 }
 
+#define RANGE_ROWS 128 /* one statement's: others wait for the connection meanwhile */
+
 struct range_walk {
     partition_row_fn *fn;
     void *context;
+    uint64_t last; /* the sequence of the last row */
+    bool ended;    /* fn has had enough */
 };
 
 static int range_row(void *context, struct db_row *from)
@@ -296,7 +300,9 @@ static int range_row(void *context, struct db_row *from)
     struct range_walk *walk = context;
     struct partition_row row;
     index_row_get(from, &row);
-    return walk->fn(walk->context, &row);
+    walk->last = row.record.key.sequence;
+    walk->ended = walk->fn != NULL && walk->fn(walk->context, &row) != 0;
+    return walk->ended;
 }
 
 void index_range_put(const struct partition_range *range, uint8_t low[INDEX_KEY_BYTES],
@@ -310,14 +316,21 @@ void index_range_put(const struct partition_range *range, uint8_t low[INDEX_KEY_
 int64_t index_range(struct index *index, const struct partition_range *range, partition_row_fn *fn,
                     void *context)
 {
-    struct range_walk walk = {fn, context};
-    uint8_t low[INDEX_KEY_BYTES], high[INDEX_KEY_BYTES];
-    index_range_put(range, low, high);
-    int64_t n = db_run(index->write,
-                       "SELECT " INDEX_COLUMNS
-                       " FROM partitions WHERE key >= ?1 AND key <= ?2 ORDER BY key",
-                       range_row, &walk, DB(DB_BLOB(low, sizeof low), DB_BLOB(high, sizeof high)));
-    return n < 0 ? index_fail(index, n) : n;
+    struct range_walk walk = {.fn = fn, .context = context};
+    struct partition_range rest = *range;
+    int64_t n, given = 0;
+    do {
+        uint8_t low[INDEX_KEY_BYTES], high[INDEX_KEY_BYTES];
+        index_range_put(&rest, low, high);
+        n = db_run(index->brief,
+                   "SELECT " INDEX_COLUMNS
+                   " FROM partitions WHERE key >= ?1 AND key <= ?2 ORDER BY key LIMIT ?3",
+                   range_row, &walk,
+                   DB(DB_BLOB(low, sizeof low), DB_BLOB(high, sizeof high), DB_I64(RANGE_ROWS)));
+        given += n;
+        rest.key.sequence = walk.last + 1;
+    } while (n == RANGE_ROWS && !walk.ended && walk.last < range->last);
+    return n < 0 ? index_fail(index, n) : given;
 }
 
 int index_read(struct index *index, const struct partition_key *key, struct store_place *place,
@@ -494,6 +507,7 @@ static int schema_check(struct db *db)
 
 void index_disconnect(struct index *index)
 {
+    db_close(&index->brief);
     db_close(&index->read);
     db_close(&index->write);
 }
@@ -510,9 +524,11 @@ int index_connect(struct index *index, const char *path, char *error, size_t err
     if (status == SKEIN_OK)
         status = missing_forget(index);
     if (status == SKEIN_OK)
-        status = db_open(path, false, &index->read, error, error_bytes);
+        status = db_open_reading(path, &index->read, error, error_bytes);
     if (status == SKEIN_OK)
         status = index_configure(index->read);
+    if (status == SKEIN_OK)
+        status = db_open_reading(path, &index->brief, error, error_bytes);
     if (status < 0 && index->write != NULL && !error[0])
         (void)snprintf(error, error_bytes, "%s: %s", path, db_error(index->write));
     return status;
