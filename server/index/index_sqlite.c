@@ -17,8 +17,6 @@
  *   service     what each service has; triggers keep it
  *   meta        how far the store is indexed
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,18 +91,11 @@ static const char *const schema_step =
     "CREATE INDEX by_capture ON partitions(capture);"
     "PRAGMA user_version=7; COMMIT;";
 
-int index_fail(struct index *index, int64_t status)
+int index_result(struct index *index, int64_t status)
 {
     if (status != SKEIN_CORRUPT)
         return (int)status;
     atomic_store(&index->broken, true);
-    char path[4096];
-    int n = snprintf(path, sizeof path, "%s/index.rebuild", index->folder);
-    if (n > 0 && (size_t)n < sizeof path) {
-        int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0640);
-        if (fd >= 0)
-            close(fd);
-    }
     return SKEIN_IO;
 }
 
@@ -234,9 +225,9 @@ int index_add(struct index *index, const struct partition_row *rows, size_t coun
         return SKEIN_OK;
     int status = db_begin(index->write);
     if (status < 0)
-        return index_fail(index, status);
+        return index_result(index, status);
     status = rows_insert(index->write, rows, count);
-    return index_fail(index, db_end(index->write, status));
+    return index_result(index, db_end(index->write, status));
 }
 
 static int rows_move(struct db *db, const struct partition_row *rows, size_t count)
@@ -259,9 +250,9 @@ int index_move(struct index *index, const struct partition_row *rows, size_t cou
 {
     int status = db_begin(index->write);
     if (status < 0)
-        return index_fail(index, status);
+        return index_result(index, status);
     status = rows_move(index->write, rows, count);
-    return index_fail(index, db_end(index->write, status));
+    return index_result(index, db_end(index->write, status));
 }
 
 /* ---- finding ---- */
@@ -283,7 +274,7 @@ int index_find(struct index *index, const struct partition_key *key,
     index_key_put(key, bytes);
     int64_t n = db_run(index->write, "SELECT " INDEX_COLUMNS " FROM partitions WHERE key = ?1",
                        row_find, row_without_text, DB(DB_BLOB(bytes, sizeof bytes)));
-    return index_fail(index, n);
+    return index_result(index, n);
 }
 
 #define RANGE_ROWS 128 /* one statement's: others wait for the connection meanwhile */
@@ -330,7 +321,7 @@ int64_t index_range(struct index *index, const struct partition_range *range, pa
         given += n;
         rest.key.sequence = walk.last + 1;
     } while (n == RANGE_ROWS && !walk.ended && walk.last < range->last);
-    return n < 0 ? index_fail(index, n) : given;
+    return n < 0 ? index_result(index, n) : given;
 }
 
 int index_read(struct index *index, const struct partition_key *key, struct store_place *place,
@@ -354,7 +345,7 @@ int index_capture_deleted(struct index *index, const struct capture_id *capture)
 {
     int64_t n = db_run(index->write, "SELECT 1 FROM deleted WHERE capture = ?1", NULL, NULL,
                        DB(DB_BLOB(capture->bytes, sizeof capture->bytes)));
-    return index_fail(index, n);
+    return index_result(index, n);
 }
 
 /* ---- following the store ---- */
@@ -441,12 +432,12 @@ static int store_follow(struct index *index, bool from_nothing)
 
 int index_follow(struct index *index)
 {
-    return index_fail(index, store_follow(index, false));
+    return index_result(index, store_follow(index, false));
 }
 
 int index_rebuild(struct index *index)
 {
-    return index_fail(index, store_follow(index, true));
+    return index_result(index, store_follow(index, true));
 }
 
 struct number_list {
@@ -589,6 +580,8 @@ void index_close(struct index **index)
     if (i == NULL)
         return;
     *index = NULL;
+    if (atomic_load(&i->broken))
+        index_broken_mark(i);
     index_disconnect(i);
     free(i->folder);
     free(i);

@@ -343,6 +343,30 @@ START_TEST(lost_or_damaged_database_is_made_anew)
 }
 END_TEST
 
+START_TEST(damage_is_noted_on_disk_by_who_heals_or_closes)
+{
+    char *marker = path_join(folder, "index.rebuild");
+    open_both(20000);
+    specs_put();
+    ck_assert_int_eq(index_result(index_, SKEIN_CORRUPT), SKEIN_IO);
+    ck_assert_int_ne(access(marker, F_OK), 0); /* a question writes nothing */
+    ck_assert_int_eq(index_heal(index_), SKEIN_OK);
+    ck_assert_uint_eq(metrics.index_rebuilds_total, 1);
+    ck_assert_int_ne(access(marker, F_OK), 0);
+    const struct partition_range range = {key_of(2, 1, 2), 42};
+    ck_assert_int_eq(index_range(index_, &range, NULL, NULL), 5);
+    ck_assert_uint_eq(rows_now(), ROWS);
+    ck_assert_int_eq(index_result(index_, SKEIN_CORRUPT), SKEIN_IO);
+    close_both();
+    ck_assert_int_eq(access(marker, F_OK), 0);
+    open_both(20000);
+    ck_assert_int_ne(access(marker, F_OK), 0);
+    ck_assert_uint_eq(rows_now(), ROWS);
+    close_both();
+    free(marker);
+}
+END_TEST
+
 START_TEST(index_of_another_store_is_made_anew)
 {
     open_both(0);
@@ -775,6 +799,7 @@ int main(void)
     tcase_add_test(c, key_is_found_once_and_a_double_is_counted);
     tcase_add_test(c, index_that_is_behind_follows_the_store_at_open);
     tcase_add_test(c, lost_or_damaged_database_is_made_anew);
+    tcase_add_test(c, damage_is_noted_on_disk_by_who_heals_or_closes);
     tcase_add_test(c, index_of_another_store_is_made_anew);
     tcase_add_test(c, rebuild_gives_the_same_rows);
     tcase_add_test(c, deleted_capture_frees_the_segments_that_held_nothing_else);
