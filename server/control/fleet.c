@@ -25,6 +25,8 @@
 #define ROUND_WAIT_MS  200
 #define LEASE_CHECK_NS (UINT64_C(1000) * 1000000u)
 
+static const char version_words[] = "this collector speaks version 1"; /* P-1 */
+
 struct control *fleet_control(struct fleet *f)
 {
     return f->control;
@@ -114,7 +116,7 @@ void fleet_handle(struct fleet *f, const uint8_t *bytes, size_t n,
     if (status != SKEIN_OK) {
         metrics_add(control_malformed_total, 1);
         if (status == SKEIN_VERSION) /* P-1 */
-            fleet_answer_error(f, peer, WIRE_ERROR, 0, "this collector speaks version 1");
+            fleet_answer_error(f, peer, WIRE_ERROR, 0, version_words);
         return;
     }
     fleet_handle_frame(f, &frame, peer);
@@ -258,8 +260,10 @@ static bool gate_pass(struct fleet *f, struct transport_message *m, struct wire_
     if (status != SKEIN_OK && status != SKEIN_AGAIN)
         metrics_add(control_malformed_total, 1);
     if (status == SKEIN_VERSION) { /* P-1 */
-        static const char words[] = "{\"error\":\"this collector speaks version 1\"}";
-        wire_frame_put(&answer, WIRE_ERROR, 0, words, sizeof words - 1);
+        struct buf body = {0};
+        control_error_put(&(struct control_error){version_words}, &body);
+        wire_frame_put(&answer, WIRE_ERROR, 0, body.data, body.len);
+        buf_fini(&body);
     }
     if (answer.status == SKEIN_OK && answer.len > 0)
         message = transport_alloc(answer.len);
