@@ -232,7 +232,8 @@ static int wait_ms(struct fleet *f)
 
 /* Takes the round's answers out of the fleet, without the promises where nothing was saved: agents
  * stay in touch, and report again. Returns where more may be appended. */
-static struct fleet_out **answers_take(struct fleet *f, bool saved, struct fleet_out **ready)
+static struct fleet_out **answers_take(struct fleet *f, bool saved,
+                                       struct fleet_out **ready) CONTROL_LOCKED
 {
     struct fleet_out **tail = ready;
     *ready = NULL;
@@ -331,10 +332,6 @@ int fleet_new(const struct fleet_settings *settings, struct catalog *catalog, st
     snprintf(f->address, sizeof f->address, "%s", settings->address);
     f->settings.address = f->address;
     f->catalog = catalog;
-    f->answers_tail = &f->answers;
-    /* An acknowledgement of an earlier run may still be on its way: its numbers must not come
-     * again. */
-    f->next_number = clock_realtime_ns();
     pthread_mutex_init(&f->owners_lock, NULL);
     f->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int status = control_new(catalog, &(struct control_hooks){f, is_dirty, fleet_save, fleet_saved},
@@ -343,6 +340,10 @@ int fleet_new(const struct fleet_settings *settings, struct catalog *catalog, st
         status = f->wake_fd < 0 ? SKEIN_IO : claims_new(catalog, &f->claims);
     if (status == SKEIN_OK) {
         control_lock(f->control);
+        f->answers_tail = &f->answers;
+        /* An acknowledgement of an earlier run may still be on its way: its numbers must not come
+         * again. */
+        f->next_number = clock_realtime_ns();
         status = fleet_load_agents(f);
         control_unlock(f->control);
     }
@@ -395,9 +396,9 @@ void fleet_free(struct fleet **fleet)
     if (f == NULL)
         return;
     fleet_stop(f);
-    messages_free(f->answers);
     if (f->control != NULL) {
         control_lock(f->control);
+        messages_free(f->answers);
         fleet_free_tables(f);
         control_unlock(f->control);
     }
