@@ -6,7 +6,7 @@
  * the helper never gets a processor.
  *
  *     writer's thread                                           helper
- *     ── fills ── block_put ──▶ FILLED ──▶ TAKEN ──▶ DONE ──▶ `packed`, in order
+ *     ── fills ─── pipe_put ──▶ FILLED ──▶ TAKEN ──▶ DONE ──▶ `packed`, in order
  *          ▲                    (one of the two packs it)         │
  *          └────────────────── EMPTY ◀────────────────────────────┘
  *

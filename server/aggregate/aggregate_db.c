@@ -82,9 +82,9 @@ static int pair_open(struct aggregate_db *out, char *error, size_t error_bytes)
     if (status == SKEIN_OK)
         status = schema_check(out->write, error, error_bytes);
     if (status == SKEIN_OK)
-        status = db_open(path, false, &out->read, error, error_bytes);
+        status = db_open_reading(path, &out->read, error, error_bytes);
     if (status == SKEIN_OK)
-        status = db_open(path, false, &out->scan, error, error_bytes);
+        status = db_open_reading(path, &out->scan, error, error_bytes);
     if (status == SKEIN_OK)
         file_note(path, &out->device, &out->inode);
     return status;

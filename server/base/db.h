@@ -19,7 +19,11 @@ struct db_row; /* the current row of a query, or a function's arguments */
  * else), else NORMAL. SKEIN_OK; SKEIN_IO; SKEIN_CORRUPT (not a database: the caller decides whether
  * to rebuild), with words in error. */
 int db_open(const char *path, bool full, struct db **out, char *error, size_t error_bytes);
-/* The same with full, for folder/name. Nobody but the folder's owner may read or write the file,
+/* The same for a connection that never writes, of a file that is there. It sees what is committed,
+ * and waits for no commit. A thread that must not wait for a disk (no_sync.h) may ask it; asking one
+ * that commits aborts such a thread, because that one may be in the middle of a commit. */
+int db_open_reading(const char *path, struct db **out, char *error, size_t error_bytes);
+/* As db_open with full, for folder/name. Nobody but the folder's owner may read or write the file,
  * also if root makes it. SKEIN_TOO_LARGE: the path is too long. */
 int db_open_private(const char *folder, const char *name, struct db **out, char *error,
                     size_t error_bytes);

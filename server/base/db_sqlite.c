@@ -9,6 +9,7 @@
 #include "errno_status.h"
 #include "ids.h"
 #include "no_sync.h"
+#include "skein_check.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,6 +35,7 @@ struct statement {
 struct db {
     sqlite3 *handle;
     pthread_mutex_t lock; /* recursive; guards everything */
+    bool reads;           /* and never commits: who waits for the lock waits for no disk's sync */
     struct statement *statements;
     size_t count, room;
     atomic_bool damaged;
@@ -73,6 +75,14 @@ static int status_of(int code)
     default:
         return SKEIN_IO;
     }
+}
+
+/* Whoever has the lock of a connection that commits may be in the middle of it. */
+static void lock_take(struct db *db)
+{
+    if (!db->reads)
+        no_sync_check();
+    pthread_mutex_lock(&db->lock);
 }
 
 static int failure_note(struct db *db, int code)
@@ -115,15 +125,19 @@ static int handle_open(struct db *db, const char *path, bool full)
         if (code == SQLITE_OK)
             code = setup_handle(db->handle, full);
     }
+    if (code == SQLITE_OK && db->reads) /* the log is the writer's to move into the file */
+        (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     return code;
 }
 
-int db_open(const char *path, bool full, struct db **out, char *error, size_t error_bytes)
+static int connection_open(const char *path, bool full, bool reads, struct db **out, char *error,
+                           size_t error_bytes)
 {
     *out = NULL;
     struct db *db = calloc(1, sizeof *db);
     if (db == NULL)
         return SKEIN_NO_MEMORY;
+    db->reads = reads;
     pthread_mutexattr_t recursive;
     pthread_mutexattr_init(&recursive);
     pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
@@ -138,6 +152,16 @@ int db_open(const char *path, bool full, struct db **out, char *error, size_t er
     }
     *out = db;
     return SKEIN_OK;
+}
+
+int db_open(const char *path, bool full, struct db **out, char *error, size_t error_bytes)
+{
+    return connection_open(path, full, false, out, error, error_bytes);
+}
+
+int db_open_reading(const char *path, struct db **out, char *error, size_t error_bytes)
+{
+    return connection_open(path, false, true, out, error, error_bytes);
 }
 
 /* Makes the file before SQLite writes into it. The collector's user must be able to write it, even
@@ -212,7 +236,7 @@ int db_reopen(struct db *db, const char *path, bool full)
 
 void db_hold(struct db *db)
 {
-    pthread_mutex_lock(&db->lock);
+    lock_take(db);
 }
 
 void db_release(struct db *db)
@@ -244,8 +268,7 @@ const char *db_error(const struct db *db)
 
 void db_trim(struct db *db)
 {
-    pthread_mutex_lock(&db->lock);
-    no_sync_check();
+    lock_take(db);
     if (db->handle == NULL) {
         pthread_mutex_unlock(&db->lock);
         return;
@@ -258,7 +281,7 @@ void db_trim(struct db *db)
 
 int db_exec(struct db *db, const char *sql)
 {
-    pthread_mutex_lock(&db->lock);
+    lock_take(db);
     int code =
         db->handle != NULL ? sqlite3_exec(db->handle, sql, NULL, NULL, NULL) : SQLITE_CANTOPEN;
     pthread_mutex_unlock(&db->lock);
@@ -338,8 +361,7 @@ static int64_t statement_run(struct db *db, sqlite3_stmt *stmt, db_row_fn *fn, v
 {
     struct db_row row = {stmt, NULL};
     int64_t rows = 0;
-    if (!sqlite3_stmt_readonly(stmt) && sqlite3_get_autocommit(db->handle))
-        no_sync_check(); /* it commits by itself */
+    skein_check(!db->reads || sqlite3_stmt_readonly(stmt));
     int before = sqlite3_total_changes(db->handle);
     int code;
     while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
@@ -359,7 +381,7 @@ static int64_t statement_run(struct db *db, sqlite3_stmt *stmt, db_row_fn *fn, v
 int64_t db_run(struct db *db, const char *sql, db_row_fn *fn, void *context,
                const struct db_bind *binds)
 {
-    pthread_mutex_lock(&db->lock);
+    lock_take(db);
     sqlite3_stmt *stmt = NULL;
     size_t kept;
     int code = db->handle != NULL ? statement_get(db, sql, &stmt, &kept) : SQLITE_CANTOPEN;
@@ -413,7 +435,7 @@ int db_define(struct db *db, const char *name, int arguments, db_test_fn *fn)
     if (kept == NULL)
         return SKEIN_NO_MEMORY;
     *kept = fn;
-    pthread_mutex_lock(&db->lock);
+    lock_take(db);
     int code = sqlite3_create_function_v2(db->handle, name, arguments, SQLITE_UTF8, kept,
                                           function_call, NULL, NULL, free);
     pthread_mutex_unlock(&db->lock);
@@ -427,8 +449,8 @@ const void *db_pointer(struct db_row *arguments, int at)
 
 int db_begin(struct db *db)
 {
-    no_sync_check(); /* also who only waits for another's commit */
-    pthread_mutex_lock(&db->lock);
+    skein_check(!db->reads);
+    lock_take(db);
     int code = db->handle != NULL ? sqlite3_exec(db->handle, "BEGIN IMMEDIATE", NULL, NULL, NULL)
                                   : SQLITE_CANTOPEN;
     if (code != SQLITE_OK)
@@ -439,6 +461,7 @@ int db_begin(struct db *db)
 int db_end(struct db *db, int status)
 {
     bool commit = status == SKEIN_OK;
+    no_sync_check();
     int code = sqlite3_exec(db->handle, commit ? "COMMIT" : "ROLLBACK", NULL, NULL, NULL);
     if (code != SQLITE_OK && commit && !sqlite3_get_autocommit(db->handle))
         (void)sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
@@ -537,6 +560,7 @@ int db_copy(const char *path, const char *to)
         (void)db_exec(copy, "PRAGMA journal_mode=DELETE"); /* one file */
     }
     db_close(&copy);
+    no_sync_check();
     if (status == SKEIN_OK && fsync(fd) != 0)
         status = SKEIN_IO;
     close(fd);

@@ -68,7 +68,8 @@ int capture_load_damages(struct capture_engine *e)
     int64_t rows = catalog_damages(e->catalog, capture_load_one, e);
     for (size_t i = 0; e->index != NULL && i < e->damages.count;) {
         struct damage *damage = &e->damages.items[i];
-        if (index_find(e->index, &damage->key, NULL) != 0) {
+        const struct partition_range one = {damage->key, damage->key.sequence};
+        if (index_range(e->index, &one, NULL, NULL) != 0) {
             i++;
             continue;
         }

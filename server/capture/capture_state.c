@@ -533,11 +533,16 @@ static int description_take(void *context, const struct partition_row *row)
 }
 
 /* Describes a process that ended before its agent could list it, or while nobody listened. The
- * fleet never heard of it, but its partitions say who it was. */
+ * fleet never heard of it, but the partitions that are listed say who it was. */
 static void unlisted_describe(struct capture_engine *e, struct capture_target *t)
 {
-    struct partition_query query = {.process = &t->process, .to_ns = UINT64_MAX, .limit = 1};
-    if (t->pid == 0 && index_query(e->index, &query, description_take, t) < 0)
+    int64_t found = 0;
+    for (size_t i = 0; t->pid == 0 && found == 0 && i < t->facts.partition_count; i++) {
+        const struct report_range *p = &t->facts.partitions[i];
+        const struct partition_range range = {{t->process, p->epoch, p->first}, p->last};
+        found = index_range(e->index, &range, description_take, t);
+    }
+    if (found < 0)
         log_warn("captures", "a target stays without a name: the index cannot be read", NULL);
 }
 

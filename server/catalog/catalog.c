@@ -290,7 +290,7 @@ int catalog_open(const char *folder, struct catalog **out, char *error, size_t e
                      ? SKEIN_TOO_LARGE
                      : db_open_private(folder, "state.db", &c->db, error, error_bytes);
     if (status == SKEIN_OK)
-        status = db_open(c->path, true, &c->read, error, error_bytes);
+        status = db_open_reading(c->path, &c->read, error, error_bytes);
     if (status == SKEIN_OK && db_check(c->db) == SKEIN_CORRUPT)
         atomic_store(&c->damaged, true); /* go on: what can still be read is better than nothing */
     if (status == SKEIN_OK)

@@ -305,7 +305,7 @@ int catalog_loss(struct catalog *c, const struct catalog_loss_query *q, catalog_
         next[0] = '\0';
     if (q->capture != NULL)
         return sum_run(c->read, &sum, next);
-    int status = db_open(c->path, true, &db, error, sizeof error);
+    int status = db_open_reading(c->path, &db, error, sizeof error);
     if (status == SKEIN_OK)
         status = catalog_loss_define(db);
     if (status == SKEIN_OK)

@@ -18,6 +18,7 @@
 #include "db.h"
 #include "log.h"
 #include "metrics.h"
+#include "no_sync.h"
 #include "own_thread.h"
 
 #define S            UINT64_C(1000000000)
@@ -212,6 +213,7 @@ static int file_copy(const char *from, const char *to)
             n = copy_file_range(in, NULL, out, NULL, 1 << 24, 0);
         while (n > 0);
     }
+    no_sync_check();
     if (out >= 0 && (n < 0 || fsync(out) != 0 || close(out) != 0))
         n = -1;
     if (in >= 0)

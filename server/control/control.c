@@ -24,11 +24,11 @@ struct control {
     struct control_hooks hooks;
     pthread_cond_t saved;       /* a save has ended */
     pthread_mutex_t committing; /* held during a commit, not while the other is waited for */
-    bool dirty CONTROL_ATTRIBUTE(guarded_by(control_role));
-    bool saving CONTROL_ATTRIBUTE(guarded_by(control_role)); /* a commit is under way */
+    bool dirty CONTROL_GUARDED;
+    bool saving CONTROL_GUARDED; /* a commit is under way */
     /* The last save that has begun, and the last that is committed: with all before it. */
-    uint64_t begun CONTROL_ATTRIBUTE(guarded_by(control_role));
-    uint64_t committed CONTROL_ATTRIBUTE(guarded_by(control_role));
+    uint64_t begun CONTROL_GUARDED;
+    uint64_t committed CONTROL_GUARDED;
     _Atomic int last_save; /* relaxed: it stands alone */
 };
 
@@ -122,6 +122,7 @@ static void save_await(struct control *c) CONTROL_LOCKED
 
 void control_catch_up(struct control *c)
 {
+    no_sync_check();
     pthread_mutex_lock(&c->committing);
     pthread_mutex_unlock(&c->committing);
 }

@@ -19,9 +19,9 @@
  *
  * CONTROL_LOCKED at a prototype: the caller holds it. A function that others see says so and
  * asserts it first, a hook that is called through a pointer asserts it; of static ones clang proves
- * it
- * (-Wthread-safety, in the clang preset). Who is only given what such a function has found (a
- * capture, an agent) holds it, too, and need not say so.
+ * it (-Wthread-safety, in the clang preset). CONTROL_GUARDED at a field: clang lets nobody touch it
+ * who holds no lock. Who is only given what such a function has found (a capture, an agent) holds
+ * it, too, and need not say so.
  */
 #ifndef CONTROL_H
 #define CONTROL_H
@@ -42,7 +42,10 @@ struct CONTROL_ATTRIBUTE(capability("control lock")) control_role {
     char none;
 };
 extern struct control_role control_role;
-#define CONTROL_LOCKED CONTROL_ATTRIBUTE(requires_capability(control_role))
+#define CONTROL_LOCKED  CONTROL_ATTRIBUTE(requires_capability(control_role))
+#define CONTROL_GUARDED CONTROL_ATTRIBUTE(guarded_by(control_role))
+/* At the definition of what makes or frees a thing that nobody else sees. */
+#define CONTROL_ALONE CONTROL_ATTRIBUTE(no_thread_safety_analysis)
 
 struct control;
 
@@ -54,8 +57,17 @@ struct control_hooks {
     void (*saved)(void *context, bool ok); /* locked: that is committed, or it stays dirty */
 };
 
-/* What is to be saved of a thing. It may change again while a commit has it; and what a commit has
- * is memory's alone until then: no row of it is looked at, and it is not dropped. */
+/* What is to be saved of a thing. It may change again while a commit has it:
+ *
+ *            saving_mark          saving_take        saving_mark
+ *   NOTHING ────────────▶ CHANGED ───────────▶ TAKEN ───────────▶ CHANGED_AGAIN
+ *      ▲                   ▲   ▲               │   │                   │
+ *      │                   │   └─ end, not ok ─┘   │                   │   end: saving_end
+ *      └───────────────────┼────── end, ok ────────┘                   │
+ *                          └────────────── end, ok or not ─────────────┘
+ *
+ * What a commit has is memory's alone until saving_end: no row of it is looked at, and it is not
+ * dropped. */
 enum save_state { SAVE_NOTHING = 0, SAVE_CHANGED = 1, SAVE_TAKEN = 2, SAVE_CHANGED_AGAIN = 3 };
 static inline void saving_mark(enum save_state *state)
 {
@@ -94,7 +106,7 @@ void control_mark_dirty(struct control *c) CONTROL_LOCKED;
  * way: it waits for that of others also where nothing is dirty. */
 int control_save(struct control *c) CONTROL_LOCKED;
 /* For who reads rows next: waits for the commit that is under way, so that they say what memory has
- * shown. Not locked, and waits for no lock. */
+ * shown. Not for who holds the lock: that aborts. Waits for no lock. */
 void control_catch_up(struct control *c);
 /* The number of the save that will have what is changed now; whether that is committed. */
 uint64_t control_next_save(const struct control *c) CONTROL_LOCKED;

@@ -25,6 +25,8 @@
 #define ROUND_WAIT_MS  200
 #define LEASE_CHECK_NS (UINT64_C(1000) * 1000000u)
 
+static const char version_words[] = "this collector speaks version 1"; /* P-1 */
+
 struct control *fleet_control(struct fleet *f)
 {
     return f->control;
@@ -114,7 +116,7 @@ void fleet_handle(struct fleet *f, const uint8_t *bytes, size_t n,
     if (status != SKEIN_OK) {
         metrics_add(control_malformed_total, 1);
         if (status == SKEIN_VERSION) /* P-1 */
-            fleet_answer_error(f, peer, WIRE_ERROR, 0, "this collector speaks version 1");
+            fleet_answer_error(f, peer, WIRE_ERROR, 0, version_words);
         return;
     }
     fleet_handle_frame(f, &frame, peer);
@@ -230,7 +232,8 @@ static int wait_ms(struct fleet *f)
 
 /* Takes the round's answers out of the fleet, without the promises where nothing was saved: agents
  * stay in touch, and report again. Returns where more may be appended. */
-static struct fleet_out **answers_take(struct fleet *f, bool saved, struct fleet_out **ready)
+static struct fleet_out **answers_take(struct fleet *f, bool saved,
+                                       struct fleet_out **ready) CONTROL_LOCKED
 {
     struct fleet_out **tail = ready;
     *ready = NULL;
@@ -258,8 +261,10 @@ static bool gate_pass(struct fleet *f, struct transport_message *m, struct wire_
     if (status != SKEIN_OK && status != SKEIN_AGAIN)
         metrics_add(control_malformed_total, 1);
     if (status == SKEIN_VERSION) { /* P-1 */
-        static const char words[] = "{\"error\":\"this collector speaks version 1\"}";
-        wire_frame_put(&answer, WIRE_ERROR, 0, words, sizeof words - 1);
+        struct buf body = {0};
+        control_error_put(&(struct control_error){version_words}, &body);
+        wire_frame_put(&answer, WIRE_ERROR, 0, body.data, body.len);
+        buf_fini(&body);
     }
     if (answer.status == SKEIN_OK && answer.len > 0)
         message = transport_alloc(answer.len);
@@ -327,10 +332,6 @@ int fleet_new(const struct fleet_settings *settings, struct catalog *catalog, st
     snprintf(f->address, sizeof f->address, "%s", settings->address);
     f->settings.address = f->address;
     f->catalog = catalog;
-    f->answers_tail = &f->answers;
-    /* An acknowledgement of an earlier run may still be on its way: its numbers must not come
-     * again. */
-    f->next_number = clock_realtime_ns();
     pthread_mutex_init(&f->owners_lock, NULL);
     f->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int status = control_new(catalog, &(struct control_hooks){f, is_dirty, fleet_save, fleet_saved},
@@ -339,6 +340,10 @@ int fleet_new(const struct fleet_settings *settings, struct catalog *catalog, st
         status = f->wake_fd < 0 ? SKEIN_IO : claims_new(catalog, &f->claims);
     if (status == SKEIN_OK) {
         control_lock(f->control);
+        f->answers_tail = &f->answers;
+        /* An acknowledgement of an earlier run may still be on its way: its numbers must not come
+         * again. */
+        f->next_number = clock_realtime_ns();
         status = fleet_load_agents(f);
         control_unlock(f->control);
     }
@@ -391,9 +396,9 @@ void fleet_free(struct fleet **fleet)
     if (f == NULL)
         return;
     fleet_stop(f);
-    messages_free(f->answers);
     if (f->control != NULL) {
         control_lock(f->control);
+        messages_free(f->answers);
         fleet_free_tables(f);
         control_unlock(f->control);
     }

@@ -23,13 +23,13 @@
 
 /* ---- the heap of all commands, the next one due first ---- */
 
-static void heap_place(struct fleet *f, size_t at, struct fleet_command *c)
+static void heap_place(struct fleet *f, size_t at, struct fleet_command *c) CONTROL_LOCKED
 {
     f->due[at] = c;
     c->due_at = at;
 }
 
-static void heap_up(struct fleet *f, struct fleet_command *c)
+static void heap_up(struct fleet *f, struct fleet_command *c) CONTROL_LOCKED
 {
     size_t at = c->due_at;
     for (; at > 0 && f->due[(at - 1) / 2]->due_ns > c->due_ns; at = (at - 1) / 2)
@@ -37,7 +37,7 @@ static void heap_up(struct fleet *f, struct fleet_command *c)
     heap_place(f, at, c);
 }
 
-static void heap_down(struct fleet *f, struct fleet_command *c)
+static void heap_down(struct fleet *f, struct fleet_command *c) CONTROL_LOCKED
 {
     size_t at = c->due_at;
     for (size_t child; (child = at * 2 + 1) < f->due_count; at = child) {
@@ -50,7 +50,7 @@ static void heap_down(struct fleet *f, struct fleet_command *c)
     heap_place(f, at, c);
 }
 
-static int heap_add(struct fleet *f, struct fleet_command *c)
+static int heap_add(struct fleet *f, struct fleet_command *c) CONTROL_LOCKED
 {
     if (!array_grow(f->due, f->due_count + 1, &f->due_cap))
         return SKEIN_NO_MEMORY;
@@ -59,7 +59,7 @@ static int heap_add(struct fleet *f, struct fleet_command *c)
     return SKEIN_OK;
 }
 
-static void heap_remove(struct fleet *f, struct fleet_command *c)
+static void heap_remove(struct fleet *f, struct fleet_command *c) CONTROL_LOCKED
 {
     struct fleet_command *last = f->due[--f->due_count];
     if (last == c)
@@ -164,7 +164,7 @@ void fleet_lists_refresh(struct fleet *f)
 /* ---- their end ---- */
 
 /* Removes *at from its agent's list and frees it. */
-static void command_remove(struct fleet *f, struct fleet_command **at)
+static void command_remove(struct fleet *f, struct fleet_command **at) CONTROL_LOCKED
 {
     struct fleet_command *c = *at;
     *at = c->next;
@@ -173,7 +173,7 @@ static void command_remove(struct fleet *f, struct fleet_command **at)
 }
 
 static void commands_drop_of_agent(struct fleet *f, struct fleet_agent *agent,
-                                   const struct capture_id *capture)
+                                   const struct capture_id *capture) CONTROL_LOCKED
 {
     for (struct fleet_command **at = &agent->commands; *at != NULL;) {
         if (capture == NULL ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inside of the fleet; for fleet*.c alone. Guarded by the control lock, from `control` on.
+ * The inside of the fleet; for fleet*.c alone. What the control lock guards says so.
  */
 #ifndef FLEET_INT_H
 #define FLEET_INT_H
@@ -44,24 +44,28 @@ struct fleet {
     int wake_fd;
     pthread_t thread;
     bool thread_started, stopping;
-
-    struct control *control; /* guards what follows */
-    struct idmap agents, processes;
-    struct fleet_command **due; /* a heap of all commands, the next one due first */
-    size_t due_count, due_cap;
-    uint64_t next_number;
-    struct fleet_out *answers, **answers_tail;
-    enum save_state losses_save;   /* what a ring has lost */
-    bool claims_saving;            /* the save that is under way has claims */
-    enum save_state rows_save;     /* processes, or that some are forgotten; soon */
-    struct process_uid *forgotten; /* their rows must go; the first so many are being saved */
-    size_t forgotten_count, forgotten_taken;
-    struct fleet_agent *dirty_agents; /* to be saved, by next_dirty */
-    unsigned forgetting;              /* the sum of its agents': 0: a save need not look for one */
-    /* guards `owners` alone: ingest asks while the control lock waits for a disk */
+    /* guards `owners` alone: ingest asks, and does not wait for the control lock */
     pthread_mutex_t owners_lock;
-    struct idmap owners;     /* process to agent id, as the pointer's value */
-    uint64_t next_second_ns; /* monotonic: when leases are looked at again */
+    struct idmap owners; /* process to agent id, as the pointer's value */
+
+    struct control *control;
+    struct idmap agents CONTROL_GUARDED, processes CONTROL_GUARDED;
+    /* a heap of all commands, the next one due first */
+    struct fleet_command **due CONTROL_GUARDED;
+    size_t due_count CONTROL_GUARDED, due_cap CONTROL_GUARDED;
+    uint64_t next_number CONTROL_GUARDED;
+    struct fleet_out *answers CONTROL_GUARDED, **answers_tail CONTROL_GUARDED;
+    enum save_state losses_save CONTROL_GUARDED; /* what a ring has lost */
+    bool claims_saving CONTROL_GUARDED;          /* the save that is under way has claims */
+    /* processes, or that some are forgotten; soon */
+    enum save_state rows_save CONTROL_GUARDED;
+    /* their rows must go; the first so many are being saved */
+    struct process_uid *forgotten CONTROL_GUARDED;
+    size_t forgotten_count CONTROL_GUARDED, forgotten_taken CONTROL_GUARDED;
+    struct fleet_agent *dirty_agents CONTROL_GUARDED; /* to be saved, by next_dirty */
+    /* the sum of its agents'; 0: a save need not look for one */
+    unsigned forgetting CONTROL_GUARDED;
+    uint64_t next_second_ns CONTROL_GUARDED; /* monotonic: when leases are looked at again */
 };
 
 /* fleet_session.c */

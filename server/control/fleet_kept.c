@@ -79,9 +79,10 @@ void fleet_saved_processes(struct fleet *f, bool ok)
     f->forgotten_taken = 0;
 }
 
-static int kept_load(void *context, const struct catalog_process *row) CONTROL_LOCKED
+static int kept_load(void *context, const struct catalog_process *row)
 {
     struct fleet *f = context;
+    control_assert_locked(f->control);
     struct fleet_agent *agent = fleet_agent_find(f, row->agent);
     struct fleet_process *p = agent != NULL ? fleet_process_add(f, agent, &row->process) : NULL;
     if (p == NULL)

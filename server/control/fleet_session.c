@@ -41,7 +41,7 @@ struct fleet_agent *fleet_agent_next(struct fleet *f, size_t *at)
 
 /* ---- agents ---- */
 
-static struct fleet_agent *session_agent_new(struct fleet *f, uint64_t id)
+static struct fleet_agent *session_agent_new(struct fleet *f, uint64_t id) CONTROL_LOCKED
 {
     uint8_t key[16];
     agent_key(id, key);
@@ -64,6 +64,7 @@ static struct fleet_agent *session_agent_new(struct fleet *f, uint64_t id)
 static int agent_load(void *context, const struct catalog_agent *row)
 {
     struct fleet *f = context;
+    control_assert_locked(f->control);
     struct fleet_agent *agent = session_agent_new(f, row->agent);
     if (agent == NULL)
         return 0;
@@ -438,7 +439,7 @@ void fleet_on_report(struct fleet *f, const struct wire_frame *frame, const cJSO
 }
 
 /* Nothing of it is to be saved any more. */
-static void session_unsave(struct fleet *f, const struct fleet_agent *agent)
+static void session_unsave(struct fleet *f, const struct fleet_agent *agent) CONTROL_LOCKED
 {
     struct fleet_agent **link = &f->dirty_agents;
     while (*link != NULL && *link != agent)

@@ -21,6 +21,7 @@
 #include "db.h"
 #include "errno_status.h"
 #include "log.h"
+#include "no_sync.h"
 
 #define TOKEN_HEAD "skj_"
 
@@ -207,6 +208,7 @@ int enroll_change_keys(const char *folder, enum enroll_key_change change, char *
         return SKEIN_IO;
     }
     seal_pair_make(&pair);
+    no_sync_check(); /* seal_file_write syncs */
     status = keys_change(folder, change, &pair, error, error_bytes);
     seal_wipe(&pair, sizeof pair);
     if (!keys_give(folder, lock) && status == SKEIN_OK) {

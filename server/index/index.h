@@ -75,8 +75,10 @@ typedef int partition_row_fn(void *context, const struct partition_row *row);
 int64_t index_query(struct index *index, const struct partition_query *query, partition_row_fn *fn,
                     void *context);
 
-/* Calls fn with the stored partitions of a range, in order, until fn returns not 0. fn runs under
- * the lock of the database and must not use the index. Returns how many fn got, or a status. */
+/* Calls fn with the stored partitions of a range, in order, until fn returns not 0; NULL: only
+ * counts them. fn runs under the lock of a connection and must not use the index. Waits for no
+ * commit, also not with the control lock held: a partition that is being added is not among them
+ * until index_add returns. Returns how many fn got, or a status. */
 int64_t index_range(struct index *index, const struct partition_range *range, partition_row_fn *fn,
                     void *context);
 

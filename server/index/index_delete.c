@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Deletion in the footer index: which partitions a deletion looks at, what tombstones do to rows,
- * and which segments can go. Any thread, on the writing connection; each call is one transaction.
+ * and which segments can go. Any thread, on the writing connection (index_sent_for: on that for brief
+ * questions); each call is one transaction.
  * Never touches the store: the caller makes tombstones durable first.
  *
  * A tombstone stops a rebuild from making the row again, so it must stay as long as the partition's
@@ -67,13 +68,13 @@ int64_t index_sent_for(struct index *index, const struct capture_id *capture, ui
 {
     struct entry_list list = {entries, 0, room, UINT64_MAX, *after, false};
     int64_t n =
-        db_run(index->write,
+        db_run(index->brief,
                "SELECT " ENTRY_COLUMNS " FROM partitions"
                " INDEXED BY by_capture WHERE capture = ?1 AND id > ?2 ORDER BY id",
                entry_add, &list,
                DB(DB_BLOB(capture->bytes, sizeof capture->bytes), DB_I64(index_i64(*after))));
     *after = list.last;
-    return n < 0 ? index_fail(index, n) : (int64_t)list.count;
+    return n < 0 ? index_result(index, n) : (int64_t)list.count;
 }
 
 int64_t index_oldest(struct index *index, uint64_t before_ns, uint64_t *after,
@@ -85,7 +86,7 @@ int64_t index_oldest(struct index *index, uint64_t before_ns, uint64_t *after,
                        " WHERE id > ?1 ORDER BY id",
                        entry_add, &list, DB(DB_I64(index_i64(*after))));
     *after = list.count == room ? list.last : 0;
-    return n < 0 ? index_fail(index, n) : (int64_t)list.count;
+    return n < 0 ? index_result(index, n) : (int64_t)list.count;
 }
 
 /* ---- deleting ---- */
@@ -128,10 +129,10 @@ int index_tombstones_add(struct index *index, const struct store_record *records
     store_totals(index->store, &segments, &bytes, &end_segment, &end_offset);
     int status = db_begin(index->write);
     if (status < 0)
-        return index_fail(index, status);
+        return index_result(index, status);
     for (size_t i = 0; status == SKEIN_OK && i < count; i++)
         status = index_tombstone_apply(index->write, &records[i], end_segment);
-    return index_fail(index, db_end(index->write, status));
+    return index_result(index, db_end(index->write, status));
 }
 
 void index_trim(struct index *index)
@@ -175,7 +176,7 @@ int64_t index_tombstones_in(struct index *index, uint64_t segment, struct store_
                        "SELECT capture, NULL FROM deleted WHERE segment = ?1 UNION ALL"
                        " SELECT NULL, key FROM tombstone t WHERE segment = ?1 AND " NEEDED,
                        record_add, &list, DB(DB_I64(index_i64(segment))));
-    return n < 0 ? index_fail(index, n) : (int64_t)list.count;
+    return n < 0 ? index_result(index, n) : (int64_t)list.count;
 }
 
 struct number_list {
@@ -206,7 +207,7 @@ int index_empty_segments(struct index *index, uint64_t *segments, size_t *count)
                    number_add, &list,
                    DB(DB_I64(index_i64(end_segment)), DB_I64((int64_t)INDEX_RECORD_BYTES)));
     *count = list.count;
-    return n < 0 ? index_fail(index, n) : SKEIN_OK;
+    return n < 0 ? index_result(index, n) : SKEIN_OK;
 }
 
 int index_sparse_segment(struct index *index, unsigned percent, uint64_t *segment)
@@ -225,7 +226,7 @@ int index_sparse_segment(struct index *index, unsigned percent, uint64_t *segmen
                        number_add, &list,
                        DB(DB_I64(index_i64(end_segment)), DB_I64((int64_t)INDEX_RECORD_BYTES),
                           DB_I64((int64_t)percent)));
-    return n < 0 ? index_fail(index, n) : (int)list.count;
+    return n < 0 ? index_result(index, n) : (int)list.count;
 }
 
 struct row_list {
@@ -250,12 +251,12 @@ int64_t index_segment_rows(struct index *index, uint64_t segment, struct partiti
         db_run(index->write,
                "SELECT " INDEX_COLUMNS " FROM partitions INDEXED BY by_segment WHERE segment = ?1",
                row_keep, &list, DB(DB_I64(index_i64(segment))));
-    return n < 0 ? index_fail(index, n) : (int64_t)list.count;
+    return n < 0 ? index_result(index, n) : (int64_t)list.count;
 }
 
 int index_segment_keep(struct index *index, uint64_t segment)
 {
-    return index_fail(
+    return index_result(
         index, db_write(index->write,
                         "UPDATE segment SET written = bytes, records = live WHERE number = ?1",
                         DB(DB_I64(index_i64(segment)))));
@@ -276,7 +277,7 @@ int index_segment_removed(struct index *index, uint64_t segment)
 {
     int status = db_begin(index->write);
     if (status < 0)
-        return index_fail(index, status);
+        return index_result(index, status);
     status = index_segment_forget(index->write, segment, false);
-    return index_fail(index, db_end(index->write, status));
+    return index_result(index, db_end(index->write, status));
 }

@@ -20,7 +20,7 @@ struct index_entry {
     uint64_t bytes, to_ns;
 };
 /* Partitions that were sent for the capture: at most `room` behind *after (0: from the first),
- * which moves along. Returns how many, or a status. */
+ * which moves along. Waits for no commit, as index_range. Returns how many, or a status. */
 int64_t index_sent_for(struct index *index, const struct capture_id *capture, uint64_t *after,
                        struct index_entry *entries, size_t room);
 /* The same for partitions that were received before before_ns, the oldest first. *after becomes 0

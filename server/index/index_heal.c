@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Replaces a damaged index.db while it is in use: makes index.new from the store, and puts it in
- * place while both connections stand still. Holds nothing; runs on ingest's thread alone.
+ * place while its connections stand still. Holds nothing; runs on ingest's thread alone.
+ *
+ *   damage is met ─▶ broken ─▶ index.rebuild ─▶ index.new ─▶ index.db, and index.rebuild goes
+ *   any thread       memory    ingest's thread, within a second; or index_close
+ *
+ * If the process is killed before index.rebuild is there, the next one opens the damaged file, and
+ * meets the damage again where it is asked for.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -40,6 +47,8 @@ static int file_put_in_place(struct index *index, const char *fresh, const char 
     db_hold(index->read);
     db_shut(index->write);
     db_shut(index->read);
+    db_hold(index->brief); /* last, and not for long: the control lock may wait for it */
+    db_shut(index->brief);
     index_files_remove(path);
     int status = rename(fresh, path) == 0 ? SKEIN_OK : SKEIN_IO;
     if (status == SKEIN_OK)
@@ -50,9 +59,22 @@ static int file_put_in_place(struct index *index, const char *fresh, const char 
         status = db_reopen(index->read, path, false);
     if (status == SKEIN_OK)
         status = index_configure(index->read);
+    if (status == SKEIN_OK)
+        status = db_reopen(index->brief, path, false);
+    db_release(index->brief);
     db_release(index->read);
     db_release(index->write);
     return status;
+}
+
+void index_broken_mark(const struct index *index)
+{
+    char marker[PATH_BYTES];
+    int fd = name(index, "index.rebuild", marker)
+                 ? open(marker, O_WRONLY | O_CREAT | O_CLOEXEC, 0640)
+                 : -1;
+    if (fd >= 0)
+        close(fd);
 }
 
 int index_heal(struct index *index)
@@ -63,6 +85,7 @@ int index_heal(struct index *index)
     if (!name(index, "index.db", path) || !name(index, "index.new", fresh) ||
         !name(index, "index.rebuild", marker))
         return SKEIN_IO;
+    index_broken_mark(index); /* the process may end before the new file is in place */
     log_error("index", "index.db is damaged: it is made anew from the segments", NULL);
     int status = new_file_make(index, fresh);
     if (status == SKEIN_OK)

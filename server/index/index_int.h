@@ -41,11 +41,12 @@
 #define INDEX_COLUMNS INDEX_COLUMNS_OF("")
 
 struct index {
-    struct db *write; /* also index_find, which must see what was added last */
+    struct db *write; /* the ingest thread's, and index_find's: may be in the middle of a commit */
     struct db *read;  /* queries, so that they never hold up a commit */
+    struct db *brief; /* questions that the control lock waits for: none of them takes long */
     struct store *store;
     char *folder;
-    _Atomic bool broken;     /* damage was met: index_heal has to act */
+    _Atomic bool broken;     /* damage was met: index_heal, or index_close, has to act */
     index_damage_fn *damage; /* constant once others use the index */
     void *damage_context;
 };
@@ -75,15 +76,19 @@ void index_range_put(const struct partition_range *range, uint8_t low[INDEX_KEY_
 void index_row_get(struct db_row *from, struct partition_row *row);
 
 /* Turns a result into the caller's status; any result may be passed, also success. Where the
- * database is damaged, notes that it must be made anew (index_heal, or the next open). */
-int index_fail(struct index *index, int64_t status);
+ * database is damaged, notes in memory that it must be made anew, and writes nothing: any thread
+ * comes here. */
+int index_result(struct index *index, int64_t status);
 
-/* index_sqlite.c: opens both connections of an index that has a store, and brings it up to the
+/* index_sqlite.c: opens the connections of an index that has a store, and brings it up to the
  * store's end; removes the files of a database. */
 int index_connect(struct index *index, const char *path, char *error, size_t error_bytes);
 void index_disconnect(struct index *index);
 int index_configure(struct db *db); /* a connection's settings */
 void index_files_remove(const char *path);
+
+/* index_heal.c: has the next open make a damaged index anew, if no index_heal has by then. */
+void index_broken_mark(const struct index *index);
 
 /* Counts what was appended to a segment: rows, their bytes, records. Within a transaction. */
 int index_segment_add(struct db *db, uint64_t segment, int64_t rows, int64_t bytes,

@@ -206,7 +206,7 @@ static int ranges_look_up(struct run *run, const struct partition_range *ranges,
                       DB_BLOB(run->after_key, sizeof run->after_key)));
     }
     if (n < 0 || run->page.no_memory)
-        return n < 0 ? index_fail(run->index, n) : SKEIN_NO_MEMORY;
+        return n < 0 ? index_result(run->index, n) : SKEIN_NO_MEMORY;
     if (run->found_count > 0)
         qsort(run->found, run->found_count, sizeof *run->found, found_order);
     return run->found_count > 0;
@@ -224,7 +224,7 @@ static int page_fetch(struct run *run)
             run->index->read, "SELECT " INDEX_COLUMNS " FROM partitions WHERE id = ?1 AND key = ?2",
             page_row, run, DB(DB_I64(found->id), DB_BLOB(found->key, sizeof found->key)));
         if (n < 0)
-            return index_fail(run->index, n);
+            return index_result(run->index, n);
         if (run->page.no_memory)
             return SKEIN_NO_MEMORY;
     }
@@ -268,7 +268,7 @@ static int page_fill(struct run *run)
                        DB(DB_I64(low), DB_I64(run->high), DB_I64(run->to), DB_I64(run->after_time),
                           DB_BLOB(key, n), DB_I64(rows)));
     if (found < 0)
-        return index_fail(run->index, found);
+        return index_result(run->index, found);
     run->empty = run->empty && found == 0;
     return run->page.no_memory ? SKEIN_NO_MEMORY : found == rows;
 }
@@ -314,7 +314,7 @@ static int step_first(struct run *run)
     int64_t behind = index_sum(run->to, INDEX_LONG_NS);
     int more = bucket_first(run);
     if (more < 0)
-        return index_fail(run->index, more);
+        return index_result(run->index, more);
     if (more == 1 && run->low > run->last)
         return 0;
     if (more == 1 || behind >= run->last)
@@ -341,7 +341,7 @@ static int series_seek(struct run *run)
         DB(DB_I64(run->low), DB_I64(run->lead.bucket), DB_BLOB(l.name, l.name_bytes),
            DB_BLOB(l.value, l.value_bytes), DB_BLOB(o.name, o.name_bytes),
            DB_BLOB(o.value, o.value_bytes), DB_I64(index_sum(run->lead.high, 1))));
-    return index_fail(run->index, status);
+    return index_result(run->index, status);
 }
 
 /* Goes on after the end of a step. 1: there is a next one; 0: the query is done; a status. */
@@ -452,7 +452,7 @@ int index_query_plan(struct index *index, const struct partition_query *query, s
     if (n > 0)
         n = db_run(index->read, sql, plan_line, out, NULL);
     run_free(run);
-    return n < 0 ? index_fail(index, n) : out->status;
+    return n < 0 ? index_result(index, n) : out->status;
 }
 
 int64_t index_query(struct index *index, const struct partition_query *query, partition_row_fn *fn,

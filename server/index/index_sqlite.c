@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The footer index in SQLite: opens, adds and rebuilds. Owns folder/index.db and two connections,
- * no thread; any thread may call. Holds nothing that the store does not hold: a lost or damaged
+ * The footer index in SQLite: opens, adds and rebuilds. Owns folder/index.db and three
+ * connections, no thread; any thread may call. Holds nothing that the store does not hold: a lost or damaged
  * file is made again from the segments, and a file that is behind is brought up to the store's end
  * at open.
  *
@@ -17,8 +17,6 @@
  *   service     what each service has; triggers keep it
  *   meta        how far the store is indexed
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,18 +91,11 @@ static const char *const schema_step =
     "CREATE INDEX by_capture ON partitions(capture);"
     "PRAGMA user_version=7; COMMIT;";
 
-int index_fail(struct index *index, int64_t status)
+int index_result(struct index *index, int64_t status)
 {
     if (status != SKEIN_CORRUPT)
         return (int)status;
     atomic_store(&index->broken, true);
-    char path[4096];
-    int n = snprintf(path, sizeof path, "%s/index.rebuild", index->folder);
-    if (n > 0 && (size_t)n < sizeof path) {
-        int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0640);
-        if (fd >= 0)
-            close(fd);
-    }
     return SKEIN_IO;
 }
 
@@ -234,9 +225,9 @@ int index_add(struct index *index, const struct partition_row *rows, size_t coun
         return SKEIN_OK;
     int status = db_begin(index->write);
     if (status < 0)
-        return index_fail(index, status);
+        return index_result(index, status);
     status = rows_insert(index->write, rows, count);
-    return index_fail(index, db_end(index->write, status));
+    return index_result(index, db_end(index->write, status));
 }
 
 static int rows_move(struct db *db, const struct partition_row *rows, size_t count)
@@ -259,9 +250,9 @@ int index_move(struct index *index, const struct partition_row *rows, size_t cou
 {
     int status = db_begin(index->write);
     if (status < 0)
-        return index_fail(index, status);
+        return index_result(index, status);
     status = rows_move(index->write, rows, count);
-    return index_fail(index, db_end(index->write, status));
+    return index_result(index, db_end(index->write, status));
 }
 
 /* ---- finding ---- */
@@ -283,12 +274,16 @@ int index_find(struct index *index, const struct partition_key *key,
     index_key_put(key, bytes);
     int64_t n = db_run(index->write, "SELECT " INDEX_COLUMNS " FROM partitions WHERE key = ?1",
                        row_find, row_without_text, DB(DB_BLOB(bytes, sizeof bytes)));
-    return index_fail(index, n);
+    return index_result(index, n);
 }
+
+#define RANGE_ROWS 128 /* one statement's: others wait for the connection meanwhile */
 
 struct range_walk {
     partition_row_fn *fn;
     void *context;
+    uint64_t last; /* the sequence of the last row */
+    bool ended;    /* fn has had enough */
 };
 
 static int range_row(void *context, struct db_row *from)
@@ -296,7 +291,9 @@ static int range_row(void *context, struct db_row *from)
     struct range_walk *walk = context;
     struct partition_row row;
     index_row_get(from, &row);
-    return walk->fn(walk->context, &row);
+    walk->last = row.record.key.sequence;
+    walk->ended = walk->fn != NULL && walk->fn(walk->context, &row) != 0;
+    return walk->ended;
 }
 
 void index_range_put(const struct partition_range *range, uint8_t low[INDEX_KEY_BYTES],
@@ -310,14 +307,21 @@ void index_range_put(const struct partition_range *range, uint8_t low[INDEX_KEY_
 int64_t index_range(struct index *index, const struct partition_range *range, partition_row_fn *fn,
                     void *context)
 {
-    struct range_walk walk = {fn, context};
-    uint8_t low[INDEX_KEY_BYTES], high[INDEX_KEY_BYTES];
-    index_range_put(range, low, high);
-    int64_t n = db_run(index->write,
-                       "SELECT " INDEX_COLUMNS
-                       " FROM partitions WHERE key >= ?1 AND key <= ?2 ORDER BY key",
-                       range_row, &walk, DB(DB_BLOB(low, sizeof low), DB_BLOB(high, sizeof high)));
-    return n < 0 ? index_fail(index, n) : n;
+    struct range_walk walk = {.fn = fn, .context = context};
+    struct partition_range rest = *range;
+    int64_t n, given = 0;
+    do {
+        uint8_t low[INDEX_KEY_BYTES], high[INDEX_KEY_BYTES];
+        index_range_put(&rest, low, high);
+        n = db_run(index->brief,
+                   "SELECT " INDEX_COLUMNS
+                   " FROM partitions WHERE key >= ?1 AND key <= ?2 ORDER BY key LIMIT ?3",
+                   range_row, &walk,
+                   DB(DB_BLOB(low, sizeof low), DB_BLOB(high, sizeof high), DB_I64(RANGE_ROWS)));
+        given += n;
+        rest.key.sequence = walk.last + 1;
+    } while (n == RANGE_ROWS && !walk.ended && walk.last < range->last);
+    return n < 0 ? index_result(index, n) : given;
 }
 
 int index_read(struct index *index, const struct partition_key *key, struct store_place *place,
@@ -341,7 +345,7 @@ int index_capture_deleted(struct index *index, const struct capture_id *capture)
 {
     int64_t n = db_run(index->write, "SELECT 1 FROM deleted WHERE capture = ?1", NULL, NULL,
                        DB(DB_BLOB(capture->bytes, sizeof capture->bytes)));
-    return index_fail(index, n);
+    return index_result(index, n);
 }
 
 /* ---- following the store ---- */
@@ -428,12 +432,12 @@ static int store_follow(struct index *index, bool from_nothing)
 
 int index_follow(struct index *index)
 {
-    return index_fail(index, store_follow(index, false));
+    return index_result(index, store_follow(index, false));
 }
 
 int index_rebuild(struct index *index)
 {
-    return index_fail(index, store_follow(index, true));
+    return index_result(index, store_follow(index, true));
 }
 
 struct number_list {
@@ -494,6 +498,7 @@ static int schema_check(struct db *db)
 
 void index_disconnect(struct index *index)
 {
+    db_close(&index->brief);
     db_close(&index->read);
     db_close(&index->write);
 }
@@ -510,9 +515,11 @@ int index_connect(struct index *index, const char *path, char *error, size_t err
     if (status == SKEIN_OK)
         status = missing_forget(index);
     if (status == SKEIN_OK)
-        status = db_open(path, false, &index->read, error, error_bytes);
+        status = db_open_reading(path, &index->read, error, error_bytes);
     if (status == SKEIN_OK)
         status = index_configure(index->read);
+    if (status == SKEIN_OK)
+        status = db_open_reading(path, &index->brief, error, error_bytes);
     if (status < 0 && index->write != NULL && !error[0])
         (void)snprintf(error, error_bytes, "%s: %s", path, db_error(index->write));
     return status;
@@ -573,6 +580,8 @@ void index_close(struct index **index)
     if (i == NULL)
         return;
     *index = NULL;
+    if (atomic_load(&i->broken))
+        index_broken_mark(i);
     index_disconnect(i);
     free(i->folder);
     free(i);

@@ -35,7 +35,7 @@ int index_usage(struct index *index, uint64_t *live_bytes, uint64_t *dead_bytes)
                        sums_get, &sums, DB(DB_I64((int64_t)INDEX_RECORD_BYTES)));
     *live_bytes = not_negative(sums.live);
     *dead_bytes = not_negative(sums.dead);
-    return n < 0 ? index_fail(index, n) : SKEIN_OK;
+    return n < 0 ? index_result(index, n) : SKEIN_OK;
 }
 
 struct service_walk {
@@ -54,5 +54,5 @@ int64_t index_services(struct index *index, index_service_fn *fn, void *context)
     struct service_walk walk = {fn, context};
     int64_t n = db_run(index->read, "SELECT name, bytes FROM service ORDER BY name", service_row,
                        &walk, NULL);
-    return n < 0 ? index_fail(index, n) : n;
+    return n < 0 ? index_result(index, n) : n;
 }

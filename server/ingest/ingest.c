@@ -21,6 +21,7 @@
 #include "ingest_commit.h"
 #include "ingest_int.h"
 #include "metrics.h"
+#include "no_sync.h"
 #include "partition_slice.h"
 
 #define NS_PER_MS UINT64_C(1000000)
@@ -453,6 +454,7 @@ bool ingest_is_full(struct ingest *ingest)
 
 static int64_t request_wait(struct ingest *ingest, struct delete_request *request)
 {
+    no_sync_check(); /* whom it waits for syncs, and may want the control lock */
     pthread_mutex_lock(&ingest->lock);
     if (ingest->closed) {
         pthread_mutex_unlock(&ingest->lock);

@@ -124,6 +124,7 @@ static cJSON *policy_state(void *context, struct named_item *item)
 static int policy_save(void *context, struct named_item *item, const char *json)
 {
     const struct policies *p = context;
+    control_assert_locked(p->control);
     const struct policy *policy = (const struct policy *)item;
     struct catalog_policy row = {item->name,          json,
                                  item->generation,    policy->day,
@@ -147,6 +148,7 @@ static const struct named_kind policy_kind = {.noun = "policy",
 static int policy_load(void *context, const struct catalog_policy *row)
 {
     struct policies *p = context;
+    control_assert_locked(p->control);
     struct policy *policy = (struct policy *)named_set_load(&p->set, row->name, row->json);
     if (policy == NULL)
         return 0;
@@ -169,7 +171,9 @@ int policies_new(struct fleet *fleet, struct catalog *catalog, struct events *ev
     p->control = fleet_control(fleet);
     p->catalog = catalog;
     named_set_init(&p->set, &policy_kind, p, fleet, catalog, events);
+    control_lock(p->control);
     int64_t rows = catalog_policies(catalog, policy_load, p);
+    control_unlock(p->control);
     if (rows >= 0)
         return SKEIN_OK;
     policies_free(out);

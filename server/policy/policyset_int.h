@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The policies in memory. For policies*.c alone; guarded by the control lock.
+ * The policies in memory. For policies*.c alone; what the control lock guards says so.
  */
 #ifndef POLICYSET_INT_H
 #define POLICYSET_INT_H
@@ -37,10 +37,10 @@ struct policies {
     struct catalog *catalog;
     struct capture_engine *captures;
     struct named_set set;
-    uint64_t next_look_ns; /* monotonic */
+    uint64_t next_look_ns CONTROL_GUARDED; /* monotonic */
 };
 
-static inline struct policy *policies_first(const struct policies *p)
+CONTROL_LOCKED static inline struct policy *policies_first(const struct policies *p)
 {
     return (struct policy *)p->set.list;
 }

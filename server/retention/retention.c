@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Owns the retention thread. About every second it runs a round: first what has expired, then each
- * service's quota, then that of the catalog, then that of all. Other threads enter through start,
- * stop and is_met. Holds no lock while it deletes: the engine looks again, so a pin that is set at
- * that moment counts.
+ * service's quota, then that of the catalog, then that of all. Other threads enter through
+ * retention_start, retention_stop and retention_is_met. Holds no lock while it deletes: the engine
+ * looks again, so a pin that is set at that moment counts.
  *
  * Order: the oldest capture first, then by id. Passed over is a capture whose every byte is also in
  * one that is pinned or runs: its deletion would free nothing. A capture that shares its bytes only

@@ -23,18 +23,20 @@ static struct named_item **item_place(struct named_item **list, const char *name
 
 struct named_item *named_set_find(const struct named_set *set, const char *name)
 {
+    control_assert_locked(set->control);
     struct named_item *list = set->list, *item = *item_place(&list, name);
     return item != NULL && strcmp(item->name, name) == 0 ? item : NULL;
 }
 
 void named_set_insert(struct named_set *set, struct named_item *item)
 {
+    control_assert_locked(set->control);
     struct named_item **at = item_place(&set->list, item->name);
     item->next = *at;
     *at = item;
 }
 
-static struct named_item *item_remove(struct named_set *set, const char *name)
+static struct named_item *item_remove(struct named_set *set, const char *name) CONTROL_LOCKED
 {
     struct named_item **at = item_place(&set->list, name), *item = *at;
     *at = item->next;
@@ -98,7 +100,8 @@ void named_set_init(struct named_set *set, const struct named_kind *kind, void *
     pthread_mutex_init(&set->changing, NULL);
 }
 
-void named_set_fini(struct named_set *set)
+/* Nobody else has the set any more. */
+void named_set_fini(struct named_set *set) CONTROL_ALONE
 {
     while (set->list != NULL) {
         struct named_item *item = set->list;
@@ -110,6 +113,7 @@ void named_set_fini(struct named_set *set)
 
 struct named_item *named_set_load(struct named_set *set, const char *name, const char *json)
 {
+    control_assert_locked(set->control);
     char error[256] = "out of memory";
     cJSON *stored = json_parse(json, strlen(json), error, sizeof error);
     cJSON *checked = stored != NULL ? set->kind->check(name, stored, error, sizeof error) : NULL;
@@ -130,7 +134,7 @@ void named_set_mark(struct named_set *set, struct named_item *item)
     control_mark_dirty(set->control);
 }
 
-static int item_save(struct named_set *set, struct named_item *item)
+static int item_save(struct named_set *set, struct named_item *item) CONTROL_LOCKED
 {
     struct buf text = {0};
     json_print(item->json, &text);
@@ -143,7 +147,7 @@ static int item_save(struct named_set *set, struct named_item *item)
 }
 
 /* With what the thing that it replaces has counted by now: that may be saved with it. */
-static int put_save(struct named_set *set)
+static int put_save(struct named_set *set) CONTROL_LOCKED
 {
     const struct named_item *old = named_set_find(set, set->put->name);
     if (old != NULL)

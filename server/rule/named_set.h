@@ -3,7 +3,7 @@
  * A set of things that people put under names and that agents are pushed whole: rules, and
  * policies. Put, get, delete, list, load and save, with a generation that tells agents of a change.
  * A change is committed before it is answered, before any agent hears of it, and before it is in
- * the set. Guarded by the control lock; "not locked": the function takes it.
+ * the set. The control lock guards what says so.
  */
 #ifndef NAMED_SET_H
 #define NAMED_SET_H
@@ -52,27 +52,27 @@ struct named_set {
     struct control *control; /* the fleet's */
     struct catalog *catalog;
     struct events *events;
-    struct named_item *list;
-    struct pushed_set pushed;
-    /* People change one thing at a time; taken before the control lock. Of the change that is being
-     * saved: what is put, or the name of what is deleted. */
-    pthread_mutex_t changing;
-    struct named_item *put;
-    const char *deleted;
+    pthread_mutex_t changing; /* people change one thing at a time; taken before the control lock */
+    struct named_item *list CONTROL_GUARDED;
+    struct pushed_set pushed CONTROL_GUARDED;
+    /* Of the change that is being saved: what is put, or the name of what is deleted. */
+    struct named_item *put CONTROL_GUARDED;
+    const char *deleted CONTROL_GUARDED;
 };
 
 void named_set_init(struct named_set *set, const struct named_kind *kind, void *context,
                     struct fleet *fleet, struct catalog *catalog, struct events *events);
 void named_set_fini(struct named_set *set);
-struct named_item *named_set_find(const struct named_set *set, const char *name);
+struct named_item *named_set_find(const struct named_set *set, const char *name) CONTROL_LOCKED;
 /* Makes a thing that is in no set yet. Owns json from here on. NULL: no memory. */
 struct named_item *named_item_make(const struct named_kind *kind, const char *name, cJSON *json);
 void named_item_free(const struct named_kind *kind, struct named_item *item); /* NULL: nothing */
-void named_set_insert(struct named_set *set, struct named_item *item);
+void named_set_insert(struct named_set *set, struct named_item *item) CONTROL_LOCKED;
 /* A number in checked text; 0 where it, or the object, is absent. */
 uint64_t named_number(const cJSON *object, const char *key);
 /* Inserts a thing from the catalog. NULL: it is unusable, and that is logged. */
-struct named_item *named_set_load(struct named_set *set, const char *name, const char *json);
+struct named_item *named_set_load(struct named_set *set, const char *name,
+                                  const char *json) CONTROL_LOCKED;
 void named_set_mark(struct named_set *set, struct named_item *item) CONTROL_LOCKED;
 int named_set_save(struct named_set *set) CONTROL_LOCKED; /* as control.h's hooks */
 void named_set_saved(struct named_set *set, bool ok) CONTROL_LOCKED;

@@ -28,6 +28,8 @@ struct replay_instant {
 struct replay {
     const struct replay_request *request;
     struct index *index;
+    struct rules *alone; /* a set of the rule alone, and the rule in it */
+    struct rule *rule;
     struct rule_spec *spec;          /* NULL: the collector itself checks the condition */
     uint64_t cooldown_ns, until_ns;  /* until_ns: monotonic, when to stop */
     uint64_t bytes_per_hour;         /* the one limit that is not applied; 0: the rule has none */

@@ -141,10 +141,10 @@ struct outcome {
 
 /* Decides what becomes of the instant. An agent's cooldown begins with each firing; the collector's
  * begins with a firing that it grants. */
-static int replay_judge(const struct replay *p, struct rules *set, struct replay_instant *instant,
-                        struct outcome *o)
+static int replay_judge(const struct replay *p, struct replay_instant *instant,
+                        struct outcome *o) CONTROL_LOCKED
 {
-    struct rule *rule = rules_first(set);
+    struct rule *rule = p->rule;
     struct process_uid group = cooldown_of(p, instant);
     struct rule_process *q = rule_process_of(rule, &group);
     struct capture_id none = {{0}};
@@ -152,7 +152,7 @@ static int replay_judge(const struct replay *p, struct rules *set, struct replay
         return SKEIN_NO_MEMORY;
     bool joins = p->spec != NULL && rule_overlaps_last(rule, instant->at_ns);
     bool cooling = q->granted_ns != 0 && instant->at_ns < q->granted_ns + p->cooldown_ns;
-    bool held = rule_held(set, rule, q, instant->at_ns, joins, instant->why);
+    bool held = rule_held(p->alone, rule, q, instant->at_ns, joins, instant->why);
     if (!held && !joins) {
         if (!rule_grant(rule, instant->at_ns, &none))
             return SKEIN_NO_MEMORY;
@@ -167,13 +167,15 @@ static int replay_judge(const struct replay *p, struct rules *set, struct replay
     return SKEIN_OK;
 }
 
-static int firings_judge(struct replay *p, struct rules *set, struct outcome *o)
+static int firings_judge(struct replay *p, struct outcome *o)
 {
     int status = SKEIN_OK;
     if (p->count > 0) /* else the list is NULL, which qsort does not take */
         qsort(p->instants, p->count, sizeof *p->instants, instants_compare);
+    control_lock(p->alone->control);
     for (size_t i = 0; status == SKEIN_OK && i < p->count; i++)
-        status = replay_judge(p, set, &p->instants[i], o);
+        status = replay_judge(p, &p->instants[i], o);
+    control_unlock(p->alone->control);
     return status;
 }
 
@@ -251,23 +253,22 @@ static cJSON *answer_begin(const struct replay *p)
     return json;
 }
 
-static int replay_run(struct replay *p, struct rules *r, struct rules *set, cJSON **out)
+static int replay_run(struct replay *p, struct rules *r, cJSON **out)
 {
     struct outcome o = {0};
-    const struct rule *rule = rules_first(set);
     const char *source = "history";
     int status;
     if (replay_scans(p->spec)) {
         source = "records";
         status = replay_scan(p);
-    } else if (rule->every_ms != 0) {
+    } else if (p->rule->every_ms != 0) {
         source = "schedule";
-        status = slots_add(p, rule);
+        status = slots_add(p, p->rule);
     } else {
-        status = history_add(p, r, rule);
+        status = history_add(p, r, p->rule);
     }
     if (status == SKEIN_OK)
-        status = firings_judge(p, set, &o);
+        status = firings_judge(p, &o);
     if (status != SKEIN_OK && status != SKEIN_NOT_FOUND)
         return status;
     *out = answer_begin(p);
@@ -283,22 +284,21 @@ int rule_replay(struct rules *r, struct index *index, const struct replay_reques
                 cJSON **out)
 {
     struct replay p = {.request = request, .index = index};
-    struct rules *set = NULL;
     char error[256];
     *out = NULL;
     p.until_ns = clock_monotonic_ns() + REPLAY_TIME_NS;
     int status = rule_spec_new(request->rule, &p.spec, error, sizeof error);
     if (status == SKEIN_OK || status == SKEIN_UNSUPPORTED) /* the collector checks it: no spec */
-        status = rules_alone(request->rule, &set);
+        status = rules_alone(request->rule, &p.alone, &p.rule);
     if (status == SKEIN_OK) {
-        p.cooldown_ns = rules_first(set)->cooldown_ms * MS;
-        p.bytes_per_hour = rules_first(set)->bytes_per_hour;
-        rules_first(set)->bytes_per_hour = 0; /* what was not captured has no bytes */
-        status = replay_run(&p, r, set, out);
+        p.cooldown_ns = p.rule->cooldown_ms * MS;
+        p.bytes_per_hour = p.rule->bytes_per_hour;
+        p.rule->bytes_per_hour = 0; /* what was not captured has no bytes */
+        status = replay_run(&p, r, out);
     }
     stored_processes_fini(&p.processes);
     free(p.instants);
     rule_spec_free(&p.spec);
-    rules_free(&set);
+    rules_free(&p.alone);
     return status;
 }

@@ -19,6 +19,7 @@
 
 struct rule *rules_find(struct rules *r, const char *name)
 {
+    control_assert_locked(r->control);
     return (struct rule *)named_set_find(&r->set, name);
 }
 
@@ -101,6 +102,7 @@ static void rule_take(struct named_item *item, struct named_item *before)
 static void receiver_set(void *context, const char *name, const struct named_item *item)
 {
     const struct rules *r = context;
+    control_assert_locked(r->control);
     const cJSON *webhook = item != NULL ? ((const struct rule *)item)->receiver : NULL;
     if (r->notify != NULL && notify_rule_set(r->notify, name, webhook) != SKEIN_OK)
         log_error("rules", "out of memory: nobody is notified", "rule", name, NULL);
@@ -156,6 +158,7 @@ static cJSON *rule_state(void *context, struct named_item *item)
 static int rule_save(void *context, struct named_item *item, const char *json)
 {
     const struct rules *r = context;
+    control_assert_locked(r->control);
     struct rule *rule = (struct rule *)item;
     struct catalog_rule row = {
         item->name, json, rule->fired, rule->suppressed, rule->last_fired_ns, rule->last_capture};
@@ -187,6 +190,7 @@ static const struct named_kind rule_kind = {.noun = "rule",
 static int rule_load(void *context, const struct catalog_rule *row)
 {
     struct rules *r = context;
+    control_assert_locked(r->control);
     struct rule *rule = (struct rule *)named_set_load(&r->set, row->name, row->json);
     if (rule == NULL)
         return 0;
@@ -200,7 +204,9 @@ static int rule_load(void *context, const struct catalog_rule *row)
 
 static int firing_load(void *context, const struct catalog_firing *row)
 {
-    struct rule *rule = rules_find(context, row->rule);
+    struct rules *r = context;
+    control_assert_locked(r->control);
+    struct rule *rule = rules_find(r, row->rule);
     struct rule_process *p = rule != NULL ? rule_process_of(rule, &row->process) : NULL;
     if (p != NULL)
         p->granted_ns = row->at_ns;
@@ -223,10 +229,10 @@ int rules_new(const struct rules_settings *settings, struct fleet *fleet, struct
     r->notify = settings->notify;
     r->public_url = settings->public_url;
     named_set_init(&r->set, &rule_kind, r, fleet, catalog, settings->events);
+    control_lock(r->control);
     int64_t rows = catalog_rules(catalog, rule_load, r);
     if (rows >= 0)
         rows = catalog_firings(catalog, firing_load, r);
-    control_lock(r->control);
     if (rows >= 0)
         rows = rules_history_load(r);
     control_unlock(r->control);
@@ -237,19 +243,24 @@ int rules_new(const struct rules_settings *settings, struct fleet *fleet, struct
     return SKEIN_OK;
 }
 
-int rules_alone(const cJSON *json, struct rules **out)
+int rules_alone(const cJSON *json, struct rules **out, struct rule **rule)
 {
     struct rules *r = calloc(1, sizeof *r);
     const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "name"));
     struct named_item *item = named_item_make(&rule_kind, name, cJSON_Duplicate(json, true));
     *out = r;
-    if (r == NULL || item == NULL) {
+    *rule = (struct rule *)item;
+    if (r == NULL || item == NULL ||
+        control_new(NULL, &(struct control_hooks){0}, &r->control) != SKEIN_OK) {
         named_item_free(&rule_kind, item);
         rules_free(out);
         return SKEIN_NO_MEMORY;
     }
     r->set.kind = &rule_kind;
+    r->set.control = r->control;
+    control_lock(r->control);
     named_set_insert(&r->set, item);
+    control_unlock(r->control);
     return SKEIN_OK;
 }
 
@@ -258,13 +269,16 @@ void rules_set_captures(struct rules *r, struct capture_engine *captures)
     r->captures = captures;
 }
 
-void rules_free(struct rules **rules)
+/* Nobody else has the rules any more. */
+void rules_free(struct rules **rules) CONTROL_ALONE
 {
     struct rules *r = *rules;
     if (r == NULL)
         return;
     named_set_fini(&r->set);
     free(r->rows);
+    if (r->fleet == NULL)
+        control_free(&r->control);
     free(r);
     *rules = NULL;
 }

@@ -354,7 +354,7 @@ static int trigger_locked(struct rules *r, struct rule *rule, const struct rules
     return status == SKEIN_REFUSED ? SKEIN_OK : status;
 }
 
-static struct rule *webhook_rule(struct rules *r, const char *name)
+static struct rule *webhook_rule(struct rules *r, const char *name) CONTROL_LOCKED
 {
     struct rule *rule = rules_find(r, name);
     return rule != NULL && rule->webhook != NULL ? rule : NULL;

@@ -132,7 +132,9 @@ void rules_history_saved(struct rules *r, bool ok)
 
 static int fired_load(void *context, const struct catalog_history *row)
 {
-    struct rule *rule = rules_find(context, row->rule);
+    struct rules *r = context;
+    control_assert_locked(r->control);
+    struct rule *rule = rules_find(r, row->rule);
     if (rule == NULL)
         return 0;
     snprintf(rule->last_why, sizeof rule->last_why, "%s", row->why);
@@ -146,7 +148,9 @@ static int fired_load(void *context, const struct catalog_history *row)
 
 static int held_load(void *context, const struct catalog_history *row)
 {
-    struct rule *rule = rules_find(context, row->rule);
+    struct rules *r = context;
+    control_assert_locked(r->control);
+    struct rule *rule = rules_find(r, row->rule);
     if (rule == NULL)
         return 0;
     rule->last_held_ns = row->at_ns;
@@ -172,9 +176,10 @@ struct history_list {
     size_t looked_at;
 };
 
-static int row_take(void *context, const struct catalog_history *row) CONTROL_LOCKED
+static int row_take(void *context, const struct catalog_history *row)
 {
     struct history_list *list = context;
+    control_assert_locked(list->rules->control);
     const struct selector *selector = list->query->selector;
     char id[ID_TEXT_BYTES];
     list->looked_at++;

@@ -108,6 +108,7 @@ size_t rule_grants_within(const struct rule *rule, uint64_t now_ns, uint64_t win
 
 size_t rules_grants_hour(struct rules *r, uint64_t now_ns, uint64_t *left_ns)
 {
+    control_assert_locked(r->control);
     size_t count = 0;
     uint64_t left;
     *left_ns = UINT64_MAX;
@@ -123,12 +124,11 @@ size_t rules_grants_hour(struct rules *r, uint64_t now_ns, uint64_t *left_ns)
 }
 
 /* Stored bytes of an incident. If it was deleted, the last count stays. */
-static uint64_t bytes_grant(struct rules *r, struct rule_grant *grant)
+static uint64_t bytes_grant(struct rules *r, struct rule_grant *grant) CONTROL_LOCKED
 {
     uint64_t bytes;
     if (grant->counted)
         return grant->bytes;
-    control_assert_locked(r->control); /* in rules_alone's set all grants are counted */
     if (capture_incident_stored(r->captures, &grant->incident, &bytes, &grant->counted))
         grant->bytes = bytes;
     return grant->bytes;
@@ -142,7 +142,7 @@ static int grants_compare(const void *left, const void *right)
 
 /* Appends the rule's grants of the last hour with their bytes, from out[count] on. */
 static size_t limits_gather(struct rules *r, struct rule *rule, uint64_t now_ns,
-                            struct rule_grant *out, size_t count)
+                            struct rule_grant *out, size_t count) CONTROL_LOCKED
 {
     for (size_t i = 0; i < rule->grant_count; i++) {
         if (rule->grants[i].at_ns + HOUR_NS <= now_ns)
@@ -156,6 +156,7 @@ static size_t limits_gather(struct rules *r, struct rule *rule, uint64_t now_ns,
 uint64_t rules_bytes_hour(struct rules *r, struct rule *rule, uint64_t now_ns, uint64_t limit,
                           uint64_t *left_ns)
 {
+    control_assert_locked(r->control);
     uint64_t sum = 0, after;
     size_t room = 1, count = 0;
     for (const struct rule *one = rules_first(r); one != NULL; one = rule_next(one))
@@ -181,7 +182,7 @@ uint64_t rules_bytes_hour(struct rules *r, struct rule *rule, uint64_t now_ns, u
 
 /* Whether the limit of stored bytes is reached. */
 static bool bytes_held(struct rules *r, struct rule *rule, uint64_t now_ns, uint64_t limit,
-                       char why[RULE_WHY_BYTES])
+                       char why[RULE_WHY_BYTES]) CONTROL_LOCKED
 {
     uint64_t left, used;
     if (limit == 0 || (used = rules_bytes_hour(r, rule, now_ns, limit, &left)) < limit)
@@ -197,6 +198,7 @@ static bool bytes_held(struct rules *r, struct rule *rule, uint64_t now_ns, uint
 bool rule_held(struct rules *r, struct rule *rule, const struct rule_process *p, uint64_t at_ns,
                bool joins, char why[RULE_WHY_BYTES])
 {
+    control_assert_locked(r->control);
     uint64_t cooldown_ns = rule->cooldown_ms * 1000000u, left;
     if (p != NULL && p->granted_ns != 0 && at_ns >= p->granted_ns &&
         at_ns - p->granted_ns < cooldown_ns) {

@@ -85,7 +85,8 @@ static bool limit_add(cJSON *limits, const char *name, uint64_t used, uint64_t l
 }
 
 /* How much of each limit is used; the last that is used up, by name, or NULL. */
-static const char *limits_add(struct rules *r, struct rule *rule, uint64_t now_ns, cJSON *limits)
+static const char *limits_add(struct rules *r, struct rule *rule, uint64_t now_ns,
+                              cJSON *limits) CONTROL_LOCKED
 {
     const char *full = NULL;
     uint64_t left;
@@ -110,7 +111,8 @@ static const char *limits_add(struct rules *r, struct rule *rule, uint64_t now_n
 }
 
 /* What the rule is at now, in a word and a sentence, and how much of its limits is used. */
-static void status_add(struct rules *r, struct rule *rule, uint64_t now_ns, cJSON *state)
+static void status_add(struct rules *r, struct rule *rule, uint64_t now_ns,
+                       cJSON *state) CONTROL_LOCKED
 {
     size_t failing = 0, at = 0;
     char reason[160] = "";

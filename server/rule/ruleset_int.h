@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rules in memory. For rules*.c alone; guarded by the control lock.
+ * The rules in memory. For rules*.c and rule_replay.c; what the control lock guards says so.
  */
 #ifndef RULESET_INT_H
 #define RULESET_INT_H
@@ -67,25 +67,27 @@ struct history_row { /* that is not saved yet */
 
 struct rules {
     struct fleet *fleet;
-    struct control *control; /* the fleet's */
+    struct control *control; /* the fleet's; of rules_alone, its own */
     struct catalog *catalog;
     struct capture_engine *captures;
     struct events *events;
     struct notify *notify;
     const char *public_url; /* of rules_settings */
     struct named_set set;
-    uint64_t sweep_ns;
     uint64_t captures_per_hour, bytes_per_hour; /* of all rules together; 0: no bound */
-    struct history_row *rows;
-    size_t row_count, row_cap, row_taken; /* taken: by the save that is under way */
-    enum save_state sweep; /* firings older than the longest cooldown are to be deleted */
+    uint64_t sweep_ns CONTROL_GUARDED;
+    struct history_row *rows CONTROL_GUARDED;
+    size_t row_count CONTROL_GUARDED, row_cap CONTROL_GUARDED;
+    size_t row_taken CONTROL_GUARDED; /* by the save that is under way */
+    /* firings older than the longest cooldown are to be deleted */
+    enum save_state sweep CONTROL_GUARDED;
 };
 
-/* Makes a set with this one rule (from rule_check), without fleet, captures or catalog. rule_held
- * and rule_grant then say what limits would do. SKEIN_OK, SKEIN_NO_MEMORY; free it with
- * rules_free. */
-int rules_alone(const cJSON *json, struct rules **out);
-static inline struct rule *rules_first(const struct rules *r)
+/* Makes a set with this one rule (from rule_check) and a lock of its own, without fleet, captures
+ * or catalog. rule_held and rule_grant then say what limits would do. SKEIN_OK, SKEIN_NO_MEMORY;
+ * free it with rules_free. */
+int rules_alone(const cJSON *json, struct rules **out, struct rule **rule);
+CONTROL_LOCKED static inline struct rule *rules_first(const struct rules *r)
 {
     return (struct rule *)r->set.list;
 }
@@ -93,7 +95,7 @@ static inline struct rule *rule_next(const struct rule *rule)
 {
     return (struct rule *)rule->item.next;
 }
-struct rule *rules_find(struct rules *r, const char *name);
+struct rule *rules_find(struct rules *r, const char *name) CONTROL_LOCKED;
 /* The process's entry, made if it is new; NULL: no memory. */
 struct rule_process *rule_process_of(struct rule *rule, const struct process_uid *uid);
 
@@ -110,7 +112,7 @@ void rules_history_saved(struct rules *r, bool ok) CONTROL_LOCKED;
 /* Whether a limit holds a firing back; why says which. p may be NULL. joins: the firing would join
  * an incident that is there. */
 bool rule_held(struct rules *r, struct rule *rule, const struct rule_process *p, uint64_t at_ns,
-               bool joins, char why[RULE_WHY_BYTES]);
+               bool joins, char why[RULE_WHY_BYTES]) CONTROL_LOCKED;
 /* Notes a firing that a limit held back, or one that began a capture. */
 void rule_note_held(struct rules *r, struct rule *rule, const struct process_uid *process,
                     uint64_t at_ns, const char *why) CONTROL_LOCKED;
@@ -123,11 +125,12 @@ void rule_recount(struct rule *rule, const struct capture_id *incident);
 /* How many incidents began within the window that ends at now_ns; *left_ns: until one leaves it. */
 size_t rule_grants_within(const struct rule *rule, uint64_t now_ns, uint64_t window_ns,
                           uint64_t *left_ns);
-size_t rules_grants_hour(struct rules *r, uint64_t now_ns, uint64_t *left_ns); /* of all rules */
+size_t rules_grants_hour(struct rules *r, uint64_t now_ns,
+                         uint64_t *left_ns) CONTROL_LOCKED; /* of all rules */
 /* Bytes stored of incidents that the rule (NULL: all rules) began within the last hour; *left_ns:
  * until they are less than limit. */
 uint64_t rules_bytes_hour(struct rules *r, struct rule *rule, uint64_t now_ns, uint64_t limit,
-                          uint64_t *left_ns);
+                          uint64_t *left_ns) CONTROL_LOCKED;
 
 /* rules_fire.c: whether a window around at_ns overlaps that of the first firing in the rule's last incident. */
 bool rule_overlaps_last(const struct rule *rule, uint64_t at_ns);

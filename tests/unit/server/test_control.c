@@ -8,6 +8,7 @@
 #include "capture_int.h"
 #include "capture_state.h"
 #include "catalog_now.h"
+#include "db.h"
 #include "segment_io.h"
 #include "support.h"
 
@@ -83,6 +84,42 @@ START_TEST(a_statement_that_commits_by_itself_with_the_lock)
     ck_assert_int_eq(catalog_open(folder, &catalog, error, sizeof error), SKEIN_OK);
     control_lock(control);
     (void)catalog_drop_notice(catalog, 1);
+}
+END_TEST
+
+static struct db *numbers_new(void)
+{
+    char error[256], *folder = temp_dir_new(), *path = path_join(folder, "x.db");
+    struct db *db;
+    ck_assert_int_eq(db_open(path, false, &db, error, sizeof error), SKEIN_OK);
+    ck_assert_int_eq(db_exec(db, "CREATE TABLE t(a INTEGER PRIMARY KEY)"), SKEIN_OK);
+    return db;
+}
+
+START_TEST(a_question_to_a_connection_that_commits_with_the_lock)
+{
+    struct control *control = lock_new();
+    struct db *db = numbers_new();
+    ck_assert_int_eq(db_run(db, "SELECT a FROM t", NULL, NULL, NULL), 0);
+    control_lock(control);
+    (void)db_run(db, "SELECT a FROM t", NULL, NULL, NULL);
+}
+END_TEST
+
+START_TEST(a_commit_of_a_connection_that_reads)
+{
+    char error[256], *folder = temp_dir_new(), *path = path_join(folder, "x.db");
+    struct db *db;
+    ck_assert_int_eq(db_open_reading(path, &db, error, sizeof error), SKEIN_OK);
+    (void)db_begin(db);
+}
+END_TEST
+
+START_TEST(a_wait_for_the_commit_of_others_with_the_lock)
+{
+    struct control *control = lock_new();
+    control_lock(control);
+    control_catch_up(control);
 }
 END_TEST
 
@@ -223,6 +260,10 @@ int main(void)
     tcase_add_test_raise_signal(tests, a_call_while_another_thread_holds_the_lock, SIGABRT);
     tcase_add_test_raise_signal(tests, a_commit_with_the_lock, SIGABRT);
     tcase_add_test_raise_signal(tests, a_statement_that_commits_by_itself_with_the_lock, SIGABRT);
+    tcase_add_test_raise_signal(tests, a_question_to_a_connection_that_commits_with_the_lock,
+                                SIGABRT);
+    tcase_add_test_raise_signal(tests, a_commit_of_a_connection_that_reads, SIGABRT);
+    tcase_add_test_raise_signal(tests, a_wait_for_the_commit_of_others_with_the_lock, SIGABRT);
     tcase_add_test_raise_signal(tests, a_sync_of_the_store_with_the_lock, SIGABRT);
     tcase_add_test(tests, a_call_with_the_lock);
     tcase_add_test(tests, each_is_told_what_became_of_its_own_change);

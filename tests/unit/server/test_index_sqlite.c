@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The footer index: overlap queries against a plain loop, pages, deletion, and making it anew. */
 #include "checksum.h"
-#include "index.h"
+#include "index_int.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "db.h"
 #include "index_delete.h"
 #include "metrics.h"
+#include "no_sync.h"
 #include "partition_make.h"
 #include "support.h"
 
@@ -338,6 +340,30 @@ START_TEST(lost_or_damaged_database_is_made_anew)
     }
     free(path);
     free(wal);
+}
+END_TEST
+
+START_TEST(damage_is_noted_on_disk_by_who_heals_or_closes)
+{
+    char *marker = path_join(folder, "index.rebuild");
+    open_both(20000);
+    specs_put();
+    ck_assert_int_eq(index_result(index_, SKEIN_CORRUPT), SKEIN_IO);
+    ck_assert_int_ne(access(marker, F_OK), 0); /* a question writes nothing */
+    ck_assert_int_eq(index_heal(index_), SKEIN_OK);
+    ck_assert_uint_eq(metrics.index_rebuilds_total, 1);
+    ck_assert_int_ne(access(marker, F_OK), 0);
+    const struct partition_range range = {key_of(2, 1, 2), 42};
+    ck_assert_int_eq(index_range(index_, &range, NULL, NULL), 5);
+    ck_assert_uint_eq(rows_now(), ROWS);
+    ck_assert_int_eq(index_result(index_, SKEIN_CORRUPT), SKEIN_IO);
+    close_both();
+    ck_assert_int_eq(access(marker, F_OK), 0);
+    open_both(20000);
+    ck_assert_int_ne(access(marker, F_OK), 0);
+    ck_assert_uint_eq(rows_now(), ROWS);
+    close_both();
+    free(marker);
 }
 END_TEST
 
@@ -673,6 +699,74 @@ START_TEST(a_range_of_sequences_is_given_in_order)
 }
 END_TEST
 
+static void *brief_ask(void *context)
+{
+    const struct partition_range range = {key_of(2, 1, 2), 42};
+    struct index_entry entries[4];
+    struct capture_id capture = capture_of(2);
+    int64_t *answers = context;
+    uint64_t after = 0;
+    no_sync(true);
+    answers[0] = index_range(index_, &range, NULL, NULL);
+    answers[1] = index_sent_for(index_, &capture, &after, entries, 4);
+    no_sync(false);
+    return NULL;
+}
+
+/* As the control lock's holder asks while the ingest thread adds or deletes. */
+START_TEST(brief_questions_wait_for_no_transaction)
+{
+    pthread_t other;
+    int64_t answers[2] = {0};
+    open_both(1 << 20);
+    specs_put();
+    ck_assert_int_eq(db_begin(index_->write), SKEIN_OK);
+    ck_assert_int_gt(db_run(index_->write, "DELETE FROM partitions", NULL, NULL, NULL), 0);
+    ck_assert_int_eq(pthread_create(&other, NULL, brief_ask, answers), 0);
+    pthread_join(other, NULL);
+    ck_assert_int_eq(answers[0], 5); /* what is committed */
+    ck_assert_int_eq(answers[1], 4);
+    ck_assert_int_eq(db_end(index_->write, SKEIN_OK), SKEIN_OK);
+    (void)brief_ask(answers);
+    ck_assert_int_eq(answers[0], 0);
+    ck_assert_int_eq(answers[1], 0);
+    close_both();
+}
+END_TEST
+
+#define LONG_RANGE 1000
+
+static int next_check(void *context, const struct partition_row *row)
+{
+    uint64_t *next = context;
+    ck_assert_uint_eq(row->record.key.sequence, (*next)++);
+    return *next == 700;
+}
+
+START_TEST(a_long_range_is_given_whole_and_in_order)
+{
+    struct partition_row *rows = calloc(LONG_RANGE, sizeof *rows);
+    struct partition_range range = {key_of(2, 1, 0), UINT64_MAX};
+    uint64_t next = 0;
+    ck_assert_ptr_nonnull(rows);
+    for (uint64_t i = 0; i < LONG_RANGE; i++)
+        rows[i] = (struct partition_row){.record.key = key_of(2, 1, i),
+                                         .place = {.segment = 1, .bytes = 8},
+                                         .host = "",
+                                         .service = "",
+                                         .labels = "",
+                                         .exe = ""};
+    open_both(1 << 20);
+    ck_assert_int_eq(index_add(index_, rows, LONG_RANGE), SKEIN_OK);
+    ck_assert_int_eq(index_range(index_, &range, NULL, NULL), LONG_RANGE);
+    ck_assert_int_eq(index_range(index_, &range, next_check, &next), 700);
+    range.last = 255;
+    ck_assert_int_eq(index_range(index_, &range, NULL, NULL), 256);
+    close_both();
+    free(rows);
+}
+END_TEST
+
 START_TEST(row_made_of_the_store_has_clock_and_span_of_its_partition)
 {
     struct capture_id capture = capture_of(1);
@@ -705,6 +799,7 @@ int main(void)
     tcase_add_test(c, key_is_found_once_and_a_double_is_counted);
     tcase_add_test(c, index_that_is_behind_follows_the_store_at_open);
     tcase_add_test(c, lost_or_damaged_database_is_made_anew);
+    tcase_add_test(c, damage_is_noted_on_disk_by_who_heals_or_closes);
     tcase_add_test(c, index_of_another_store_is_made_anew);
     tcase_add_test(c, rebuild_gives_the_same_rows);
     tcase_add_test(c, deleted_capture_frees_the_segments_that_held_nothing_else);
@@ -715,6 +810,8 @@ int main(void)
     tcase_add_test(c, later_record_of_a_key_is_the_rows);
     tcase_add_test(c, callback_may_use_the_index_and_stop);
     tcase_add_test(c, a_range_of_sequences_is_given_in_order);
+    tcase_add_test(c, a_long_range_is_given_whole_and_in_order);
+    tcase_add_test(c, brief_questions_wait_for_no_transaction);
     tcase_add_test(c, row_made_of_the_store_has_clock_and_span_of_its_partition);
     suite_add_tcase(suite, c);
     return suite_run(suite);

@@ -15,7 +15,7 @@ skein_test(unit/server/test_catalog_ranges.c LINK skein_server_core skein_test_p
 skein_test(unit/server/test_clock_steps.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_db_sqlite.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_index_query.c LINK skein_server_core skein_test_partition)
-skein_test(unit/server/test_index_sqlite.c LINK skein_server_core skein_test_partition)
+skein_test(unit/server/test_index_sqlite.c LINK skein_server_core skein_test_partition LABELS tsan)
 skein_test(unit/server/test_index_usage.c LINK skein_server_core skein_test_partition)
 skein_test(unit/server/test_assembly.c LINK skein_server_core skein_test_partition)
 skein_test(unit/server/test_ingest.c LINK skein_server_core skein_test_partition LABELS tsan)
