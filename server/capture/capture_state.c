@@ -39,7 +39,6 @@
 #include "capture_target.h"
 #include "clock.h"
 #include "clock_steps.h"
-#include "json.h"
 #include "log.h"
 #include "metrics.h"
 #include "selector.h"
@@ -438,12 +437,11 @@ static int count_row(void *context, const struct partition_row *row)
     return lookup->status != SKEIN_OK;
 }
 
-/* Asks the index for the partitions that are listed and not known to be stored. One that is stored
- * meanwhile is counted when its note comes. */
-static int row_look_up(struct capture_engine *e, struct capture *c, struct capture_target *t)
+int target_look_up(struct capture_engine *e, struct capture *c, struct capture_target *t)
 {
+    control_assert_locked(e->control);
     struct lookup lookup = {e, c, t, SKEIN_OK};
-    for (size_t i = 0; i < t->facts.partition_count; i++) {
+    for (size_t i = 0; e->index != NULL && i < t->facts.partition_count; i++) {
         const struct report_range *p = &t->facts.partitions[i];
         uint64_t first = p->first, last = p->last;
         while (lookup.status == SKEIN_OK &&
@@ -468,21 +466,7 @@ int target_count_anew(struct capture_engine *e, struct capture *c, struct captur
     control_assert_locked(e->control);
     stored_uncount(t);
     target_touch(e, c, t);
-    return row_look_up(e, c, t);
-}
-
-/* The report's times follow one setting of our clock (P-28), the capture's another one if the clock
- * was set in between: moves the report's. */
-static void clock_align(const struct capture *c, cJSON *json)
-{
-    struct json_reader r = {.error = ""};
-    uint64_t clock = json_u64(&r, json, "", "clock", JSON_OPTIONAL, 0, 0, UINT64_MAX);
-    int64_t offset_ns = json_i64(&r, json, "", "clock_offset_ns", JSON_OPTIONAL, 0);
-    int64_t shift_ns = clock_setting_shift(clock, c->clock);
-    if (shift_ns == 0)
-        return;
-    cJSON_DeleteItemFromObjectCaseSensitive(json, "clock_offset_ns");
-    json_add_i64(json, "clock_offset_ns", offset_ns + shift_ns);
+    return target_look_up(e, c, t);
 }
 
 bool target_clock_error(const struct capture *c, const struct capture_target *t, uint64_t *error_ns)
@@ -499,7 +483,6 @@ int target_take_facts(struct capture_engine *e, struct capture *c, struct captur
                       cJSON *json)
 {
     control_assert_locked(e->control);
-    clock_align(c, json);
     struct report_target facts;
     char error[256];
     int status = report_target_get(json, &facts, error, sizeof error);
@@ -519,7 +502,7 @@ int target_take_facts(struct capture_engine *e, struct capture *c, struct captur
     t->facts = facts;
     target_weigh(c, t);
     target_assert(c, t);
-    return e->index != NULL ? row_look_up(e, c, t) : SKEIN_OK;
+    return target_look_up(e, c, t);
 }
 
 static int description_take(void *context, const struct partition_row *row)
