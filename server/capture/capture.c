@@ -75,6 +75,7 @@ void capture_engine_free(struct capture_engine **engine)
     idmap_fini(&e->loaded);
     idmap_fini(&e->by_process);
     capture_free_deletions(e);
+    capture_free_purges(e);
     free(e->inbox);
     free(e->damage_inbox.items);
     free(e->damages.items);
@@ -226,14 +227,14 @@ static void capture_expire(struct capture_engine *e, struct capture *c) CONTROL_
     capture_settle(e, c);
 }
 
-static void finished_forget(struct capture_engine *e)
+static void finished_forget(struct capture_engine *e) CONTROL_LOCKED
 {
     struct capture *old[64];
     size_t count = 0, at = 0;
     uint64_t now = clock_monotonic_ns();
     for (struct capture *c; count < 64 && (c = idmap_next(&e->loaded, &at)) != NULL;)
         if (c->status != CAPTURE_RUNNING && c->save == SAVE_NOTHING && c->behind == 0 &&
-            !capture_is_going(e, &c->id, false) && now - c->touched_ns > KEEP_FINISHED_NS)
+            !capture_is_going(e, &c->id) && now - c->touched_ns > KEEP_FINISHED_NS)
             old[count++] = c;
     for (size_t i = 0; i < count; i++)
         capture_discard(e, old[i]);

@@ -55,7 +55,8 @@ struct capture_engine {
      * for captures that begin before it. */
     uint64_t deleted_to_ns;
     struct once *onces;         /* to be saved with the captures that are being begun */
-    struct deletion *deletions; /* that are to be saved, or have been and are to be told */
+    struct deletion *deletions; /* that are to be committed */
+    uint64_t purges_asked;      /* numbers the wishes that partitions go */
 
     pthread_mutex_t inbox_lock;
     struct stored_note *inbox;
@@ -84,13 +85,22 @@ bool capture_seen(const struct capture *c, const struct selector *within);
 int capture_allowed(const struct capture *c, const struct selector *within);
 void capture_stop_targets(struct capture_engine *e, struct capture *c) CONTROL_LOCKED;
 
-/* capture_kept.c */
+/* capture_purge.c */
 /* Deletes the partitions of a deleted capture in the next rounds. */
 int capture_purge_soon(void *engine, const struct capture_id *id) CONTROL_LOCKED;
+/* Deletes them and saves that they are gone. Not locked: waits for the ingest thread. SKEIN_OK or a
+ * status: it is tried again. */
+int capture_purge(struct capture_engine *e, const struct capture_id *id);
+void capture_make_room(struct capture_engine *e); /* as capture_settings.make_room */
+void capture_free_purges(struct capture_engine *e);
+int capture_save_purges(struct capture_engine *e) CONTROL_LOCKED;
+void capture_saved_purges(struct capture_engine *e, bool ok) CONTROL_LOCKED;
+
+/* capture_kept.c */
 /* Tells whoever follows captures (capture_settings.touched). */
 void capture_tell_touched(struct capture_engine *e, const struct capture_id *id) CONTROL_LOCKED;
-/* Whether it is in e->deletions; done: and its rows are gone. */
-bool capture_is_going(const struct capture_engine *e, const struct capture_id *id, bool done);
+/* Whether its deletion, or that it is refused, is still to be committed. */
+bool capture_is_going(const struct capture_engine *e, const struct capture_id *id) CONTROL_LOCKED;
 /* Whether what comes for one that is not there comes too late. */
 bool capture_is_deleted(struct capture_engine *e, const struct capture_id *id) CONTROL_LOCKED;
 void capture_free_deletions(struct capture_engine *e);

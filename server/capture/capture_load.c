@@ -228,10 +228,8 @@ struct capture *capture_find(struct capture_engine *e, const struct capture_id *
 {
     control_assert_locked(e->control);
     struct capture *c = idmap_get(&e->loaded, id->bytes);
-    if (capture_is_going(e, id, c != NULL))
-        return NULL; /* its rows may be there still */
-    if (c != NULL)
-        return c;
+    if (c != NULL || capture_is_going(e, id))
+        return c; /* the rows of a refused one may be there still */
     struct load load = {.e = e};
     if (catalog_capture(e->catalog, id, row_load, &load) < 1 || load.capture == NULL)
         return NULL;
@@ -455,14 +453,16 @@ int capture_save(struct capture_engine *e)
     size_t at = 0;
     int status = SKEIN_OK;
     for (struct capture *c; status == SKEIN_OK && (c = idmap_next(&e->loaded, &at)) != NULL;)
-        if (!capture_is_going(e, &c->id, true) && saving_take(&c->save))
+        if (saving_take(&c->save))
             status = loaded_capture_save(e, c);
     for (const struct once *once = e->onces; status == SKEIN_OK && once != NULL; once = once->next)
         status = catalog_put_once(e->catalog, once->row, once->row->at_ns - CAPTURE_ONCE_NS);
     if (status == SKEIN_OK)
         status = capture_save_damages(e);
     /* What is deleted goes last: a ledger that is kept of it is of now. */
-    return status == SKEIN_OK ? capture_save_deletions(e) : status;
+    if (status == SKEIN_OK)
+        status = capture_save_deletions(e);
+    return status == SKEIN_OK ? capture_save_purges(e) : status;
 }
 
 static void capture_save_end(struct capture *c, bool ok)
@@ -503,5 +503,6 @@ void capture_saved(struct capture_engine *e, bool ok)
                 capture_tell_touched(e, &c->id);
         }
     capture_saved_damages(e, ok);
+    capture_saved_purges(e, ok);
     capture_saved_deletions(e, ok);
 }

@@ -295,6 +295,38 @@ START_TEST(what_is_listed_and_not_saved_yet_goes_with_its_capture)
 }
 END_TEST
 
+static unsigned purges;
+
+/* The first time: another thread deletes the partitions as well, and is faster; then one comes late
+ * behind both. */
+static int purge_overtaken(void *context, const struct capture_id *capture)
+{
+    (void)context;
+    if (purges++ > 0)
+        return SKEIN_OK;
+    capture_unlocked(engine);
+    control_lock(control);
+    ck_assert_uint_eq(engine->purge.count, 0);
+    ck_assert_int_eq(capture_purge_soon(engine, capture), 0);
+    control_unlock(control);
+    return SKEIN_OK;
+}
+
+START_TEST(what_comes_late_while_two_delete_is_deleted_again)
+{
+    struct capture_id id = capture_of(1);
+    engine->settings.purge = purge_overtaken;
+    begin(1);
+    ck_assert_int_eq(capture_delete(engine, &id, NULL), SKEIN_OK);
+    ck_assert_uint_eq(purges, 2);
+    ck_assert(capture_is_purging(engine));
+    engine->next_purge_ns = 0;
+    capture_unlocked(engine);
+    ck_assert_uint_eq(purges, 3);
+    ck_assert(!capture_is_purging(engine));
+}
+END_TEST
+
 static bool is_complete(uint32_t n)
 {
     control_lock(control);
@@ -648,6 +680,7 @@ int main(void)
     tcase_add_test(c, what_is_listed_is_kept_before_it_is_saved_and_when_it_left_memory);
     tcase_add_test(c, what_was_sent_for_a_capture_that_runs_waits_for_its_report);
     tcase_add_test(c, what_is_listed_and_not_saved_yet_goes_with_its_capture);
+    tcase_add_test(c, what_comes_late_while_two_delete_is_deleted_again);
     tcase_add_test(c, what_is_being_deleted_is_counted_for_nobody_that_lists_it_now);
     tcase_add_test(c, an_incident_of_which_one_cannot_be_loaded_stays_as_it_is);
     tcase_add_test(c, ranges_say_between_which_times_the_stored_lie);
