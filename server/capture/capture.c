@@ -53,18 +53,20 @@ int capture_engine_new(const struct capture_settings *settings, struct fleet *fl
     e->control = fleet_control(fleet);
     e->catalog = catalog;
     e->index = index;
-    e->clock = clock_setting(NULL);
     pthread_mutex_init(&e->inbox_lock, NULL);
     control_lock(e->control);
+    e->clock = clock_setting(NULL);
+    e->deleted_to_ns = catalog_last_deleted_ns(catalog);
     int status = capture_load_all(e);
     control_unlock(e->control);
-    e->deleted_to_ns = catalog_last_deleted_ns(catalog);
     if (status != SKEIN_OK)
         capture_engine_free(out);
     return status;
 }
 
+/* Takes no lock: no other thread knows the engine any more. */
 void capture_engine_free(struct capture_engine **engine)
+    CONTROL_ATTRIBUTE(no_thread_safety_analysis)
 {
     struct capture_engine *e = *engine;
     if (e == NULL)

@@ -259,7 +259,8 @@ int capture_save_once(struct capture_engine *e, const struct capture_once *reque
 }
 
 /* Whether the first of its requests is being saved. */
-static bool once_is_awaited(const struct capture_engine *e, const struct catalog_once *row)
+static bool once_is_awaited(const struct capture_engine *e,
+                            const struct catalog_once *row) CONTROL_LOCKED
 {
     const struct once *once = e->onces;
     while (once != NULL && (strcmp(once->row->principal, row->principal) != 0 ||

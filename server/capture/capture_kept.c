@@ -269,7 +269,7 @@ bool capture_is_deleted(struct capture_engine *e, const struct capture_id *id)
     return capture_is_going(e, id) || catalog_is_deleted(e->catalog, id);
 }
 
-void capture_free_deletions(struct capture_engine *e)
+void capture_free_deletions(struct capture_engine *e) CONTROL_ATTRIBUTE(no_thread_safety_analysis)
 {
     for (struct deletion *d; (d = e->deletions) != NULL;) {
         e->deletions = d->next;

@@ -68,6 +68,7 @@ static struct evidence_wish wish_load(const char *listing)
 static int row_load(void *context, const struct catalog_capture *row)
 {
     struct load *load = context;
+    control_assert_locked(load->e->control);
     struct capture *c = capture_new(load->e, &row->id);
     if (c == NULL) {
         load->status = SKEIN_NO_MEMORY;
@@ -125,6 +126,7 @@ static int target_load(void *context, const struct catalog_target *row)
 {
     struct load *load = context;
     char error[256];
+    control_assert_locked(load->e->control);
     struct capture_target *t = calloc(1, sizeof *t);
     if (t == NULL) {
         load->status = SKEIN_NO_MEMORY;
@@ -155,6 +157,7 @@ static int target_load(void *context, const struct catalog_target *row)
 static void lost_load(void *context, const struct catalog_lost *lost)
 {
     const struct load *load = context;
+    control_assert_locked(load->e->control);
     struct capture_target *t = capture_target_find(load->capture, &lost->process);
     if (t != NULL)
         target_counted(t, lost);
@@ -215,8 +218,7 @@ static int targets_load(struct capture_engine *e, struct capture *c, bool unlist
         rows = catalog_losses_of(e->catalog, &c->id, lost_load, &load);
     int status = rows < 0 ? (int)rows : load.status;
     if (status != SKEIN_OK) {
-        idmap_remove(&e->loaded, c->id.bytes);
-        capture_free(c);
+        capture_discard(e, c);
         return status;
     }
     c->behind = c->status == CAPTURE_RUNNING || unlisted;

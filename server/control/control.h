@@ -42,7 +42,8 @@ struct CONTROL_ATTRIBUTE(capability("control lock")) control_role {
     char none;
 };
 extern struct control_role control_role;
-#define CONTROL_LOCKED CONTROL_ATTRIBUTE(requires_capability(control_role))
+#define CONTROL_LOCKED  CONTROL_ATTRIBUTE(requires_capability(control_role))
+#define CONTROL_GUARDED CONTROL_ATTRIBUTE(guarded_by(control_role))
 
 struct control;
 
