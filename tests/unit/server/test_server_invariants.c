@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A planted state that cannot be ends the collector at the next change: one for each state machine.
  * Of what a file says, none is: it is mended. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 
@@ -39,6 +40,22 @@ START_TEST(an_open_segment_that_another_one_follows)
     ck_assert_int_eq(store_append_tombstones(store, &tombstone, 1, &done), SKEIN_OK);
     store->segments[store->count - 1].number++;
     (void)store_append_tombstones(store, &tombstone, 1, &done);
+}
+END_TEST
+
+START_TEST(a_writer_whose_durable_end_is_behind_its_end)
+{
+    const struct segment_header header = {.number = 1};
+    struct segment_writer writer;
+    char *folder = temp_dir_new();
+    int at = open(folder, O_RDONLY | O_DIRECTORY);
+    ck_assert_int_ge(at, 0);
+    segment_writer_init(&writer);
+    ck_assert_int_eq(segment_create(&writer, at, &header), SKEIN_OK);
+    writer.durable_end = writer.end + 8;
+    const struct segment_record tombstone = {.kind = SEGMENT_TOMBSTONE};
+    uint64_t offset;
+    (void)segment_append(&writer, &tombstone, NULL, &offset);
 }
 END_TEST
 
@@ -158,6 +175,7 @@ int main(void)
     TCase *tests = tcase_create("planted");
     tcase_add_test_raise_signal(tests, a_store_that_is_clean_without_a_segment, SIGABRT);
     tcase_add_test_raise_signal(tests, an_open_segment_that_another_one_follows, SIGABRT);
+    tcase_add_test_raise_signal(tests, a_writer_whose_durable_end_is_behind_its_end, SIGABRT);
     tcase_add_test_raise_signal(tests, a_group_that_is_written_while_it_collects, SIGABRT);
     tcase_add_test_raise_signal(tests, an_open_target_of_a_capture_that_has_ended, SIGABRT);
     tcase_add_test_raise_signal(tests, a_capture_that_has_miscounted_its_targets, SIGABRT);
