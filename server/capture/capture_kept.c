@@ -140,8 +140,8 @@ bool capture_incident_stored(struct capture_engine *e, const struct capture_id *
 
 /* ---- what is kept ---- */
 
-static void member_change(struct capture_engine *e, struct capture *c,
-                          const struct capture_change *change) CONTROL_LOCKED
+static void capture_change_one(struct capture_engine *e, struct capture *c,
+                               const struct capture_change *change) CONTROL_LOCKED
 {
     if (change->ttl_ms != NULL)
         c->ttl_ms = *change->ttl_ms;
@@ -154,16 +154,16 @@ static void member_change(struct capture_engine *e, struct capture *c,
 }
 
 /* All or none: they are saved together. The set is looked up anew: others may have deleted some. */
-static int members_change(struct capture_engine *e, struct capture_set *set,
-                          const struct selector *within,
-                          const struct capture_change *change) CONTROL_LOCKED
+static int captures_change(struct capture_engine *e, struct capture_set *set,
+                           const struct selector *within,
+                           const struct capture_change *change) CONTROL_LOCKED
 {
     struct capture_ids ids = {0};
     int status = allowed_set(set, within);
     for (size_t i = 0; status == SKEIN_OK && i < set->count; i++)
         status = capture_ids_add(&ids, &set->items[i]->id);
     for (size_t i = 0; status == SKEIN_OK && i < set->count; i++)
-        member_change(e, set->items[i], change);
+        capture_change_one(e, set->items[i], change);
     if (status == SKEIN_OK)
         status = control_save(e->control);
     size_t left = 0;
@@ -185,7 +185,7 @@ int capture_change(struct capture_engine *e, const struct capture_id *id,
     control_lock(e->control);
     int status = set_of_one(e, id, &set);
     if (status == SKEIN_OK)
-        status = members_change(e, &set, within, change);
+        status = captures_change(e, &set, within, change);
     if (status == SKEIN_OK)
         *out = capture_json(set.items[0], within, true);
     control_unlock(e->control);
@@ -204,7 +204,7 @@ int capture_incident_change(struct capture_engine *e, const struct capture_id *i
     for (size_t i = 0; i < set.count && status == SKEIN_OK; i++)
         status = capture_ids_add(ids, &set.items[i]->id);
     if (status == SKEIN_OK)
-        status = members_change(e, &set, within, change);
+        status = captures_change(e, &set, within, change);
     if (status == SKEIN_OK)
         *out = cJSON_CreateArray();
     else
@@ -418,8 +418,8 @@ static int set_delete(struct capture_engine *e, const struct capture_set *set, s
 }
 
 /* `ids` gets all captures that are marked deleted, also if their partitions are not gone yet. */
-static int members_delete(struct capture_engine *e, const struct capture_id *id, struct wish *wish,
-                          struct capture_ids *ids)
+static int captures_delete(struct capture_engine *e, const struct capture_id *id, struct wish *wish,
+                           struct capture_ids *ids)
 {
     struct capture_set set = {0};
     capture_make_room(e);
@@ -438,10 +438,11 @@ static int members_delete(struct capture_engine *e, const struct capture_id *id,
     return status;
 }
 
-static int member_delete(struct capture_engine *e, const struct capture_id *id, struct wish *wish)
+static int capture_delete_one(struct capture_engine *e, const struct capture_id *id,
+                              struct wish *wish)
 {
     struct capture_ids ids = {0};
-    int status = members_delete(e, id, wish, &ids);
+    int status = captures_delete(e, id, wish, &ids);
     free(ids.items);
     return status;
 }
@@ -449,19 +450,19 @@ static int member_delete(struct capture_engine *e, const struct capture_id *id, 
 int capture_delete(struct capture_engine *e, const struct capture_id *id,
                    const struct selector *within)
 {
-    return member_delete(e, id, &(struct wish){.within = within});
+    return capture_delete_one(e, id, &(struct wish){.within = within});
 }
 
 int capture_incident_delete(struct capture_engine *e, const struct capture_id *incident,
                             const struct selector *within, struct capture_ids *ids)
 {
-    return members_delete(e, incident, &(struct wish){.within = within, .incident = true}, ids);
+    return captures_delete(e, incident, &(struct wish){.within = within, .incident = true}, ids);
 }
 
 int capture_retire(struct capture_engine *e, const struct capture_id *id, uint64_t due_ns,
                    const char *why)
 {
-    return member_delete(e, id, &(struct wish){.why = why, .due_ns = due_ns});
+    return capture_delete_one(e, id, &(struct wish){.why = why, .due_ns = due_ns});
 }
 
 /* Nobody waits: who reports it is answered once it is saved. */
