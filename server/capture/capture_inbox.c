@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Hands notes of stored partitions from the ingest thread to the control thread. The inbox has its
- * own lock, so that ingest waits for a save only when it asks whether another capture lists a
- * deleted one's partition. The rest runs under the control lock.
+ * Hands notes of stored partitions from the ingest thread to the control thread. The inbox has a
+ * lock of its own, so that who notes does not wait for the control lock. capture_wants takes the
+ * control lock; the rest runs under it.
  */
 #include <stdlib.h>
 #include <string.h>
