@@ -36,8 +36,8 @@ struct cut_request {
      * this cut had not been. */
     bool look;
     /* Tells again which ranges are open, also of threads that have written nothing since an earlier
-     * cut by the marks: for a capture that does not list that cut. For example, a thread has been in
-     * a range since 12, and captures are of [10,20] and [20,30]:
+     * cut by the marks: for a capture that does not list that cut. For example, a thread has been
+     * in a range since 12, and captures are of [10,20] and [20,30]:
      *
      *     time    ---- 10 ---- 20 ---- 30 ---->
      *     thread        begins . . . . . .        writes no more

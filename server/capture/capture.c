@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The engine's verbs for people: get and stop; and the deadlines. Owns the captures in memory. Takes
- * the control lock, or runs under it.
+ * The engine's verbs for people: get and stop; and the deadlines. Owns the captures in memory.
+ * Takes the control lock, or runs under it.
  */
 #include "capture.h"
 

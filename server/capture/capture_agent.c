@@ -314,9 +314,9 @@ static void target_describe(struct capture_engine *e, struct capture_target *t) 
 }
 
 /* A copy of the report for the capture to keep. NULL: no memory. The report's times follow one
- * setting of our clock (P-28), the capture's another one if the clock was set in between: the copy's
- * offset is moved to the capture's setting. That is done here alone, because `clock` stays what the
- * agent said: whoever moved a copy again would add the same once more. */
+ * setting of our clock (P-28), the capture's another one if the clock was set in between: the
+ * copy's offset is moved to the capture's setting. That is done here alone, because `clock` stays
+ * what the agent said: whoever moved a copy again would add the same once more. */
 static cJSON *report_copy(const struct capture *c, const cJSON *report)
 {
     cJSON *json = cJSON_Duplicate(report, true);

@@ -254,8 +254,8 @@ static int row_met(void *context, const struct catalog_capture *row)
 }
 
 /* Whether the capture that it was sent for has it. A running one does: the report that lists it may
- * still come. One that has ended is loaded before it is asked: it takes from the index what was sent
- * for it (capture_take_sent), as state.db did not keep that before its version 11. */
+ * still come. One that has ended is loaded before it is asked: it takes from the index what was
+ * sent for it (capture_take_sent), as state.db did not keep that before its version 11. */
 static bool sender_has(struct capture_engine *e, const struct index_entry *entry) CONTROL_LOCKED
 {
     const struct capture_id *id = &entry->sent_for;

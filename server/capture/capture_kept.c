@@ -221,10 +221,10 @@ int capture_incident_change(struct capture_engine *e, const struct capture_id *i
 /* A deletion is committed before anything of it happens. Then the purge (capture_purge.c) deletes
  * what the capture had. A collector that is killed in between goes on by the rows.
  *
- *     deletion_begin      capture_save_deletions       capture_saved_deletions: committed
- *          └──▶ CHANGED ─────────────────────▶ TAKEN ───────────────────────▶ off the list: the capture
- *                │   ▲                           │                            leaves memory, is told of,
- *                │   └────── not committed ──────┘                            and its purge begins
+ *     deletion_begin     capture_save_deletions     capture_saved_deletions: committed
+ *          └──▶ CHANGED ───────────────────▶ TAKEN ─────────────────────▶ off the list: the
+ *                │   ▲                         │                          capture leaves memory, is
+ *                │   └───── not committed ─────┘                          told of, its purge begins
  *                └──▶ off the list (deletion_take_back): nothing has happened
  *
  * Until its deletion is committed, a capture is there as before; what comes for it meanwhile goes
@@ -307,7 +307,7 @@ static void deleted_note(struct capture_engine *e, uint64_t to_ns) CONTROL_LOCKE
     e->deleted_to_ns = to_ns > e->deleted_to_ns ? to_ns : e->deleted_to_ns;
 }
 
-/* Tells agents and watchers of a capture whose deletion is committed, and removes it from memory. */
+/* Tells agents and watchers of a capture whose deletion is committed; takes it out of memory. */
 static void deleted_forget(struct capture_engine *e, struct capture *c,
                            const struct wish *d) CONTROL_LOCKED
 {

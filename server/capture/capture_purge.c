@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Deletes the partitions of deleted captures, and those that come late for one. Owns which captures
- * wait for that (e->purge). Takes the control lock, or runs under it; never waits for the deletion of
- * partitions under it.
+ * wait for that (e->purge). Takes the control lock, or runs under it; never waits for the deletion
+ * of partitions under it.
  *
  *     capture_purge_soon                        purged_note        committed
  *          └──▶ NOTHING ── its partitions go ──▶ CHANGED ──▶ TAKEN ──▶ out of the map
@@ -11,9 +11,10 @@
  *                  └───── capture_purge_soon ─────┴────────────┘
  *                         one has come late
  *
- * Several threads may delete the partitions of one capture at a time: who has asked for the deletion
- * waits for it, and the control thread tries again. Each notes the number `asked` as it begins. The
- * partitions are gone if it is still the same at the end; else one may have come behind the thread.
+ * Several threads may delete the partitions of one capture at a time: who has asked for the
+ * deletion waits for it, and the control thread tries again. Each notes the number `asked` as it
+ * begins. The partitions are gone if it is still the same at the end; else one may have come behind
+ * the thread.
  */
 #include <stdlib.h>
 
