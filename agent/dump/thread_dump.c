@@ -19,28 +19,19 @@
 
 #define ROUNDS 3
 
-#define ARG(type, name, unit)                                                                      \
-    {                                                                                              \
-        SKEIN_T_##type, name, unit                                                                 \
-    }
-
-static const struct partition_event_type type_state = {
-    .name = "thread.state",
-    .klass = SKEIN_CLASS_INSTANT,
-    .nargs = 6,
-    .args = {ARG(STR, "state", ""), ARG(STR, "wchan", ""), ARG(STR, "syscall", ""),
-             ARG(U64, "cpu", "ns"), ARG(U64, "voluntary", ""), ARG(U64, "involuntary", "")}};
-static const struct partition_event_type type_wait = {
-    .name = "thread.wait",
-    .klass = SKEIN_CLASS_INSTANT,
-    .nargs = 3,
-    .args = {ARG(STR, "for", ""), ARG(PTR, "object", ""), ARG(U64, "holder", "")}};
-static const struct partition_event_type type_dump = {
-    .name = "thread.dump",
-    .klass = SKEIN_CLASS_INSTANT,
-    .nargs = 6,
-    .args = {ARG(U64, "threads", ""), ARG(U64, "stacks", ""), ARG(U64, "stopped", ""),
-             ARG(U64, "stop", "ns"), ARG(U64, "left_out", ""), ARG(STR, "title", "")}};
+static const struct partition_event_type type_state =
+    EVIDENCE_TYPE("thread.state", SKEIN_CLASS_INSTANT, SKEIN_GROUP_APP,
+                  EVIDENCE_ARG(STR, "state", ""), EVIDENCE_ARG(STR, "wchan", ""),
+                  EVIDENCE_ARG(STR, "syscall", ""), EVIDENCE_ARG(U64, "cpu", "ns"),
+                  EVIDENCE_ARG(U64, "voluntary", ""), EVIDENCE_ARG(U64, "involuntary", ""));
+static const struct partition_event_type type_wait =
+    EVIDENCE_TYPE("thread.wait", SKEIN_CLASS_INSTANT, SKEIN_GROUP_APP, EVIDENCE_ARG(STR, "for", ""),
+                  EVIDENCE_ARG(PTR, "object", ""), EVIDENCE_ARG(U64, "holder", ""));
+static const struct partition_event_type type_dump =
+    EVIDENCE_TYPE("thread.dump", SKEIN_CLASS_INSTANT, SKEIN_GROUP_APP,
+                  EVIDENCE_ARG(U64, "threads", ""), EVIDENCE_ARG(U64, "stacks", ""),
+                  EVIDENCE_ARG(U64, "stopped", ""), EVIDENCE_ARG(U64, "stop", "ns"),
+                  EVIDENCE_ARG(U64, "left_out", ""), EVIDENCE_ARG(STR, "title", ""));
 
 struct dump_writer {
     struct evidence_out *out;

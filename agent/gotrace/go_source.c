@@ -218,22 +218,13 @@ static void fetches_begin(struct go_source *source, const struct evidence_ask *a
 
 /* ---- what has come ---- */
 
-#define ARG(type, name, unit)                                                                      \
-    {                                                                                              \
-        SKEIN_T_##type, name, unit                                                                 \
-    }
-
-static const struct partition_event_type type_trace = {
-    .name = GO_TRACE_EVENT,
-    .klass = SKEIN_CLASS_INSTANT,
-    .nargs = 4,
-    .args = {ARG(STR, "kind", ""), ARG(U64, "bytes", "bytes"), ARG(U64, "checksum", ""),
-             ARG(U64, "parts", "")}};
-static const struct partition_event_type type_part = {
-    .name = GO_PART_EVENT,
-    .klass = SKEIN_CLASS_INSTANT,
-    .nargs = 3,
-    .args = {ARG(STR, "kind", ""), ARG(U64, "offset", "bytes"), ARG(STR, "data", "")}};
+static const struct partition_event_type type_trace =
+    EVIDENCE_TYPE(GO_TRACE_EVENT, SKEIN_CLASS_INSTANT, SKEIN_GROUP_APP,
+                  EVIDENCE_ARG(STR, "kind", ""), EVIDENCE_ARG(U64, "bytes", "bytes"),
+                  EVIDENCE_ARG(U64, "checksum", ""), EVIDENCE_ARG(U64, "parts", ""));
+static const struct partition_event_type type_part = EVIDENCE_TYPE(
+    GO_PART_EVENT, SKEIN_CLASS_INSTANT, SKEIN_GROUP_APP, EVIDENCE_ARG(STR, "kind", ""),
+    EVIDENCE_ARG(U64, "offset", "bytes"), EVIDENCE_ARG(STR, "data", ""));
 
 static struct partition_value value_of_text(const char *text)
 {
