@@ -178,11 +178,6 @@ static void words_say(struct evidence_note *note, const char *format, ...)
     va_end(values);
 }
 
-static struct partition_value words_text(const char *text)
-{
-    return (struct partition_value){.str = {text, (uint32_t)strlen(text), false}};
-}
-
 /* All at one moment, which is when the process was seen to be gone; they keep their order. */
 static void words_put(const struct crash_words *said, uint64_t at_ns, struct evidence_out *out)
 {
@@ -192,13 +187,13 @@ static void words_put(const struct crash_words *said, uint64_t at_ns, struct evi
     char missing[160] = "";
     if (words->bytes == NULL)
         snprintf(missing, sizeof missing, "%s%s", words->why, words->why_more);
-    const struct partition_value args[] = {words_text(said->place.file),
+    const struct partition_value args[] = {partition_text(said->place.file),
                                            {.u64 = words->count},
                                            {.u64 = words->before},
-                                           words_text(words->bytes == NULL ? ""
-                                                      : words->since_start ? "start"
-                                                                           : "unknown"),
-                                           words_text(missing)};
+                                           partition_text(words->bytes == NULL ? ""
+                                                          : words->since_start ? "start"
+                                                                               : "unknown"),
+                                           partition_text(missing)};
     if (!evidence_event(out, thread, type, at_ns, 0, args))
         return; /* counted there, and there is no room for its words either */
     type = evidence_type(out, &type_piece);

@@ -85,11 +85,6 @@ static const char *cause_of(const struct writing *w, int32_t signal, int32_t cod
                                                         : signal_cause(signal, code);
 }
 
-static struct partition_value crash_text(const char *text)
-{
-    return (struct partition_value){.str = {text, (uint32_t)strlen(text), false}};
-}
-
 /* ---- threads and code ---- */
 
 /* As the thread called itself in the ring, which is a hint; "": it did not. */
@@ -191,10 +186,10 @@ static void fault_write(struct writing *w, int64_t type, uint32_t tid, uint64_t 
         snprintf(address, sizeof address, "0x%" PRIx64, told->address);
     const struct partition_value args[] = {{.i64 = told->signal},
                                            {.i64 = told->code},
-                                           crash_text(cause_of(w, told->signal, told->code)),
-                                           crash_text(told->access),
-                                           crash_text(address),
-                                           crash_text(told->registers)};
+                                           partition_text(cause_of(w, told->signal, told->code)),
+                                           partition_text(told->access),
+                                           partition_text(address),
+                                           partition_text(told->registers)};
     int64_t thread = evidence_thread(w->out, tid, name);
     if (!evidence_event(w->out, thread, type, at_ns, 0, args) || stack->count == 0)
         return;
@@ -294,9 +289,9 @@ static void sender_write(struct writing *w, const char **cause)
         return;
     const struct partition_value args[] = {{.i64 = sender->signal},
                                            {.i64 = sender->code},
-                                           crash_text(*cause),
+                                           partition_text(*cause),
                                            {.u64 = sender->pid},
-                                           crash_text(sender->name)};
+                                           partition_text(sender->name)};
     (void)evidence_event(w->out, evidence_thread(w->out, 0, EVIDENCE_THREAD_PROCESS), w->sent_type,
                          sender->at_ns, 0, args);
 }

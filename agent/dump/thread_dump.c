@@ -38,11 +38,6 @@ struct dump_writer {
     int64_t state, wait;
 };
 
-static struct partition_value value_of_text(const char *text)
-{
-    return (struct partition_value){.str = {.text = text, .len = (uint32_t)strlen(text)}};
-}
-
 /* As ps says it, in words. */
 static const char *state_text(char state)
 {
@@ -63,9 +58,9 @@ static void thread_write(const struct dump_writer *w, const struct dump_thread *
     char call[192];
     dump_call_text(thread, call, sizeof call);
     int64_t index = evidence_thread(w->out, thread->tid, thread->name);
-    const struct partition_value state[] = {value_of_text(state_text(thread->state)),
-                                            value_of_text(thread->wchan),
-                                            value_of_text(call),
+    const struct partition_value state[] = {partition_text(state_text(thread->state)),
+                                            partition_text(thread->wchan),
+                                            partition_text(call),
                                             {.u64 = thread->cpu_ns},
                                             {.u64 = thread->voluntary},
                                             {.u64 = thread->involuntary}};
@@ -74,7 +69,7 @@ static void thread_write(const struct dump_writer *w, const struct dump_thread *
     if (thread->waits_for == NULL)
         return;
     const struct partition_value wait[] = {
-        value_of_text(thread->waits_for), {.u64 = thread->object}, {.u64 = thread->holder}};
+        partition_text(thread->waits_for), {.u64 = thread->object}, {.u64 = thread->holder}};
     evidence_event(w->out, index, w->wait, thread->at_ns, 0, wait);
 }
 
@@ -104,7 +99,7 @@ static void dump_write(struct evidence_out *out, const struct dump *dump, uint64
     const struct partition_value values[] = {
         {.u64 = dump->count},    {.u64 = dump->fates[DUMP_STACK_TAKEN]},
         {.u64 = dump->stopped},  {.u64 = dump->stop_ns},
-        {.u64 = dump->left_out}, value_of_text(title)};
+        {.u64 = dump->left_out}, partition_text(title)};
     evidence_event(out, evidence_thread(out, 0, EVIDENCE_THREAD_PROCESS),
                    evidence_type(out, &type_dump), at_ns, 0, values);
     for (size_t i = 0; i < dump->count; i++)

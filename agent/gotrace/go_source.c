@@ -12,7 +12,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base64.h"
@@ -226,11 +225,6 @@ static const struct partition_event_type type_part = EVIDENCE_TYPE(
     GO_PART_EVENT, SKEIN_CLASS_INSTANT, SKEIN_GROUP_APP, EVIDENCE_ARG(STR, "kind", ""),
     EVIDENCE_ARG(U64, "offset", "bytes"), EVIDENCE_ARG(STR, "data", ""));
 
-static struct partition_value value_of_text(const char *text)
-{
-    return (struct partition_value){.str = {.text = text, .len = (uint32_t)strlen(text)}};
-}
-
 /* Whole, or nothing. */
 static bool bytes_write(struct evidence_out *out, const char *kind, const struct fetch *fetch)
 {
@@ -240,7 +234,7 @@ static bool bytes_write(struct evidence_out *out, const char *kind, const struct
         return false;
     int64_t thread = evidence_thread(out, 0, EVIDENCE_THREAD_PROCESS);
     int64_t trace = evidence_type(out, &type_trace), part = evidence_type(out, &type_part);
-    const struct partition_value values[] = {value_of_text(kind),
+    const struct partition_value values[] = {partition_text(kind),
                                              {.u64 = bytes->len},
                                              {.u64 = checksum64(bytes->data, bytes->len)},
                                              {.u64 = parts}};
@@ -249,7 +243,8 @@ static bool bytes_write(struct evidence_out *out, const char *kind, const struct
         char text[BASE64_LETTERS(GO_PART_BYTES) + 1];
         size_t n = bytes->len - at < GO_PART_BYTES ? bytes->len - at : GO_PART_BYTES;
         base64_put(bytes->data + at, n, text);
-        const struct partition_value of[] = {value_of_text(kind), {.u64 = at}, value_of_text(text)};
+        const struct partition_value of[] = {
+            partition_text(kind), {.u64 = at}, partition_text(text)};
         written = evidence_event(out, thread, part, fetch->ended_ns, 0, of) && written;
     }
     return written;

@@ -318,10 +318,8 @@ static void comm_read(uint32_t pid, char *name, size_t bytes)
 static void neighbour_write(struct collection *c, int64_t thread, int64_t type, const char *name,
                             const struct neighbour *one)
 {
-    struct partition_value args[] = {{.u64 = one->ns},
-                                     {.u64 = one->samples},
-                                     {.u64 = one->pid},
-                                     {.str = {name, (uint32_t)strlen(name), false}}};
+    struct partition_value args[] = {
+        {.u64 = one->ns}, {.u64 = one->samples}, {.u64 = one->pid}, partition_text(name)};
     (void)evidence_event(c->out, thread, type, c->ask->to_ns, 0, args);
 }
 

@@ -42,11 +42,6 @@ struct shown {
     struct partition_value value;
 };
 
-static struct partition_value text_value_of(const char *text)
-{
-    return (struct partition_value){.str = {.text = text, .len = (uint32_t)strlen(text)}};
-}
-
 /* A path or address as it may be told. */
 static const struct partition_value *text_show(const struct files *f, const char *text,
                                                struct shown *shown)
@@ -58,7 +53,7 @@ static const struct partition_value *text_show(const struct files *f, const char
     } else if (f->rule.mode != PRIVACY_OFF) {
         told = "";
     }
-    shown->value = text_value_of(told);
+    shown->value = partition_text(told);
     return &shown->value;
 }
 
@@ -89,9 +84,9 @@ static void file_put(const struct files *f, const struct fd_row *row)
     if (row->inode != 0)
         snprintf(inode, sizeof inode, "[%" PRIu64 "]", row->inode);
     const struct partition_value args[] = {{.u64 = row->fd},
-                                           text_value_of(row->kind),
+                                           partition_text(row->kind),
                                            row->path != NULL ? *text_show(f, row->path, &path)
-                                                             : text_value_of(inode)};
+                                                             : partition_text(inode)};
     event_put(f, &type_file, args);
 }
 
@@ -100,7 +95,7 @@ static void listener_put(const struct files *f, uint32_t fd, const char *kind,
 {
     struct shown local;
     const struct partition_value args[] = {{.u64 = fd},
-                                           text_value_of(kind),
+                                           partition_text(kind),
                                            *text_show(f, socket->local, &local),
                                            {.u64 = socket->receive_queue},
                                            {.u64 = socket->send_queue}};
@@ -112,7 +107,7 @@ static void connection_put(const struct files *f, uint32_t fd, const char *kind,
 {
     struct shown local, peer;
     const struct partition_value args[] = {{.u64 = fd},
-                                           text_value_of(kind),
+                                           partition_text(kind),
                                            *text_show(f, socket->local, &local),
                                            *text_show(f, socket->peer, &peer),
                                            {.u64 = socket->receive_queue},

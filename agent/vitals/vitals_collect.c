@@ -73,12 +73,11 @@ static void top_put(void *context, const struct top_row *top)
         int64_t id = evidence_type(c->out, &type_top[kind]);
         for (uint32_t i = 0; i < top->count[kind]; i++) {
             const struct top_entry *entry = &top->entries[kind][i];
-            const struct partition_value args[] = {
-                {.u64 = i + 1},
-                {.u64 = entry->pid},
-                {.str = {.text = entry->name, .len = (uint32_t)strlen(entry->name)}},
-                {.f64 = entry->value},
-                {.u64 = top->took_ns}};
+            const struct partition_value args[] = {{.u64 = i + 1},
+                                                   {.u64 = entry->pid},
+                                                   partition_text(entry->name),
+                                                   {.f64 = entry->value},
+                                                   {.u64 = top->took_ns}};
             (void)evidence_event(c->out, c->host, id, top->at_ns, 0, args);
         }
     }
@@ -112,7 +111,7 @@ static const struct partition_event_type type_state[] = {
 static void state_put(struct collect *c, uint64_t now_ns)
 {
     const char *state = c->state[0] != '\0' ? c->state : "free";
-    const struct partition_value args[] = {{.str = {.text = state, .len = (uint32_t)strlen(state)}},
+    const struct partition_value args[] = {partition_text(state),
                                            {.u64 = now_ns - c->since_ns},
                                            {.u64 = c->free_ns != 0 ? now_ns - c->free_ns : 0}};
     (void)evidence_event(c->out, c->process, evidence_type(c->out, &type_state[c->free_ns != 0]),
