@@ -106,6 +106,15 @@ bool text_value(const char *text, const char *key, uint64_t *value)
     return false;
 }
 
+bool text_last_number(const char *text, const char *beginning, uint64_t *value)
+{
+    const char *at = text_line_find(text, beginning);
+    bool found = false;
+    while (at != NULL && text_number(&at, value))
+        found = true;
+    return found;
+}
+
 /* The line is at its end too where the text is cut. */
 static bool is_line_end(char c)
 {

@@ -37,6 +37,9 @@ const char *text_line_next(const char *text); /* NULL: there is none */
  * word, a colon aside. False: not there. */
 bool text_value(const char *text, const char *key, uint64_t *value);
 
+/* The last number of the line that begins so: "NSpid: 4711 12 1". False: there is none. */
+bool text_last_number(const char *text, const char *beginning, uint64_t *value);
+
 /* /proc/net/snmp and netstat: a line of names and below it one of numbers, both beginning with
  * "Tcp:". False: not there. */
 bool text_column(const char *text, const char *beginning, const char *name, uint64_t *value);

@@ -20,6 +20,7 @@
 
 #include "errno_status.h"
 #include "proc_info.h"
+#include "proc_text.h"
 #include "symbol_open.h"
 
 #define DEBUG_FOLDER "/usr/lib/debug"
@@ -300,15 +301,12 @@ static bool status_read(pid_t pid, int *inner_pid, uid_t *uid)
     char text[4096];
     if (proc_file_read(pid, "status", text, sizeof text) < 0)
         return false;
-    const char *ids = strstr(text, "\nUid:\t");
-    const char *pids = strstr(text, "\nNSpid:\t");
-    const char *effective = ids != NULL ? strchr(ids + 6, '\t') : NULL; /* real, effective, … */
-    if (effective == NULL || pids == NULL)
+    uint64_t uids[2], inner; /* real, effective, … */
+    const char *ids = text_line_find(text, "Uid:");
+    if (ids == NULL || !text_numbers(&ids, uids, 2) || !text_last_number(text, "NSpid:", &inner))
         return false;
-    *uid = (uid_t)strtoul(effective, NULL, 10);
-    pids += 8;
-    const char *last = memrchr(pids, '\t', strcspn(pids, "\n"));
-    *inner_pid = (int)strtol(last != NULL ? last + 1 : pids, NULL, 10);
+    *uid = (uid_t)uids[1];
+    *inner_pid = (int)inner;
     return *inner_pid > 0;
 }
 
