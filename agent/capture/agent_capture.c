@@ -66,8 +66,7 @@ static void target_free(struct target *target)
 {
     capture_evidence_leave(target);
     cut_chain_leave(&target->member); /* where the worker has ended before the capture */
-    if (target->process != NULL)
-        process_unref(&target->process);
+    process_unref(&target->process);
     target_result_fini(&target->result);
     free(target->with);
     free(target);
@@ -151,10 +150,8 @@ static void timer_finish(void *context);
 static void target_finish(struct target *target)
 {
     struct loop *loop = target->captures->settings.loop;
-    if (target->timer != NULL)
-        loop_timer_cancel(loop, &target->timer);
-    if (target->follow_timer != NULL)
-        loop_timer_cancel(loop, &target->follow_timer);
+    loop_timer_cancel(loop, &target->timer);
+    loop_timer_cancel(loop, &target->follow_timer);
     if (target->last_posted)
         return;
     bool first = !target->first_posted;
@@ -420,10 +417,8 @@ void captures_free(struct captures **captures_p)
     struct target *target;
     while ((target = TAILQ_FIRST(&captures->targets)) != NULL) {
         TAILQ_REMOVE(&captures->targets, target, link);
-        if (target->timer != NULL)
-            loop_timer_cancel(captures->settings.loop, &target->timer);
-        if (target->follow_timer != NULL)
-            loop_timer_cancel(captures->settings.loop, &target->follow_timer);
+        loop_timer_cancel(captures->settings.loop, &target->timer);
+        loop_timer_cancel(captures->settings.loop, &target->follow_timer);
         target_free(target);
     }
     capture_evidence_free(captures);

@@ -70,8 +70,7 @@ void roster_free(struct roster **pointer)
         ring_release(roster, e);
         free(e);
     }
-    if (roster->timer != NULL)
-        loop_timer_cancel(roster->loop, &roster->timer);
+    loop_timer_cancel(roster->loop, &roster->timer);
     free(roster);
 }
 
