@@ -17,6 +17,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "digits.h"
+
 #define MARK "{ip}"
 
 char *check_text_fill(const char *text, const char *mark, const char *value)
@@ -84,12 +86,9 @@ bool check_ipv6_read(FILE *file, char out[INET6_ADDRSTRLEN])
     bool found = false;
     while (!found && fgets(line, sizeof line, file) != NULL) {
         struct in6_addr address;
-        bool read = strspn(line, "0123456789abcdef") == 32 && is_global(line + 32);
-        for (size_t i = 0; read && i < sizeof address; i++) {
-            char digits[3] = {line[2 * i], line[2 * i + 1], '\0'};
-            address.s6_addr[i] = (uint8_t)strtoul(digits, NULL, 16);
-        }
-        found = read && inet_ntop(AF_INET6, &address, out, INET6_ADDRSTRLEN) != NULL;
+        found = strspn(line, "0123456789abcdef") == 32 && is_global(line + 32) &&
+                digits_bytes(line, address.s6_addr, sizeof address) &&
+                inet_ntop(AF_INET6, &address, out, INET6_ADDRSTRLEN) != NULL;
     }
     return found;
 }
