@@ -7,16 +7,15 @@
  */
 #include "go_source.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base64.h"
 #include "checksum.h"
 #include "clock.h"
+#include "cond_until.h"
 #include "go_fetch.h"
 
 #define MS         UINT64_C(1000000)
@@ -56,31 +55,24 @@ struct go_source {
 
 int go_source_new(struct go_source **out)
 {
-    pthread_condattr_t monotonic;
     *out = calloc(1, sizeof **out);
     if (*out == NULL)
         return SKEIN_NO_MEMORY;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&(*out)->ended, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    cond_init(&(*out)->ended);
     pthread_mutex_init(&(*out)->mutex, NULL);
     return SKEIN_OK;
 }
 
 size_t go_source_stop(struct go_source *source)
 {
-    struct timespec until;
-    int waited = 0;
     if (source == NULL)
         return 0;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += STOP_S;
+    uint64_t until_ns = clock_monotonic_ns() + STOP_S * 1000 * MS;
     __atomic_store_n(&source->cancel, 1, __ATOMIC_RELAXED); /* it leads to nothing else */
     pthread_mutex_lock(&source->mutex);
     source->stopped = true;
-    while (source->running > 0 && waited == 0)
-        waited = pthread_cond_timedwait(&source->ended, &source->mutex, &until);
+    while (source->running > 0 && cond_wait_until(&source->ended, &source->mutex, until_ns))
+        continue;
     size_t hang = source->running > 0;
     pthread_mutex_unlock(&source->mutex);
     return hang;
