@@ -13,6 +13,7 @@
 #include "attach_int.h"
 #include "clock.h"
 #include "cutter.h"
+#include "descriptor.h"
 #include "proc_info.h"
 #include "ring_budget.h"
 #include "ring_memory.h"
@@ -101,8 +102,7 @@ int hello_receive(int socket, struct hello_packet *packet)
         !(is_watch || hello_valid(&first.hello, (size_t)n)) ||
         fds != (!is_watch && first.hello.has_ring == 1 ? 1u : 0u) ||
         getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0 || peer.pid <= 0) {
-        if (ring_fd >= 0)
-            close(ring_fd);
+        fd_close(&ring_fd);
         return SKEIN_CORRUPT;
     }
     *packet = (struct hello_packet){.is_watch = is_watch, .ring_fd = ring_fd, .peer = peer};
@@ -412,9 +412,7 @@ int hello_accept(struct attach *attach, int socket, struct hello_packet *packet,
     int status = process_new(&p);
     if (status == SKEIN_OK)
         status = process_fill(attach, socket, packet, p, adopted);
-    if (packet->ring_fd >= 0)
-        close(packet->ring_fd);
-    packet->ring_fd = -1;
+    fd_close(&packet->ring_fd);
     if (status != SKEIN_OK && p != NULL && p->service[0] == '\0')
         process_unref(&p); /* nobody knows who it was */
     *out = p;

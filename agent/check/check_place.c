@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "descriptor.h"
 #include "digits.h"
 
 #define MARK "{ip}"
@@ -160,13 +161,10 @@ bool check_place_enter(const struct check_spec *spec, int *back, struct check_re
     int there = open(path, O_RDONLY | O_CLOEXEC);
     *back = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
     bool entered = there >= 0 && *back >= 0 && setns(there, CLONE_NEWNET) == 0;
-    if (there >= 0)
-        close(there);
+    fd_close(&there);
     if (entered)
         return true;
-    if (*back >= 0)
-        close(*back);
-    *back = -1;
+    fd_close(back);
     return place_refuse(
         spec, result,
         "the service has a network of its own, which this agent may not enter; give the "

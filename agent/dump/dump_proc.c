@@ -15,6 +15,7 @@
 
 #include "array.h"
 #include "clock.h"
+#include "descriptor.h"
 #include "dump_int.h"
 #include "proc_info.h"
 #include "proc_text.h"
@@ -38,13 +39,11 @@ int dump_list(struct dump *dump)
     char path[64];
     snprintf(path, sizeof path, "/proc/%" PRIu32 "/task", dump->pid);
     dump->task = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int again = dump->task < 0 ? -1 : openat(dump->task, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *folder = again < 0 ? NULL : fdopendir(again);
-    if (folder == NULL) {
-        if (again >= 0)
-            close(again);
-        return dump->task < 0 && errno == ENOENT ? SKEIN_NOT_FOUND : SKEIN_IO;
-    }
+    if (dump->task < 0)
+        return errno == ENOENT ? SKEIN_NOT_FOUND : SKEIN_IO;
+    DIR *folder = folder_list(dump->task);
+    if (folder == NULL)
+        return SKEIN_IO;
     int status = SKEIN_OK;
     const struct dirent *entry;
     while (status == SKEIN_OK && (entry = readdir(folder)) != NULL) {
@@ -125,8 +124,7 @@ static bool status_read(const struct dump *dump, uint32_t tid, struct head_tail 
         have = keep + (n > 0 ? (size_t)n : 0);
         out->tail[have] = '\0';
     }
-    if (fd >= 0)
-        close(fd);
+    fd_close(&fd);
     return there && n == 0;
 }
 

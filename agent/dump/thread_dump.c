@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "descriptor.h"
 #include "dump_int.h"
 #include "privacy.h"
 #include "proc_info.h"
@@ -250,8 +251,7 @@ void dump_fini(struct dump *dump)
     for (size_t i = 0; i < dump->count; i++)
         free(dump->threads[i].stack);
     free(dump->threads);
-    if (dump->task >= 0)
-        close(dump->task);
+    fd_close(&dump->task);
 }
 
 static void collect(void *source, const struct evidence_ask *ask, struct evidence_out *out,

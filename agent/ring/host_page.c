@@ -16,6 +16,7 @@
 #endif
 
 #include "agent_clock.h"
+#include "descriptor.h"
 #include "proc_info.h"
 #include "ring_memory.h"
 
@@ -151,8 +152,7 @@ void host_page_free(struct host_page_owner **pointer)
     *pointer = NULL;
     if (owner->page != NULL)
         munmap(owner->page, SHARED_PAGE_BYTES);
-    if (owner->fd >= 0)
-        close(owner->fd);
+    fd_close(&owner->fd);
     free(owner);
 }
 

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "descriptor.h"
 #include "errno_status.h"
 #include "text_whole.h"
 
@@ -94,13 +95,9 @@ int durable_move(int from, int into, const char *name)
 
 int durable_sweep(int folder)
 {
-    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (dir == NULL) {
-        if (fd >= 0)
-            close(fd);
+    DIR *dir = folder_list(folder);
+    if (dir == NULL)
         return SKEIN_IO;
-    }
     int removed = 0;
     for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
         if (strncmp(entry->d_name, DURABLE_TEMP_PREFIX, strlen(DURABLE_TEMP_PREFIX)) == 0 &&

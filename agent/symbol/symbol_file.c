@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "descriptor.h"
 #include "errno_status.h"
 #include "proc_info.h"
 #include "proc_text.h"
@@ -155,8 +156,7 @@ void symbol_place_open(pid_t pid, uint64_t start_clock_ticks, struct symbol_plac
 
 void symbol_place_close(struct symbol_place *place)
 {
-    if (place->root >= 0)
-        close(place->root);
+    fd_close(&place->root);
     if (place->has_maps)
         process_maps_free(&place->maps);
     *place = (struct symbol_place){.root = -1};
@@ -286,11 +286,8 @@ void symbol_debug_look(const struct symbol_place *place, const uint8_t *id, uint
 
 void symbol_file_close(struct symbol_file *file)
 {
-    if (file->fd >= 0)
-        close(file->fd);
-    if (file->debug_fd >= 0)
-        close(file->debug_fd);
-    file->fd = file->debug_fd = -1;
+    fd_close(&file->fd);
+    fd_close(&file->debug_fd);
 }
 
 /* ---- what has no file of its own ---- */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "db.h"
+#include "descriptor.h"
 #include "seal.h"
 #include "secret.h"
 
@@ -74,10 +75,8 @@ static int needed_mark(const char *folder)
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     int at = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int status = fd >= 0 && at >= 0 && fsync(at) == 0 ? SKEIN_OK : SKEIN_IO;
-    if (fd >= 0)
-        close(fd);
-    if (at >= 0)
-        close(at);
+    fd_close(&fd);
+    fd_close(&at);
     return status;
 }
 
