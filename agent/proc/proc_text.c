@@ -19,15 +19,6 @@ bool text_number(const char **at, uint64_t *value)
     return true;
 }
 
-bool text_number_add(const char **at, uint64_t *sum)
-{
-    uint64_t v;
-    if (!text_number(at, &v) || v > UINT64_MAX - *sum)
-        return false;
-    *sum += v;
-    return true;
-}
-
 bool text_numbers(const char **at, uint64_t *values, size_t count)
 {
     for (size_t i = 0; i < count; i++)

@@ -12,7 +12,6 @@
 /* A decimal number that fits in 64 bits, after blanks of the same line; the position moves behind
  * it. False: there is none, and nothing has changed. */
 bool text_number(const char **at, uint64_t *value);
-bool text_number_add(const char **at, uint64_t *sum); /* false also where the sum does not fit */
 
 /* `count` numbers into values; false, and values may be half filled, where there are fewer. */
 bool text_numbers(const char **at, uint64_t *values, size_t count);
