@@ -7,6 +7,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static inline void fd_close(int *fd)
@@ -25,6 +27,27 @@ static inline DIR *folder_list(int folder)
     if (list == NULL)
         fd_close(&fd);
     return list;
+}
+
+/* Takes the descriptors out of a message that has come: the first into fds, those without room
+ * closed. Returns how many there were. */
+static inline size_t message_fds_take(struct msghdr *message, int *fds, size_t room)
+{
+    size_t count = 0;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c != NULL; c = CMSG_NXTHDR(message, c)) {
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+            continue;
+        for (size_t i = 0; i < (c->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++) {
+            int fd;
+            memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
+            if (count < room)
+                fds[count] = fd;
+            else
+                close(fd);
+            count++;
+        }
+    }
+    return count;
 }
 
 #endif

@@ -49,28 +49,6 @@ static bool watch_valid(const struct attach_watch *watch, size_t n)
            text_is_closed(watch->labels, sizeof watch->labels);
 }
 
-/* Takes the descriptors out of a packet: the first into *first, the others closed. Returns how
- * many. */
-static size_t descriptors_take(struct msghdr *message, int *first)
-{
-    size_t count = 0;
-    *first = -1;
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c != NULL; c = CMSG_NXTHDR(message, c)) {
-        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-            continue;
-        size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        for (size_t i = 0; i < n; i++) {
-            int fd;
-            memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof fd);
-            if (count++ == 0)
-                *first = fd;
-            else
-                close(fd);
-        }
-    }
-    return count;
-}
-
 int hello_receive(int socket, struct hello_packet *packet)
 {
     union {
@@ -91,7 +69,7 @@ int hello_receive(int socket, struct hello_packet *packet)
     if (n < 0)
         return errno == EAGAIN || errno == EINTR ? SKEIN_AGAIN : SKEIN_CLOSED;
     int ring_fd = -1;
-    size_t fds = descriptors_take(&message, &ring_fd);
+    size_t fds = message_fds_take(&message, &ring_fd, 1);
     if (n == 0 && fds == 0)
         return SKEIN_CLOSED;
 
