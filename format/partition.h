@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "ids.h"
 #include "skein/skein.h"
@@ -101,6 +102,11 @@ struct partition_value {
         } seq;
     };
 };
+
+static inline struct partition_value partition_text(const char *text)
+{
+    return (struct partition_value){.str = {.text = text, .len = (uint32_t)strlen(text)}};
+}
 
 /* Why records are missing. One row: name in JSON and docs. OVERWRITTEN: a circular ring had lost
  * them before the cut, inside the asked window; events is 0, because nobody knows how many records

@@ -17,6 +17,7 @@
 #include "array.h"
 #include "checksum.h"
 #include "clock.h"
+#include "descriptor.h"
 #include "durable.h"
 #include "loss.h"
 #include "skein_check.h"
@@ -288,13 +289,9 @@ int spool_open_partition(struct spool *spool, const struct partition_key *key, i
 static void room_make_aside(struct spool *spool)
 {
     for (;;) {
-        int fd = openat(spool->rejected, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-        if (dir == NULL) {
-            if (fd >= 0)
-                close(fd);
+        DIR *dir = folder_list(spool->rejected);
+        if (dir == NULL)
             return;
-        }
         char oldest[SPOOL_NAME_BYTES] = "";
         struct timespec oldest_time = {0};
         uint32_t count = 0;
@@ -429,10 +426,8 @@ void spool_close(struct spool **spool_p)
         TAILQ_REMOVE(&spool->losses, loss, link);
         free(loss);
     }
-    if (spool->folder >= 0)
-        close(spool->folder);
-    if (spool->rejected >= 0)
-        close(spool->rejected);
+    fd_close(&spool->folder);
+    fd_close(&spool->rejected);
     pthread_mutex_destroy(&spool->mutex);
     free(spool);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "descriptor.h"
 #include "log.h"
 #include "skein_check.h"
 #include "text_whole.h"
@@ -40,8 +41,7 @@ static void upload_assert(const struct upload *upload)
 static void upload_end(struct upload *upload)
 {
     upload_assert(upload);
-    if (upload->fd >= 0)
-        close(upload->fd);
+    fd_close(&upload->fd);
     *upload = (struct upload){.fd = -1};
 }
 
