@@ -176,7 +176,7 @@ static int item_chunk_send(struct uplink *uplink, struct upload *upload)
 static bool upload_step(struct uplink *uplink, struct upload *upload, unsigned *budget,
                         uint64_t now_ns)
 {
-    while (upload->next<upload->count && * budget> 0) {
+    while (*budget > 0 && upload->next < upload->count) {
         uint32_t all = in_flight(uplink), others = all - (upload->next - upload->acknowledged);
         if (others > 0 && all >= CHUNKS_IN_FLIGHT)
             return true;
