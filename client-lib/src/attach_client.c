@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 
 #include "placement.h"
+#include "start.h"
 #include "sys_raw.h"
 #include "writer_int.h"
 
