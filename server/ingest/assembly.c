@@ -54,9 +54,8 @@ struct assembler {
 
 static bool claims_equal(const struct wire_chunk *a, const struct wire_chunk *b)
 {
-    return memcmp(&a->key, &b->key, sizeof a->key) == 0 &&
-           capture_id_equal(&a->capture, &b->capture) && a->count == b->count &&
-           a->partition_bytes == b->partition_bytes &&
+    return partition_key_equal(&a->key, &b->key) && capture_id_equal(&a->capture, &b->capture) &&
+           a->count == b->count && a->partition_bytes == b->partition_bytes &&
            a->partition_checksum == b->partition_checksum;
 }
 
