@@ -74,7 +74,7 @@ int assembler_new(uint64_t max_bytes, struct assembler **out)
     a->slot_count = SLOTS_MIN;
     while (a->slot_count < SLOTS_MAX && a->slot_count < max_bytes / ASSEMBLY_BYTES_MIN)
         a->slot_count *= 2;
-    a->slots = calloc(a->slot_count, sizeof(struct assembly *));
+    a->slots = calloc(a->slot_count, sizeof *a->slots);
     if (a->slots == NULL) {
         free(a);
         return SKEIN_NO_MEMORY;

@@ -81,7 +81,7 @@ static void list_update(struct store *store, uint64_t number, uint64_t bytes, bo
 {
     pthread_mutex_lock(&store->lock);
     struct segment_info *info = store_segment_find(store, number);
-    skein_check(info);
+    skein_check(info != NULL);
     info->bytes = bytes;
     info->closed = closed;
     totals_publish(store);
