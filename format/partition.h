@@ -30,12 +30,6 @@ struct clock_snapshot {
     uint64_t ticks, monotonic_ns, boottime_ns, realtime_ns;
 };
 
-static inline bool partition_key_equal(const struct partition_key *a, const struct partition_key *b)
-{
-    return process_uid_equal(&a->process, &b->process) && a->epoch == b->epoch &&
-           a->sequence == b->sequence;
-}
-
 struct partition_info {
     struct partition_key key;
     uint64_t generation; /* host generation that the cut ended */

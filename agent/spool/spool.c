@@ -28,17 +28,11 @@ uint64_t spool_room(uint64_t payload_bytes)
     return (payload_bytes + SPOOL_FILE_HEAD_BYTES + 4095) / 4096 * 4096;
 }
 
-static bool key_equal(const struct partition_key *a, const struct partition_key *b)
-{
-    return a->epoch == b->epoch && a->sequence == b->sequence &&
-           process_uid_equal(&a->process, &b->process);
-}
-
 static struct spool_item *item_find_locked(struct spool *spool, const struct partition_key *key)
 {
     struct spool_item *item;
     TAILQ_FOREACH(item, &spool->items, link) {
-        if (key_equal(&item->head.key, key))
+        if (partition_key_equal(&item->head.key, key))
             return item;
     }
     return NULL;
@@ -248,7 +242,7 @@ bool spool_has_lost(struct spool *spool, const struct partition_key *key)
     bool lost = false;
     pthread_mutex_lock(&spool->mutex);
     for (size_t i = 0; i < spool->lost_count && i < SPOOL_LOST_REMEMBERED; i++)
-        lost = lost || key_equal(&spool->lost[i], key);
+        lost = lost || partition_key_equal(&spool->lost[i], key);
     pthread_mutex_unlock(&spool->mutex);
     return lost;
 }
