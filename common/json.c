@@ -217,9 +217,7 @@ cJSON *json_parse(const char *text, size_t n, char *error, size_t error_bytes)
     return NULL;
 }
 
-/* Keeps the first failure only: later ones often follow from it. */
-__attribute__((format(printf, 4, 5))) static void
-json_fail(struct json_reader *r, const char *path, const char *key, const char *format, ...)
+void json_fail(struct json_reader *r, const char *path, const char *key, const char *format, ...)
 {
     if (r->error[0])
         return;

@@ -47,6 +47,10 @@ const cJSON *json_object(struct json_reader *r, const cJSON *object, const char 
 const cJSON *json_array(struct json_reader *r, const cJSON *object, const char *path,
                         const char *key, bool required);
 
+/* Fails r with "path.key: " and the words. The first failure is kept: later ones often follow from it. */
+void json_fail(struct json_reader *r, const char *path, const char *key, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
 /* Fails r ("path.key: unknown key; known are: a, b, c") if object has a member outside the
  * NULL-terminated list. */
 void json_known(struct json_reader *r, const cJSON *object, const char *path,

@@ -62,7 +62,7 @@ static void processes_get(struct json_reader *r, const cJSON *json, struct comma
     if (r->error[0] != '\0')
         return;
     if (count < 1 || count > COMMAND_PROCESSES_MAX) {
-        body_fail(r, "", "processes", "must name 1 to 1024 processes");
+        json_fail(r, "", "processes", "must name 1 to 1024 processes");
         return;
     }
     command->processes = body_array(r, array, sizeof *command->processes, &command->process_count);
@@ -71,7 +71,7 @@ static void processes_get(struct json_reader *r, const cJSON *json, struct comma
     struct process_uid *to = command->processes;
     cJSON_ArrayForEach(item, array) {
         if (!cJSON_IsString(item) || id_parse(item->valuestring, to++->bytes) != SKEIN_OK)
-            body_fail(r, "", "processes", "must be ids of 32 hex digits");
+            json_fail(r, "", "processes", "must be ids of 32 hex digits");
     }
 }
 
@@ -83,7 +83,7 @@ static void command_capture_get(struct json_reader *r, const cJSON *json, struct
     command->deadline_ns = body_up_to(r, json, "deadline_ns", INT64_MAX);
     command->stream_ms = body_up_to(r, json, "stream_ms", HOUR_MS);
     if (command->stream_ms != 0 && command->stream_ms < COMMAND_STREAM_MS_MIN)
-        body_fail(r, "", "stream_ms", "must be 0 or 100 to 3600000");
+        json_fail(r, "", "stream_ms", "must be 0 or 100 to 3600000");
     command->unshared = !json_bool(r, json, "", "share", true);
     evidence_wish_told(r, json, "", false, &command->wish);
     command->upload_after_ms = body_up_to(r, json, "upload_after_ms", COMMAND_UPLOAD_AFTER_MS_MAX);
@@ -99,7 +99,7 @@ static void kind_get(struct json_reader *r, const cJSON *json, struct command *c
         if (strcmp(kind, kinds[i]) == 0)
             command->kind = (enum command_kind)i;
     if (command->kind == 0)
-        body_fail(r, "", "kind", "this agent knows capture, stop, rules, policies and processes");
+        json_fail(r, "", "kind", "this agent knows capture, stop, rules, policies and processes");
 }
 
 int command_get(const cJSON *json, struct command *out, char *error, size_t error_bytes)
@@ -155,7 +155,7 @@ int command_ack_get(const cJSON *json, struct command_ack *out, char *error, siz
     const char *status = json_str(&r, json, "", "status", JSON_REQUIRED, "", 15);
     a.ok = strcmp(status, "ok") == 0;
     if (!a.ok && strcmp(status, "failed") != 0)
-        body_fail(&r, "", "status", "must be ok or failed");
+        json_fail(&r, "", "status", "must be ok or failed");
     *out = a;
     return body_status(&r, error, error_bytes);
 }

@@ -11,7 +11,6 @@
 
 #define HOUR_MS UINT64_C(3600000)
 
-void body_fail(struct json_reader *r, const char *path, const char *key, const char *words);
 /* The reader's status, with its words in error. */
 int body_status(const struct json_reader *r, char *error, size_t error_bytes);
 

@@ -48,7 +48,7 @@ static enum report_kind kind_get(struct json_reader *r, const cJSON *json)
     for (int i = 0; i <= REPORT_POLICY; i++)
         if (strcmp(kind, kinds[i]) == 0)
             return (enum report_kind)i;
-    body_fail(r, "", "kind", "must be processes, fired, target, rule or policy");
+    json_fail(r, "", "kind", "must be processes, fired, target, rule or policy");
     return REPORT_PROCESSES;
 }
 

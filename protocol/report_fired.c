@@ -48,7 +48,7 @@ static void report_fired_get_with(struct json_reader *r, const cJSON *json,
     if (array == NULL || r->error[0] != '\0')
         return;
     if (cJSON_GetArraySize(array) > REPORT_WITH_MAX) {
-        body_fail(r, "", "with", "must name at most 512 processes");
+        json_fail(r, "", "with", "must name at most 512 processes");
         return;
     }
     out->with = body_array(r, array, sizeof *out->with, &out->with_count);
@@ -57,7 +57,7 @@ static void report_fired_get_with(struct json_reader *r, const cJSON *json,
     struct process_uid *to = out->with;
     cJSON_ArrayForEach(item, array) {
         if (!cJSON_IsString(item) || id_parse(item->valuestring, to++->bytes) != SKEIN_OK)
-            body_fail(r, "", "with", "must be ids of 32 hex digits");
+            json_fail(r, "", "with", "must be ids of 32 hex digits");
     }
 }
 
@@ -68,9 +68,9 @@ static void trigger_get(struct json_reader *r, const cJSON *json, struct report_
     out->rule = body_text(r, json, "", "rule", 63);
     out->policy = body_text(r, json, "", "policy", 63);
     if (out->trigger == TRIGGER_REQUEST || out->trigger == TRIGGER_TYPES)
-        body_fail(r, "", "trigger", "must be the condition of a rule, or policy");
+        json_fail(r, "", "trigger", "must be the condition of a rule, or policy");
     if ((out->trigger == TRIGGER_POLICY) != (out->policy[0] != '\0'))
-        body_fail(r, "", "policy", "must be there with the trigger policy, and with no other");
+        json_fail(r, "", "policy", "must be there with the trigger policy, and with no other");
 }
 
 int report_fired_get(const cJSON *json, struct report_fired *out, char *error, size_t error_bytes)
@@ -90,7 +90,7 @@ int report_fired_get(const cJSON *json, struct report_fired *out, char *error, s
     out->pre_ms = body_up_to(&r, json, "pre_ms", UINT32_MAX);
     out->post_ms = body_up_to(&r, json, "post_ms", UINT32_MAX);
     if (capture_id_is_zero(&out->capture))
-        body_fail(&r, "", "capture", "must not be zero");
+        json_fail(&r, "", "capture", "must not be zero");
     report_fired_get_with(&r, json, out);
     int status = body_status(&r, error, error_bytes);
     if (status != SKEIN_OK)

@@ -40,7 +40,7 @@ int report_rule_get(const cJSON *json, struct report_rule *out, char *error, siz
     report.suppressed = body_number(&r, json, "", "suppressed");
     if (strcmp(report.health, "passing") != 0 && strcmp(report.health, "failing") != 0 &&
         strcmp(report.health, "unknown") != 0)
-        body_fail(&r, "", "health", "must be passing, failing or unknown");
+        json_fail(&r, "", "health", "must be passing, failing or unknown");
     *out = report;
     return body_status(&r, error, error_bytes);
 }

@@ -9,8 +9,6 @@
 
 #define RULE_WORD_MAX 4096
 
-/* Keeps the first failure. */
-void rule_fail(struct json_reader *r, const char *path, const char *words);
 void rule_copy_text(struct json_reader *r, const cJSON *from, const char *path, const char *key,
                     bool required, cJSON *to);
 void rule_copy_number(struct json_reader *r, const cJSON *from, const char *path, const char *key,
