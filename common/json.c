@@ -18,6 +18,7 @@
 
 #include "clock.h"
 #include "digits.h"
+#include "ids.h"
 #include "text_shown.h"
 #include "units.h"
 #include "utf8_scan.h"
@@ -423,6 +424,20 @@ void json_add_time(cJSON *object, const char *key, uint64_t realtime_ns)
 {
     char text[CLOCK_TEXT_BYTES];
     clock_text(realtime_ns, text);
+    cJSON_AddStringToObject(object, key, text);
+}
+
+void json_add_id(cJSON *object, const char *key, const uint8_t id[16])
+{
+    char text[ID_TEXT_BYTES];
+    id_text(id, text);
+    cJSON_AddStringToObject(object, key, text);
+}
+
+void json_add_agent(cJSON *object, const char *key, uint64_t agent)
+{
+    char text[AGENT_TEXT_BYTES];
+    agent_text(agent, text);
     cJSON_AddStringToObject(object, key, text);
 }
 

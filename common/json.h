@@ -61,6 +61,9 @@ void json_add_u64(cJSON *object, const char *key, uint64_t v);
 void json_add_i64(cJSON *object, const char *key, int64_t v);
 /* Adds a time as clock_text writes it. */
 void json_add_time(cJSON *object, const char *key, uint64_t realtime_ns);
+/* Adds what id_text and agent_text write. */
+void json_add_id(cJSON *object, const char *key, const uint8_t id[16]);
+void json_add_agent(cJSON *object, const char *key, uint64_t agent);
 
 /* Prints compactly and appends to b; frees nothing. Whole numbers up to 2^53 print as digits alone;
  * text comes out as valid UTF-8 whatever it holds. Failure is in b->status: SKEIN_NO_MEMORY, or

@@ -41,7 +41,7 @@ void command_put(const struct command *command, struct buf *out)
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "kind", kinds[command->kind]);
     if (command->kind == COMMAND_CAPTURE || command->kind == COMMAND_STOP) {
-        body_add_id(root, "capture", command->capture.bytes);
+        json_add_id(root, "capture", command->capture.bytes);
     } else if (command->kind != COMMAND_PROCESSES) {
         json_add_u64(root, "generation", command->generation);
         cJSON_AddItemReferenceToObject(root, kinds[command->kind], command->set);
@@ -138,7 +138,7 @@ void command_fini(struct command *command)
 void command_ack_put(const struct command_ack *ack, struct buf *out)
 {
     cJSON *root = cJSON_CreateObject();
-    body_add_agent(root, ack->agent);
+    json_add_agent(root, "agent", ack->agent);
     cJSON_AddStringToObject(root, "command", ack->command);
     cJSON_AddStringToObject(root, "status", ack->ok ? "ok" : "failed");
     if (!ack->ok)

@@ -85,20 +85,6 @@ void *body_array(struct json_reader *r, const cJSON *array, size_t item_bytes, s
     return items;
 }
 
-void body_add_agent(cJSON *o, uint64_t agent)
-{
-    char text[AGENT_TEXT_BYTES];
-    agent_text(agent, text);
-    cJSON_AddStringToObject(o, "agent", text);
-}
-
-void body_add_id(cJSON *o, const char *key, const uint8_t id[16])
-{
-    char text[ID_TEXT_BYTES];
-    id_text(id, text);
-    cJSON_AddStringToObject(o, key, text);
-}
-
 void body_print(cJSON *o, struct buf *out)
 {
     json_print(o, out);

@@ -32,9 +32,6 @@ void body_id(struct json_reader *r, const cJSON *o, const char *path, const char
  * reader. */
 void *body_array(struct json_reader *r, const cJSON *array, size_t item_bytes, size_t *count);
 
-void body_add_agent(cJSON *o, uint64_t agent);
-void body_add_id(cJSON *o, const char *key, const uint8_t id[16]);
-
 /* Appends it and deletes it. */
 void body_print(cJSON *o, struct buf *out);
 

@@ -19,7 +19,7 @@ uint64_t report_clock_time(const struct report_clock *clock, uint64_t line_ns)
 cJSON *report_begin(uint64_t agent, const char *kind)
 {
     cJSON *root = cJSON_CreateObject();
-    body_add_agent(root, agent);
+    json_add_agent(root, "agent", agent);
     cJSON_AddStringToObject(root, "kind", kind);
     return root;
 }

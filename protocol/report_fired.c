@@ -21,13 +21,13 @@ static void report_fired_add_with(cJSON *root, const struct report_fired *report
 void report_fired_put(const struct report_fired *report, struct buf *out)
 {
     cJSON *root = report_begin(report->agent, "fired");
-    body_add_id(root, "capture", report->capture.bytes);
+    json_add_id(root, "capture", report->capture.bytes);
     cJSON_AddStringToObject(root, "trigger", trigger_text(report->trigger));
     if (report->rule[0] != '\0')
         cJSON_AddStringToObject(root, "rule", report->rule);
     if (report->policy[0] != '\0')
         cJSON_AddStringToObject(root, "policy", report->policy);
-    body_add_id(root, "process", report->process.bytes);
+    json_add_id(root, "process", report->process.bytes);
     report_fired_add_with(root, report);
     json_add_u64(root, "pid", report->pid);
     cJSON_AddStringToObject(root, "service", report->service);

@@ -33,7 +33,7 @@ static void ring_add(cJSON *item, const struct report_process *p)
 static cJSON *process_json(const struct report_process *p)
 {
     cJSON *item = cJSON_CreateObject();
-    body_add_id(item, "process", p->uid.bytes);
+    json_add_id(item, "process", p->uid.bytes);
     json_add_u64(item, "pid", p->pid);
     cJSON_AddStringToObject(item, "service", p->service);
     cJSON_AddStringToObject(item, "labels", p->labels);

@@ -12,7 +12,7 @@ void report_rule_put(const struct report_rule *report, struct buf *out)
 {
     cJSON *root = report_begin(report->agent, "rule");
     cJSON_AddStringToObject(root, "rule", report->rule);
-    body_add_id(root, "process", report->process.bytes);
+    json_add_id(root, "process", report->process.bytes);
     cJSON_AddStringToObject(root, "health", report->health);
     json_add_u64(root, "since_ns", report->since_ns);
     report_add_clock(root, &report->clock);

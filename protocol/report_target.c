@@ -85,8 +85,8 @@ static void evidence_at_add(cJSON *root, const struct report_target *report)
 void report_target_put(const struct report_target *report, struct buf *out)
 {
     cJSON *root = report_begin(report->agent, "target");
-    body_add_id(root, "capture", report->capture.bytes);
-    body_add_id(root, "process", report->process.bytes);
+    json_add_id(root, "capture", report->capture.bytes);
+    json_add_id(root, "process", report->process.bytes);
     cJSON_AddStringToObject(root, "state", states[report->state]);
     if (report->state == REPORT_CAPTURING)
         cJSON_AddStringToObject(root, "trigger", trigger_text(report->trigger));

@@ -146,7 +146,6 @@ void api_damaged(struct api_services *api, struct http_exchange *x, const struct
 bool api_enter(struct http_exchange *x, uint64_t *running, unsigned places, const char *what);
 void api_leave(uint64_t *running);
 
-void api_add_id(cJSON *to, const char *key, const uint8_t id[16]);
 void api_add_labels(cJSON *to, const char *key, const char *labels); /* "k=v,…" as an object */
 
 #endif

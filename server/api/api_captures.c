@@ -169,7 +169,7 @@ static cJSON *listing_json(struct api_services *api, const struct http_exchange 
         json = json_parse(l->listing, strlen(l->listing), error, sizeof error);
     /* Older rows, from before incidents, lack it in the listing. */
     if (json != NULL && !cJSON_HasObjectItem(json, "incident"))
-        api_add_id(json, "incident", l->incident.bytes);
+        json_add_id(json, "incident", l->incident.bytes);
     if (json != NULL && look.within != NULL) {
         struct catalog_loss_query query = {
             .selector = look.within, .to_ns = UINT64_MAX, .capture = &l->id};

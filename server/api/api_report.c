@@ -42,7 +42,7 @@ static void capture_add(cJSON *report, const struct ask *a, bool stored)
 {
     const cJSON *target, *gap;
     cJSON *capture = cJSON_AddObjectToObject(report, "capture");
-    api_add_id(capture, "id", a->id.bytes);
+    json_add_id(capture, "id", a->id.bytes);
     member_copy(capture, a->capture, "verdict");
     cJSON *gaps = cJSON_AddArrayToObject(capture, "gaps");
     cJSON_ArrayForEach(target, cJSON_GetObjectItemCaseSensitive(a->capture, "targets")) {

@@ -227,13 +227,6 @@ void api_leave(uint64_t *running)
     __atomic_sub_fetch(running, 1, __ATOMIC_RELAXED);
 }
 
-void api_add_id(cJSON *to, const char *key, const uint8_t id[16])
-{
-    char text[ID_TEXT_BYTES];
-    id_text(id, text);
-    cJSON_AddStringToObject(to, key, text);
-}
-
 void api_add_labels(cJSON *to, const char *key, const char *labels)
 {
     cJSON *object = cJSON_AddObjectToObject(to, key);

@@ -94,7 +94,7 @@ static void trigger_answer(struct http_exchange *x, enum rules_trigger_result re
     cJSON *json = cJSON_CreateObject();
     cJSON_AddStringToObject(json, "result", words[result]);
     if (result != RULES_HELD) {
-        api_add_id(json, "capture", capture->bytes);
+        json_add_id(json, "capture", capture->bytes);
         id_text(capture->bytes, id);
         snprintf(location, sizeof location, "/api/v1/captures/%s", id);
         http_add_header(x, "Location", location);

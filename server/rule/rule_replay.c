@@ -182,7 +182,6 @@ static int firings_judge(struct replay *p, struct rules *set, struct outcome *o)
 static cJSON *instant_json(const struct replay *p, const struct replay_instant *instant)
 {
     cJSON *json = cJSON_CreateObject();
-    char id[ID_TEXT_BYTES];
     const struct stored_process *who = idmap_get(&p->processes, instant->process.bytes);
     json_add_time(json, "time", instant->at_ns);
     cJSON_AddStringToObject(json, "result", instant->incident > 0 ? "fired" : "held");
@@ -191,9 +190,8 @@ static cJSON *instant_json(const struct replay *p, const struct replay_instant *
     cJSON_AddStringToObject(json, "reason", instant->reason);
     if (instant->why[0] != '\0')
         cJSON_AddStringToObject(json, "why", instant->why);
-    id_text(instant->process.bytes, id);
     if (!rule_uid_is_group(&instant->process))
-        cJSON_AddStringToObject(json, "process", id);
+        json_add_id(json, "process", instant->process.bytes);
     if (who != NULL) {
         cJSON_AddStringToObject(json, "host", who->host);
         cJSON_AddStringToObject(json, "service", who->service);
