@@ -8,6 +8,7 @@
 
 #include "api_services.h"
 #include "capture_incident.h"
+#include "json.h"
 
 /* api_agents.c */
 cJSON *api_process_json(struct fleet *f, const struct fleet_process *p) CONTROL_LOCKED;
@@ -103,6 +104,11 @@ bool api_once(struct http_exchange *x, const cJSON *body, const char *what,
               struct capture_once *once);
 /* Answers 422 or 409 if the status is about the key (capture_create); false: it is not. */
 bool api_once_refused(struct http_exchange *x, int status);
+
+/* Each reads an optional member of a body as a time; false: it is absent or wrong. api_body_moment
+ * takes one that is not more than an hour ahead, and not 0. */
+bool api_body_time(struct json_reader *r, const cJSON *body, const char *key, uint64_t *ns);
+bool api_body_moment(struct json_reader *r, const cJSON *body, const char *key, uint64_t *ns);
 
 bool api_query_id(struct http_exchange *x, const char *name, uint8_t id[16], bool *given);
 

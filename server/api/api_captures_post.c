@@ -9,7 +9,6 @@
 
 #include "api.h"
 #include "api_handlers.h"
-#include "clock.h"
 #include "json.h"
 
 #define HOUR_MS   UINT64_C(3600000)
@@ -17,19 +16,6 @@
 #define STREAM_MS 1000 /* how often a stream is cut and uploaded */
 
 /* ---- POST ---- */
-
-/* False: the member is absent or wrong. */
-static bool time_read(struct json_reader *r, const cJSON *body, const char *key, uint64_t *ns)
-{
-    const char *text = json_str(r, body, "", key, JSON_OPTIONAL, NULL, 64);
-    if (text == NULL || r->error[0] != '\0')
-        return false;
-    if (clock_parse(text, ns) != SKEIN_OK || *ns == 0)
-        json_fail(r, "", key, "must be a time as 2026-11-21T09:40:00Z");
-    else if (*ns > clock_realtime_ns() + HOUR_MS * 1000000u)
-        json_fail(r, "", key, "must not be more than an hour ahead");
-    return r->error[0] == '\0';
-}
 
 static void absolute_window(struct json_reader *r, uint64_t from_ns, uint64_t to_ns,
                             struct capture_request *q)
@@ -46,8 +32,9 @@ static void absolute_window(struct json_reader *r, uint64_t from_ns, uint64_t to
 static void snapshot_check(struct json_reader *r, const cJSON *body, struct capture_request *q)
 {
     uint64_t from_ns, to_ns;
-    bool from = time_read(r, body, "from", &from_ns), to = time_read(r, body, "to", &to_ns);
-    time_read(r, body, "at", &q->at_ns);
+    bool from = api_body_moment(r, body, "from", &from_ns);
+    bool to = api_body_moment(r, body, "to", &to_ns);
+    api_body_moment(r, body, "at", &q->at_ns);
     q->pre_ms = json_u64(r, body, "", "pre_ms", JSON_OPTIONAL, 10000, 0, 24 * HOUR_MS);
     q->post_ms = json_u64(r, body, "", "post_ms", JSON_OPTIONAL, 0, 0, HOUR_MS);
     if (r->error[0] != '\0')

@@ -26,22 +26,15 @@ struct test {
     struct replay_request request;
 };
 
-static void time_read(struct json_reader *r, const cJSON *body, const char *key, uint64_t *ns)
-{
-    const char *text = json_str(r, body, "", key, JSON_OPTIONAL, NULL, 64);
-    if (text != NULL && r->error[0] == '\0' && clock_parse(text, ns) != SKEIN_OK)
-        snprintf(r->error, sizeof r->error, "%s: must be a time as 2026-11-21T09:40:00Z", key);
-}
-
 static void window_read(struct json_reader *r, const cJSON *body, struct replay_request *q)
 {
     uint64_t now_ns = clock_realtime_ns();
     q->to_ns = now_ns;
-    time_read(r, body, "to", &q->to_ns);
+    api_body_time(r, body, "to", &q->to_ns);
     q->from_ns = q->to_ns > WINDOW_NS ? q->to_ns - WINDOW_NS : 0;
-    time_read(r, body, "from", &q->from_ns);
-    if (r->error[0] == '\0' && (q->from_ns >= q->to_ns || q->to_ns - q->from_ns > WINDOW_MAX))
-        snprintf(r->error, sizeof r->error, "from: must lie before `to`, at most 366 days");
+    api_body_time(r, body, "from", &q->from_ns);
+    if (q->from_ns >= q->to_ns || q->to_ns - q->from_ns > WINDOW_MAX)
+        json_fail(r, "", "from", "must lie before `to`, at most 366 days");
     q->shown = (size_t)json_u64(r, body, "", "limit", JSON_OPTIONAL, SHOWN, 0, REPLAY_SHOWN_MAX);
 }
 

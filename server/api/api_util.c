@@ -12,6 +12,8 @@
 #include "json.h"
 #include "log.h"
 
+#define HOUR_NS (UINT64_C(3600) * 1000000000)
+
 static bool number_parse(const char *text, uint64_t max, uint64_t *out)
 {
     uint64_t v = 0;
@@ -130,6 +132,27 @@ bool api_once_refused(struct http_exchange *x, int status)
             x, PROBLEM_KEY_ENDED, "Idempotency-Key",
             "Idempotency-Key: the capture that it began has been deleted; use a new key");
     return status == SKEIN_EXISTS || status == SKEIN_CLOSED;
+}
+
+bool api_body_time(struct json_reader *r, const cJSON *body, const char *key, uint64_t *ns)
+{
+    const char *text = json_str(r, body, "", key, JSON_OPTIONAL, NULL, 64);
+    if (text == NULL || r->error[0] != '\0')
+        return false;
+    if (clock_parse(text, ns) != SKEIN_OK)
+        json_fail(r, "", key, "must be a time as 2026-11-21T09:40:00Z");
+    return r->error[0] == '\0';
+}
+
+bool api_body_moment(struct json_reader *r, const cJSON *body, const char *key, uint64_t *ns)
+{
+    if (!api_body_time(r, body, key, ns))
+        return false;
+    if (*ns == 0)
+        json_fail(r, "", key, "must be a time as 2026-11-21T09:40:00Z");
+    else if (*ns > clock_realtime_ns() + HOUR_NS)
+        json_fail(r, "", key, "must not be more than an hour ahead");
+    return r->error[0] == '\0';
 }
 
 bool api_query_id(struct http_exchange *x, const char *name, uint8_t id[16], bool *given)
