@@ -83,6 +83,8 @@ void api_named_none(struct http_exchange *x, const struct named_set *set); /* 40
 #define API_LIMIT_MAX     1000
 
 /* Each reads a query parameter; false: a 400 that names the parameter was given. */
+/* A whole number from 1 to `most`; *number stays as it is where there is none. */
+bool api_query_number(struct http_exchange *x, const char *name, size_t most, size_t *number);
 bool api_limit(struct http_exchange *x, size_t *limit);
 /* A time, RFC 3339 or nanoseconds. */
 bool api_query_time(struct http_exchange *x, const char *name, uint64_t otherwise, uint64_t *ns);

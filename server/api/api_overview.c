@@ -248,33 +248,14 @@ static cJSON *overview_json(struct overview *o, cJSON *capture)
     return json;
 }
 
-/* A whole number up to `most`; false: a 400 was given. */
-static bool number_query(struct http_exchange *x, const char *name, size_t otherwise, size_t most,
-                         size_t *out)
-{
-    const char *text = http_query(x, name);
-    size_t v = 0;
-    *out = otherwise;
-    if (text == NULL)
-        return true;
-    for (const char *c = text; *c != '\0'; c++) {
-        v = *c >= '0' && *c <= '9' && v <= most ? v * 10 + (size_t)(*c - '0') : most + 1;
-        if (v > most)
-            break;
-    }
-    *out = v;
-    if (v > 0 && v <= most)
-        return true;
-    http_problem(x, 400, name, "must be a whole number from 1 to %zu", most);
-    return false;
-}
-
 static bool query_take(struct overview *o, struct http_exchange *x)
 {
     struct process_uid after;
     o->after = http_query(x, "cursor");
-    if (!number_query(x, "buckets", BUCKETS_DEFAULT, BUCKETS_MAX, &o->buckets) ||
-        !number_query(x, "limit", TARGETS_MAX, TARGETS_MAX, &o->limit))
+    o->buckets = BUCKETS_DEFAULT;
+    o->limit = TARGETS_MAX;
+    if (!api_query_number(x, "buckets", BUCKETS_MAX, &o->buckets) ||
+        !api_query_number(x, "limit", TARGETS_MAX, &o->limit))
         return false;
     if (o->after == NULL || id_parse(o->after, after.bytes) == SKEIN_OK)
         return api_path_id(x, "capture", o->id.bytes);

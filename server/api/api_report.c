@@ -121,31 +121,15 @@ static void report_make(void *context, struct http_exchange *x)
 }
 
 /* False: a 400 was given. */
-static bool top_take(struct http_exchange *x, uint32_t *rows)
-{
-    const char *text = http_query(x, "top");
-    uint32_t value = 0;
-    *rows = 0;
-    if (text == NULL)
-        return true;
-    size_t n = strspn(text, "0123456789");
-    for (size_t i = 0; i < n && value <= TOP_MAX; i++)
-        value = value * 10 + (uint32_t)(text[i] - '0');
-    *rows = value;
-    if (n > 0 && text[n] == '\0' && value > 0 && value <= TOP_MAX)
-        return true;
-    http_problem(x, 400, "top", "must be a whole number from 1 to %d", TOP_MAX);
-    return false;
-}
-
-/* False: a 400 was given. */
 static bool query_take(struct ask *a)
 {
     struct http_exchange *x = a->x;
+    size_t rows = 0;
     if (!api_query_id(x, "process", a->process.bytes, &a->has_process) ||
         !api_query_time(x, "from", 0, &a->from_ns) || !api_query_time(x, "to", 0, &a->to_ns) ||
-        !top_take(x, &a->rows))
+        !api_query_number(x, "top", TOP_MAX, &rows))
         return false;
+    a->rows = (uint32_t)rows;
     if (a->to_ns == 0 || a->from_ns <= a->to_ns)
         return true;
     http_problem(x, 400, "to", "must not be before from");

@@ -9,6 +9,7 @@
 #include "api.h"
 #include "checksum.h"
 #include "clock.h"
+#include "digits.h"
 #include "json.h"
 #include "log.h"
 
@@ -16,28 +17,27 @@
 
 static bool number_parse(const char *text, uint64_t max, uint64_t *out)
 {
-    uint64_t v = 0;
-    if (text[0] == '\0' || strlen(text) > 19)
+    return digits_take(&text, out) && *text == '\0' && *out <= max;
+}
+
+bool api_query_number(struct http_exchange *x, const char *name, size_t most, size_t *number)
+{
+    const char *text = http_query(x, name);
+    uint64_t v;
+    if (text == NULL)
+        return true;
+    if (!number_parse(text, most, &v) || v == 0) {
+        http_problem(x, 400, name, "must be a whole number from 1 to %zu", most);
         return false;
-    for (; *text != '\0'; text++) {
-        if (*text < '0' || *text > '9')
-            return false;
-        v = v * 10 + (uint64_t)(*text - '0');
     }
-    *out = v;
-    return v <= max;
+    *number = (size_t)v;
+    return true;
 }
 
 bool api_limit(struct http_exchange *x, size_t *limit)
 {
-    const char *text = http_query(x, "limit");
-    uint64_t v = API_LIMIT_DEFAULT;
-    if (text != NULL && (!number_parse(text, API_LIMIT_MAX, &v) || v == 0)) {
-        http_problem(x, 400, "limit", "must be a whole number from 1 to %d", API_LIMIT_MAX);
-        return false;
-    }
-    *limit = (size_t)v;
-    return true;
+    *limit = API_LIMIT_DEFAULT;
+    return api_query_number(x, "limit", API_LIMIT_MAX, limit);
 }
 
 bool api_query_time(struct http_exchange *x, const char *name, uint64_t otherwise, uint64_t *ns)
@@ -172,15 +172,10 @@ void api_bad_cursor(struct http_exchange *x)
 
 bool api_cursor_parse(const char *text, uint64_t *number, const char **rest)
 {
-    const char *dash = strchr(text, '-');
-    char digits[24];
-    size_t n = dash != NULL ? (size_t)(dash - text) : sizeof digits;
-    if (n >= sizeof digits)
+    if (!digits_take(&text, number) || *number > INT64_MAX || *text != '-')
         return false;
-    memcpy(digits, text, n);
-    digits[n] = '\0';
-    *rest = dash + 1;
-    return number_parse(digits, INT64_MAX, number);
+    *rest = text + 1;
+    return true;
 }
 
 bool api_cursor(struct http_exchange *x, bool *given, uint64_t *number, const char **rest)
