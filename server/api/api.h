@@ -17,6 +17,9 @@ cJSON *api_process_json(struct fleet *f, const struct fleet_process *p) CONTROL_
 void api_add_enrolment(struct enroll *enroll, cJSON *agent);
 /* api_captures.c */
 void api_no_capture(struct http_exchange *x); /* 404 */
+/* The capture as the asker sees it, which the caller frees; false: an answer was given. */
+bool api_capture_get(struct api_services *api, struct http_exchange *x, const struct capture_id *id,
+                     cJSON **capture);
 /* Adds its `url`, where that is known. */
 void api_add_url(const struct api_services *api, cJSON *capture);
 /* Answers a change of a capture or an incident that failed: 404, 403, or as api_failed. */

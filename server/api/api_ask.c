@@ -37,17 +37,8 @@ struct ask *ask_new(struct api_services *api, struct http_exchange *x)
         return NULL;
     a->api = api;
     a->x = x;
-    if (!api_path_id(x, "capture", a->id.bytes)) {
-        ask_free(a);
-        return NULL;
-    }
-    int status = capture_get(api->captures, &a->id, http_principal(x)->selector, &a->capture);
-    if (status == SKEIN_OK)
+    if (api_path_id(x, "capture", a->id.bytes) && api_capture_get(api, x, &a->id, &a->capture))
         return a;
-    if (status == SKEIN_NOT_FOUND)
-        api_no_capture(x);
-    else
-        api_failed(x, status, "the capture cannot be read");
     ask_free(a);
     return NULL;
 }

@@ -26,6 +26,17 @@ void api_no_capture(struct http_exchange *x)
                  http_part(x, 0));
 }
 
+bool api_capture_get(struct api_services *api, struct http_exchange *x, const struct capture_id *id,
+                     cJSON **capture)
+{
+    int status = capture_get(api->captures, id, http_principal(x)->selector, capture);
+    if (status == SKEIN_NOT_FOUND)
+        api_no_capture(x);
+    else if (status != SKEIN_OK)
+        api_failed(x, status, "the capture cannot be read");
+    return status == SKEIN_OK;
+}
+
 static void no_incident(struct http_exchange *x)
 {
     http_problem(x, 404, NULL, "no capture of the incident %.64s; GET /api/v1/captures lists them",
@@ -402,10 +413,8 @@ void api_captures_get(void *context, struct http_exchange *x)
     cJSON *json;
     if (!api_path_id(x, "capture", id.bytes))
         return;
-    if (capture_get(api->captures, &id, http_principal(x)->selector, &json) != SKEIN_OK) {
-        api_no_capture(x);
+    if (!api_capture_get(api, x, &id, &json))
         return;
-    }
     if (http_principal(x)->selector == NULL)
         analysis_add(api, &id, json);
     api_add_url(api, json);

@@ -381,15 +381,8 @@ static bool diff_begin(struct diff_ask *a)
     struct api_services *api = a->r.api;
     struct http_exchange *x = a->r.x;
     const struct selector *within = http_principal(x)->selector;
-    int status = capture_get(api->captures, &a->id, within, &a->capture);
-    if (status == SKEIN_NOT_FOUND) {
-        api_no_capture(x);
+    if (!api_capture_get(api, x, &a->id, &a->capture))
         return false;
-    }
-    if (status != SKEIN_OK) {
-        api_failed(x, status, "the capture cannot be read");
-        return false;
-    }
     if (a->has_with && !capture_exists(api->captures, &a->with, within)) {
         http_problem(x, 404, "with", "no such capture; GET /api/v1/captures lists them");
         return false;

@@ -287,17 +287,6 @@ static void overview_run(void *context, struct http_exchange *x)
     places_leave(api->exports, api_holder(x));
 }
 
-/* False: an answer was given. */
-static bool capture_take(struct overview *o)
-{
-    int status = capture_get(o->api->captures, &o->id, o->within, &o->capture);
-    if (status == SKEIN_NOT_FOUND)
-        api_no_capture(o->x);
-    else if (status != SKEIN_OK)
-        api_failed(o->x, status, "the capture cannot be read");
-    return status == SKEIN_OK;
-}
-
 void api_captures_overview(void *context, struct http_exchange *x)
 {
     struct overview *o = calloc(1, sizeof *o);
@@ -306,6 +295,7 @@ void api_captures_overview(void *context, struct http_exchange *x)
     o->api = context;
     o->x = x;
     o->within = http_principal(x)->selector;
-    if (!query_take(o, x) || !capture_take(o) || !api_read_aside(x, overview_run, o))
+    if (!query_take(o, x) || !api_capture_get(o->api, x, &o->id, &o->capture) ||
+        !api_read_aside(x, overview_run, o))
         overview_free(o);
 }
