@@ -152,11 +152,6 @@ void api_failed(struct http_exchange *x, int status, const char *what);
 void api_damaged(struct api_services *api, struct http_exchange *x, const struct partition_key *key,
                  const char *more);
 
-/* Takes a place for work that may be long, so that it does not take all threads; false: a 503 was
- * given. `running` is atomic; `what` is for "2 tests of rules run already". */
-bool api_enter(struct http_exchange *x, uint64_t *running, unsigned places, const char *what);
-void api_leave(uint64_t *running);
-
 void api_add_labels(cJSON *to, const char *key, const char *labels); /* "k=v,…" as an object */
 
 #endif

@@ -12,7 +12,7 @@
 #include "json.h"
 #include "rule_replay.h"
 
-#define AT_ONCE    2 /* each may hold two partitions in memory */
+#define AT_ONCE    2u /* each may hold two partitions in memory */
 #define WINDOW_NS  (UINT64_C(3600) * 1000000000u)
 #define WINDOW_MAX (UINT64_C(366) * 24 * 3600 * 1000000000u)
 #define SHOWN      100
@@ -84,15 +84,18 @@ static void test_run(struct test *t)
     struct api_services *api = t->api;
     cJSON *json = NULL;
     int status = selector_take(t);
-    if (!api_enter(t->x, &api->replays, AT_ONCE, "tests of rules"))
-        return;
-    if (status == SKEIN_OK)
+    bool busy = __atomic_fetch_add(&api->replays, 1, __ATOMIC_RELAXED) >= AT_ONCE;
+    if (status == SKEIN_OK && !busy)
         status = rule_replay(api->rules, api->index, &t->request, &json);
-    if (status == SKEIN_OK)
+    __atomic_sub_fetch(&api->replays, 1, __ATOMIC_RELAXED);
+    if (busy) {
+        http_add_header(t->x, "Retry-After", "10");
+        http_problem_of(t->x, PROBLEM_BUSY, NULL, "%u tests of rules run already", AT_ONCE);
+    } else if (status == SKEIN_OK) {
         http_reply_json(t->x, 200, json);
-    else
+    } else {
         api_failed(t->x, status, "the rule cannot be tried");
-    api_leave(&api->replays);
+    }
 }
 
 static void rule_test(struct api_services *api, struct http_exchange *x, const char *name)

@@ -230,21 +230,6 @@ void api_failed(struct http_exchange *x, int status, const char *what)
                  skein_status_text(status));
 }
 
-bool api_enter(struct http_exchange *x, uint64_t *running, unsigned places, const char *what)
-{
-    if (__atomic_add_fetch(running, 1, __ATOMIC_RELAXED) <= places)
-        return true;
-    api_leave(running);
-    http_add_header(x, "Retry-After", "10");
-    http_problem_of(x, PROBLEM_BUSY, NULL, "%u %s run already", places, what);
-    return false;
-}
-
-void api_leave(uint64_t *running)
-{
-    __atomic_sub_fetch(running, 1, __ATOMIC_RELAXED);
-}
-
 void api_add_labels(cJSON *to, const char *key, const char *labels)
 {
     cJSON *object = cJSON_AddObjectToObject(to, key);
