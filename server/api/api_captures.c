@@ -411,9 +411,7 @@ void api_captures_get(void *context, struct http_exchange *x)
     struct api_services *api = context;
     struct capture_id id;
     cJSON *json;
-    if (!api_path_id(x, "capture", id.bytes))
-        return;
-    if (!api_capture_get(api, x, &id, &json))
+    if (!api_path_id(x, "capture", id.bytes) || !api_capture_get(api, x, &id, &json))
         return;
     if (http_principal(x)->selector == NULL)
         analysis_add(api, &id, json);

@@ -69,10 +69,7 @@ static int selector_take(struct test *t)
 {
     char all[API_SELECTOR_BYTES], error[160];
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(t->rule, "selector"));
-    const char *own = http_principal(t->x)->selector_text;
-    bool any = text != NULL && text[strspn(text, " ")] != '\0';
-    snprintf(all, sizeof all, "%s%s%s", any ? text : "", any && own[0] != '\0' ? "," : "", own);
-    int status = selector_new(all, &t->selector, error, sizeof error);
+    int status = api_confine(t->x, text, &t->selector, all, error, sizeof error);
     t->request.rule = t->rule;
     t->request.selector = t->selector;
     t->request.confined = http_principal(t->x)->selector;
