@@ -427,6 +427,15 @@ void json_add_time(cJSON *object, const char *key, uint64_t realtime_ns)
     cJSON_AddStringToObject(object, key, text);
 }
 
+void json_members_copy(cJSON *object, const cJSON *from, const char *const *names)
+{
+    for (; *names != NULL; names++) {
+        const cJSON *member = cJSON_GetObjectItemCaseSensitive(from, *names);
+        if (member != NULL)
+            cJSON_AddItemToObject(object, *names, cJSON_Duplicate(member, true));
+    }
+}
+
 void json_add_id(cJSON *object, const char *key, const uint8_t id[16])
 {
     char text[ID_TEXT_BYTES];

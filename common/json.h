@@ -61,6 +61,8 @@ void json_add_u64(cJSON *object, const char *key, uint64_t v);
 void json_add_i64(cJSON *object, const char *key, int64_t v);
 /* Adds a time as clock_text writes it. */
 void json_add_time(cJSON *object, const char *key, uint64_t realtime_ns);
+/* Adds copies of the members of `from` that have one of the names (ended by NULL). */
+void json_members_copy(cJSON *object, const cJSON *from, const char *const *names);
 /* Adds what id_text and agent_text write. */
 void json_add_id(cJSON *object, const char *key, const uint8_t id[16]);
 void json_add_agent(cJSON *object, const char *key, uint64_t agent);

@@ -144,15 +144,11 @@ static struct ledger *look_ledger(void *context, const struct catalog_loss_group
  * all three from here on. */
 static cJSON *within_json(cJSON *listing, cJSON *counts, cJSON *ledger)
 {
-    static const char *const shown[] = {"capture", "incident", "kind",     "status",
-                                        "at",      "pre_ms",   "post_ms",  "window",
-                                        "created", "deadline", "finished", "expires"};
+    static const char *const shown[] = {"capture",  "incident", "kind",   "status",  "at",
+                                        "pre_ms",   "post_ms",  "window", "created", "deadline",
+                                        "finished", "expires",  NULL};
     cJSON *json = cJSON_CreateObject();
-    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
-        cJSON *member = cJSON_DetachItemFromObjectCaseSensitive(listing, shown[i]);
-        if (member != NULL)
-            cJSON_AddItemToObject(json, shown[i], member);
-    }
+    json_members_copy(json, listing, shown);
     cJSON_AddItemToObject(json, "target_counts", counts);
     cJSON_AddItemToObject(json, "ledger", ledger);
     cJSON_Delete(listing);

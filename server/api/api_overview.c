@@ -136,14 +136,10 @@ static void kinds_list(cJSON *to, const struct footer_strip *strip)
 /* The members that a target has here as in the capture. */
 static cJSON *target_begin(const cJSON *target)
 {
-    static const char *const same[] = {"process", "host",   "service",       "pid",
-                                       "status",  "reason", "clock_error_ns"};
+    static const char *const same[] = {"process", "host",   "service",        "pid",
+                                       "status",  "reason", "clock_error_ns", NULL};
     cJSON *json = cJSON_CreateObject();
-    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
-        const cJSON *member = cJSON_GetObjectItemCaseSensitive(target, same[i]);
-        if (member != NULL)
-            cJSON_AddItemToObject(json, same[i], cJSON_Duplicate(member, true));
-    }
+    json_members_copy(json, target, same);
     const cJSON *ledger = cJSON_GetObjectItemCaseSensitive(target, "ledger");
     const cJSON *gaps = cJSON_GetObjectItemCaseSensitive(ledger, "gaps");
     cJSON_AddItemToObject(json, "gaps",
@@ -230,15 +226,12 @@ static bool window_take(struct overview *o, const cJSON *capture)
     return o->from_ns < o->to_ns;
 }
 
-static cJSON *overview_json(struct overview *o, cJSON *capture)
+static cJSON *overview_json(struct overview *o, const cJSON *capture)
 {
-    static const char *const same[] = {"capture", "kind", "status", "at", "window", "verdict"};
+    static const char *const same[] = {"capture", "kind",    "status", "at",
+                                       "window",  "verdict", NULL};
     cJSON *json = cJSON_CreateObject();
-    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
-        cJSON *member = cJSON_DetachItemFromObjectCaseSensitive(capture, same[i]);
-        if (member != NULL)
-            cJSON_AddItemToObject(json, same[i], member);
-    }
+    json_members_copy(json, capture, same);
     cJSON_AddNumberToObject(json, "buckets", (double)o->buckets);
     json_add_u64(json, "from_ns", o->from_ns);
     json_add_u64(json, "to_ns", o->to_ns);

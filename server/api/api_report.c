@@ -18,32 +18,24 @@
 
 /* ---- what the collector knows of the capture ---- */
 
-static void member_copy(cJSON *to, const cJSON *from, const char *name)
-{
-    const cJSON *member = cJSON_GetObjectItemCaseSensitive(from, name);
-    if (member != NULL)
-        cJSON_AddItemToObject(to, name, cJSON_Duplicate(member, true));
-}
-
 static void gap_copy(cJSON *gaps, const cJSON *target, const cJSON *gap)
 {
-    static const char *const whose[] = {"service", "host", "pid", "process"};
-    static const char *const what[] = {"reason", "from", "to"};
+    static const char *const whose[] = {"service", "host", "pid", "process", NULL};
+    static const char *const what[] = {"reason", "from", "to", NULL};
     cJSON *row = cJSON_CreateObject();
-    for (size_t i = 0; i < sizeof whose / sizeof *whose; i++)
-        member_copy(row, target, whose[i]);
-    for (size_t i = 0; i < sizeof what / sizeof *what; i++)
-        member_copy(row, gap, what[i]);
+    json_members_copy(row, target, whose);
+    json_members_copy(row, gap, what);
     cJSON_AddItemToArray(gaps, row);
 }
 
 /* "capture": as `captures` of `skein report -o json` has it of each. */
 static void capture_add(cJSON *report, const struct ask *a, bool stored)
 {
+    static const char *const own[] = {"verdict", NULL};
     const cJSON *target, *gap;
     cJSON *capture = cJSON_AddObjectToObject(report, "capture");
     json_add_id(capture, "id", a->id.bytes);
-    member_copy(capture, a->capture, "verdict");
+    json_members_copy(capture, a->capture, own);
     cJSON *gaps = cJSON_AddArrayToObject(capture, "gaps");
     cJSON_ArrayForEach(target, cJSON_GetObjectItemCaseSensitive(a->capture, "targets")) {
         const cJSON *ledger = cJSON_GetObjectItemCaseSensitive(target, "ledger");

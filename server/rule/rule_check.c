@@ -54,14 +54,10 @@ static void selector_check(struct json_reader *r, const char *path, const char *
 
 void rule_check_evidence(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
 {
-    static const char *const members[] = {"threads", "evidence"};
+    static const char *const members[] = {"threads", "evidence", NULL};
     struct evidence_wish wish;
     evidence_wish_get(r, from, path, false, &wish);
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-        const cJSON *item = cJSON_GetObjectItemCaseSensitive(from, members[i]);
-        if (item != NULL)
-            cJSON_AddItemToObject(to, members[i], cJSON_Duplicate(item, true));
-    }
+    json_members_copy(to, from, members);
 }
 
 static void capture_check(struct json_reader *r, const cJSON *json, cJSON *rule)
