@@ -27,18 +27,13 @@ bool rule_name_valid(const char *name)
     return strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789._-") == n;
 }
 
-void rule_copy_text(struct json_reader *r, const cJSON *from, const char *path, const char *key,
-                    bool required, cJSON *to)
+uint64_t rule_copy_number(struct json_reader *r, const cJSON *from, const char *path,
+                          const char *key, uint64_t otherwise, uint64_t min, uint64_t max,
+                          cJSON *to)
 {
-    const char *text = json_str(r, from, path, key, required, NULL, RULE_WORD_MAX);
-    if (text != NULL)
-        cJSON_AddStringToObject(to, key, text);
-}
-
-void rule_copy_number(struct json_reader *r, const cJSON *from, const char *path, const char *key,
-                      uint64_t otherwise, uint64_t min, uint64_t max, cJSON *to)
-{
-    json_add_u64(to, key, json_u64(r, from, path, key, JSON_OPTIONAL, otherwise, min, max));
+    uint64_t number = json_u64(r, from, path, key, JSON_OPTIONAL, otherwise, min, max);
+    json_add_u64(to, key, number);
+    return number;
 }
 
 static void selector_check(struct json_reader *r, const char *path, const char *text)
@@ -68,8 +63,8 @@ static void capture_check(struct json_reader *r, const cJSON *json, cJSON *rule)
     capture = capture != NULL ? capture : &empty;
     json_known(r, capture, "capture", known);
     cJSON *to = cJSON_AddObjectToObject(rule, "capture");
-    rule_copy_number(r, capture, "capture", "pre_ms", 10000, 0, HOUR_MS, to);
-    rule_copy_number(r, capture, "capture", "post_ms", 0, 0, HOUR_MS, to);
+    uint64_t pre_ms = rule_copy_number(r, capture, "capture", "pre_ms", 10000, 0, HOUR_MS, to);
+    uint64_t post_ms = rule_copy_number(r, capture, "capture", "post_ms", 0, 0, HOUR_MS, to);
     const char *include = json_str(r, capture, "capture", "include", JSON_OPTIONAL, NULL, 1024);
     if (include != NULL) {
         selector_check(r, "capture.include", include);
@@ -78,8 +73,6 @@ static void capture_check(struct json_reader *r, const cJSON *json, cJSON *rule)
     cJSON_AddBoolToObject(to, "same_host", json_bool(r, capture, "capture", "same_host", false));
     rule_copy_number(r, capture, "capture", "deadline_ms", 30000, 100, 24 * HOUR_MS, to);
     rule_check_evidence(r, capture, "capture", to);
-    uint64_t pre_ms = json_u64(r, capture, "capture", "pre_ms", JSON_OPTIONAL, 10000, 0, HOUR_MS);
-    uint64_t post_ms = json_u64(r, capture, "capture", "post_ms", JSON_OPTIONAL, 0, 0, HOUR_MS);
     if (pre_ms + post_ms == 0)
         json_fail(r, "capture", "pre_ms", "the window is empty; pre_ms or post_ms must be above 0");
 }

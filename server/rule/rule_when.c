@@ -72,10 +72,12 @@ static void count_copy(struct json_reader *r, const cJSON *from, const char *pat
     rule_copy_number(r, from, path, "window_ms", 60000, 1, DAY_MS, to);
 }
 
-static void number_need(struct json_reader *r, const cJSON *from, const char *path, const char *key,
-                        uint64_t min, uint64_t max, cJSON *to)
+static uint64_t number_need(struct json_reader *r, const cJSON *from, const char *path,
+                            const char *key, uint64_t min, uint64_t max, cJSON *to)
 {
-    json_add_u64(to, key, json_u64(r, from, path, key, JSON_REQUIRED, min, min, max));
+    uint64_t number = json_u64(r, from, path, key, JSON_REQUIRED, min, min, max);
+    json_add_u64(to, key, number);
+    return number;
 }
 
 /* ---- health ---- */
@@ -98,7 +100,9 @@ static void exec_check(struct json_reader *r, const cJSON *from, const char *pat
     word = cJSON_GetArrayItem(command, 0);
     if (word != NULL && cJSON_IsString(word) && word->valuestring[0] == '\0')
         json_fail(r, path, "command", "must begin with the program's name");
-    rule_copy_text(r, from, path, "expect", JSON_OPTIONAL, to);
+    const char *expect = json_str(r, from, path, "expect", JSON_OPTIONAL, NULL, RULE_WORD_MAX);
+    if (expect != NULL)
+        cJSON_AddStringToObject(to, "expect", expect);
 }
 
 static void http_check(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
@@ -244,9 +248,8 @@ static void schedule_check(struct json_reader *r, const cJSON *from, const char 
 {
     static const char *const known[] = {"every_ms", "offset_ms", NULL};
     json_known(r, from, path, known);
-    number_need(r, from, path, "every_ms", 1000, 31 * DAY_MS, to);
-    uint64_t every_ms = json_u64(r, from, path, "every_ms", JSON_REQUIRED, 1000, 0, UINT64_MAX);
-    rule_copy_number(r, from, path, "offset_ms", 0, 0, every_ms > 0 ? every_ms - 1 : 0, to);
+    uint64_t every_ms = number_need(r, from, path, "every_ms", 1000, 31 * DAY_MS, to);
+    rule_copy_number(r, from, path, "offset_ms", 0, 0, every_ms - 1, to);
 }
 
 static void webhook_check(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
