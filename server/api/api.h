@@ -67,6 +67,8 @@ struct trace_stream_query;
  * of capture_ranges and trace_stream_open. */
 int api_stream_open(struct api_services *api, const struct capture_id *capture,
                     struct trace_stream_query *query, bool *damaged, struct trace_stream **out);
+/* The event groups that the capture names (0: none). As catalog_capture. */
+int64_t api_groups_of(struct api_services *api, const struct capture_id *capture, uint64_t *groups);
 /* What a reader's answer means: a source that has no such partition any more had it when it was opened
  * (SKEIN_AGAIN). */
 int api_read_status(int status);

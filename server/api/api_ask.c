@@ -72,6 +72,11 @@ static int groups_take(void *context, const struct catalog_capture *row)
     return 0;
 }
 
+int64_t api_groups_of(struct api_services *api, const struct capture_id *capture, uint64_t *groups)
+{
+    return catalog_capture(api->catalog, capture, groups_take, groups);
+}
+
 int api_stream_open(struct api_services *api, const struct capture_id *capture,
                     struct trace_stream_query *query, bool *damaged, struct trace_stream **out)
 {
@@ -124,7 +129,7 @@ int ask_run(struct ask *a, struct analyst_job *job, struct buf *answer)
     if (status != SKEIN_OK)
         return status;
     id_text(a->id.bytes, id);
-    catalog_capture(a->api->catalog, &a->id, groups_take, &groups);
+    api_groups_of(a->api, &a->id, &groups);
     const struct skein_trace_source source = {trace_stream_give, a->stream,
                                               trace_stream_bytes(a->stream), id};
     job->traces = &source;
