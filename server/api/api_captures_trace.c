@@ -124,7 +124,7 @@ static bool profile_make(struct trace_ask *a)
     char key[PARTITION_KEY_TEXT_BYTES];
     const struct trace_profile_bounds bounds = {
         .most_bytes = (size_t)api->config.http_profile_bytes,
-        .deadline_ns = clock_monotonic_ns() + PROFILE_S * UINT64_C(1000000000),
+        .deadline_ns = clock_monotonic_ns() + PROFILE_S * NS_PER_S,
         .stop = is_over,
         .context = a};
     int status = trace_stream_profile(a->stream, &bounds, &at);

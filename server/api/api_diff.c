@@ -331,7 +331,7 @@ static void diff_run(struct diff_ask *a)
     struct buf json = {0};
     int status;
     bool sought = false;
-    a->r.deadline_ns = clock_monotonic_ns() + DIFF_S * UINT64_C(1000000000);
+    a->r.deadline_ns = clock_monotonic_ns() + DIFF_S * NS_PER_S;
     if (a->has_with) {
         parts_reset(a);
         a->parts[0].capture = a->with;

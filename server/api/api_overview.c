@@ -20,7 +20,6 @@
 #define TARGETS_MAX     200
 #define BUCKETS_DEFAULT 400
 #define BUCKETS_MAX     2000
-#define MS              UINT64_C(1000000)
 #define DAMAGED_SHOWN   20 /* of a target; the rest is counted */
 
 struct overview {
@@ -222,7 +221,7 @@ static bool window_take(struct overview *o, const cJSON *capture)
     if (!time_at(window, "from", &o->from_ns) || !time_at(window, "to", &o->to_ns))
         return false;
     o->to_ns = o->to_ns > o->from_ns ? o->to_ns : o->from_ns;
-    o->to_ns += o->to_ns < UINT64_MAX - MS ? MS : 0;
+    o->to_ns += o->to_ns < UINT64_MAX - NS_PER_MS ? NS_PER_MS : 0;
     return o->from_ns < o->to_ns;
 }
 
@@ -267,7 +266,7 @@ static void overview_run(void *context, struct http_exchange *x)
 {
     struct overview *o = context;
     struct api_services *api = o->api;
-    o->deadline_ns = clock_monotonic_ns() + OVERVIEW_S * UINT64_C(1000000000);
+    o->deadline_ns = clock_monotonic_ns() + OVERVIEW_S * NS_PER_S;
     o->targets = cJSON_CreateArray();
     int status = window_take(o, o->capture) ? targets_add(o, o->capture) : SKEIN_NO_MEMORY;
     if (status == SKEIN_OK) {

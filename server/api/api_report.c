@@ -96,7 +96,7 @@ static void report_make(void *context, struct http_exchange *x)
     struct api_services *api = a->api;
     struct analyst_job job = {.kind = ANALYST_REPORT, .answer_bytes = ANSWER_BYTES};
     struct buf answer = {0};
-    a->deadline_ns = clock_monotonic_ns() + REPORT_S * UINT64_C(1000000000);
+    a->deadline_ns = clock_monotonic_ns() + REPORT_S * NS_PER_S;
     int status = ask_run(a, &job, &answer);
     if (status == SKEIN_TIMEOUT)
         snprintf(a->error, sizeof a->error, "there is more of it than can be read within %d s",

@@ -27,7 +27,7 @@ bool api_trace_id_take(struct http_exchange *x, struct api_trace_id *t)
 void api_trace_id_begin(struct api_trace_id *t, struct api_services *api)
 {
     t->api = api;
-    t->deadline_ns = clock_monotonic_ns() + TRACE_ID_S * UINT64_C(1000000000);
+    t->deadline_ns = clock_monotonic_ns() + TRACE_ID_S * NS_PER_S;
 }
 
 bool api_trace_id_is_over(const struct api_trace_id *t)
