@@ -8,10 +8,9 @@
 #include "cli_capture.h"
 #include "cli_id.h"
 #include "cli_resource.h"
+#include "clock.h"
 #include "cmd.h"
 #include "json.h"
-
-#define NS_PER_MS 1000000
 
 struct options {
     struct cli_collector collector;

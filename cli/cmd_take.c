@@ -13,9 +13,8 @@
 #include "evidence_kinds.h"
 #include "json.h"
 
-#define PRE_NS    UINT64_C(10000000000)
-#define FOR_NS    UINT64_C(5000000000)
-#define NS_PER_MS 1000000
+#define PRE_NS UINT64_C(10000000000)
+#define FOR_NS UINT64_C(5000000000)
 
 struct options {
     struct cli_collector collector;

@@ -18,8 +18,7 @@
 #include "clock.h"
 #include "skein/status.h"
 
-#define SECOND_NS UINT64_C(1000000000)
-#define STEP_NS   (SECOND_NS / 10) /* between two questions whether to stop */
+#define STEP_NS (NS_PER_S / 10) /* between two questions whether to stop */
 
 /* ---- beginning and end ---- */
 
@@ -118,8 +117,8 @@ static int socket_wait(const struct child *child, short events,
         uint64_t left = patience->until_ns - now_ns;
         if (patience->stop != NULL && left > STEP_NS)
             left = STEP_NS;
-        struct timespec wait = {.tv_sec = (time_t)(left / SECOND_NS),
-                                .tv_nsec = (long)(left % SECOND_NS)};
+        struct timespec wait = {.tv_sec = (time_t)(left / NS_PER_S),
+                                .tv_nsec = (long)(left % NS_PER_S)};
         struct pollfd fd = {.fd = child->socket, .events = events};
         int n = ppoll(&fd, 1, &wait, NULL);
         if (n > 0)

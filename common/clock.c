@@ -7,8 +7,6 @@
 
 #include <time.h>
 
-#define NS_PER_S UINT64_C(1000000000)
-
 static uint64_t clock_read(clockid_t id)
 {
     struct timespec now = {0, 0};

@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define NS_PER_MS UINT64_C(1000000)
+#define NS_PER_S  UINT64_C(1000000000)
+
 uint64_t clock_realtime_ns(void);  /* UTC since 1970: what people and other hosts see */
 uint64_t clock_monotonic_ns(void); /* for durations and deadlines */
 uint64_t clock_boottime_ns(void);

@@ -12,7 +12,6 @@
 #include "clock.h"
 #include "skein/status.h"
 
-#define NS_PER_S UINT64_C(1000000000)
 enum { S_PER_DAY = 86400 };
 
 uint64_t clock_shift_ns(uint64_t ns, int64_t offset_ns)

@@ -80,7 +80,7 @@ uint64_t event_groups_get(struct json_reader *r, const cJSON *object, const char
         good = good && group >= 0;
         groups |= group >= 0 ? UINT64_C(1) << group : 0;
     }
-    if (!good && r->error[0] == '\0')
-        snprintf(r->error, sizeof r->error, "%s: must list some of " EVENT_GROUPS, key);
+    if (!good)
+        json_fail(r, "", key, "must list some of " EVENT_GROUPS);
     return good ? groups : 0;
 }

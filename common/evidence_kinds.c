@@ -37,13 +37,6 @@ bool evidence_wish_has(const struct evidence_wish *wish, const char *kind)
     return bit != EVIDENCE_BIT(EVIDENCE_THREADS);
 }
 
-static void wish_fail(struct json_reader *r, const char *path, const char *key, const char *why)
-{
-    if (r->error[0] == '\0')
-        snprintf(r->error, sizeof r->error, "%s%s%s: %s", path, path[0] != '\0' ? "." : "", key,
-                 why);
-}
-
 static void wish_read(struct json_reader *r, const cJSON *object, const char *path, bool threads,
                       bool strict, struct evidence_wish *wish)
 {
@@ -55,13 +48,13 @@ static void wish_read(struct json_reader *r, const cJSON *object, const char *pa
         const char *name = cJSON_GetStringValue(item);
         uint32_t bit = name != NULL ? bit_of(name, strlen(name)) : 0;
         if (name == NULL || (strict && bit == 0))
-            wish_fail(r, path, "evidence", "must list some of " EVIDENCE_KINDS_KNOWN);
+            json_fail(r, path, "evidence", "must list some of " EVIDENCE_KINDS_KNOWN);
         wish->kinds |= bit;
     }
     bool listed = (wish->kinds & EVIDENCE_BIT(EVIDENCE_THREADS)) != 0;
     bool wanted = json_bool(r, object, path, "threads", wish->only ? listed : threads);
     if (listed && !wanted)
-        wish_fail(r, path, "threads", "is false, and evidence names them");
+        json_fail(r, path, "threads", "is false, and evidence names them");
     if (wanted)
         wish->kinds |= EVIDENCE_BIT(EVIDENCE_THREADS);
 }

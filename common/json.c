@@ -18,6 +18,7 @@
 
 #include "clock.h"
 #include "digits.h"
+#include "ids.h"
 #include "text_shown.h"
 #include "units.h"
 #include "utf8_scan.h"
@@ -217,9 +218,7 @@ cJSON *json_parse(const char *text, size_t n, char *error, size_t error_bytes)
     return NULL;
 }
 
-/* Keeps the first failure only: later ones often follow from it. */
-__attribute__((format(printf, 4, 5))) static void
-json_fail(struct json_reader *r, const char *path, const char *key, const char *format, ...)
+void json_fail(struct json_reader *r, const char *path, const char *key, const char *format, ...)
 {
     if (r->error[0])
         return;
@@ -450,6 +449,29 @@ void json_add_flag(cJSON *object, const char *key, bool flag)
 {
     if (flag)
         cJSON_AddTrueToObject(object, key);
+}
+
+void json_members_copy(cJSON *object, const cJSON *from, const char *const *names)
+{
+    for (; *names != NULL; names++) {
+        const cJSON *member = cJSON_GetObjectItemCaseSensitive(from, *names);
+        if (member != NULL)
+            cJSON_AddItemToObject(object, *names, cJSON_Duplicate(member, true));
+    }
+}
+
+void json_add_id(cJSON *object, const char *key, const uint8_t id[16])
+{
+    char text[ID_TEXT_BYTES];
+    id_text(id, text);
+    cJSON_AddStringToObject(object, key, text);
+}
+
+void json_add_agent(cJSON *object, const char *key, uint64_t agent)
+{
+    char text[AGENT_TEXT_BYTES];
+    agent_text(agent, text);
+    cJSON_AddStringToObject(object, key, text);
 }
 
 static void escaped_put(struct buf *b, uint32_t c)

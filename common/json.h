@@ -47,6 +47,10 @@ const cJSON *json_object(struct json_reader *r, const cJSON *object, const char 
 const cJSON *json_array(struct json_reader *r, const cJSON *object, const char *path,
                         const char *key, bool required);
 
+/* Fails r with "path.key: " and the words. The first failure is kept: later ones often follow from it. */
+void json_fail(struct json_reader *r, const char *path, const char *key, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
 /* Fails r ("path.key: unknown key; known are: a, b, c") if object has a member outside the
  * NULL-terminated list. */
 void json_known(struct json_reader *r, const cJSON *object, const char *path,
@@ -62,6 +66,11 @@ void json_add_text_some(cJSON *object, const char *key, const char *text);
 void json_add_u64_some(cJSON *object, const char *key, uint64_t v);
 void json_add_time_some(cJSON *object, const char *key, uint64_t realtime_ns);
 void json_add_flag(cJSON *object, const char *key, bool flag);
+/* Adds copies of the members of `from` that have one of the names (ended by NULL). */
+void json_members_copy(cJSON *object, const cJSON *from, const char *const *names);
+/* Adds what id_text and agent_text write. */
+void json_add_id(cJSON *object, const char *key, const uint8_t id[16]);
+void json_add_agent(cJSON *object, const char *key, uint64_t agent);
 
 /* Prints compactly and appends to b; frees nothing. Whole numbers up to 2^53 print as digits alone;
  * text comes out as valid UTF-8 whatever it holds. Failure is in b->status: SKEIN_NO_MEMORY, or

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "checksum.h"
+#include "clock.h"
 
-#define MS          UINT64_C(1000000)
 #define SPAN_MS_MAX 60000
 
 bool sampling_plan_valid(const struct sampling_plan *plan)
@@ -31,19 +31,19 @@ uint32_t sampling_slot_of(const struct sampling_plan *plan, const struct process
 
 uint32_t sampling_slot_at(const struct sampling_plan *plan, uint64_t now_ns)
 {
-    return (uint32_t)(now_ns / MS % plan->every_ms / plan->record_ms);
+    return (uint32_t)(now_ns / NS_PER_MS % plan->every_ms / plan->record_ms);
 }
 
 uint64_t sampling_next_ns(const struct sampling_plan *plan, uint32_t slot, uint64_t now_ns)
 {
-    uint64_t every_ns = plan->every_ms * MS;
-    uint64_t begin_ns = now_ns - now_ns % every_ns + slot * plan->record_ms * MS;
+    uint64_t every_ns = plan->every_ms * NS_PER_MS;
+    uint64_t begin_ns = now_ns - now_ns % every_ns + slot * plan->record_ms * NS_PER_MS;
     return begin_ns >= now_ns ? begin_ns : begin_ns + every_ns;
 }
 
 bool sampling_is_astray(const struct sampling_plan *plan, uint64_t begin_ns, uint64_t now_ns)
 {
-    return begin_ns > now_ns && begin_ns - now_ns > 2 * plan->every_ms * MS;
+    return begin_ns > now_ns && begin_ns - now_ns > 2 * plan->every_ms * NS_PER_MS;
 }
 
 uint64_t sampling_span_ms(const struct sampling_plan *plan)
@@ -56,7 +56,8 @@ struct capture_id sampling_capture(const struct sampling_plan *plan, const char 
 {
     /* Milliseconds first, as in every capture's id; the rest is what no other capture has. */
     uint8_t seed[1 + 8 + 8 + 64] = {0};
-    uint64_t span = begin_ns - begin_ns % (sampling_span_ms(plan) * MS), ms = span / MS;
+    uint64_t span = begin_ns - begin_ns % (sampling_span_ms(plan) * NS_PER_MS);
+    uint64_t ms = span / NS_PER_MS;
     for (unsigned i = 0; i < 8; i++) {
         seed[1 + i] = (uint8_t)(generation >> (8 * i));
         seed[9 + i] = (uint8_t)(span >> (8 * i));
@@ -80,5 +81,5 @@ uint64_t sampling_span_begin_ns(const struct capture_id *id)
     uint64_t ms = 0;
     for (unsigned i = 0; i < 6; i++)
         ms = ms << 8 | id->bytes[i];
-    return ms * MS;
+    return ms * NS_PER_MS;
 }

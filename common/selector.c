@@ -280,20 +280,17 @@ bool labels_next(const char **at, const char **key, size_t *key_bytes, const cha
 
 bool labels_get(const char *labels, const char *key, char *out, size_t out_bytes)
 {
-    size_t key_len = strlen(key);
-    for (const char *p = labels; *p;) {
-        size_t pair = strcspn(p, ",");
-        if (pair > key_len && strncmp(p, key, key_len) == 0 && p[key_len] == '=') {
-            size_t n = pair - key_len - 1;
-            if (out_bytes > 0) {
-                n = n < out_bytes ? n : out_bytes - 1;
-                memcpy(out, p + key_len + 1, n);
-                out[n] = '\0';
-            }
-            return true;
+    const char *name, *value;
+    size_t name_bytes, n, key_bytes = strlen(key);
+    while (labels_next(&labels, &name, &name_bytes, &value, &n)) {
+        if (name_bytes != key_bytes || memcmp(name, key, key_bytes) != 0)
+            continue;
+        if (out_bytes > 0) {
+            n = n < out_bytes ? n : out_bytes - 1;
+            memcpy(out, value, n);
+            out[n] = '\0';
         }
-        p += pair;
-        p += *p == ',';
+        return true;
     }
     return false;
 }

@@ -17,12 +17,12 @@
 
 #include "array.h"
 #include "checksum.h"
+#include "clock.h"
 #include "export_ctf_int.h"
 
 #define CTF_MAGIC    UINT32_C(0xc1fc1fc1)
 #define PACKET_BYTES ((size_t)64 << 10) /* a packet ends behind the event that reaches it */
-#define SECOND_NS    UINT64_C(1000000000)
-#define LAST_NS      (INT64_MAX - 10 * SECOND_NS) /* readers count from 1970 with 63 bits */
+#define LAST_NS      (INT64_MAX - 10 * NS_PER_S) /* readers count from 1970 with 63 bits */
 
 enum {
     AT_BEGIN = 24,
@@ -235,7 +235,7 @@ static uint64_t stream_ns(struct ctf *ctf, const struct ctf_stream *stream,
 {
     uint64_t ns = row->made_ns < LAST_NS ? row->made_ns : LAST_NS;
     if (!ctf->based)
-        ctf->base_ns = ns - ns % SECOND_NS;
+        ctf->base_ns = ns - ns % NS_PER_S;
     ctf->based = true;
     uint64_t least = stream->last_ns > ctf->base_ns ? stream->last_ns : ctf->base_ns;
     ctf->changed += ns < least || ns != row->made_ns;

@@ -39,7 +39,7 @@ void command_put(const struct command *command, struct buf *out)
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "kind", kinds[command->kind]);
     if (command->kind == COMMAND_CAPTURE || command->kind == COMMAND_STOP) {
-        body_add_id(root, "capture", command->capture.bytes);
+        json_add_id(root, "capture", command->capture.bytes);
     } else if (command->kind != COMMAND_PROCESSES) {
         json_add_u64(root, "generation", command->generation);
         cJSON_AddItemReferenceToObject(root, kinds[command->kind], command->set);
@@ -60,7 +60,7 @@ static void processes_get(struct json_reader *r, const cJSON *json, struct comma
     if (r->error[0] != '\0')
         return;
     if (count < 1 || count > COMMAND_PROCESSES_MAX) {
-        body_fail(r, "", "processes", "must name 1 to 1024 processes");
+        json_fail(r, "", "processes", "must name 1 to 1024 processes");
         return;
     }
     command->processes = body_array(r, array, sizeof *command->processes, &command->process_count);
@@ -69,7 +69,7 @@ static void processes_get(struct json_reader *r, const cJSON *json, struct comma
     struct process_uid *to = command->processes;
     cJSON_ArrayForEach(item, array) {
         if (!cJSON_IsString(item) || id_parse(item->valuestring, to++->bytes) != SKEIN_OK)
-            body_fail(r, "", "processes", "must be ids of 32 hex digits");
+            json_fail(r, "", "processes", "must be ids of 32 hex digits");
     }
 }
 
@@ -81,7 +81,7 @@ static void command_capture_get(struct json_reader *r, const cJSON *json, struct
     command->deadline_ns = body_up_to(r, json, "deadline_ns", INT64_MAX);
     command->stream_ms = body_up_to(r, json, "stream_ms", HOUR_MS);
     if (command->stream_ms != 0 && command->stream_ms < COMMAND_STREAM_MS_MIN)
-        body_fail(r, "", "stream_ms", "must be 0 or 100 to 3600000");
+        json_fail(r, "", "stream_ms", "must be 0 or 100 to 3600000");
     command->unshared = !json_bool(r, json, "", "share", true);
     evidence_wish_told(r, json, "", false, &command->wish);
     command->upload_after_ms = body_up_to(r, json, "upload_after_ms", COMMAND_UPLOAD_AFTER_MS_MAX);
@@ -97,7 +97,7 @@ static void kind_get(struct json_reader *r, const cJSON *json, struct command *c
         if (strcmp(kind, kinds[i]) == 0)
             command->kind = (enum command_kind)i;
     if (command->kind == 0)
-        body_fail(r, "", "kind", "this agent knows capture, stop, rules, policies and processes");
+        json_fail(r, "", "kind", "this agent knows capture, stop, rules, policies and processes");
 }
 
 int command_get(const cJSON *json, struct command *out, char *error, size_t error_bytes)
@@ -136,7 +136,7 @@ void command_fini(struct command *command)
 void command_ack_put(const struct command_ack *ack, struct buf *out)
 {
     cJSON *root = cJSON_CreateObject();
-    body_add_agent(root, ack->agent);
+    json_add_agent(root, "agent", ack->agent);
     cJSON_AddStringToObject(root, "command", ack->command);
     cJSON_AddStringToObject(root, "status", ack->ok ? "ok" : "failed");
     if (!ack->ok)
@@ -153,7 +153,7 @@ int command_ack_get(const cJSON *json, struct command_ack *out, char *error, siz
     const char *status = json_str(&r, json, "", "status", JSON_REQUIRED, "", 15);
     a.ok = strcmp(status, "ok") == 0;
     if (!a.ok && strcmp(status, "failed") != 0)
-        body_fail(&r, "", "status", "must be ok or failed");
+        json_fail(&r, "", "status", "must be ok or failed");
     *out = a;
     return body_status(&r, error, error_bytes);
 }

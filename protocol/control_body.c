@@ -21,13 +21,6 @@ cJSON *control_body_parse(const void *body, size_t n, char *error, size_t error_
     return json;
 }
 
-void body_fail(struct json_reader *r, const char *path, const char *key, const char *words)
-{
-    if (r->error[0] == '\0')
-        snprintf(r->error, sizeof r->error, "%s%s%s: %s", path, path[0] != '\0' ? "." : "", key,
-                 words);
-}
-
 int body_status(const struct json_reader *r, char *error, size_t error_bytes)
 {
     if (r->error[0] == '\0')
@@ -61,7 +54,7 @@ const char *body_labels(struct json_reader *r, const cJSON *o, const char *path)
 {
     const char *labels = body_text(r, o, path, "labels", CONTROL_LABELS_MAX);
     if (labels[0] != '\0' && !labels_valid(labels))
-        body_fail(r, path, "labels", "must be k=v,k2=v2");
+        json_fail(r, path, "labels", "must be k=v,k2=v2");
     return labels;
 }
 
@@ -70,7 +63,7 @@ uint64_t body_agent(struct json_reader *r, const cJSON *o)
     uint64_t agent = 0;
     const char *text = json_str(r, o, "", "agent", JSON_REQUIRED, "", 16);
     if (r->error[0] == '\0' && agent_parse(text, &agent) != SKEIN_OK)
-        body_fail(r, "", "agent", "must be 16 hex digits");
+        json_fail(r, "", "agent", "must be 16 hex digits");
     return agent;
 }
 
@@ -79,7 +72,7 @@ void body_id(struct json_reader *r, const cJSON *o, const char *path, const char
 {
     const char *text = json_str(r, o, path, key, JSON_REQUIRED, "", 32);
     if (r->error[0] == '\0' && id_parse(text, id) != SKEIN_OK)
-        body_fail(r, path, key, "must be 32 hex digits");
+        json_fail(r, path, key, "must be 32 hex digits");
 }
 
 void *body_array(struct json_reader *r, const cJSON *array, size_t item_bytes, size_t *count)
@@ -88,22 +81,8 @@ void *body_array(struct json_reader *r, const cJSON *array, size_t item_bytes, s
     *count = n > 0 ? (size_t)n : 0;
     void *items = calloc(*count + 1, item_bytes);
     if (items == NULL)
-        body_fail(r, "", "array", "out of memory");
+        json_fail(r, "", "array", "out of memory");
     return items;
-}
-
-void body_add_agent(cJSON *o, uint64_t agent)
-{
-    char text[AGENT_TEXT_BYTES];
-    agent_text(agent, text);
-    cJSON_AddStringToObject(o, "agent", text);
-}
-
-void body_add_id(cJSON *o, const char *key, const uint8_t id[16])
-{
-    char text[ID_TEXT_BYTES];
-    id_text(id, text);
-    cJSON_AddStringToObject(o, key, text);
 }
 
 void body_print(cJSON *o, struct buf *out)

@@ -11,7 +11,6 @@
 
 #define HOUR_MS UINT64_C(3600000)
 
-void body_fail(struct json_reader *r, const char *path, const char *key, const char *words);
 /* The reader's status, with its words in error. */
 int body_status(const struct json_reader *r, char *error, size_t error_bytes);
 
@@ -32,9 +31,6 @@ void body_id(struct json_reader *r, const cJSON *o, const char *path, const char
 /* Memory for the members of an array or object, and for one more. Without memory: NULL and a failed
  * reader. */
 void *body_array(struct json_reader *r, const cJSON *array, size_t item_bytes, size_t *count);
-
-void body_add_agent(cJSON *o, uint64_t agent);
-void body_add_id(cJSON *o, const char *key, const uint8_t id[16]);
 
 /* Appends it and deletes it. */
 void body_print(cJSON *o, struct buf *out);

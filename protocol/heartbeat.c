@@ -48,7 +48,7 @@ static void refused_get(struct json_reader *r, const cJSON *json, struct heartbe
 void heartbeat_put(const struct heartbeat *beat, struct buf *out)
 {
     cJSON *root = cJSON_CreateObject();
-    body_add_agent(root, beat->agent);
+    json_add_agent(root, "agent", beat->agent);
     json_add_u64(root, "instance", beat->instance);
     json_add_u64(root, "sent_ns", beat->sent_ns);
     if (beat->knows_offset)

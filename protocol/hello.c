@@ -9,7 +9,7 @@
 void hello_put(const struct hello *hello, struct buf *out)
 {
     cJSON *root = cJSON_CreateObject();
-    body_add_agent(root, hello->agent);
+    json_add_agent(root, "agent", hello->agent);
     cJSON_AddStringToObject(root, "host", hello->host);
     cJSON_AddStringToObject(root, "version", hello->version);
     cJSON_AddStringToObject(root, "boot", hello->boot);

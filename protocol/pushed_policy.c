@@ -53,7 +53,7 @@ int pushed_policy_get(const cJSON *json, struct pushed_policy *out, char *error,
         .samples_hz = body_up_to(&r, json, "samples_hz", UINT32_MAX),
         .paused = json_bool(&r, json, "", "paused", false)};
     if (r.error[0] == '\0' && policy.name[0] == '\0')
-        body_fail(&r, "", "name", "must not be empty");
+        json_fail(&r, "", "name", "must not be empty");
     evidence_wish_told(&r, json, "", false, &wish);
     policy.kinds = wish.kinds;
     *out = policy;

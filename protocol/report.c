@@ -19,7 +19,7 @@ uint64_t report_clock_time(const struct report_clock *clock, uint64_t line_ns)
 cJSON *report_begin(uint64_t agent, const char *kind)
 {
     cJSON *root = cJSON_CreateObject();
-    body_add_agent(root, agent);
+    json_add_agent(root, "agent", agent);
     cJSON_AddStringToObject(root, "kind", kind);
     return root;
 }
@@ -46,7 +46,7 @@ static enum report_kind kind_get(struct json_reader *r, const cJSON *json)
     for (int i = 0; i <= REPORT_POLICY; i++)
         if (strcmp(kind, kinds[i]) == 0)
             return (enum report_kind)i;
-    body_fail(r, "", "kind", "must be processes, fired, target, rule or policy");
+    json_fail(r, "", "kind", "must be processes, fired, target, rule or policy");
     return REPORT_PROCESSES;
 }
 

@@ -21,11 +21,11 @@ static void report_fired_add_with(cJSON *root, const struct report_fired *report
 void report_fired_put(const struct report_fired *report, struct buf *out)
 {
     cJSON *root = report_begin(report->agent, "fired");
-    body_add_id(root, "capture", report->capture.bytes);
+    json_add_id(root, "capture", report->capture.bytes);
     cJSON_AddStringToObject(root, "trigger", trigger_text(report->trigger));
     json_add_text_some(root, "rule", report->rule);
     json_add_text_some(root, "policy", report->policy);
-    body_add_id(root, "process", report->process.bytes);
+    json_add_id(root, "process", report->process.bytes);
     report_fired_add_with(root, report);
     json_add_u64(root, "pid", report->pid);
     cJSON_AddStringToObject(root, "service", report->service);
@@ -46,7 +46,7 @@ static void report_fired_get_with(struct json_reader *r, const cJSON *json,
     if (array == NULL || r->error[0] != '\0')
         return;
     if (cJSON_GetArraySize(array) > REPORT_WITH_MAX) {
-        body_fail(r, "", "with", "must name at most 512 processes");
+        json_fail(r, "", "with", "must name at most 512 processes");
         return;
     }
     out->with = body_array(r, array, sizeof *out->with, &out->with_count);
@@ -55,7 +55,7 @@ static void report_fired_get_with(struct json_reader *r, const cJSON *json,
     struct process_uid *to = out->with;
     cJSON_ArrayForEach(item, array) {
         if (!cJSON_IsString(item) || id_parse(item->valuestring, to++->bytes) != SKEIN_OK)
-            body_fail(r, "", "with", "must be ids of 32 hex digits");
+            json_fail(r, "", "with", "must be ids of 32 hex digits");
     }
 }
 
@@ -66,9 +66,9 @@ static void trigger_get(struct json_reader *r, const cJSON *json, struct report_
     out->rule = body_text(r, json, "", "rule", 63);
     out->policy = body_text(r, json, "", "policy", 63);
     if (out->trigger == TRIGGER_REQUEST || out->trigger == TRIGGER_TYPES)
-        body_fail(r, "", "trigger", "must be the condition of a rule, or policy");
+        json_fail(r, "", "trigger", "must be the condition of a rule, or policy");
     if ((out->trigger == TRIGGER_POLICY) != (out->policy[0] != '\0'))
-        body_fail(r, "", "policy", "must be there with the trigger policy, and with no other");
+        json_fail(r, "", "policy", "must be there with the trigger policy, and with no other");
 }
 
 int report_fired_get(const cJSON *json, struct report_fired *out, char *error, size_t error_bytes)
@@ -88,7 +88,7 @@ int report_fired_get(const cJSON *json, struct report_fired *out, char *error, s
     out->pre_ms = body_up_to(&r, json, "pre_ms", UINT32_MAX);
     out->post_ms = body_up_to(&r, json, "post_ms", UINT32_MAX);
     if (capture_id_is_zero(&out->capture))
-        body_fail(&r, "", "capture", "must not be zero");
+        json_fail(&r, "", "capture", "must not be zero");
     report_fired_get_with(&r, json, out);
     int status = body_status(&r, error, error_bytes);
     if (status != SKEIN_OK)

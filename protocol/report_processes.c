@@ -33,7 +33,7 @@ static void ring_add(cJSON *item, const struct report_process *p)
 static cJSON *process_json(const struct report_process *p)
 {
     cJSON *item = cJSON_CreateObject();
-    body_add_id(item, "process", p->uid.bytes);
+    json_add_id(item, "process", p->uid.bytes);
     json_add_u64(item, "pid", p->pid);
     cJSON_AddStringToObject(item, "service", p->service);
     cJSON_AddStringToObject(item, "labels", p->labels);
@@ -125,7 +125,7 @@ static void items_get(struct json_reader *r, const cJSON *json, struct report_pr
         if (r->error[0] == '\0' && cJSON_IsObject(item))
             process_get(r, item, &out->items[i++]);
         else
-            body_fail(r, "", "processes", "must hold objects");
+            json_fail(r, "", "processes", "must hold objects");
     }
     out->count = i;
 }
@@ -141,7 +141,7 @@ int report_processes_get(const cJSON *json, struct report_processes *out, char *
     out->clock_offset_ns = report_read_clock(&r, json).offset_ns;
     out->known_from_ns = body_time(&r, json, "", "known_from_ns");
     if (out->page >= out->pages)
-        body_fail(&r, "", "page", "must be below pages");
+        json_fail(&r, "", "page", "must be below pages");
     items_get(&r, json, out);
     int status = body_status(&r, error, error_bytes);
     if (status != SKEIN_OK)

@@ -12,7 +12,7 @@ void report_rule_put(const struct report_rule *report, struct buf *out)
 {
     cJSON *root = report_begin(report->agent, "rule");
     cJSON_AddStringToObject(root, "rule", report->rule);
-    body_add_id(root, "process", report->process.bytes);
+    json_add_id(root, "process", report->process.bytes);
     cJSON_AddStringToObject(root, "health", report->health);
     json_add_u64(root, "since_ns", report->since_ns);
     report_add_clock(root, &report->clock);
@@ -40,7 +40,7 @@ int report_rule_get(const cJSON *json, struct report_rule *out, char *error, siz
     report.suppressed = body_number(&r, json, "", "suppressed");
     if (strcmp(report.health, "passing") != 0 && strcmp(report.health, "failing") != 0 &&
         strcmp(report.health, "unknown") != 0)
-        body_fail(&r, "", "health", "must be passing, failing or unknown");
+        json_fail(&r, "", "health", "must be passing, failing or unknown");
     *out = report;
     return body_status(&r, error, error_bytes);
 }

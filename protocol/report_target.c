@@ -84,8 +84,8 @@ static void evidence_at_add(cJSON *root, const struct report_target *report)
 void report_target_put(const struct report_target *report, struct buf *out)
 {
     cJSON *root = report_begin(report->agent, "target");
-    body_add_id(root, "capture", report->capture.bytes);
-    body_add_id(root, "process", report->process.bytes);
+    json_add_id(root, "capture", report->capture.bytes);
+    json_add_id(root, "process", report->process.bytes);
     cJSON_AddStringToObject(root, "state", states[report->state]);
     if (report->state == REPORT_CAPTURING)
         cJSON_AddStringToObject(root, "trigger", trigger_text(report->trigger));
@@ -118,11 +118,11 @@ static void range_get(struct json_reader *r, const cJSON *item, struct report_ta
     to->events = body_number(r, item, path, "events");
     to->bytes = body_number(r, item, path, "bytes");
     if (r->error[0] == '\0' && to->last < to->first)
-        body_fail(r, path, "last", "must not be below first");
+        json_fail(r, path, "last", "must not be below first");
     else if (to->last - to->first >= REPORT_LISTED_MAX - out->listed)
-        body_fail(r, path, "last", "too many partitions");
+        json_fail(r, path, "last", "too many partitions");
     else if (to->events > UINT64_MAX - out->listed_events)
-        body_fail(r, path, "events", "too many events");
+        json_fail(r, path, "events", "too many events");
     if (r->error[0] != '\0')
         return;
     out->listed += to->last - to->first + 1;
@@ -172,7 +172,7 @@ static void evidence_get(struct json_reader *r, const cJSON *json, struct report
 {
     const cJSON *item, *array = json_array(r, json, "", "evidence", JSON_OPTIONAL);
     if (cJSON_GetArraySize(array) > REPORT_EVIDENCE_MAX) {
-        body_fail(r, "", "evidence", "too many kinds");
+        json_fail(r, "", "evidence", "too many kinds");
         return;
     }
     out->evidence = body_array(r, array, sizeof *out->evidence, &out->evidence_count);
@@ -207,7 +207,7 @@ static void state_get(struct json_reader *r, const cJSON *json, struct report_ta
             return;
         }
     }
-    body_fail(r, "", "state", "must be capturing, uploading, nothing or failed");
+    json_fail(r, "", "state", "must be capturing, uploading, nothing or failed");
 }
 
 static void window_get(struct json_reader *r, const cJSON *json, struct report_target *out)
@@ -241,7 +241,7 @@ int report_target_get(const cJSON *json, struct report_target *out, char *error,
     ledger_get(&r, json, out);
     evidence_get(&r, json, out);
     if (capture_id_is_zero(&out->capture))
-        body_fail(&r, "", "capture", "must not be zero");
+        json_fail(&r, "", "capture", "must not be zero");
     int status = body_status(&r, error, error_bytes);
     if (status != SKEIN_OK)
         report_target_fini(out);

@@ -5,7 +5,6 @@
  * any thread.
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,15 +19,13 @@
 static void match_read(struct json_reader *r, const cJSON *object, const char *path,
                        struct rule_spec *spec)
 {
-    char words[128], why[256];
+    char words[128];
     const char *text = json_str(r, object, path, "match", JSON_OPTIONAL, NULL, RULE_PATTERN_MAX);
     if (text == NULL || r->error[0] != '\0')
         return;
     spec->has_pattern = rule_pattern_compile(text, &spec->pattern, words, sizeof words) == SKEIN_OK;
-    if (spec->has_pattern)
-        return;
-    snprintf(why, sizeof why, "%s.match: %s", path, words);
-    rule_spec_fail(r, why);
+    if (!spec->has_pattern)
+        json_fail(r, path, "match", "%s", words);
 }
 
 bool rule_spec_matches(const struct rule_spec *spec, const char *text)
@@ -41,12 +38,9 @@ bool rule_spec_matches(const struct rule_spec *spec, const char *text)
 static void name_read(struct json_reader *r, const cJSON *object, const char *path, const char *key,
                       struct rule_spec *spec)
 {
-    char why[128];
     spec->event.name = rule_spec_copy(r, json_str(r, object, path, key, JSON_REQUIRED, NULL, 255));
-    if (spec->event.name == NULL || spec->event.name[0] != '\0')
-        return;
-    snprintf(why, sizeof why, "%s.%s: must not be empty", path, key);
-    rule_spec_fail(r, why);
+    if (spec->event.name != NULL && spec->event.name[0] == '\0')
+        json_fail(r, path, key, "must not be empty");
 }
 
 static void count_read(struct json_reader *r, const cJSON *object, const char *path,
@@ -70,14 +64,12 @@ static void latency_read(struct json_reader *r, const cJSON *object, const char 
 static unsigned word_read(struct json_reader *r, const cJSON *object, const char *path,
                           const char *key, const char *const *words, const char *otherwise)
 {
-    char why[128];
     const char *text = json_str(r, object, path, key, otherwise == NULL, otherwise, 32);
     for (unsigned i = 0; text != NULL && words[i] != NULL; i++) {
         if (strcmp(words[i], text) == 0)
             return i;
     }
-    snprintf(why, sizeof why, "%s.%s: is none that this agent knows", path, key);
-    rule_spec_fail(r, why);
+    json_fail(r, path, key, "is none that this agent knows");
     return 0;
 }
 

@@ -28,7 +28,7 @@ void scan_window_fini(struct scan_window *window)
 
 /* The oldest of the last `count`: the place that is used next. Events of different looks may be a
  * little out of order, which is no reason to count them apart. */
-static bool spans_are_close(const struct scan_window *window, uint64_t until_ns, uint64_t window_ns)
+bool scan_window_holds(const struct scan_window *window, uint64_t until_ns, uint64_t window_ns)
 {
     uint64_t oldest = window->times_ns[window->next];
     return window->held == window->count && (oldest >= until_ns || until_ns - oldest <= window_ns);
@@ -40,15 +40,10 @@ bool scan_window_add(struct scan_window *window, uint64_t at_ns, uint64_t window
     window->next = (window->next + 1) % window->count;
     window->held += window->held < window->count;
     window->fresh += window->fresh < window->count;
-    if (window->fresh < window->count || !spans_are_close(window, at_ns, window_ns))
+    if (window->fresh < window->count || !scan_window_holds(window, at_ns, window_ns))
         return false;
     window->fresh = 0;
     return true;
-}
-
-bool scan_window_holds(const struct scan_window *window, uint64_t now_ns, uint64_t window_ns)
-{
-    return spans_are_close(window, now_ns, window_ns);
 }
 
 int scan_hit_compare(const void *left, const void *right)

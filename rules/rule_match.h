@@ -19,8 +19,8 @@ int scan_window_init(struct scan_window *window, uint64_t count); /* SKEIN_OK, S
 void scan_window_fini(struct scan_window *window);
 /* Takes one event. True: `count` of them, none of which has fired before, lie within window_ns. */
 bool scan_window_add(struct scan_window *window, uint64_t at_ns, uint64_t window_ns);
-/* Whether `count` of them lie within window_ns before now. */
-bool scan_window_holds(const struct scan_window *window, uint64_t now_ns, uint64_t window_ns);
+/* Whether `count` of them lie within window_ns before until_ns. */
+bool scan_window_holds(const struct scan_window *window, uint64_t until_ns, uint64_t window_ns);
 
 /* An event that matches a condition. */
 struct scan_hit {

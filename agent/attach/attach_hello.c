@@ -19,7 +19,6 @@
 #include "ring_memory.h"
 #include "selector.h"
 
-#define MS             UINT64_C(1000000)
 #define PACKET_FDS_MAX 8
 #define ENDED_TICKS    (UINT64_C(1) << 63) /* no clock tick of /proc has this */
 /* A process that comes back numbers on behind all that cuts still running for its former entry can
@@ -184,9 +183,10 @@ static void identity_of_ended(const struct attach *attach, const struct hello_pa
     const struct attach_hello *hello = &packet->hello;
     if (hello->began_ms == 0 || hello->has_ring == 1 || hello->comes_back == 1)
         return;
-    uint32_t age_ms = (uint32_t)(clock_monotonic_ns() / MS) - hello->began_ms; /* also round 0 */
+    uint32_t age_ms =
+        (uint32_t)(clock_monotonic_ns() / NS_PER_MS) - hello->began_ms; /* also round 0 */
     p->start_clock_ticks = ENDED_TICKS | hello->began_ms;
-    p->start_ns = agent_clock_ns() - age_ms * MS;
+    p->start_ns = agent_clock_ns() - age_ms * NS_PER_MS;
     p->uid =
         process_uid_make(attach->settings.agent_id, attach->boot_id, p->pid, p->start_clock_ticks);
     names_fill(packet, p);

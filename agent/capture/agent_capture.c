@@ -15,7 +15,6 @@
 #include "log.h"
 #include "proc_info.h"
 
-#define MS        UINT64_C(1000000)
 #define FOLLOW_MS 50 /* how often we look whether a waiting target is to be cut */
 
 static void agent_capture_remember(struct captures *captures, const struct capture_id *capture,
@@ -187,7 +186,8 @@ static void target_follow_from_here(struct target *target)
 static bool is_cut_due(const struct target *target)
 {
     uint64_t since_ns = clock_monotonic_ns() - target->cut_ns;
-    return (target->stream_ms != 0 && since_ns + FOLLOW_MS * MS / 2 >= target->stream_ms * MS) ||
+    return (target->stream_ms != 0 &&
+            since_ns + FOLLOW_MS * NS_PER_MS / 2 >= target->stream_ms * NS_PER_MS) ||
            process_is_half_over(target->process, &target->cut_at);
 }
 
@@ -222,7 +222,7 @@ static void target_start(struct target *target)
     __atomic_store_n(&target->cutting, 1, __ATOMIC_RELEASE); /* until the first one is done */
     if (cut_post(target, true, false) != SKEIN_OK)
         __atomic_store_n(&target->cutting, 0, __ATOMIC_RELEASE);
-    uint64_t wait_ms = (target->end_ns - now_ns + MS - 1) / MS;
+    uint64_t wait_ms = (target->end_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS;
     target->timer = loop_timer_add(loop, wait_ms, 0, timer_finish, target);
     if (wait_ms > FOLLOW_MS)
         target->follow_timer = loop_timer_add(loop, FOLLOW_MS, 1, timer_follow, target);
@@ -239,7 +239,7 @@ static void timer_start(void *context)
 
 static uint64_t window_begin_ns(const struct capture_order *order)
 {
-    uint64_t pre_ns = order->pre_ms * MS;
+    uint64_t pre_ns = order->pre_ms * NS_PER_MS;
     return order->at_ns > pre_ns ? order->at_ns - pre_ns : 0;
 }
 
@@ -259,7 +259,7 @@ static int target_new(struct captures *captures, const struct capture_order *ord
     target->at_ns = order->at_ns;
     target->pre_ms = order->pre_ms;
     target->post_ms = order->post_ms;
-    target->end_ns = order->at_ns + order->post_ms * MS;
+    target->end_ns = order->at_ns + order->post_ms * NS_PER_MS;
     target->stream_ms = order->stream_ms;
     target->unshared = order->unshared;
     if (order->stream_ms != 0 && order->deadline_ns != 0 && order->deadline_ns < target->end_ns)
@@ -313,8 +313,9 @@ int captures_begin(struct captures *captures, const struct capture_order *order,
     capture_evidence_begin(target, &order->wish);
     uint64_t now_ns = agent_clock_ns();
     if (order->at_ns > now_ns && process_state(process) == PROCESS_LIVE)
-        target->timer = loop_timer_add(
-            captures->settings.loop, (order->at_ns - now_ns + MS - 1) / MS, 0, timer_start, target);
+        target->timer = loop_timer_add(captures->settings.loop,
+                                       (order->at_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS, 0,
+                                       timer_start, target);
     if (process_state(process) != PROCESS_LIVE)
         target_finish(target);
     else if (target->timer == NULL)
@@ -349,7 +350,7 @@ void captures_absent(struct captures *captures, const struct capture_order *orde
     struct target_result result = {.capture = order->capture,
                                    .process = *process,
                                    .from_ns = window_begin_ns(order),
-                                   .to_ns = order->at_ns + order->post_ms * MS,
+                                   .to_ns = order->at_ns + order->post_ms * NS_PER_MS,
                                    .map = order->map,
                                    .state = REPORT_FAILED};
     const struct report_gap gap = {life->from_ns > result.from_ns ? life->from_ns : result.from_ns,

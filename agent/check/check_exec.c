@@ -22,7 +22,6 @@
 #include "descriptor.h"
 #include "proc_info.h"
 
-#define MS            UINT64_C(1000000)
 #define OUTPUT_MAX    (64u << 10) /* looked through for `expect`; more is read and dropped */
 #define ANCESTORS_MAX 64          /* looked at */
 #define INTERRUPT_MS  500         /* for a program to end when it is asked to */
@@ -146,8 +145,8 @@ static enum wait_end wait_child(struct child *child, const struct check_until *u
         if (now_ns >= until->deadline_ns)
             return WAIT_DEADLINE;
         uint64_t left = until->deadline_ns - now_ns;
-        struct timespec wait = {.tv_sec = (time_t)(left / (1000 * MS)),
-                                .tv_nsec = (long)(left % (1000 * MS))};
+        struct timespec wait = {.tv_sec = (time_t)(left / NS_PER_S),
+                                .tv_nsec = (long)(left % NS_PER_S)};
         struct pollfd fds[3] = {{.fd = child->pidfd, .events = POLLIN},
                                 {.fd = open ? child->output : -1, .events = POLLIN},
                                 {.fd = until->cancel_fd, .events = POLLIN}};
@@ -169,7 +168,7 @@ static enum wait_end wait_child(struct child *child, const struct check_until *u
  * asked their server for. */
 static void exec_interrupt(struct child *child)
 {
-    struct check_until until = {.deadline_ns = clock_monotonic_ns() + INTERRUPT_MS * MS,
+    struct check_until until = {.deadline_ns = clock_monotonic_ns() + INTERRUPT_MS * NS_PER_MS,
                                 .cancel_fd = -1};
     kill(-child->pid, SIGINT);
     (void)wait_child(child, &until);

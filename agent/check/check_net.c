@@ -21,8 +21,6 @@
 #include "clock.h"
 #include "descriptor.h"
 
-#define MS UINT64_C(1000000)
-
 static void net_fail(const struct check_spec *spec, struct check_result *result, const char *why)
 {
     char name[128];
@@ -46,8 +44,8 @@ static int wait_ready(int fd, short events, const struct check_until *until)
         if (now_ns >= until->deadline_ns)
             return ETIMEDOUT;
         uint64_t left = until->deadline_ns - now_ns;
-        struct timespec wait = {.tv_sec = (time_t)(left / (1000 * MS)),
-                                .tv_nsec = (long)(left % (1000 * MS))};
+        struct timespec wait = {.tv_sec = (time_t)(left / NS_PER_S),
+                                .tv_nsec = (long)(left % NS_PER_S)};
         struct pollfd fds[2] = {{.fd = fd, .events = events},
                                 {.fd = until->cancel_fd, .events = POLLIN}};
         int n = ppoll(fds, 2, &wait, NULL);

@@ -22,7 +22,6 @@
 #include "cond_until.h"
 #include "http_client.h"
 
-#define MS          UINT64_C(1000000)
 #define AGAIN_MS    100          /* no memory to hand a result over */
 #define STACK_BYTES (256u << 10) /* libcurl and the resolver want more than the minimum */
 
@@ -88,7 +87,7 @@ static void http_run(const struct check_spec *spec, const struct check_until *un
 {
     uint64_t now_ns = clock_monotonic_ns();
     uint64_t left_ms =
-        until->deadline_ns > now_ns ? (until->deadline_ns - now_ns + MS - 1) / MS : 1;
+        until->deadline_ns > now_ns ? (until->deadline_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS : 1;
     struct http_request request = {.url = spec->target,
                                    .timeout_ms = left_ms,
                                    .max_body_bytes = 1u << 20,
@@ -158,10 +157,10 @@ static void *thread_check(void *context)
 {
     struct check *check = context;
     struct checks *checks = check->checks;
-    const struct check_until until = {.deadline_ns = clock_monotonic_ns() +
-                                                     (check->spec->timeout_ms + CHECK_HOLD_MS) * MS,
-                                      .cancel_fd = check->cancel_fd,
-                                      .cancelled = &check->cancelled};
+    const struct check_until until = {
+        .deadline_ns = clock_monotonic_ns() + (check->spec->timeout_ms + CHECK_HOLD_MS) * NS_PER_MS,
+        .cancel_fd = check->cancel_fd,
+        .cancelled = &check->cancelled};
     check_run(check->spec, &until, &check->result);
     bool posted = false;
     for (int wait_ms = 0; !posted && !is_cancelled(check, wait_ms); wait_ms = AGAIN_MS)
@@ -289,7 +288,7 @@ size_t checks_free(struct checks **checks_p, uint64_t wait_ms)
         next = check->next;
         check_stop(&check);
     }
-    uint64_t until_ns = clock_monotonic_ns() + wait_ms * MS;
+    uint64_t until_ns = clock_monotonic_ns() + wait_ms * NS_PER_MS;
     pthread_mutex_lock(&checks->mutex);
     while (checks->running > 0 && cond_wait_until(&checks->ended, &checks->mutex, until_ns))
         continue;

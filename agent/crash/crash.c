@@ -16,14 +16,12 @@
 #include "proc_info.h"
 #include "rule_match.h"
 
-#define S UINT64_C(1000000000)
-
 #define RING_BYTES   ((size_t)512 << 10) /* a CPU; at least a dozen deaths */
 #define RINGS_BYTES  ((uint64_t)64 << 20)
-#define PATIENCE_NS  (5 * S) /* with one reading of all rings */
-#define LOOKS_A_CPUS 10u     /* CPUs that came are looked for so seldom */
-#define END_WAIT_S   2       /* for a file that is just read */
-#define WORDS_PART   4u      /* of the time for a capture */
+#define PATIENCE_NS  (5 * NS_PER_S) /* with one reading of all rings */
+#define LOOKS_A_CPUS 10u            /* CPUs that came are looked for so seldom */
+#define END_WAIT_S   2              /* for a file that is just read */
+#define WORDS_PART   4u             /* of the time for a capture */
 
 /* ---- life ---- */
 
@@ -103,7 +101,7 @@ static void entries_free(struct crash_list *list)
 /* Whether somebody's file holds up a thread. */
 static bool words_hang(struct crash *crash)
 {
-    uint64_t until_ns = clock_monotonic_ns() + END_WAIT_S * S;
+    uint64_t until_ns = clock_monotonic_ns() + END_WAIT_S * NS_PER_S;
     pthread_mutex_lock(&crash->mutex);
     while (crash->words_jobs > 0 && cond_wait_until(&crash->read, &crash->mutex, until_ns))
         continue;

@@ -11,11 +11,10 @@
 #include "proc_text.h"
 #include "symbolizer.h"
 
-#define MS       UINT64_C(1000000)
-#define BEAT_NS  (5000 * MS)
-#define READ_NS  (1000 * MS) /* patience with one process */
-#define TURN_NS  (50 * MS)   /* of a second, for all */
-#define COST_MAX 200u        /* a process is read for one part in so many of the time */
+#define BEAT_NS  (5000 * NS_PER_MS)
+#define READ_NS  NS_PER_S         /* patience with one process */
+#define TURN_NS  (50 * NS_PER_MS) /* of a second, for all */
+#define COST_MAX 200u             /* a process is read for one part in so many of the time */
 
 /* Code that it has mapped, its own and that of libraries; 0: it is gone, or may not be asked. */
 static uint64_t code_kib(pid_t pid)

@@ -15,9 +15,8 @@
 #include "crash_int.h"
 #include "proc_info.h"
 
-#define MS       UINT64_C(1000000)
-#define BEAT_NS  (5000 * MS)
-#define TURN_NS  (50 * MS) /* of a second, for all */
+#define BEAT_NS  (5000 * NS_PER_MS)
+#define TURN_NS  (50 * NS_PER_MS) /* of a second, for all */
 #define JOBS_MAX CRASH_DEAD_MAX
 
 static bool are_off(const struct crash *crash)
@@ -52,7 +51,7 @@ static bool look_choose(struct crash *crash, uint64_t now_ns, struct words_look 
         if (entry->gone || entry->words.next_ns > now_ns)
             continue;
         uint64_t age_ns = now_ns - entry->born_ns; /* a young process may still open its log */
-        entry->words.next_ns = now_ns + (age_ns < BEAT_NS ? age_ns : BEAT_NS) + MS;
+        entry->words.next_ns = now_ns + (age_ns < BEAT_NS ? age_ns : BEAT_NS) + NS_PER_MS;
         *look = (struct words_look){.uid = entry->uid,
                                     .pid = (pid_t)entry->pid,
                                     .ticks = entry->start_clock_ticks,

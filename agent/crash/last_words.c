@@ -21,8 +21,6 @@
 #include "text_whole.h"
 #include "utf8_scan.h"
 
-#define S UINT64_C(1000000000)
-
 /* Times of files are those of the last timer's tick, and a process's start is one of 10 ms. */
 #define TICKS_NS (20 * UINT64_C(1000000))
 
@@ -84,7 +82,7 @@ int words_place_read(pid_t pid, struct words_place *place)
 
 static uint64_t time_ns(const struct statx_timestamp *time)
 {
-    return time->tv_sec < 0 ? 0 : (uint64_t)time->tv_sec * S + time->tv_nsec;
+    return time->tv_sec < 0 ? 0 : (uint64_t)time->tv_sec * NS_PER_S + time->tv_nsec;
 }
 
 void words_place_stat(pid_t pid, uint64_t start_ns, struct words_place *place,

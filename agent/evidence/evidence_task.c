@@ -17,8 +17,6 @@
 #include "symbol_partition.h"
 #include "worker.h"
 
-#define MS UINT64_C(1000000)
-
 /* A job that takes longer than so many deadlines, and a second, hangs. */
 #define HANGS 3
 
@@ -115,7 +113,7 @@ size_t evidence_free(struct evidence **evidence_p)
     if (evidence == NULL)
         return 0;
     *evidence_p = NULL;
-    uint64_t until_ns = clock_monotonic_ns() + (evidence->settings.deadline_ms + 1000) * MS;
+    uint64_t until_ns = clock_monotonic_ns() + (evidence->settings.deadline_ms + 1000) * NS_PER_MS;
     pthread_mutex_lock(&evidence->mutex);
     while (evidence->jobs > 0 && cond_wait_until(&evidence->idle, &evidence->mutex, until_ns))
         continue;
@@ -155,7 +153,7 @@ uint64_t evidence_deadline_ms(const struct evidence *evidence)
 
 static bool hangs_locked(const struct evidence *evidence)
 {
-    uint64_t most_ns = (HANGS * evidence->settings.deadline_ms + 1000) * MS;
+    uint64_t most_ns = (HANGS * evidence->settings.deadline_ms + 1000) * NS_PER_MS;
     return evidence->busy_since_ns != 0 && clock_monotonic_ns() - evidence->busy_since_ns > most_ns;
 }
 
@@ -288,7 +286,7 @@ static void begin_run(void *context)
     job_begin(task);
     /* The end of the capture may be now as well: half of the time is for its sources. */
     sources_ask(task, EVIDENCE_AT_BEGIN, now_ns,
-                now_ns + task->evidence->settings.deadline_ms * MS / 2);
+                now_ns + task->evidence->settings.deadline_ms * NS_PER_MS / 2);
     job_end(task);
 }
 
@@ -339,7 +337,7 @@ static int partition_make(struct evidence_task *task)
 static void task_end(struct evidence_task *task)
 {
     skein_check(task->holds == 0 && !task->parked);
-    uint64_t eighth_ns = task->evidence->settings.deadline_ms * MS / 8;
+    uint64_t eighth_ns = task->evidence->settings.deadline_ms * NS_PER_MS / 8;
     sources_ask(task, EVIDENCE_FETCHED, task->to_ns, task->deadline_ns - eighth_ns);
     int status = is_dropped(task) ? SKEIN_NOT_FOUND : partition_make(task);
     if (status != SKEIN_OK && status != SKEIN_NOT_FOUND) {
@@ -361,7 +359,7 @@ static void finish_run(void *context)
     struct evidence_task *task = context;
     job_begin(task);
     /* A quarter of the time is for names and packing. */
-    uint64_t quarter_ns = task->evidence->settings.deadline_ms * MS / 4;
+    uint64_t quarter_ns = task->evidence->settings.deadline_ms * NS_PER_MS / 4;
     sources_ask(task, EVIDENCE_AT_END, task->to_ns, task->deadline_ns - quarter_ns);
     task->parked = task->holds > 0;
     if (!task->parked)
@@ -444,7 +442,7 @@ int evidence_finish(struct evidence_task *task, uint64_t to_ns, int64_t clock_of
     task->done = done;
     task->context = context;
     task->to_ns = to_ns;
-    task->deadline_ns = clock_monotonic_ns() + task->evidence->settings.deadline_ms * MS;
+    task->deadline_ns = clock_monotonic_ns() + task->evidence->settings.deadline_ms * NS_PER_MS;
     task->clock_offset_ns = clock_offset_ns;
     task->dead = process_state(task->order.process) != PROCESS_LIVE;
     task_set(task, TASK_FINISHING);

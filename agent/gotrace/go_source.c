@@ -18,7 +18,6 @@
 #include "cond_until.h"
 #include "go_fetch.h"
 
-#define MS         UINT64_C(1000000)
 #define PART_ROOM  160 /* bytes of memory that a part takes beside its text, at most */
 #define STOP_S     5   /* a fetch hears of its end within one */
 #define KINDS      2
@@ -67,7 +66,7 @@ size_t go_source_stop(struct go_source *source)
 {
     if (source == NULL)
         return 0;
-    uint64_t until_ns = clock_monotonic_ns() + STOP_S * 1000 * MS;
+    uint64_t until_ns = clock_monotonic_ns() + STOP_S * 1000 * NS_PER_MS;
     __atomic_store_n(&source->cancel, 1, __ATOMIC_RELAXED); /* it leads to nothing else */
     pthread_mutex_lock(&source->mutex);
     source->stopped = true;
@@ -154,7 +153,8 @@ static void fetch_begin(struct fetch *fetch, const struct evidence_ask *ask)
     pthread_attr_t detached;
     pthread_t thread;
     uint64_t now_ns = clock_monotonic_ns();
-    const char *why = now_ns + MS < ask->deadline_ns ? place_take(source) : "no time was left";
+    const char *why =
+        now_ns + NS_PER_MS < ask->deadline_ns ? place_take(source) : "no time was left";
     fetch->asked = true;
     if (why != NULL) {
         snprintf(fetch->why, sizeof fetch->why, "%s", why);
@@ -162,7 +162,7 @@ static void fetch_begin(struct fetch *fetch, const struct evidence_ask *ask)
     }
     fetch->task = ask->task;
     fetch->process = ask->process;
-    fetch->timeout_ms = (ask->deadline_ns - now_ns) / MS;
+    fetch->timeout_ms = (ask->deadline_ns - now_ns) / NS_PER_MS;
     evidence_hold(ask);
     pthread_attr_init(&detached);
     pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);

@@ -20,7 +20,6 @@
 #include "sample_batch.h"
 #include "thread_cpu.h"
 
-#define MS                UINT64_C(1000000)
 #define KERNEL_NAME_BYTES 128 /* of one that is longer, the rest is left out */
 
 struct cpu_samples {
@@ -428,7 +427,7 @@ static void collection_say(const struct collection *c, struct lived lived,
     struct buf text = {0};
     if (late)
         buf_printf(&text, "; the first %" PRIu64 " ms of the window are not sampled",
-                   (reach->from_ns - lived.from_ns) / MS);
+                   (reach->from_ns - lived.from_ns) / NS_PER_MS);
     if (cpus > 0)
         buf_printf(&text, "; not of %u CPUs", cpus);
     if (lost > 0)

@@ -15,8 +15,6 @@
 #include "cpu_list.h"
 #include "proc_info.h"
 
-#define MS UINT64_C(1000000)
-
 /* A sample with its numbers, registers, stack, and a call chain of some 30 frames. */
 #define SAMPLE_BYTES (PERF_STACK_BYTES + 8 * (PERF_REGS + 40))
 

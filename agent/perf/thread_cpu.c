@@ -13,8 +13,6 @@
 #include "proc_info.h"
 #include "proc_text.h"
 
-#define S UINT64_C(1000000000)
-
 int thread_cpu_parse(const char *stat, const char *schedstat, uint64_t ticks_per_s,
                      struct thread_cpu *out)
 {
@@ -26,7 +24,7 @@ int thread_cpu_parse(const char *stat, const char *schedstat, uint64_t ticks_per
         return SKEIN_CORRUPT;
     for (char *c = cpu.name; *c != '\0'; c++)
         *c = isprint((unsigned char)*c) ? *c : '?';
-    const uint64_t tick_ns = S / ticks_per_s;
+    const uint64_t tick_ns = NS_PER_S / ticks_per_s;
     if (tick_ns > 0 && (user > UINT64_MAX / tick_ns / 2 || kernel > UINT64_MAX / tick_ns / 2))
         return SKEIN_CORRUPT;
     cpu.user_ns = user * tick_ns;

@@ -16,7 +16,6 @@
 #include "proc_info.h"
 #include "ring_memory.h"
 
-#define MS        UINT64_C(1000000)
 #define RINGS_MAX 1024 /* a descriptor each */
 
 struct roster {
@@ -171,7 +170,7 @@ static void timer_set(struct roster *roster)
         return;
     uint64_t now_ns = clock_monotonic_ns();
     uint64_t wait_ns = e->keep_until_ns > now_ns ? e->keep_until_ns - now_ns : 0;
-    roster->timer = loop_timer_add(roster->loop, wait_ns / MS + 1, 0, rings_due, roster);
+    roster->timer = loop_timer_add(roster->loop, wait_ns / NS_PER_MS + 1, 0, rings_due, roster);
 }
 
 bool roster_release_oldest(struct roster *roster)
@@ -206,7 +205,7 @@ void roster_keep(struct roster *roster, struct process *p)
         (void)roster_release_oldest(roster);
     descriptors_release(p);
     e->process = process_ref(p);
-    e->keep_until_ns = clock_monotonic_ns() + *roster->linger_ms * MS;
+    e->keep_until_ns = clock_monotonic_ns() + *roster->linger_ms * NS_PER_MS;
     roster->rings++;
     roster->ring_bytes += e->ring_bytes;
     timer_set(roster);

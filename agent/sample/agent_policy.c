@@ -20,7 +20,6 @@
 #include "report_policy.h"
 #include "set_store.h"
 
-#define MS          UINT64_C(1000000)
 #define WAIT_MS_MAX 60000 /* the clocks may be set meanwhile: looked at again after so long */
 #define CPU_LOOK_MS 2000
 #define HZ_CALM_MS  60000
@@ -68,7 +67,8 @@ static void sample_wait(struct sample *sample)
 {
     struct loop *loop = sample->policies->settings.loop;
     uint64_t now_ns = collector_now_ns(sample->policies);
-    uint64_t wait_ms = sample->begin_ns > now_ns ? (sample->begin_ns - now_ns + MS - 1) / MS : 0;
+    uint64_t wait_ms =
+        sample->begin_ns > now_ns ? (sample->begin_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS : 0;
     sample->timer =
         loop_timer_add(loop, wait_ms < WAIT_MS_MAX ? wait_ms : WAIT_MS_MAX, 0, sample_due, sample);
     if (sample->timer == NULL)
@@ -105,7 +105,7 @@ static void sample_due(void *context)
     sample->timer = NULL; /* one-shot */
     if (now_ns >= sample->begin_ns) {
         /* A host that slept through its slot leaves it out: others are on now. */
-        if (now_ns - sample->begin_ns < spec->plan.record_ms * MS && !spec->paused &&
+        if (now_ns - sample->begin_ns < spec->plan.record_ms * NS_PER_MS && !spec->paused &&
             !sample->policy->over)
             sample_take(sample);
         sample_plan(sample, (now_ns > sample->begin_ns ? now_ns : sample->begin_ns) + 1);

@@ -14,8 +14,7 @@
 
 #include "clock.h"
 
-#define MS         UINT64_C(1000000)
-#define PAUSE_NS   (100 * MS)
+#define PAUSE_NS   (100 * NS_PER_MS)
 #define PAUSES     9 /* doublings: about 30 s then */
 #define ANSWER_MIN 9 /* memory, status */
 

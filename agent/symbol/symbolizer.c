@@ -14,7 +14,6 @@
 #include "cond_until.h"
 #include "symbol_int.h"
 
-#define MS           UINT64_C(1000000)
 #define MEMORY_BYTES (UINT64_C(1) << 30)
 #define NAMES_BYTES  (UINT64_C(16) << 20)
 #define HANG_MS      5000
@@ -136,7 +135,7 @@ static void queue_remove(struct symbolizer *s, struct symbol_request *request)
 /* Under the mutex. Ends the child when nobody asks for long. */
 static void queue_wait(struct symbolizer *s)
 {
-    if (!cond_wait_until(&s->changed, &s->mutex, clock_monotonic_ns() + IDLE_S * 1000 * MS))
+    if (!cond_wait_until(&s->changed, &s->mutex, clock_monotonic_ns() + IDLE_S * 1000 * NS_PER_MS))
         symbol_child_stop(&s->child);
 }
 
@@ -216,7 +215,7 @@ int symbolizer_new(const struct symbolizer_settings *settings, struct symbolizer
     if (status == SKEIN_OK && access(s->program, X_OK) != 0)
         status = SKEIN_NOT_FOUND;
     symbol_child_init(&s->child, s->program, s->memory_bytes,
-                      (settings->hang_ms != 0 ? settings->hang_ms : HANG_MS) * MS);
+                      (settings->hang_ms != 0 ? settings->hang_ms : HANG_MS) * NS_PER_MS);
     if (status == SKEIN_OK && pthread_create(&s->thread, NULL, symbolizer_run, s) != 0)
         status = SKEIN_NO_MEMORY;
     if (status == SKEIN_OK)

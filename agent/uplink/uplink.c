@@ -17,8 +17,6 @@
 #include "json.h"
 #include "uplink_int.h"
 
-#define MS UINT64_C(1000000)
-
 struct outgoing *outgoing_new(uint8_t type, const char *key, const char *text, size_t n)
 {
     struct outgoing *out = malloc(sizeof *out + n);
@@ -211,7 +209,7 @@ static void work_await(struct uplink *uplink, uint64_t now_ns, uint64_t wake_ns)
         {.fd = uplink->data != NULL ? transport_poll_fd(uplink->data) : -1, .events = POLLIN},
         {.fd = uplink->data != NULL && uplink->data_full ? transport_send_fd(uplink->data) : -1,
          .events = POLLIN}};
-    uint64_t wait_ms = wake_ns > now_ns ? (wake_ns - now_ns + MS - 1) / MS : 0;
+    uint64_t wait_ms = wake_ns > now_ns ? (wake_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS : 0;
     if (poll(fds, 4, wait_ms > 1000 ? 1000 : (int)wait_ms) <= 0)
         return;
     uint64_t count;
@@ -227,7 +225,7 @@ static void *uplink_run(void *context)
 {
     struct uplink *uplink = context;
     for (;;) {
-        uint64_t now_ns = clock_monotonic_ns(), wake_ns = now_ns + 1000 * MS;
+        uint64_t now_ns = clock_monotonic_ns(), wake_ns = now_ns + 1000 * NS_PER_MS;
         uplink_control_step(uplink, now_ns, &wake_ns);
         uplink_data_step(uplink, now_ns, &wake_ns);
         if (drained(uplink, now_ns))
@@ -267,9 +265,10 @@ static int settings_copy(struct uplink *uplink, const struct uplink_settings *se
     uplink->epoch = settings->epoch;
     uplink->spool = settings->spool;
     uplink->seal = settings->seal;
-    uplink->resend_ns = (settings->resend_ms != 0 ? settings->resend_ms : 5000) * MS;
-    uplink->idle_ns = (settings->idle_ms != 0 ? settings->idle_ms : 60000) * MS;
-    uplink->heartbeat_ns = (settings->heartbeat_ms != 0 ? settings->heartbeat_ms : 10000) * MS;
+    uplink->resend_ns = (settings->resend_ms != 0 ? settings->resend_ms : 5000) * NS_PER_MS;
+    uplink->idle_ns = (settings->idle_ms != 0 ? settings->idle_ms : 60000) * NS_PER_MS;
+    uplink->heartbeat_ns =
+        (settings->heartbeat_ms != 0 ? settings->heartbeat_ms : 10000) * NS_PER_MS;
     uplink->control_address = strdup(settings->control_address);
     uplink->data_address = strdup(settings->data_address);
     uplink->host = strdup(settings->host);
@@ -326,7 +325,7 @@ void uplink_free(struct uplink **uplink_p, uint64_t drain_ms)
     if (uplink == NULL)
         return;
     *uplink_p = NULL;
-    uint64_t stop_by_ns = clock_monotonic_ns() + drain_ms * MS;
+    uint64_t stop_by_ns = clock_monotonic_ns() + drain_ms * NS_PER_MS;
     __atomic_store_n(&uplink->stop_by_ns, stop_by_ns, __ATOMIC_RELEASE);
     uplink_wake(uplink);
     if (uplink->started)

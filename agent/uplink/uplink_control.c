@@ -16,15 +16,13 @@
 #include "report.h"
 #include "uplink_int.h"
 
-#define MS                    UINT64_C(1000000)
-#define SECOND                (1000 * MS)
 #define REPORT_WAIT_MS        1000
 #define REPORT_WAIT_MAX_MS    10000
-#define COMMAND_ACK_TRIES_NS  (10 * SECOND)
-#define NOT_CONNECTED_WAIT_NS (50 * MS)
+#define COMMAND_ACK_TRIES_NS  (10 * NS_PER_S)
+#define NOT_CONNECTED_WAIT_NS (50 * NS_PER_MS)
 #define HELLOS_BEFORE_REDIAL  10
 #define BEATS_BEFORE_REDIAL   3
-#define CLOCK_STEP_NS         (10 * (int64_t)MS)
+#define CLOCK_STEP_NS         (10 * (int64_t)NS_PER_MS)
 
 static void control_wake_by(uint64_t *wake_ns, uint64_t at_ns)
 {
@@ -92,7 +90,7 @@ static uint64_t hello_say(struct uplink *uplink)
     }
     const struct hello hello = {.agent = uplink->agent,
                                 .epoch = uplink->epoch,
-                                .heartbeat_ms = uplink->heartbeat_ns / MS,
+                                .heartbeat_ms = uplink->heartbeat_ns / NS_PER_MS,
                                 .host = uplink->host,
                                 .version = uplink->version,
                                 .boot = uplink->boot,
@@ -104,7 +102,7 @@ static uint64_t hello_say(struct uplink *uplink)
     if (body_send(uplink, WIRE_HELLO, sample.id, &body) != SKEIN_OK)
         return NOT_CONNECTED_WAIT_NS;
     uplink->hellos_unanswered++;
-    return SECOND;
+    return NS_PER_S;
 }
 
 /* Of what the heartbeat tells of the host's own clock: that of the line, and by how much the host's
@@ -135,7 +133,7 @@ static void heartbeat_fill(struct uplink *uplink, struct heartbeat *beat,
         .rules_generation = __atomic_load_n(&uplink->rules_generation, __ATOMIC_RELAXED),
         .policies_generation = __atomic_load_n(&uplink->policies_generation, __ATOMIC_RELAXED),
         .processes_version = __atomic_load_n(&uplink->processes_version, __ATOMIC_RELAXED),
-        .cpu_ms = clock_cpu_ns() / MS,
+        .cpu_ms = clock_cpu_ns() / NS_PER_MS,
         .spool_bytes = spool.bytes,
         .spool_partitions = spool.partitions,
         .lost_partitions = spool.lost_partitions,
@@ -159,7 +157,7 @@ static void host_clock_look(struct uplink *uplink)
     uplink->host_ahead_ns = ahead_ns;
     UPLINK_COUNT(uplink, clock_steps);
     log_warn("uplink", "the host's clock was set", "by_ms",
-             log_fmt("%" PRId64, (step_ns / (int64_t)MS)), NULL);
+             log_fmt("%" PRId64, (step_ns / (int64_t)NS_PER_MS)), NULL);
 }
 
 static void control_beat(struct uplink *uplink, uint64_t now_ns)
@@ -233,19 +231,19 @@ static bool outgoing_send_locked(struct uplink *uplink, struct outgoing *out, ui
             out->wait_ms = now_ns;
         bool sent =
             uplink_control_send(uplink, out->type, out->id, out->text, out->len) == SKEIN_OK;
-        out->next_ns = now_ns + 100 * MS;
+        out->next_ns = now_ns + 100 * NS_PER_MS;
         return sent || now_ns - out->wait_ms > COMMAND_ACK_TRIES_NS;
     }
     if (out->id == 0)
         out->id = ++uplink->next_id;
     if (uplink_control_send(uplink, out->type, out->id, out->text, out->len) != SKEIN_OK) {
-        out->next_ns = now_ns + 100 * MS;
+        out->next_ns = now_ns + 100 * NS_PER_MS;
         return false;
     }
     out->wait_ms = out->wait_ms == 0 ? REPORT_WAIT_MS : out->wait_ms * 2;
     if (out->wait_ms > REPORT_WAIT_MAX_MS)
         out->wait_ms = REPORT_WAIT_MAX_MS;
-    out->next_ns = now_ns + out->wait_ms * MS;
+    out->next_ns = now_ns + out->wait_ms * NS_PER_MS;
     return false;
 }
 
@@ -369,7 +367,7 @@ static void sample_take(struct uplink *uplink, const struct clock_sample *sample
     pthread_mutex_unlock(&uplink->mutex);
     if (stepped)
         log_warn("uplink", "the collector's clock was set", "by_ms",
-                 log_fmt("%" PRId64, (step_ns / (int64_t)MS)), NULL);
+                 log_fmt("%" PRId64, (step_ns / (int64_t)NS_PER_MS)), NULL);
     held_release(uplink);
 }
 
@@ -384,7 +382,7 @@ static void welcome_take(struct uplink *uplink, const struct wire_frame *frame, 
     if (uplink->up || frame->id < uplink->hello_first_id || frame->id > uplink->next_id)
         return; /* the answer to an older HELLO */
     if (welcome.heartbeat_ms >= 50)
-        uplink->heartbeat_ns = welcome.heartbeat_ms * MS;
+        uplink->heartbeat_ns = welcome.heartbeat_ms * NS_PER_MS;
     uplink->up = true;
     uplink->beats_unanswered = 0;
     uplink->next_beat_ns = 0;

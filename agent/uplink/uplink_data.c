@@ -15,11 +15,10 @@
 #include "text_whole.h"
 #include "uplink_int.h"
 
-#define MS               UINT64_C(1000000)
 #define CHUNKS_IN_FLIGHT 8
 #define CHUNKS_A_STEP    4 /* between two looks at control */
 #define SEND_RETRY_MS    20
-#define STUCK_NS         (15000 * MS) /* nothing moves: dial anew */
+#define STUCK_NS         (15000 * NS_PER_MS) /* nothing moves: dial anew */
 #define RETRY_MAX_MS     60000
 
 static void uplink_data_wake_by(uint64_t *wake_ns, uint64_t at_ns)
@@ -118,7 +117,7 @@ static void uploads_begin(struct uplink *uplink, uint64_t now_ns)
         if (!upload_begin(uplink, upload))
             return;
         if (idle)
-            uplink->data_after_ns = now_ns + uplink->data_hold_ms * MS;
+            uplink->data_after_ns = now_ns + uplink->data_hold_ms * NS_PER_MS;
         idle = false;
         uplink->data_hold_ms = 0;
         upload->not_before_ns = uplink->data_after_ns;
@@ -267,7 +266,7 @@ void uplink_data_step(struct uplink *uplink, uint64_t now_ns, uint64_t *wake_ns)
         }
         if (!upload_step(uplink, upload, &budget, now_ns)) {
             if (!uplink->data_full)
-                uplink_data_wake_by(wake_ns, now_ns + SEND_RETRY_MS * MS);
+                uplink_data_wake_by(wake_ns, now_ns + SEND_RETRY_MS * NS_PER_MS);
             return;
         }
     }
@@ -308,7 +307,7 @@ static void ack_take(struct uplink *uplink, const struct wire_ack *ack)
         uint32_t have = ack->have < upload->count ? ack->have : upload->count - 1;
         uint32_t retry_ms = ack->retry_ms < RETRY_MAX_MS ? ack->retry_ms : RETRY_MAX_MS;
         upload->next = upload->acknowledged = have;
-        upload->not_before_ns = now_ns + retry_ms * MS;
+        upload->not_before_ns = now_ns + retry_ms * NS_PER_MS;
         upload_assert(upload);
         UPLINK_COUNT(uplink, partitions_resent);
     }

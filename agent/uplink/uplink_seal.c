@@ -18,8 +18,7 @@
 #include "durable.h"
 #include "log.h"
 
-#define SECOND      UINT64_C(1000000000)
-#define SOON_NS     (SECOND / 20)
+#define SOON_NS     (NS_PER_S / 20)
 #define KEYS_FILE   "collector.keys"
 #define PINS_MAX    32
 #define LINE_BYTES  (2 * SEAL_TEXT_BYTES) /* two texts, a blank, a newline */
@@ -218,7 +217,7 @@ int uplink_seal_step(struct uplink_seal *s, uint64_t now_ns, uint64_t id, struct
     s->waits = status == SKEIN_OK;
     s->open_id = id;
     s->unanswered++;
-    s->next_ns = now_ns + SECOND;
+    s->next_ns = now_ns + NS_PER_S;
     *wake_ns = s->next_ns < *wake_ns ? s->next_ns : *wake_ns;
     return status == SKEIN_OK ? SKEIN_OK : SKEIN_AGAIN;
 }
@@ -264,7 +263,7 @@ bool uplink_seal_answer(struct uplink_seal *s, const struct wire_frame *frame, u
                  s->token_error != 0 ? "join_token_file" : NULL, s->token_file, "error",
                  strerror(s->token_error), NULL);
         s->unanswered = 0;
-        s->next_ns = now_ns + 5 * SECOND;
+        s->next_ns = now_ns + 5 * NS_PER_S;
         return false;
     }
     if (seal_accept_read(&s->opening, &s->own, frame->body, frame->body_bytes, &grant, &session) !=

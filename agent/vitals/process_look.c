@@ -9,13 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "descriptor.h"
 #include "kept_file.h"
 #include "proc_load.h"
 #include "proc_text.h"
 
-#define NS     UINT64_C(1000000000)
-#define CPU_NS (NS / 2) /* CPU time comes in ticks of 10 ms: in less time one of them is too much */
+#define CPU_NS                                                                                     \
+    (NS_PER_S / 2) /* CPU time comes in ticks of 10 ms: in less time one of them is too much */
 
 void process_look_init(struct process_look *look, uint32_t pid, uint64_t start_ticks, bool kept)
 {
@@ -137,7 +138,7 @@ static void sums_take(struct process_look *look, const char *folder, uint64_t no
         return;
     /* Half a second earlier than due: looks are not exactly a second apart. */
     uint64_t pause = (uint64_t)(threads - 1) / LOOK_THREADS_EACH;
-    look->sums_due_ns = pause == 0 ? 0 : now_ns + pause * NS + NS / 2;
+    look->sums_due_ns = pause == 0 ? 0 : now_ns + pause * NS_PER_S + NS_PER_S / 2;
     if (!thread_sums_take(&look->sums, folder, now_ns, &rates, &row->too_many_threads))
         return;
     row->values[PROCESS_RUN_DELAY] = rates.delay_ms;

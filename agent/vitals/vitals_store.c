@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "skein/status.h"
 
-#define NS       UINT64_C(1000000000)
-#define KEPT_NS  (VITALS_SECONDS * NS)
+#define KEPT_NS  (VITALS_SECONDS * NS_PER_S)
 #define ROWS_MIN 1024
 
 struct series {

@@ -6,16 +6,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "clock.h"
 #include "rules_int.h"
-
-#define MS UINT64_C(1000000)
 
 static void hit_take(struct watch_item *watch, const struct scan_hit *hit)
 {
     const struct rule_spec *spec = watch->spec;
     char reason[256];
     watch->failures++;
-    if (!scan_window_add(&watch->window, hit->at_ns, spec->event.window_ms * MS))
+    if (!scan_window_add(&watch->window, hit->at_ns, spec->event.window_ms * NS_PER_MS))
         return;
     scan_reason(spec, hit, reason, sizeof reason);
     snprintf(watch->last_error, sizeof watch->last_error, "%s", reason);
@@ -38,7 +37,7 @@ static void looked(void *context, const struct scan_result *result)
         hit_take(watch, &result->hits[i]);
     watch->failures += result->hits_dropped;
     bool holds =
-        scan_window_holds(&watch->window, result->at_ns, watch->spec->event.window_ms * MS);
+        scan_window_holds(&watch->window, result->at_ns, watch->spec->event.window_ms * NS_PER_MS);
     if (!holds && watch->unseen > 0)
         snprintf(watch->last_error, sizeof watch->last_error,
                  "%" PRIu64 " looks came too late for some events: the ring had overwritten them",

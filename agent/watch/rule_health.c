@@ -13,7 +13,6 @@
 #include "rule_program.h"
 #include "rules_int.h"
 
-#define MS UINT64_C(1000000)
 /* What a service says is looked at when it comes, but no more often than this: one that changes its
  * mind all the time must not keep the loop busy. The library holds equal words back as long. */
 #define HEARD_MS 50
@@ -25,7 +24,8 @@ static void heartbeat_judge(const struct watch_item *watch, uint64_t now_ns,
     uint64_t limit_ms = watch->spec->silent_ms;
     uint64_t wall_ns = agent_clock_ns();
     uint64_t since_attach_ns = wall_ns > p->attached_ns ? wall_ns - p->attached_ns : 0;
-    uint64_t silent_ms = (p->heartbeat.came ? now_ns - p->heartbeat.at_ns : since_attach_ns) / MS;
+    uint64_t silent_ms =
+        (p->heartbeat.came ? now_ns - p->heartbeat.at_ns : since_attach_ns) / NS_PER_MS;
     result->at_ns = wall_ns;
     if (silent_ms > limit_ms + HEARD_MS)
         snprintf(result->reason, sizeof result->reason,
@@ -58,7 +58,8 @@ void health_heard(struct watch_item *watch)
         return;
     bool news =
         p->heartbeat.ok != (watch->health == HEALTH_PASSING) || watch->health == HEALTH_UNKNOWN;
-    if (watch->timer != NULL && news && clock_monotonic_ns() >= watch->looked_ns + HEARD_MS * MS)
+    if (watch->timer != NULL && news &&
+        clock_monotonic_ns() >= watch->looked_ns + HEARD_MS * NS_PER_MS)
         heartbeat_look(watch);
 }
 
@@ -98,7 +99,7 @@ static void run_at(struct watch_item *watch, uint64_t at_ns)
 {
     struct loop *loop = watch->rules->settings.loop;
     uint64_t now_ns = clock_monotonic_ns();
-    uint64_t wait_ms = at_ns > now_ns ? (at_ns - now_ns + MS - 1) / MS : 0;
+    uint64_t wait_ms = at_ns > now_ns ? (at_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS : 0;
     loop_timer_cancel(loop, &watch->timer);
     watch->timer = loop_timer_add(loop, wait_ms > 0 ? wait_ms : 1, 0, due_run, watch);
     if (watch->timer == NULL)
@@ -140,7 +141,7 @@ static void rule_next(const struct watch_item *watch)
 static void run_late(void *context)
 {
     struct watch_item *watch = context;
-    uint64_t took_ms = (clock_monotonic_ns() - watch->run.begun_ns) / MS;
+    uint64_t took_ms = (clock_monotonic_ns() - watch->run.begun_ns) / NS_PER_MS;
     struct check_result result = {.at_ns = agent_clock_ns()};
     if (!watch->run.late)
         snprintf(result.reason, sizeof result.reason,
@@ -160,9 +161,9 @@ static void run_over(void *context, const struct check_result *result)
     struct watch_item *watch = context;
     const struct rule_spec *spec = watch->spec;
     uint64_t now_ns = clock_monotonic_ns(), took_ns = now_ns - watch->run.begun_ns;
-    uint64_t every_ns = spec->every_ms * MS, rest_ns = every_ns << BACKOFF_MAX;
+    uint64_t every_ns = spec->every_ms * NS_PER_MS, rest_ns = every_ns << BACKOFF_MAX;
     struct check_result copy = *result; /* of what check_stop frees */
-    if (!watch->run.late && !copy.not_run && took_ns > spec->timeout_ms * MS)
+    if (!watch->run.late && !copy.not_run && took_ns > spec->timeout_ms * NS_PER_MS)
         run_late(watch);
     check_stop(&watch->run.now);
     loop_timer_cancel(watch->rules->settings.loop, &watch->run.late_timer);
@@ -172,7 +173,7 @@ static void run_over(void *context, const struct check_result *result)
         watch->failures_in_row >= spec->failures ? watch->failures_in_row - spec->failures + 1 : 0;
     uint64_t pause_ns = every_ns << (over < BACKOFF_MAX ? over : BACKOFF_MAX);
     watch->run.free_ns = now_ns + (took_ns < rest_ns ? took_ns : rest_ns);
-    uint64_t due_ns = watch->run.begun_ns + jitter(pause_ns / MS) * MS;
+    uint64_t due_ns = watch->run.begun_ns + jitter(pause_ns / NS_PER_MS) * NS_PER_MS;
     run_at(watch, due_ns > watch->run.free_ns ? due_ns : watch->run.free_ns);
     rule_next(watch);
 }
@@ -216,7 +217,7 @@ static void due_run(void *context)
     watch_hinder(watch, status == SKEIN_FULL
                             ? "not checked: this agent runs checks.max checks already"
                             : "not checked: the agent is out of memory");
-    run_at(watch, now_ns + jitter(watch->spec->every_ms) * MS);
+    run_at(watch, now_ns + jitter(watch->spec->every_ms) * NS_PER_MS);
 }
 
 /* ---- life ---- */
@@ -234,7 +235,7 @@ void health_start(struct watch_item *watch)
 {
     health_stop(watch);
     if (watch->spec->kind != CHECK_HEARTBEAT) {
-        run_at(watch, clock_monotonic_ns() + first_ms(watch->spec) * MS);
+        run_at(watch, clock_monotonic_ns() + first_ms(watch->spec) * NS_PER_MS);
         return;
     }
     if (watch->process->watched) {

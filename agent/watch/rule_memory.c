@@ -11,13 +11,13 @@
 
 #include "agent_clock.h"
 #include "checksum.h"
+#include "clock.h"
 #include "durable.h"
 #include "json.h"
 #include "log.h"
 #include "report_fired.h"
 #include "rules_int.h"
 
-#define MS         UINT64_C(1000000)
 #define STATE_FILE "rules-state.json"
 #define STATE_MAX  (1u << 20)
 
@@ -41,7 +41,7 @@ uint64_t rule_memory_key(const struct rule_spec *spec, enum trigger_type type,
 /* A time in the future was left by a clock that has gone back since, and holds nothing up. */
 bool rule_memory_fire(struct rule_memory *memory, uint64_t at_ns, uint64_t cooldown_ms)
 {
-    if (memory->last_fired_ns != 0 && at_ns < memory->last_fired_ns + cooldown_ms * MS &&
+    if (memory->last_fired_ns != 0 && at_ns < memory->last_fired_ns + cooldown_ms * NS_PER_MS &&
         memory->last_fired_ns <= agent_clock_ns()) {
         memory->suppressed++;
         return false;

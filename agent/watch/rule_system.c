@@ -8,10 +8,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "kept_file.h"
 #include "proc_load.h"
-
-#define MS UINT64_C(1000000)
 
 /* ---- measuring ---- */
 
@@ -154,7 +153,7 @@ void system_judge(const struct rule_spec *spec, struct system_state *state, uint
     if (!state->above)
         state->above_since_ns = now_ns;
     state->above = true;
-    uint64_t held_ms = (now_ns - state->above_since_ns) / MS;
+    uint64_t held_ms = (now_ns - state->above_since_ns) / NS_PER_MS;
     if (held_ms < spec->system.for_ms)
         return;
     result->passed = false;

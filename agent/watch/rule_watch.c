@@ -14,8 +14,6 @@
 #include "report_rule.h"
 #include "rules_int.h"
 
-#define MS UINT64_C(1000000)
-
 static void report_key(const struct watch_item *watch, char key[192])
 {
     char process[ID_TEXT_BYTES];
@@ -80,7 +78,7 @@ static void not_run_take(struct watch_item *watch, const struct check_result *re
 static bool in_grace(const struct watch_item *watch, uint64_t at_ns)
 {
     return watch->spec->when == RULE_HEALTH && !watch->passed_once &&
-           at_ns < watch->process->start_ns + watch->rules->settings.startup_grace_ms * MS;
+           at_ns < watch->process->start_ns + watch->rules->settings.startup_grace_ms * NS_PER_MS;
 }
 
 static uint64_t failures_wanted(const struct rule_spec *spec)

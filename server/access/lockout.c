@@ -13,13 +13,13 @@
 #include <string.h>
 
 #include "checksum.h"
+#include "clock.h"
 
 #define ROWS_MAX     4096
 #define PREFIXES_MAX 16 /* of one address; what comes with others counts as one of them, REST */
 #define PREFIX_BYTES 18 /* of a token: its scope and what is no secret of it */
 #define REST         0
-#define SECOND_NS    UINT64_C(1000000000)
-#define MINUTE_NS    (60 * SECOND_NS)
+#define MINUTE_NS    (60 * NS_PER_S)
 
 struct row {
     uint8_t key[8];  /* IPv4: 0 and the address; IPv6: its /64 */
@@ -127,7 +127,7 @@ uint64_t lockout_left(struct lockout *l, const char *address, const char *token,
     const struct row *r = row_find(l, key, prefix_counted(l, key, prefix_of(token), now));
     uint64_t until = r != NULL ? r->until_ns : 0;
     pthread_mutex_unlock(&l->lock);
-    return until > now ? (until - now + SECOND_NS - 1) / SECOND_NS : 0;
+    return until > now ? (until - now + NS_PER_S - 1) / NS_PER_S : 0;
 }
 
 void lockout_bad(struct lockout *l, const char *address, const char *token, uint64_t now)

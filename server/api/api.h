@@ -8,6 +8,7 @@
 
 #include "api_services.h"
 #include "capture_incident.h"
+#include "json.h"
 
 /* api_agents.c */
 cJSON *api_process_json(struct fleet *f, const struct fleet_process *p) CONTROL_LOCKED;
@@ -15,6 +16,9 @@ cJSON *api_process_json(struct fleet *f, const struct fleet_process *p) CONTROL_
 void api_add_enrolment(struct enroll *enroll, cJSON *agent);
 /* api_captures.c */
 void api_no_capture(struct http_exchange *x); /* 404 */
+/* The capture as the asker sees it, which the caller frees; false: an answer was given. */
+bool api_capture_get(struct api_services *api, struct http_exchange *x, const struct capture_id *id,
+                     cJSON **capture);
 /* Adds its `url`, where that is known. */
 void api_add_url(const struct api_services *api, cJSON *capture);
 /* Answers a change of a capture or an incident that failed: 404, 403, or as api_failed. */
@@ -62,6 +66,8 @@ struct trace_stream_query;
  * of capture_ranges and trace_stream_open. */
 int api_stream_open(struct api_services *api, const struct capture_id *capture,
                     struct trace_stream_query *query, bool *damaged, struct trace_stream **out);
+/* The event groups that the capture names (0: none). As catalog_capture. */
+int64_t api_groups_of(struct api_services *api, const struct capture_id *capture, uint64_t *groups);
 /* What a reader's answer means: a source that has no such partition any more had it when it was opened
  * (SKEIN_AGAIN). */
 int api_read_status(int status);
@@ -80,6 +86,8 @@ void api_named_none(struct http_exchange *x, const struct named_set *set); /* 40
 #define API_LIMIT_MAX     1000
 
 /* Each reads a query parameter; false: a 400 that names the parameter was given. */
+/* A whole number from 1 to `most`; *number stays as it is where there is none. */
+bool api_query_number(struct http_exchange *x, const char *name, size_t most, size_t *number);
 bool api_limit(struct http_exchange *x, size_t *limit);
 /* A time, RFC 3339 or nanoseconds. */
 bool api_query_time(struct http_exchange *x, const char *name, uint64_t otherwise, uint64_t *ns);
@@ -101,6 +109,11 @@ bool api_once(struct http_exchange *x, const cJSON *body, const char *what,
               struct capture_once *once);
 /* Answers 422 or 409 if the status is about the key (capture_create); false: it is not. */
 bool api_once_refused(struct http_exchange *x, int status);
+
+/* Each reads an optional member of a body as a time; false: it is absent or wrong. api_body_moment
+ * takes one that is not more than an hour ahead, and not 0. */
+bool api_body_time(struct json_reader *r, const cJSON *body, const char *key, uint64_t *ns);
+bool api_body_moment(struct json_reader *r, const cJSON *body, const char *key, uint64_t *ns);
 
 bool api_query_id(struct http_exchange *x, const char *name, uint8_t id[16], bool *given);
 
@@ -139,12 +152,6 @@ void api_failed(struct http_exchange *x, int status, const char *what);
 void api_damaged(struct api_services *api, struct http_exchange *x, const struct partition_key *key,
                  const char *more);
 
-/* Takes a place for work that may be long, so that it does not take all threads; false: a 503 was
- * given. `running` is atomic; `what` is for "2 tests of rules run already". */
-bool api_enter(struct http_exchange *x, uint64_t *running, unsigned places, const char *what);
-void api_leave(uint64_t *running);
-
-void api_add_id(cJSON *to, const char *key, const uint8_t id[16]);
 void api_add_labels(cJSON *to, const char *key, const char *labels); /* "k=v,…" as an object */
 
 #endif

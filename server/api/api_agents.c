@@ -39,11 +39,9 @@ static void refused_add(cJSON *item, const struct heartbeat_refused *refused)
 
 static cJSON *agent_json(const struct fleet_agent *a)
 {
-    char id[AGENT_TEXT_BYTES];
     uint64_t error_ns;
     cJSON *json = cJSON_CreateObject();
-    agent_text(a->id, id);
-    cJSON_AddStringToObject(json, "agent", id);
+    json_add_agent(json, "agent", a->id);
     cJSON_AddStringToObject(json, "host", a->host);
     cJSON_AddStringToObject(json, "version", a->version);
     api_add_labels(json, "labels", a->labels);
@@ -161,11 +159,9 @@ cJSON *api_process_json(struct fleet *f, const struct fleet_process *p)
 {
     control_assert_locked(fleet_control(f));
     static const char *const states[] = {"live", "gone", "offline"};
-    char agent[AGENT_TEXT_BYTES];
     cJSON *json = cJSON_CreateObject();
-    api_add_id(json, "process", p->uid.bytes);
-    agent_text(p->agent, agent);
-    cJSON_AddStringToObject(json, "agent", agent);
+    json_add_id(json, "process", p->uid.bytes);
+    json_add_agent(json, "agent", p->agent);
     cJSON_AddStringToObject(json, "host", p->host);
     cJSON_AddNumberToObject(json, "pid", p->pid);
     cJSON_AddStringToObject(json, "service", p->service);

@@ -37,17 +37,8 @@ struct ask *ask_new(struct api_services *api, struct http_exchange *x)
         return NULL;
     a->api = api;
     a->x = x;
-    if (!api_path_id(x, "capture", a->id.bytes)) {
-        ask_free(a);
-        return NULL;
-    }
-    int status = capture_get(api->captures, &a->id, http_principal(x)->selector, &a->capture);
-    if (status == SKEIN_OK)
+    if (api_path_id(x, "capture", a->id.bytes) && api_capture_get(api, x, &a->id, &a->capture))
         return a;
-    if (status == SKEIN_NOT_FOUND)
-        api_no_capture(x);
-    else
-        api_failed(x, status, "the capture cannot be read");
     ask_free(a);
     return NULL;
 }
@@ -79,6 +70,11 @@ static int groups_take(void *context, const struct catalog_capture *row)
 {
     *(uint64_t *)context = row->groups;
     return 0;
+}
+
+int64_t api_groups_of(struct api_services *api, const struct capture_id *capture, uint64_t *groups)
+{
+    return catalog_capture(api->catalog, capture, groups_take, groups);
 }
 
 int api_stream_open(struct api_services *api, const struct capture_id *capture,
@@ -133,7 +129,7 @@ int ask_run(struct ask *a, struct analyst_job *job, struct buf *answer)
     if (status != SKEIN_OK)
         return status;
     id_text(a->id.bytes, id);
-    catalog_capture(a->api->catalog, &a->id, groups_take, &groups);
+    api_groups_of(a->api, &a->id, &groups);
     const struct skein_trace_source source = {trace_stream_give, a->stream,
                                               trace_stream_bytes(a->stream), id};
     job->traces = &source;

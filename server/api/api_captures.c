@@ -26,6 +26,17 @@ void api_no_capture(struct http_exchange *x)
                  http_part(x, 0));
 }
 
+bool api_capture_get(struct api_services *api, struct http_exchange *x, const struct capture_id *id,
+                     cJSON **capture)
+{
+    int status = capture_get(api->captures, id, http_principal(x)->selector, capture);
+    if (status == SKEIN_NOT_FOUND)
+        api_no_capture(x);
+    else if (status != SKEIN_OK)
+        api_failed(x, status, "the capture cannot be read");
+    return status == SKEIN_OK;
+}
+
 static void no_incident(struct http_exchange *x)
 {
     http_problem(x, 404, NULL, "no capture of the incident %.64s; GET /api/v1/captures lists them",
@@ -133,15 +144,11 @@ static struct ledger *look_ledger(void *context, const struct catalog_loss_group
  * all three from here on. */
 static cJSON *within_json(cJSON *listing, cJSON *counts, cJSON *ledger)
 {
-    static const char *const shown[] = {"capture", "incident", "kind",     "status",
-                                        "at",      "pre_ms",   "post_ms",  "window",
-                                        "created", "deadline", "finished", "expires"};
+    static const char *const shown[] = {"capture",  "incident", "kind",   "status",  "at",
+                                        "pre_ms",   "post_ms",  "window", "created", "deadline",
+                                        "finished", "expires",  NULL};
     cJSON *json = cJSON_CreateObject();
-    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
-        cJSON *member = cJSON_DetachItemFromObjectCaseSensitive(listing, shown[i]);
-        if (member != NULL)
-            cJSON_AddItemToObject(json, shown[i], member);
-    }
+    json_members_copy(json, listing, shown);
     cJSON_AddItemToObject(json, "target_counts", counts);
     cJSON_AddItemToObject(json, "ledger", ledger);
     cJSON_Delete(listing);
@@ -169,7 +176,7 @@ static cJSON *listing_json(struct api_services *api, const struct http_exchange 
         json = json_parse(l->listing, strlen(l->listing), error, sizeof error);
     /* Older rows, from before incidents, lack it in the listing. */
     if (json != NULL && !cJSON_HasObjectItem(json, "incident"))
-        api_add_id(json, "incident", l->incident.bytes);
+        json_add_id(json, "incident", l->incident.bytes);
     if (json != NULL && look.within != NULL) {
         struct catalog_loss_query query = {
             .selector = look.within, .to_ns = UINT64_MAX, .capture = &l->id};
@@ -400,12 +407,8 @@ void api_captures_get(void *context, struct http_exchange *x)
     struct api_services *api = context;
     struct capture_id id;
     cJSON *json;
-    if (!api_path_id(x, "capture", id.bytes))
+    if (!api_path_id(x, "capture", id.bytes) || !api_capture_get(api, x, &id, &json))
         return;
-    if (capture_get(api->captures, &id, http_principal(x)->selector, &json) != SKEIN_OK) {
-        api_no_capture(x);
-        return;
-    }
     if (http_principal(x)->selector == NULL)
         analysis_add(api, &id, json);
     api_add_url(api, json);

@@ -9,41 +9,21 @@
 
 #include "api.h"
 #include "api_handlers.h"
-#include "clock.h"
 #include "json.h"
 
 #define HOUR_MS   UINT64_C(3600000)
 #define TTL_MAX   (UINT64_C(10) * 366 * 24 * HOUR_MS)
 #define STREAM_MS 1000 /* how often a stream is cut and uploaded */
 
-static void request_fail(struct json_reader *r, const char *text)
-{
-    if (r->error[0] == '\0')
-        snprintf(r->error, sizeof r->error, "%s", text);
-}
-
 /* ---- POST ---- */
-
-/* False: the member is absent or wrong. */
-static bool time_read(struct json_reader *r, const cJSON *body, const char *key, uint64_t *ns)
-{
-    const char *text = json_str(r, body, "", key, JSON_OPTIONAL, NULL, 64);
-    if (text == NULL || r->error[0] != '\0')
-        return false;
-    if (clock_parse(text, ns) != SKEIN_OK || *ns == 0)
-        snprintf(r->error, sizeof r->error, "%s: must be a time as 2026-11-21T09:40:00Z", key);
-    else if (*ns > clock_realtime_ns() + HOUR_MS * 1000000u)
-        snprintf(r->error, sizeof r->error, "%s: must not be more than an hour ahead", key);
-    return r->error[0] == '\0';
-}
 
 static void absolute_window(struct json_reader *r, uint64_t from_ns, uint64_t to_ns,
                             struct capture_request *q)
 {
     if (from_ns >= to_ns)
-        request_fail(r, "from: must lie before `to`");
+        json_fail(r, "", "from", "must lie before `to`");
     else if (to_ns - from_ns > 24 * HOUR_MS * 1000000u)
-        request_fail(r, "from: must not lie more than a day before `to`");
+        json_fail(r, "", "from", "must not lie more than a day before `to`");
     q->at_ns = to_ns;
     q->pre_ms = (to_ns - from_ns + 999999u) / 1000000u; /* rounded up, so that nothing is missing */
     q->post_ms = 0;
@@ -52,8 +32,9 @@ static void absolute_window(struct json_reader *r, uint64_t from_ns, uint64_t to
 static void snapshot_check(struct json_reader *r, const cJSON *body, struct capture_request *q)
 {
     uint64_t from_ns, to_ns;
-    bool from = time_read(r, body, "from", &from_ns), to = time_read(r, body, "to", &to_ns);
-    time_read(r, body, "at", &q->at_ns);
+    bool from = api_body_moment(r, body, "from", &from_ns);
+    bool to = api_body_moment(r, body, "to", &to_ns);
+    api_body_moment(r, body, "at", &q->at_ns);
     q->pre_ms = json_u64(r, body, "", "pre_ms", JSON_OPTIONAL, 10000, 0, 24 * HOUR_MS);
     q->post_ms = json_u64(r, body, "", "post_ms", JSON_OPTIONAL, 0, 0, HOUR_MS);
     if (r->error[0] != '\0')
@@ -61,14 +42,14 @@ static void snapshot_check(struct json_reader *r, const cJSON *body, struct capt
     bool relative = cJSON_HasObjectItem(body, "at") || cJSON_HasObjectItem(body, "pre_ms") ||
                     cJSON_HasObjectItem(body, "post_ms");
     if (from != to)
-        request_fail(r, from ? "to: is missing beside `from`" : "from: is missing beside `to`");
+        json_fail(r, "", from ? "to" : "from", "is missing beside `%s`", from ? "from" : "to");
     else if (from && relative)
-        request_fail(r,
-                     "from: a window is either `from` and `to`, or `at`, `pre_ms` and `post_ms`");
+        json_fail(r, "", "from",
+                  "a window is either `from` and `to`, or `at`, `pre_ms` and `post_ms`");
     else if (from)
         absolute_window(r, from_ns, to_ns, q);
     else if (q->pre_ms + q->post_ms == 0)
-        request_fail(r, "pre_ms: the window is empty; pre_ms or post_ms must be above 0");
+        json_fail(r, "", "pre_ms", "the window is empty; pre_ms or post_ms must be above 0");
 }
 
 /* Members that say how long a capture is belong to one kind each. */
@@ -80,10 +61,8 @@ static void members_check(struct json_reader *r, const cJSON *body, const char *
                    {"from", "snapshot"}, {"to", "snapshot"},     {"for_ms", "record"},
                    {"max_ms", "stream"}};
     for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++)
-        if (cJSON_HasObjectItem(body, windows[i].member) && r->error[0] == '\0' &&
-            strcmp(windows[i].kind, kind) != 0)
-            snprintf(r->error, sizeof r->error, "%s: is of kind %s alone", windows[i].member,
-                     windows[i].kind);
+        if (cJSON_HasObjectItem(body, windows[i].member) && strcmp(windows[i].kind, kind) != 0)
+            json_fail(r, "", windows[i].member, "is of kind %s alone", windows[i].kind);
 }
 
 static void kind_check(struct json_reader *r, const cJSON *body, struct capture_request *q)
@@ -101,7 +80,7 @@ static void kind_check(struct json_reader *r, const cJSON *body, struct capture_
         q->stream_ms = STREAM_MS;
         q->post_ms = json_u64(r, body, "", "max_ms", JSON_OPTIONAL, HOUR_MS, 1, 24 * HOUR_MS);
     } else {
-        request_fail(r, "kind: must be snapshot, record or stream");
+        json_fail(r, "", "kind", "must be snapshot, record or stream");
         return;
     }
     members_check(r, body, kind);
@@ -124,7 +103,7 @@ static void request_check(struct json_reader *r, const cJSON *body, struct captu
     evidence_wish_get(r, body, "", false, &q->wish);
     kind_check(r, body, q);
     if (q->max_targets > 0 && q->max_targets < q->min_targets)
-        request_fail(r, "max_targets: must not be below min_targets");
+        json_fail(r, "", "max_targets", "must not be below min_targets");
 }
 
 static void too_few(struct http_exchange *x, const struct capture_request *q)

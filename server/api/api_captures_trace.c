@@ -12,7 +12,6 @@
 #include "api.h"
 #include "api_handlers.h"
 #include "capture_has.h"
-#include "catalog_capture.h"
 #include "clock.h"
 #include "event_groups.h"
 #include "stack_profile.h"
@@ -125,7 +124,7 @@ static bool profile_make(struct trace_ask *a)
     char key[PARTITION_KEY_TEXT_BYTES];
     const struct trace_profile_bounds bounds = {
         .most_bytes = (size_t)api->config.http_profile_bytes,
-        .deadline_ns = clock_monotonic_ns() + PROFILE_S * UINT64_C(1000000000),
+        .deadline_ns = clock_monotonic_ns() + PROFILE_S * NS_PER_S,
         .stop = is_over,
         .context = a};
     int status = trace_stream_profile(a->stream, &bounds, &at);
@@ -237,12 +236,6 @@ static bool trace_reply(struct trace_ask *a)
     return true;
 }
 
-static int groups_take(void *context, const struct catalog_capture *row)
-{
-    *(uint64_t *)context = row->groups;
-    return 0;
-}
-
 /* What an export shows: the groups that are asked for, else those that the capture names. */
 static bool groups_query(struct api_services *api, struct http_exchange *x,
                          const struct api_captures *of, struct trace_stream_query *query)
@@ -250,7 +243,7 @@ static bool groups_query(struct api_services *api, struct http_exchange *x,
     const char *text = http_query(x, "groups");
     bool export = query->format != TRACE_SKEIN;
     if (text == NULL && !of->incident)
-        catalog_capture(api->catalog, &of->id, groups_take, &query->groups);
+        api_groups_of(api, &of->id, &query->groups);
     if (text == NULL || (export && event_groups_parse(text, &query->groups)))
         return true;
     http_problem(x, 400, "groups",

@@ -331,7 +331,7 @@ static void diff_run(struct diff_ask *a)
     struct buf json = {0};
     int status;
     bool sought = false;
-    a->r.deadline_ns = clock_monotonic_ns() + DIFF_S * UINT64_C(1000000000);
+    a->r.deadline_ns = clock_monotonic_ns() + DIFF_S * NS_PER_S;
     if (a->has_with) {
         parts_reset(a);
         a->parts[0].capture = a->with;
@@ -381,15 +381,8 @@ static bool diff_begin(struct diff_ask *a)
     struct api_services *api = a->r.api;
     struct http_exchange *x = a->r.x;
     const struct selector *within = http_principal(x)->selector;
-    int status = capture_get(api->captures, &a->id, within, &a->capture);
-    if (status == SKEIN_NOT_FOUND) {
-        api_no_capture(x);
+    if (!api_capture_get(api, x, &a->id, &a->capture))
         return false;
-    }
-    if (status != SKEIN_OK) {
-        api_failed(x, status, "the capture cannot be read");
-        return false;
-    }
     if (a->has_with && !capture_exists(api->captures, &a->with, within)) {
         http_problem(x, 404, "with", "no such capture; GET /api/v1/captures lists them");
         return false;

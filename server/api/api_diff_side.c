@@ -8,7 +8,6 @@
 
 #include "api_diff_int.h"
 #include "capture_has.h"
-#include "catalog_capture.h"
 #include "clock.h"
 #include "trace_stream.h"
 
@@ -102,12 +101,6 @@ static int stream_sum(struct diff_request *r, const struct diff_part *part,
     return status;
 }
 
-static int groups_take(void *context, const struct catalog_capture *row)
-{
-    *(uint64_t *)context = row->groups;
-    return 1;
-}
-
 /* The summary of a whole capture as it is now, where the asker sees all of it. That
  * of a capture with groups has these alone; sides that are read here have all, and what one side lacks
  * for that would be told as a change. */
@@ -118,9 +111,8 @@ static int stored_find(struct diff_request *r, const struct diff_part *part, str
     char reason[AGGREGATE_REASON_BYTES];
     bool whole = part->process == NULL && part->processes == NULL && part->from_ns == 0 &&
                  part->to_ns == 0 && http_principal(r->x)->selector == NULL;
-    if (!whole || r->api->aggregate == NULL ||
-        catalog_capture(r->api->catalog, &part->capture, groups_take, &groups) < 0 || groups != 0 ||
-        aggregate_state(r->api->aggregate, &part->capture, reason) != AGGREGATE_DONE)
+    if (!whole || r->api->aggregate == NULL || api_groups_of(r->api, &part->capture, &groups) < 0 ||
+        groups != 0 || aggregate_state(r->api->aggregate, &part->capture, reason) != AGGREGATE_DONE)
         return SKEIN_NOT_FOUND; /* partitions may have come since it was summed up */
     int status = aggregate_answer(r->api->aggregate, &part->capture, ANALYST_SUMMARY, &bytes);
     if (status == SKEIN_OK)

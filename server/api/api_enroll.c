@@ -49,17 +49,12 @@ static void token_read(struct json_reader *r, const cJSON *body, struct enroll_t
 {
     static const char *const known[] = {"expires", "uses", NULL};
     json_known(r, body, "", known);
-    const char *expires = json_str(r, body, "", "expires", JSON_OPTIONAL, NULL, 64);
     token->uses_left = json_u64(r, body, "", "uses", JSON_OPTIONAL, 1, 1, ENROLL_USES_MAX);
     token->expires_ns = token->created_ns + DEFAULT_NS;
-    if (r->error[0] != '\0' || expires == NULL)
-        return;
-    if (clock_parse(expires, &token->expires_ns) != SKEIN_OK)
-        snprintf(r->error, sizeof r->error, "expires: must be a time as 2026-11-21T09:40:00Z");
-    else if (token->expires_ns <= token->created_ns ||
-             token->expires_ns - token->created_ns > ENROLL_TOKEN_NS_MAX)
-        snprintf(r->error, sizeof r->error,
-                 "expires: must be a time to come, at most 366 days from now");
+    api_body_time(r, body, "expires", &token->expires_ns);
+    if (token->expires_ns <= token->created_ns ||
+        token->expires_ns - token->created_ns > ENROLL_TOKEN_NS_MAX)
+        json_fail(r, "", "expires", "must be a time to come, at most 366 days from now");
 }
 
 void api_join_tokens_post(void *context, struct http_exchange *x)

@@ -19,11 +19,9 @@ struct one_process {
 /* A process that the fleet has forgotten, or that only partitions speak of. */
 static cJSON *gone_json(const struct catalog_account *account)
 {
-    char agent[AGENT_TEXT_BYTES];
     cJSON *json = cJSON_CreateObject();
-    api_add_id(json, "process", account->process.bytes);
-    agent_text(account->agent, agent);
-    cJSON_AddStringToObject(json, "agent", agent);
+    json_add_id(json, "process", account->process.bytes);
+    json_add_agent(json, "agent", account->agent);
     cJSON_AddStringToObject(json, "host", account->host);
     cJSON_AddNumberToObject(json, "pid", account->pid);
     cJSON_AddStringToObject(json, "service", account->service);

@@ -23,7 +23,7 @@ static void reply_matches(struct api_services *api, struct http_exchange *x, con
         if (count++ >= API_LIMIT_MAX)
             continue;
         cJSON *item = cJSON_CreateObject();
-        api_add_id(item, "process", p->uid.bytes);
+        json_add_id(item, "process", p->uid.bytes);
         cJSON_AddStringToObject(item, "host", p->host);
         cJSON_AddNumberToObject(item, "pid", p->pid);
         cJSON_AddStringToObject(item, "service", p->service);

@@ -20,7 +20,6 @@
 #define TARGETS_MAX     200
 #define BUCKETS_DEFAULT 400
 #define BUCKETS_MAX     2000
-#define MS              UINT64_C(1000000)
 #define DAMAGED_SHOWN   20 /* of a target; the rest is counted */
 
 struct overview {
@@ -136,14 +135,10 @@ static void kinds_list(cJSON *to, const struct footer_strip *strip)
 /* The members that a target has here as in the capture. */
 static cJSON *target_begin(const cJSON *target)
 {
-    static const char *const same[] = {"process", "host",   "service",       "pid",
-                                       "status",  "reason", "clock_error_ns"};
+    static const char *const same[] = {"process", "host",   "service",        "pid",
+                                       "status",  "reason", "clock_error_ns", NULL};
     cJSON *json = cJSON_CreateObject();
-    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
-        const cJSON *member = cJSON_GetObjectItemCaseSensitive(target, same[i]);
-        if (member != NULL)
-            cJSON_AddItemToObject(json, same[i], cJSON_Duplicate(member, true));
-    }
+    json_members_copy(json, target, same);
     const cJSON *ledger = cJSON_GetObjectItemCaseSensitive(target, "ledger");
     const cJSON *gaps = cJSON_GetObjectItemCaseSensitive(ledger, "gaps");
     cJSON_AddItemToObject(json, "gaps",
@@ -226,19 +221,16 @@ static bool window_take(struct overview *o, const cJSON *capture)
     if (!time_at(window, "from", &o->from_ns) || !time_at(window, "to", &o->to_ns))
         return false;
     o->to_ns = o->to_ns > o->from_ns ? o->to_ns : o->from_ns;
-    o->to_ns += o->to_ns < UINT64_MAX - MS ? MS : 0;
+    o->to_ns += o->to_ns < UINT64_MAX - NS_PER_MS ? NS_PER_MS : 0;
     return o->from_ns < o->to_ns;
 }
 
-static cJSON *overview_json(struct overview *o, cJSON *capture)
+static cJSON *overview_json(struct overview *o, const cJSON *capture)
 {
-    static const char *const same[] = {"capture", "kind", "status", "at", "window", "verdict"};
+    static const char *const same[] = {"capture", "kind",    "status", "at",
+                                       "window",  "verdict", NULL};
     cJSON *json = cJSON_CreateObject();
-    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
-        cJSON *member = cJSON_DetachItemFromObjectCaseSensitive(capture, same[i]);
-        if (member != NULL)
-            cJSON_AddItemToObject(json, same[i], member);
-    }
+    json_members_copy(json, capture, same);
     cJSON_AddNumberToObject(json, "buckets", (double)o->buckets);
     json_add_u64(json, "from_ns", o->from_ns);
     json_add_u64(json, "to_ns", o->to_ns);
@@ -248,33 +240,14 @@ static cJSON *overview_json(struct overview *o, cJSON *capture)
     return json;
 }
 
-/* A whole number up to `most`; false: a 400 was given. */
-static bool number_query(struct http_exchange *x, const char *name, size_t otherwise, size_t most,
-                         size_t *out)
-{
-    const char *text = http_query(x, name);
-    size_t v = 0;
-    *out = otherwise;
-    if (text == NULL)
-        return true;
-    for (const char *c = text; *c != '\0'; c++) {
-        v = *c >= '0' && *c <= '9' && v <= most ? v * 10 + (size_t)(*c - '0') : most + 1;
-        if (v > most)
-            break;
-    }
-    *out = v;
-    if (v > 0 && v <= most)
-        return true;
-    http_problem(x, 400, name, "must be a whole number from 1 to %zu", most);
-    return false;
-}
-
 static bool query_take(struct overview *o, struct http_exchange *x)
 {
     struct process_uid after;
     o->after = http_query(x, "cursor");
-    if (!number_query(x, "buckets", BUCKETS_DEFAULT, BUCKETS_MAX, &o->buckets) ||
-        !number_query(x, "limit", TARGETS_MAX, TARGETS_MAX, &o->limit))
+    o->buckets = BUCKETS_DEFAULT;
+    o->limit = TARGETS_MAX;
+    if (!api_query_number(x, "buckets", BUCKETS_MAX, &o->buckets) ||
+        !api_query_number(x, "limit", TARGETS_MAX, &o->limit))
         return false;
     if (o->after == NULL || id_parse(o->after, after.bytes) == SKEIN_OK)
         return api_path_id(x, "capture", o->id.bytes);
@@ -293,7 +266,7 @@ static void overview_run(void *context, struct http_exchange *x)
 {
     struct overview *o = context;
     struct api_services *api = o->api;
-    o->deadline_ns = clock_monotonic_ns() + OVERVIEW_S * UINT64_C(1000000000);
+    o->deadline_ns = clock_monotonic_ns() + OVERVIEW_S * NS_PER_S;
     o->targets = cJSON_CreateArray();
     int status = window_take(o, o->capture) ? targets_add(o, o->capture) : SKEIN_NO_MEMORY;
     if (status == SKEIN_OK) {
@@ -306,17 +279,6 @@ static void overview_run(void *context, struct http_exchange *x)
     places_leave(api->exports, api_holder(x));
 }
 
-/* False: an answer was given. */
-static bool capture_take(struct overview *o)
-{
-    int status = capture_get(o->api->captures, &o->id, o->within, &o->capture);
-    if (status == SKEIN_NOT_FOUND)
-        api_no_capture(o->x);
-    else if (status != SKEIN_OK)
-        api_failed(o->x, status, "the capture cannot be read");
-    return status == SKEIN_OK;
-}
-
 void api_captures_overview(void *context, struct http_exchange *x)
 {
     struct overview *o = calloc(1, sizeof *o);
@@ -325,6 +287,7 @@ void api_captures_overview(void *context, struct http_exchange *x)
     o->api = context;
     o->x = x;
     o->within = http_principal(x)->selector;
-    if (!query_take(o, x) || !capture_take(o) || !api_read_aside(x, overview_run, o))
+    if (!query_take(o, x) || !api_capture_get(o->api, x, &o->id, &o->capture) ||
+        !api_read_aside(x, overview_run, o))
         overview_free(o);
 }

@@ -30,17 +30,16 @@ static void no_partition(struct http_exchange *x)
 
 static cJSON *row_json(const struct partition_row *row)
 {
-    char key[PARTITION_KEY_TEXT_BYTES], agent[AGENT_TEXT_BYTES];
+    char key[PARTITION_KEY_TEXT_BYTES];
     cJSON *json = cJSON_CreateObject();
     partition_key_text(&row->record.key, key);
-    agent_text(row->record.agent, agent);
     cJSON_AddStringToObject(json, "partition", key);
-    api_add_id(json, "process", row->record.key.process.bytes);
+    json_add_id(json, "process", row->record.key.process.bytes);
     json_add_u64(json, "epoch", row->record.key.epoch);
     json_add_u64(json, "sequence", row->record.key.sequence);
     if (!capture_id_is_zero(&row->record.capture))
-        api_add_id(json, "capture", row->record.capture.bytes);
-    cJSON_AddStringToObject(json, "agent", agent);
+        json_add_id(json, "capture", row->record.capture.bytes);
+    json_add_agent(json, "agent", row->record.agent);
     cJSON_AddStringToObject(json, "host", row->host);
     cJSON_AddStringToObject(json, "service", row->service);
     cJSON_AddNumberToObject(json, "pid", row->pid);
@@ -346,7 +345,7 @@ static cJSON *footer_json(const struct partition_footer *f, int64_t clock_offset
     cJSON *json = cJSON_CreateObject();
     partition_key_text(&f->key, key);
     cJSON_AddStringToObject(json, "partition", key);
-    api_add_id(json, "process", f->key.process.bytes);
+    json_add_id(json, "process", f->key.process.bytes);
     cJSON_AddStringToObject(json, "host", f->host);
     cJSON_AddStringToObject(json, "service", f->service);
     cJSON_AddNumberToObject(json, "pid", f->pid);

@@ -18,32 +18,24 @@
 
 /* ---- what the collector knows of the capture ---- */
 
-static void member_copy(cJSON *to, const cJSON *from, const char *name)
-{
-    const cJSON *member = cJSON_GetObjectItemCaseSensitive(from, name);
-    if (member != NULL)
-        cJSON_AddItemToObject(to, name, cJSON_Duplicate(member, true));
-}
-
 static void gap_copy(cJSON *gaps, const cJSON *target, const cJSON *gap)
 {
-    static const char *const whose[] = {"service", "host", "pid", "process"};
-    static const char *const what[] = {"reason", "from", "to"};
+    static const char *const whose[] = {"service", "host", "pid", "process", NULL};
+    static const char *const what[] = {"reason", "from", "to", NULL};
     cJSON *row = cJSON_CreateObject();
-    for (size_t i = 0; i < sizeof whose / sizeof *whose; i++)
-        member_copy(row, target, whose[i]);
-    for (size_t i = 0; i < sizeof what / sizeof *what; i++)
-        member_copy(row, gap, what[i]);
+    json_members_copy(row, target, whose);
+    json_members_copy(row, gap, what);
     cJSON_AddItemToArray(gaps, row);
 }
 
 /* "capture": as `captures` of `skein report -o json` has it of each. */
 static void capture_add(cJSON *report, const struct ask *a, bool stored)
 {
+    static const char *const own[] = {"verdict", NULL};
     const cJSON *target, *gap;
     cJSON *capture = cJSON_AddObjectToObject(report, "capture");
-    api_add_id(capture, "id", a->id.bytes);
-    member_copy(capture, a->capture, "verdict");
+    json_add_id(capture, "id", a->id.bytes);
+    json_members_copy(capture, a->capture, own);
     cJSON *gaps = cJSON_AddArrayToObject(capture, "gaps");
     cJSON_ArrayForEach(target, cJSON_GetObjectItemCaseSensitive(a->capture, "targets")) {
         const cJSON *ledger = cJSON_GetObjectItemCaseSensitive(target, "ledger");
@@ -104,7 +96,7 @@ static void report_make(void *context, struct http_exchange *x)
     struct api_services *api = a->api;
     struct analyst_job job = {.kind = ANALYST_REPORT, .answer_bytes = ANSWER_BYTES};
     struct buf answer = {0};
-    a->deadline_ns = clock_monotonic_ns() + REPORT_S * UINT64_C(1000000000);
+    a->deadline_ns = clock_monotonic_ns() + REPORT_S * NS_PER_S;
     int status = ask_run(a, &job, &answer);
     if (status == SKEIN_TIMEOUT)
         snprintf(a->error, sizeof a->error, "there is more of it than can be read within %d s",
@@ -121,31 +113,15 @@ static void report_make(void *context, struct http_exchange *x)
 }
 
 /* False: a 400 was given. */
-static bool top_take(struct http_exchange *x, uint32_t *rows)
-{
-    const char *text = http_query(x, "top");
-    uint32_t value = 0;
-    *rows = 0;
-    if (text == NULL)
-        return true;
-    size_t n = strspn(text, "0123456789");
-    for (size_t i = 0; i < n && value <= TOP_MAX; i++)
-        value = value * 10 + (uint32_t)(text[i] - '0');
-    *rows = value;
-    if (n > 0 && text[n] == '\0' && value > 0 && value <= TOP_MAX)
-        return true;
-    http_problem(x, 400, "top", "must be a whole number from 1 to %d", TOP_MAX);
-    return false;
-}
-
-/* False: a 400 was given. */
 static bool query_take(struct ask *a)
 {
     struct http_exchange *x = a->x;
+    size_t rows = 0;
     if (!api_query_id(x, "process", a->process.bytes, &a->has_process) ||
         !api_query_time(x, "from", 0, &a->from_ns) || !api_query_time(x, "to", 0, &a->to_ns) ||
-        !top_take(x, &a->rows))
+        !api_query_number(x, "top", TOP_MAX, &rows))
         return false;
+    a->rows = (uint32_t)rows;
     if (a->to_ns == 0 || a->from_ns <= a->to_ns)
         return true;
     http_problem(x, 400, "to", "must not be before from");

@@ -12,7 +12,7 @@
 #include "json.h"
 #include "rule_replay.h"
 
-#define AT_ONCE    2 /* each may hold two partitions in memory */
+#define AT_ONCE    2u /* each may hold two partitions in memory */
 #define WINDOW_NS  (UINT64_C(3600) * 1000000000u)
 #define WINDOW_MAX (UINT64_C(366) * 24 * 3600 * 1000000000u)
 #define SHOWN      100
@@ -26,22 +26,15 @@ struct test {
     struct replay_request request;
 };
 
-static void time_read(struct json_reader *r, const cJSON *body, const char *key, uint64_t *ns)
-{
-    const char *text = json_str(r, body, "", key, JSON_OPTIONAL, NULL, 64);
-    if (text != NULL && r->error[0] == '\0' && clock_parse(text, ns) != SKEIN_OK)
-        snprintf(r->error, sizeof r->error, "%s: must be a time as 2026-11-21T09:40:00Z", key);
-}
-
 static void window_read(struct json_reader *r, const cJSON *body, struct replay_request *q)
 {
     uint64_t now_ns = clock_realtime_ns();
     q->to_ns = now_ns;
-    time_read(r, body, "to", &q->to_ns);
+    api_body_time(r, body, "to", &q->to_ns);
     q->from_ns = q->to_ns > WINDOW_NS ? q->to_ns - WINDOW_NS : 0;
-    time_read(r, body, "from", &q->from_ns);
-    if (r->error[0] == '\0' && (q->from_ns >= q->to_ns || q->to_ns - q->from_ns > WINDOW_MAX))
-        snprintf(r->error, sizeof r->error, "from: must lie before `to`, at most 366 days");
+    api_body_time(r, body, "from", &q->from_ns);
+    if (q->from_ns >= q->to_ns || q->to_ns - q->from_ns > WINDOW_MAX)
+        json_fail(r, "", "from", "must lie before `to`, at most 366 days");
     q->shown = (size_t)json_u64(r, body, "", "limit", JSON_OPTIONAL, SHOWN, 0, REPLAY_SHOWN_MAX);
 }
 
@@ -76,10 +69,7 @@ static int selector_take(struct test *t)
 {
     char all[API_SELECTOR_BYTES], error[160];
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(t->rule, "selector"));
-    const char *own = http_principal(t->x)->selector_text;
-    bool any = text != NULL && text[strspn(text, " ")] != '\0';
-    snprintf(all, sizeof all, "%s%s%s", any ? text : "", any && own[0] != '\0' ? "," : "", own);
-    int status = selector_new(all, &t->selector, error, sizeof error);
+    int status = api_confine(t->x, text, &t->selector, all, error, sizeof error);
     t->request.rule = t->rule;
     t->request.selector = t->selector;
     t->request.confined = http_principal(t->x)->selector;
@@ -91,15 +81,18 @@ static void test_run(struct test *t)
     struct api_services *api = t->api;
     cJSON *json = NULL;
     int status = selector_take(t);
-    if (!api_enter(t->x, &api->replays, AT_ONCE, "tests of rules"))
-        return;
-    if (status == SKEIN_OK)
+    bool busy = __atomic_fetch_add(&api->replays, 1, __ATOMIC_RELAXED) >= AT_ONCE;
+    if (status == SKEIN_OK && !busy)
         status = rule_replay(api->rules, api->index, &t->request, &json);
-    if (status == SKEIN_OK)
+    __atomic_sub_fetch(&api->replays, 1, __ATOMIC_RELAXED);
+    if (busy) {
+        http_add_header(t->x, "Retry-After", "10");
+        http_problem_of(t->x, PROBLEM_BUSY, NULL, "%u tests of rules run already", AT_ONCE);
+    } else if (status == SKEIN_OK) {
         http_reply_json(t->x, 200, json);
-    else
+    } else {
         api_failed(t->x, status, "the rule cannot be tried");
-    api_leave(&api->replays);
+    }
 }
 
 static void rule_test(struct api_services *api, struct http_exchange *x, const char *name)

@@ -168,19 +168,6 @@ static bool quantile_of(struct http_exchange *x, struct series_query *q)
     return false;
 }
 
-static bool lines_of(struct http_exchange *x, struct series_query *q)
-{
-    q->limit = LINES;
-    if (http_query(x, "limit") == NULL)
-        return true;
-    if (!api_limit(x, &q->limit))
-        return false;
-    if (q->limit <= SERIES_LINES)
-        return true;
-    http_problem(x, 400, "limit", "must be a whole number from 1 to %u", SERIES_LINES);
-    return false;
-}
-
 /* A query beside the server's threads, and what it needs to see that nobody waits for it. */
 struct series_read {
     struct series_query query;
@@ -236,7 +223,7 @@ static void series_begin(struct api_services *api, struct http_exchange *x,
 
 void api_series(void *context, struct http_exchange *x)
 {
-    struct series_query query = {.name = http_query(x, "name")};
+    struct series_query query = {.name = http_query(x, "name"), .limit = LINES};
     const struct form *form;
     if (!service_of(x, &query.service) || !form_of(x, &form))
         return;
@@ -245,7 +232,7 @@ void api_series(void *context, struct http_exchange *x)
         return;
     }
     if (!metric_of(x, &query) || !times_of(x, &query) || !step_of(x, &query) ||
-        !quantile_of(x, &query) || !lines_of(x, &query))
+        !quantile_of(x, &query) || !api_query_number(x, "limit", SERIES_LINES, &query.limit))
         return;
     series_begin(context, x, &query);
 }

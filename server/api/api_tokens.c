@@ -53,15 +53,13 @@ static void token_read(struct json_reader *r, const cJSON *body, struct token *t
     const char *scope = json_str(r, body, "", "scope", JSON_REQUIRED, "", 16);
     const char *selector =
         json_str(r, body, "", "selector", JSON_OPTIONAL, "", TOKEN_SELECTOR_BYTES - 1);
-    const char *expires = json_str(r, body, "", "expires", JSON_OPTIONAL, NULL, 64);
     if (r->error[0] != '\0')
         return;
     snprintf(token->name, sizeof token->name, "%s", name);
     snprintf(token->selector, sizeof token->selector, "%s", selector);
     if (!scope_parse(scope, &token->scope))
-        snprintf(r->error, sizeof r->error, "scope: must be viewer, operator or admin");
-    else if (expires != NULL && clock_parse(expires, &token->expires_ns) != SKEIN_OK)
-        snprintf(r->error, sizeof r->error, "expires: must be a time as 2026-11-21T09:40:00Z");
+        json_fail(r, "", "scope", "must be viewer, operator or admin");
+    api_body_time(r, body, "expires", &token->expires_ns);
 }
 
 static void reply_created(struct http_exchange *x, const struct token *token, char *text)

@@ -27,7 +27,7 @@ bool api_trace_id_take(struct http_exchange *x, struct api_trace_id *t)
 void api_trace_id_begin(struct api_trace_id *t, struct api_services *api)
 {
     t->api = api;
-    t->deadline_ns = clock_monotonic_ns() + TRACE_ID_S * UINT64_C(1000000000);
+    t->deadline_ns = clock_monotonic_ns() + TRACE_ID_S * NS_PER_S;
 }
 
 bool api_trace_id_is_over(const struct api_trace_id *t)
@@ -70,7 +70,7 @@ static cJSON *found_json(const struct partition_row *row)
     cJSON_AddStringToObject(json, "answer", "perhaps");
     partition_key_text(&row->record.key, key);
     cJSON_AddStringToObject(json, "partition", key);
-    api_add_id(json, "process", row->record.key.process.bytes);
+    json_add_id(json, "process", row->record.key.process.bytes);
     cJSON_AddStringToObject(json, "service", row->service);
     cJSON_AddStringToObject(json, "host", row->host);
     json_add_time(json, "from", row->from_ns);
@@ -129,7 +129,7 @@ void api_trace_id_reply(struct http_exchange *x, cJSON *items, const char *next_
         cJSON_AddStringToObject(json, "next_cursor", next_cursor);
     if (t->given) {
         cJSON *says = cJSON_AddObjectToObject(json, "trace_id");
-        api_add_id(says, "id", t->id);
+        json_add_id(says, "id", t->id);
         json_add_u64(says, "footers", t->footers);
         json_add_u64(says, "unread", t->unread);
     }

@@ -9,33 +9,35 @@
 #include "api.h"
 #include "checksum.h"
 #include "clock.h"
+#include "digits.h"
 #include "json.h"
 #include "log.h"
 
+#define HOUR_NS (UINT64_C(3600) * 1000000000)
+
 static bool number_parse(const char *text, uint64_t max, uint64_t *out)
 {
-    uint64_t v = 0;
-    if (text[0] == '\0' || strlen(text) > 19)
+    return digits_take(&text, out) && *text == '\0' && *out <= max;
+}
+
+bool api_query_number(struct http_exchange *x, const char *name, size_t most, size_t *number)
+{
+    const char *text = http_query(x, name);
+    uint64_t v;
+    if (text == NULL)
+        return true;
+    if (!number_parse(text, most, &v) || v == 0) {
+        http_problem(x, 400, name, "must be a whole number from 1 to %zu", most);
         return false;
-    for (; *text != '\0'; text++) {
-        if (*text < '0' || *text > '9')
-            return false;
-        v = v * 10 + (uint64_t)(*text - '0');
     }
-    *out = v;
-    return v <= max;
+    *number = (size_t)v;
+    return true;
 }
 
 bool api_limit(struct http_exchange *x, size_t *limit)
 {
-    const char *text = http_query(x, "limit");
-    uint64_t v = API_LIMIT_DEFAULT;
-    if (text != NULL && (!number_parse(text, API_LIMIT_MAX, &v) || v == 0)) {
-        http_problem(x, 400, "limit", "must be a whole number from 1 to %d", API_LIMIT_MAX);
-        return false;
-    }
-    *limit = (size_t)v;
-    return true;
+    *limit = API_LIMIT_DEFAULT;
+    return api_query_number(x, "limit", API_LIMIT_MAX, limit);
 }
 
 bool api_query_time(struct http_exchange *x, const char *name, uint64_t otherwise, uint64_t *ns)
@@ -132,6 +134,27 @@ bool api_once_refused(struct http_exchange *x, int status)
     return status == SKEIN_EXISTS || status == SKEIN_CLOSED;
 }
 
+bool api_body_time(struct json_reader *r, const cJSON *body, const char *key, uint64_t *ns)
+{
+    const char *text = json_str(r, body, "", key, JSON_OPTIONAL, NULL, 64);
+    if (text == NULL || r->error[0] != '\0')
+        return false;
+    if (clock_parse(text, ns) != SKEIN_OK)
+        json_fail(r, "", key, "must be a time as 2026-11-21T09:40:00Z");
+    return r->error[0] == '\0';
+}
+
+bool api_body_moment(struct json_reader *r, const cJSON *body, const char *key, uint64_t *ns)
+{
+    if (!api_body_time(r, body, key, ns))
+        return false;
+    if (*ns == 0)
+        json_fail(r, "", key, "must be a time as 2026-11-21T09:40:00Z");
+    else if (*ns > clock_realtime_ns() + HOUR_NS)
+        json_fail(r, "", key, "must not be more than an hour ahead");
+    return r->error[0] == '\0';
+}
+
 bool api_query_id(struct http_exchange *x, const char *name, uint8_t id[16], bool *given)
 {
     const char *text = http_query(x, name);
@@ -149,15 +172,10 @@ void api_bad_cursor(struct http_exchange *x)
 
 bool api_cursor_parse(const char *text, uint64_t *number, const char **rest)
 {
-    const char *dash = strchr(text, '-');
-    char digits[24];
-    size_t n = dash != NULL ? (size_t)(dash - text) : sizeof digits;
-    if (n >= sizeof digits)
+    if (!digits_take(&text, number) || *number > INT64_MAX || *text != '-')
         return false;
-    memcpy(digits, text, n);
-    digits[n] = '\0';
-    *rest = dash + 1;
-    return number_parse(digits, INT64_MAX, number);
+    *rest = text + 1;
+    return true;
 }
 
 bool api_cursor(struct http_exchange *x, bool *given, uint64_t *number, const char **rest)
@@ -210,28 +228,6 @@ void api_failed(struct http_exchange *x, int status, const char *what)
     log_error("http", what, "error", skein_status_text(status), NULL);
     http_problem(x, status == SKEIN_CORRUPT ? 500 : 503, NULL, "%s: %s", what,
                  skein_status_text(status));
-}
-
-bool api_enter(struct http_exchange *x, uint64_t *running, unsigned places, const char *what)
-{
-    if (__atomic_add_fetch(running, 1, __ATOMIC_RELAXED) <= places)
-        return true;
-    api_leave(running);
-    http_add_header(x, "Retry-After", "10");
-    http_problem_of(x, PROBLEM_BUSY, NULL, "%u %s run already", places, what);
-    return false;
-}
-
-void api_leave(uint64_t *running)
-{
-    __atomic_sub_fetch(running, 1, __ATOMIC_RELAXED);
-}
-
-void api_add_id(cJSON *to, const char *key, const uint8_t id[16])
-{
-    char text[ID_TEXT_BYTES];
-    id_text(id, text);
-    cJSON_AddStringToObject(to, key, text);
 }
 
 void api_add_labels(cJSON *to, const char *key, const char *labels)

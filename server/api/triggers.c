@@ -9,11 +9,9 @@
 
 #include "api.h"
 #include "api_handlers.h"
-#include "clock.h"
 #include "json.h"
 
 #define ALERTS_MAX 10000
-#define HOUR_NS    (UINT64_C(3600) * 1000000000u)
 
 /* ---- bodies ---- */
 
@@ -22,15 +20,9 @@ static void plain_parse(struct json_reader *r, const cJSON *json, struct trigger
     static const char *const known[] = {"reason", "selector", "at", NULL};
     json_known(r, json, "", known);
     const char *reason = json_str(r, json, "", "reason", JSON_OPTIONAL, "", CONTROL_WORDS_MAX);
-    const char *at = json_str(r, json, "", "at", JSON_OPTIONAL, NULL, 64);
     out->trigger.selector = json_str(r, json, "", "selector", JSON_OPTIONAL, "", 1024);
     snprintf(out->reason, sizeof out->reason, "%s", reason);
-    if (r->error[0] != '\0' || at == NULL)
-        return;
-    if (clock_parse(at, &out->trigger.at_ns) != SKEIN_OK || out->trigger.at_ns == 0)
-        snprintf(r->error, sizeof r->error, "at: must be a time as 2026-11-21T09:40:00Z");
-    else if (out->trigger.at_ns > clock_realtime_ns() + HOUR_NS)
-        snprintf(r->error, sizeof r->error, "at: must not be more than an hour ahead");
+    api_body_moment(r, json, "at", &out->trigger.at_ns);
 }
 
 /* What the alerts have in common, for people: their name and summary. */
@@ -56,13 +48,13 @@ static void alerts_parse(struct json_reader *r, const cJSON *json, struct trigge
     if (r->error[0] != '\0')
         return;
     if (strcmp(version, "4") != 0)
-        snprintf(r->error, sizeof r->error, "version: must be \"4\", Alertmanager's payload");
+        json_fail(r, "", "version", "must be \"4\", Alertmanager's payload");
     else if (!out->resolved && strcmp(status, "firing") != 0)
-        snprintf(r->error, sizeof r->error, "status: must be firing or resolved");
+        json_fail(r, "", "status", "must be firing or resolved");
     else if (out->trigger.group[0] == '\0')
-        snprintf(r->error, sizeof r->error, "groupKey: must not be empty");
+        json_fail(r, "", "groupKey", "must not be empty");
     else if (cJSON_GetArraySize(out->trigger.alerts) > ALERTS_MAX)
-        snprintf(r->error, sizeof r->error, "alerts: must be at most %d", ALERTS_MAX);
+        json_fail(r, "", "alerts", "must be at most %d", ALERTS_MAX);
 }
 
 int trigger_parse(const cJSON *json, struct trigger_body *out, char *error, size_t error_bytes)
@@ -71,7 +63,7 @@ int trigger_parse(const cJSON *json, struct trigger_body *out, char *error, size
     memset(out, 0, sizeof *out);
     out->trigger.group = out->trigger.selector = "";
     if (!cJSON_IsObject(json))
-        snprintf(r.error, sizeof r.error, "body: must be an object");
+        json_fail(&r, "", "body", "must be an object");
     else if (cJSON_GetObjectItemCaseSensitive(json, "groupKey") != NULL)
         alerts_parse(&r, json, out);
     else
@@ -94,7 +86,7 @@ static void trigger_answer(struct http_exchange *x, enum rules_trigger_result re
     cJSON *json = cJSON_CreateObject();
     cJSON_AddStringToObject(json, "result", words[result]);
     if (result != RULES_HELD) {
-        api_add_id(json, "capture", capture->bytes);
+        json_add_id(json, "capture", capture->bytes);
         id_text(capture->bytes, id);
         snprintf(location, sizeof location, "/api/v1/captures/%s", id);
         http_add_header(x, "Location", location);

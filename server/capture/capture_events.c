@@ -15,13 +15,9 @@ void capture_publish(struct capture_engine *e, const struct capture *c, const ch
     struct buf processes = {0};
     cJSON *listing = e->settings.events != NULL ? capture_json(c, NULL, false) : NULL;
     cJSON *data = cJSON_CreateObject();
-    static const char *const told[] = {"incident", "kind",          "status",
-                                       "trigger",  "target_counts", "verdict"};
-    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
-        cJSON *member = cJSON_DetachItemFromObjectCaseSensitive(listing, told[i]);
-        if (member != NULL)
-            cJSON_AddItemToObject(data, told[i], member);
-    }
+    static const char *const told[] = {"incident",      "kind",    "status", "trigger",
+                                       "target_counts", "verdict", NULL};
+    json_members_copy(data, listing, told);
     cJSON_Delete(listing);
     if (why != NULL)
         cJSON_AddStringToObject(data, "why", why);

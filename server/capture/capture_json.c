@@ -19,21 +19,12 @@
 #define VERDICT_FINDINGS                                                                           \
     5 /* named in the text; the rest is counted there and told by the targets */
 
-static void id_add(cJSON *to, const char *key, const uint8_t id[16])
-{
-    char text[ID_TEXT_BYTES];
-    id_text(id, text);
-    cJSON_AddStringToObject(to, key, text);
-}
-
 static cJSON *target_json(const struct capture *c, const struct capture_target *t)
 {
-    char agent[AGENT_TEXT_BYTES];
     uint64_t error_ns;
     cJSON *json = cJSON_CreateObject();
-    id_add(json, "process", t->process.bytes);
-    agent_text(t->agent, agent);
-    cJSON_AddStringToObject(json, "agent", agent);
+    json_add_id(json, "process", t->process.bytes);
+    json_add_agent(json, "agent", t->agent);
     cJSON_AddStringToObject(json, "host", t->host);
     cJSON_AddStringToObject(json, "service", t->service);
     cJSON_AddNumberToObject(json, "pid", t->pid);
@@ -289,8 +280,8 @@ void capture_add_url(cJSON *capture, const char *public_url)
 cJSON *capture_json(const struct capture *c, const struct selector *within, bool with_targets)
 {
     cJSON *json = cJSON_CreateObject();
-    id_add(json, "capture", c->id.bytes);
-    id_add(json, "incident", c->incident.bytes);
+    json_add_id(json, "capture", c->id.bytes);
+    json_add_id(json, "incident", c->incident.bytes);
     cJSON_AddStringToObject(json, "kind", capture_kind_text(c->kind));
     cJSON_AddStringToObject(json, "status", capture_status_text(c->status));
     if (c->groups != 0) /* for all: what they read is of these */

@@ -202,6 +202,24 @@ static const char *const migrations[] = {
 };
 #define SCHEMA_VERSION (sizeof migrations / sizeof migrations[0] + 1)
 
+/* Tables and indexes of no step: each start makes those that are not there. */
+static const char later_schema[] =
+    "CREATE INDEX IF NOT EXISTS rule_history_by_rule ON rule_history(rule, id);"
+    "CREATE INDEX IF NOT EXISTS rule_history_by_time ON rule_history(at_ns);"
+    "CREATE TABLE IF NOT EXISTS policies(name TEXT PRIMARY KEY, json TEXT NOT NULL,"
+    " generation INTEGER NOT NULL, day INTEGER NOT NULL, bytes INTEGER NOT NULL,"
+    " captures INTEGER NOT NULL, last_capture TEXT NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS notices(turn INTEGER PRIMARY KEY,"
+    " id TEXT NOT NULL, rule TEXT NOT NULL, created_ns INTEGER NOT NULL,"
+    " body TEXT NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS hosts(turn INTEGER PRIMARY KEY,"
+    " host BLOB NOT NULL UNIQUE, agent INTEGER NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS processes(process TEXT PRIMARY KEY,"
+    " agent INTEGER NOT NULL, pid INTEGER NOT NULL,"
+    " start_ns INTEGER NOT NULL, attached_ns INTEGER NOT NULL,"
+    " ended_ns INTEGER NOT NULL, host TEXT NOT NULL, service TEXT NOT NULL,"
+    " labels TEXT NOT NULL, exe TEXT NOT NULL) WITHOUT ROWID;";
+
 /* ---- open ---- */
 
 static uint64_t meta_get(struct catalog *c, const char *key, uint64_t otherwise)
@@ -253,15 +271,7 @@ static int catalog_prepare(struct catalog *c, char *error, size_t error_bytes)
         c->made = version == 0;
         status = schema_bring_up(c, version);
         if (status == SKEIN_OK)
-            status = catalog_rules_prepare(c);
-        if (status == SKEIN_OK)
-            status = catalog_policies_prepare(c);
-        if (status == SKEIN_OK)
-            status = catalog_notices_prepare(c);
-        if (status == SKEIN_OK)
-            status = catalog_hosts_prepare(c);
-        if (status == SKEIN_OK)
-            status = catalog_processes_prepare(c);
+            status = db_exec(c->db, later_schema);
         if (status == SKEIN_OK)
             status = catalog_loss_define(c->read);
     }

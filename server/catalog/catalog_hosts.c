@@ -6,12 +6,6 @@
 
 #include "catalog_int.h"
 
-int catalog_hosts_prepare(struct catalog *c)
-{
-    return db_exec(c->db, "CREATE TABLE IF NOT EXISTS hosts(turn INTEGER PRIMARY KEY,"
-                          " host BLOB NOT NULL UNIQUE, agent INTEGER NOT NULL);");
-}
-
 int catalog_put_host(struct catalog *c, const uint8_t host[8], uint64_t agent)
 {
     if (agent == 0)

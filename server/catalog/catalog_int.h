@@ -39,10 +39,4 @@ void catalog_captures_sql(const struct catalog_capture_query *query, char *sql, 
 
 extern const char catalog_owners_sql[]; /* catalog_ranges.c, for a look at its plan */
 
-int catalog_policies_prepare(struct catalog *c);  /* catalog_policies.c: its table */
-int catalog_rules_prepare(struct catalog *c);     /* catalog_rules.c: its table */
-int catalog_notices_prepare(struct catalog *c);   /* catalog_notices.c: its table */
-int catalog_hosts_prepare(struct catalog *c);     /* catalog_hosts.c: its table */
-int catalog_processes_prepare(struct catalog *c); /* catalog_processes.c: its table */
-
 #endif

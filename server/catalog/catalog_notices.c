@@ -4,13 +4,6 @@
  */
 #include "catalog_int.h"
 
-int catalog_notices_prepare(struct catalog *c)
-{
-    return db_exec(c->db, "CREATE TABLE IF NOT EXISTS notices(turn INTEGER PRIMARY KEY,"
-                          " id TEXT NOT NULL, rule TEXT NOT NULL, created_ns INTEGER NOT NULL,"
-                          " body TEXT NOT NULL);");
-}
-
 int catalog_put_notice(struct catalog *c, const struct catalog_notice *p)
 {
     return catalog_write(c,

@@ -6,14 +6,6 @@
 
 #include "catalog_int.h"
 
-int catalog_policies_prepare(struct catalog *c)
-{
-    return db_exec(c->db,
-                   "CREATE TABLE IF NOT EXISTS policies(name TEXT PRIMARY KEY, json TEXT NOT NULL,"
-                   " generation INTEGER NOT NULL, day INTEGER NOT NULL, bytes INTEGER NOT NULL,"
-                   " captures INTEGER NOT NULL, last_capture TEXT NOT NULL) WITHOUT ROWID;");
-}
-
 int catalog_put_policy(struct catalog *c, const struct catalog_policy *p)
 {
     return catalog_write(c,

@@ -6,15 +6,6 @@
 
 #include "catalog_int.h"
 
-int catalog_processes_prepare(struct catalog *c)
-{
-    return db_exec(c->db, "CREATE TABLE IF NOT EXISTS processes(process TEXT PRIMARY KEY,"
-                          " agent INTEGER NOT NULL, pid INTEGER NOT NULL,"
-                          " start_ns INTEGER NOT NULL, attached_ns INTEGER NOT NULL,"
-                          " ended_ns INTEGER NOT NULL, host TEXT NOT NULL, service TEXT NOT NULL,"
-                          " labels TEXT NOT NULL, exe TEXT NOT NULL) WITHOUT ROWID;");
-}
-
 int catalog_put_process(struct catalog *c, const struct catalog_process *p)
 {
     return catalog_write(c,

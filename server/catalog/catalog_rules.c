@@ -9,13 +9,6 @@
 #include "catalog_int.h"
 #include "catalog_rules.h"
 
-int catalog_rules_prepare(struct catalog *c)
-{
-    return db_exec(c->db,
-                   "CREATE INDEX IF NOT EXISTS rule_history_by_rule ON rule_history(rule, id);"
-                   "CREATE INDEX IF NOT EXISTS rule_history_by_time ON rule_history(at_ns);");
-}
-
 /* ---- rules and their firings ---- */
 
 int catalog_put_rule(struct catalog *c, const struct catalog_rule *p)

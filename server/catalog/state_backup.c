@@ -22,9 +22,8 @@
 #include "no_sync.h"
 #include "own_thread.h"
 
-#define S            UINT64_C(1000000000)
-#define LOOK_NS      (2 * S)
-#define AGAIN_NS     (600 * S) /* the pause after a backup that failed */
+#define LOOK_NS      (2 * NS_PER_S)
+#define AGAIN_NS     (600 * NS_PER_S) /* the pause after a backup that failed */
 #define NAME_MAX_LEN 64
 #define PATH_BYTES   4352
 #define FILES_MAX    1024
@@ -152,7 +151,7 @@ static void back_up(struct state_backup *b)
         log_error("state", "state.db cannot be backed up", "error", skein_status_text(status),
                   NULL);
     }
-    metrics_set(state_backup_seconds, last_ns / S);
+    metrics_set(state_backup_seconds, last_ns / NS_PER_S);
     free(names);
 }
 

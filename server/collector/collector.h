@@ -6,28 +6,9 @@
 #ifndef COLLECTOR_H
 #define COLLECTOR_H
 
-#include "aggregate.h"
 #include "api_services.h"
-#include "audit.h"
-#include "capture.h"
-#include "catalog.h"
-#include "config.h"
-#include "enroll.h"
-#include "events.h"
-#include "fleet.h"
 #include "http_server.h"
-#include "index.h"
-#include "ingest.h"
-#include "lockout.h"
-#include "logins.h"
 #include "notify.h"
-#include "places.h"
-#include "policies.h"
-#include "retention.h"
-#include "rules.h"
-#include "state_backup.h"
-#include "store.h"
-#include "tokens.h"
 
 struct collector_config {
     char *data_address, *control_address, *http_address, *folder;

@@ -124,13 +124,12 @@ static int state_restore(const struct collector_config *g)
     return status == SKEIN_OK ? 0 : EXIT_FAILED;
 }
 
-static int skeind_index_rebuild(const struct options *o, const struct collector_config *g)
+static int skeind_index_rebuild(const struct collector_config *g)
 {
     struct store_settings settings = {g->folder, g->segment_bytes, g->min_free_bytes};
     struct store *store = NULL;
     struct index *index = NULL;
     char error[512] = "";
-    (void)o;
     int status = store_open(&settings, &store, error, sizeof error);
     if (status == SKEIN_OK)
         status = index_open(g->folder, store, &index, error, sizeof error);
@@ -249,7 +248,7 @@ int main(int argc, char **argv)
     if (options.check)
         result = config_check_run(&collector.config);
     else if (options.rebuild)
-        result = skeind_index_rebuild(&options, &collector.config);
+        result = skeind_index_rebuild(&collector.config);
     else if (options.restore)
         result = state_restore(&collector.config);
     else {

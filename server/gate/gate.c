@@ -19,13 +19,12 @@
 #include "log.h"
 #include "metrics.h"
 
-#define SECOND         UINT64_C(1000000000)
-#define GRACE_NS       (60 * SECOND)
+#define GRACE_NS       (60 * NS_PER_S)
 #define RENEW_MS       3600000u
 #define OPENS_A_SECOND 500u
 #define PEERS          4096u
-#define WAIT_NS        (SECOND / 2)  /* between a connection's OPENs; agents repeat after 1 s */
-#define WAIT_BAD_NS    (10 * SECOND) /* after an OPEN that proves nothing */
+#define WAIT_NS        (NS_PER_S / 2)  /* between a connection's OPENs; agents repeat after 1 s */
+#define WAIT_BAD_NS    (10 * NS_PER_S) /* after an OPEN that proves nothing */
 
 /* FRESH: the newest OPEN by the agent's own clock. DOUBTFUL: an older one, which somebody replays,
  * or an agent sends whose clock was set back. It never takes a fresh one's place. */
@@ -114,7 +113,7 @@ static struct holder *holder_get(struct gate *g, uint64_t agent)
 
 static bool may_open(struct gate *g, uint64_t now_ns)
 {
-    if (now_ns - g->opens_since_ns >= SECOND) {
+    if (now_ns - g->opens_since_ns >= NS_PER_S) {
         g->opens_since_ns = now_ns;
         g->opens = 0;
     }
@@ -420,7 +419,7 @@ void gate_tick(struct gate *g)
     if (g == NULL)
         return;
     pthread_mutex_lock(&g->mutex);
-    if (now - g->looked_ns >= SECOND)
+    if (now - g->looked_ns >= NS_PER_S)
         sessions_look(g, now);
     pthread_mutex_unlock(&g->mutex);
 }

@@ -24,10 +24,9 @@
 #include "no_sync.h"
 #include "partition_slice.h"
 
-#define NS_PER_MS UINT64_C(1000000)
 /* An assembly without a new chunk for so long is given up; agents send again after 5 s. */
 #define STALE_NS       (30000 * NS_PER_MS)
-#define TICK_NS        (1000 * NS_PER_MS)
+#define TICK_NS        NS_PER_S
 #define BURST_MESSAGES 256 /* taken in a row before commits and requests get their turn */
 
 /* ---- chunks ---- */

@@ -166,7 +166,6 @@ static void slower_add(struct policies *p, const struct policy *policy, cJSON *s
 cJSON *policy_state_json(struct policies *p, const struct policy *policy, uint64_t now_ns)
 {
     control_assert_locked(p->control);
-    char id[ID_TEXT_BYTES];
     cJSON *json = cJSON_Duplicate(policy->item.json, true);
     cJSON *state = cJSON_AddObjectToObject(json, "state");
     status_add(policy, now_ns, state);
@@ -174,10 +173,8 @@ cJSON *policy_state_json(struct policies *p, const struct policy *policy, uint64
     processes_add(p, policy, now_ns, state);
     json_add_u64(state, "bytes_today", policy->day == now_ns / DAY_NS ? policy->bytes_today : 0);
     json_add_u64(state, "captures", policy->captures);
-    if (!capture_id_is_zero(&policy->last_capture)) {
-        id_text(policy->last_capture.bytes, id);
-        cJSON_AddStringToObject(state, "last_capture", id);
-    }
+    if (!capture_id_is_zero(&policy->last_capture))
+        json_add_id(state, "last_capture", policy->last_capture.bytes);
     paused_add(p, policy, state);
     slower_add(p, policy, state);
     return json;

@@ -23,7 +23,7 @@ static void times_check(struct json_reader *r, const cJSON *json, cJSON *policy)
         json_u64(r, json, "", "record_ms", JSON_OPTIONAL, 1000, RECORD_MS_MIN, EVERY_MS_MAX),
         json_u64(r, json, "", "every_ms", JSON_OPTIONAL, 1000000, EVERY_MS_MIN, EVERY_MS_MAX)};
     if (r->error[0] == '\0' && !sampling_plan_valid(&plan))
-        rule_fail(r, "every_ms", "must be a multiple of record_ms, 2 to 10000 times as long");
+        json_fail(r, "", "every_ms", "must be a multiple of record_ms, 2 to 10000 times as long");
     json_add_u64(policy, "record_ms", plan.record_ms);
     json_add_u64(policy, "every_ms", plan.every_ms);
 }

@@ -27,24 +27,13 @@ bool rule_name_valid(const char *name)
     return strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789._-") == n;
 }
 
-void rule_fail(struct json_reader *r, const char *path, const char *words)
+uint64_t rule_copy_number(struct json_reader *r, const cJSON *from, const char *path,
+                          const char *key, uint64_t otherwise, uint64_t min, uint64_t max,
+                          cJSON *to)
 {
-    if (r->error[0] == '\0')
-        snprintf(r->error, sizeof r->error, "%s: %s", path, words);
-}
-
-void rule_copy_text(struct json_reader *r, const cJSON *from, const char *path, const char *key,
-                    bool required, cJSON *to)
-{
-    const char *text = json_str(r, from, path, key, required, NULL, RULE_WORD_MAX);
-    if (text != NULL)
-        cJSON_AddStringToObject(to, key, text);
-}
-
-void rule_copy_number(struct json_reader *r, const cJSON *from, const char *path, const char *key,
-                      uint64_t otherwise, uint64_t min, uint64_t max, cJSON *to)
-{
-    json_add_u64(to, key, json_u64(r, from, path, key, JSON_OPTIONAL, otherwise, min, max));
+    uint64_t number = json_u64(r, from, path, key, JSON_OPTIONAL, otherwise, min, max);
+    json_add_u64(to, key, number);
+    return number;
 }
 
 static void selector_check(struct json_reader *r, const char *path, const char *text)
@@ -54,20 +43,16 @@ static void selector_check(struct json_reader *r, const char *path, const char *
     if (r->error[0] != '\0')
         return;
     if (selector_new(text, &selector, error, sizeof error) != SKEIN_OK)
-        rule_fail(r, path, error);
+        json_fail(r, "", path, "%s", error);
     selector_free(&selector);
 }
 
 void rule_check_evidence(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
 {
-    static const char *const members[] = {"threads", "evidence"};
+    static const char *const members[] = {"threads", "evidence", NULL};
     struct evidence_wish wish;
     evidence_wish_get(r, from, path, false, &wish);
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-        const cJSON *item = cJSON_GetObjectItemCaseSensitive(from, members[i]);
-        if (item != NULL)
-            cJSON_AddItemToObject(to, members[i], cJSON_Duplicate(item, true));
-    }
+    json_members_copy(to, from, members);
 }
 
 static void capture_check(struct json_reader *r, const cJSON *json, cJSON *rule)
@@ -78,8 +63,8 @@ static void capture_check(struct json_reader *r, const cJSON *json, cJSON *rule)
     capture = capture != NULL ? capture : &empty;
     json_known(r, capture, "capture", known);
     cJSON *to = cJSON_AddObjectToObject(rule, "capture");
-    rule_copy_number(r, capture, "capture", "pre_ms", 10000, 0, HOUR_MS, to);
-    rule_copy_number(r, capture, "capture", "post_ms", 0, 0, HOUR_MS, to);
+    uint64_t pre_ms = rule_copy_number(r, capture, "capture", "pre_ms", 10000, 0, HOUR_MS, to);
+    uint64_t post_ms = rule_copy_number(r, capture, "capture", "post_ms", 0, 0, HOUR_MS, to);
     const char *include = json_str(r, capture, "capture", "include", JSON_OPTIONAL, NULL, 1024);
     if (include != NULL) {
         selector_check(r, "capture.include", include);
@@ -88,10 +73,8 @@ static void capture_check(struct json_reader *r, const cJSON *json, cJSON *rule)
     cJSON_AddBoolToObject(to, "same_host", json_bool(r, capture, "capture", "same_host", false));
     rule_copy_number(r, capture, "capture", "deadline_ms", 30000, 100, 24 * HOUR_MS, to);
     rule_check_evidence(r, capture, "capture", to);
-    uint64_t pre_ms = json_u64(r, capture, "capture", "pre_ms", JSON_OPTIONAL, 10000, 0, HOUR_MS);
-    uint64_t post_ms = json_u64(r, capture, "capture", "post_ms", JSON_OPTIONAL, 0, 0, HOUR_MS);
     if (pre_ms + post_ms == 0)
-        rule_fail(r, "capture.pre_ms", "the window is empty; pre_ms or post_ms must be above 0");
+        json_fail(r, "capture", "pre_ms", "the window is empty; pre_ms or post_ms must be above 0");
 }
 
 void rule_check_retain(struct json_reader *r, const cJSON *json, cJSON *rule)
@@ -122,7 +105,7 @@ static void limits_check(struct json_reader *r, const cJSON *json, cJSON *rule)
         rule_copy_number(r, limits, "limits", "firings", 1, 1, RULE_GRANTS_MAX, to);
         rule_copy_number(r, limits, "limits", "window_ms", HOUR_MS, 1, 24 * HOUR_MS, to);
     } else if (cJSON_GetObjectItemCaseSensitive(limits, "window_ms") != NULL) {
-        rule_fail(r, "limits.window_ms", "means nothing without limits.firings");
+        json_fail(r, "limits", "window_ms", "means nothing without limits.firings");
     }
     if (cJSON_GetObjectItemCaseSensitive(limits, "max_targets") != NULL)
         rule_copy_number(r, limits, "limits", "max_targets", 1, 1, 1000000, to);
@@ -163,12 +146,12 @@ static void header_check(struct json_reader *r, const cJSON *header, cJSON *to)
     size_t n = strlen(header->string);
     if (n == 0 || n > HEADER_NAME_MAX || strspn(header->string, token) != n ||
         cJSON_GetObjectItem(to, header->string) != NULL)
-        rule_fail(r, path, "must have names of HTTP headers as keys, each once");
+        json_fail(r, "", path, "must have names of HTTP headers as keys, each once");
     else if (is_reserved_header(header->string))
-        rule_fail(r, path, "must not set what the request itself needs");
+        json_fail(r, "", path, "must not set what the request itself needs");
     else if (!cJSON_IsString(header) || strlen(header->valuestring) > HEADER_VALUE_MAX ||
              header->valuestring[strcspn(header->valuestring, "\r\n")] != '\0')
-        rule_fail(r, path, "must have text of one line as values, at most 1024 bytes");
+        json_fail(r, "", path, "must have text of one line as values, at most 1024 bytes");
     else
         cJSON_AddStringToObject(to, header->string, header->valuestring);
 }
@@ -188,14 +171,14 @@ static void notify_check(struct json_reader *r, const cJSON *json, cJSON *rule)
     cJSON *to = cJSON_AddObjectToObject(cJSON_AddObjectToObject(rule, "notify"), "webhook");
     const char *url = json_str(r, webhook, "notify.webhook", "url", JSON_REQUIRED, "", 1024);
     if (!is_receiver(url))
-        rule_fail(r, "notify.webhook.url",
+        json_fail(r, "notify.webhook", "url",
                   "must begin with http:// or https:// and name a host, without a user");
     cJSON_AddStringToObject(to, "url", url);
     const cJSON *headers = json_object(r, webhook, "notify.webhook", "headers", JSON_OPTIONAL);
     if (headers == NULL)
         return;
     if (cJSON_GetArraySize(headers) > HEADERS_MAX)
-        rule_fail(r, "notify.webhook.headers", "must hold at most 16 headers");
+        json_fail(r, "notify.webhook", "headers", "must hold at most 16 headers");
     to = cJSON_AddObjectToObject(to, "headers");
     cJSON_ArrayForEach(header, headers)
         header_check(r, header, to);
@@ -204,10 +187,11 @@ static void notify_check(struct json_reader *r, const cJSON *json, cJSON *rule)
 void rule_check_head(struct json_reader *r, const char *name, const cJSON *json, cJSON *rule)
 {
     if (!rule_name_valid(name))
-        rule_fail(r, "name", "must be 1 to 63 of a-z 0-9 . _ - and begin with a letter or digit");
+        json_fail(r, "", "name",
+                  "must be 1 to 63 of a-z 0-9 . _ - and begin with a letter or digit");
     const char *inside = json_str(r, json, "", "name", JSON_OPTIONAL, name, NAME_MAX_BYTES);
     if (strcmp(inside, name) != 0)
-        rule_fail(r, "name", "differs from the name in the path");
+        json_fail(r, "", "name", "differs from the name in the path");
     cJSON_AddStringToObject(rule, "name", name);
     cJSON_AddStringToObject(rule, "description",
                             json_str(r, json, "", "description", JSON_OPTIONAL, "", 1024));

@@ -9,12 +9,10 @@
 
 #define RULE_WORD_MAX 4096
 
-/* Keeps the first failure. */
-void rule_fail(struct json_reader *r, const char *path, const char *words);
-void rule_copy_text(struct json_reader *r, const cJSON *from, const char *path, const char *key,
-                    bool required, cJSON *to);
-void rule_copy_number(struct json_reader *r, const cJSON *from, const char *path, const char *key,
-                      uint64_t otherwise, uint64_t min, uint64_t max, cJSON *to);
+/* Returns the number. */
+uint64_t rule_copy_number(struct json_reader *r, const cJSON *from, const char *path,
+                          const char *key, uint64_t otherwise, uint64_t min, uint64_t max,
+                          cJSON *to);
 
 /* Name, description, selector, enabled. */
 void rule_check_head(struct json_reader *r, const char *name, const cJSON *json, cJSON *rule);

@@ -16,7 +16,6 @@
 #include "replay_int.h"
 
 #define HISTORY_PAGE 1000
-#define MS           UINT64_C(1000000)
 
 /* ---- instants ---- */
 
@@ -54,7 +53,7 @@ static int instants_compare(const void *left, const void *right)
 
 static int slots_add(struct replay *p, const struct rule *rule)
 {
-    uint64_t every_ns = rule->every_ms * MS, offset_ns = rule->offset_ms * MS;
+    uint64_t every_ns = rule->every_ms * NS_PER_MS, offset_ns = rule->offset_ms * NS_PER_MS;
     uint64_t from = p->request->from_ns, past = from > offset_ns ? from - offset_ns : 0;
     int status = SKEIN_OK;
     for (uint64_t at = offset_ns + (past + every_ns - 1) / every_ns * every_ns;
@@ -184,7 +183,6 @@ static int firings_judge(struct replay *p, struct outcome *o)
 static cJSON *instant_json(const struct replay *p, const struct replay_instant *instant)
 {
     cJSON *json = cJSON_CreateObject();
-    char id[ID_TEXT_BYTES];
     const struct stored_process *who = idmap_get(&p->processes, instant->process.bytes);
     json_add_time(json, "time", instant->at_ns);
     cJSON_AddStringToObject(json, "result", instant->incident > 0 ? "fired" : "held");
@@ -193,9 +191,8 @@ static cJSON *instant_json(const struct replay *p, const struct replay_instant *
     cJSON_AddStringToObject(json, "reason", instant->reason);
     if (instant->why[0] != '\0')
         cJSON_AddStringToObject(json, "why", instant->why);
-    id_text(instant->process.bytes, id);
     if (!rule_uid_is_group(&instant->process))
-        cJSON_AddStringToObject(json, "process", id);
+        json_add_id(json, "process", instant->process.bytes);
     if (who != NULL) {
         cJSON_AddStringToObject(json, "host", who->host);
         cJSON_AddStringToObject(json, "service", who->service);
@@ -291,7 +288,7 @@ int rule_replay(struct rules *r, struct index *index, const struct replay_reques
     if (status == SKEIN_OK || status == SKEIN_UNSUPPORTED) /* the collector checks it: no spec */
         status = rules_alone(request->rule, &p.alone, &p.rule);
     if (status == SKEIN_OK) {
-        p.cooldown_ns = p.rule->cooldown_ms * MS;
+        p.cooldown_ns = p.rule->cooldown_ms * NS_PER_MS;
         p.bytes_per_hour = p.rule->bytes_per_hour;
         p.rule->bytes_per_hour = 0; /* what was not captured has no bytes */
         status = replay_run(&p, r, out);

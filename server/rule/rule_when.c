@@ -25,7 +25,7 @@ typedef void check_fn(struct json_reader *r, const cJSON *from, const char *path
 static void word_copy(struct json_reader *r, const cJSON *from, const char *path, const char *key,
                       bool required, const char *const *words, cJSON *to)
 {
-    char must[128] = "must be ", full[96];
+    char must[128] = "must be ";
     const char *text = json_str(r, from, path, key, required, words[0], 32);
     size_t used = strlen(must);
     for (size_t i = 0; words[i] != NULL; i++) {
@@ -36,19 +36,16 @@ static void word_copy(struct json_reader *r, const cJSON *from, const char *path
         used += (size_t)snprintf(must + used, sizeof must - used, "%s%s", i > 0 ? " or " : "",
                                  words[i]);
     }
-    snprintf(full, sizeof full, "%s.%s", path, key);
-    rule_fail(r, full, must);
+    json_fail(r, path, key, "%s", must);
 }
 
 /* A name that the traced program has given: not empty. */
 static void name_copy(struct json_reader *r, const cJSON *from, const char *path, const char *key,
                       cJSON *to)
 {
-    char full[96];
     const char *text = json_str(r, from, path, key, JSON_REQUIRED, "", 255);
-    snprintf(full, sizeof full, "%s.%s", path, key);
     if (text[0] == '\0')
-        rule_fail(r, full, "must not be empty");
+        json_fail(r, path, key, "must not be empty");
     cJSON_AddStringToObject(to, key, text);
 }
 
@@ -56,14 +53,13 @@ static void name_copy(struct json_reader *r, const cJSON *from, const char *path
 static void regex_copy(struct json_reader *r, const cJSON *from, const char *path, const char *key,
                        cJSON *to)
 {
-    char full[96], words[160];
+    char words[160];
     regex_t compiled;
     const char *text = json_str(r, from, path, key, JSON_OPTIONAL, NULL, RULE_PATTERN_MAX);
     if (text == NULL || r->error[0] != '\0')
         return;
-    snprintf(full, sizeof full, "%s.%s", path, key);
     if (rule_pattern_compile(text, &compiled, words, sizeof words) != SKEIN_OK) {
-        rule_fail(r, full, words);
+        json_fail(r, path, key, "%s", words);
         return;
     }
     regfree(&compiled);
@@ -76,10 +72,12 @@ static void count_copy(struct json_reader *r, const cJSON *from, const char *pat
     rule_copy_number(r, from, path, "window_ms", 60000, 1, DAY_MS, to);
 }
 
-static void number_need(struct json_reader *r, const cJSON *from, const char *path, const char *key,
-                        uint64_t min, uint64_t max, cJSON *to)
+static uint64_t number_need(struct json_reader *r, const cJSON *from, const char *path,
+                            const char *key, uint64_t min, uint64_t max, cJSON *to)
 {
-    json_add_u64(to, key, json_u64(r, from, path, key, JSON_REQUIRED, min, min, max));
+    uint64_t number = json_u64(r, from, path, key, JSON_REQUIRED, min, min, max);
+    json_add_u64(to, key, number);
+    return number;
 }
 
 /* ---- health ---- */
@@ -91,19 +89,20 @@ static void exec_check(struct json_reader *r, const cJSON *from, const char *pat
     const cJSON *command = json_array(r, from, path, "command", JSON_REQUIRED), *word;
     int words = cJSON_GetArraySize(command);
     if (command != NULL && (words < 1 || words > COMMAND_WORDS))
-        rule_fail(r, "when.health.exec.command", "must hold 1 to 64 words");
+        json_fail(r, path, "command", "must hold 1 to 64 words");
     cJSON *copy = cJSON_AddArrayToObject(to, "command");
     cJSON_ArrayForEach(word, command) {
         if (!cJSON_IsString(word) || strlen(word->valuestring) > RULE_WORD_MAX)
-            rule_fail(r, "when.health.exec.command",
-                      "must hold text only, at most 4096 bytes a word");
+            json_fail(r, path, "command", "must hold text only, at most 4096 bytes a word");
         else
             cJSON_AddItemToArray(copy, cJSON_CreateString(word->valuestring));
     }
     word = cJSON_GetArrayItem(command, 0);
     if (word != NULL && cJSON_IsString(word) && word->valuestring[0] == '\0')
-        rule_fail(r, "when.health.exec.command", "must begin with the program's name");
-    rule_copy_text(r, from, path, "expect", JSON_OPTIONAL, to);
+        json_fail(r, path, "command", "must begin with the program's name");
+    const char *expect = json_str(r, from, path, "expect", JSON_OPTIONAL, NULL, RULE_WORD_MAX);
+    if (expect != NULL)
+        cJSON_AddStringToObject(to, "expect", expect);
 }
 
 static void http_check(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
@@ -112,7 +111,7 @@ static void http_check(struct json_reader *r, const cJSON *from, const char *pat
     json_known(r, from, path, known);
     const char *url = json_str(r, from, path, "url", JSON_REQUIRED, "", RULE_WORD_MAX);
     if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
-        rule_fail(r, "when.health.http.url", "must begin with http:// or https://");
+        json_fail(r, path, "url", "must begin with http:// or https://");
     cJSON_AddStringToObject(to, "url", url);
     rule_copy_number(r, from, path, "status", 200, 100, 599, to);
 }
@@ -127,7 +126,7 @@ static void tcp_check(struct json_reader *r, const cJSON *from, const char *path
     bool digits = colon != NULL && strspn(colon + 1, "0123456789") == strlen(colon + 1);
     bool holder = colon != NULL && strchr(colon, '{') != NULL; /* "{pid}" is filled in later */
     if (colon == NULL || colon == address || (!holder && (!digits || port < 1 || port > 65535)))
-        rule_fail(r, "when.health.tcp.address", "must be HOST:PORT");
+        json_fail(r, path, "address", "must be HOST:PORT");
     cJSON_AddStringToObject(to, "address", address);
 }
 
@@ -137,7 +136,7 @@ static void unix_check(struct json_reader *r, const cJSON *from, const char *pat
     json_known(r, from, path, known);
     const char *file = json_str(r, from, path, "path", JSON_REQUIRED, "", 107);
     if (file[0] != '/')
-        rule_fail(r, "when.health.unix.path", "must be an absolute path");
+        json_fail(r, path, "path", "must be an absolute path");
     cJSON_AddStringToObject(to, "path", file);
 }
 
@@ -183,7 +182,7 @@ static void health_check(struct json_reader *r, const cJSON *from, const char *p
         kinds[i].check(r, o, kinds[i].path, cJSON_AddObjectToObject(to, kinds[i].name));
     }
     if (found != 1)
-        rule_fail(r, path, "must hold exactly one of exec, http, tcp, unix, heartbeat");
+        json_fail(r, "", path, "must hold exactly one of exec, http, tcp, unix, heartbeat");
 }
 
 /* ---- what the events of a process show ---- */
@@ -220,12 +219,12 @@ static void counter_check(struct json_reader *r, const cJSON *from, const char *
             continue;
         found++;
         if (!cJSON_IsNumber(bound) || !isfinite(bound->valuedouble))
-            rule_fail(r, i == 0 ? "when.counter.above" : "when.counter.below", "must be a number");
+            json_fail(r, path, bounds[i], "must be a number");
         else
             cJSON_AddNumberToObject(to, bounds[i], bound->valuedouble);
     }
     if (found != 1)
-        rule_fail(r, path, "must hold exactly one of above, below");
+        json_fail(r, "", path, "must hold exactly one of above, below");
     count_copy(r, from, path, to);
 }
 
@@ -249,9 +248,8 @@ static void schedule_check(struct json_reader *r, const cJSON *from, const char 
 {
     static const char *const known[] = {"every_ms", "offset_ms", NULL};
     json_known(r, from, path, known);
-    number_need(r, from, path, "every_ms", 1000, 31 * DAY_MS, to);
-    uint64_t every_ms = json_u64(r, from, path, "every_ms", JSON_REQUIRED, 1000, 0, UINT64_MAX);
-    rule_copy_number(r, from, path, "offset_ms", 0, 0, every_ms > 0 ? every_ms - 1 : 0, to);
+    uint64_t every_ms = number_need(r, from, path, "every_ms", 1000, 31 * DAY_MS, to);
+    rule_copy_number(r, from, path, "offset_ms", 0, 0, every_ms - 1, to);
 }
 
 static void webhook_check(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
@@ -263,16 +261,16 @@ static void webhook_check(struct json_reader *r, const cJSON *from, const char *
         return;
     cJSON *copy = cJSON_AddObjectToObject(to, "labels");
     if (cJSON_GetArraySize(labels) > WEBHOOK_LABELS)
-        rule_fail(r, "when.webhook.labels", "must hold at most 8 labels");
+        json_fail(r, path, "labels", "must hold at most 8 labels");
     cJSON_ArrayForEach(label, labels) {
         const char *valid = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-";
         size_t n = strlen(label->string);
         if (n == 0 || n > 63 || strspn(label->string, valid) != n ||
             cJSON_GetObjectItemCaseSensitive(copy, label->string) != NULL)
-            rule_fail(r, "when.webhook.labels", "must have labels of processes as keys, each once");
+            json_fail(r, path, "labels", "must have labels of processes as keys, each once");
         else if (!cJSON_IsString(label) || label->valuestring[0] == '\0' ||
                  strlen(label->valuestring) > 63)
-            rule_fail(r, "when.webhook.labels", "must have names of the alert's labels as values");
+            json_fail(r, path, "labels", "must have names of the alert's labels as values");
         else
             cJSON_AddStringToObject(copy, label->string, label->valuestring);
     }
@@ -300,7 +298,7 @@ static void memory_check(struct json_reader *r, const cJSON *from, const char *p
     bool bytes = cJSON_GetObjectItemCaseSensitive(from, "above_bytes") != NULL;
     bool percent = cJSON_GetObjectItemCaseSensitive(from, "above_percent") != NULL;
     if (bytes == percent)
-        rule_fail(r, path, "must hold exactly one of above_bytes, above_percent");
+        json_fail(r, "", path, "must hold exactly one of above_bytes, above_percent");
     if (bytes)
         number_need(r, from, path, "above_bytes", 1, UINT64_MAX, to);
     if (percent)
@@ -360,5 +358,5 @@ void rule_check_when(struct json_reader *r, const cJSON *json, cJSON *rule)
                             cJSON_AddObjectToObject(copy, conditions[i].name));
     }
     if (found != 1)
-        rule_fail(r, "when", "must hold exactly one condition, such as health or latency");
+        json_fail(r, "", "when", "must hold exactly one condition, such as health or latency");
 }

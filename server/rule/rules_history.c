@@ -24,19 +24,15 @@ static void history_publish(struct rules *r, const char *type, const char *rule,
                             const struct rule_capture *capture) CONTROL_LOCKED
 {
     struct buf processes = {0};
-    char id[ID_TEXT_BYTES];
     const struct fleet_process *p = uid != NULL ? fleet_process_find(r->fleet, uid) : NULL;
     cJSON *data = cJSON_CreateObject();
     cJSON_AddStringToObject(data, "why", why);
     if (capture != NULL) {
-        id_text(capture->id.bytes, id);
-        cJSON_AddStringToObject(data, "capture", id);
-        id_text(capture->incident.bytes, id);
-        cJSON_AddStringToObject(data, "incident", id);
+        json_add_id(data, "capture", capture->id.bytes);
+        json_add_id(data, "incident", capture->incident.bytes);
     }
     if (p != NULL) {
-        id_text(uid->bytes, id);
-        cJSON_AddStringToObject(data, "process", id);
+        json_add_id(data, "process", uid->bytes);
         struct process_labels labels = fleet_process_labels(p);
         process_labels_put(&processes, &labels);
     }
@@ -181,7 +177,6 @@ static int row_take(void *context, const struct catalog_history *row)
     struct history_list *list = context;
     control_assert_locked(list->rules->control);
     const struct selector *selector = list->query->selector;
-    char id[ID_TEXT_BYTES];
     list->looked_at++;
     list->query->before = row->id;
     const struct fleet_process *process = fleet_process_find(list->rules->fleet, &row->process);
@@ -191,19 +186,16 @@ static int row_take(void *context, const struct catalog_history *row)
     json_add_time(json, "time", row->at_ns);
     cJSON_AddStringToObject(json, "what", row->what);
     cJSON_AddStringToObject(json, "why", row->why);
-    id_text(row->process.bytes, id);
     if (process != NULL || !rule_uid_is_group(&row->process))
-        cJSON_AddStringToObject(json, "process", id);
+        json_add_id(json, "process", row->process.bytes);
     if (process != NULL) {
         cJSON_AddStringToObject(json, "host", process->host);
         cJSON_AddStringToObject(json, "service", process->service);
     }
-    id_text(row->capture.bytes, id);
     if (!capture_id_is_zero(&row->capture))
-        cJSON_AddStringToObject(json, "capture", id);
-    id_text(row->incident.bytes, id);
+        json_add_id(json, "capture", row->capture.bytes);
     if (!capture_id_is_zero(&row->incident))
-        cJSON_AddStringToObject(json, "incident", id);
+        json_add_id(json, "incident", row->incident.bytes);
     cJSON_AddItemToArray(list->items, json);
     return 0;
 }

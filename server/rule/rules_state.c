@@ -16,10 +16,8 @@ static cJSON *process_json(struct rules *r, const struct rule *rule, const struc
                            uint64_t now_ns) CONTROL_LOCKED
 {
     const struct fleet_process *process = fleet_process_find(r->fleet, &p->process);
-    char id[ID_TEXT_BYTES];
     cJSON *json = cJSON_CreateObject();
-    id_text(p->process.bytes, id);
-    cJSON_AddStringToObject(json, "process", id);
+    json_add_id(json, "process", p->process.bytes);
     cJSON_AddStringToObject(json, "host", process != NULL ? process->host : "");
     cJSON_AddNumberToObject(json, "pid", process != NULL ? process->pid : 0);
     cJSON_AddStringToObject(json, "health", p->health);
@@ -142,7 +140,6 @@ cJSON *rules_state_json(struct rules *r, struct rule *rule)
     control_assert_locked(r->control);
     uint64_t now_ns = clock_realtime_ns();
     size_t agents, current = pushed_set_current(&r->set.pushed, &agents), at = 0;
-    char id[ID_TEXT_BYTES];
     cJSON *json = cJSON_Duplicate(rule->item.json, true);
     cJSON *state = cJSON_AddObjectToObject(json, "state");
     status_add(r, rule, now_ns, state);
@@ -158,8 +155,7 @@ cJSON *rules_state_json(struct rules *r, struct rule *rule)
     json_add_u64(state, "suppressed", rule->suppressed);
     if (rule->last_fired_ns != 0) {
         json_add_time(state, "last_fired", rule->last_fired_ns);
-        id_text(rule->last_capture.bytes, id);
-        cJSON_AddStringToObject(state, "last_capture", id);
+        json_add_id(state, "last_capture", rule->last_capture.bytes);
         cJSON_AddStringToObject(state, "last_fired_why", rule->last_why);
     }
     cJSON *told = r->notify != NULL ? notify_state(r->notify, rule->item.name) : NULL;
