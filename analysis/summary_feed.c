@@ -35,27 +35,18 @@ static int text_put(struct summary_feed *f, uint32_t *to, const char *text)
     return SKEIN_OK;
 }
 
-static bool processes_cover(struct summary_feed *f, uint32_t process)
-{
-    size_t had = f->process_cap;
-    if (!array_grow(f->processes, (size_t)process + 1, &f->process_cap))
-        return false;
-    for (size_t i = had; i < f->process_cap; i++)
-        f->processes[i] = SUMMARY_NONE;
-    return true;
-}
-
 static int process_find(struct summary_feed *f, uint32_t process, uint32_t *row)
 {
     const struct skein_process *of = skein_trace_process(f->trace, process);
     char id[33];
     uint32_t text;
     bool fresh;
-    if (!processes_cover(f, process))
+    if (!array_grow_zero(f->processes, (size_t)process + 1, &f->process_cap))
         return SKEIN_NO_MEMORY;
-    *row = f->processes[process];
-    if (*row != SUMMARY_NONE)
+    if (f->processes[process] != 0) {
+        *row = f->processes[process] - 1;
         return SKEIN_OK;
+    }
     for (unsigned i = 0; i < sizeof of->id; i++) {
         id[2 * i] = "0123456789abcdef"[of->id[i] >> 4];
         id[2 * i + 1] = "0123456789abcdef"[of->id[i] & 15];
@@ -71,19 +62,17 @@ static int process_find(struct summary_feed *f, uint32_t process, uint32_t *row)
         text_put(f, &p->exe, of->exe) != SKEIN_OK)
         return SKEIN_NO_MEMORY;
     p->pid = of->pid;
-    *row = f->processes[process] = (uint32_t)(p - feed_process(f, 0));
+    *row = (uint32_t)(p - feed_process(f, 0));
+    f->processes[process] = *row + 1;
     return SKEIN_OK;
 }
 
 static int thread_find(struct summary_feed *f, uint32_t number, struct feed_thread **out)
 {
     const struct skein_thread *of = skein_trace_thread(f->trace, number);
-    size_t had = f->thread_cap;
     bool fresh;
-    if (!array_grow(f->threads, (size_t)number + 1, &f->thread_cap))
+    if (!array_grow_zero(f->threads, (size_t)number + 1, &f->thread_cap))
         return SKEIN_NO_MEMORY;
-    if (f->thread_cap > had)
-        memset(f->threads + had, 0, (f->thread_cap - had) * sizeof *f->threads);
     struct feed_thread *thread = *out = &f->threads[number];
     if (thread->known)
         return SKEIN_OK;
@@ -104,11 +93,8 @@ static int thread_find(struct summary_feed *f, uint32_t number, struct feed_thre
 static int type_find(struct summary_feed *f, uint32_t number, const struct feed_type **out)
 {
     const struct skein_event_type *of = skein_trace_type(f->trace, number);
-    size_t had = f->type_cap;
-    if (!array_grow(f->types, (size_t)number + 1, &f->type_cap))
+    if (!array_grow_zero(f->types, (size_t)number + 1, &f->type_cap))
         return SKEIN_NO_MEMORY;
-    if (f->type_cap > had)
-        memset(f->types + had, 0, (f->type_cap - had) * sizeof *f->types);
     struct feed_type *type = &f->types[number];
     *out = type;
     if (type->known)
@@ -246,7 +232,7 @@ static void feed_forget(struct summary_feed *f)
     for (size_t i = 0; i < f->type_cap; i++)
         f->types[i].known = false;
     for (size_t i = 0; i < f->process_cap; i++)
-        f->processes[i] = SUMMARY_NONE;
+        f->processes[i] = 0;
     if (f->calls != NULL)
         memset(f->calls, 0, f->call_slots * sizeof *f->calls);
     f->call_count = 0;
@@ -332,9 +318,10 @@ static int process_end(struct summary_feed *f, uint32_t i)
 {
     const struct skein_process *of = skein_trace_process(f->trace, i);
     uint64_t seen_ns = process_seen_ns(f, i, false);
-    uint32_t row = i < f->process_cap ? f->processes[i] : SUMMARY_NONE;
+    uint32_t row;
+    bool known = i < f->process_cap && f->processes[i] != 0;
     seen_ns = seen_ns > 0 ? seen_ns : process_seen_ns(f, i, true);
-    if (row == SUMMARY_NONE &&
+    if (!known &&
         (seen_ns == 0 || (f->query->process != NULL && !f->query->process(f->query->context, of))))
         return SKEIN_OK;
     if (process_find(f, i, &row) != SKEIN_OK)

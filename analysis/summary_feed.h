@@ -51,7 +51,7 @@ struct summary_feed {
     uint64_t from_ns, to_ns, generation;
     struct feed_type *types;
     struct feed_thread *threads;
-    uint32_t *processes; /* rows; SUMMARY_NONE: not there yet */
+    uint32_t *processes; /* rows + 1; 0: not there yet */
     size_t type_cap, thread_cap, process_cap;
     struct feed_call *calls;
     size_t call_count, call_slots;

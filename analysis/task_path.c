@@ -87,11 +87,8 @@ static void evidence_find(struct path_type *t, const struct skein_event_type *of
 
 static const struct path_type *type_get(struct task_path *p, uint32_t number)
 {
-    size_t had = p->type_cap;
-    if (!array_grow(p->types, (size_t)number + 1, &p->type_cap))
+    if (!array_grow_zero(p->types, (size_t)number + 1, &p->type_cap))
         return NULL;
-    if (p->type_cap > had)
-        memset(p->types + had, 0, (p->type_cap - had) * sizeof *p->types);
     struct path_type *t = &p->types[number];
     if (t->known)
         return t;

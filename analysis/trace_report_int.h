@@ -21,7 +21,8 @@
 #define MS(n) ((uint64_t)(n)*1000000u)
 
 struct report_type { /* of a type of the trace */
-    int64_t label;   /* of the moment's; -1: not looked up yet */
+    bool known;      /* it was looked up */
+    int64_t label;   /* of the moment's */
     int8_t result;   /* argument that says how it ended; -1: none */
     int8_t owner;    /* argument: the thread that held the lock; -1: none */
     bool calls;      /* a call that fails for a reason: its errors count */
@@ -89,7 +90,7 @@ struct trace_report_builder {
     struct task_path *tasks; /* NULL: not asked */
     uint64_t from_ns, to_ns; /* by footers, or as asked for: of the buckets */
     struct report_type *types;
-    size_t type_count, type_cap;
+    size_t type_cap;
     struct report_process *processes;
     size_t process_count, process_cap;
     struct report_actor *actors;
