@@ -92,7 +92,5 @@ const struct cli_command cmd_health = {
         "The exit status is 0 where the collector is ready. An offline agent is shown; it is\n"
         "no failure of the collector.\n",
     .examples = "  skein health\n  skein health -o json | jq '.agents[].status'\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .run = health_run,
+    CLI_RUN(options, struct options, health_run),
 };

@@ -326,9 +326,7 @@ const struct cli_command cmd_info = {
         "Reads footers and clocks alone, so that it is quick on large files. Times are by the\n"
         "collector's clock.\n",
     .examples = "  skein info redis.skein\n  skein info redis.skein -o json | jq .events\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = CLI_ARGUMENTS_ANY,
-    .run = info_run,
+    CLI_RUN(options, struct options, info_run),
 };

@@ -48,9 +48,7 @@ static const struct cli_command join_token_create = {
                "until they have joined.\n",
     .examples = "  skein join-token create > join-token\n"
                 "  skein join-token create --uses 50 --expires 1d > join-token\n",
-    .options = create_options,
-    .options_bytes = sizeof(struct options),
-    .run = join_token_create_run,
+    CLI_RUN(create_options, struct options, join_token_create_run),
 };
 static const struct cli_command join_token_revoke = {
     .name = "join-token revoke",

@@ -90,9 +90,7 @@ const struct cli_command cmd_open = {
     .examples = "  skein open 0193a5c0e1f27d3b8c4e5f60718293a4\n"
                 "  skein open --print 0193a5c0\n"
                 "  skein open redis.skein\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = 1,
-    .run = open_run,
+    CLI_RUN(options, struct options, open_run),
 };

@@ -446,9 +446,7 @@ const struct cli_command cmd_report = {
                 "  skein report web-1.skein web-2.skein --from -10s\n"
                 "  skein report redis.skein --html redis.html\n"
                 "  skein report redis.skein -o json | jq -r '.findings[0].text'\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = FILES_MAX,
-    .run = report_run,
+    CLI_RUN(options, struct options, report_run),
 };

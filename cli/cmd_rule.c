@@ -243,11 +243,9 @@ static const struct cli_command rule_history = {
     .arguments = "NAME",
     .summary = "List what a rule did, newest first, also a deleted one",
     .examples = "  skein rule history redis-ping --from -1d\n",
-    .options = history_options,
-    .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = 1,
-    .run = rule_history_run,
+    CLI_RUN(history_options, struct options, rule_history_run),
 };
 static const struct cli_command rule_matches = {
     .name = "rule matches",
@@ -264,10 +262,8 @@ static const struct cli_command rule_test = {
     .details = "Changes nothing. Which conditions can be tried on what is in docs/api.md.\n",
     .examples = "  skein rule test redis-ping --from -1d\n"
                 "  skein rule test -f new-rule.json\n",
-    .options = test_options,
-    .options_bytes = sizeof(struct options),
     .max_arguments = 1,
-    .run = rule_test_run,
+    CLI_RUN(test_options, struct options, rule_test_run),
 };
 static const struct cli_command rule_delete = {
     .name = "rule delete",

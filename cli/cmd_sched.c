@@ -228,9 +228,7 @@ const struct cli_command cmd_sched = {
         "read them, and files that skein import made. A + says that a wait was longer than is known.\n",
     .examples = "  skein sched 0193a5c0\n"
                 "  skein sched redis.skein -o json | jq '.threads[0].longest_runnable'\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = 1,
-    .run = sched_run,
+    CLI_RUN(options, struct options, sched_run),
 };

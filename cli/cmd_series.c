@@ -329,7 +329,5 @@ const struct cli_command cmd_series = {
     .examples = "  skein series\n"
                 "  skein series -s shop -q 0.99 --from -7d\n"
                 "  skein series -s shop -m wait -o json\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .run = series_run,
+    CLI_RUN(options, struct options, series_run),
 };

@@ -59,7 +59,5 @@ const struct cli_command cmd_storage = {
     .name = "storage",
     .summary = "Show what takes how much room on the collector's disk, and the quotas",
     .examples = "  skein storage\n  skein storage -o json | jq .services\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .run = storage_run,
+    CLI_RUN(options, struct options, storage_run),
 };

@@ -272,9 +272,7 @@ const struct cli_command cmd_vitals = {
     .examples = "  skein vitals 0193a5c0\n"
                 "  skein vitals redis.skein --all -n 'host.disk.*'\n"
                 "  skein vitals redis.skein -o json | jq '.top.cpu[0]'\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = 1,
-    .run = vitals_run,
+    CLI_RUN(options, struct options, vitals_run),
 };

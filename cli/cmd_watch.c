@@ -190,7 +190,5 @@ const struct cli_command cmd_watch = {
     .examples = "  skein watch\n"
                 "  skein watch -t rule.fired,capture.finished -l service=redis\n"
                 "  skein watch -t capture.finished -n 1 -o json | jq -r .capture\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .run = watch_run,
+    CLI_RUN(options, struct options, watch_run),
 };

@@ -493,9 +493,7 @@ const struct cli_command cmd_what = {
     .examples = "  skein what 0193a5c0\n"
                 "  skein what redis.skein --at -3s\n"
                 "  skein what redis.skein -o json | jq '.waits[0]'\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = 1,
-    .run = what_run,
+    CLI_RUN(options, struct options, what_run),
 };
