@@ -435,7 +435,5 @@ const struct cli_command cmd_export = {
                 "  skein export redis.skein --to folded -o - | flamegraph.pl > redis.svg\n"
                 "  skein export api.skein --to go-trace && go tool trace api.trace\n"
                 "  skein export redis.skein --to ctf -o redis.ctf && babeltrace2 redis.ctf\n",
-    .min_arguments = 1,
-    .max_arguments = 1,
     CLI_RUN(options, struct options, export_run),
 };

@@ -147,8 +147,6 @@ static const struct cli_command perf = {
         "CLOCK_MONOTONIC, which are those of captures, too. For what perf script prints see import perf-script.\n",
     .examples = "  perf sched record --clockid CLOCK_MONOTONIC -- sleep 5\n"
                 "  skein import perf perf.data -o host.skein && skein sched host.skein\n",
-    .min_arguments = 1,
-    .max_arguments = 1,
     CLI_RUN(options, struct options, perf_run),
 };
 

@@ -326,7 +326,5 @@ const struct cli_command cmd_info = {
         "Reads footers and clocks alone, so that it is quick on large files. Times are by the\n"
         "collector's clock.\n",
     .examples = "  skein info redis.skein\n  skein info redis.skein -o json | jq .events\n",
-    .min_arguments = 1,
-    .max_arguments = CLI_ARGUMENTS_ANY,
     CLI_RUN(options, struct options, info_run),
 };

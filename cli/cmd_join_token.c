@@ -54,8 +54,6 @@ static const struct cli_command join_token_revoke = {
     .name = "join-token revoke",
     .arguments = "ID...",
     .summary = "Make join tokens worthless; agents that they let in stay",
-    .min_arguments = 1,
-    .max_arguments = CLI_ARGUMENTS_ANY,
     RESOURCE_EACH(&tokens, resource_revoke),
 };
 

@@ -90,7 +90,5 @@ const struct cli_command cmd_open = {
     .examples = "  skein open 0193a5c0e1f27d3b8c4e5f60718293a4\n"
                 "  skein open --print 0193a5c0\n"
                 "  skein open redis.skein\n",
-    .min_arguments = 1,
-    .max_arguments = 1,
     CLI_RUN(options, struct options, open_run),
 };

@@ -224,8 +224,6 @@ static const struct cli_command rule_show = {
     .name = "rule show",
     .arguments = "NAME",
     .summary = "Show a rule, why it last fired and last did not, and each process that it watches",
-    .min_arguments = 1,
-    .max_arguments = 1,
     RESOURCE_EACH(&rules, rule_show_one),
 };
 static const struct cli_command rule_apply = {
@@ -234,8 +232,6 @@ static const struct cli_command rule_apply = {
     .summary = "Add or replace the rules in JSON files",
     .details = "A file holds one rule, or an array of them; - is standard input.\n",
     .examples = "  skein rule apply redis-ping.json\n",
-    .min_arguments = 1,
-    .max_arguments = CLI_ARGUMENTS_ANY,
     RESOURCE_EACH(&rules, resource_apply),
 };
 static const struct cli_command rule_history = {
@@ -243,16 +239,12 @@ static const struct cli_command rule_history = {
     .arguments = "NAME",
     .summary = "List what a rule did, newest first, also a deleted one",
     .examples = "  skein rule history redis-ping --from -1d\n",
-    .min_arguments = 1,
-    .max_arguments = 1,
     CLI_RUN(history_options, struct options, rule_history_run),
 };
 static const struct cli_command rule_matches = {
     .name = "rule matches",
     .arguments = "NAME",
     .summary = "List the processes that a rule matches now",
-    .min_arguments = 1,
-    .max_arguments = 1,
     RESOURCE_EACH(&rules, resource_matches),
 };
 static const struct cli_command rule_test = {
@@ -269,8 +261,6 @@ static const struct cli_command rule_delete = {
     .name = "rule delete",
     .arguments = "NAME...",
     .summary = "Delete rules; what they captured stays",
-    .min_arguments = 1,
-    .max_arguments = CLI_ARGUMENTS_ANY,
     RESOURCE_EACH(&rules, resource_delete),
 };
 

@@ -228,7 +228,5 @@ const struct cli_command cmd_sched = {
         "read them, and files that skein import made. A + says that a wait was longer than is known.\n",
     .examples = "  skein sched 0193a5c0\n"
                 "  skein sched redis.skein -o json | jq '.threads[0].longest_runnable'\n",
-    .min_arguments = 1,
-    .max_arguments = 1,
     CLI_RUN(options, struct options, sched_run),
 };

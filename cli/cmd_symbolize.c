@@ -284,7 +284,5 @@ const struct cli_command cmd_symbolize = {
     .summary = "Name the functions of a trace file's stacks",
     .examples = "  skein symbolize redis.skein\n"
                 "  skein symbolize redis.skein --debug-dir ./symbols -o named.skein\n",
-    .min_arguments = 1,
-    .max_arguments = 1,
     CLI_RUN(options, struct options, symbolize_run),
 };

@@ -561,7 +561,5 @@ const struct cli_command cmd_threads = {
     .examples = "  skein snapshot -l service=redis --threads -o redis.skein\n"
                 "  skein threads redis.skein\n"
                 "  skein threads 0193a5c0 --process 4242 -o json | jq '.[0].deadlocks'\n",
-    .min_arguments = 1,
-    .max_arguments = 1,
     CLI_RUN(options, struct options, threads_run),
 };

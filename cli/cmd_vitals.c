@@ -272,7 +272,5 @@ const struct cli_command cmd_vitals = {
     .examples = "  skein vitals 0193a5c0\n"
                 "  skein vitals redis.skein --all -n 'host.disk.*'\n"
                 "  skein vitals redis.skein -o json | jq '.top.cpu[0]'\n",
-    .min_arguments = 1,
-    .max_arguments = 1,
     CLI_RUN(options, struct options, vitals_run),
 };

@@ -118,7 +118,5 @@ const struct cli_command cmd_watch_process = {
     .examples = "  skein watch-process 4242 --service checkout\n"
                 "  skein watch-process $(pidof prometheus) -s prometheus -l zone=a\n"
                 "  skein watch-process --stop 4242\n",
-    .min_arguments = 1,
-    .max_arguments = 1,
     CLI_RUN(options, struct options, watch_process_run),
 };

@@ -493,7 +493,5 @@ const struct cli_command cmd_what = {
     .examples = "  skein what 0193a5c0\n"
                 "  skein what redis.skein --at -3s\n"
                 "  skein what redis.skein -o json | jq '.waits[0]'\n",
-    .min_arguments = 1,
-    .max_arguments = 1,
     CLI_RUN(options, struct options, what_run),
 };
