@@ -82,7 +82,7 @@ static void field_put(struct buf *out, const char *title, const char *text)
     if (!*text)
         return;
     buf_printf(out, "%-10s ", title);
-    text_put_safe(out, text, strlen(text));
+    shown_put(out, text);
     buf_printf(out, "\n");
 }
 
@@ -92,7 +92,7 @@ static void capture_losses_put(struct buf *out, const cJSON *reasons)
     cJSON_ArrayForEach(reason, reasons) {
         if (reason->string != NULL && cJSON_IsNumber(reason) && reason->valuedouble > 0) {
             buf_printf(out, "%-10s %.0f events: ", "lost", reason->valuedouble);
-            text_put_safe(out, reason->string, strlen(reason->string));
+            shown_put(out, reason->string);
             buf_printf(out, "\n");
         }
     }
@@ -157,19 +157,18 @@ static void evidence_put(struct buf *out, const cJSON *capture)
         if (json_at(target, "evidence") == NULL)
             continue;
         buf_printf(out, "%-10s ", "evidence");
-        text_put_safe(out, json_text_at(target, "service"),
-                      strlen(json_text_at(target, "service")));
+        shown_put(out, json_text_at(target, "service"));
         buf_printf(out, " (pid %" PRIu64 "): ", json_u64_at(target, "pid"));
         cJSON_ArrayForEach(evidence, json_at(target, "evidence")) {
             const char *kind = json_text_at(evidence, "kind");
             const char *state = json_text_at(evidence, "state");
             const char *reason = json_text_at(evidence, "reason");
             buf_printf(out, "%s", before);
-            text_put_safe(out, kind, strlen(kind));
+            shown_put(out, kind);
             buf_printf(out, " ");
-            text_put_safe(out, state, strlen(state));
+            shown_put(out, state);
             buf_printf(out, "%s", reason[0] != '\0' ? ", " : "");
-            text_put_safe(out, reason, strlen(reason));
+            shown_put(out, reason);
             before = "; ";
         }
         buf_printf(out, "\n");
@@ -239,7 +238,7 @@ static void capture_progress_show(const cJSON *capture)
         all += (uint64_t)count->valuedouble;
         done += waits ? 0 : (uint64_t)count->valuedouble;
         buf_printf(&words, "%s%.0f ", words.len ? ", " : "", count->valuedouble);
-        text_put_safe(&words, count->string, strlen(count->string));
+        shown_put(&words, count->string);
     }
     progress_bar_put(&line, done, all);
     buf_printf(&line, "%s; %" PRIu64 " events", text_of(&words),

@@ -46,7 +46,7 @@ int id_find_in(const cJSON *items, const char *key, const char *noun, const char
         if (found > 0 && strcmp(id, out) == 0)
             continue; /* the same one again */
         buf_printf(&several, "%s", found > 0 ? ", " : "");
-        text_put_safe(&several, id, strlen(id));
+        shown_put(&several, id);
         if (found++ == 0)
             snprintf(out, CLI_ID_BYTES, "%s", id);
     }

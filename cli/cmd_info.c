@@ -205,7 +205,7 @@ static void lost_show(struct buf *line, const cJSON *info)
 static void head_show(const cJSON *info)
 {
     struct buf line = {0};
-    text_put_safe(&line, json_text_at(info, "file"), strlen(json_text_at(info, "file")));
+    shown_put(&line, json_text_at(info, "file"));
     buf_printf(&line, ": ");
     text_put_bytes(&line, json_u64_at(info, "partition_bytes"));
     buf_printf(&line, ", %" PRIu64 " partitions", json_u64_at(info, "partitions"));

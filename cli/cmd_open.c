@@ -28,7 +28,7 @@ static int link_give(const struct options *o, const char *url, const char *words
     struct buf out = {0};
     bool opened = !o->print && browser_open(url);
     buf_printf(&out, "%s", opened ? "opened " : "");
-    text_put_safe(&out, url, strlen(url));
+    shown_put(&out, url);
     buf_printf(&out, "\n%s", o->print ? "" : words);
     int status = out_write(&out) ? out_close() : CLI_FAILED;
     buf_fini(&out);
@@ -57,7 +57,7 @@ static int open_file(const struct options *o, const struct api *api, const char 
     }
     api_url(api, "!/open", &url);
     buf_printf(&words, "Drop ");
-    text_put_safe(&words, file, strlen(file));
+    shown_put(&words, file);
     buf_printf(&words,
                " on that page, or choose it there. The browser reads it by itself: nothing is "
                "uploaded.\n");

@@ -51,11 +51,6 @@ static const struct cli_option options[] = {
 
 /* ---- as text, made from the JSON ---- */
 
-static void json_text_put(struct buf *out, const cJSON *json, const char *path)
-{
-    text_put_safe(out, json_text_at(json, path), strlen(json_text_at(json, path)));
-}
-
 static void count_put(struct buf *out, const char *before, uint64_t n, const char *one,
                       const char *many)
 {
@@ -66,7 +61,7 @@ static void record_put(struct buf *out, const cJSON *report)
 {
     if (*json_text_at(report, "from")) {
         buf_printf(out, "the record: from ");
-        json_text_put(out, report, "from");
+        shown_put(out, json_text_at(report, "from"));
         buf_printf(out, ", ");
         text_put_duration(out, json_u64_at(report, "dur_ns"));
     } else {
@@ -88,19 +83,19 @@ static enum colour severity_colour(const char *severity)
 static void evidence_put(struct buf *out, const cJSON *finding)
 {
     buf_printf(out, "         rule ");
-    json_text_put(out, finding, "rule");
+    shown_put(out, json_text_at(finding, "rule"));
     if (json_at(finding, "thread") != NULL) {
         buf_printf(out, "; thread ");
-        json_text_put(out, finding, "thread");
+        shown_put(out, json_text_at(finding, "thread"));
         buf_printf(out, "/%" PRIu64, json_u64_at(finding, "tid"));
     }
     if (json_at(finding, "region") != NULL) {
         buf_printf(out, "; in ");
-        json_text_put(out, finding, "region");
+        shown_put(out, json_text_at(finding, "region"));
     }
     if (json_at(finding, "from") != NULL) {
         buf_printf(out, "; from ");
-        json_text_put(out, finding, "from");
+        shown_put(out, json_text_at(finding, "from"));
         if (json_u64_at(finding, "dur_ns") > 0) {
             buf_printf(out, " for ");
             text_put_duration(out, json_u64_at(finding, "dur_ns"));
@@ -115,10 +110,10 @@ static void finding_put(struct buf *out, const cJSON *finding)
     const cJSON *frame, *frames = json_at(finding, "frames");
     int shown = 0;
     buf_printf(out, "%s", colour_on(stdout, severity_colour(severity)));
-    text_put_safe(out, severity, strlen(severity));
+    shown_put(out, severity);
     buf_printf(out, "%*s%s  ", strlen(severity) < 7 ? (int)(7 - strlen(severity)) : 0, "",
                colour_off(stdout));
-    json_text_put(out, finding, "text");
+    shown_put(out, json_text_at(finding, "text"));
     buf_printf(out, "\n");
     evidence_put(out, finding);
     cJSON_ArrayForEach(frame, frames) {
@@ -126,7 +121,7 @@ static void finding_put(struct buf *out, const cJSON *finding)
         if (++shown > FRAMES)
             break;
         buf_printf(out, "         at ");
-        text_put_safe(out, text, strlen(text));
+        shown_put(out, text);
         buf_printf(out, "\n");
     }
     int more = cJSON_GetArraySize(frames) - FRAMES;

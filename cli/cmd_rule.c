@@ -3,7 +3,6 @@
  * skein rule: what makes the fleet take captures by itself. One thread.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "cli_resource.h"
 #include "cmd.h"
@@ -56,14 +55,14 @@ static void last_firing_show(const cJSON *state)
     const char *reason = json_text_at(state, "reason");
     buf_printf(&out, "%s", json_text_at(state, "status"));
     buf_printf(&out, "%s", *reason ? ": " : "");
-    text_put_safe(&out, reason, strlen(reason));
+    shown_put(&out, reason);
     buf_printf(&out, "\n");
     for (size_t i = 0; i < 2; i++) {
         const char *when = json_text_at(state, rows[i][1]), *why = json_text_at(state, rows[i][2]);
         if (!*when)
             continue;
         buf_printf(&out, "last %-8s %s: ", rows[i][0], when);
-        text_put_safe(&out, why, strlen(why));
+        shown_put(&out, why);
         buf_printf(&out, "\n");
     }
     out_write(&out);

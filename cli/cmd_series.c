@@ -196,7 +196,7 @@ static int span_say(const cJSON *answer, struct buf *out, const char *end)
     for (size_t i = 0; i < 2; i++) {
         const char *text = json_text_at(answer, bounds[i]);
         buf_printf(out, " %s ", bounds[i]);
-        text_put_safe(out, text, strlen(text));
+        shown_put(out, text);
     }
     buf_printf(out, "%s", end);
     bool written = out_write(out);

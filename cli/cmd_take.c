@@ -152,7 +152,7 @@ static int end_say(const char *id, const cJSON *capture)
     struct buf out = {0};
     const char *verdict = json_text_at(capture, "verdict.text");
     buf_printf(&out, "capture %s\n%s", id, colour_on(stdout, whole ? COLOUR_GREEN : COLOUR_RED));
-    text_put_safe(&out, verdict, strlen(verdict));
+    shown_put(&out, verdict);
     buf_printf(&out, "%s\n", colour_off(stdout));
     int status = out_write(&out) ? out_close() : CLI_FAILED;
     buf_fini(&out);

@@ -100,7 +100,7 @@ static void value_put(struct buf *out, double value, const char *unit)
     }
     if (unit[0] != '\0' && unit[0] != '/' && unit[0] != '%')
         buf_printf(out, " ");
-    text_put_safe(out, unit, strlen(unit));
+    shown_put(out, unit);
 }
 
 static void value_add(cJSON *row, const char *from, const char *to)

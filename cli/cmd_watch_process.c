@@ -69,7 +69,7 @@ static int answer_say(int status, const char *socket, const char *pid, const cha
             say_error("agent at %s: %s", socket, why);
         return CLI_FAILED;
     }
-    text_put_safe(&out, text, strlen(text));
+    shown_put(&out, text);
     buf_printf(&out, "\n");
     bool written = out_write(&out);
     buf_fini(&out);

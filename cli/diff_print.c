@@ -3,16 +3,10 @@
 #include "diff_print.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "cli.h"
 #include "cli_out.h"
 #include "clock.h"
-
-static void text_put(struct buf *out, const cJSON *json, const char *path)
-{
-    text_put_safe(out, json_text_at(json, path), strlen(json_text_at(json, path)));
-}
 
 static void side_put(struct buf *out, const char *title, const cJSON *side, const char *name)
 {
@@ -21,7 +15,7 @@ static void side_put(struct buf *out, const char *title, const cJSON *side, cons
     clock_text(json_u64_at(side, "from_ns"), from);
     clock_text(json_u64_at(side, "to_ns"), to);
     buf_printf(out, "%s ", title);
-    text_put_safe(out, name, strlen(name));
+    shown_put(out, name);
     buf_printf(out, ", %" PRIu64 " process%s", processes, processes == 1 ? "" : "es");
     if (json_u64_at(side, "to_ns") > 0)
         buf_printf(out, ", from %s to %s", from, to);
@@ -34,21 +28,21 @@ static void baseline_put(struct buf *out, const cJSON *diff)
     if (json_at(diff, "baseline") == NULL)
         return;
     buf_printf(out, "baseline: ");
-    text_put(out, diff, "baseline.chosen");
+    shown_put(out, json_text_at(diff, "baseline.chosen"));
     buf_printf(out, ": ");
-    text_put(out, diff, "baseline.why");
+    shown_put(out, json_text_at(diff, "baseline.why"));
     buf_printf(out, "\n");
     cJSON_ArrayForEach(other, others) {
         buf_printf(out, "  not ");
-        text_put(out, other, "baseline");
+        shown_put(out, json_text_at(other, "baseline"));
         buf_printf(out, ": ");
-        text_put(out, other, "why_not");
+        shown_put(out, json_text_at(other, "why_not"));
         buf_printf(out, "\n");
     }
     if (json_at(diff, "onset") == NULL)
         return;
     buf_printf(out, "onset: ");
-    text_put(out, diff, "onset.words");
+    shown_put(out, json_text_at(diff, "onset.words"));
     buf_printf(out, "\n");
 }
 
@@ -61,14 +55,14 @@ static void changes_put(struct buf *out, const cJSON *diff, uint64_t top)
             break;
         buf_printf(out, "%s%2" PRIu64 ".%s ", colour_on(stdout, COLOUR_BOLD), i,
                    colour_off(stdout));
-        text_put(out, change, "words");
+        shown_put(out, json_text_at(change, "words"));
         buf_printf(out, "\n");
     }
     if (count > top)
         buf_printf(out, "and %" PRIu64 " more (--top %" PRIu64 " lists them, --json has all)\n",
                    count - top, count);
     buf_printf(out, "%s", count > 0 ? "\n" : "");
-    text_put(out, diff, "outcome_words");
+    shown_put(out, json_text_at(diff, "outcome_words"));
     buf_printf(out, "\n");
 }
 
@@ -90,7 +84,7 @@ int diff_print(const cJSON *diff, const char *const sides[2], uint64_t top)
     cJSON_ArrayForEach(note, notes) {
         const char *text = cJSON_IsString(note) ? note->valuestring : "";
         buf_printf(&out, "note: ");
-        text_put_safe(&out, text, strlen(text));
+        shown_put(&out, text);
         buf_printf(&out, "\n");
     }
     bool written = out_write(&out);

@@ -95,3 +95,8 @@ void text_shown_put(struct buf *b, const char *text, size_t n)
         buf_put(b, shown.bytes, strlen(shown.bytes));
     }
 }
+
+void shown_put(struct buf *b, const char *text)
+{
+    text_shown_put(b, text, strlen(text));
+}
