@@ -82,8 +82,7 @@ static void field_put(struct buf *out, const char *title, const char *text)
     if (!*text)
         return;
     buf_printf(out, "%-10s ", title);
-    shown_put(out, text);
-    buf_printf(out, "\n");
+    shown_put_between(out, "", text, "\n");
 }
 
 static void capture_losses_put(struct buf *out, const cJSON *reasons)
@@ -92,8 +91,7 @@ static void capture_losses_put(struct buf *out, const cJSON *reasons)
     cJSON_ArrayForEach(reason, reasons) {
         if (reason->string != NULL && cJSON_IsNumber(reason) && reason->valuedouble > 0) {
             buf_printf(out, "%-10s %.0f events: ", "lost", reason->valuedouble);
-            shown_put(out, reason->string);
-            buf_printf(out, "\n");
+            shown_put_between(out, "", reason->string, "\n");
         }
     }
 }
@@ -163,12 +161,9 @@ static void evidence_put(struct buf *out, const cJSON *capture)
             const char *kind = json_text_at(evidence, "kind");
             const char *state = json_text_at(evidence, "state");
             const char *reason = json_text_at(evidence, "reason");
-            buf_printf(out, "%s", before);
-            shown_put(out, kind);
-            buf_printf(out, " ");
+            shown_put_between(out, before, kind, " ");
             shown_put(out, state);
-            buf_printf(out, "%s", reason[0] != '\0' ? ", " : "");
-            shown_put(out, reason);
+            shown_put_between(out, reason[0] != '\0' ? ", " : "", reason, "");
             before = "; ";
         }
         buf_printf(out, "\n");

@@ -152,17 +152,14 @@ static void signal_put(struct buf *out, const cJSON *row)
         buf_printf(out, "signal %d", signal);
     if (*json_text_at(row, "cause") == '\0')
         return;
-    buf_printf(out, " (");
-    shown_put(out, json_text_at(row, "cause"));
-    buf_printf(out, ")");
+    shown_put_between(out, " (", json_text_at(row, "cause"), ")");
 }
 
 static void address_put(struct buf *out, const cJSON *row)
 {
     if (*json_text_at(row, "address") == '\0')
         return;
-    buf_printf(out, ", ");
-    shown_put(out, json_text_at(row, "access"));
+    shown_put_between(out, ", ", json_text_at(row, "access"), "");
     buf_printf(out, *json_text_at(row, "access") == '\0' ? "at " : " at ");
     shown_put(out, json_text_at(row, "address"));
 }
@@ -174,8 +171,7 @@ static void place_put(struct buf *out, const cJSON *row)
     const char *file = json_text_at(frame, "file"), *slash = strrchr(file, '/');
     if (*json_text_at(frame, "function") == '\0')
         return;
-    buf_printf(out, ", in ");
-    shown_put(out, json_text_at(frame, "function"));
+    shown_put_between(out, ", in ", json_text_at(frame, "function"), "");
     if (*file == '\0')
         return;
     buf_printf(out, " (");
@@ -189,8 +185,7 @@ static void place_put(struct buf *out, const cJSON *row)
 static void thread_put(struct buf *out, const cJSON *row)
 {
     buf_printf(out, "thread %" PRIu64 " \"", json_u64_at(row, "tid"));
-    shown_put(out, json_text_at(row, "thread"));
-    buf_printf(out, "\" ");
+    shown_put_between(out, "", json_text_at(row, "thread"), "\" ");
 }
 
 static void registers_put(struct buf *out, const cJSON *row)
@@ -226,9 +221,7 @@ static void assertion_put(struct buf *out, const cJSON *row)
 {
     if (*json_text_at(row, "assertion") == '\0')
         return;
-    buf_printf(out, ": assertion ");
-    shown_put(out, json_text_at(row, "assertion"));
-    buf_printf(out, " (");
+    shown_put_between(out, ": assertion ", json_text_at(row, "assertion"), " (");
     shown_put(out, json_text_at(row, "in"));
     buf_printf(out, ":%" PRIu64 ")", json_u64_at(row, "line"));
 }
@@ -246,10 +239,8 @@ void crash_row_put(struct buf *out, const cJSON *row)
     shown_put(out, json_text_at(row, "service"));
     buf_printf(out, "[%" PRIu64 "]%s", json_u64_at(row, "pid"),
                *json_text_at(row, "host") ? " on " : "");
-    shown_put(out, json_text_at(row, "host"));
-    buf_printf(out, " at ");
-    shown_put(out, json_text_at(row, "at"));
-    buf_printf(out, ": ");
+    shown_put_between(out, "", json_text_at(row, "host"), " at ");
+    shown_put_between(out, "", json_text_at(row, "at"), ": ");
     if (strcmp(kind, "words") == 0) {
         words_row_put(out, row);
         return;

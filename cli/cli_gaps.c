@@ -141,9 +141,7 @@ static void gap_put(struct buf *out, const cJSON *target, const struct gap *gap,
     }
     if (gap->pieces > 1)
         buf_printf(out, " in %u pieces", gap->pieces);
-    buf_printf(out, ": ");
-    shown_put(out, words_of(gap->reason));
-    buf_printf(out, "\n");
+    shown_put_between(out, ": ", words_of(gap->reason), "\n");
 }
 
 void gaps_put(struct buf *out, const cJSON *capture, bool all)

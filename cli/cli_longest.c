@@ -223,9 +223,7 @@ static void args_add(struct buf *args, const char *text)
 {
     if (text == NULL)
         return;
-    buf_printf(args, " [");
-    shown_put(args, text);
-    buf_printf(args, "]");
+    shown_put_between(args, " [", text, "]");
 }
 
 /* "sleeping in fsync(0x8) [file /srv/a.db]" */
@@ -280,8 +278,7 @@ static void no_cpu_put(struct buf *text, const struct longest *longest,
     text_put_duration(text, ns);
     buf_printf(text, " of it ready, and without a CPU");
     if (wait->instead_tid != 0) {
-        buf_printf(text, ": ");
-        shown_put(text, wait->instead);
+        shown_put_between(text, ": ", wait->instead, "");
         buf_printf(text, " (%" PRIu32 ") ran instead", wait->instead_tid);
     }
     buf_printf(text, "\n");

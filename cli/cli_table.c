@@ -58,8 +58,7 @@ static void labels_put(struct buf *out, const cJSON *labels)
         if (label->string == NULL || !cJSON_IsString(label))
             continue;
         buf_printf(out, "%s", first ? "" : ",");
-        shown_put(out, label->string);
-        buf_printf(out, "=");
+        shown_put_between(out, "", label->string, "=");
         shown_put(out, label->valuestring);
         first = false;
     }

@@ -120,8 +120,7 @@ static void file_put(struct buf *out, const cJSON *row, const char *before)
 static void missing_put(struct buf *out, const cJSON *row)
 {
     const char *missing = json_text_at(row, "missing");
-    buf_printf(out, "no last words: standard error was ");
-    shown_put(out, missing);
+    shown_put_between(out, "no last words: standard error was ", missing, "");
     file_put(out, row, ", ");
     buf_printf(out, "\n");
 }

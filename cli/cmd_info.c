@@ -205,8 +205,7 @@ static void lost_show(struct buf *line, const cJSON *info)
 static void head_show(const cJSON *info)
 {
     struct buf line = {0};
-    shown_put(&line, json_text_at(info, "file"));
-    buf_printf(&line, ": ");
+    shown_put_between(&line, "", json_text_at(info, "file"), ": ");
     text_put_bytes(&line, json_u64_at(info, "partition_bytes"));
     buf_printf(&line, ", %" PRIu64 " partitions", json_u64_at(info, "partitions"));
     if (json_u64_at(info, "evidence") > 0)

@@ -56,11 +56,10 @@ static int open_file(const struct options *o, const struct api *api, const char 
         return CLI_FAILED;
     }
     api_url(api, "!/open", &url);
-    buf_printf(&words, "Drop ");
-    shown_put(&words, file);
-    buf_printf(&words,
-               " on that page, or choose it there. The browser reads it by itself: nothing is "
-               "uploaded.\n");
+    shown_put_between(
+        &words, "Drop ", file,
+        " on that page, or choose it there. The browser reads it by itself: nothing is "
+        "uploaded.\n");
     int status = link_give(o, text_of(&url), text_of(&words));
     buf_fini(&url);
     buf_fini(&words);

@@ -60,9 +60,7 @@ static void count_put(struct buf *out, const char *before, uint64_t n, const cha
 static void record_put(struct buf *out, const cJSON *report)
 {
     if (*json_text_at(report, "from")) {
-        buf_printf(out, "the record: from ");
-        shown_put(out, json_text_at(report, "from"));
-        buf_printf(out, ", ");
+        shown_put_between(out, "the record: from ", json_text_at(report, "from"), ", ");
         text_put_duration(out, json_u64_at(report, "dur_ns"));
     } else {
         buf_printf(out, "the record: nothing in this time");
@@ -82,20 +80,15 @@ static enum colour severity_colour(const char *severity)
 
 static void evidence_put(struct buf *out, const cJSON *finding)
 {
-    buf_printf(out, "         rule ");
-    shown_put(out, json_text_at(finding, "rule"));
+    shown_put_between(out, "         rule ", json_text_at(finding, "rule"), "");
     if (json_at(finding, "thread") != NULL) {
-        buf_printf(out, "; thread ");
-        shown_put(out, json_text_at(finding, "thread"));
+        shown_put_between(out, "; thread ", json_text_at(finding, "thread"), "");
         buf_printf(out, "/%" PRIu64, json_u64_at(finding, "tid"));
     }
-    if (json_at(finding, "region") != NULL) {
-        buf_printf(out, "; in ");
-        shown_put(out, json_text_at(finding, "region"));
-    }
+    if (json_at(finding, "region") != NULL)
+        shown_put_between(out, "; in ", json_text_at(finding, "region"), "");
     if (json_at(finding, "from") != NULL) {
-        buf_printf(out, "; from ");
-        shown_put(out, json_text_at(finding, "from"));
+        shown_put_between(out, "; from ", json_text_at(finding, "from"), "");
         if (json_u64_at(finding, "dur_ns") > 0) {
             buf_printf(out, " for ");
             text_put_duration(out, json_u64_at(finding, "dur_ns"));
@@ -113,16 +106,13 @@ static void finding_put(struct buf *out, const cJSON *finding)
     shown_put(out, severity);
     buf_printf(out, "%*s%s  ", strlen(severity) < 7 ? (int)(7 - strlen(severity)) : 0, "",
                colour_off(stdout));
-    shown_put(out, json_text_at(finding, "text"));
-    buf_printf(out, "\n");
+    shown_put_between(out, "", json_text_at(finding, "text"), "\n");
     evidence_put(out, finding);
     cJSON_ArrayForEach(frame, frames) {
         const char *text = cJSON_IsString(frame) ? frame->valuestring : "?";
         if (++shown > FRAMES)
             break;
-        buf_printf(out, "         at ");
-        shown_put(out, text);
-        buf_printf(out, "\n");
+        shown_put_between(out, "         at ", text, "\n");
     }
     int more = cJSON_GetArraySize(frames) - FRAMES;
     if (more <= 0)

@@ -54,16 +54,13 @@ static void last_firing_show(const cJSON *state)
     struct buf out = {0};
     const char *reason = json_text_at(state, "reason");
     buf_printf(&out, "%s", json_text_at(state, "status"));
-    buf_printf(&out, "%s", *reason ? ": " : "");
-    shown_put(&out, reason);
-    buf_printf(&out, "\n");
+    shown_put_between(&out, *reason ? ": " : "", reason, "\n");
     for (size_t i = 0; i < 2; i++) {
         const char *when = json_text_at(state, rows[i][1]), *why = json_text_at(state, rows[i][2]);
         if (!*when)
             continue;
         buf_printf(&out, "last %-8s %s: ", rows[i][0], when);
-        shown_put(&out, why);
-        buf_printf(&out, "\n");
+        shown_put_between(&out, "", why, "\n");
     }
     out_write(&out);
     buf_fini(&out);

@@ -217,13 +217,9 @@ static void call_put(struct buf *out, const struct thread_item *thread)
     const char *call = thread->call[0] != '\0' ? thread->call : thread->wchan;
     if (*call == '\0')
         return;
-    buf_printf(out, " in ");
-    shown_put(out, call);
-    if (thread->descriptor[0] != '\0') {
-        buf_printf(out, " [");
-        shown_put(out, thread->descriptor);
-        buf_printf(out, "]");
-    }
+    shown_put_between(out, " in ", call, "");
+    if (thread->descriptor[0] != '\0')
+        shown_put_between(out, " [", thread->descriptor, "]");
 }
 
 /* The kernel calls running whatever is ready to. */
@@ -239,8 +235,7 @@ static void state_put(struct buf *out, const struct thread_item *thread)
         text_put_duration(out, wait->dur_ns);
         buf_printf(out, "%s for CPU %" PRIu64, wait->cut ? " or longer" : "", wait->cpu);
         if (wait->instead_tid != 0) {
-            buf_printf(out, ", where ");
-            shown_put(out, wait->instead);
+            shown_put_between(out, ", where ", wait->instead, "");
             buf_printf(out, " (%" PRIu32 ") ran for ", wait->instead_tid);
             text_put_duration(out, wait->instead_ns);
         }
@@ -252,8 +247,7 @@ static void wait_put(struct buf *out, const struct thread_dump_view *dump,
 {
     bool mutex = strcmp(thread->waits_for, "mutex") == 0;
     if (thread->holder == 0) {
-        buf_printf(out, "waits for a ");
-        shown_put(out, thread->waits_for);
+        shown_put_between(out, "waits for a ", thread->waits_for, "");
         return;
     }
     buf_printf(out, mutex ? "waits for mutex 0x%" PRIx64 " held by " : "waits for the end of ",
@@ -297,13 +291,10 @@ static void frame_put(struct buf *out, const struct thread_frame *frame)
     else
         buf_printf(out, "0x%" PRIx64, frame->pc);
     if (frame->file[0] != '\0') {
-        buf_printf(out, " (");
-        shown_put(out, frame->file);
+        shown_put_between(out, " (", frame->file, "");
         buf_printf(out, ":%" PRIu32 ")", frame->line);
     } else if (frame->module[0] != '\0') {
-        buf_printf(out, " (");
-        shown_put(out, name != NULL ? name + 1 : frame->module);
-        buf_printf(out, ")");
+        shown_put_between(out, " (", name != NULL ? name + 1 : frame->module, ")");
     }
     buf_printf(out, "%s\n", frame->inlined ? " inlined" : "");
 }
@@ -395,10 +386,8 @@ static void peers_put(struct buf *out, const struct thread_dump_view *dump)
                                    : "connected with ");
         shown_put(out, peer->address);
         buf_printf(out, " (%" PRIu64, peer->count);
-        if (strcmp(peer->kind, "tcp established") != 0) {
-            buf_printf(out, " ");
-            shown_put(out, peer->kind);
-        }
+        if (strcmp(peer->kind, "tcp established") != 0)
+            shown_put_between(out, " ", peer->kind, "");
         if (peer->unread > 0)
             buf_printf(out, ", %" PRIu64 " bytes unread", peer->unread);
         if (peer->unsent > 0)
@@ -429,11 +418,8 @@ static void dump_put(struct buf *out, const struct thread_dump_view *dump)
         text_put_duration(out, dump->stop_ns);
     }
     buf_printf(out, "\n");
-    if (*dump->title) {
-        buf_printf(out, "  ");
-        shown_put(out, dump->title);
-        buf_printf(out, "\n");
-    }
+    if (*dump->title)
+        shown_put_between(out, "  ", dump->title, "\n");
     cpu_put(out, &dump->cpu);
     peers_put(out, dump);
     for (size_t i = 0; i < dump->circle_count; i++)

@@ -54,8 +54,7 @@ static void value_put(struct buf *line, const cJSON *data, const char *path)
     const char *text = json_text_at(data, path);
     if (!*text)
         return;
-    buf_printf(line, "  ");
-    shown_put(line, text);
+    shown_put_between(line, "  ", text, "");
 }
 
 /* Time, type, and what people look for. */

@@ -69,8 +69,7 @@ static int answer_say(int status, const char *socket, const char *pid, const cha
             say_error("agent at %s: %s", socket, why);
         return CLI_FAILED;
     }
-    shown_put(&out, text);
-    buf_printf(&out, "\n");
+    shown_put_between(&out, "", text, "\n");
     bool written = out_write(&out);
     buf_fini(&out);
     return written ? out_close() : CLI_FAILED;

@@ -246,12 +246,10 @@ static void what_head_put(struct buf *out, const struct subject *s, const cJSON 
     uint64_t from_ns = 0, to_ns = 0;
     clock_text(s->at_ns, text);
     if (s->of.capture != NULL) {
+        const char *trigger = json_text_at(what, "trigger");
         buf_printf(out, "capture %s", json_text_at(what, "capture"));
-        buf_printf(out, "%s", *json_text_at(what, "trigger") ? ": " : "");
-        shown_put(out, json_text_at(what, "trigger"));
-        buf_printf(out, "\n");
-        shown_put(out, json_text_at(what, "verdict.text"));
-        buf_printf(out, "\n");
+        shown_put_between(out, *trigger ? ": " : "", trigger, "\n");
+        shown_put_between(out, "", json_text_at(what, "verdict.text"), "\n");
     }
     buf_printf(out, "the moment: %s%s\n", text,
                s->at_end ? ", the end of the trace (--at TIME: another one)" : "");
@@ -361,10 +359,8 @@ static void unusual_print(const cJSON *what, uint64_t at_ns)
     printf("\n%sUnusual%s\n", colour_on(stdout, COLOUR_BOLD), colour_off(stdout));
     cJSON_ArrayForEach(row, json_at(what, "unusual")) {
         uint64_t usual = json_u64_at(row, "usual_count"), more = json_u64_at(row, "more");
-        shown_put(&out, json_text_at(row, "service"));
-        buf_printf(&out, ": ");
-        shown_put(&out, json_text_at(row, "name"));
-        buf_printf(&out, " of ");
+        shown_put_between(&out, "", json_text_at(row, "service"), ": ");
+        shown_put_between(&out, "", json_text_at(row, "name"), " of ");
         text_put_duration(&out, json_u64_at(row, "dur_ns"));
         buf_printf(&out, " in ");
         thread_put(&out, row);

@@ -27,23 +27,15 @@ static void baseline_put(struct buf *out, const cJSON *diff)
     const cJSON *other, *others = json_at(diff, "baseline.others");
     if (json_at(diff, "baseline") == NULL)
         return;
-    buf_printf(out, "baseline: ");
-    shown_put(out, json_text_at(diff, "baseline.chosen"));
-    buf_printf(out, ": ");
-    shown_put(out, json_text_at(diff, "baseline.why"));
-    buf_printf(out, "\n");
+    shown_put_between(out, "baseline: ", json_text_at(diff, "baseline.chosen"), ": ");
+    shown_put_between(out, "", json_text_at(diff, "baseline.why"), "\n");
     cJSON_ArrayForEach(other, others) {
-        buf_printf(out, "  not ");
-        shown_put(out, json_text_at(other, "baseline"));
-        buf_printf(out, ": ");
-        shown_put(out, json_text_at(other, "why_not"));
-        buf_printf(out, "\n");
+        shown_put_between(out, "  not ", json_text_at(other, "baseline"), ": ");
+        shown_put_between(out, "", json_text_at(other, "why_not"), "\n");
     }
     if (json_at(diff, "onset") == NULL)
         return;
-    buf_printf(out, "onset: ");
-    shown_put(out, json_text_at(diff, "onset.words"));
-    buf_printf(out, "\n");
+    shown_put_between(out, "onset: ", json_text_at(diff, "onset.words"), "\n");
 }
 
 static void changes_put(struct buf *out, const cJSON *diff, uint64_t top)
@@ -55,15 +47,12 @@ static void changes_put(struct buf *out, const cJSON *diff, uint64_t top)
             break;
         buf_printf(out, "%s%2" PRIu64 ".%s ", colour_on(stdout, COLOUR_BOLD), i,
                    colour_off(stdout));
-        shown_put(out, json_text_at(change, "words"));
-        buf_printf(out, "\n");
+        shown_put_between(out, "", json_text_at(change, "words"), "\n");
     }
     if (count > top)
         buf_printf(out, "and %" PRIu64 " more (--top %" PRIu64 " lists them, --json has all)\n",
                    count - top, count);
-    buf_printf(out, "%s", count > 0 ? "\n" : "");
-    shown_put(out, json_text_at(diff, "outcome_words"));
-    buf_printf(out, "\n");
+    shown_put_between(out, count > 0 ? "\n" : "", json_text_at(diff, "outcome_words"), "\n");
 }
 
 int diff_print(const cJSON *diff, const char *const sides[2], uint64_t top)
@@ -83,9 +72,7 @@ int diff_print(const cJSON *diff, const char *const sides[2], uint64_t top)
                    cJSON_IsNumber(sure) ? 100 * sure->valuedouble : 0);
     cJSON_ArrayForEach(note, notes) {
         const char *text = cJSON_IsString(note) ? note->valuestring : "";
-        buf_printf(&out, "note: ");
-        shown_put(&out, text);
-        buf_printf(&out, "\n");
+        shown_put_between(&out, "note: ", text, "\n");
     }
     bool written = out_write(&out);
     buf_fini(&out);

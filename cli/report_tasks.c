@@ -24,24 +24,18 @@ static void segment_put(struct buf *out, const cJSON *segment)
     const char *what = json_text_at(segment, "what");
     shown_put(out, what);
     buf_printf(out, "%*s", strlen(what) < 8 ? (int)(8 - strlen(what)) : 0, "");
-    if (json_at(segment, "in") != NULL) {
-        buf_printf(out, " in ");
-        shown_put(out, json_text_at(segment, "in"));
-    }
+    if (json_at(segment, "in") != NULL)
+        shown_put_between(out, " in ", json_text_at(segment, "in"), "");
     if (json_u64_at(segment, "depth") > 0) {
-        buf_printf(out, ", thread ");
-        shown_put(out, json_text_at(segment, "thread"));
+        shown_put_between(out, ", thread ", json_text_at(segment, "thread"), "");
         buf_printf(out, "/%" PRIu64, json_u64_at(segment, "tid"));
     }
     if (json_at(segment, "service") != NULL) {
-        buf_printf(out, " of ");
-        shown_put(out, json_text_at(segment, "service"));
+        shown_put_between(out, " of ", json_text_at(segment, "service"), "");
         buf_printf(out, "[%" PRIu64 "]", json_u64_at(segment, "pid"));
     }
-    if (json_at(segment, "why") != NULL) {
-        buf_printf(out, ": ");
-        shown_put(out, json_text_at(segment, "why"));
-    }
+    if (json_at(segment, "why") != NULL)
+        shown_put_between(out, ": ", json_text_at(segment, "why"), "");
     buf_printf(out, "\n");
 }
 
@@ -56,10 +50,8 @@ static void task_put(struct buf *out, const cJSON *name, const cJSON *task)
     shown_put(out, json_text_at(task, "service"));
     buf_printf(out, "[%" PRIu64 "], from ", json_u64_at(task, "pid"));
     shown_put(out, json_text_at(task, "from"));
-    if (json_at(task, "trace_id") != NULL) {
-        buf_printf(out, ", trace ");
-        shown_put(out, json_text_at(task, "trace_id"));
-    }
+    if (json_at(task, "trace_id") != NULL)
+        shown_put_between(out, ", trace ", json_text_at(task, "trace_id"), "");
     buf_printf(out, "\n");
     cJSON_ArrayForEach(segment, json_at(task, "path"))
         segment_put(out, segment);

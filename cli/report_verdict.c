@@ -37,8 +37,7 @@ void verdict_links_put(struct buf *out, const struct report_sources *sources)
         const char *url = json_text_at(capture_at(sources, i), "url");
         if (*url == '\0')
             continue;
-        buf_printf(out, "\nin the console: ");
-        shown_put(out, url);
+        shown_put_between(out, "\nin the console: ", url, "");
     }
     if (out->len > 0)
         buf_printf(out, "\n");

@@ -100,3 +100,10 @@ void shown_put(struct buf *b, const char *text)
 {
     text_shown_put(b, text, strlen(text));
 }
+
+void shown_put_between(struct buf *b, const char *before, const char *text, const char *after)
+{
+    buf_put(b, before, strlen(before));
+    shown_put(b, text);
+    buf_put(b, after, strlen(after));
+}

@@ -38,4 +38,7 @@ void text_json_digits(struct buf *b, uint32_t point);
 void text_shown_put(struct buf *b, const char *text, size_t n);
 void shown_put(struct buf *b, const char *text);
 
+/* The same, between two texts of one's own: `shown_put_between(b, " (", name, ")")`. */
+void shown_put_between(struct buf *b, const char *before, const char *text, const char *after);
+
 #endif
