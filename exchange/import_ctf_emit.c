@@ -3,7 +3,6 @@
  * Events of CTF as records: on the thread that their context names, else on their CPU.
  */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,16 +11,6 @@
 #include "import_ctf_int.h"
 
 #define CPU_THREADS (UINT64_C(1) << 32) /* incarnation of threads that are CPUs */
-
-void ctf_why(struct import_told *told, const char *format, ...)
-{
-    va_list args;
-    if (told->why[0] != '\0')
-        return;
-    va_start(args, format);
-    vsnprintf(told->why, sizeof told->why, format, args);
-    va_end(args);
-}
 
 /* By the clock's offset, the time of day. Held inside what records take. */
 uint64_t ctf_ns(const struct ctf_import *i, uint64_t clock)
@@ -41,7 +30,7 @@ static struct import_out *process_out(struct ctf_import *i, uint64_t pid, const 
     if (at != IMPORT_MAP_NONE)
         return i->processes[at].out;
     if (i->process_count == CTF_PROCESSES_MAX) {
-        ctf_why(i->told, "there are more than %u processes", CTF_PROCESSES_MAX);
+        import_why(i->told, "there are more than %u processes", CTF_PROCESSES_MAX);
         i->told->left_out++;
         return NULL;
     }
@@ -252,7 +241,7 @@ static void record_put(struct ctf_import *i, struct ctf_stream *s, const struct 
     uint32_t number = import_type(out, &type, false);
     if (number == SKEIN_NONE) {
         i->told->left_out++;
-        ctf_why(i->told, "there are more than %u kinds of events", IMPORT_TYPES_MAX);
+        import_why(i->told, "there are more than %u kinds of events", IMPORT_TYPES_MAX);
         return;
     }
     import_event(out, number, thread, s->time_ns, dur_ns, values, 0);

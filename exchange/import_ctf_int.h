@@ -110,7 +110,4 @@ int ctf_event_emit(struct ctf_import *i, struct ctf_stream *s);
 void ctf_loss_emit(struct ctf_import *i, struct ctf_stream *s, uint64_t from_ns, uint64_t to_ns);
 uint64_t ctf_ns(const struct ctf_import *i, uint64_t clock);
 
-void ctf_why(struct import_told *told, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
 #endif

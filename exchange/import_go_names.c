@@ -3,8 +3,6 @@
  * Kinds of Go's events, and what records are called that are made of them (docs/import.md).
  */
 #include <ctype.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "checksum.h"
@@ -232,14 +230,4 @@ uint32_t go_named_type(struct go_import *i, const char *name, bool task)
     if (type == SKEIN_NONE)
         type = named_type(i, task ? OTHER_TASKS : OTHER_REGIONS, task, true);
     return type;
-}
-
-void go_why(struct import_told *told, const char *format, ...)
-{
-    va_list args;
-    if (told->why[0] != '\0')
-        return;
-    va_start(args, format);
-    vsnprintf(told->why, sizeof told->why, format, args);
-    va_end(args);
 }

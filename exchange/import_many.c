@@ -2,8 +2,6 @@
  *
  * See import_many.h: who there is, stacks, and the window in which events wait for earlier ones.
  */
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,16 +11,6 @@
 #define NAMES_MAX  4000000u
 #define SHAPES_MAX 1000000u
 #define FRAMES_MAX 4000000u
-
-void import_why(struct import_told *told, const char *format, ...)
-{
-    va_list args;
-    if (told->why[0] != '\0')
-        return;
-    va_start(args, format);
-    vsnprintf(told->why, sizeof told->why, format, args);
-    va_end(args);
-}
 
 void many_fail(struct import_many *m, int status)
 {

@@ -101,8 +101,4 @@ int import_many_finish(struct import_many *m);
 /* Processes that have records, and ends whose begin is not there. */
 uint64_t import_many_processes(const struct import_many *m);
 
-/* A sentence for who reads the report, if it is the first. */
-void import_why(struct import_told *told, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
 #endif
