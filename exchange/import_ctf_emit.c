@@ -100,22 +100,6 @@ struct shown {
     size_t count;
 };
 
-static void value_text(const struct ctf_import *i, const struct ctf_value *value, struct buf *out)
-{
-    double number;
-    memcpy(&number, &value->number, sizeof number);
-    if (value->label != TSDL_NONE)
-        buf_printf(out, "%s", tsdl_text(&i->t, value->label));
-    else if (value->kind == TSDL_STRING)
-        buf_put(out, i->values.texts.data + value->text, value->n);
-    else if (value->kind == TSDL_FLOAT)
-        buf_printf(out, "%.17g", number);
-    else if (value->is_signed)
-        buf_printf(out, "%" PRId64, (int64_t)value->number);
-    else
-        buf_printf(out, "%" PRIu64, value->number);
-}
-
 static uint8_t arg_type(const struct ctf_value *value)
 {
     if (value->label != TSDL_NONE || value->kind == TSDL_STRING)
@@ -152,7 +136,7 @@ static unsigned args_put(struct ctf_import *i, struct import_out *out, const str
     buf_clear(&i->more);
     for (size_t k = plain; k < shown->count; k++) {
         buf_printf(&i->more, "%s%s=", k > plain ? ", " : "", shown->values[k]->name);
-        value_text(i, shown->values[k], &i->more);
+        ctf_value_put(&i->more, &i->t, &i->values, shown->values[k]);
     }
     type->args[plain] = (struct partition_arg){.type = SKEIN_T_STR, .name = "more", .unit = ""};
     values[plain] = import_text(out, (const char *)i->more.data, i->more.len);

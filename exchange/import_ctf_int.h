@@ -48,6 +48,9 @@ bool ctf_struct_read(const struct tsdl *t, struct ctf_bits *b, uint32_t type,
 /* The last value that is called so, from `from` on; NULL. */
 const struct ctf_value *ctf_value_find(const struct ctf_values *values, size_t from,
                                        const char *name);
+/* A value as text: its label, or as it is. */
+void ctf_value_put(struct buf *out, const struct tsdl *t, const struct ctf_values *values,
+                   const struct ctf_value *value);
 
 struct ctf_stream {
     const struct skein_trace_source *source;
