@@ -20,8 +20,8 @@ void many_fail(struct import_many *m, int status)
 
 /* ---- the whole ---- */
 
-int import_many_new(const struct import_to *to, uint64_t seed, int64_t ahead_ns,
-                    struct import_told *told, struct import_many **out)
+int import_many_new(const struct import_to *to, uint64_t seed, struct import_told *told,
+                    struct import_many **out)
 {
     struct import_many *m = *out = calloc(1, sizeof *m);
     if (m == NULL)
@@ -29,7 +29,6 @@ int import_many_new(const struct import_to *to, uint64_t seed, int64_t ahead_ns,
     m->to = *to;
     m->told = told;
     m->seed = seed;
-    m->ahead_ns = ahead_ns;
     m->window_events = IMPORT_WINDOW_EVENTS;
     return SKEIN_OK;
 }
