@@ -58,7 +58,7 @@ struct resource_action {
     const struct resource *resource;
     resource_fn *fn;
 };
-struct resource_options {
+struct resource_options { /* also of commands that show one thing alone */
     struct cli_collector collector;
     bool json;
 };
