@@ -11,8 +11,8 @@
 #include <time.h>
 
 #include "cli_gaps.h"
-#include "cli_out.h"
 #include "cli_progress.h"
+#include "cli_resource.h"
 #include "cli_trace.h"
 #include "clock.h"
 #include "event_groups.h"
@@ -36,16 +36,8 @@ void capture_link(const struct api *api, cJSON *capture)
 
 int capture_get(const struct api *api, const char *id, cJSON **capture)
 {
-    struct buf path = {0};
-    buf_printf(&path, "/captures/%s", id);
-    int status = api_call(api, "GET", text_of(&path), NULL, capture);
-    buf_fini(&path);
-    if (status == CLI_OK && !cJSON_IsObject(*capture)) {
-        say_error("collector %s answers without a capture", api->collector);
-        cJSON_Delete(*capture);
-        *capture = NULL;
-        return CLI_FAILED;
-    }
+    static const struct resource captures = {.noun = "capture", .folder = "/captures"};
+    int status = resource_get(api, &captures, id, "", capture);
     if (status == CLI_OK)
         capture_link(api, *capture);
     return status;
