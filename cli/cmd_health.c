@@ -56,9 +56,10 @@ static int health_run(const struct cli_call *call)
     struct api api;
     cJSON *ready = NULL, *agents = NULL;
     bool more;
+    const struct api_request asked = {.method = "GET", .path = "!/readyz", .also_good = 503};
     int status = api_init(&api, o->collector);
     if (status == CLI_OK)
-        status = api_get_ready(&api, "!/readyz", &ready);
+        status = api_call_with(&api, &asked, &ready);
     if (status == CLI_OK)
         status = api_list(&api, "/agents", 0, &agents, &more);
     bool is_ready = cJSON_IsTrue(json_at(ready, "ready"));

@@ -372,8 +372,10 @@ static int report_ask(const struct api *api, const struct options *o, const cJSO
     snprintf(top, sizeof top, "%" PRIu64, o->top.value);
     if (o->top.given)
         api_query(&path, "top", top);
+    const struct api_request request = {
+        .method = "GET", .path = text_of(&path), .timeout_ms = REMOTE_MS};
     if (status == CLI_OK)
-        status = api_wait(api, text_of(&path), REMOTE_MS, report);
+        status = api_call_with(api, &request, report);
     buf_fini(&path);
     return status;
 }
