@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "ids.h"
 #include "summary_feed.h"
 
 int summary_feed_new(struct summary *summary, const struct skein_trace *trace,
@@ -26,7 +27,7 @@ int summary_feed_new(struct summary *summary, const struct skein_trace *trace,
 
 /* ---- whose row is whose ---- */
 
-static int text_put(struct summary_feed *f, uint32_t *to, const char *text)
+int feed_text_put(struct summary_feed *f, uint32_t *to, const char *text)
 {
     int64_t number = text_intern(f->s, text, strlen(text));
     if (number < 0)
@@ -38,7 +39,7 @@ static int text_put(struct summary_feed *f, uint32_t *to, const char *text)
 static int process_find(struct summary_feed *f, uint32_t process, uint32_t *row)
 {
     const struct skein_process *of = skein_trace_process(f->trace, process);
-    char id[33];
+    char id[ID_TEXT_BYTES];
     uint32_t text;
     bool fresh;
     if (!array_grow_zero(f->processes, (size_t)process + 1, &f->process_cap))
@@ -47,19 +48,15 @@ static int process_find(struct summary_feed *f, uint32_t process, uint32_t *row)
         *row = f->processes[process] - 1;
         return SKEIN_OK;
     }
-    for (unsigned i = 0; i < sizeof of->id; i++) {
-        id[2 * i] = "0123456789abcdef"[of->id[i] >> 4];
-        id[2 * i + 1] = "0123456789abcdef"[of->id[i] & 15];
-    }
-    id[32] = '\0';
-    if (text_put(f, &text, id) != SKEIN_OK)
+    id_text(of->id, id);
+    if (feed_text_put(f, &text, id) != SKEIN_OK)
         return SKEIN_NO_MEMORY;
     struct summary_process *p = (struct summary_process *)summary_row_get(
         f->s, SUMMARY_PROCESS, SUMMARY_NONE, text, 0, &fresh);
-    if (p == NULL || text_put(f, &p->host, of->host) != SKEIN_OK ||
-        text_put(f, &p->service, of->service) != SKEIN_OK ||
-        text_put(f, &p->labels, of->labels) != SKEIN_OK ||
-        text_put(f, &p->exe, of->exe) != SKEIN_OK)
+    if (p == NULL || feed_text_put(f, &p->host, of->host) != SKEIN_OK ||
+        feed_text_put(f, &p->service, of->service) != SKEIN_OK ||
+        feed_text_put(f, &p->labels, of->labels) != SKEIN_OK ||
+        feed_text_put(f, &p->exe, of->exe) != SKEIN_OK)
         return SKEIN_NO_MEMORY;
     p->pid = of->pid;
     *row = (uint32_t)(p - feed_process(f, 0));
@@ -82,7 +79,7 @@ static int thread_find(struct summary_feed *f, uint32_t number, struct feed_thre
     if (of->tid != 0 || !of->evidence) {
         struct summary_thread *row = (struct summary_thread *)summary_row_get(
             f->s, SUMMARY_THREAD, thread->process, 0, of->tid, &fresh);
-        if (row == NULL || text_put(f, &row->name, of->name) != SKEIN_OK)
+        if (row == NULL || feed_text_put(f, &row->name, of->name) != SKEIN_OK)
             return SKEIN_NO_MEMORY;
         thread->thread = (uint32_t)(row - feed_thread(f, 0));
     }
@@ -102,7 +99,7 @@ static int type_find(struct summary_feed *f, uint32_t number, const struct feed_
     *type = (struct feed_type){.group = of->group, .kind = wait_kind_of(of->name, of->group)};
     memset(type->args, -1, sizeof type->args);
     feed_told_find(type, of);
-    if (text_put(f, &type->text, of->name) != SKEIN_OK)
+    if (feed_text_put(f, &type->text, of->name) != SKEIN_OK)
         return SKEIN_NO_MEMORY;
     type->known = true;
     return SKEIN_OK;
@@ -299,7 +296,7 @@ static int gaps_take(struct summary_feed *f, const struct skein_cursor *cursor)
         uint32_t of = SUMMARY_NONE, text;
         bool fresh;
         if ((gaps[i].process != SKEIN_NONE && process_find(f, gaps[i].process, &of) != SKEIN_OK) ||
-            text_put(f, &text, gaps[i].what != NULL ? gaps[i].what : "") != SKEIN_OK)
+            feed_text_put(f, &text, gaps[i].what != NULL ? gaps[i].what : "") != SKEIN_OK)
             return SKEIN_NO_MEMORY;
         struct summary_gap *gap = (struct summary_gap *)summary_row_get(f->s, SUMMARY_GAP, of, text,
                                                                         gaps[i].reason, &fresh);

@@ -80,6 +80,9 @@ static inline struct summary_thread *feed_thread(const struct summary_feed *f, u
     return (struct summary_thread *)(void *)f->s->tables[SUMMARY_THREAD].rows + i;
 }
 
+/* summary_feed.c: the text's number. SKEIN_OK, SKEIN_NO_MEMORY. */
+int feed_text_put(struct summary_feed *f, uint32_t *to, const char *text);
+
 /* summary_regions.c, of rows that are not told by the agent: SKEIN_OK, SKEIN_NO_MEMORY. */
 int feed_region_take(struct summary_feed *f, const struct feed_event *event);
 int feed_open_take(struct summary_feed *f, const struct feed_event *event);
