@@ -357,7 +357,6 @@ static void counter_take(struct trace_report_builder *b, const struct skein_batc
                                      .most = value,
                                      .before = value};
     size_t bucket = report_bucket(b, at_ns);
-    c->rises += value > c->before;
     c->falls += value < c->before;
     c->count++;
     c->to_ns = at_ns;
@@ -418,7 +417,6 @@ static void record_take(struct trace_report_builder *b, const struct skein_batch
                     &(struct report_silence){
                         .from_ns = a->last_ns,
                         .to_ns = at_ns,
-                        .wait_from_ns = region ? batch->time_ns[row] : at_ns,
                         .waits = label != NULL &&
                                  (label->for_lock || (batch->depth[row] == 0 &&
                                                       (label->for_anything ||

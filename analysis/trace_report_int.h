@@ -31,8 +31,7 @@ struct report_type { /* of a type of the trace */
 
 struct report_silence { /* of a thread or process: nothing was recorded */
     uint64_t from_ns, to_ns;
-    uint64_t wait_from_ns; /* of a thread: its record that ends it began then; to_ns: an instant */
-    bool waits;            /* that record was a wait for whatever comes, or for a lock */
+    bool waits; /* of a thread: its record that ends it was a wait for whatever comes, or a lock */
 };
 
 struct report_series { /* of a name in a process, over the window */
@@ -71,7 +70,7 @@ struct report_span { /* a long one */
 
 struct report_counter {
     uint32_t thread, type, process;
-    uint64_t count, rises, falls, from_ns, to_ns;
+    uint64_t count, falls, from_ns, to_ns;
     double first, last, least, most, before;
     double sum[REPORT_BUCKETS];
     uint64_t counts[REPORT_BUCKETS];

@@ -10,7 +10,6 @@
 #include "checksum.h"
 #include "import_ctf_int.h"
 
-#define METADATA_MAGIC      0x75d11d57u
 #define METADATA_HEAD_BYTES 37
 
 /* ---- metadata ---- */

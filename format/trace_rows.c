@@ -64,11 +64,6 @@ bool rows_full(const struct trace_rows *rows)
     return rows->count == SKEIN_BATCH_ROWS;
 }
 
-uint32_t trace_rows_count(const struct trace_rows *rows)
-{
-    return rows->count;
-}
-
 /* ---- which ---- */
 
 /* Where what was said of this number stands, at first WANTED_UNASKED; NULL: no memory. */
