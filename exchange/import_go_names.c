@@ -97,22 +97,10 @@ int go_kind_args(unsigned kind)
             __VA_ARGS__                                                                            \
         }                                                                                          \
     }
-#define NUMBER(arg)                                                                                \
-    {                                                                                              \
-        .type = SKEIN_T_U64, .name = arg, .unit = ""                                               \
-    }
-#define PLACE(arg) /* -1: none */                                                                  \
-    {                                                                                              \
-        .type = SKEIN_T_I64, .name = arg, .unit = ""                                               \
-    }
-#define BYTES(arg)                                                                                 \
-    {                                                                                              \
-        .type = SKEIN_T_U64, .name = arg, .unit = "bytes"                                          \
-    }
-#define TEXT(arg)                                                                                  \
-    {                                                                                              \
-        .type = SKEIN_T_STR, .name = arg, .unit = ""                                               \
-    }
+#define NUMBER(arg) PARTITION_ARG(SKEIN_T_U64, arg, "")
+#define PLACE(arg)  PARTITION_ARG(SKEIN_T_I64, arg, "") /* -1: none */
+#define BYTES(arg)  PARTITION_ARG(SKEIN_T_U64, arg, "bytes")
+#define TEXT(arg)   PARTITION_ARG(SKEIN_T_STR, arg, "")
 
 const struct partition_event_type go_types[GO_TYPES] = {
     [GO_TYPE_RUNNING] = TYPE("go.running", SKEIN_CLASS_SPAN, SKEIN_GROUP_THREAD,
