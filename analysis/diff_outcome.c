@@ -53,28 +53,10 @@ static int note_add(struct diff *d, struct buf *text)
     return SKEIN_OK;
 }
 
-static int services_note(struct diff *d, unsigned side, const char *when)
+/* What this side alone has: services; or of those that both have, samples of the CPU. */
+static int services_note(struct diff *d, unsigned side, bool samples)
 {
-    const struct summary *s = d->sides[side];
-    const struct summary_process *processes;
-    size_t count = summary_processes(s, &processes);
-    int status = SKEIN_OK;
-    for (size_t i = 0; i < count && status == SKEIN_OK; i++) {
-        const char *name = summary_text(s, processes[i].row.text);
-        struct buf text = {0};
-        if (diff_service_find(d->sides[1 - side], name) != NULL)
-            continue;
-        buf_printf(&text, "%s is there %s alone: nothing of it is compared", service_name(name),
-                   when);
-        status = note_add(d, &text);
-        buf_fini(&text);
-    }
-    return status;
-}
-
-/* Samples of the CPU that one side alone has. */
-static int samples_note(struct diff *d, unsigned side, const char *when)
-{
+    const char *when = side == 0 ? "before" : "after";
     const struct summary *s = d->sides[side];
     const struct summary_process *processes;
     size_t count = summary_processes(s, &processes);
@@ -83,9 +65,12 @@ static int samples_note(struct diff *d, unsigned side, const char *when)
         const char *name = summary_text(s, processes[i].row.text);
         const struct summary_process *other = diff_service_find(d->sides[1 - side], name);
         struct buf text = {0};
-        if (other == NULL || other->samples > 0 || processes[i].samples == 0)
+        if (samples ? other == NULL || other->samples > 0 || processes[i].samples == 0
+                    : other != NULL)
             continue;
-        buf_printf(&text, "samples of the CPU of %s are there %s alone, and are not compared",
+        buf_printf(&text,
+                   samples ? "samples of the CPU of %s are there %s alone, and are not compared"
+                           : "%s is there %s alone: nothing of it is compared",
                    service_name(name), when);
         status = note_add(d, &text);
         buf_fini(&text);
@@ -100,9 +85,9 @@ int diff_notes_add(struct diff *d, unsigned side)
     const struct summary_gap *gaps;
     struct buf text = {0};
     uint64_t records = 0, times = 0;
-    int status = services_note(d, side, when);
+    int status = services_note(d, side, false);
     if (status == SKEIN_OK)
-        status = samples_note(d, side, when);
+        status = services_note(d, side, true);
     size_t count = summary_losses(d->sides[side], &losses);
     for (size_t i = 0; i < count; i++) {
         records += losses[i].records; /* that they wrap round is of no interest */

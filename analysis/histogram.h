@@ -12,7 +12,6 @@
 
 #define HISTOGRAM_STEPS    16u  /* levels to a power of two */
 #define HISTOGRAM_LEVELS   976u /* of 64 bits */
-#define HISTOGRAM_OCTAVES  (HISTOGRAM_LEVELS / HISTOGRAM_STEPS)
 #define HISTOGRAM_EXAMPLES 8u
 #define HISTOGRAM_ERROR    (1.0 / 32) /* of a quantile, relative */
 

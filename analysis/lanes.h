@@ -131,8 +131,4 @@ struct lanes_item {
 size_t lanes_view(const struct lanes *lanes, size_t i, uint64_t from_ns, uint64_t to_ns,
                   size_t pixels, struct lanes_item *items);
 
-/* A counter's value at a time, that is of its last row before: false, if there is none, or if rows are
- * gone and cells do not tell. */
-bool lanes_value(const struct lanes *lanes, size_t i, uint64_t at_ns, double *value);
-
 #endif

@@ -162,15 +162,11 @@ static int state_of(const char *name)
 /* What is known of a type; *type is empty where nothing is. */
 static int type_get(struct lanes *lanes, uint32_t number, struct lanes_type *type)
 {
-    size_t had = lanes->type_cap;
     *type = (struct lanes_type){0};
     if (number >= TYPES_MOST || lanes->options.type == NULL)
         return SKEIN_OK;
-    if (number >= had) {
-        if (!array_grow(lanes->types, (size_t)number + 1, &lanes->type_cap))
-            return SKEIN_NO_MEMORY;
-        memset(lanes->types + had, 0, (lanes->type_cap - had) * sizeof *lanes->types);
-    }
+    if (!array_grow_zero(lanes->types, (size_t)number + 1, &lanes->type_cap))
+        return SKEIN_NO_MEMORY;
     struct lanes_type *known = &lanes->types[number];
     if (known->asked == 0) {
         const struct skein_event_type *t = lanes->options.type(lanes->options.context, number);

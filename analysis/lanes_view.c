@@ -151,21 +151,3 @@ size_t lanes_view(const struct lanes *lanes, size_t i, uint64_t from_ns, uint64_
     view_cells(&view, (uint32_t)(from_ns >> view.shift), (uint32_t)((to_ns - 1) >> view.shift));
     return view.count;
 }
-
-bool lanes_value(const struct lanes *lanes, size_t i, uint64_t at_ns, double *value)
-{
-    const struct lane_own *own = lanes->order[i];
-    size_t at = 0;
-    if (own->lane.kind != LANE_COUNTER)
-        return false;
-    if (own->lane.has_rows) {
-        array_find(at, 0, own->row_count, own->rows[at].begin < (double)at_ns);
-        if (at > 0)
-            *value = own->rows[at - 1].value;
-    } else {
-        array_find(at, 0, own->base.count, own->base.at[at].first < at_ns >> own->base.shift);
-        if (at > 0)
-            *value = (double)own->base.at[at - 1].last;
-    }
-    return at > 0;
-}

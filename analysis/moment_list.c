@@ -154,11 +154,8 @@ static int group_of(struct moment *f, struct intern_table *keys, struct group **
     int64_t at = key.status == SKEIN_OK ? intern_table_put(keys, key.data, key.len, &fresh)
                                         : SKEIN_NO_MEMORY;
     buf_fini(&key);
-    size_t had = *cap;
-    if (at < 0 || !array_grow(*groups, (size_t)at + 1, cap))
+    if (at < 0 || !array_grow_zero(*groups, (size_t)at + 1, cap))
         return SKEIN_NO_MEMORY;
-    if (*cap > had)
-        memset(*groups + had, 0, (*cap - had) * sizeof **groups);
     *group = &(*groups)[at];
     return SKEIN_OK;
 }

@@ -101,15 +101,6 @@ static const char *text_of_arg(const struct feed_event *event, unsigned i)
     return at >= 0 && event->args[at].text != NULL ? event->args[at].text : "";
 }
 
-static int text_put(struct summary_feed *f, uint32_t *to, const char *text)
-{
-    int64_t number = text_intern(f->s, text, strlen(text));
-    if (number < 0)
-        return SKEIN_NO_MEMORY;
-    *to = (uint32_t)number;
-    return SKEIN_OK;
-}
-
 /* ---- counters ---- */
 
 static bool of_host(const struct summary_feed *f, const struct feed_event *event)
@@ -146,7 +137,7 @@ static int counter_add(struct summary_feed *f, const struct feed_event *event,
 {
     bool host = event->thread == SUMMARY_NONE && of_host(f, event), fresh;
     uint32_t unit;
-    if (text_put(f, &unit, of->args[0].unit != NULL ? of->args[0].unit : "") != SKEIN_OK)
+    if (feed_text_put(f, &unit, of->args[0].unit != NULL ? of->args[0].unit : "") != SKEIN_OK)
         return SKEIN_NO_MEMORY;
     struct summary_counter *c = (struct summary_counter *)summary_row_get(
         f->s, SUMMARY_COUNTER, host ? SUMMARY_NONE : event->process, event->type->text,
@@ -204,7 +195,7 @@ static int neighbour_take(struct summary_feed *f, const struct feed_event *event
     bool fresh;
     uint64_t cpu_ns = number_of(event, 2), window_ns = number_of(event, 3);
     uint64_t pid = number_of(event, 1) & UINT32_MAX;
-    if (text_put(f, &name, text_of_arg(event, 0)) != SKEIN_OK)
+    if (feed_text_put(f, &name, text_of_arg(event, 0)) != SKEIN_OK)
         return SKEIN_NO_MEMORY;
     struct summary_neighbour *n = (struct summary_neighbour *)summary_row_get(
         f->s, SUMMARY_NEIGHBOUR, SUMMARY_NONE, name,
@@ -228,7 +219,7 @@ static int peak_take(struct summary_feed *f, const struct feed_event *event,
     *peak = (struct summary_peak){.time_ns = event->begin_ns,
                                   .dur_ns = event->dur_ns,
                                   .other = (uint32_t)number_of(event, 1)};
-    return text_put(f, &peak->name, text_of_arg(event, 2));
+    return feed_text_put(f, &peak->name, text_of_arg(event, 2));
 }
 
 static int sched_take(struct summary_feed *f, const struct feed_event *event,
@@ -300,7 +291,7 @@ static int dumped_take(struct summary_feed *f, const struct feed_event *event)
     bool fresh;
     if (strcmp(text_of_arg(event, 0), "mutex") != 0)
         return SKEIN_OK;
-    if (text_put(f, &text, "mutex_lock") != SKEIN_OK)
+    if (feed_text_put(f, &text, "mutex_lock") != SKEIN_OK)
         return SKEIN_NO_MEMORY;
     struct summary_lock *lock = (struct summary_lock *)summary_row_get(
         f->s, SUMMARY_LOCK, event->process, text, number_of(event, 1), &fresh);

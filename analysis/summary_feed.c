@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "ids.h"
 #include "summary_feed.h"
 
 int summary_feed_new(struct summary *summary, const struct skein_trace *trace,
@@ -26,7 +27,7 @@ int summary_feed_new(struct summary *summary, const struct skein_trace *trace,
 
 /* ---- whose row is whose ---- */
 
-static int text_put(struct summary_feed *f, uint32_t *to, const char *text)
+int feed_text_put(struct summary_feed *f, uint32_t *to, const char *text)
 {
     int64_t number = text_intern(f->s, text, strlen(text));
     if (number < 0)
@@ -35,55 +36,40 @@ static int text_put(struct summary_feed *f, uint32_t *to, const char *text)
     return SKEIN_OK;
 }
 
-static bool processes_cover(struct summary_feed *f, uint32_t process)
-{
-    size_t had = f->process_cap;
-    if (!array_grow(f->processes, (size_t)process + 1, &f->process_cap))
-        return false;
-    for (size_t i = had; i < f->process_cap; i++)
-        f->processes[i] = SUMMARY_NONE;
-    return true;
-}
-
 static int process_find(struct summary_feed *f, uint32_t process, uint32_t *row)
 {
     const struct skein_process *of = skein_trace_process(f->trace, process);
-    char id[33];
+    char id[ID_TEXT_BYTES];
     uint32_t text;
     bool fresh;
-    if (!processes_cover(f, process))
+    if (!array_grow_zero(f->processes, (size_t)process + 1, &f->process_cap))
         return SKEIN_NO_MEMORY;
-    *row = f->processes[process];
-    if (*row != SUMMARY_NONE)
+    if (f->processes[process] != 0) {
+        *row = f->processes[process] - 1;
         return SKEIN_OK;
-    for (unsigned i = 0; i < sizeof of->id; i++) {
-        id[2 * i] = "0123456789abcdef"[of->id[i] >> 4];
-        id[2 * i + 1] = "0123456789abcdef"[of->id[i] & 15];
     }
-    id[32] = '\0';
-    if (text_put(f, &text, id) != SKEIN_OK)
+    id_text(of->id, id);
+    if (feed_text_put(f, &text, id) != SKEIN_OK)
         return SKEIN_NO_MEMORY;
     struct summary_process *p = (struct summary_process *)summary_row_get(
         f->s, SUMMARY_PROCESS, SUMMARY_NONE, text, 0, &fresh);
-    if (p == NULL || text_put(f, &p->host, of->host) != SKEIN_OK ||
-        text_put(f, &p->service, of->service) != SKEIN_OK ||
-        text_put(f, &p->labels, of->labels) != SKEIN_OK ||
-        text_put(f, &p->exe, of->exe) != SKEIN_OK)
+    if (p == NULL || feed_text_put(f, &p->host, of->host) != SKEIN_OK ||
+        feed_text_put(f, &p->service, of->service) != SKEIN_OK ||
+        feed_text_put(f, &p->labels, of->labels) != SKEIN_OK ||
+        feed_text_put(f, &p->exe, of->exe) != SKEIN_OK)
         return SKEIN_NO_MEMORY;
     p->pid = of->pid;
-    *row = f->processes[process] = (uint32_t)(p - feed_process(f, 0));
+    *row = (uint32_t)(p - feed_process(f, 0));
+    f->processes[process] = *row + 1;
     return SKEIN_OK;
 }
 
 static int thread_find(struct summary_feed *f, uint32_t number, struct feed_thread **out)
 {
     const struct skein_thread *of = skein_trace_thread(f->trace, number);
-    size_t had = f->thread_cap;
     bool fresh;
-    if (!array_grow(f->threads, (size_t)number + 1, &f->thread_cap))
+    if (!array_grow_zero(f->threads, (size_t)number + 1, &f->thread_cap))
         return SKEIN_NO_MEMORY;
-    if (f->thread_cap > had)
-        memset(f->threads + had, 0, (f->thread_cap - had) * sizeof *f->threads);
     struct feed_thread *thread = *out = &f->threads[number];
     if (thread->known)
         return SKEIN_OK;
@@ -93,7 +79,7 @@ static int thread_find(struct summary_feed *f, uint32_t number, struct feed_thre
     if (of->tid != 0 || !of->evidence) {
         struct summary_thread *row = (struct summary_thread *)summary_row_get(
             f->s, SUMMARY_THREAD, thread->process, 0, of->tid, &fresh);
-        if (row == NULL || text_put(f, &row->name, of->name) != SKEIN_OK)
+        if (row == NULL || feed_text_put(f, &row->name, of->name) != SKEIN_OK)
             return SKEIN_NO_MEMORY;
         thread->thread = (uint32_t)(row - feed_thread(f, 0));
     }
@@ -104,11 +90,8 @@ static int thread_find(struct summary_feed *f, uint32_t number, struct feed_thre
 static int type_find(struct summary_feed *f, uint32_t number, const struct feed_type **out)
 {
     const struct skein_event_type *of = skein_trace_type(f->trace, number);
-    size_t had = f->type_cap;
-    if (!array_grow(f->types, (size_t)number + 1, &f->type_cap))
+    if (!array_grow_zero(f->types, (size_t)number + 1, &f->type_cap))
         return SKEIN_NO_MEMORY;
-    if (f->type_cap > had)
-        memset(f->types + had, 0, (f->type_cap - had) * sizeof *f->types);
     struct feed_type *type = &f->types[number];
     *out = type;
     if (type->known)
@@ -116,7 +99,7 @@ static int type_find(struct summary_feed *f, uint32_t number, const struct feed_
     *type = (struct feed_type){.group = of->group, .kind = wait_kind_of(of->name, of->group)};
     memset(type->args, -1, sizeof type->args);
     feed_told_find(type, of);
-    if (text_put(f, &type->text, of->name) != SKEIN_OK)
+    if (feed_text_put(f, &type->text, of->name) != SKEIN_OK)
         return SKEIN_NO_MEMORY;
     type->known = true;
     return SKEIN_OK;
@@ -246,7 +229,7 @@ static void feed_forget(struct summary_feed *f)
     for (size_t i = 0; i < f->type_cap; i++)
         f->types[i].known = false;
     for (size_t i = 0; i < f->process_cap; i++)
-        f->processes[i] = SUMMARY_NONE;
+        f->processes[i] = 0;
     if (f->calls != NULL)
         memset(f->calls, 0, f->call_slots * sizeof *f->calls);
     f->call_count = 0;
@@ -313,7 +296,7 @@ static int gaps_take(struct summary_feed *f, const struct skein_cursor *cursor)
         uint32_t of = SUMMARY_NONE, text;
         bool fresh;
         if ((gaps[i].process != SKEIN_NONE && process_find(f, gaps[i].process, &of) != SKEIN_OK) ||
-            text_put(f, &text, gaps[i].what != NULL ? gaps[i].what : "") != SKEIN_OK)
+            feed_text_put(f, &text, gaps[i].what != NULL ? gaps[i].what : "") != SKEIN_OK)
             return SKEIN_NO_MEMORY;
         struct summary_gap *gap = (struct summary_gap *)summary_row_get(f->s, SUMMARY_GAP, of, text,
                                                                         gaps[i].reason, &fresh);
@@ -332,9 +315,10 @@ static int process_end(struct summary_feed *f, uint32_t i)
 {
     const struct skein_process *of = skein_trace_process(f->trace, i);
     uint64_t seen_ns = process_seen_ns(f, i, false);
-    uint32_t row = i < f->process_cap ? f->processes[i] : SUMMARY_NONE;
+    uint32_t row;
+    bool known = i < f->process_cap && f->processes[i] != 0;
     seen_ns = seen_ns > 0 ? seen_ns : process_seen_ns(f, i, true);
-    if (row == SUMMARY_NONE &&
+    if (!known &&
         (seen_ns == 0 || (f->query->process != NULL && !f->query->process(f->query->context, of))))
         return SKEIN_OK;
     if (process_find(f, i, &row) != SKEIN_OK)

@@ -51,7 +51,7 @@ struct summary_feed {
     uint64_t from_ns, to_ns, generation;
     struct feed_type *types;
     struct feed_thread *threads;
-    uint32_t *processes; /* rows; SUMMARY_NONE: not there yet */
+    uint32_t *processes; /* rows + 1; 0: not there yet */
     size_t type_cap, thread_cap, process_cap;
     struct feed_call *calls;
     size_t call_count, call_slots;
@@ -79,6 +79,9 @@ static inline struct summary_thread *feed_thread(const struct summary_feed *f, u
 {
     return (struct summary_thread *)(void *)f->s->tables[SUMMARY_THREAD].rows + i;
 }
+
+/* summary_feed.c: the text's number. SKEIN_OK, SKEIN_NO_MEMORY. */
+int feed_text_put(struct summary_feed *f, uint32_t *to, const char *text);
 
 /* summary_regions.c, of rows that are not told by the agent: SKEIN_OK, SKEIN_NO_MEMORY. */
 int feed_region_take(struct summary_feed *f, const struct feed_event *event);

@@ -14,14 +14,10 @@
 
 #define FLOOR_NS UINT64_C(1000) /* the first below which regions are dropped */
 
-int task_path_new(uint32_t names, uint32_t slowest, struct task_path **out)
+int task_path_new(struct task_path **out)
 {
     *out = calloc(1, sizeof **out);
-    if (*out == NULL)
-        return SKEIN_NO_MEMORY;
-    (*out)->names_most = names != 0 ? names : TASK_NAMES;
-    (*out)->slowest_most = slowest != 0 ? slowest : TASK_SLOWEST;
-    return SKEIN_OK;
+    return *out != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
 void task_path_free(struct task_path **path)
@@ -87,11 +83,8 @@ static void evidence_find(struct path_type *t, const struct skein_event_type *of
 
 static const struct path_type *type_get(struct task_path *p, uint32_t number)
 {
-    size_t had = p->type_cap;
-    if (!array_grow(p->types, (size_t)number + 1, &p->type_cap))
+    if (!array_grow_zero(p->types, (size_t)number + 1, &p->type_cap))
         return NULL;
-    if (p->type_cap > had)
-        memset(p->types + had, 0, (p->type_cap - had) * sizeof *p->types);
     struct path_type *t = &p->types[number];
     if (t->known)
         return t;
@@ -171,14 +164,14 @@ static bool lies_in(const struct path_task *in, const struct path_task *out)
 }
 
 /* Of one that calls itself, the outermost counts. */
-static int slowest_put(struct task_path *p, struct path_name *name, const struct path_task *task)
+static int slowest_put(struct path_name *name, const struct path_task *task)
 {
     size_t kept = 0;
-    if (name->slowest_count == p->slowest_most &&
+    if (name->slowest_count == TASK_SLOWEST &&
         task->dur_ns <= name->slowest[name->slowest_count - 1].dur_ns)
         return SKEIN_OK;
     if (name->slowest == NULL)
-        name->slowest = calloc((size_t)p->slowest_most + 1, sizeof *name->slowest);
+        name->slowest = calloc(TASK_SLOWEST + 1, sizeof *name->slowest);
     if (name->slowest == NULL)
         return SKEIN_NO_MEMORY;
     for (size_t i = 0; i < name->slowest_count; i++)
@@ -189,7 +182,7 @@ static int slowest_put(struct task_path *p, struct path_name *name, const struct
         at--;
     memmove(&name->slowest[at + 1], &name->slowest[at], (kept - at) * sizeof *name->slowest);
     name->slowest[at] = *task;
-    name->slowest_count = kept + 1 < p->slowest_most ? kept + 1 : p->slowest_most;
+    name->slowest_count = kept + 1 < TASK_SLOWEST ? kept + 1 : TASK_SLOWEST;
     return SKEIN_OK;
 }
 
@@ -225,7 +218,7 @@ static int task_take(struct task_path *p, const struct skein_batch *batch, uint3
         name->total_ns +=
             task.dur_ns < UINT64_MAX - name->total_ns ? task.dur_ns : UINT64_MAX - name->total_ns;
     }
-    return slowest_put(p, name, &task);
+    return slowest_put(name, &task);
 }
 
 int task_path_add(struct task_path *p, const struct skein_trace *trace,
@@ -536,8 +529,8 @@ static int windows_read(struct task_path *p, struct skein_trace *trace,
 
 int task_path_end(struct task_path *p, struct skein_trace *trace, const struct task_list **list)
 {
-    size_t names = p->name_keys.count, kept = names < p->names_most ? names : p->names_most;
-    struct path_window *windows = calloc(kept * p->slowest_most + 1, sizeof *windows);
+    size_t names = p->name_keys.count, kept = names < TASK_NAMES ? names : TASK_NAMES;
+    struct path_window *windows = calloc(kept * TASK_SLOWEST + 1, sizeof *windows);
     int status = windows != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
     *list = &p->list;
     p->trace = trace;

@@ -16,7 +16,7 @@
 
 #include "skein/trace.h"
 
-#define TASK_NAMES    5u  /* where nobody says how many */
+#define TASK_NAMES    5u  /* the heaviest */
 #define TASK_SLOWEST  3u  /* of each name */
 #define TASK_SEGMENTS 16u /* of a path, at most: shorter ones next to each other become one */
 
@@ -67,8 +67,7 @@ struct task_list {
 
 struct task_path;
 
-/* names, slowest: 0: as above. SKEIN_OK, SKEIN_NO_MEMORY. */
-int task_path_new(uint32_t names, uint32_t slowest, struct task_path **out);
+int task_path_new(struct task_path **out); /* SKEIN_OK, SKEIN_NO_MEMORY */
 void task_path_free(struct task_path **path);
 
 /* A batch with all columns, of a query in causal order. SKEIN_OK, SKEIN_NO_MEMORY. */

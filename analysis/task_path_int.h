@@ -99,7 +99,6 @@ struct path_segments {
 };
 
 struct task_path {
-    uint32_t names_most, slowest_most;
     struct path_type *types;
     size_t type_cap;
     struct intern_table name_keys, actor_keys, texts;

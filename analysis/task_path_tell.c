@@ -230,7 +230,7 @@ static int task_tell(struct task_path *p, const struct path_task *from, struct t
 
 int path_tell(struct task_path *p)
 {
-    size_t names = p->name_keys.count < p->names_most ? p->name_keys.count : p->names_most;
+    size_t names = p->name_keys.count < TASK_NAMES ? p->name_keys.count : TASK_NAMES;
     int status = SKEIN_OK;
     p->out_names = calloc(names + 1, sizeof *p->out_names);
     if (p->out_names == NULL)

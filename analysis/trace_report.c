@@ -91,21 +91,16 @@ static int8_t arg_of(const struct skein_event_type *type, const char *name)
 
 static struct report_type *type_get(struct trace_report_builder *b, uint32_t number)
 {
-    if (number >= b->type_count) {
-        size_t had = b->type_count;
-        if (!array_grow(b->types, (size_t)number + 1, &b->type_cap))
-            return NULL;
-        b->type_count = (size_t)number + 1;
-        for (size_t i = had; i < b->type_count; i++)
-            b->types[i] = (struct report_type){.label = -1};
-    }
+    if (!array_grow_zero(b->types, (size_t)number + 1, &b->type_cap))
+        return NULL;
     struct report_type *t = &b->types[number];
-    if (t->label >= 0)
+    if (t->known)
         return t;
     const struct skein_event_type *type = skein_trace_type(b->trace, number);
     t->label = moment_label_put(b->moment, type->name, type->group, true);
     if (t->label < 0)
         return NULL;
+    t->known = true;
     t->result = arg_of(type, "result");
     t->owner = arg_of(type, "owner");
     t->calls = type->group == SKEIN_GROUP_NET || type->group == SKEIN_GROUP_IO ||
@@ -268,14 +263,8 @@ static void series_take(struct trace_report_builder *b, struct report_process *p
 {
     const struct skein_event_type *type = skein_trace_type(b->trace, batch->type[row]);
     int64_t result = number_of(type, skein_batch_args(batch, row), t->result);
-    size_t had = p->series_cap;
-    if (!array_grow(p->series, label + 1, &p->series_cap)) {
-        b->status = SKEIN_NO_MEMORY;
-        return;
-    }
-    for (size_t i = had; i < p->series_cap; i++)
-        p->series[i] = NULL;
-    if (p->series[label] == NULL && (p->series[label] = calloc(1, sizeof **p->series)) == NULL) {
+    if (!array_grow_zero(p->series, label + 1, &p->series_cap) ||
+        (p->series[label] == NULL && (p->series[label] = calloc(1, sizeof **p->series)) == NULL)) {
         b->status = SKEIN_NO_MEMORY;
         return;
     }
@@ -368,7 +357,6 @@ static void counter_take(struct trace_report_builder *b, const struct skein_batc
                                      .most = value,
                                      .before = value};
     size_t bucket = report_bucket(b, at_ns);
-    c->rises += value > c->before;
     c->falls += value < c->before;
     c->count++;
     c->to_ns = at_ns;
@@ -429,7 +417,6 @@ static void record_take(struct trace_report_builder *b, const struct skein_batch
                     &(struct report_silence){
                         .from_ns = a->last_ns,
                         .to_ns = at_ns,
-                        .wait_from_ns = region ? batch->time_ns[row] : at_ns,
                         .waits = label != NULL &&
                                  (label->for_lock || (batch->depth[row] == 0 &&
                                                       (label->for_anything ||

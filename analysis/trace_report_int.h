@@ -21,7 +21,8 @@
 #define MS(n) ((uint64_t)(n)*1000000u)
 
 struct report_type { /* of a type of the trace */
-    int64_t label;   /* of the moment's; -1: not looked up yet */
+    bool known;      /* it was looked up */
+    int64_t label;   /* of the moment's */
     int8_t result;   /* argument that says how it ended; -1: none */
     int8_t owner;    /* argument: the thread that held the lock; -1: none */
     bool calls;      /* a call that fails for a reason: its errors count */
@@ -30,8 +31,7 @@ struct report_type { /* of a type of the trace */
 
 struct report_silence { /* of a thread or process: nothing was recorded */
     uint64_t from_ns, to_ns;
-    uint64_t wait_from_ns; /* of a thread: its record that ends it began then; to_ns: an instant */
-    bool waits;            /* that record was a wait for whatever comes, or for a lock */
+    bool waits; /* of a thread: its record that ends it was a wait for whatever comes, or a lock */
 };
 
 struct report_series { /* of a name in a process, over the window */
@@ -70,7 +70,7 @@ struct report_span { /* a long one */
 
 struct report_counter {
     uint32_t thread, type, process;
-    uint64_t count, rises, falls, from_ns, to_ns;
+    uint64_t count, falls, from_ns, to_ns;
     double first, last, least, most, before;
     double sum[REPORT_BUCKETS];
     uint64_t counts[REPORT_BUCKETS];
@@ -89,7 +89,7 @@ struct trace_report_builder {
     struct task_path *tasks; /* NULL: not asked */
     uint64_t from_ns, to_ns; /* by footers, or as asked for: of the buckets */
     struct report_type *types;
-    size_t type_count, type_cap;
+    size_t type_cap;
     struct report_process *processes;
     size_t process_count, process_cap;
     struct report_actor *actors;

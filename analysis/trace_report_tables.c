@@ -15,7 +15,7 @@ int report_tables_new(struct trace_report_builder *b)
 {
     int status = summary_new(0, &b->summary);
     if (status == SKEIN_OK && !b->limits.no_tasks)
-        status = task_path_new(0, 0, &b->tasks);
+        status = task_path_new(&b->tasks);
     return status;
 }
 

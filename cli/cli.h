@@ -45,10 +45,10 @@ struct cli_command {
     const char *details;   /* more for --help: prose, lines that end with a newline; or NULL */
     const char *examples;  /* lines */
     const struct cli_option *options;
-    size_t options_bytes; /* sizeof the struct of options; at most CLI_OPTIONS_BYTES */
-    int min_arguments, max_arguments;
-    const char *const *choices; /* of the argument, NULL-terminated; or NULL */
-    bool stops_at_argument;     /* options after the first argument belong to it (run) */
+    size_t options_bytes;             /* sizeof the struct of options; at most CLI_OPTIONS_BYTES */
+    int min_arguments, max_arguments; /* none said: one of "FILE", one or more of "FILE..." */
+    const char *const *choices;       /* of the argument, NULL-terminated; or NULL */
+    bool stops_at_argument;           /* options after the first argument belong to it (run) */
     int (*run)(const struct cli_call *call); /* returns the exit status */
     const void *context;                     /* of a `run` that several commands have */
     /* NULL-terminated: then the word behind the command is one of them, and where there is none the

@@ -258,15 +258,14 @@ int api_ask(const struct api *api, const struct api_request *request,
     return status;
 }
 
-static int request_call(const struct api *api, const struct api_request *request, long also_good,
-                        cJSON **answer)
+int api_call_with(const struct api *api, const struct api_request *request, cJSON **answer)
 {
     struct http_response response;
     int exit_status;
     if (answer != NULL)
         *answer = NULL;
     int status = api_ask(api, request, &response);
-    if (status == SKEIN_OK && (response.status < 400 || response.status == also_good))
+    if (status == SKEIN_OK && (response.status < 400 || response.status == request->also_good))
         exit_status = answer_parse(api, &response, answer);
     else
         exit_status = api_say_failure(api, status, &response);
@@ -278,19 +277,7 @@ int api_call(const struct api *api, const char *method, const char *path, const 
              cJSON **answer)
 {
     const struct api_request request = {.method = method, .path = path, .body = body};
-    return request_call(api, &request, 0, answer);
-}
-
-int api_get_ready(const struct api *api, const char *path, cJSON **answer)
-{
-    const struct api_request request = {.method = "GET", .path = path};
-    return request_call(api, &request, 503, answer);
-}
-
-int api_wait(const struct api *api, const char *path, uint64_t timeout_ms, cJSON **answer)
-{
-    const struct api_request request = {.method = "GET", .path = path, .timeout_ms = timeout_ms};
-    return request_call(api, &request, 0, answer);
+    return api_call_with(api, &request, answer);
 }
 
 /* Moves the page's items to *items and copies its cursor. */

@@ -42,16 +42,14 @@ struct api_request {
     const cJSON *body;   /* NULL: none */
     uint64_t timeout_ms; /* 0: as api_call */
     const int *cancel;   /* as of struct http_request */
+    long also_good;      /* of api_call_with: a status of 400 or more that is an answer, too */
 };
 /* A status of http_request. The caller calls http_response_fini after any. */
 int api_ask(const struct api *api, const struct api_request *request,
             struct http_response *response);
 
-/* GET by api_call, but a status of 503 is an answer too (readyz). */
-int api_get_ready(const struct api *api, const char *path, cJSON **answer);
-
-/* GET by api_call, of what takes the collector so long. */
-int api_wait(const struct api *api, const char *path, uint64_t timeout_ms, cJSON **answer);
+/* The same, told and parsed as by api_call. */
+int api_call_with(const struct api *api, const struct api_request *request, cJSON **answer);
 
 /* All pages of a listing, at most `limit` items (0: all), as one array. *more: some were left out.
  */

@@ -11,8 +11,8 @@
 #include <time.h>
 
 #include "cli_gaps.h"
-#include "cli_out.h"
 #include "cli_progress.h"
+#include "cli_resource.h"
 #include "cli_trace.h"
 #include "clock.h"
 #include "event_groups.h"
@@ -36,16 +36,8 @@ void capture_link(const struct api *api, cJSON *capture)
 
 int capture_get(const struct api *api, const char *id, cJSON **capture)
 {
-    struct buf path = {0};
-    buf_printf(&path, "/captures/%s", id);
-    int status = api_call(api, "GET", text_of(&path), NULL, capture);
-    buf_fini(&path);
-    if (status == CLI_OK && !cJSON_IsObject(*capture)) {
-        say_error("collector %s answers without a capture", api->collector);
-        cJSON_Delete(*capture);
-        *capture = NULL;
-        return CLI_FAILED;
-    }
+    static const struct resource captures = {.noun = "capture", .folder = "/captures"};
+    int status = resource_get(api, &captures, id, "", capture);
     if (status == CLI_OK)
         capture_link(api, *capture);
     return status;
@@ -82,8 +74,7 @@ static void field_put(struct buf *out, const char *title, const char *text)
     if (!*text)
         return;
     buf_printf(out, "%-10s ", title);
-    text_put_safe(out, text, strlen(text));
-    buf_printf(out, "\n");
+    shown_put_between(out, "", text, "\n");
 }
 
 static void capture_losses_put(struct buf *out, const cJSON *reasons)
@@ -92,8 +83,7 @@ static void capture_losses_put(struct buf *out, const cJSON *reasons)
     cJSON_ArrayForEach(reason, reasons) {
         if (reason->string != NULL && cJSON_IsNumber(reason) && reason->valuedouble > 0) {
             buf_printf(out, "%-10s %.0f events: ", "lost", reason->valuedouble);
-            text_put_safe(out, reason->string, strlen(reason->string));
-            buf_printf(out, "\n");
+            shown_put_between(out, "", reason->string, "\n");
         }
     }
 }
@@ -157,19 +147,15 @@ static void evidence_put(struct buf *out, const cJSON *capture)
         if (json_at(target, "evidence") == NULL)
             continue;
         buf_printf(out, "%-10s ", "evidence");
-        text_put_safe(out, json_text_at(target, "service"),
-                      strlen(json_text_at(target, "service")));
+        shown_put(out, json_text_at(target, "service"));
         buf_printf(out, " (pid %" PRIu64 "): ", json_u64_at(target, "pid"));
         cJSON_ArrayForEach(evidence, json_at(target, "evidence")) {
             const char *kind = json_text_at(evidence, "kind");
             const char *state = json_text_at(evidence, "state");
             const char *reason = json_text_at(evidence, "reason");
-            buf_printf(out, "%s", before);
-            text_put_safe(out, kind, strlen(kind));
-            buf_printf(out, " ");
-            text_put_safe(out, state, strlen(state));
-            buf_printf(out, "%s", reason[0] != '\0' ? ", " : "");
-            text_put_safe(out, reason, strlen(reason));
+            shown_put_between(out, before, kind, " ");
+            shown_put(out, state);
+            shown_put_between(out, reason[0] != '\0' ? ", " : "", reason, "");
             before = "; ";
         }
         buf_printf(out, "\n");
@@ -239,7 +225,7 @@ static void capture_progress_show(const cJSON *capture)
         all += (uint64_t)count->valuedouble;
         done += waits ? 0 : (uint64_t)count->valuedouble;
         buf_printf(&words, "%s%.0f ", words.len ? ", " : "", count->valuedouble);
-        text_put_safe(&words, count->string, strlen(count->string));
+        shown_put(&words, count->string);
     }
     progress_bar_put(&line, done, all);
     buf_printf(&line, "%s; %" PRIu64 " events", text_of(&words),

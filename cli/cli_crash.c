@@ -140,12 +140,6 @@ int crash_rows_add(cJSON *rows, struct partition_reader *reader, const struct tr
 
 /* ---- text ---- */
 
-static void member_put(struct buf *out, const cJSON *row, const char *path)
-{
-    const char *text = json_text_at(row, path);
-    text_put_safe(out, text, strlen(text));
-}
-
 static void signal_put(struct buf *out, const cJSON *row)
 {
     const cJSON *number = json_at(row, "signal");
@@ -157,19 +151,16 @@ static void signal_put(struct buf *out, const cJSON *row)
         buf_printf(out, "signal %d", signal);
     if (*json_text_at(row, "cause") == '\0')
         return;
-    buf_printf(out, " (");
-    member_put(out, row, "cause");
-    buf_printf(out, ")");
+    shown_put_between(out, " (", json_text_at(row, "cause"), ")");
 }
 
 static void address_put(struct buf *out, const cJSON *row)
 {
     if (*json_text_at(row, "address") == '\0')
         return;
-    buf_printf(out, ", ");
-    member_put(out, row, "access");
+    shown_put_between(out, ", ", json_text_at(row, "access"), "");
     buf_printf(out, *json_text_at(row, "access") == '\0' ? "at " : " at ");
-    member_put(out, row, "address");
+    shown_put(out, json_text_at(row, "address"));
 }
 
 /* The innermost frame; one that was inlined there has the same place. */
@@ -179,13 +170,12 @@ static void place_put(struct buf *out, const cJSON *row)
     const char *file = json_text_at(frame, "file"), *slash = strrchr(file, '/');
     if (*json_text_at(frame, "function") == '\0')
         return;
-    buf_printf(out, ", in ");
-    member_put(out, frame, "function");
+    shown_put_between(out, ", in ", json_text_at(frame, "function"), "");
     if (*file == '\0')
         return;
     buf_printf(out, " (");
     file = slash != NULL ? slash + 1 : file;
-    text_put_safe(out, file, strlen(file));
+    shown_put(out, file);
     if (json_at(frame, "line") != NULL)
         buf_printf(out, ":%" PRIu64, json_u64_at(frame, "line"));
     buf_printf(out, ")");
@@ -194,8 +184,7 @@ static void place_put(struct buf *out, const cJSON *row)
 static void thread_put(struct buf *out, const cJSON *row)
 {
     buf_printf(out, "thread %" PRIu64 " \"", json_u64_at(row, "tid"));
-    member_put(out, row, "thread");
-    buf_printf(out, "\" ");
+    shown_put_between(out, "", json_text_at(row, "thread"), "\" ");
 }
 
 static void registers_put(struct buf *out, const cJSON *row)
@@ -206,7 +195,7 @@ static void registers_put(struct buf *out, const cJSON *row)
         size_t n = strcspn(at, " ");
         if (words % 2 == 0)
             buf_printf(out, "%s", words % (2 * REGISTERS_IN_LINE) != 0 ? "  " : "        ");
-        text_put_safe(out, at, n);
+        text_shown_put(out, at, n);
         at += n + (at[n] == ' ');
         words++;
         buf_printf(out, words % (2 * REGISTERS_IN_LINE) == 0 || *at == '\0' ? "\n"
@@ -223,7 +212,7 @@ static void sender_put(struct buf *out, const cJSON *row)
     signal_put(out, row);
     buf_printf(out, kernel ? ", while %" PRIu64 " \"" : " by process %" PRIu64 " \"",
                json_u64_at(row, "by"));
-    member_put(out, row, "by_name");
+    shown_put(out, json_text_at(row, "by_name"));
     buf_printf(out, kernel ? "\" ran" : "\"");
 }
 
@@ -231,10 +220,8 @@ static void assertion_put(struct buf *out, const cJSON *row)
 {
     if (*json_text_at(row, "assertion") == '\0')
         return;
-    buf_printf(out, ": assertion ");
-    member_put(out, row, "assertion");
-    buf_printf(out, " (");
-    member_put(out, row, "in");
+    shown_put_between(out, ": assertion ", json_text_at(row, "assertion"), " (");
+    shown_put(out, json_text_at(row, "in"));
     buf_printf(out, ":%" PRIu64 ")", json_u64_at(row, "line"));
 }
 
@@ -248,13 +235,11 @@ static const char *doing_of(const char *kind)
 void crash_row_put(struct buf *out, const cJSON *row)
 {
     const char *kind = json_text_at(row, "end");
-    member_put(out, row, "service");
+    shown_put(out, json_text_at(row, "service"));
     buf_printf(out, "[%" PRIu64 "]%s", json_u64_at(row, "pid"),
                *json_text_at(row, "host") ? " on " : "");
-    member_put(out, row, "host");
-    buf_printf(out, " at ");
-    member_put(out, row, "at");
-    buf_printf(out, ": ");
+    shown_put_between(out, "", json_text_at(row, "host"), " at ");
+    shown_put_between(out, "", json_text_at(row, "at"), ": ");
     if (strcmp(kind, "words") == 0) {
         words_row_put(out, row);
         return;

@@ -120,9 +120,9 @@ static void gap_put(struct buf *out, const cJSON *target, const struct gap *gap,
     bool early = gap->from_ns <= window->from_ns + EDGE_NS;
     bool late = gap->to_ns + EDGE_NS >= window->to_ns;
     buf_printf(out, "%-10s ", "gap");
-    text_put_safe(out, json_text_at(target, "service"), strlen(json_text_at(target, "service")));
+    shown_put(out, json_text_at(target, "service"));
     buf_printf(out, "[%" PRIu64 "] on ", json_u64_at(target, "pid"));
-    text_put_safe(out, json_text_at(target, "host"), strlen(json_text_at(target, "host")));
+    shown_put(out, json_text_at(target, "host"));
     if (is_of_nothing(gap->reason)) {
         buf_printf(out, " has no record");
     } else if (early && late) {
@@ -141,9 +141,7 @@ static void gap_put(struct buf *out, const cJSON *target, const struct gap *gap,
     }
     if (gap->pieces > 1)
         buf_printf(out, " in %u pieces", gap->pieces);
-    buf_printf(out, ": ");
-    text_put_safe(out, words_of(gap->reason), strlen(words_of(gap->reason)));
-    buf_printf(out, "\n");
+    shown_put_between(out, ": ", words_of(gap->reason), "\n");
 }
 
 void gaps_put(struct buf *out, const cJSON *capture, bool all)

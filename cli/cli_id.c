@@ -45,8 +45,7 @@ int id_find_in(const cJSON *items, const char *key, const char *noun, const char
             continue;
         if (found > 0 && strcmp(id, out) == 0)
             continue; /* the same one again */
-        buf_printf(&several, "%s", found > 0 ? ", " : "");
-        text_put_safe(&several, id, strlen(id));
+        shown_put_between(&several, found > 0 ? ", " : "", id, "");
         if (found++ == 0)
             snprintf(out, CLI_ID_BYTES, "%s", id);
     }

@@ -223,9 +223,7 @@ static void args_add(struct buf *args, const char *text)
 {
     if (text == NULL)
         return;
-    buf_printf(args, " [");
-    trace_text_safe(args, text, strlen(text));
-    buf_printf(args, "]");
+    shown_put_between(args, " [", text, "]");
 }
 
 /* "sleeping in fsync(0x8) [file /srv/a.db]" */
@@ -236,9 +234,9 @@ static void state_put(struct buf *text, const struct longest *longest,
     if (strcmp(thread->state, "running") == 0) /* the kernel calls both so */
         buf_printf(text, "running or ready to run");
     else
-        trace_text_safe(text, thread->state, strlen(thread->state));
+        shown_put(text, thread->state);
     buf_printf(text, "%s", thread->call[0] != '\0' ? " in " : "");
-    trace_text_safe(text, thread->call, strlen(thread->call));
+    shown_put(text, thread->call);
     if (beside_call_descriptor(thread->call, &fd))
         args_add(text, beside_descriptor(longest->beside, fd));
 }
@@ -257,7 +255,7 @@ static void dumped_put(struct buf *text, const struct longest *longest,
     state_put(text, longest, thread);
     if (holder != NULL) {
         buf_printf(text, ", waiting for \"");
-        trace_text_safe(text, holder->name, strlen(holder->name));
+        shown_put(text, holder->name);
         buf_printf(text, "\"/%" PRIu32 ", which is ", holder->tid);
         state_put(text, longest, holder);
     }
@@ -280,8 +278,7 @@ static void no_cpu_put(struct buf *text, const struct longest *longest,
     text_put_duration(text, ns);
     buf_printf(text, " of it ready, and without a CPU");
     if (wait->instead_tid != 0) {
-        buf_printf(text, ": ");
-        trace_text_safe(text, wait->instead, strlen(wait->instead));
+        shown_put_between(text, ": ", wait->instead, "");
         buf_printf(text, " (%" PRIu32 ") ran instead", wait->instead_tid);
     }
     buf_printf(text, "\n");

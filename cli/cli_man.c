@@ -88,15 +88,12 @@ static void options_put(struct buf *out, const struct cli_command *command)
     buf_printf(out, ".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nthe same as a short text\n");
 }
 
-static void prose_put(struct buf *out, const struct cli_command *command, bool summary)
+static void prose_put(struct buf *out, const struct cli_command *command)
 {
-    if (summary) {
-        text_put(out, command->summary);
-        buf_printf(out, ".\n");
-    }
+    text_put(out, command->summary);
+    buf_printf(out, ".\n");
     if (command->details != NULL) {
-        if (summary)
-            buf_printf(out, ".PP\n");
+        buf_printf(out, ".PP\n");
         text_put(out, command->details);
     }
 }
@@ -117,7 +114,7 @@ static void action_put(struct buf *out, const struct cli_command *action)
     buf_printf(out, "\"\n");
     synopsis_put(out, action);
     buf_printf(out, ".PP\n");
-    prose_put(out, action, true);
+    prose_put(out, action);
     options_put(out, action);
     if (action->examples != NULL) {
         buf_printf(out, ".PP\n");
@@ -175,7 +172,7 @@ void cli_man_put(struct buf *out, const struct cli_command *command)
         synopsis_put(out, command);
     }
     buf_printf(out, ".SH DESCRIPTION\n");
-    prose_put(out, command, true);
+    prose_put(out, command);
     if (command->actions != NULL) {
         for (const struct cli_command *const *action = command->actions; *action != NULL; action++)
             action_put(out, *action);

@@ -86,4 +86,7 @@ struct cli_option {
         CLI_END, 0, NULL, NULL, NULL, 0, 0, NULL                                                   \
     }
 
+/* Members of a command's row: its options, into a struct `s`, with which `fn` runs. */
+#define CLI_RUN(rows, s, fn) .options = (rows), .options_bytes = sizeof(s), .run = (fn)
+
 #endif

@@ -246,6 +246,18 @@ static int option_parse(const struct cli_command *command, int argc, char **argv
     return -1;
 }
 
+/* How many arguments it takes; where its row leaves that to what it calls them, "FILE" is one, and
+ * "FILE..." one or more. */
+static void counts_get(const struct cli_command *command, int *min, int *max)
+{
+    const char *called = command->arguments;
+    size_t n = called != NULL ? strlen(called) : 0;
+    bool said = called == NULL || command->max_arguments > 0;
+    bool many = n > 3 && strcmp(called + n - 3, "...") == 0;
+    *min = said ? command->min_arguments : 1;
+    *max = said ? command->max_arguments : many ? CLI_ARGUMENTS_ANY : 1;
+}
+
 int cli_command_run(const struct cli_command *command, int argc, char **argv)
 {
     _Alignas(max_align_t) char options[CLI_OPTIONS_BYTES] = {0};
@@ -254,10 +266,11 @@ int cli_command_run(const struct cli_command *command, int argc, char **argv)
     int status = option_parse(command, argc, argv, options);
     if (status >= 0)
         return status;
-    int count = argc - optind;
-    if (count < command->min_arguments || count > command->max_arguments) {
+    int count = argc - optind, min, max;
+    counts_get(command, &min, &max);
+    if (count < min || count > max) {
         say_error("%s: %s", command->name,
-                  count < command->min_arguments ? "too few arguments" : "too many arguments");
+                  count < min ? "too few arguments" : "too many arguments");
         fprintf(stderr, "Usage: skein %s [OPTIONS] %s\nSee: skein %s --help\n", command->name,
                 command->arguments != NULL ? command->arguments : "", command->name);
         return CLI_USAGE;

@@ -27,7 +27,7 @@ static void out_say(const char *prefix, enum colour colour, const char *format, 
     char message[MESSAGE_BYTES];
     struct buf safe = {0};
     int whole = vsnprintf(message, sizeof message, format, values);
-    text_put_safe(&safe, message, strlen(message));
+    shown_put(&safe, message);
     if (whole >= MESSAGE_BYTES)
         buf_printf(&safe, " ... (cut)");
     fprintf(stderr, "%sskein: %s%s", colour_on(stderr, colour), prefix, colour_off(stderr));
@@ -72,15 +72,10 @@ const char *colour_off(FILE *out)
     return coloured(out) ? "\033[0m" : "";
 }
 
-void text_put_safe(struct buf *out, const char *text, size_t n)
-{
-    text_shown_put(out, text, n);
-}
-
 void safe_print(const char *text)
 {
     struct buf safe = {0};
-    text_put_safe(&safe, text, strlen(text));
+    shown_put(&safe, text);
     out_write(&safe);
     buf_fini(&safe);
 }

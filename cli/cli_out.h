@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What `skein` prints: messages, colours, tables. Text from traces and collectors is hostile: it
- * reaches a terminal through text_put_safe() alone. One thread.
+ * reaches a terminal through text_shown.h alone. One thread.
  */
 #ifndef CLI_OUT_H
 #define CLI_OUT_H
@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "buf.h"
+#include "text_shown.h"
 
 /* "skein: " and a sentence that says what, where, and what to do, to standard error. */
 void say_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -22,10 +23,6 @@ enum colour { COLOUR_PLAIN, COLOUR_BOLD, COLOUR_DIM, COLOUR_RED, COLOUR_GREEN, C
 /* Escape sequences for a terminal, "" elsewhere and where NO_COLOR is set. */
 const char *colour_on(FILE *out, enum colour colour);
 const char *colour_off(FILE *out);
-
-/* Appends text as people may be shown it (common/text_shown.h): what steers a terminal or turns its
- * neighbours around as \xNN or \u{...}. */
-void text_put_safe(struct buf *out, const char *text, size_t n);
 
 /* Prints a text of somebody else's to standard output, so. */
 void safe_print(const char *text);

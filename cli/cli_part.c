@@ -32,7 +32,7 @@ int part_gap_tell(const char *before, const struct skein_gap *gap)
     bool damage = gap->reason != SKEIN_GAP_MISSING;
     struct buf text = {0};
     if (gap->what != NULL)
-        text_put_safe(&text, gap->what, strlen(gap->what));
+        shown_put(&text, gap->what);
     if (damage)
         say_error("%s%s", before, text_of(&text));
     else

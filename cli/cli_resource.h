@@ -46,18 +46,19 @@ int resource_each(const struct resource *r, struct cli_collector collector, bool
 
 /* Members of a command's row: it lists all of them, or does `fn` for each argument, with the
  * options of every command that asks the collector and none of its own. */
-#define RESOURCE_LIST(r) RESOURCE_ROW, .run = resource_list, .context = (r)
+#define RESOURCE_LIST(r)                                                                           \
+    CLI_RUN(resource_options, struct resource_options, resource_list), .context = (r)
 #define RESOURCE_EACH(r, fn)                                                                       \
-    RESOURCE_ROW, .run = resource_run, .context = &(const struct resource_action)                  \
+    CLI_RUN(resource_options, struct resource_options, resource_run),                              \
+        .context = &(const struct resource_action)                                                 \
     {                                                                                              \
         r, fn                                                                                      \
     }
-#define RESOURCE_ROW .options = resource_options, .options_bytes = sizeof(struct resource_options)
 struct resource_action {
     const struct resource *resource;
     resource_fn *fn;
 };
-struct resource_options {
+struct resource_options { /* also of commands that show one thing alone */
     struct cli_collector collector;
     bool json;
 };

@@ -5,7 +5,6 @@
 #include "cli_states.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "cli_out.h"
 #include "json.h"
@@ -47,9 +46,9 @@ void states_put(struct buf *out, const cJSON *states)
     const cJSON *state;
     cJSON_ArrayForEach(state, states) {
         const char *service = json_text_at(state, "service"), *what = json_text_at(state, "state");
-        text_put_safe(out, service, strlen(service));
+        shown_put(out, service);
         buf_printf(out, "[%" PRIu64 "] was ", json_u64_at(state, "pid"));
-        text_put_safe(out, what, strlen(what));
+        shown_put(out, what);
         buf_printf(out, " at %s", json_text_at(state, "at"));
         if (json_u64_at(state, "at_least_ns") > 0) {
             buf_printf(out, ", since ");

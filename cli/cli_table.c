@@ -58,9 +58,8 @@ static void labels_put(struct buf *out, const cJSON *labels)
         if (label->string == NULL || !cJSON_IsString(label))
             continue;
         buf_printf(out, "%s", first ? "" : ",");
-        text_put_safe(out, label->string, strlen(label->string));
-        buf_printf(out, "=");
-        text_put_safe(out, label->valuestring, strlen(label->valuestring));
+        shown_put_between(out, "", label->string, "=");
+        shown_put(out, label->valuestring);
         first = false;
     }
 }
@@ -94,7 +93,7 @@ static void joined_put(struct buf *out, const cJSON *item, const char *paths)
         if (!*text)
             continue;
         buf_printf(out, "%s", first ? "" : " ");
-        text_put_safe(out, text, strlen(text));
+        shown_put(out, text);
         first = false;
     }
     if (first)
@@ -121,7 +120,7 @@ static void cell_put(struct buf *out, const cJSON *item, const struct table_colu
     } else if (kind_of(column) == TABLE_LABELS) {
         labels_put(out, value);
     } else if (cJSON_IsString(value)) {
-        text_put_safe(out, value->valuestring, strlen(value->valuestring));
+        shown_put(out, value->valuestring);
     } else if (cJSON_IsBool(value)) {
         buf_printf(out, "%s", cJSON_IsTrue(value) ? "yes" : "no");
     } else if (cJSON_IsNumber(value)) {

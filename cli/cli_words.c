@@ -101,7 +101,7 @@ static void line_put(struct buf *out, const char *line, size_t n)
         }
         const char *tab = memchr(line + i, '\t', shown - i);
         part = tab != NULL ? (size_t)(tab - line) - i : shown - i;
-        text_put_safe(out, line + i, part);
+        text_shown_put(out, line + i, part);
     }
     if (shown < n)
         buf_printf(out, " ... (%zu more bytes)", n - shown);
@@ -114,14 +114,13 @@ static void file_put(struct buf *out, const cJSON *row, const char *before)
     if (*file != '/')
         return;
     buf_printf(out, "%s", before);
-    text_put_safe(out, file, strlen(file));
+    shown_put(out, file);
 }
 
 static void missing_put(struct buf *out, const cJSON *row)
 {
     const char *missing = json_text_at(row, "missing");
-    buf_printf(out, "no last words: standard error was ");
-    text_put_safe(out, missing, strlen(missing));
+    shown_put_between(out, "no last words: standard error was ", missing, "");
     file_put(out, row, ", ");
     buf_printf(out, "\n");
 }

@@ -88,8 +88,6 @@ static const struct cli_command agents_show = {
     .name = "agents show",
     .arguments = "AGENT",
     .summary = "Show an agent",
-    .min_arguments = 1,
-    .max_arguments = 1,
     RESOURCE_EACH(&agents, agent_show_one),
 };
 
@@ -97,8 +95,6 @@ static const struct cli_command agents_revoke = {
     .name = "agents revoke",
     .arguments = "AGENT...",
     .summary = "End agents' sessions and refuse them from now on",
-    .min_arguments = 1,
-    .max_arguments = CLI_ARGUMENTS_ANY,
     RESOURCE_EACH(&agents, agent_revoke_one),
 };
 static const struct cli_command agents_forget = {
@@ -107,8 +103,6 @@ static const struct cli_command agents_forget = {
     .summary = "Forget agents: they may join anew, with a token and another key",
     .details = "Takes them and their processes out of the listings; what was captured stays. One\n"
                "that speaks plain and still runs comes back.\n",
-    .min_arguments = 1,
-    .max_arguments = CLI_ARGUMENTS_ANY,
     RESOURCE_EACH(&agents, agent_forget_one),
 };
 

@@ -54,7 +54,5 @@ const struct cli_command cmd_audit = {
     .summary = "List who changed, downloaded and was refused what, newest first",
     .examples = "  skein audit --from -1d --action capture.delete\n"
                 "  skein audit --object 0193a5c0e1f27d3b8c4e5f60718293a4 -o json\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .run = audit_run,
+    CLI_RUN(options, struct options, audit_run),
 };

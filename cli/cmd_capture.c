@@ -186,11 +186,7 @@ static const struct cli_command capture_show_command = {
     .arguments = "ID",
     .summary = "Show a capture: its targets, losses and verdict",
     .examples = "  skein capture show --wait 0193a5c0e1f27d3b8c4e5f60718293a4\n",
-    .options = wait_options,
-    .options_bytes = sizeof(struct options),
-    .min_arguments = 1,
-    .max_arguments = 1,
-    .run = capture_show_run,
+    CLI_RUN(wait_options, struct options, capture_show_run),
 };
 static const struct cli_command capture_update = {
     .name = "capture update",
@@ -199,21 +195,13 @@ static const struct cli_command capture_update = {
     .examples = "  skein capture update --pin --reason 'outage of the 21st' "
                 "0193a5c0e1f27d3b8c4e5f60718293a4\n"
                 "  skein capture update --pin --incident 0193a5c0e1f27d3b8c4e5f60718293a4\n",
-    .options = update_options,
-    .options_bytes = sizeof(struct options),
-    .min_arguments = 1,
-    .max_arguments = 1,
-    .run = capture_update_run,
+    CLI_RUN(update_options, struct options, capture_update_run),
 };
 static const struct cli_command capture_stop = {
     .name = "capture stop",
     .arguments = "ID",
     .summary = "End a running capture now; what is there is kept",
-    .options = wait_options,
-    .options_bytes = sizeof(struct options),
-    .min_arguments = 1,
-    .max_arguments = 1,
-    .run = capture_stop_run,
+    CLI_RUN(wait_options, struct options, capture_stop_run),
 };
 static const struct cli_command capture_delete = {
     .name = "capture delete",
@@ -221,11 +209,7 @@ static const struct cli_command capture_delete = {
     .summary = "Delete captures, and of their data what no other capture has",
     .examples = "  skein capture delete 0193a5c0e1f27d3b8c4e5f60718293a4\n"
                 "  skein capture delete --incident 0193a5c0e1f27d3b8c4e5f60718293a4\n",
-    .options = delete_options,
-    .options_bytes = sizeof(struct options),
-    .min_arguments = 1,
-    .max_arguments = CLI_ARGUMENTS_ANY,
-    .run = capture_drop,
+    CLI_RUN(delete_options, struct options, capture_drop),
 };
 
 static const struct cli_command *const actions[] = {&capture_show_command, &capture_update,

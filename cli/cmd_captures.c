@@ -95,7 +95,5 @@ const struct cli_command cmd_captures = {
                 "  skein captures --incident 0193a5c0e1f27d3b8c4e5f60718293a4\n"
                 "  skein captures --trace-id 4bf92f3577b34da6a3ce929d0e0e4736 --from -1h\n"
                 "  skein captures -l service=redis -n 1 -o json | jq -r '.[0].capture'\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .run = captures_run,
+    CLI_RUN(options, struct options, captures_run),
 };

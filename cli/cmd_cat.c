@@ -330,9 +330,5 @@ const struct cli_command cmd_cat = {
                 "  skein cat redis.skein --longest 10\n"
                 "  skein cat redis.skein --thread redis-server --min-dur 10ms\n"
                 "  skein cat redis.skein --json | jq 'select(.dur_ns > 1e9)'\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .min_arguments = 1,
-    .max_arguments = CLI_ARGUMENTS_ANY,
-    .run = cat_run,
+    CLI_RUN(options, struct options, cat_run),
 };

@@ -137,9 +137,5 @@ const struct cli_command cmd_check = {
         "there. The exit status is 1 where anything is wrong, and the message names the rule of\n"
         "docs/format.md that is broken (F-n) and the byte of the file.\n",
     .examples = "  skein check redis.skein\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .min_arguments = 1,
-    .max_arguments = CLI_ARGUMENTS_ANY,
-    .run = check_command_run,
+    CLI_RUN(options, struct options, check_command_run),
 };

@@ -98,10 +98,8 @@ const struct cli_command cmd_completion = {
         "behind `skein` may become.\n",
     .examples = "  source <(skein completion bash)\n"
                 "  skein completion fish | source\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = CLI_ARGUMENTS_ANY,
     .choices = shells,
-    .run = completion_run,
+    CLI_RUN(options, struct options, completion_run),
 };

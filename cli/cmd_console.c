@@ -121,7 +121,5 @@ const struct cli_command cmd_console = {
         "$XDG_RUNTIME_DIR is the user's own. While the collector has no token, the link is its\n"
         "address alone: no login is needed.\n",
     .examples = "  skein console\n  skein console --print --token-file me.token\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .run = console_run,
+    CLI_RUN(options, struct options, console_run),
 };

@@ -449,9 +449,7 @@ const struct cli_command cmd_diff = {
                 "  skein diff fleet.skein --process 4711 --against 4712\n"
                 "  skein diff fleet.skein --slowest request\n"
                 "  skein diff a.skein b.skein --json | jq -r '.changes[].words'\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = 2,
-    .run = diff_run,
+    CLI_RUN(options, struct options, diff_run),
 };

@@ -53,9 +53,19 @@ static const struct cli_option options[] = {
                     ".json, .ctf, .fxt or .otlp.json; - is standard output, but for ctf)"),
     CLI_OPTIONS_END};
 
+/* What a format is called, how its files end and are opened, and who makes them. */
+struct target;
+struct form {
+    const char *name, *ending;
+    const char *opens; /* NULL: what is in the file is said in place of it */
+    int (*convert)(struct target *t, FILE *file, const char *name); /* NULL: exchange/ does */
+    enum export_form exchange;
+};
+
 /* What is asked for. */
 struct target {
     const struct options *options;
+    const struct form *form;
     const char *trace;
     uint64_t groups;
     const char *says; /* what the file is of; "": nothing to say */
@@ -64,27 +74,20 @@ struct target {
 
 static bool target_is(const struct target *t, const char *form)
 {
-    return strcmp(t->options->to != NULL ? t->options->to : forms[0], form) == 0;
+    return strcmp(t->form->name, form) == 0;
 }
 
 /* "redis.skein" to "redis.pftrace" */
 static char *name_for(const struct target *t)
 {
-    const char *ending = ".pftrace";
-    static const char *const endings[][2] = {
-        {"pprof", ".pb.gz"}, {"folded", ".folded"}, {"go-trace", ".trace"}, {"chrome", ".json"},
-        {"ctf", ".ctf"},     {"fxt", ".fxt"},       {"otlp", ".otlp.json"}};
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
-        if (target_is(t, endings[i][0]))
-            ending = endings[i][1];
-    size_t n = strlen(t->trace), m = strlen(ending) + 1;
+    size_t n = strlen(t->trace), m = strlen(t->form->ending) + 1;
     char *name = malloc(n + m);
     if (name == NULL)
         return NULL;
     memcpy(name, t->trace, n);
     if (n > 6 && strcmp(t->trace + n - 6, ".skein") == 0)
         n -= 6;
-    memcpy(name + n, ending, m);
+    memcpy(name + n, t->form->ending, m);
     return name;
 }
 
@@ -287,37 +290,34 @@ static int kept_convert(struct target *t, FILE *file, const char *name)
     return status;
 }
 
-static int export_convert(struct target *t, FILE *file, const char *name)
+/* ---- the formats ---- */
+
+#define PERFETTO "open it at https://ui.perfetto.dev"
+
+static const struct form table[] = {
+    {"perfetto", ".pftrace", PERFETTO, perfetto_convert, 0},
+    {"pprof", ".pb.gz", "open it with `pprof -http :` or `go tool pprof`", profile_convert, 0},
+    {"folded", ".folded", NULL, profile_convert, 0},
+    {"go-trace", ".trace", "open it with `go tool trace`", kept_convert, 0},
+    {"chrome", ".json", PERFETTO " or chrome://tracing", NULL, EXPORT_CHROME},
+    {"ctf", ".ctf", "read it with `babeltrace2` or Trace Compass", NULL, EXPORT_CTF},
+    {"fxt", ".fxt", PERFETTO, NULL, EXPORT_FXT},
+    {"otlp", ".otlp.json", "send it to a collector of OpenTelemetry, at its /v1/traces", NULL,
+     EXPORT_OTLP}};
+
+/* One of `forms`; NULL: the first. */
+static const struct form *form_find(const char *name)
 {
-    if (target_is(t, "go-trace"))
-        return kept_convert(t, file, name);
-    return target_is(t, "perfetto") ? perfetto_convert(t, file, name)
-                                    : profile_convert(t, file, name);
+    size_t i = name != NULL ? sizeof table / sizeof *table - 1 : 0;
+    while (i > 0 && strcmp(table[i].name, name) != 0)
+        i--;
+    return &table[i];
 }
 
 /* ---- exchange/ ---- */
 
-static const struct {
-    const char *name, *opens;
-    enum export_form form;
-} exchanged[] = {
-    {"chrome", "open it at https://ui.perfetto.dev or chrome://tracing", EXPORT_CHROME},
-    {"ctf", "read it with `babeltrace2` or Trace Compass", EXPORT_CTF},
-    {"fxt", "open it at https://ui.perfetto.dev", EXPORT_FXT},
-    {"otlp", "send it to a collector of OpenTelemetry, at its /v1/traces", EXPORT_OTLP}};
-#define EXCHANGED (sizeof exchanged / sizeof exchanged[0])
-
-/* Index of the form in the table; EXCHANGED: it is none of them. */
-static size_t exchanged_find(const struct target *t)
-{
-    size_t i = 0;
-    while (i < EXCHANGED && !target_is(t, exchanged[i].name))
-        i++;
-    return i;
-}
-
 /* What has been made, where anything was: also of a trace that could be read in part. */
-static int exchange_said(const struct target *t, size_t form, const char *name, const char *told)
+static int exchange_said(const struct target *t, const char *name, const char *told)
 {
     if (name == NULL) {
         fprintf(stderr, "%s\n", told);
@@ -325,7 +325,7 @@ static int exchange_said(const struct target *t, size_t form, const char *name, 
     }
     if (!t->options->result.json) {
         safe_print(name);
-        printf(": %s\n%s\n", told, exchanged[form].opens);
+        printf(": %s\n%s\n", told, t->form->opens);
         return out_close();
     }
     cJSON *said = cJSON_CreateObject();
@@ -337,12 +337,12 @@ static int exchange_said(const struct target *t, size_t form, const char *name, 
 }
 
 /* name NULL: standard output. */
-static int exchange_run(const struct target *t, size_t form, const char *name)
+static int exchange_run(const struct target *t, const char *name)
 {
     struct buf told = {0};
-    const struct export_wish wish = {t->trace, exchanged[form].form, t->groups, name};
+    const struct export_wish wish = {t->trace, t->form->exchange, t->groups, name};
     int status = export_to_files(&wish, &told);
-    if (told.len > 0 && exchange_said(t, form, name, text_of(&told)) != CLI_OK)
+    if (told.len > 0 && exchange_said(t, name, text_of(&told)) != CLI_OK)
         status = CLI_FAILED;
     buf_fini(&told);
     return status;
@@ -354,14 +354,8 @@ static int export_said(const struct target *t, const char *name, bool json)
 {
     if (!json) {
         safe_print(name);
-        if (target_is(t, "perfetto"))
-            printf("; open it at https://ui.perfetto.dev\n");
-        else if (target_is(t, "pprof"))
-            printf("; open it with `pprof -http :` or `go tool pprof`\n");
-        else if (target_is(t, "go-trace"))
-            printf("; open it with `go tool trace`\n");
-        else
-            printf(": %s\n", t->says);
+        printf(t->form->opens != NULL ? "; %s\n" : ": %s\n",
+               t->form->opens != NULL ? t->form->opens : t->says);
         return out_close();
     }
     cJSON *said = cJSON_CreateObject();
@@ -376,7 +370,7 @@ static int trace_convert_to_file(struct target *t, const char *name)
     struct whole_file file;
     int status = CLI_FAILED;
     if (whole_file_begin(&file, name, t->trace))
-        status = export_convert(t, file.file, name);
+        status = t->form->convert(t, file.file, name);
     int ended = whole_file_end(&file, status == CLI_OK || t->made);
     if (t->made && ended == CLI_OK && status != CLI_OK)
         say_warning("%s: holds what could be read of %s", name, t->trace);
@@ -387,7 +381,8 @@ static int trace_convert_to_file(struct target *t, const char *name)
 static int export_run(const struct cli_call *call)
 {
     const struct options *o = call->options;
-    struct target t = {.options = o, .trace = call->arguments[0], .says = ""};
+    struct target t = {
+        .options = o, .form = form_find(o->to), .trace = call->arguments[0], .says = ""};
     if (trace_groups_parse(o->groups, &t.groups) != CLI_OK)
         return CLI_USAGE;
     bool of_go = o->of != NULL && (strcmp(o->of, "after") == 0 || strcmp(o->of, "before") == 0);
@@ -399,22 +394,21 @@ static int export_run(const struct cli_call *call)
         say_error("export: --process and --host are for --to go-trace");
         return CLI_USAGE;
     }
-    size_t form = exchanged_find(&t);
+    bool exchanged = t.form->convert == NULL;
     bool standard = o->result.file != NULL && strcmp(o->result.file, "-") == 0;
     if (standard && target_is(&t, "ctf")) {
         say_error("export: --to ctf makes a folder: -o needs its name");
         return CLI_USAGE;
     }
     if (standard)
-        return form < EXCHANGED ? exchange_run(&t, form, NULL)
-                                : export_convert(&t, stdout, "standard output");
+        return exchanged ? exchange_run(&t, NULL) : t.form->convert(&t, stdout, "standard output");
     char *name = o->result.file != NULL ? strdup(o->result.file) : name_for(&t);
     if (name == NULL) {
         say_error("out of memory");
         return CLI_FAILED;
     }
-    int status = form < EXCHANGED ? exchange_run(&t, form, name) : trace_convert_to_file(&t, name);
-    bool said = form == EXCHANGED && (status == CLI_OK || t.made);
+    int status = exchanged ? exchange_run(&t, name) : trace_convert_to_file(&t, name);
+    bool said = !exchanged && (status == CLI_OK || t.made);
     if (said && export_said(&t, name, o->result.json) != CLI_OK)
         status = CLI_FAILED;
     free(name);
@@ -435,9 +429,5 @@ const struct cli_command cmd_export = {
                 "  skein export redis.skein --to folded -o - | flamegraph.pl > redis.svg\n"
                 "  skein export api.skein --to go-trace && go tool trace api.trace\n"
                 "  skein export redis.skein --to ctf -o redis.ctf && babeltrace2 redis.ctf\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .min_arguments = 1,
-    .max_arguments = 1,
-    .run = export_run,
+    CLI_RUN(options, struct options, export_run),
 };

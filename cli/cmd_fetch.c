@@ -210,9 +210,5 @@ const struct cli_command cmd_fetch = {
                 "  skein fetch 0193a5c0e1f27d3b8c4e5f60718293a4 --incident -o outage.skein\n"
                 "  skein fetch 0193a5c0e1f27d3b8c4e5f60718293a4 --from 2026-11-21T09:40:00Z "
                 "--to 2026-11-21T09:40:02Z\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .min_arguments = 1,
-    .max_arguments = 1,
-    .run = fetch_run,
+    CLI_RUN(options, struct options, fetch_run),
 };

@@ -4,17 +4,8 @@
  */
 #include <stdio.h>
 
-#include "cli_api.h"
-#include "cli_out.h"
+#include "cli_resource.h"
 #include "cmd.h"
-
-struct options {
-    struct cli_collector collector;
-    bool json;
-};
-
-static const struct cli_option options[] = {CLI_OUTPUT(struct options),
-                                            CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
 
 static const struct table_column check_columns[] = {
     {"CHECK", "check", TABLE_TEXT}, {"RESULT", "result", TABLE_STATUS}, {NULL, NULL, TABLE_TEXT}};
@@ -61,13 +52,14 @@ static int health_show(const cJSON *ready, const cJSON *agents)
 
 static int health_run(const struct cli_call *call)
 {
-    const struct options *o = call->options;
+    const struct resource_options *o = call->options;
     struct api api;
     cJSON *ready = NULL, *agents = NULL;
     bool more;
+    const struct api_request asked = {.method = "GET", .path = "!/readyz", .also_good = 503};
     int status = api_init(&api, o->collector);
     if (status == CLI_OK)
-        status = api_get_ready(&api, "!/readyz", &ready);
+        status = api_call_with(&api, &asked, &ready);
     if (status == CLI_OK)
         status = api_list(&api, "/agents", 0, &agents, &more);
     bool is_ready = cJSON_IsTrue(json_at(ready, "ready"));
@@ -92,7 +84,5 @@ const struct cli_command cmd_health = {
         "The exit status is 0 where the collector is ready. An offline agent is shown; it is\n"
         "no failure of the collector.\n",
     .examples = "  skein health\n  skein health -o json | jq '.agents[].status'\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .run = health_run,
+    CLI_RUN(resource_options, struct resource_options, health_run),
 };

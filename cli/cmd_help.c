@@ -70,8 +70,6 @@ const struct cli_command cmd_help = {
     .arguments = "[COMMAND [ACTION]]",
     .summary = "Explain a command",
     .examples = "  skein help snapshot\n  skein help rule apply\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
     .max_arguments = 2,
-    .run = help_run,
+    CLI_RUN(options, struct options, help_run),
 };

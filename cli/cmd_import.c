@@ -147,11 +147,7 @@ static const struct cli_command perf = {
         "CLOCK_MONOTONIC, which are those of captures, too. For what perf script prints see import perf-script.\n",
     .examples = "  perf sched record --clockid CLOCK_MONOTONIC -- sleep 5\n"
                 "  skein import perf perf.data -o host.skein && skein sched host.skein\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .min_arguments = 1,
-    .max_arguments = 1,
-    .run = perf_run,
+    CLI_RUN(options, struct options, perf_run),
 };
 
 static const struct cli_command *const actions[] = {&perf,

@@ -217,9 +217,5 @@ const struct cli_command cmd_import_ctf = {
         "lttng add-context --userspace --type=vpid --type=vtid --type=procname\n",
     .examples = "  skein import ctf ~/lttng-traces/my-session -o session.skein\n"
                 "  skein import ctf --regions trace/ -o trace.skein\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .min_arguments = 1,
-    .max_arguments = 1,
-    .run = ctf_run,
+    CLI_RUN(options, struct options, ctf_run),
 };

@@ -86,9 +86,5 @@ const struct cli_command cmd_import_perf_script = {
     .examples = "  perf record -g -F 99 -- ./server && perf script -F +pid > samples.txt\n"
                 "  skein import perf-script samples.txt --hz 99 -o samples.skein\n"
                 "  skein export samples.skein --to pprof\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .min_arguments = 1,
-    .max_arguments = 1,
-    .run = perf_script_run,
+    CLI_RUN(options, struct options, perf_script_run),
 };

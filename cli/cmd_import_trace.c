@@ -66,11 +66,7 @@ const struct cli_command cmd_import_fxt = {
         "Read are events, scheduling, logs and names of all providers. Where the file's clock does not\n"
         "say the time of day, the time at which it was last written is taken for its end.\n",
     .examples = "  skein import fxt trace.fxt -o trace.skein\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .min_arguments = 1,
-    .max_arguments = 1,
-    .run = fxt_run,
+    CLI_RUN(options, struct options, fxt_run),
 };
 
 /* ---- a Go runtime's ---- */
@@ -122,11 +118,7 @@ const struct cli_command cmd_import_go = {
         "time at which the file was last written is taken for its end.\n",
     .examples = "  curl -o app.trace 'http://127.0.0.1:6060/debug/pprof/trace?seconds=5'\n"
                 "  skein import go app.trace -o app.skein && skein cat --evidence app.skein\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .min_arguments = 1,
-    .max_arguments = 1,
-    .run = runtime_run,
+    CLI_RUN(options, struct options, runtime_run),
 };
 
 /* ---- Perfetto's ---- */
@@ -179,9 +171,5 @@ const struct cli_command cmd_import_perfetto = {
         "compact ones) and samples of CPUs, as traced, Perfetto's SDK and Chromium write them.\n"
         "Packets that are compressed are not read.\n",
     .examples = "  skein import perfetto trace.pftrace -o trace.skein\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .min_arguments = 1,
-    .max_arguments = 1,
-    .run = perfetto_run,
+    CLI_RUN(options, struct options, perfetto_run),
 };

@@ -205,8 +205,7 @@ static void lost_show(struct buf *line, const cJSON *info)
 static void head_show(const cJSON *info)
 {
     struct buf line = {0};
-    text_put_safe(&line, json_text_at(info, "file"), strlen(json_text_at(info, "file")));
-    buf_printf(&line, ": ");
+    shown_put_between(&line, "", json_text_at(info, "file"), ": ");
     text_put_bytes(&line, json_u64_at(info, "partition_bytes"));
     buf_printf(&line, ", %" PRIu64 " partitions", json_u64_at(info, "partitions"));
     if (json_u64_at(info, "evidence") > 0)
@@ -326,9 +325,5 @@ const struct cli_command cmd_info = {
         "Reads footers and clocks alone, so that it is quick on large files. Times are by the\n"
         "collector's clock.\n",
     .examples = "  skein info redis.skein\n  skein info redis.skein -o json | jq .events\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .min_arguments = 1,
-    .max_arguments = CLI_ARGUMENTS_ANY,
-    .run = info_run,
+    CLI_RUN(options, struct options, info_run),
 };

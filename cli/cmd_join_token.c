@@ -48,16 +48,12 @@ static const struct cli_command join_token_create = {
                "until they have joined.\n",
     .examples = "  skein join-token create > join-token\n"
                 "  skein join-token create --uses 50 --expires 1d > join-token\n",
-    .options = create_options,
-    .options_bytes = sizeof(struct options),
-    .run = join_token_create_run,
+    CLI_RUN(create_options, struct options, join_token_create_run),
 };
 static const struct cli_command join_token_revoke = {
     .name = "join-token revoke",
     .arguments = "ID...",
     .summary = "Make join tokens worthless; agents that they let in stay",
-    .min_arguments = 1,
-    .max_arguments = CLI_ARGUMENTS_ANY,
     RESOURCE_EACH(&tokens, resource_revoke),
 };
 

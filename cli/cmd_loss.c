@@ -176,7 +176,5 @@ const struct cli_command cmd_loss = {
     .examples = "  skein loss --by service\n"
                 "  skein loss -l service=redis --from -1h\n"
                 "  skein loss --by reason -o json\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .run = loss_run,
+    CLI_RUN(options, struct options, loss_run),
 };

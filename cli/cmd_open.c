@@ -28,7 +28,7 @@ static int link_give(const struct options *o, const char *url, const char *words
     struct buf out = {0};
     bool opened = !o->print && browser_open(url);
     buf_printf(&out, "%s", opened ? "opened " : "");
-    text_put_safe(&out, url, strlen(url));
+    shown_put(&out, url);
     buf_printf(&out, "\n%s", o->print ? "" : words);
     int status = out_write(&out) ? out_close() : CLI_FAILED;
     buf_fini(&out);
@@ -56,11 +56,10 @@ static int open_file(const struct options *o, const struct api *api, const char 
         return CLI_FAILED;
     }
     api_url(api, "!/open", &url);
-    buf_printf(&words, "Drop ");
-    text_put_safe(&words, file, strlen(file));
-    buf_printf(&words,
-               " on that page, or choose it there. The browser reads it by itself: nothing is "
-               "uploaded.\n");
+    shown_put_between(
+        &words, "Drop ", file,
+        " on that page, or choose it there. The browser reads it by itself: nothing is "
+        "uploaded.\n");
     int status = link_give(o, text_of(&url), text_of(&words));
     buf_fini(&url);
     buf_fini(&words);
@@ -90,9 +89,5 @@ const struct cli_command cmd_open = {
     .examples = "  skein open 0193a5c0e1f27d3b8c4e5f60718293a4\n"
                 "  skein open --print 0193a5c0\n"
                 "  skein open redis.skein\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .min_arguments = 1,
-    .max_arguments = 1,
-    .run = open_run,
+    CLI_RUN(options, struct options, open_run),
 };

@@ -60,8 +60,6 @@ static const struct cli_command policy_show = {
     .name = "policy show",
     .arguments = "NAME",
     .summary = "Show a policy and how far it is in force",
-    .min_arguments = 1,
-    .max_arguments = 1,
     RESOURCE_EACH(&policies, policy_show_one),
 };
 static const struct cli_command policy_apply = {
@@ -72,24 +70,18 @@ static const struct cli_command policy_apply = {
     .examples =
         "  echo '{\"name\":\"all\",\"selector\":\"\",\"record_ms\":1000,\"every_ms\":1000000}' "
         "| skein policy apply -\n",
-    .min_arguments = 1,
-    .max_arguments = CLI_ARGUMENTS_ANY,
     RESOURCE_EACH(&policies, resource_apply),
 };
 static const struct cli_command policy_matches = {
     .name = "policy matches",
     .arguments = "NAME",
     .summary = "List the processes that a policy matches now",
-    .min_arguments = 1,
-    .max_arguments = 1,
     RESOURCE_EACH(&policies, resource_matches),
 };
 static const struct cli_command policy_delete = {
     .name = "policy delete",
     .arguments = "NAME...",
     .summary = "Delete policies; what they captured stays",
-    .min_arguments = 1,
-    .max_arguments = CLI_ARGUMENTS_ANY,
     RESOURCE_EACH(&policies, resource_delete),
 };
 

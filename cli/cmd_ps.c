@@ -118,7 +118,5 @@ const struct cli_command cmd_ps = {
     .examples = "  skein ps\n"
                 "  skein ps -l 'service=redis,zone in (a,b)'\n"
                 "  skein ps -o json | jq -r '.[].process'\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .run = ps_run,
+    CLI_RUN(options, struct options, ps_run),
 };

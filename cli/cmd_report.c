@@ -51,11 +51,6 @@ static const struct cli_option options[] = {
 
 /* ---- as text, made from the JSON ---- */
 
-static void json_text_put(struct buf *out, const cJSON *json, const char *path)
-{
-    text_put_safe(out, json_text_at(json, path), strlen(json_text_at(json, path)));
-}
-
 static void count_put(struct buf *out, const char *before, uint64_t n, const char *one,
                       const char *many)
 {
@@ -65,9 +60,7 @@ static void count_put(struct buf *out, const char *before, uint64_t n, const cha
 static void record_put(struct buf *out, const cJSON *report)
 {
     if (*json_text_at(report, "from")) {
-        buf_printf(out, "the record: from ");
-        json_text_put(out, report, "from");
-        buf_printf(out, ", ");
+        shown_put_between(out, "the record: from ", json_text_at(report, "from"), ", ");
         text_put_duration(out, json_u64_at(report, "dur_ns"));
     } else {
         buf_printf(out, "the record: nothing in this time");
@@ -87,20 +80,15 @@ static enum colour severity_colour(const char *severity)
 
 static void evidence_put(struct buf *out, const cJSON *finding)
 {
-    buf_printf(out, "         rule ");
-    json_text_put(out, finding, "rule");
+    shown_put_between(out, "         rule ", json_text_at(finding, "rule"), "");
     if (json_at(finding, "thread") != NULL) {
-        buf_printf(out, "; thread ");
-        json_text_put(out, finding, "thread");
+        shown_put_between(out, "; thread ", json_text_at(finding, "thread"), "");
         buf_printf(out, "/%" PRIu64, json_u64_at(finding, "tid"));
     }
-    if (json_at(finding, "region") != NULL) {
-        buf_printf(out, "; in ");
-        json_text_put(out, finding, "region");
-    }
+    if (json_at(finding, "region") != NULL)
+        shown_put_between(out, "; in ", json_text_at(finding, "region"), "");
     if (json_at(finding, "from") != NULL) {
-        buf_printf(out, "; from ");
-        json_text_put(out, finding, "from");
+        shown_put_between(out, "; from ", json_text_at(finding, "from"), "");
         if (json_u64_at(finding, "dur_ns") > 0) {
             buf_printf(out, " for ");
             text_put_duration(out, json_u64_at(finding, "dur_ns"));
@@ -115,19 +103,16 @@ static void finding_put(struct buf *out, const cJSON *finding)
     const cJSON *frame, *frames = json_at(finding, "frames");
     int shown = 0;
     buf_printf(out, "%s", colour_on(stdout, severity_colour(severity)));
-    text_put_safe(out, severity, strlen(severity));
+    shown_put(out, severity);
     buf_printf(out, "%*s%s  ", strlen(severity) < 7 ? (int)(7 - strlen(severity)) : 0, "",
                colour_off(stdout));
-    json_text_put(out, finding, "text");
-    buf_printf(out, "\n");
+    shown_put_between(out, "", json_text_at(finding, "text"), "\n");
     evidence_put(out, finding);
     cJSON_ArrayForEach(frame, frames) {
         const char *text = cJSON_IsString(frame) ? frame->valuestring : "?";
         if (++shown > FRAMES)
             break;
-        buf_printf(out, "         at ");
-        text_put_safe(out, text, strlen(text));
-        buf_printf(out, "\n");
+        shown_put_between(out, "         at ", text, "\n");
     }
     int more = cJSON_GetArraySize(frames) - FRAMES;
     if (more <= 0)
@@ -387,8 +372,10 @@ static int report_ask(const struct api *api, const struct options *o, const cJSO
     snprintf(top, sizeof top, "%" PRIu64, o->top.value);
     if (o->top.given)
         api_query(&path, "top", top);
+    const struct api_request request = {
+        .method = "GET", .path = text_of(&path), .timeout_ms = REMOTE_MS};
     if (status == CLI_OK)
-        status = api_wait(api, text_of(&path), REMOTE_MS, report);
+        status = api_call_with(api, &request, report);
     buf_fini(&path);
     return status;
 }
@@ -446,9 +433,7 @@ const struct cli_command cmd_report = {
                 "  skein report web-1.skein web-2.skein --from -10s\n"
                 "  skein report redis.skein --html redis.html\n"
                 "  skein report redis.skein -o json | jq -r '.findings[0].text'\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = FILES_MAX,
-    .run = report_run,
+    CLI_RUN(options, struct options, report_run),
 };

@@ -3,7 +3,6 @@
  * skein rule: what makes the fleet take captures by itself. One thread.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "cli_resource.h"
 #include "cmd.h"
@@ -55,16 +54,13 @@ static void last_firing_show(const cJSON *state)
     struct buf out = {0};
     const char *reason = json_text_at(state, "reason");
     buf_printf(&out, "%s", json_text_at(state, "status"));
-    buf_printf(&out, "%s", *reason ? ": " : "");
-    text_put_safe(&out, reason, strlen(reason));
-    buf_printf(&out, "\n");
+    shown_put_between(&out, *reason ? ": " : "", reason, "\n");
     for (size_t i = 0; i < 2; i++) {
         const char *when = json_text_at(state, rows[i][1]), *why = json_text_at(state, rows[i][2]);
         if (!*when)
             continue;
         buf_printf(&out, "last %-8s %s: ", rows[i][0], when);
-        text_put_safe(&out, why, strlen(why));
-        buf_printf(&out, "\n");
+        shown_put_between(&out, "", why, "\n");
     }
     out_write(&out);
     buf_fini(&out);
@@ -224,8 +220,6 @@ static const struct cli_command rule_show = {
     .name = "rule show",
     .arguments = "NAME",
     .summary = "Show a rule, why it last fired and last did not, and each process that it watches",
-    .min_arguments = 1,
-    .max_arguments = 1,
     RESOURCE_EACH(&rules, rule_show_one),
 };
 static const struct cli_command rule_apply = {
@@ -234,8 +228,6 @@ static const struct cli_command rule_apply = {
     .summary = "Add or replace the rules in JSON files",
     .details = "A file holds one rule, or an array of them; - is standard input.\n",
     .examples = "  skein rule apply redis-ping.json\n",
-    .min_arguments = 1,
-    .max_arguments = CLI_ARGUMENTS_ANY,
     RESOURCE_EACH(&rules, resource_apply),
 };
 static const struct cli_command rule_history = {
@@ -243,18 +235,12 @@ static const struct cli_command rule_history = {
     .arguments = "NAME",
     .summary = "List what a rule did, newest first, also a deleted one",
     .examples = "  skein rule history redis-ping --from -1d\n",
-    .options = history_options,
-    .options_bytes = sizeof(struct options),
-    .min_arguments = 1,
-    .max_arguments = 1,
-    .run = rule_history_run,
+    CLI_RUN(history_options, struct options, rule_history_run),
 };
 static const struct cli_command rule_matches = {
     .name = "rule matches",
     .arguments = "NAME",
     .summary = "List the processes that a rule matches now",
-    .min_arguments = 1,
-    .max_arguments = 1,
     RESOURCE_EACH(&rules, resource_matches),
 };
 static const struct cli_command rule_test = {
@@ -264,17 +250,13 @@ static const struct cli_command rule_test = {
     .details = "Changes nothing. Which conditions can be tried on what is in docs/api.md.\n",
     .examples = "  skein rule test redis-ping --from -1d\n"
                 "  skein rule test -f new-rule.json\n",
-    .options = test_options,
-    .options_bytes = sizeof(struct options),
     .max_arguments = 1,
-    .run = rule_test_run,
+    CLI_RUN(test_options, struct options, rule_test_run),
 };
 static const struct cli_command rule_delete = {
     .name = "rule delete",
     .arguments = "NAME...",
     .summary = "Delete rules; what they captured stays",
-    .min_arguments = 1,
-    .max_arguments = CLI_ARGUMENTS_ANY,
     RESOURCE_EACH(&rules, resource_delete),
 };
 

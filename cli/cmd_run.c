@@ -297,10 +297,8 @@ const struct cli_command cmd_run = {
         "32-bit) is named, and watched from outside: see skein watch-process.\n",
     .examples = "  skein run --service checkout -- ./server --port 8080\n"
                 "  skein run -s redis -l zone=a -- redis-server\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = CLI_ARGUMENTS_ANY,
     .stops_at_argument = true,
-    .run = program_run,
+    CLI_RUN(options, struct options, program_run),
 };

@@ -7,20 +7,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "cli_out.h"
+#include "cli_resource.h"
 #include "cli_subject.h"
 #include "cli_trace.h"
 #include "cmd.h"
 #include "json.h"
 #include "sched_sums.h"
-
-struct options {
-    struct cli_collector collector;
-    bool json;
-};
-
-static const struct cli_option options[] = {CLI_OUTPUT(struct options),
-                                            CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
 
 /* ---- as JSON; the text is made from it ---- */
 
@@ -209,7 +201,7 @@ static int file_tell(const char *file, bool as_json)
 
 static int sched_run(const struct cli_call *call)
 {
-    const struct options *o = call->options;
+    const struct resource_options *o = call->options;
     struct trace_subject subject;
     int status = subject_open(o->collector, call->arguments[0], &subject);
     if (status == CLI_OK)
@@ -227,9 +219,5 @@ const struct cli_command cmd_sched = {
         "read them, and files that skein import made. A + says that a wait was longer than is known.\n",
     .examples = "  skein sched 0193a5c0\n"
                 "  skein sched redis.skein -o json | jq '.threads[0].longest_runnable'\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .min_arguments = 1,
-    .max_arguments = 1,
-    .run = sched_run,
+    CLI_RUN(resource_options, struct resource_options, sched_run),
 };

@@ -196,7 +196,7 @@ static int span_say(const cJSON *answer, struct buf *out, const char *end)
     for (size_t i = 0; i < 2; i++) {
         const char *text = json_text_at(answer, bounds[i]);
         buf_printf(out, " %s ", bounds[i]);
-        text_put_safe(out, text, strlen(text));
+        shown_put(out, text);
     }
     buf_printf(out, "%s", end);
     bool written = out_write(out);
@@ -329,7 +329,5 @@ const struct cli_command cmd_series = {
     .examples = "  skein series\n"
                 "  skein series -s shop -q 0.99 --from -7d\n"
                 "  skein series -s shop -m wait -o json\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .run = series_run,
+    CLI_RUN(options, struct options, series_run),
 };

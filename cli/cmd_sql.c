@@ -95,9 +95,7 @@ const struct cli_command cmd_sql = {
         "  skein sql redis.skein \"select * from stats where severity = 'data_loss' and value != 0\"\n"
         "  skein sql --csv a.skein b.skein <questions.sql\n"
         "  skein sql --remote 0193a5c0 \"select name, max(dur) from slice group by name\"\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
     .min_arguments = 0,
     .max_arguments = CLI_ARGUMENTS_ANY,
-    .run = sql_run,
+    CLI_RUN(options, struct options, sql_run),
 };

@@ -282,9 +282,5 @@ const struct cli_command cmd_stats = {
     .examples = "  skein stats redis.skein\n"
                 "  skein stats redis.skein --from -5s --top 5\n"
                 "  skein stats *.skein --json | jq '.names[] | select(.name == \"fsync\")'\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .min_arguments = 1,
-    .max_arguments = CLI_ARGUMENTS_ANY,
-    .run = stats_run,
+    CLI_RUN(options, struct options, stats_run),
 };

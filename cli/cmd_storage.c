@@ -4,17 +4,8 @@
  */
 #include <stdio.h>
 
-#include "cli_api.h"
-#include "cli_out.h"
+#include "cli_resource.h"
 #include "cmd.h"
-
-struct options {
-    struct cli_collector collector;
-    bool json;
-};
-
-static const struct cli_option options[] = {CLI_OUTPUT(struct options),
-                                            CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
 
 static int storage_show(const cJSON *storage)
 {
@@ -43,7 +34,7 @@ static int storage_show(const cJSON *storage)
 
 static int storage_run(const struct cli_call *call)
 {
-    const struct options *o = call->options;
+    const struct resource_options *o = call->options;
     struct api api;
     cJSON *storage = NULL;
     int status = api_init(&api, o->collector);
@@ -59,7 +50,5 @@ const struct cli_command cmd_storage = {
     .name = "storage",
     .summary = "Show what takes how much room on the collector's disk, and the quotas",
     .examples = "  skein storage\n  skein storage -o json | jq .services\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .run = storage_run,
+    CLI_RUN(resource_options, struct resource_options, storage_run),
 };

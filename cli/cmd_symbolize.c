@@ -284,9 +284,5 @@ const struct cli_command cmd_symbolize = {
     .summary = "Name the functions of a trace file's stacks",
     .examples = "  skein symbolize redis.skein\n"
                 "  skein symbolize redis.skein --debug-dir ./symbols -o named.skein\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .min_arguments = 1,
-    .max_arguments = 1,
-    .run = symbolize_run,
+    CLI_RUN(options, struct options, symbolize_run),
 };

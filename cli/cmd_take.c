@@ -150,7 +150,7 @@ static int end_say(const char *id, const cJSON *capture)
     struct buf out = {0};
     const char *verdict = json_text_at(capture, "verdict.text");
     buf_printf(&out, "capture %s\n%s", id, colour_on(stdout, whole ? COLOUR_GREEN : COLOUR_RED));
-    text_put_safe(&out, verdict, strlen(verdict));
+    shown_put(&out, verdict);
     buf_printf(&out, "%s\n", colour_off(stdout));
     int status = out_write(&out) ? out_close() : CLI_FAILED;
     buf_fini(&out);
@@ -248,9 +248,7 @@ const struct cli_command cmd_snapshot = {
                 "  skein snapshot -l 'zone in (a,b)' --pre 30s --post 5s --reason 'slow checkout'\n"
                 "  skein snapshot -l service=redis --evidence threads,samples --post 1s\n"
                 "  skein snapshot --from 2026-11-21T09:40:00Z --to 2026-11-21T09:40:20Z -o json\n",
-    .options = snapshot_options,
-    .options_bytes = sizeof(struct options),
-    .run = snapshot_run,
+    CLI_RUN(snapshot_options, struct options, snapshot_run),
 };
 
 const struct cli_command cmd_record = {
@@ -258,9 +256,7 @@ const struct cli_command cmd_record = {
     .summary = "Save what happens next, for a while, on every process that matches",
     .details = DETAILS,
     .examples = "  skein record -l service=checkout --for 10s -o checkout.skein\n",
-    .options = record_options,
-    .options_bytes = sizeof(struct options),
-    .run = record_run,
+    CLI_RUN(record_options, struct options, record_run),
 };
 
 const struct cli_command cmd_stream = {
@@ -269,7 +265,5 @@ const struct cli_command cmd_stream = {
     .details = DETAILS "What is stored can be fetched while it goes on: skein fetch.\n",
     .examples = "  skein stream -l service=checkout -o checkout.skein\n"
                 "  skein stream -l service=checkout --for 10m --no-wait\n",
-    .options = stream_options,
-    .options_bytes = sizeof(struct options),
-    .run = stream_run,
+    CLI_RUN(stream_options, struct options, stream_run),
 };

@@ -185,11 +185,6 @@ static cJSON *dump_json(const struct thread_dump_view *dump)
 
 /* ---- as text ---- */
 
-static void safe_put(struct buf *out, const char *text)
-{
-    text_put_safe(out, text, strlen(text));
-}
-
 static const struct thread_item *thread_find(const struct thread_dump_view *dump, uint32_t tid)
 {
     for (size_t i = 0; i < dump->thread_count; i++)
@@ -203,7 +198,7 @@ static void who_put(struct buf *out, const struct thread_dump_view *dump, uint32
 {
     const struct thread_item *thread = thread_find(dump, tid);
     buf_printf(out, "\"");
-    safe_put(out, thread != NULL ? thread->name : "?");
+    shown_put(out, thread != NULL ? thread->name : "?");
     buf_printf(out, "\"/%" PRIu32, tid);
 }
 
@@ -213,13 +208,9 @@ static void call_put(struct buf *out, const struct thread_item *thread)
     const char *call = thread->call[0] != '\0' ? thread->call : thread->wchan;
     if (*call == '\0')
         return;
-    buf_printf(out, " in ");
-    safe_put(out, call);
-    if (thread->descriptor[0] != '\0') {
-        buf_printf(out, " [");
-        safe_put(out, thread->descriptor);
-        buf_printf(out, "]");
-    }
+    shown_put_between(out, " in ", call, "");
+    if (thread->descriptor[0] != '\0')
+        shown_put_between(out, " [", thread->descriptor, "]");
 }
 
 /* The kernel calls running whatever is ready to. */
@@ -227,7 +218,7 @@ static void state_put(struct buf *out, const struct thread_item *thread)
 {
     const struct beside_wait *wait = thread->wait;
     if (strcmp(thread->state, "running") != 0) {
-        safe_put(out, thread->state);
+        shown_put(out, thread->state);
     } else if (wait == NULL) {
         buf_printf(out, "running or ready to run");
     } else {
@@ -235,8 +226,7 @@ static void state_put(struct buf *out, const struct thread_item *thread)
         text_put_duration(out, wait->dur_ns);
         buf_printf(out, "%s for CPU %" PRIu64, wait->cut ? " or longer" : "", wait->cpu);
         if (wait->instead_tid != 0) {
-            buf_printf(out, ", where ");
-            safe_put(out, wait->instead);
+            shown_put_between(out, ", where ", wait->instead, "");
             buf_printf(out, " (%" PRIu32 ") ran for ", wait->instead_tid);
             text_put_duration(out, wait->instead_ns);
         }
@@ -248,8 +238,7 @@ static void wait_put(struct buf *out, const struct thread_dump_view *dump,
 {
     bool mutex = strcmp(thread->waits_for, "mutex") == 0;
     if (thread->holder == 0) {
-        buf_printf(out, "waits for a ");
-        safe_put(out, thread->waits_for);
+        shown_put_between(out, "waits for a ", thread->waits_for, "");
         return;
     }
     buf_printf(out, mutex ? "waits for mutex 0x%" PRIx64 " held by " : "waits for the end of ",
@@ -289,17 +278,14 @@ static void frame_put(struct buf *out, const struct thread_frame *frame)
     const char *name = strrchr(frame->module, '/');
     buf_printf(out, "    at ");
     if (frame->function[0] != '\0')
-        safe_put(out, frame->function);
+        shown_put(out, frame->function);
     else
         buf_printf(out, "0x%" PRIx64, frame->pc);
     if (frame->file[0] != '\0') {
-        buf_printf(out, " (");
-        safe_put(out, frame->file);
+        shown_put_between(out, " (", frame->file, "");
         buf_printf(out, ":%" PRIu32 ")", frame->line);
     } else if (frame->module[0] != '\0') {
-        buf_printf(out, " (");
-        safe_put(out, name != NULL ? name + 1 : frame->module);
-        buf_printf(out, ")");
+        shown_put_between(out, " (", name != NULL ? name + 1 : frame->module, ")");
     }
     buf_printf(out, "%s\n", frame->inlined ? " inlined" : "");
 }
@@ -347,7 +333,7 @@ static void group_put(struct buf *out, const struct thread_dump_view *dump,
 static void user_put(struct buf *out, const char *before, const struct beside_user *user)
 {
     buf_printf(out, "%s", before);
-    safe_put(out, user->name);
+    shown_put(out, user->name);
     if (user->pid != 0)
         buf_printf(out, "[%" PRIu64 "]", user->pid);
     buf_printf(out, " ");
@@ -389,12 +375,10 @@ static void peers_put(struct buf *out, const struct thread_dump_view *dump)
                    !first          ? ""
                    : peer->clients ? "clients on "
                                    : "connected with ");
-        safe_put(out, peer->address);
+        shown_put(out, peer->address);
         buf_printf(out, " (%" PRIu64, peer->count);
-        if (strcmp(peer->kind, "tcp established") != 0) {
-            buf_printf(out, " ");
-            safe_put(out, peer->kind);
-        }
+        if (strcmp(peer->kind, "tcp established") != 0)
+            shown_put_between(out, " ", peer->kind, "");
         if (peer->unread > 0)
             buf_printf(out, ", %" PRIu64 " bytes unread", peer->unread);
         if (peer->unsent > 0)
@@ -411,9 +395,9 @@ static void dump_put(struct buf *out, const struct thread_dump_view *dump)
 {
     char at[CLOCK_TEXT_BYTES];
     clock_text(dump->at_ns, at);
-    safe_put(out, dump->service);
+    shown_put(out, dump->service);
     buf_printf(out, "[%" PRIu32 "]%s", dump->pid, dump->host[0] != '\0' ? " on " : "");
-    safe_put(out, dump->host);
+    shown_put(out, dump->host);
     size_t count = dump->thread_count - dump->tracers;
     buf_printf(out, " at %s: %zu thread%s", at, count, count == 1 ? "" : "s");
     if (dump->tracers > 0)
@@ -425,11 +409,8 @@ static void dump_put(struct buf *out, const struct thread_dump_view *dump)
         text_put_duration(out, dump->stop_ns);
     }
     buf_printf(out, "\n");
-    if (*dump->title) {
-        buf_printf(out, "  ");
-        safe_put(out, dump->title);
-        buf_printf(out, "\n");
-    }
+    if (*dump->title)
+        shown_put_between(out, "  ", dump->title, "\n");
     cpu_put(out, &dump->cpu);
     peers_put(out, dump);
     for (size_t i = 0; i < dump->circle_count; i++)
@@ -552,9 +533,5 @@ const struct cli_command cmd_threads = {
     .examples = "  skein snapshot -l service=redis --threads -o redis.skein\n"
                 "  skein threads redis.skein\n"
                 "  skein threads 0193a5c0 --process 4242 -o json | jq '.[0].deadlocks'\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .min_arguments = 1,
-    .max_arguments = 1,
-    .run = threads_run,
+    CLI_RUN(options, struct options, threads_run),
 };

@@ -60,18 +60,12 @@ static const struct cli_command token_create = {
     .details = "Make an admin token first: from the first token on nobody is admin without one.\n",
     .examples = "  skein token create me --scope admin\n"
                 "  SKEIN_TOKEN=$(skein token create ci --scope operator -l env=ci --expires 90d)\n",
-    .options = create_options,
-    .options_bytes = sizeof(struct options),
-    .min_arguments = 1,
-    .max_arguments = 1,
-    .run = token_create_run,
+    CLI_RUN(create_options, struct options, token_create_run),
 };
 static const struct cli_command token_revoke = {
     .name = "token revoke",
     .arguments = "NAME...",
     .summary = "Make tokens worthless",
-    .min_arguments = 1,
-    .max_arguments = CLI_ARGUMENTS_ANY,
     RESOURCE_EACH(&tokens, resource_revoke),
 };
 

@@ -100,7 +100,7 @@ static void value_put(struct buf *out, double value, const char *unit)
     }
     if (unit[0] != '\0' && unit[0] != '/' && unit[0] != '%')
         buf_printf(out, " ");
-    text_put_safe(out, unit, strlen(unit));
+    shown_put(out, unit);
 }
 
 static void value_add(cJSON *row, const char *from, const char *to)
@@ -272,9 +272,5 @@ const struct cli_command cmd_vitals = {
     .examples = "  skein vitals 0193a5c0\n"
                 "  skein vitals redis.skein --all -n 'host.disk.*'\n"
                 "  skein vitals redis.skein -o json | jq '.top.cpu[0]'\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .min_arguments = 1,
-    .max_arguments = 1,
-    .run = vitals_run,
+    CLI_RUN(options, struct options, vitals_run),
 };

@@ -54,8 +54,7 @@ static void value_put(struct buf *line, const cJSON *data, const char *path)
     const char *text = json_text_at(data, path);
     if (!*text)
         return;
-    buf_printf(line, "  ");
-    text_put_safe(line, text, strlen(text));
+    shown_put_between(line, "  ", text, "");
 }
 
 /* Time, type, and what people look for. */
@@ -67,7 +66,7 @@ static void words_put(struct buf *line, const cJSON *data, const char *type)
     buf_printf(line, "%s%s%s  ", colour_on(stdout, COLOUR_DIM), json_text_at(data, "time"),
                colour_off(stdout));
     buf_printf(line, "%s", colour_on(stdout, COLOUR_BOLD));
-    text_put_safe(line, type, strlen(type));
+    shown_put(line, type);
     buf_printf(line, "%s", colour_off(stdout));
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         value_put(line, data, paths[i]);
@@ -190,7 +189,5 @@ const struct cli_command cmd_watch = {
     .examples = "  skein watch\n"
                 "  skein watch -t rule.fired,capture.finished -l service=redis\n"
                 "  skein watch -t capture.finished -n 1 -o json | jq -r .capture\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .run = watch_run,
+    CLI_RUN(options, struct options, watch_run),
 };

@@ -69,8 +69,7 @@ static int answer_say(int status, const char *socket, const char *pid, const cha
             say_error("agent at %s: %s", socket, why);
         return CLI_FAILED;
     }
-    text_put_safe(&out, text, strlen(text));
-    buf_printf(&out, "\n");
+    shown_put_between(&out, "", text, "\n");
     bool written = out_write(&out);
     buf_fini(&out);
     return written ? out_close() : CLI_FAILED;
@@ -118,9 +117,5 @@ const struct cli_command cmd_watch_process = {
     .examples = "  skein watch-process 4242 --service checkout\n"
                 "  skein watch-process $(pidof prometheus) -s prometheus -l zone=a\n"
                 "  skein watch-process --stop 4242\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .min_arguments = 1,
-    .max_arguments = 1,
-    .run = watch_process_run,
+    CLI_RUN(options, struct options, watch_process_run),
 };

@@ -236,23 +236,16 @@ static void moment_put(struct buf *out, uint64_t ns, uint64_t at_ns)
     buf_printf(out, "%s", ns <= at_ns ? " before" : " after");
 }
 
-static void json_text_put(struct buf *out, const cJSON *json, const char *path)
-{
-    text_put_safe(out, json_text_at(json, path), strlen(json_text_at(json, path)));
-}
-
 static void what_head_put(struct buf *out, const struct subject *s, const cJSON *what)
 {
     char text[CLOCK_TEXT_BYTES];
     uint64_t from_ns = 0, to_ns = 0;
     clock_text(s->at_ns, text);
     if (s->of.capture != NULL) {
+        const char *trigger = json_text_at(what, "trigger");
         buf_printf(out, "capture %s", json_text_at(what, "capture"));
-        buf_printf(out, "%s", *json_text_at(what, "trigger") ? ": " : "");
-        json_text_put(out, what, "trigger");
-        buf_printf(out, "\n");
-        json_text_put(out, what, "verdict.text");
-        buf_printf(out, "\n");
+        shown_put_between(out, *trigger ? ": " : "", trigger, "\n");
+        shown_put_between(out, "", json_text_at(what, "verdict.text"), "\n");
     }
     buf_printf(out, "the moment: %s%s\n", text,
                s->at_end ? ", the end of the trace (--at TIME: another one)" : "");
@@ -276,10 +269,10 @@ static void what_head_put(struct buf *out, const struct subject *s, const cJSON 
     }
     const cJSON *death;
     cJSON_ArrayForEach(death, json_at(what, "ended")) {
-        json_text_put(out, death, "service");
+        shown_put(out, json_text_at(death, "service"));
         buf_printf(out, "[%" PRIu64 "]%s", json_u64_at(death, "pid"),
                    *json_text_at(death, "host") ? " on " : "");
-        json_text_put(out, death, "host");
+        shown_put(out, json_text_at(death, "host"));
         if (json_at(death, "signal") != NULL)
             buf_printf(out, " was ended by signal %" PRIu64 " (%s)\n", json_u64_at(death, "signal"),
                        strsignal((int)json_u64_at(death, "signal")));
@@ -297,7 +290,7 @@ static void what_head_put(struct buf *out, const struct subject *s, const cJSON 
 
 static void thread_put(struct buf *out, const cJSON *row)
 {
-    json_text_put(out, row, "thread");
+    shown_put(out, json_text_at(row, "thread"));
     buf_printf(out, "/%" PRIu64, json_u64_at(row, "tid"));
 }
 
@@ -348,7 +341,7 @@ static void idle_print(const cJSON *what)
     cJSON_ArrayForEach(idle, json_at(what, "idle")) {
         all += json_u64_at(idle, "threads");
         buf_printf(&out, "%s%" PRIu64 " in ", out.len ? ", " : "", json_u64_at(idle, "threads"));
-        json_text_put(&out, idle, "name");
+        shown_put(&out, json_text_at(idle, "name"));
     }
     if (all > 0)
         printf("idle and left out: %" PRIu64 " threads (%s)\n", all, text_of(&out));
@@ -362,10 +355,8 @@ static void unusual_print(const cJSON *what, uint64_t at_ns)
     printf("\n%sUnusual%s\n", colour_on(stdout, COLOUR_BOLD), colour_off(stdout));
     cJSON_ArrayForEach(row, json_at(what, "unusual")) {
         uint64_t usual = json_u64_at(row, "usual_count"), more = json_u64_at(row, "more");
-        json_text_put(&out, row, "service");
-        buf_printf(&out, ": ");
-        json_text_put(&out, row, "name");
-        buf_printf(&out, " of ");
+        shown_put_between(&out, "", json_text_at(row, "service"), ": ");
+        shown_put_between(&out, "", json_text_at(row, "name"), " of ");
         text_put_duration(&out, json_u64_at(row, "dur_ns"));
         buf_printf(&out, " in ");
         thread_put(&out, row);
@@ -489,9 +480,5 @@ const struct cli_command cmd_what = {
     .examples = "  skein what 0193a5c0\n"
                 "  skein what redis.skein --at -3s\n"
                 "  skein what redis.skein -o json | jq '.waits[0]'\n",
-    .options = options,
-    .options_bytes = sizeof(struct options),
-    .min_arguments = 1,
-    .max_arguments = 1,
-    .run = what_run,
+    CLI_RUN(options, struct options, what_run),
 };

@@ -3,16 +3,10 @@
 #include "diff_print.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "cli.h"
 #include "cli_out.h"
 #include "clock.h"
-
-static void text_put(struct buf *out, const cJSON *json, const char *path)
-{
-    text_put_safe(out, json_text_at(json, path), strlen(json_text_at(json, path)));
-}
 
 static void side_put(struct buf *out, const char *title, const cJSON *side, const char *name)
 {
@@ -21,7 +15,7 @@ static void side_put(struct buf *out, const char *title, const cJSON *side, cons
     clock_text(json_u64_at(side, "from_ns"), from);
     clock_text(json_u64_at(side, "to_ns"), to);
     buf_printf(out, "%s ", title);
-    text_put_safe(out, name, strlen(name));
+    shown_put(out, name);
     buf_printf(out, ", %" PRIu64 " process%s", processes, processes == 1 ? "" : "es");
     if (json_u64_at(side, "to_ns") > 0)
         buf_printf(out, ", from %s to %s", from, to);
@@ -33,23 +27,15 @@ static void baseline_put(struct buf *out, const cJSON *diff)
     const cJSON *other, *others = json_at(diff, "baseline.others");
     if (json_at(diff, "baseline") == NULL)
         return;
-    buf_printf(out, "baseline: ");
-    text_put(out, diff, "baseline.chosen");
-    buf_printf(out, ": ");
-    text_put(out, diff, "baseline.why");
-    buf_printf(out, "\n");
+    shown_put_between(out, "baseline: ", json_text_at(diff, "baseline.chosen"), ": ");
+    shown_put_between(out, "", json_text_at(diff, "baseline.why"), "\n");
     cJSON_ArrayForEach(other, others) {
-        buf_printf(out, "  not ");
-        text_put(out, other, "baseline");
-        buf_printf(out, ": ");
-        text_put(out, other, "why_not");
-        buf_printf(out, "\n");
+        shown_put_between(out, "  not ", json_text_at(other, "baseline"), ": ");
+        shown_put_between(out, "", json_text_at(other, "why_not"), "\n");
     }
     if (json_at(diff, "onset") == NULL)
         return;
-    buf_printf(out, "onset: ");
-    text_put(out, diff, "onset.words");
-    buf_printf(out, "\n");
+    shown_put_between(out, "onset: ", json_text_at(diff, "onset.words"), "\n");
 }
 
 static void changes_put(struct buf *out, const cJSON *diff, uint64_t top)
@@ -61,15 +47,12 @@ static void changes_put(struct buf *out, const cJSON *diff, uint64_t top)
             break;
         buf_printf(out, "%s%2" PRIu64 ".%s ", colour_on(stdout, COLOUR_BOLD), i,
                    colour_off(stdout));
-        text_put(out, change, "words");
-        buf_printf(out, "\n");
+        shown_put_between(out, "", json_text_at(change, "words"), "\n");
     }
     if (count > top)
         buf_printf(out, "and %" PRIu64 " more (--top %" PRIu64 " lists them, --json has all)\n",
                    count - top, count);
-    buf_printf(out, "%s", count > 0 ? "\n" : "");
-    text_put(out, diff, "outcome_words");
-    buf_printf(out, "\n");
+    shown_put_between(out, count > 0 ? "\n" : "", json_text_at(diff, "outcome_words"), "\n");
 }
 
 int diff_print(const cJSON *diff, const char *const sides[2], uint64_t top)
@@ -89,9 +72,7 @@ int diff_print(const cJSON *diff, const char *const sides[2], uint64_t top)
                    cJSON_IsNumber(sure) ? 100 * sure->valuedouble : 0);
     cJSON_ArrayForEach(note, notes) {
         const char *text = cJSON_IsString(note) ? note->valuestring : "";
-        buf_printf(&out, "note: ");
-        text_put_safe(&out, text, strlen(text));
-        buf_printf(&out, "\n");
+        shown_put_between(&out, "note: ", text, "\n");
     }
     bool written = out_write(&out);
     buf_fini(&out);

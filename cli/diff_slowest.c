@@ -61,15 +61,12 @@ static int slow_show(const struct slow_list *list, const char *name, uint64_t sl
     buf_printf(&out, "%" PRIu64 " of %" PRIu64 " took longer than ", list->slow,
                list->slow + list->rest);
     text_put_duration(&out, slow_ns);
-    buf_printf(&out, ": ");
-    text_put_safe(&out, name, strlen(name));
-    buf_printf(&out, "\n\n");
+    shown_put_between(&out, ": ", name, "\n\n");
     for (size_t i = 0; i < list->count && i < top; i++) {
         const struct slow_value *v = &list->values[i];
         buf_printf(&out, "%2zu. ", i + 1);
-        text_put_safe(&out, v->attribute, strlen(v->attribute));
-        buf_printf(&out, " ");
-        text_put_safe(&out, v->value, strlen(v->value));
+        shown_put_between(&out, "", v->attribute, " ");
+        shown_put(&out, v->value);
         buf_printf(&out, ": %.3g %% of the slow ones, %.3g %% of the rest (lift %.3g)\n",
                    100 * v->slow_share, 100 * v->rest_share, v->lift);
     }

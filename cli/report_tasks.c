@@ -7,11 +7,6 @@
 
 #include "cli_out.h"
 
-static void text_put(struct buf *out, const cJSON *json, const char *path)
-{
-    text_put_safe(out, json_text_at(json, path), strlen(json_text_at(json, path)));
-}
-
 /* Right-aligned, as in a table. */
 static void time_put(struct buf *out, uint64_t ns)
 {
@@ -27,26 +22,20 @@ static void segment_put(struct buf *out, const cJSON *segment)
     buf_printf(out, "    ");
     time_put(out, json_u64_at(segment, "dur_ns"));
     const char *what = json_text_at(segment, "what");
-    text_put_safe(out, what, strlen(what));
+    shown_put(out, what);
     buf_printf(out, "%*s", strlen(what) < 8 ? (int)(8 - strlen(what)) : 0, "");
-    if (json_at(segment, "in") != NULL) {
-        buf_printf(out, " in ");
-        text_put(out, segment, "in");
-    }
+    if (json_at(segment, "in") != NULL)
+        shown_put_between(out, " in ", json_text_at(segment, "in"), "");
     if (json_u64_at(segment, "depth") > 0) {
-        buf_printf(out, ", thread ");
-        text_put(out, segment, "thread");
+        shown_put_between(out, ", thread ", json_text_at(segment, "thread"), "");
         buf_printf(out, "/%" PRIu64, json_u64_at(segment, "tid"));
     }
     if (json_at(segment, "service") != NULL) {
-        buf_printf(out, " of ");
-        text_put(out, segment, "service");
+        shown_put_between(out, " of ", json_text_at(segment, "service"), "");
         buf_printf(out, "[%" PRIu64 "]", json_u64_at(segment, "pid"));
     }
-    if (json_at(segment, "why") != NULL) {
-        buf_printf(out, ": ");
-        text_put(out, segment, "why");
-    }
+    if (json_at(segment, "why") != NULL)
+        shown_put_between(out, ": ", json_text_at(segment, "why"), "");
     buf_printf(out, "\n");
 }
 
@@ -54,17 +43,15 @@ static void task_put(struct buf *out, const cJSON *name, const cJSON *task)
 {
     const cJSON *segment;
     time_put(out, json_u64_at(task, "dur_ns"));
-    text_put(out, name, "name");
+    shown_put(out, json_text_at(name, "name"));
     buf_printf(out, "%s on thread ", json_at(task, "open") != NULL ? " (not ended)" : "");
-    text_put(out, task, "thread");
+    shown_put(out, json_text_at(task, "thread"));
     buf_printf(out, "/%" PRIu64 " of ", json_u64_at(task, "tid"));
-    text_put(out, task, "service");
+    shown_put(out, json_text_at(task, "service"));
     buf_printf(out, "[%" PRIu64 "], from ", json_u64_at(task, "pid"));
-    text_put(out, task, "from");
-    if (json_at(task, "trace_id") != NULL) {
-        buf_printf(out, ", trace ");
-        text_put(out, task, "trace_id");
-    }
+    shown_put(out, json_text_at(task, "from"));
+    if (json_at(task, "trace_id") != NULL)
+        shown_put_between(out, ", trace ", json_text_at(task, "trace_id"), "");
     buf_printf(out, "\n");
     cJSON_ArrayForEach(segment, json_at(task, "path"))
         segment_put(out, segment);

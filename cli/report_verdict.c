@@ -2,8 +2,6 @@
  * See report_verdict.h. */
 #include "report_verdict.h"
 
-#include <string.h>
-
 #include "cli_gaps.h"
 #include "cli_out.h"
 
@@ -27,7 +25,7 @@ void verdict_lines_put(struct buf *out, const struct report_sources *sources)
             continue;
         buf_printf(out, "capture %s: %s", json_text_at(capture, "capture"),
                    colour_on(stdout, is_whole(capture) ? COLOUR_GREEN : COLOUR_RED));
-        text_put_safe(out, words, strlen(words));
+        shown_put(out, words);
         buf_printf(out, "%s\n", colour_off(stdout));
         gaps_put(out, capture, false);
     }
@@ -39,8 +37,7 @@ void verdict_links_put(struct buf *out, const struct report_sources *sources)
         const char *url = json_text_at(capture_at(sources, i), "url");
         if (*url == '\0')
             continue;
-        buf_printf(out, "\nin the console: ");
-        text_put_safe(out, url, strlen(url));
+        shown_put_between(out, "\nin the console: ", url, "");
     }
     if (out->len > 0)
         buf_printf(out, "\n");

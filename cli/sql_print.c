@@ -109,7 +109,7 @@ static void csv_line_put(struct buf *out, const struct sql_rows *rows, bool head
         }
     }
     if (terminal && line.data != NULL)
-        text_put_safe(out, (const char *)line.data, line.len);
+        text_shown_put(out, (const char *)line.data, line.len);
     else
         buf_put(out, line.data != NULL ? line.data : (const uint8_t *)"", line.len);
     buf_printf(out, terminal ? "\n" : "\r\n");
@@ -181,7 +181,7 @@ static int cell_keep(struct table *t, const struct sql_value *value)
     if (value->type == SQL_NULL)
         buf_put_u8(&t->cells, '-');
     else if (plain.data != NULL)
-        text_put_safe(&t->cells, (const char *)plain.data, plain.len);
+        text_shown_put(&t->cells, (const char *)plain.data, plain.len);
     int status = plain.status != SKEIN_OK ? plain.status : t->cells.status;
     buf_fini(&plain);
     if (status != SKEIN_OK || !array_grow(t->ends, t->count + 1, &t->cap))

@@ -99,7 +99,7 @@ static bool problem_take(struct remote *r)
     }
     if (ours && *words != '\0') {
         struct buf safe = {0};
-        text_put_safe(&safe, words, strlen(words));
+        shown_put(&safe, words);
         snprintf(r->error, sizeof r->error, "%s", text_of(&safe));
         buf_fini(&safe);
     }

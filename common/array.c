@@ -26,3 +26,14 @@ bool array_double(void *array, size_t size, size_t need, size_t *cap)
     *cap = room;
     return true;
 }
+
+bool array_double_zero(void *array, size_t size, size_t need, size_t *cap)
+{
+    size_t had = *cap;
+    char *larger;
+    if (!array_double(array, size, need, cap))
+        return false;
+    memcpy(&larger, array, sizeof larger);
+    memset(larger + had * size, 0, (*cap - had) * size);
+    return true;
+}

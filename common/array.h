@@ -19,6 +19,10 @@
 #define array_grow(array, need, cap)                                                               \
     array_has_room(&(array), (array) != NULL, sizeof *(array), need, cap)
 
+/* The same, and new room is all zeros. Such an array grows by this alone. */
+#define array_grow_zero(array, need, cap)                                                          \
+    array_has_zero_room(&(array), (array) != NULL, sizeof *(array), need, cap)
+
 /* `at` (a size_t) becomes the first index from `from` to `to` for which `before`, an expression of
  * `at`, is false; `to`, where there is none. `before` must be true of all in front of that one, and
  * of none behind.
@@ -38,11 +42,18 @@
         (at) = low_;                                                                               \
     } while (0)
 
-/* array_grow's halves: `array` is the address of a pointer to elements of `size` bytes. */
+/* The halves of array_grow and array_grow_zero: `array` is the address of a pointer to elements of
+ * `size` bytes. */
 bool array_double(void *array, size_t size, size_t need, size_t *cap);
+bool array_double_zero(void *array, size_t size, size_t need, size_t *cap);
 static inline bool array_has_room(void *array, bool there, size_t size, size_t need, size_t *cap)
 {
     return (there && need <= *cap) || array_double(array, size, need, cap);
+}
+static inline bool array_has_zero_room(void *array, bool there, size_t size, size_t need,
+                                       size_t *cap)
+{
+    return (there && need <= *cap) || array_double_zero(array, size, need, cap);
 }
 
 #endif

@@ -95,3 +95,15 @@ void text_shown_put(struct buf *b, const char *text, size_t n)
         buf_put(b, shown.bytes, strlen(shown.bytes));
     }
 }
+
+void shown_put(struct buf *b, const char *text)
+{
+    text_shown_put(b, text, strlen(text));
+}
+
+void shown_put_between(struct buf *b, const char *before, const char *text, const char *after)
+{
+    buf_put(b, before, strlen(before));
+    shown_put(b, text);
+    buf_put(b, after, strlen(after));
+}

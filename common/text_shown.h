@@ -34,7 +34,11 @@ bool text_unseen(uint32_t point);
 /* Appends a character as JSON has it in digits: `\u202e`, or a pair of them. */
 void text_json_digits(struct buf *b, uint32_t point);
 
-/* Appends all of a text as it is shown. b->status tells of missing memory. */
+/* Appends n bytes of a text, or all of it, as it is shown. b->status tells of missing memory. */
 void text_shown_put(struct buf *b, const char *text, size_t n);
+void shown_put(struct buf *b, const char *text);
+
+/* The same, between two texts of one's own: `shown_put_between(b, " (", name, ")")`. */
+void shown_put_between(struct buf *b, const char *before, const char *text, const char *after);
 
 #endif

@@ -455,8 +455,8 @@ static int defaults_set(struct load *l, const struct config_default *defaults)
     return status;
 }
 
-int config_load_from(const struct config_param *params, void *config,
-                     const struct config_sources *sources, char *error, size_t error_bytes)
+int config_load(const struct config_param *params, void *config,
+                const struct config_sources *sources, char *error, size_t error_bytes)
 {
     struct load l = {params, config, NULL, error, error_bytes};
     if (error_bytes > 0)
@@ -472,13 +472,6 @@ int config_load_from(const struct config_param *params, void *config,
     if (status != SKEIN_OK)
         config_free(params, config);
     return status;
-}
-
-int config_load(const struct config_param *params, void *config, const char *file, char *error,
-                size_t error_bytes)
-{
-    const struct config_sources sources = {.file = file};
-    return config_load_from(params, config, &sources, error, error_bytes);
 }
 
 void config_free(const struct config_param *params, void *config)

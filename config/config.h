@@ -94,11 +94,8 @@ struct config_sources {
  * environment variable that is nearly a parameter's. SKEIN_OK; SKEIN_IO, SKEIN_INVALID,
  * SKEIN_NO_MEMORY, with "FILE: spool.max_bytes: must be ..." in error (or the variable's name, or
  * --set, in place of FILE): the struct is then freed and zero. */
-int config_load_from(const struct config_param *params, void *config,
-                     const struct config_sources *sources, char *error, size_t error_bytes);
-/* The same from the table and the file (NULL: the table alone). */
-int config_load(const struct config_param *params, void *config, const char *file, char *error,
-                size_t error_bytes);
+int config_load(const struct config_param *params, void *config,
+                const struct config_sources *sources, char *error, size_t error_bytes);
 void config_free(const struct config_param *params, void *config);
 
 /* Whether the parameter's value differs between the two configs. */

@@ -96,12 +96,8 @@ static void type_fill(struct chrome *c, struct chrome_type *t, const struct expo
 
 static int type_of(struct chrome *c, const struct export_row *row, struct chrome_type **out)
 {
-    size_t had = c->type_cap;
-    if (row->type >= had) {
-        if (!array_grow(c->types, (size_t)row->type + 1, &c->type_cap))
-            return SKEIN_NO_MEMORY;
-        memset(c->types + had, 0, (c->type_cap - had) * sizeof *c->types);
-    }
+    if (!array_grow_zero(c->types, (size_t)row->type + 1, &c->type_cap))
+        return SKEIN_NO_MEMORY;
     *out = &c->types[row->type];
     if ((*out)->text.len == 0)
         type_fill(c, *out, row);

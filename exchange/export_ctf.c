@@ -84,12 +84,8 @@ static int packet_end(struct export_run *x, struct ctf_stream *stream)
 
 static int stream_of(struct ctf *ctf, uint32_t process, struct ctf_stream **out)
 {
-    size_t had = ctf->stream_cap;
-    if (process >= had) {
-        if (!array_grow(ctf->streams, (size_t)process + 1, &ctf->stream_cap))
-            return SKEIN_NO_MEMORY;
-        memset(ctf->streams + had, 0, (ctf->stream_cap - had) * sizeof *ctf->streams);
-    }
+    if (!array_grow_zero(ctf->streams, (size_t)process + 1, &ctf->stream_cap))
+        return SKEIN_NO_MEMORY;
     *out = &ctf->streams[process];
     return SKEIN_OK;
 }
@@ -184,16 +180,12 @@ static uint32_t class_of(const struct export_row *row)
 
 static int class_note(struct ctf *ctf, const struct export_row *row)
 {
-    size_t had = ctf->used_cap;
     if (row->kind == SKEIN_ROW_LOSS || row->what == NULL)
         return SKEIN_OK;
     if (row->type >= UINT32_MAX / CTF_VARIANTS - 1)
         return SKEIN_TOO_LARGE;
-    if (row->type >= had) {
-        if (!array_grow(ctf->used, (size_t)row->type + 1, &ctf->used_cap))
-            return SKEIN_NO_MEMORY;
-        memset(ctf->used + had, 0, ctf->used_cap - had);
-    }
+    if (!array_grow_zero(ctf->used, (size_t)row->type + 1, &ctf->used_cap))
+        return SKEIN_NO_MEMORY;
     ctf->used[row->type] |= (uint8_t)(1u << variant_of(row));
     return SKEIN_OK;
 }

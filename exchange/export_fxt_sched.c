@@ -35,12 +35,8 @@ static void switch_put(struct export_run *x, uint64_t ns, uint64_t cpu, uint64_t
 
 static int leaving_of(struct fxt *f, uint32_t thread, struct fxt_leaving **out)
 {
-    size_t had = f->leaving_cap;
-    if (thread >= had) {
-        if (!array_grow(f->leaving, (size_t)thread + 1, &f->leaving_cap))
-            return SKEIN_NO_MEMORY;
-        memset(f->leaving + had, 0, (f->leaving_cap - had) * sizeof *f->leaving);
-    }
+    if (!array_grow_zero(f->leaving, (size_t)thread + 1, &f->leaving_cap))
+        return SKEIN_NO_MEMORY;
     *out = &f->leaving[thread];
     return SKEIN_OK;
 }

@@ -57,10 +57,10 @@ struct export_run {
     void *state;
     struct export_numbers numbers;
     uint64_t rows, expected;
-    uint64_t had[EXPORT_ROW_KINDS];                 /* rows by kind, all of them */
-    uint64_t left[EXPORT_ROW_KINDS];                /* that are not in the export */
-    uint64_t lost_records, losses_unknown;          /* of rows of loss */
-    uint64_t cut_texts, arguments_left, samples_in; /* of all rows that are in it */
+    uint64_t had[EXPORT_ROW_KINDS];        /* rows by kind, all of them */
+    uint64_t left[EXPORT_ROW_KINDS];       /* that are not in the export */
+    uint64_t lost_records, losses_unknown; /* of rows of loss */
+    uint64_t cut_texts, arguments_left;    /* of all rows that are in it */
 };
 
 /* The export fails if the buffer has; a buffer forgets that when it is emptied. */

@@ -12,18 +12,6 @@
 #include "export_int.h"
 #include "utf8_scan.h"
 
-/* Room for index i in an array of numbers, new ones 0. */
-static bool numbers_grow(uint32_t **numbers, size_t *cap, size_t i)
-{
-    size_t had = *cap;
-    if (i < had)
-        return true;
-    if (!array_grow(*numbers, i + 1, cap))
-        return false;
-    memset(*numbers + had, 0, (*cap - had) * sizeof **numbers);
-    return true;
-}
-
 /* Whether nobody has had the number in this space; a status below 0 without memory. */
 static int number_claim(struct export_run *x, uint64_t space, uint32_t number)
 {
@@ -46,7 +34,7 @@ static int number_give(struct export_run *x, uint64_t space, uint32_t wanted, ui
 int export_pid(struct export_run *x, uint32_t process, uint32_t *pid, bool *fresh)
 {
     int status = SKEIN_OK;
-    if (!numbers_grow(&x->numbers.pids, &x->numbers.pid_cap, process))
+    if (!array_grow_zero(x->numbers.pids, (size_t)process + 1, &x->numbers.pid_cap))
         return SKEIN_NO_MEMORY;
     uint32_t *mine = &x->numbers.pids[process];
     *fresh = *mine == 0;
@@ -60,7 +48,7 @@ int export_pid(struct export_run *x, uint32_t process, uint32_t *pid, bool *fres
 int export_tid(struct export_run *x, uint32_t thread, uint32_t *tid, bool *fresh)
 {
     int status = SKEIN_OK;
-    if (!numbers_grow(&x->numbers.tids, &x->numbers.tid_cap, thread))
+    if (!array_grow_zero(x->numbers.tids, (size_t)thread + 1, &x->numbers.tid_cap))
         return SKEIN_NO_MEMORY;
     uint32_t *mine = &x->numbers.tids[thread];
     const struct skein_thread *one = skein_trace_thread(x->trace, thread);

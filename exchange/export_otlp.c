@@ -96,12 +96,9 @@ static uint64_t span_id(struct export_run *x, struct otlp_thread *thread,
 
 static int thread_of(struct otlp *o, const struct export_row *row, struct otlp_thread **out)
 {
-    size_t had = o->thread_cap, at = row->thread == SKEIN_NONE ? 0 : (size_t)row->thread + 1;
-    if (at >= had) {
-        if (!array_grow(o->threads, at + 1, &o->thread_cap))
-            return SKEIN_NO_MEMORY;
-        memset(o->threads + had, 0, (o->thread_cap - had) * sizeof *o->threads);
-    }
+    size_t at = row->thread == SKEIN_NONE ? 0 : (size_t)row->thread + 1;
+    if (!array_grow_zero(o->threads, at + 1, &o->thread_cap))
+        return SKEIN_NO_MEMORY;
     *out = &o->threads[at];
     return SKEIN_OK;
 }

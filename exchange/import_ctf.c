@@ -10,7 +10,6 @@
 #include "checksum.h"
 #include "import_ctf_int.h"
 
-#define METADATA_MAGIC      0x75d11d57u
 #define METADATA_HEAD_BYTES 37
 
 /* ---- metadata ---- */
@@ -38,11 +37,11 @@ static int metadata_text(struct ctf_import *i, const uint8_t *bytes, size_t n, s
         }
         if (c.status != SKEIN_OK || size % 8 != 0 || content % 8 != 0 || content > size ||
             content / 8 < METADATA_HEAD_BYTES || size / 8 > n - at) {
-            ctf_why(i->told, "its metadata has a packet of a size that it cannot have");
+            import_why(i->told, "its metadata has a packet of a size that it cannot have");
             return SKEIN_CORRUPT;
         }
         if (compressed != 0 || encrypted != 0) {
-            ctf_why(i->told, "its metadata is compressed or encrypted");
+            import_why(i->told, "its metadata is compressed or encrypted");
             return SKEIN_UNSUPPORTED;
         }
         buf_put(text, bytes + at + METADATA_HEAD_BYTES, content / 8 - METADATA_HEAD_BYTES);
@@ -57,7 +56,7 @@ static int metadata_read(struct ctf_import *i, const struct skein_trace_source *
     char error[IMPORT_ERROR_BYTES] = "";
     int status = SKEIN_UNSUPPORTED;
     if (source->bytes > CTF_METADATA_BYTES_MAX) {
-        ctf_why(i->told, "its metadata is larger than 16 MiB");
+        import_why(i->told, "its metadata is larger than 16 MiB");
         return status;
     }
     uint8_t *room = buf_reserve(&bytes, (size_t)source->bytes + 1);
@@ -70,7 +69,7 @@ static int metadata_read(struct ctf_import *i, const struct skein_trace_source *
     if (status == SKEIN_OK)
         status = tsdl_read((const char *)text.data, text.len, &i->t, error, sizeof error);
     if (error[0] != '\0')
-        ctf_why(i->told, "%s", error);
+        import_why(i->told, "%s", error);
     buf_fini(&bytes);
     buf_fini(&text);
     return status;
@@ -190,7 +189,7 @@ int import_ctf(const struct skein_trace_source *metadata, const struct skein_tra
         .to = to, .told = told, .ctf = ctf, .pairs = pairs, .stream_count = count};
     uint64_t before = told->events;
     if (count > CTF_STREAMS_MAX) {
-        ctf_why(told, "it has more than %u streams", CTF_STREAMS_MAX);
+        import_why(told, "it has more than %u streams", CTF_STREAMS_MAX);
         return SKEIN_UNSUPPORTED;
     }
     i.streams = calloc(count + 1, sizeof *i.streams);
@@ -210,7 +209,7 @@ int import_ctf(const struct skein_trace_source *metadata, const struct skein_tra
         status = all_flush(&i);
     ctf->streams += count;
     if (status == SKEIN_OK && told->events == before) {
-        ctf_why(told, "it holds no event");
+        import_why(told, "it holds no event");
         status = SKEIN_NOT_FOUND;
     }
     import_fini(&i);

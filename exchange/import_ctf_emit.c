@@ -3,7 +3,6 @@
  * Events of CTF as records: on the thread that their context names, else on their CPU.
  */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,16 +11,6 @@
 #include "import_ctf_int.h"
 
 #define CPU_THREADS (UINT64_C(1) << 32) /* incarnation of threads that are CPUs */
-
-void ctf_why(struct import_told *told, const char *format, ...)
-{
-    va_list args;
-    if (told->why[0] != '\0')
-        return;
-    va_start(args, format);
-    vsnprintf(told->why, sizeof told->why, format, args);
-    va_end(args);
-}
 
 /* By the clock's offset, the time of day. Held inside what records take. */
 uint64_t ctf_ns(const struct ctf_import *i, uint64_t clock)
@@ -41,7 +30,7 @@ static struct import_out *process_out(struct ctf_import *i, uint64_t pid, const 
     if (at != IMPORT_MAP_NONE)
         return i->processes[at].out;
     if (i->process_count == CTF_PROCESSES_MAX) {
-        ctf_why(i->told, "there are more than %u processes", CTF_PROCESSES_MAX);
+        import_why(i->told, "there are more than %u processes", CTF_PROCESSES_MAX);
         i->told->left_out++;
         return NULL;
     }
@@ -111,22 +100,6 @@ struct shown {
     size_t count;
 };
 
-static void value_text(const struct ctf_import *i, const struct ctf_value *value, struct buf *out)
-{
-    double number;
-    memcpy(&number, &value->number, sizeof number);
-    if (value->label != TSDL_NONE)
-        buf_printf(out, "%s", tsdl_text(&i->t, value->label));
-    else if (value->kind == TSDL_STRING)
-        buf_put(out, i->values.texts.data + value->text, value->n);
-    else if (value->kind == TSDL_FLOAT)
-        buf_printf(out, "%.17g", number);
-    else if (value->is_signed)
-        buf_printf(out, "%" PRId64, (int64_t)value->number);
-    else
-        buf_printf(out, "%" PRIu64, value->number);
-}
-
 static uint8_t arg_type(const struct ctf_value *value)
 {
     if (value->label != TSDL_NONE || value->kind == TSDL_STRING)
@@ -163,7 +136,7 @@ static unsigned args_put(struct ctf_import *i, struct import_out *out, const str
     buf_clear(&i->more);
     for (size_t k = plain; k < shown->count; k++) {
         buf_printf(&i->more, "%s%s=", k > plain ? ", " : "", shown->values[k]->name);
-        value_text(i, shown->values[k], &i->more);
+        ctf_value_put(&i->more, &i->t, &i->values, shown->values[k]);
     }
     type->args[plain] = (struct partition_arg){.type = SKEIN_T_STR, .name = "more", .unit = ""};
     values[plain] = import_text(out, (const char *)i->more.data, i->more.len);
@@ -252,7 +225,7 @@ static void record_put(struct ctf_import *i, struct ctf_stream *s, const struct 
     uint32_t number = import_type(out, &type, false);
     if (number == SKEIN_NONE) {
         i->told->left_out++;
-        ctf_why(i->told, "there are more than %u kinds of events", IMPORT_TYPES_MAX);
+        import_why(i->told, "there are more than %u kinds of events", IMPORT_TYPES_MAX);
         return;
     }
     import_event(out, number, thread, s->time_ns, dur_ns, values, 0);

@@ -48,6 +48,9 @@ bool ctf_struct_read(const struct tsdl *t, struct ctf_bits *b, uint32_t type,
 /* The last value that is called so, from `from` on; NULL. */
 const struct ctf_value *ctf_value_find(const struct ctf_values *values, size_t from,
                                        const char *name);
+/* A value as text: its label, or as it is. */
+void ctf_value_put(struct buf *out, const struct tsdl *t, const struct ctf_values *values,
+                   const struct ctf_value *value);
 
 struct ctf_stream {
     const struct skein_trace_source *source;
@@ -109,8 +112,5 @@ int ctf_packet_leave(struct ctf_import *i, struct ctf_stream *s, const char *wha
 int ctf_event_emit(struct ctf_import *i, struct ctf_stream *s);
 void ctf_loss_emit(struct ctf_import *i, struct ctf_stream *s, uint64_t from_ns, uint64_t to_ns);
 uint64_t ctf_ns(const struct ctf_import *i, uint64_t clock);
-
-void ctf_why(struct import_told *told, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -15,8 +15,8 @@ static int stream_leave(struct ctf_import *i, struct ctf_stream *s, const char *
 {
     if (i->values.texts.status != SKEIN_OK)
         return SKEIN_NO_MEMORY; /* that is why nothing was read */
-    ctf_why(i->told, "stream %s: %s near byte %" PRIu64 "; what is behind is left out",
-            s->source->name, what, s->offset);
+    import_why(i->told, "stream %s: %s near byte %" PRIu64 "; what is behind is left out",
+               s->source->name, what, s->offset);
     i->told->cut_bytes += s->source->bytes - s->offset;
     s->offset = s->source->bytes;
     s->bits = (struct ctf_bits){.at = 0};
@@ -29,9 +29,9 @@ int ctf_packet_leave(struct ctf_import *i, struct ctf_stream *s, const char *wha
     uint64_t from = s->event_at / 8, end = (s->bits.end + 7) / 8;
     if (i->values.texts.status != SKEIN_OK)
         return SKEIN_NO_MEMORY;
-    ctf_why(i->told,
-            "stream %s: an event %s near byte %" PRIu64 "; the rest of its packet is left out",
-            s->source->name, what, s->packet_at + from);
+    import_why(i->told,
+               "stream %s: an event %s near byte %" PRIu64 "; the rest of its packet is left out",
+               s->source->name, what, s->packet_at + from);
     i->told->cut_bytes += end - from;
     s->bits = (struct ctf_bits){.at = 0};
     s->clock = s->clock_before; /* the broken one's may be anything */

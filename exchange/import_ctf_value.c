@@ -212,15 +212,15 @@ static bool chars_read(struct reader *r, const struct tsdl_type *element, uint64
     return !r->b->failed;
 }
 
-static void element_text(const struct tsdl *t, const struct ctf_value *value, struct buf *out,
-                         const struct buf *texts)
+void ctf_value_put(struct buf *out, const struct tsdl *t, const struct ctf_values *values,
+                   const struct ctf_value *value)
 {
     double number;
     memcpy(&number, &value->number, sizeof number);
     if (value->label != TSDL_NONE)
         buf_printf(out, "%s", tsdl_text(t, value->label));
     else if (value->kind == TSDL_STRING)
-        buf_put(out, texts->data + value->text, value->n);
+        buf_put(out, values->texts.data + value->text, value->n);
     else if (value->kind == TSDL_FLOAT)
         buf_printf(out, "%.17g", number);
     else if (value->is_signed)
@@ -243,7 +243,7 @@ static bool elements_read(struct reader *r, const struct tsdl_type *type, uint64
         for (size_t v = before; good && v < r->values->count && text.len < CTF_TEXT_MAX; v++) {
             if (text.len > 1)
                 buf_put(&text, ", ", 2);
-            element_text(r->t, &r->values->items[v], &text, &r->values->texts);
+            ctf_value_put(&text, r->t, r->values, &r->values->items[v]);
         }
         good = good && r->values->texts.status == SKEIN_OK && text.status == SKEIN_OK;
         r->values->count = before;

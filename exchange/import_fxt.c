@@ -398,8 +398,7 @@ int import_fxt(const struct skein_trace_source *source, const struct import_to *
         return status;
     i.providers = calloc(FXT_PROVIDERS_MAX, sizeof *i.providers);
     bool room = i.providers != NULL && buf_reserve(&i.scratch, SCRATCH_BYTES) != NULL;
-    i.status =
-        room ? import_many_new(to, seed ^ to->changed_ns, 0, told, &i.many) : SKEIN_NO_MEMORY;
+    i.status = room ? import_many_new(to, seed ^ to->changed_ns, told, &i.many) : SKEIN_NO_MEMORY;
     if (i.status == SKEIN_OK)
         trace_pass(&i, source);
     if (i.status == SKEIN_OK && i.last_ns < YEAR_2000_NS && to->changed_ns > i.last_ns) {

@@ -25,25 +25,26 @@ static int head_read(struct go_import *i)
     unsigned version = 0;
     int end = 0;
     if (i->source->bytes < FILE_HEAD_BYTES) {
-        go_why(i->told, "it is shorter than the head of a trace of Go");
+        import_why(i->told, "it is shorter than the head of a trace of Go");
         return SKEIN_UNSUPPORTED;
     }
     int status = i->source->read(i->source->context, 0, head, FILE_HEAD_BYTES);
     if (status != SKEIN_OK)
         return status;
     if (memcmp(head, "go 1.", 5) != 0 || head[5] < '0' || head[5] > '9') {
-        go_why(i->told, "it does not begin as a trace of Go's runtime does (go 1.N trace)");
+        import_why(i->told, "it does not begin as a trace of Go's runtime does (go 1.N trace)");
         return SKEIN_UNSUPPORTED;
     }
     for (end = 5; head[end] >= '0' && head[end] <= '9' && end < 8; end++)
         version = version * 10 + (unsigned)(head[end] - '0');
     if (memcmp(head + end, " trace\0\0\0", (size_t)(FILE_HEAD_BYTES - end)) != 0) {
-        go_why(i->told, "it does not begin as a trace of Go's runtime does (go 1.N trace)");
+        import_why(i->told, "it does not begin as a trace of Go's runtime does (go 1.N trace)");
         return SKEIN_UNSUPPORTED;
     }
     if (version < FIRST_V2 || version > LAST_V2) {
-        go_why(i->told, "it is of Go 1.%u; read are those of Go 1.%u to 1.%u%s", version, FIRST_V2,
-               LAST_V2, version < FIRST_V2 ? ": build the program with one of these" : "");
+        import_why(i->told, "it is of Go 1.%u; read are those of Go 1.%u to 1.%u%s", version,
+                   FIRST_V2, LAST_V2,
+                   version < FIRST_V2 ? ": build the program with one of these" : "");
         return SKEIN_VERSION;
     }
     i->go->version = version;
@@ -103,7 +104,7 @@ static int batch_read(struct go_import *i, const struct batch_head *head)
         return SKEIN_OK;
     }
     if (head->size > GO_GENERATION_BYTES_MAX - g->bytes.len) {
-        go_why(i->told, "generation %" PRIu64 " is larger than 1 GiB", g->number);
+        import_why(i->told, "generation %" PRIu64 " is larger than 1 GiB", g->number);
         return SKEIN_CORRUPT;
     }
     const struct go_batch batch = {
@@ -124,10 +125,10 @@ static int batch_read(struct go_import *i, const struct batch_head *head)
 static void tail_leave(struct go_import *i, uint64_t from, const char *what)
 {
     i->told->cut_bytes = i->source->bytes - from;
-    go_why(i->told,
-           "%s at byte %" PRIu64 "; the %" PRIu64 " bytes of its last generation are "
-           "left out",
-           what, i->at, i->told->cut_bytes);
+    import_why(i->told,
+               "%s at byte %" PRIu64 "; the %" PRIu64 " bytes of its last generation are "
+               "left out",
+               what, i->at, i->told->cut_bytes);
     i->at = i->source->bytes;
     import_loss(i->out, PARTITION_LOSS_CORRUPT, 0, i->last_ns, i->last_ns);
 }
@@ -293,7 +294,7 @@ int import_go(const struct skein_trace_source *source, const struct import_to *t
     if (status == SKEIN_OK)
         status = file_walk(&i);
     if (status == SKEIN_OK && told->events == 0) {
-        go_why(told, "it holds no event");
+        import_why(told, "it holds no event");
         status = SKEIN_NOT_FOUND;
     }
     import_fini(&i);

@@ -167,7 +167,7 @@ static void region_begin(struct go_import *i, struct go_goroutine *g, const stru
     char name[GO_STRING_MAX + 1];
     if (g->region_count == GO_REGIONS_MAX) {
         i->told->left_out++;
-        go_why(i->told, "a goroutine has more than %u regions open at a time", GO_REGIONS_MAX);
+        import_why(i->told, "a goroutine has more than %u regions open at a time", GO_REGIONS_MAX);
         return;
     }
     if (!array_grow(g->regions, g->region_count + 1, &g->region_cap)) {
@@ -211,7 +211,8 @@ static void task_begin(struct go_import *i, struct go_goroutine *g, const struct
     bool known = import_map_get(&i->task_places, e->args[0]) != IMPORT_MAP_NONE;
     if (known || i->task_count == GO_TASKS_MAX) {
         i->told->left_out++;
-        go_why(i->told, "more than %u tasks are open at a time, or one begins twice", GO_TASKS_MAX);
+        import_why(i->told, "more than %u tasks are open at a time, or one begins twice",
+                   GO_TASKS_MAX);
         return;
     }
     if (!array_grow(i->tasks, i->task_count + 1, &i->task_cap) ||
@@ -463,7 +464,7 @@ static void opens_put(struct go_import *i)
     left = opens > OPENS_MAX ? opens - OPENS_MAX : 0;
     i->told->left_out += left;
     if (left > 0)
-        go_why(i->told, "more than %u regions and tasks are open at the end", OPENS_MAX);
+        import_why(i->told, "more than %u regions and tasks are open at the end", OPENS_MAX);
 }
 
 int go_all_end(struct go_import *i)

@@ -75,8 +75,8 @@ static int cursors_open(struct go_import *i)
         if (more == 0)
             continue;
         if (i->cursor_count == GO_THREADS_MAX) {
-            go_why(i->told, "generation %" PRIu64 " has more than %u threads", g->number,
-                   GO_THREADS_MAX);
+            import_why(i->told, "generation %" PRIu64 " has more than %u threads", g->number,
+                       GO_THREADS_MAX);
             return SKEIN_CORRUPT;
         }
         if (!array_grow(i->cursors, i->cursor_count + 1, &i->cursor_cap))
@@ -172,10 +172,11 @@ static void rest_leave(struct go_import *i)
             left++;
         while (cursor_next(i, &i->cursors[k]) > 0);
     i->told->left_out += left;
-    go_why(i->told,
-           "generation %" PRIu64 " is broken: %" PRIu64 " of its events cannot follow what went "
-           "before, and are left out",
-           i->gen.number, left);
+    import_why(i->told,
+               "generation %" PRIu64 " is broken: %" PRIu64
+               " of its events cannot follow what went "
+               "before, and are left out",
+               i->gen.number, left);
     import_loss(i->out, PARTITION_LOSS_CORRUPT, left, i->last_ns, i->last_ns);
 }
 

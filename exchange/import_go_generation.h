@@ -67,8 +67,4 @@ const char *go_text(const struct go_generation *g, uint64_t id, char room[GO_STR
 
 uint64_t go_ns(const struct go_generation *g, uint64_t time);
 
-/* A sentence for the one who reads the report, if it is the first. */
-void go_why(struct import_told *told, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
 #endif

@@ -3,8 +3,6 @@
  * Kinds of Go's events, and what records are called that are made of them (docs/import.md).
  */
 #include <ctype.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "checksum.h"
@@ -99,22 +97,10 @@ int go_kind_args(unsigned kind)
             __VA_ARGS__                                                                            \
         }                                                                                          \
     }
-#define NUMBER(arg)                                                                                \
-    {                                                                                              \
-        .type = SKEIN_T_U64, .name = arg, .unit = ""                                               \
-    }
-#define PLACE(arg) /* -1: none */                                                                  \
-    {                                                                                              \
-        .type = SKEIN_T_I64, .name = arg, .unit = ""                                               \
-    }
-#define BYTES(arg)                                                                                 \
-    {                                                                                              \
-        .type = SKEIN_T_U64, .name = arg, .unit = "bytes"                                          \
-    }
-#define TEXT(arg)                                                                                  \
-    {                                                                                              \
-        .type = SKEIN_T_STR, .name = arg, .unit = ""                                               \
-    }
+#define NUMBER(arg) PARTITION_ARG(SKEIN_T_U64, arg, "")
+#define PLACE(arg)  PARTITION_ARG(SKEIN_T_I64, arg, "") /* -1: none */
+#define BYTES(arg)  PARTITION_ARG(SKEIN_T_U64, arg, "bytes")
+#define TEXT(arg)   PARTITION_ARG(SKEIN_T_STR, arg, "")
 
 const struct partition_event_type go_types[GO_TYPES] = {
     [GO_TYPE_RUNNING] = TYPE("go.running", SKEIN_CLASS_SPAN, SKEIN_GROUP_THREAD,
@@ -232,14 +218,4 @@ uint32_t go_named_type(struct go_import *i, const char *name, bool task)
     if (type == SKEIN_NONE)
         type = named_type(i, task ? OTHER_TASKS : OTHER_REGIONS, task, true);
     return type;
-}
-
-void go_why(struct import_told *told, const char *format, ...)
-{
-    va_list args;
-    if (told->why[0] != '\0')
-        return;
-    va_start(args, format);
-    vsnprintf(told->why, sizeof told->why, format, args);
-    va_end(args);
 }

@@ -53,7 +53,7 @@ uint64_t go_ns(const struct go_generation *g, uint64_t time)
 
 static int corrupt(struct import_told *told, const char *what)
 {
-    go_why(told, "%s", what);
+    import_why(told, "%s", what);
     return SKEIN_CORRUPT;
 }
 

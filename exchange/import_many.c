@@ -2,8 +2,6 @@
  *
  * See import_many.h: who there is, stacks, and the window in which events wait for earlier ones.
  */
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,16 +12,6 @@
 #define SHAPES_MAX 1000000u
 #define FRAMES_MAX 4000000u
 
-void import_why(struct import_told *told, const char *format, ...)
-{
-    va_list args;
-    if (told->why[0] != '\0')
-        return;
-    va_start(args, format);
-    vsnprintf(told->why, sizeof told->why, format, args);
-    va_end(args);
-}
-
 void many_fail(struct import_many *m, int status)
 {
     if (m->status == SKEIN_OK)
@@ -32,8 +20,8 @@ void many_fail(struct import_many *m, int status)
 
 /* ---- the whole ---- */
 
-int import_many_new(const struct import_to *to, uint64_t seed, int64_t ahead_ns,
-                    struct import_told *told, struct import_many **out)
+int import_many_new(const struct import_to *to, uint64_t seed, struct import_told *told,
+                    struct import_many **out)
 {
     struct import_many *m = *out = calloc(1, sizeof *m);
     if (m == NULL)
@@ -41,7 +29,6 @@ int import_many_new(const struct import_to *to, uint64_t seed, int64_t ahead_ns,
     m->to = *to;
     m->told = told;
     m->seed = seed;
-    m->ahead_ns = ahead_ns;
     m->window_events = IMPORT_WINDOW_EVENTS;
     return SKEIN_OK;
 }

@@ -63,15 +63,16 @@ struct import_frame {
     uint32_t line;
 };
 
-/* ahead_ns: what the time of day is ahead of the file's clock. SKEIN_OK, SKEIN_NO_MEMORY. */
-int import_many_new(const struct import_to *to, uint64_t seed, int64_t ahead_ns,
-                    struct import_told *told, struct import_many **out);
+/* SKEIN_OK, SKEIN_NO_MEMORY. */
+int import_many_new(const struct import_to *to, uint64_t seed, struct import_told *told,
+                    struct import_many **out);
 void import_many_free(struct import_many **many);
 
 /* Of files whose events stand nearly in order: a smaller window. */
 void import_many_window(struct import_many *m, size_t events);
 
-/* From now on; for what has left the window, it does not hold. */
+/* From now on the time of day is so far ahead of the file's clock, which it is not before; for what has
+ * left the window, it does not hold. */
 void import_many_ahead(struct import_many *m, int64_t ahead_ns);
 
 /* Names it; "" names nothing. A process is of the file's own service and pid where nobody names it. */
@@ -100,9 +101,5 @@ int import_many_finish(struct import_many *m);
 
 /* Processes that have records, and ends whose begin is not there. */
 uint64_t import_many_processes(const struct import_many *m);
-
-/* A sentence for who reads the report, if it is the first. */
-void import_why(struct import_told *told, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 
 #endif

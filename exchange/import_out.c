@@ -4,12 +4,23 @@
  */
 #include "import_out.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "array.h"
 #include "import_out_int.h"
+
+void import_why(struct import_told *told, const char *format, ...)
+{
+    va_list args;
+    if (told->why[0] != '\0')
+        return;
+    va_start(args, format);
+    vsnprintf(told->why, sizeof told->why, format, args);
+    va_end(args);
+}
 
 /* ---- the whole ---- */
 

@@ -26,6 +26,10 @@
 
 struct import_out;
 
+/* A sentence for who reads the report, if it is the first. */
+void import_why(struct import_told *told, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* What tells processes of an import apart: `number`, and the file by `seed`. */
 struct import_process {
     uint64_t seed, number;

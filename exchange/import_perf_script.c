@@ -450,7 +450,7 @@ int import_perf_script(const struct skein_trace_source *source, uint64_t samples
         s->status = SKEIN_NO_MEMORY;
     uint64_t seed = checksum64(&source->bytes, sizeof source->bytes) ^ to->changed_ns;
     if (s->status == SKEIN_OK)
-        s->status = import_many_new(to, seed, 0, told, &s->many);
+        s->status = import_many_new(to, seed, told, &s->many);
     if (s->status == SKEIN_OK)
         import_many_window(s->many, WINDOW);
     if (s->status == SKEIN_OK)

@@ -396,7 +396,7 @@ int import_perfetto(const struct skein_trace_source *source, const struct import
     i->told = told;
     i->perfetto = perfetto;
     i->status = buf_reserve(&i->scratch, SCRATCH_BYTES) != NULL
-                    ? import_many_new(to, seed ^ to->changed_ns, 0, told, &i->many)
+                    ? import_many_new(to, seed ^ to->changed_ns, told, &i->many)
                     : SKEIN_NO_MEMORY;
     status = i->status == SKEIN_OK ? trace_passes(i, source) : i->status;
     perfetto->processes = i->many != NULL ? import_many_processes(i->many) : 0;

@@ -64,7 +64,7 @@ struct pf_import {
     bool has_realtime;
     int64_t ahead_ns;
     struct pf_cpu *cpus;
-    size_t cpu_count, cpu_cap;
+    size_t cpu_cap;
     uint64_t last_ns, packet_at;
     bool any_waking;
     struct buf scratch; /* texts of the arguments at hand: never grows while they are */

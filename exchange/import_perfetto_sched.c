@@ -40,16 +40,10 @@ static struct pf_cpu *cpu_get(struct pf_import *i, uint64_t cpu)
 {
     if (cpu >= CPUS_MAX)
         return NULL;
-    size_t had = i->cpu_count;
-    if (cpu >= had) {
-        if (!array_grow(i->cpus, (size_t)cpu + 1, &i->cpu_cap)) {
-            i->status = SKEIN_NO_MEMORY;
-            return NULL;
-        }
-        memset(i->cpus + had, 0, ((size_t)cpu + 1 - had) * sizeof *i->cpus);
-        i->cpu_count = (size_t)cpu + 1;
-    }
-    return &i->cpus[cpu];
+    if (array_grow_zero(i->cpus, (size_t)cpu + 1, &i->cpu_cap))
+        return &i->cpus[cpu];
+    i->status = SKEIN_NO_MEMORY;
+    return NULL;
 }
 
 static void event_send(struct pf_import *i, const struct sched_event *event)

@@ -24,14 +24,8 @@ static bool entry_read(struct tsdl_reader *r, struct entry *entry)
     while (r->status == SKEIN_OK) {
         if (tsdl_take(r, "}"))
             return false;
-        if (tsdl_take(r, "typealias")) {
-            tsdl_typealias_read(r);
+        if (tsdl_alias_read(r))
             continue;
-        }
-        if (tsdl_take(r, "typedef")) {
-            tsdl_typedef_read(r);
-            continue;
-        }
         size_t n = 0;
         entry->type = TSDL_NONE;
         entry->key[0] = '\0';
@@ -171,11 +165,7 @@ static void block_read(struct tsdl_reader *r)
         tsdl_must(r, ";");
         return;
     }
-    if (tsdl_take(r, "typealias"))
-        tsdl_typealias_read(r);
-    else if (tsdl_take(r, "typedef"))
-        tsdl_typedef_read(r);
-    else if (tsdl_type_read(r) != TSDL_NONE) /* "struct X { … };" */
+    if (!tsdl_alias_read(r) && tsdl_type_read(r) != TSDL_NONE) /* "struct X { … };" */
         tsdl_must(r, ";");
 }
 

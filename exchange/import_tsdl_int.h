@@ -50,7 +50,7 @@ uint32_t tsdl_type_read(struct tsdl_reader *r);
 /* "name[4]", "name[len]": the type that the name has; `name` is kept. */
 uint32_t tsdl_declarator_read(struct tsdl_reader *r, uint32_t type, uint32_t *name);
 void tsdl_name_add(struct tsdl_reader *r, const char *text, uint32_t type);
-void tsdl_typealias_read(struct tsdl_reader *r); /* behind the word */
-void tsdl_typedef_read(struct tsdl_reader *r);
+/* A typealias or typedef; false: none comes, and nothing was read. */
+bool tsdl_alias_read(struct tsdl_reader *r);
 
 #endif

@@ -242,14 +242,8 @@ static uint32_t fields_read(struct tsdl_reader *r, uint32_t *align)
 {
     uint32_t first = TSDL_NONE, last = TSDL_NONE;
     while (r->status == SKEIN_OK && !tsdl_take(r, "}")) {
-        if (tsdl_take(r, "typealias")) {
-            tsdl_typealias_read(r);
+        if (tsdl_alias_read(r))
             continue;
-        }
-        if (tsdl_take(r, "typedef")) {
-            tsdl_typedef_read(r);
-            continue;
-        }
         uint32_t type = tsdl_type_read(r), name;
         if (tsdl_take(r, ";"))
             continue; /* a type alone */
@@ -419,7 +413,7 @@ uint32_t tsdl_declarator_read(struct tsdl_reader *r, uint32_t type, uint32_t *na
     return r->status == SKEIN_OK ? type : TSDL_NONE;
 }
 
-void tsdl_typealias_read(struct tsdl_reader *r)
+static void typealias_read(struct tsdl_reader *r)
 {
     char text[TSDL_TEXT_MAX + 1] = "";
     uint32_t type = tsdl_type_read(r);
@@ -434,7 +428,7 @@ void tsdl_typealias_read(struct tsdl_reader *r)
         tsdl_name_add(r, text, type);
 }
 
-void tsdl_typedef_read(struct tsdl_reader *r)
+static void typedef_read(struct tsdl_reader *r)
 {
     uint32_t name, type = tsdl_type_read(r);
     type = tsdl_declarator_read(r, type, &name);
@@ -444,4 +438,15 @@ void tsdl_typedef_read(struct tsdl_reader *r)
     char text[TSDL_TEXT_MAX + 1];
     snprintf(text, sizeof text, "%s", tsdl_text(r->out, name));
     tsdl_name_add(r, text, type);
+}
+
+bool tsdl_alias_read(struct tsdl_reader *r)
+{
+    if (tsdl_take(r, "typealias"))
+        typealias_read(r);
+    else if (tsdl_take(r, "typedef"))
+        typedef_read(r);
+    else
+        return false;
+    return true;
 }

@@ -56,6 +56,11 @@ struct partition_arg {
     uint8_t type; /* enum skein_type */
     const char *name, *unit;
 };
+/* A member of a type's `args`, where the type stands in a table. */
+#define PARTITION_ARG(of_type, arg, of_unit)                                                       \
+    {                                                                                              \
+        .type = of_type, .name = arg, .unit = of_unit                                              \
+    }
 
 struct partition_event_type {
     const char *name, *text, *file;

@@ -39,11 +39,8 @@ static const void **made_for(struct carrier *c, const void *key, size_t n)
     int64_t number = intern_table_put(&c->seen, key, n, &fresh);
     if (number < 0)
         return no_memory(c);
-    size_t had = c->made_cap;
-    if (!array_grow(c->made, (size_t)number + 1, &c->made_cap))
+    if (!array_grow_zero(c->made, (size_t)number + 1, &c->made_cap))
         return no_memory(c);
-    for (size_t i = had; i < c->made_cap; i++)
-        c->made[i] = NULL;
     return &c->made[number];
 }
 

@@ -33,6 +33,9 @@ void entry_close(struct cursor *parent, const struct cursor *entry);
  * beyond what is left. */
 uint64_t count_get(struct cursor *c, uint64_t max, size_t min_bytes);
 
+/* Room for n rows of a table, and one more: zeros, malloc'ed. NULL with c failed. */
+void *table_new(struct cursor *c, size_t n, size_t size);
+
 /* cursor_text where more than `max` bytes break the rule. */
 const char *text_get(struct cursor *c, size_t max, enum format_rule rule, size_t *n);
 

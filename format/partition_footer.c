@@ -93,6 +93,14 @@ uint64_t count_get(struct cursor *c, uint64_t max, size_t min_bytes)
     return count;
 }
 
+void *table_new(struct cursor *c, size_t n, size_t size)
+{
+    void *rows = calloc(n + 1, size);
+    if (rows == NULL)
+        cursor_fail(c, SKEIN_NO_MEMORY);
+    return rows;
+}
+
 const char *text_get(struct cursor *c, size_t max, enum format_rule rule, size_t *n)
 {
     struct cursor length = *c;
@@ -159,9 +167,7 @@ int losses_get(struct cursor *c, struct partition_loss **losses, size_t *count)
     *losses = NULL;
     *count = 0;
     size_t n = (size_t)count_get(c, LOSSES_MAX, 6);
-    struct partition_loss *rows = calloc(n + 1, sizeof *rows);
-    if (rows == NULL)
-        return cursor_fail(c, SKEIN_NO_MEMORY);
+    struct partition_loss *rows = table_new(c, n, sizeof *rows);
     for (size_t i = 0; i < n && c->status == SKEIN_OK; i++)
         loss_get(c, &rows[i]);
     if (c->status != SKEIN_OK) {
@@ -273,11 +279,7 @@ void footer_put(struct buf *b, const struct partition_footer *footer)
 static void blocks_get(struct cursor *c, struct partition_footer *footer)
 {
     size_t n = (size_t)count_get(c, BLOCKS_MAX, 8);
-    footer->blocks = calloc(n + 1, sizeof *footer->blocks);
-    if (footer->blocks == NULL) {
-        cursor_fail(c, SKEIN_NO_MEMORY);
-        return;
-    }
+    footer->blocks = table_new(c, n, sizeof *footer->blocks);
     for (; footer->block_count < n && c->status == SKEIN_OK; footer->block_count++) {
         struct partition_block *block = &footer->blocks[footer->block_count];
         struct cursor entry = entry_get(c);
@@ -309,11 +311,7 @@ static void blocks_get(struct cursor *c, struct partition_footer *footer)
 static void types_get(struct cursor *c, struct partition_footer *footer)
 {
     size_t n = (size_t)count_get(c, TYPES_MAX, 4);
-    footer->types = calloc(n + 1, sizeof *footer->types);
-    if (footer->types == NULL) {
-        cursor_fail(c, SKEIN_NO_MEMORY);
-        return;
-    }
+    footer->types = table_new(c, n, sizeof *footer->types);
     while (footer->type_count < n && c->status == SKEIN_OK) {
         struct partition_type_count *type = &footer->types[footer->type_count++];
         struct cursor entry = entry_get(c);
@@ -332,11 +330,9 @@ static void filter_get(struct cursor *c, struct partition_footer *footer)
         rule_break(c, F_33, at);
     if (words == 0 || c->status != SKEIN_OK)
         return;
-    footer->trace_id_filter = calloc(words, sizeof *footer->trace_id_filter);
-    if (footer->trace_id_filter == NULL) {
-        cursor_fail(c, SKEIN_NO_MEMORY);
+    footer->trace_id_filter = table_new(c, words, sizeof *footer->trace_id_filter);
+    if (footer->trace_id_filter == NULL)
         return;
-    }
     footer->trace_id_filter_words = words;
     for (size_t i = 0; i < words; i++)
         footer->trace_id_filter[i] = cursor_u64(c);
@@ -347,11 +343,7 @@ static void open_ranges_get(struct cursor *c, struct partition_footer *footer)
 {
     size_t n = (size_t)count_get(c, OPENS_MAX, 4);
     footer->reaches = true;
-    footer->open_ranges = calloc(n + 1, sizeof *footer->open_ranges);
-    if (footer->open_ranges == NULL) {
-        cursor_fail(c, SKEIN_NO_MEMORY);
-        return;
-    }
+    footer->open_ranges = table_new(c, n, sizeof *footer->open_ranges);
     for (; footer->open_range_count < n && c->status == SKEIN_OK; footer->open_range_count++) {
         struct partition_open *range = &footer->open_ranges[footer->open_range_count];
         struct cursor entry = entry_get(c);

@@ -11,8 +11,6 @@
 #include "partition_int.h"
 #include "partition_reader.h"
 
-#define NO_LANE UINT32_MAX
-
 struct reader_block {
     struct section section;
     uint8_t *raw;          /* NULL until the first event is asked for */

@@ -43,11 +43,7 @@ static void stack_get(struct partition_reader *r, struct cursor *c, struct reade
 int stacks_open(struct partition_reader *r, struct cursor *c)
 {
     size_t n = (size_t)count_get(c, STACKS_MAX, 2);
-    r->stacks = calloc(n + 1, sizeof *r->stacks);
-    if (r->stacks == NULL) {
-        cursor_fail(c, SKEIN_NO_MEMORY);
-        return reader_table_fail(r, c, F_44, "stacks");
-    }
+    r->stacks = table_new(c, n, sizeof *r->stacks);
     for (; r->stack_count < n && c->status == SKEIN_OK; r->stack_count++)
         stack_get(r, c, &r->stacks[r->stack_count]);
     return c->status == SKEIN_OK ? SKEIN_OK : reader_table_fail(r, c, F_44, "stacks");
@@ -95,11 +91,7 @@ static void mapping_get(struct partition_reader *r, struct cursor *c,
 int mappings_open(struct partition_reader *r, struct cursor *c)
 {
     size_t n = (size_t)count_get(c, MAPPINGS_MAX, 6);
-    r->mappings = calloc(n + 1, sizeof *r->mappings);
-    if (r->mappings == NULL) {
-        cursor_fail(c, SKEIN_NO_MEMORY);
-        return reader_table_fail(r, c, F_46, "mappings");
-    }
+    r->mappings = table_new(c, n, sizeof *r->mappings);
     for (; r->mapping_count < n && c->status == SKEIN_OK; r->mapping_count++) {
         struct partition_mapping *mapping = &r->mappings[r->mapping_count];
         const uint8_t *at = c->pos;

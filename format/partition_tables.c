@@ -156,12 +156,8 @@ static void type_get(struct partition_reader *r, struct cursor *c,
 static int types_open(struct partition_reader *r, struct cursor *c)
 {
     size_t n = (size_t)count_get(c, TYPES_MAX, 8);
-    r->types = calloc(n + 1, sizeof *r->types);
-    r->type_facts = calloc(n + 1, sizeof *r->type_facts);
-    if (r->types == NULL || r->type_facts == NULL) {
-        cursor_fail(c, SKEIN_NO_MEMORY);
-        return reader_table_fail(r, c, F_18, "event types");
-    }
+    r->types = table_new(c, n, sizeof *r->types);
+    r->type_facts = table_new(c, n, sizeof *r->type_facts);
     for (; r->type_count < n && c->status == SKEIN_OK; r->type_count++) {
         struct cursor entry = entry_get(c);
         type_get(r, &entry, &r->types[r->type_count], &r->type_facts[r->type_count]);
@@ -204,11 +200,7 @@ static int strings_open(struct partition_reader *r, struct cursor *c)
 static int threads_open(struct partition_reader *r, struct cursor *c)
 {
     size_t n = (size_t)count_get(c, THREADS_MAX, 4);
-    r->threads = calloc(n + 1, sizeof *r->threads);
-    if (r->threads == NULL) {
-        cursor_fail(c, SKEIN_NO_MEMORY);
-        return reader_table_fail(r, c, F_21, "threads");
-    }
+    r->threads = table_new(c, n, sizeof *r->threads);
     for (; r->thread_count < n && c->status == SKEIN_OK; r->thread_count++) {
         struct partition_thread *thread = &r->threads[r->thread_count];
         struct cursor entry = entry_get(c);
@@ -229,11 +221,7 @@ static int threads_open(struct partition_reader *r, struct cursor *c)
 static int opens_open(struct partition_reader *r, struct cursor *c)
 {
     size_t n = (size_t)count_get(c, OPENS_MAX, 5);
-    r->opens = calloc(n + 1, sizeof *r->opens);
-    if (r->opens == NULL) {
-        cursor_fail(c, SKEIN_NO_MEMORY);
-        return reader_table_fail(r, c, F_30, "open operations");
-    }
+    r->opens = table_new(c, n, sizeof *r->opens);
     for (; r->open_count < n && c->status == SKEIN_OK; r->open_count++) {
         struct partition_open *open = &r->opens[r->open_count];
         struct cursor entry = entry_get(c);

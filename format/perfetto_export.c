@@ -414,12 +414,6 @@ int perfetto_export_some(struct perfetto_export *x, struct partition_reader *rea
     return x->status != SKEIN_OK ? x->status : got;
 }
 
-int perfetto_export_partition(struct perfetto_export *x, struct partition_reader *reader,
-                              struct buf *out)
-{
-    return perfetto_export_some(x, reader, SIZE_MAX, out);
-}
-
 int perfetto_export_finish(struct perfetto_export *x, struct buf *out)
 {
     if (x->status != SKEIN_OK)

@@ -20,15 +20,10 @@ struct perfetto_export;
 int perfetto_export_new(uint64_t groups, struct perfetto_export **out);
 void perfetto_export_free(struct perfetto_export **exporter);
 
-/* Appends the packets of one partition; partitions of one process in their order. SKEIN_OK,
- * SKEIN_NO_MEMORY, or the reader's status. Packets may take a thousand times the partition's bytes,
- * because every text is spelt out: whoever does not trust the partition takes it in pieces. */
-int perfetto_export_partition(struct perfetto_export *exporter, struct partition_reader *reader,
-                              struct buf *out);
-
-/* The same in pieces: appends packets until they are `bytes` or more, or the partition's last. 1:
- * more will come, call again with the same reader; SKEIN_OK: that was all; SKEIN_NO_MEMORY, or the
- * reader's status, and nothing more comes of this partition. */
+/* Appends packets of one partition until they are `bytes` or more, or its last; partitions of one
+ * process in their order. Packets may take a thousand times the partition's bytes, because every text
+ * is spelt out. 1: more will come, call again with the same reader; SKEIN_OK: that was all;
+ * SKEIN_NO_MEMORY, or the reader's status, and nothing more comes of this partition. */
 int perfetto_export_some(struct perfetto_export *exporter, struct partition_reader *reader,
                          size_t bytes, struct buf *out);
 

@@ -69,14 +69,10 @@ static bool run_room(struct perfetto_export *x)
 static void last_set(struct perfetto_export *x, uint32_t track, uint32_t run)
 {
     struct export_sched *s = &x->sched;
-    size_t had = s->last_cap;
-    if (!array_grow(s->last, (size_t)track + 1, &s->last_cap)) {
+    if (array_grow_zero(s->last, (size_t)track + 1, &s->last_cap))
+        s->last[track] = run;
+    else
         x->status = SKEIN_NO_MEMORY;
-        return;
-    }
-    if (s->last_cap > had)
-        memset(s->last + had, 0, (s->last_cap - had) * sizeof *s->last);
-    s->last[track] = run;
 }
 
 static void run_keep(struct perfetto_export *x, const struct trace_event *event, uint32_t track)

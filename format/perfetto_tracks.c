@@ -86,16 +86,6 @@ void export_snapshot(struct perfetto_export *x)
 
 enum track_kind { TRACK_OF_PROCESS, TRACK_OF_THREAD, TRACK_OF_COUNTER, TRACK_OF_EVIDENCE };
 
-static bool sequence_room(struct perfetto_export *x, size_t track)
-{
-    size_t had = x->sequence_cap;
-    if (!array_grow(x->sequences, track + 1, &x->sequence_cap))
-        return false;
-    if (x->sequence_cap > had)
-        memset(x->sequences + had, 0, (x->sequence_cap - had) * sizeof *x->sequences);
-    return true;
-}
-
 /* The number of a track of the process: the same for what is the same, and for nothing else. */
 static uint32_t track_number(struct perfetto_export *x, enum track_kind kind, uint64_t tid,
                              uint64_t incarnation, const char *name)
@@ -108,7 +98,8 @@ static uint32_t track_number(struct perfetto_export *x, enum track_kind kind, ui
     buf_put_u64(&x->item, incarnation);
     buf_put(&x->item, name, strlen(name));
     int64_t at = intern_table_put(&x->tracks, x->item.data, x->item.len, &fresh);
-    if (x->item.status != SKEIN_OK || at < 0 || !sequence_room(x, (size_t)at))
+    if (x->item.status != SKEIN_OK || at < 0 ||
+        !array_grow_zero(x->sequences, (size_t)at + 1, &x->sequence_cap))
         x->status = SKEIN_NO_MEMORY;
     buf_clear(&x->item);
     return x->status == SKEIN_OK ? (uint32_t)at : 0;

@@ -10,7 +10,7 @@
 #include "pack_zlib.h"
 #include "protobuf_put.h"
 #include "stack_profile_int.h"
-#include "trace_text.h"
+#include "text_shown.h"
 #include "utf8_scan.h"
 
 enum {
@@ -272,7 +272,7 @@ int stack_profile_pprof(const struct stack_profile *profile, struct buf *out)
 static void name_put(struct buf *b, const uint8_t *name, size_t n)
 {
     size_t at = b->len;
-    trace_text_safe(b, (const char *)name, n);
+    text_shown_put(b, (const char *)name, n);
     for (; b->status == SKEIN_OK && at < b->len; at++)
         if (b->data[at] == ';')
             b->data[at] = ':';

@@ -25,7 +25,6 @@ int rows_new(struct skein_cursor *cursor);
 void rows_free(struct trace_rows **rows);
 void trace_rows_clear(struct trace_rows *rows);
 bool rows_full(const struct trace_rows *rows);
-uint32_t trace_rows_count(const struct trace_rows *rows);
 /* Prepares a partition for the query. SKEIN_OK, SKEIN_NO_MEMORY. */
 int rows_project(struct skein_cursor *cursor, struct trace_loaded *loaded);
 /* Puts the event there if the query asks for it. SKEIN_OK, SKEIN_NO_MEMORY. */

@@ -16,26 +16,11 @@
 
 const char *trace_kind_text(uint8_t kind)
 {
-    switch (kind) {
-    case TRACE_BEGIN:
-        return "begin";
-    case TRACE_REGION:
-        return "region";
-    case TRACE_INSTANT:
-        return "instant";
-    case TRACE_COUNTER:
-        return "counter";
-    case TRACE_LOG:
-        return "log";
-    case TRACE_OPEN:
-        return "open";
-    case TRACE_LOSS:
-        return "loss";
-    case TRACE_END_ONLY:
-        return "end";
-    default:
-        return "unknown";
-    }
+    static const char *const texts[] = {
+        [TRACE_BEGIN] = "begin",     [TRACE_REGION] = "region", [TRACE_INSTANT] = "instant",
+        [TRACE_COUNTER] = "counter", [TRACE_LOG] = "log",       [TRACE_OPEN] = "open",
+        [TRACE_LOSS] = "loss",       [TRACE_END_ONLY] = "end"};
+    return kind < sizeof texts / sizeof *texts && texts[kind] != NULL ? texts[kind] : "unknown";
 }
 
 static void json_put(struct buf *b, const char *text)

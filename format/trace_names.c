@@ -35,12 +35,9 @@ void names_fini(struct trace_names *names)
 static const char *names_text(struct trace_names *names, const char *text)
 {
     bool fresh;
-    size_t n = strlen(text), had = names->text_cap;
-    int64_t number = intern_table_put(&names->texts, text, n, &fresh);
-    if (number < 0 || !array_grow(names->text_at, (size_t)number + 1, &names->text_cap))
+    int64_t number = intern_table_put(&names->texts, text, strlen(text), &fresh);
+    if (number < 0 || !array_grow_zero(names->text_at, (size_t)number + 1, &names->text_cap))
         return NULL;
-    for (size_t i = had; i < names->text_cap; i++)
-        names->text_at[i] = NULL;
     char **at = &names->text_at[number];
     if (*at == NULL)
         *at = strdup(text);

@@ -64,22 +64,12 @@ bool rows_full(const struct trace_rows *rows)
     return rows->count == SKEIN_BATCH_ROWS;
 }
 
-uint32_t trace_rows_count(const struct trace_rows *rows)
-{
-    return rows->count;
-}
-
 /* ---- which ---- */
 
-/* Where what was said of this number stands; NULL: no memory. */
+/* Where what was said of this number stands, at first WANTED_UNASKED; NULL: no memory. */
 static uint8_t *said_of(uint8_t **said, size_t *cap, uint32_t number)
 {
-    size_t had = *cap;
-    if (!array_grow(*said, (size_t)number + 1, cap))
-        return NULL;
-    if (*cap > had)
-        memset(*said + had, WANTED_UNASKED, *cap - had);
-    return &(*said)[number];
+    return array_grow_zero(*said, (size_t)number + 1, cap) ? &(*said)[number] : NULL;
 }
 
 /* 1, 0; SKEIN_NO_MEMORY. */

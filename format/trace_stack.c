@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "text_shown.h"
 #include "trace_json.h"
-#include "trace_text.h"
 
 bool trace_frames_begin(struct trace_frames *frames, struct partition_reader *reader, uint32_t id)
 {
@@ -80,11 +80,11 @@ static void frame_text(struct buf *b, const struct trace_frame *frame, unsigned 
     trace_frame_place(frame, place);
     buf_printf(b, "%*sat ", (int)indent, "");
     const char *name = *frame->function != 0 ? frame->function : place;
-    trace_text_safe(b, name, strlen(name));
+    shown_put(b, name);
     if (*frame->file != 0) {
         const char *file = name_base(frame->file);
         buf_printf(b, "  (");
-        trace_text_safe(b, file, strlen(file));
+        shown_put(b, file);
         if (frame->line != 0)
             buf_printf(b, ":%" PRIu32, frame->line);
         buf_printf(b, ")");
@@ -92,7 +92,7 @@ static void frame_text(struct buf *b, const struct trace_frame *frame, unsigned 
     if (*frame->function != 0 && frame->mapping != NULL && !frame->inlined) {
         const char *module = name_base(frame->mapping->path);
         buf_printf(b, "  ");
-        trace_text_safe(b, module, strlen(module));
+        shown_put(b, module);
     }
     buf_printf(b, "%s\n", frame->inlined ? "  inlined" : "");
 }

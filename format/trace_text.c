@@ -59,11 +59,6 @@ static void text_put_but(struct buf *b, const char *text, size_t n, const char *
     }
 }
 
-void trace_text_safe(struct buf *b, const char *text, size_t n)
-{
-    text_shown_put(b, text, n);
-}
-
 const char *trace_error_name(const char *unit, int64_t value)
 {
     if (strcmp(unit, "errno") != 0 || value >= 0 || value < -INT16_MAX)
@@ -83,7 +78,7 @@ static void i64_put(struct buf *b, const char *unit, int64_t value)
         buf_printf(b, " (%s)", error);
     if (unit[0] != 0 && strcmp(unit, "address") != 0 && strcmp(unit, "errno") != 0) {
         buf_put_u8(b, ' ');
-        trace_text_safe(b, unit, strlen(unit));
+        shown_put(b, unit);
     }
 }
 
@@ -125,13 +120,13 @@ static void args_put(struct buf *b, const struct trace_event *event)
     } else if (event->has_detail) {
         const char *name = type != NULL && type->nargs > 0 ? type->args[0].name : "detail";
         buf_put_u8(b, ' ');
-        trace_text_safe(b, name, strlen(name));
+        shown_put(b, name);
         buf_put_u8(b, '=');
         i64_put(b, type != NULL && type->nargs > 0 ? type->args[0].unit : "", event->detail);
     } else if (type != NULL && !event->begin_clipped) {
         for (unsigned i = 0; i < type->nargs; i++) {
             buf_put_u8(b, ' ');
-            trace_text_safe(b, type->args[i].name, strlen(type->args[i].name));
+            shown_put(b, type->args[i].name);
             buf_put_u8(b, '=');
             if (type->args[i].type == SKEIN_T_I64) {
                 i64_put(b, type->args[i].unit, event->args[i].i64);
@@ -140,7 +135,7 @@ static void args_put(struct buf *b, const struct trace_event *event)
             value_put(b, type->args[i].type, &event->args[i]);
             if (type->args[i].unit[0] != 0) {
                 buf_put_u8(b, ' ');
-                trace_text_safe(b, type->args[i].unit, strlen(type->args[i].unit));
+                shown_put(b, type->args[i].unit);
             }
         }
     }
@@ -153,7 +148,7 @@ static void place_put(struct buf *b, const struct partition_event_type *type)
         return;
     const char *slash = strrchr(type->file, '/'), *name = slash != NULL ? slash + 1 : type->file;
     buf_printf(b, "  (");
-    trace_text_safe(b, name, strlen(name));
+    shown_put(b, name);
     buf_printf(b, ":%" PRIu32 ")", type->line);
 }
 
@@ -177,10 +172,10 @@ void trace_text_put(struct buf *b, const struct partition_info *info,
 {
     time_put(b, event->time_ns);
     buf_put_u8(b, ' ');
-    trace_text_safe(b, info->service, strlen(info->service));
+    shown_put(b, info->service);
     buf_printf(b, "[%" PRIu32 "] ", info->pid);
     if (event->thread != NULL) {
-        trace_text_safe(b, event->thread->name, strlen(event->thread->name));
+        shown_put(b, event->thread->name);
         buf_printf(b, "/%" PRIu32, event->thread->tid);
     } else {
         buf_put_u8(b, '-');
@@ -190,7 +185,7 @@ void trace_text_put(struct buf *b, const struct partition_info *info,
     const char *name = event->kind == TRACE_LOSS ? "records lost"
                        : event->type != NULL     ? event->type->name
                                                  : "unknown";
-    trace_text_safe(b, name, strlen(name));
+    shown_put(b, name);
     if (event->kind == TRACE_REGION || event->kind == TRACE_OPEN || event->kind == TRACE_LOSS) {
         char duration[TRACE_DURATION_BYTES];
         trace_duration_text(event->dur_ns, duration);

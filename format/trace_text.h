@@ -15,9 +15,6 @@
 void trace_text_put(struct buf *b, const struct partition_info *info,
                     const struct trace_event *event);
 
-/* Appends n bytes of hostile text as people may be shown it (common/text_shown.h). */
-void trace_text_safe(struct buf *b, const char *text, size_t n);
-
 /* The event's arguments and its place, in the form of that line:
  * ` sql="select 1" rows=3  (db.c:17)`. */
 void trace_text_put_args(struct buf *b, const struct trace_event *event);

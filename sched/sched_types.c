@@ -11,18 +11,9 @@
             __VA_ARGS__                                                                            \
         }                                                                                          \
     }
-#define NUMBER(arg)                                                                                \
-    {                                                                                              \
-        .type = SKEIN_T_U64, .name = arg, .unit = ""                                               \
-    }
-#define DURATION(arg)                                                                              \
-    {                                                                                              \
-        .type = SKEIN_T_U64, .name = arg, .unit = "ns"                                             \
-    }
-#define TEXT(arg)                                                                                  \
-    {                                                                                              \
-        .type = SKEIN_T_STR, .name = arg, .unit = ""                                               \
-    }
+#define NUMBER(arg)   PARTITION_ARG(SKEIN_T_U64, arg, "")
+#define DURATION(arg) PARTITION_ARG(SKEIN_T_U64, arg, "ns")
+#define TEXT(arg)     PARTITION_ARG(SKEIN_T_STR, arg, "")
 
 const struct partition_event_type sched_types[SCHED_TYPES] = {
     [SCHED_TYPE_RUN] =

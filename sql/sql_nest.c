@@ -20,24 +20,13 @@ static void place_fini(struct sql_place *place)
 
 void sql_nest_fini(struct sql_nest *nest)
 {
-    for (size_t i = 0; i < nest->thread_count; i++)
+    for (size_t i = 0; i < nest->thread_cap; i++)
         place_fini(&nest->threads[i]);
-    for (size_t i = 0; i < nest->process_count; i++)
+    for (size_t i = 0; i < nest->process_cap; i++)
         place_fini(&nest->processes[i]);
     free(nest->threads);
     free(nest->processes);
     *nest = (struct sql_nest){0};
-}
-
-static bool places_grow(struct sql_place **places, size_t *count, size_t *cap, size_t need)
-{
-    if (need <= *count)
-        return true;
-    if (!array_grow(*places, need, cap))
-        return false;
-    memset(*places + *count, 0, (need - *count) * sizeof **places);
-    *count = need;
-    return true;
 }
 
 static struct sql_place *place_get(struct sql_nest *nest, const struct skein_batch *batch,
@@ -46,14 +35,12 @@ static struct sql_place *place_get(struct sql_nest *nest, const struct skein_bat
     uint32_t thread = batch->thread[row], process = batch->process[row];
     if (thread != SKEIN_NONE) {
         *base = (int64_t)thread * SQL_ID_STEP;
-        return places_grow(&nest->threads, &nest->thread_count, &nest->thread_cap,
-                           (size_t)thread + 1)
+        return array_grow_zero(nest->threads, (size_t)thread + 1, &nest->thread_cap)
                    ? &nest->threads[thread]
                    : NULL;
     }
     *base = -(int64_t)process * SQL_ID_STEP;
-    return places_grow(&nest->processes, &nest->process_count, &nest->process_cap,
-                       (size_t)process + 1)
+    return array_grow_zero(nest->processes, (size_t)process + 1, &nest->process_cap)
                ? &nest->processes[process]
                : NULL;
 }
@@ -130,7 +117,7 @@ bool sql_nest_is_ahead(const struct sql_nest *nest, int64_t id)
     uint64_t whole = id < 0 ? 0 - (uint64_t)id : (uint64_t)id;
     uint64_t of = whole / (uint64_t)SQL_ID_STEP, at = whole % (uint64_t)SQL_ID_STEP;
     const struct sql_place *places = id < 0 ? nest->processes : nest->threads;
-    size_t count = id < 0 ? nest->process_count : nest->thread_count;
+    size_t count = id < 0 ? nest->process_cap : nest->thread_cap;
     if (of >= count || places[of].places < at)
         return true;
     for (size_t i = places[of].depth; i-- > 0;)

@@ -37,7 +37,7 @@ struct sql_place {
 };
 struct sql_nest {
     struct sql_place *threads, *processes; /* processes: of rows without a thread */
-    size_t thread_count, thread_cap, process_count, process_cap;
+    size_t thread_cap, process_cap;
 };
 
 /* All-zero is valid. */

@@ -166,13 +166,8 @@ static int type_look(struct sql_scan *scan)
     uint32_t type = scan->batch.type[scan->row];
     if (type == SKEIN_NONE)
         return scan->table->types[0] == NULL;
-    if (type >= scan->type_count) {
-        size_t need = (size_t)type + 1;
-        if (!array_grow(scan->type_fits, need, &scan->type_cap))
-            return SKEIN_NO_MEMORY;
-        memset(scan->type_fits + scan->type_count, 0, need - scan->type_count);
-        scan->type_count = need;
-    }
+    if (!array_grow_zero(scan->type_fits, (size_t)type + 1, &scan->type_cap))
+        return SKEIN_NO_MEMORY;
     if (scan->type_fits[type] == 0)
         scan->type_fits[type] =
             type_fits(scan, skein_trace_type(scan->engine->trace, type)) ? 1 : 2;
@@ -349,8 +344,8 @@ static int cursor_open(struct sql_scan *scan)
         if (f->texts[SQL_TEXT_NAME] != NULL || scan->table->types[0] != NULL)
             query.type = type_fits;
     }
-    if (scan->type_count > 0)
-        memset(scan->type_fits, 0, scan->type_count);
+    if (scan->type_cap > 0)
+        memset(scan->type_fits, 0, scan->type_cap);
     int status = skein_cursor_new(scan->engine->trace, &query, &scan->cursor);
     return status == SKEIN_OK ? sql_scan_next(scan) : status;
 }

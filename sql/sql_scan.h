@@ -50,7 +50,7 @@ struct sql_scan {
     int64_t id, parent;
     uint64_t self_ns;
     uint8_t *type_fits; /* by number; 0: not looked at */
-    size_t type_count, type_cap;
+    size_t type_cap;
 
     struct skein_frame *frames; /* of `frames_row` */
     size_t frame_count, frame_cap;

@@ -50,7 +50,6 @@ enum sql_what {
     SQL_SENTENCE,
     SQL_FIELD /* of a list: `at` */
 };
-#define SQL_WHATS (SQL_FIELD + 1)
 
 struct sql_column {
     const char *name, *type;

@@ -239,7 +239,7 @@ int agent_config_load(const struct config_sources *given, struct agent_config *c
     sources.daemon = "skein-agent";
     sources.defaults = defaults;
     *config = (struct agent_config){0};
-    int status = config_load_from(agent_params, config, &sources, error, error_bytes);
+    int status = config_load(agent_params, config, &sources, error, error_bytes);
     if (status != SKEIN_OK)
         return status;
     const char *wrong = bounds_check(config);

@@ -40,7 +40,7 @@ struct agent_config {
 
 extern const struct config_param agent_params[];
 
-/* config_load_from with the agent's environment and places, and what the table cannot say.
+/* config_load with the agent's environment and places, and what the table cannot say.
  * SKEIN_OK; else a sentence in error and *config is zero. */
 int agent_config_load(const struct config_sources *given, struct agent_config *config, char *error,
                       size_t error_bytes);

@@ -100,21 +100,11 @@ void loop_free(struct loop **pointer)
 
 /* ---- descriptors ---- */
 
-static int watches_grow(struct loop *loop, size_t need)
-{
-    size_t had = loop->watch_count;
-    if (!array_grow(loop->watches, need, &loop->watch_count))
-        return SKEIN_NO_MEMORY;
-    if (loop->watch_count > had)
-        memset(loop->watches + had, 0, (loop->watch_count - had) * sizeof *loop->watches);
-    return SKEIN_OK;
-}
-
 int loop_fd_add(struct loop *loop, int fd, uint32_t epoll_events, loop_fd_fn *fn, void *context)
 {
     if (fd < 0 || fn == NULL)
         return SKEIN_INVALID;
-    if (watches_grow(loop, (size_t)fd + 1) != SKEIN_OK)
+    if (!array_grow_zero(loop->watches, (size_t)fd + 1, &loop->watch_count))
         return SKEIN_NO_MEMORY;
     struct watch *watch = &loop->watches[fd];
     if (watch->fn != NULL)

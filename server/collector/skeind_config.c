@@ -30,7 +30,7 @@ int skeind_config_load(const struct config_sources *given, struct collector_conf
     sources.defaults = defaults;
     if (sources.file == NULL && access(SKEIND_CONFIG, F_OK) == 0)
         sources.file = SKEIND_CONFIG;
-    int status = config_load_from(collector_params, config, &sources, error, error_bytes);
+    int status = config_load(collector_params, config, &sources, error, error_bytes);
     if (status != SKEIN_OK)
         return status;
     bool json = strcmp(config->log_form, "json") == 0;

@@ -9,7 +9,7 @@
 
 #define SKEIND_CONFIG "/etc/skein/collector.json"
 
-/* config_load_from with skeind's environment and places; SKEIND_CONFIG if no file is given and it
+/* config_load with skeind's environment and places; SKEIND_CONFIG if no file is given and it
  * is there. SKEIN_OK; else a sentence in error, and *config is zero. */
 int skeind_config_load(const struct config_sources *given, struct collector_config *config,
                        char *error, size_t error_bytes);

@@ -132,7 +132,7 @@ static int export_all(void)
     if (status == SKEIN_OK)
         status = partition_reader_new(sample.data, sample.len, &reader, error, sizeof error);
     if (status == SKEIN_OK)
-        status = perfetto_export_partition(exporter, reader, &out);
+        status = perfetto_export_some(exporter, reader, SIZE_MAX, &out);
     if (status == SKEIN_OK)
         status = perfetto_export_finish(exporter, &out);
     partition_reader_free(&reader);

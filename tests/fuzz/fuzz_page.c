@@ -69,9 +69,7 @@ static void views_check(const struct lanes *lanes, uint64_t from, uint64_t to, s
     struct lanes_item items[PIXELS];
     for (size_t i = 0; i < lanes_count(lanes); i++) {
         size_t count = lanes_view(lanes, i, from, to, pixels, items);
-        double value;
         require(count <= pixels);
-        (void)lanes_value(lanes, i, to, &value);
         for (size_t k = 0; k < count; k++) {
             require(items[k].to_ns >= items[k].from_ns);
             require(k == 0 || items[k].from_ns >= items[k - 1].from_ns);

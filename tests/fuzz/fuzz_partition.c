@@ -86,7 +86,7 @@ static void partition_try(const uint8_t *bytes, size_t n)
     require(partition_reader_new(bytes, n, &after, error, sizeof error) == SKEIN_OK);
     partition_reader_continue(after, reader);
     partition_reader_free(&reader);
-    perfetto_export_partition(exporter, after, &packets);
+    perfetto_export_some(exporter, after, SIZE_MAX, &packets);
     perfetto_export_finish(exporter, &packets);
     perfetto_export_free(&exporter);
     partition_reader_free(&after);

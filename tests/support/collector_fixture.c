@@ -37,8 +37,8 @@ void fixture_resume(struct fixture *f)
 {
     char error[512] = "";
     memset(&f->collector, 0, sizeof f->collector);
-    int status =
-        config_load(collector_params, &f->collector.config, f->config_path, error, sizeof error);
+    int status = config_load(collector_params, &f->collector.config,
+                             &(struct config_sources){.file = f->config_path}, error, sizeof error);
     ck_assert_msg(status == SKEIN_OK, "%s", error);
     log_configure(LOG_LEVEL_ERROR, false);
     status = collector_start(&f->collector, error, sizeof error);

@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "event_groups.h"
+#include "ids.h"
 #include "json.h"
 #include "trace_api_int.h"
 
@@ -166,11 +167,10 @@ int api_trace_window(struct api_trace *t, uint64_t from_ns, uint64_t to_ns)
 
 static void wasm_process_put(struct buf *b, const struct skein_process *p)
 {
+    char id[ID_TEXT_BYTES];
+    id_text(p->id, id);
     api_open(b, NULL, '{');
-    api_open(b, "id", '"');
-    for (size_t i = 0; i < sizeof p->id; i++)
-        buf_printf(b, "%02x", p->id[i]);
-    buf_put_u8(b, '"');
+    api_put_text(b, "id", id);
     api_put_u64(b, "pid", p->pid);
     api_put_text(b, "host", p->host);
     api_put_text(b, "service", p->service);

@@ -100,7 +100,7 @@ static void finish(uint64_t cut_ns)
     ck_assert_int_eq(skein_trace_new(&trace), SKEIN_OK);
     ck_assert_int_eq(skein_trace_add_memory(trace, bytes->data, bytes->len, "made", error), 0);
     ck_assert_int_eq(skein_cursor_new(trace, &query, &cursor), SKEIN_OK);
-    ck_assert_int_eq(task_path_new(0, 0, &path), SKEIN_OK);
+    ck_assert_int_eq(task_path_new(&path), SKEIN_OK);
     while (skein_cursor_next(cursor, &batch) > 0)
         ck_assert_int_eq(task_path_add(path, trace, &batch), SKEIN_OK);
     skein_cursor_free(&cursor);

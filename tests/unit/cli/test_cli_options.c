@@ -102,6 +102,25 @@ START_TEST(a_command_may_leave_options_to_its_arguments)
 }
 END_TEST
 
+START_TEST(what_arguments_are_called_says_how_many_there_are)
+{
+    struct cli_command said = command;
+    command.max_arguments = 0;
+    command.arguments = "NAME";
+    ck_assert_int_eq(TRY(W("a")), CLI_OK);
+    ck_assert_int_eq(TRY(W("-f")), CLI_USAGE);
+    ck_assert_int_eq(TRY(W("a"), W("b")), CLI_USAGE);
+    command.arguments = "NAME...";
+    ck_assert_int_eq(TRY(W("a"), W("b"), W("c")), CLI_OK);
+    ck_assert_int_eq(seen_count, 3);
+    ck_assert_int_eq(TRY(W("-f")), CLI_USAGE);
+    command.arguments = NULL;
+    ck_assert_int_eq(TRY(W("-f")), CLI_OK);
+    ck_assert_int_eq(TRY(W("a")), CLI_USAGE);
+    command = said;
+}
+END_TEST
+
 START_TEST(durations_have_units)
 {
     uint64_t ns;
@@ -138,5 +157,6 @@ int main(void)
 {
     return suite_run(suite_of("cli_options", options_and_arguments_mix, lists_keep_their_order,
                               what_is_wrong_is_usage, a_command_may_leave_options_to_its_arguments,
+                              what_arguments_are_called_says_how_many_there_are,
                               durations_have_units, nearest_finds_slips_and_nothing_else, NULL));
 }

@@ -42,6 +42,24 @@ START_TEST(what_no_memory_can_hold_changes_nothing)
 }
 END_TEST
 
+START_TEST(new_room_is_all_zeros_where_that_is_asked)
+{
+    uint64_t *numbers = NULL;
+    size_t cap = 0;
+    for (size_t i = 0; i < 1000; i += 7) {
+        ck_assert(array_grow_zero(numbers, i + 1, &cap));
+        for (size_t k = 0; k < cap; k++)
+            ck_assert_uint_eq(numbers[k], k < i && k % 7 == 0 ? k : 0);
+        numbers[i] = i;
+    }
+    size_t had = cap;
+    ck_assert(!array_grow_zero(numbers, SIZE_MAX, &cap));
+    ck_assert_uint_eq(cap, had);
+    ck_assert_uint_eq(numbers[994], 994);
+    free(numbers);
+}
+END_TEST
+
 START_TEST(the_first_that_is_not_before_is_found)
 {
     static const uint64_t sorted[] = {2, 4, 4, 4, 9, 20};
@@ -62,7 +80,7 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("array", an_array_keeps_what_it_has_and_doubles,
-                              what_no_memory_can_hold_changes_nothing,
-                              the_first_that_is_not_before_is_found, NULL));
+    return suite_run(suite_of(
+        "array", an_array_keeps_what_it_has_and_doubles, what_no_memory_can_hold_changes_nothing,
+        new_room_is_all_zeros_where_that_is_asked, the_first_that_is_not_before_is_found, NULL));
 }

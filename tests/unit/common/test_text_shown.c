@@ -46,6 +46,18 @@ START_TEST(what_steers_a_terminal_is_digits)
 }
 END_TEST
 
+START_TEST(ones_own_texts_stand_around_as_they_are)
+{
+    struct buf b = {0};
+    shown_put(&b, "a\x1b");
+    shown_put_between(&b, "\033[1m", "b\n", "\n");
+    shown_put_between(&b, "", "", "");
+    ck_assert_uint_eq(b.len, strlen("a\\x1b\033[1mb\\x0a\n"));
+    ck_assert_mem_eq(b.data, "a\\x1b\033[1mb\\x0a\n", b.len);
+    buf_fini(&b);
+}
+END_TEST
+
 START_TEST(what_turns_or_hides_others_is_digits)
 {
     must_show("cpp.\xe2\x80\xaegpj", "cpp.\\u{202e}gpj");
@@ -93,6 +105,7 @@ int main(void)
     TCase *tests = tcase_create("text_shown");
     tcase_add_test(tests, what_can_be_read_stands_as_it_is);
     tcase_add_test(tests, what_steers_a_terminal_is_digits);
+    tcase_add_test(tests, ones_own_texts_stand_around_as_they_are);
     tcase_add_test(tests, what_turns_or_hides_others_is_digits);
     tcase_add_test(tests, every_character_is_shown);
     suite_add_tcase(suite, tests);

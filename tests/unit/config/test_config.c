@@ -33,7 +33,7 @@ static int load(const char *text, struct sample *s, char *error, size_t error_by
     char full[512] = "";
     file_write_text(file, text);
     memset(s, 0, sizeof *s);
-    int status = config_load(params, s, file, full, sizeof full);
+    int status = config_load(params, s, &(struct config_sources){.file = file}, full, sizeof full);
     if (full[0]) {
         ck_assert_msg(strncmp(full, file, strlen(file)) == 0, "%s", full);
         snprintf(error, error_bytes, "%s", full + strlen(file) + 2);
@@ -47,7 +47,9 @@ START_TEST(without_a_file_there_are_defaults)
 {
     struct sample s = {0};
     char error[64];
-    ck_assert_int_eq(config_load(params, &s, NULL, error, sizeof error), SKEIN_OK);
+    ck_assert_int_eq(
+        config_load(params, &s, &(struct config_sources){.file = NULL}, error, sizeof error),
+        SKEIN_OK);
     ck_assert_str_eq(error, "");
     ck_assert_str_eq(s.socket, "/run/x.sock");
     ck_assert_str_eq(s.empty, "");
@@ -127,8 +129,7 @@ START_TEST(environment_and_options_count_over_the_file)
     setenv("SKEIN_TEST_LOG_JSON", "false", 1);
     setenv("SKEIN_TEST_HOSTS", "x,y", 1);
     setenv("SKEIN_TEST_SERVICE_PORT", "tcp://10.0.0.1:7462", 1); /* of somebody else */
-    ck_assert_msg(config_load_from(params, &s, &sources, error, sizeof error) == SKEIN_OK, "%s",
-                  error);
+    ck_assert_msg(config_load(params, &s, &sources, error, sizeof error) == SKEIN_OK, "%s", error);
     ck_assert_str_eq(s.socket, "/variable");
     ck_assert_str_eq(s.empty, "file");
     ck_assert_uint_eq(s.spool_bytes, 3072);
@@ -139,7 +140,7 @@ START_TEST(environment_and_options_count_over_the_file)
     config_free(params, &s);
     sources = (struct config_sources){.daemon = "skein-test", .defaults = defaults};
     unsetenv("SKEIN_TEST_SOCKET");
-    ck_assert_int_eq(config_load_from(params, &s, &sources, error, sizeof error), SKEIN_OK);
+    ck_assert_int_eq(config_load(params, &s, &sources, error, sizeof error), SKEIN_OK);
     ck_assert_str_eq(s.socket, "/place");
     ck_assert_uint_eq(s.hosts.count, 2);
     ck_assert_str_eq(s.hosts.items[1], "y");
@@ -171,8 +172,7 @@ START_TEST(wrong_variables_and_options_are_named)
             setenv(wrong[i].variable, wrong[i].value, 1);
         if (wrong[i].set)
             sources.sets[sources.set_count++] = wrong[i].set;
-        ck_assert_int_eq(config_load_from(params, &s, &sources, error, sizeof error),
-                         SKEIN_INVALID);
+        ck_assert_int_eq(config_load(params, &s, &sources, error, sizeof error), SKEIN_INVALID);
         ck_assert_msg(strncmp(error, wrong[i].error, strlen(wrong[i].error)) == 0, "%s", error);
         if (wrong[i].variable)
             unsetenv(wrong[i].variable);
@@ -239,9 +239,13 @@ START_TEST(missing_file_says_so)
 {
     struct sample s = {0};
     char error[256];
-    ck_assert_int_eq(config_load(params, &s, "/nowhere/c.json", error, sizeof error), SKEIN_IO);
+    ck_assert_int_eq(config_load(params, &s, &(struct config_sources){.file = "/nowhere/c.json"},
+                                 error, sizeof error),
+                     SKEIN_IO);
     ck_assert_str_eq(error, "/nowhere/c.json: No such file or directory");
-    ck_assert_int_eq(config_load(params, &s, "/tmp", error, sizeof error), SKEIN_IO);
+    ck_assert_int_eq(
+        config_load(params, &s, &(struct config_sources){.file = "/tmp"}, error, sizeof error),
+        SKEIN_IO);
     ck_assert_ptr_null(s.socket);
 }
 END_TEST
@@ -255,7 +259,8 @@ START_TEST(out_of_memory_is_reported_and_leaves_nothing)
         struct sample s = {0};
         char error[128];
         alloc_fail_at(n);
-        int status = config_load(params, &s, file, error, sizeof error);
+        int status =
+            config_load(params, &s, &(struct config_sources){.file = file}, error, sizeof error);
         if (!alloc_fail_end()) {
             ck_assert_int_eq(status, SKEIN_OK);
             config_free(params, &s);

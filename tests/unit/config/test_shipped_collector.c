@@ -7,8 +7,9 @@ START_TEST(shipped_file_is_accepted)
 {
     struct collector_config config = {0};
     char error[512] = "";
-    int status = config_load(collector_params, &config, SHIPPED_FOLDER "collector.json", error,
-                             sizeof error);
+    int status = config_load(collector_params, &config,
+                             &(struct config_sources){.file = SHIPPED_FOLDER "collector.json"},
+                             error, sizeof error);
     ck_assert_msg(status == SKEIN_OK, "%s", error);
     config_free(collector_params, &config);
 }

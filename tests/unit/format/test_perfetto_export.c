@@ -276,7 +276,7 @@ static void export_one(struct perfetto_export *x, const struct buf *bytes, struc
     struct partition_reader *reader;
     ck_assert_int_eq(partition_reader_new(bytes->data, bytes->len, &reader, error, sizeof error),
                      SKEIN_OK);
-    ck_assert_int_eq(perfetto_export_partition(x, reader, trace), SKEIN_OK);
+    ck_assert_int_eq(perfetto_export_some(x, reader, SIZE_MAX, trace), SKEIN_OK);
     partition_reader_free(&reader);
 }
 
