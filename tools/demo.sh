@@ -213,6 +213,8 @@ for ((stalls = 1; ; stalls++)); do
     early=$capture
     say "Redis did not answer before that already: this machine was busy with something else. Once more."
     "$skein" capture show --wait "$capture" >/dev/null 2>&1
+    wait "${pids[-1]}" # the stall's, which ends by itself and is not missed
+    unset 'pids[-1]'
     sleep $((2 * stall_s))
     wait_for 60 "a passing check" passing
 done

@@ -34,10 +34,7 @@
             __VA_ARGS__                                                                            \
         }                                                                                          \
     }
-#define EVIDENCE_ARG(of_type, arg_name, arg_unit)                                                  \
-    {                                                                                              \
-        SKEIN_T_##of_type, arg_name, arg_unit                                                      \
-    }
+#define EVIDENCE_ARG(of_type, arg, of_unit) PARTITION_ARG(SKEIN_T_##of_type, arg, of_unit)
 
 struct evidence_out;
 
