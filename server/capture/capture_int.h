@@ -26,7 +26,7 @@ struct damage {
     enum save_state save;
 };
 struct damages {
-    struct damage *items;
+    struct damage *items; /* sorted by key */
     size_t count, cap;
 };
 

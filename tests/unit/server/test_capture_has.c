@@ -484,6 +484,51 @@ START_TEST(a_deletion_frees_what_was_sent_for_it_and_nobody_listed)
 }
 END_TEST
 
+static void damage_one(uint64_t sequence)
+{
+    struct partition_row row = {.record = {.key = key_of(1, 1, sequence)}};
+    capture_on_damaged(engine, &row);
+    control_lock(control);
+    capture_take_damages(engine);
+    ck_assert_int_eq(control_save(control), SKEIN_OK);
+    control_unlock(control);
+}
+
+static bool is_damaged(uint64_t sequence)
+{
+    const struct partition_key key = key_of(1, 1, sequence);
+    return damage_find(&engine->damages, &key) != NULL;
+}
+
+START_TEST(damage_is_known_in_whatever_order_it_was_found)
+{
+    static const uint64_t found[] = {4, 2, 300, 2, 3};
+    struct capture_settings settings = {.deadline_ms = 100000};
+    struct store_record gone = {.key = key_of(1, 1, 3)};
+    for (uint64_t i = 1; i <= 4; i++)
+        store_one(i, "shop", 0);
+    store_one(300, "shop", 0);
+    begin(1);
+    list(1, "uploading", 1, 4);
+    for (size_t i = 0; i < sizeof found / sizeof *found; i++)
+        damage_one(found[i]);
+    control_lock(control);
+    ck_assert_uint_eq(loaded(1)->targets[0]->damaged_count, 3);
+    ck_assert(loaded(1)->status == CAPTURE_INCOMPLETE);
+    control_unlock(control);
+    ck_assert_int_eq(index_tombstones_add(index_, &gone, 1), SKEIN_OK);
+    for (unsigned round = 0; round < 2; round++) { /* what is deleted is whole, and forgotten */
+        capture_engine_free(&engine);
+        ck_assert_int_eq(capture_engine_new(&settings, fleet, catalog, index_, &engine), SKEIN_OK);
+        ck_assert_uint_eq(engine->damages.count, 3);
+        ck_assert_uint_eq(engine->mended.count, round == 0);
+        ck_assert(is_damaged(2) && is_damaged(4) && is_damaged(300));
+        ck_assert(!is_damaged(1) && !is_damaged(3) && !is_damaged(301));
+        flush();
+    }
+}
+END_TEST
+
 /* Its deadline comes. */
 static void expire(uint32_t n)
 {
@@ -687,6 +732,7 @@ int main(void)
     tcase_add_test(c, owners_are_found_once_in_memory_and_out_of_it);
     tcase_add_test(c, a_deletion_frees_now_what_is_alone_and_later_what_nobody_protected_has);
     tcase_add_test(c, a_deletion_frees_what_was_sent_for_it_and_nobody_listed);
+    tcase_add_test(c, damage_is_known_in_whatever_order_it_was_found);
     tcase_add_test(c, what_was_sent_for_a_target_that_never_reported_is_its_captures);
     tcase_add_test(c, what_was_sent_for_an_older_versions_capture_is_taken_when_it_is_asked_for);
     tcase_add_test(c, a_report_is_moved_once_to_the_clock_of_its_capture);
