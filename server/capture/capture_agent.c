@@ -328,7 +328,19 @@ static cJSON *report_copy(const struct capture *c, const cJSON *report)
         return json;
     cJSON_DeleteItemFromObjectCaseSensitive(json, "clock_offset_ns");
     json_add_i64(json, "clock_offset_ns", offset_ns + shift_ns);
-    return json;
+    if (cJSON_HasObjectItem(json, "clock_offset_ns"))
+        return json;
+    cJSON_Delete(json);
+    return NULL;
+}
+
+/* Takes what the report says that there is and that is missing. SKEIN_OK; SKEIN_AGAIN: it is not
+ * known, so its agent has to say it again. */
+static int facts_take(struct capture_engine *e, struct capture *c, struct capture_target *t,
+                      const cJSON *json) CONTROL_LOCKED
+{
+    cJSON *copy = report_copy(c, json);
+    return copy != NULL && target_take_facts(e, c, t, copy) == SKEIN_OK ? SKEIN_OK : SKEIN_AGAIN;
 }
 
 /* Takes a report that the target has begun, or what there is of a stream so far. Ignored where a
@@ -340,29 +352,25 @@ static int on_capturing(struct capture_engine *e, struct capture *c, struct capt
         return SKEIN_OK;
     if (report->partition_count == 0 && report->gap_count == 0 && report->loss_count == 0)
         return SKEIN_OK;
-    cJSON *copy = report_copy(c, json);
-    if (copy == NULL || target_take_facts(e, c, t, copy) != SKEIN_OK)
-        return SKEIN_AGAIN;
-    target_set(e, c, t, TARGET_CAPTURING, report->reason);
-    return SKEIN_OK;
+    int status = facts_take(e, c, t, json);
+    if (status == SKEIN_OK)
+        target_set(e, c, t, TARGET_CAPTURING, report->reason);
+    return status;
 }
 
 /* Takes a report of a window without a record, or of a failure; also what is missing, and how the
- * process died. */
-static void on_nothing(struct capture_engine *e, struct capture *c, struct capture_target *t,
-                       const struct report_target *report, const cJSON *json) CONTROL_LOCKED
+ * process died: without that the target would be whole. */
+static int on_nothing(struct capture_engine *e, struct capture *c, struct capture_target *t,
+                      const struct report_target *report, const cJSON *json) CONTROL_LOCKED
 {
-    if (report->has_death || report->gap_count > 0 || report->loss_count > 0) {
-        cJSON *copy = report_copy(c, json);
-        if (!target_is_stored(t->status) && copy != NULL)
-            target_take_facts(e, c, t, copy);
-        else
-            cJSON_Delete(copy);
-    }
+    bool tells = report->has_death || report->gap_count > 0 || report->loss_count > 0;
+    if (tells && !target_is_stored(t->status) && facts_take(e, c, t, json) != SKEIN_OK)
+        return SKEIN_AGAIN;
     enum target_status to = target_lacks_ring(report)        ? TARGET_WATCHED
                             : report->state == REPORT_FAILED ? TARGET_FAILED
                                                              : TARGET_NOTHING;
     target_set(e, c, t, to, report->reason);
+    return SKEIN_OK;
 }
 
 static int on_uploading(struct capture_engine *e, struct capture *c, struct capture_target *t,
@@ -370,14 +378,11 @@ static int on_uploading(struct capture_engine *e, struct capture *c, struct capt
 {
     if (target_has_ended_well(t->status))
         return SKEIN_OK;
-    if (report->partition_count == 0) {
-        on_nothing(e, c, t, report, json);
-        return SKEIN_OK;
-    }
-    cJSON *copy = report_copy(c, json);
-    int status = copy != NULL ? target_take_facts(e, c, t, copy) : SKEIN_NO_MEMORY;
+    if (report->partition_count == 0)
+        return on_nothing(e, c, t, report, json);
+    int status = facts_take(e, c, t, json);
     if (status != SKEIN_OK)
-        return SKEIN_AGAIN;
+        return status;
     if (t->status == TARGET_FAILED && c->status != CAPTURE_RUNNING)
         target_set(e, c, t, TARGET_EXPIRED, "its partitions are late");
     else if (t->status != TARGET_EXPIRED)
@@ -421,7 +426,7 @@ int capture_on_target(struct capture_engine *e, struct fleet_agent *agent,
     case REPORT_NOTHING:
     case REPORT_FAILED:
     default:
-        on_nothing(e, c, t, report, json);
+        status = on_nothing(e, c, t, report, json);
         break;
     }
     capture_settle(e, c);

@@ -76,18 +76,20 @@ static void inbox_load_late(struct capture_engine *e,
     buf_fini(&ids);
 }
 
-bool capture_wants(struct capture_engine *e, const struct partition_key *key,
-                   struct capture_id *capture)
+int capture_wants(struct capture_engine *e, const struct partition_key *key,
+                  struct capture_id *capture)
 {
     struct buf ids = {0};
     control_lock(e->control);
-    (void)capture_owners(e, key, &ids); /* if memory ends, those found so far are loaded */
+    int status = capture_owners(e, key, &ids);
     control_unlock(e->control);
-    bool wanted = ids.len >= sizeof *capture;
+    bool wanted = ids.len >= sizeof *capture; /* one is enough, whatever came of the others */
     if (wanted)
         memcpy(capture, ids.data, sizeof *capture);
+    else if (status == SKEIN_OK && catalog_is_damaged(e->catalog))
+        status = SKEIN_IO; /* rows may be missing */
     buf_fini(&ids);
-    return wanted;
+    return wanted ? 1 : status;
 }
 
 /* The partition was sent for this target, which has it until a report says what the target has. */
@@ -145,8 +147,12 @@ static void targets_look_up(struct capture_engine *e) CONTROL_LOCKED
         (void)capture_take_sent(e, c);
         for (size_t i = 0; i < c->target_count; i++) {
             struct capture_target *t = c->targets[i];
-            if (!target_is_stored(t->status) && target_look_up(e, c, t) == SKEIN_OK)
-                target_check_stored(e, c, t);
+            uint64_t before = t->stored_count;
+            if (target_is_stored(t->status) || target_look_up(e, c, t) != SKEIN_OK)
+                continue;
+            if (t->stored_count != before)
+                target_touch(e, c, t);
+            target_check_stored(e, c, t);
         }
     }
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc_fail.h"
 #include "capture_control.h"
 #include "capture_has.h"
 #include "capture_incident.h"
@@ -116,8 +117,33 @@ static void begin(uint32_t n)
     begin_of(n, 1);
 }
 
-/* Its agent lists first..last. Not saved yet. */
-static void list(uint32_t n, const char *state, unsigned first, unsigned last)
+static unsigned json_left; /* until an allocation of JSON fails; 0: none does */
+static bool json_failed;
+
+static void *json_allocate(size_t bytes)
+{
+    json_failed |= json_left == 1;
+    return json_left > 0 && --json_left == 0 ? NULL : malloc(bytes);
+}
+
+static void json_fails_at(unsigned n)
+{
+    cJSON_InitHooks(&(cJSON_Hooks){json_allocate, free});
+    json_left = n;
+    json_failed = false;
+}
+
+static bool json_fail_end(void)
+{
+    json_left = 0;
+    cJSON_InitHooks(NULL);
+    return json_failed;
+}
+
+/* What the engine says to its agent's report; `more`: members. While it takes the report, its nth
+ * allocation fails, or its nth of JSON (0: none). *failed: whether there was one. */
+static int report_taken(uint32_t n, const char *state, const char *more, unsigned nth, bool of_json,
+                        bool *failed)
 {
     struct report_target target;
     char id[ID_TEXT_BYTES], process[ID_TEXT_BYTES], text[512], error[256];
@@ -125,16 +151,31 @@ static void list(uint32_t n, const char *state, unsigned first, unsigned last)
     id_text(process_of(1).bytes, process);
     snprintf(text, sizeof text,
              "{\"agent\":\"0000000000000007\",\"capture\":\"%s\",\"process\":\"%s\","
-             "\"state\":\"%s\",\"partitions\":"
-             "[{\"epoch\":1,\"first\":%u,\"last\":%u,\"events\":9,\"bytes\":9}]}",
-             id, process, state, first, last);
+             "\"state\":\"%s\",%s}",
+             id, process, state, more);
     cJSON *json = json_parse(text, strlen(text), error, sizeof error);
     ck_assert_msg(report_target_get(json, &target, error, sizeof error) == SKEIN_OK, "%s", error);
     control_lock(control);
-    ck_assert_int_eq(capture_on_target(engine, &agent, &target, json), SKEIN_OK);
+    json_fails_at(of_json ? nth : 0);
+    alloc_fail_at(of_json ? 0 : nth);
+    int status = capture_on_target(engine, &agent, &target, json);
+    *failed = alloc_fail_end();
+    *failed |= json_fail_end();
     control_unlock(control);
     report_target_fini(&target);
     cJSON_Delete(json);
+    return status;
+}
+
+/* Its agent lists first..last. Not saved yet. */
+static void list(uint32_t n, const char *state, unsigned first, unsigned last)
+{
+    char ranges[128];
+    bool failed;
+    snprintf(ranges, sizeof ranges,
+             "\"partitions\":[{\"epoch\":1,\"first\":%u,\"last\":%u,\"events\":9,\"bytes\":9}]",
+             first, last);
+    ck_assert_int_eq(report_taken(n, state, ranges, 0, false, &failed), SKEIN_OK);
 }
 
 static void flush(void)
@@ -356,12 +397,21 @@ START_TEST(what_is_being_deleted_is_counted_for_nobody_that_lists_it_now)
 }
 END_TEST
 
+/* Runs a statement on state.db while the engine has it open. */
+static void catalog_spoil(const char *sql)
+{
+    struct db *db;
+    char path[512], error[256] = "";
+    (void)snprintf(path, sizeof path, "%s/state.db", folder);
+    ck_assert_int_eq(db_open(path, true, &db, error, sizeof error), SKEIN_OK);
+    ck_assert_int_eq(db_exec(db, sql), SKEIN_OK);
+    db_close(&db);
+}
+
 START_TEST(an_incident_of_which_one_cannot_be_loaded_stays_as_it_is)
 {
     struct capture_id first = capture_of(1);
     struct capture_ids ids = {0};
-    struct db *db;
-    char path[512], error[256] = "";
     bool pin = true;
     struct capture_change change = {.pin = &pin};
     cJSON *json;
@@ -374,10 +424,7 @@ START_TEST(an_incident_of_which_one_cannot_be_loaded_stays_as_it_is)
     }
     flush();
     forget(2);
-    (void)snprintf(path, sizeof path, "%s/state.db", folder);
-    ck_assert_int_eq(db_open(path, true, &db, error, sizeof error), SKEIN_OK);
-    ck_assert_int_eq(db_exec(db, "ALTER TABLE loss RENAME TO unknown"), SKEIN_OK);
-    db_close(&db);
+    catalog_spoil("ALTER TABLE loss RENAME TO unknown");
     ck_assert_int_eq(capture_incident_change(engine, &first, NULL, &change, &ids, &json), SKEIN_IO);
     ck_assert_uint_eq(ids.count, 0);
     control_lock(control);
@@ -695,6 +742,55 @@ START_TEST(a_report_is_moved_once_to_the_clock_of_its_capture)
 }
 END_TEST
 
+/* The window held no record, and a gap: who is told that it was taken forgets it. */
+START_TEST(a_gap_that_memory_had_no_room_for_is_reported_again)
+{
+    static const char gap[] = "\"gaps\":[{\"from_ns\":1,\"to_ns\":2,\"reason\":\"overwritten\"}]";
+    uint32_t id = 1;
+    for (unsigned of_json = 0; of_json < 2; of_json++) {
+        bool failed = true;
+        for (unsigned nth = 1; failed; nth++, id++) {
+            begin(id);
+            int status = report_taken(id, "nothing", gap, nth, of_json != 0, &failed);
+            const struct capture_target *t = loaded(id)->targets[0];
+            ck_assert_int_eq(status, t->facts.gap_count == 1 ? SKEIN_OK : SKEIN_AGAIN);
+            ck_assert(failed || status == SKEIN_OK);
+            ck_assert_int_eq(t->status, status == SKEIN_OK ? TARGET_NOTHING : TARGET_PENDING);
+            ck_assert(!t->whole);
+        }
+        ck_assert_uint_gt(id, 2);
+    }
+}
+END_TEST
+
+/* Whoever hears that a partition is not wanted acknowledges it, and its agent deletes it. */
+START_TEST(a_partition_is_unwanted_only_where_all_that_is_listed_is_known)
+{
+    struct partition_key saved = key_of(1, 1, 1), news = key_of(1, 1, 2), none = key_of(1, 1, 3);
+    struct capture_id capture, first = capture_of(1), second = capture_of(2);
+    store_one(1, "shop", 0);
+    begin(1);
+    list(1, "uploading", 1, 1);
+    flush();
+    forget(1);
+    begin(2);
+    list(2, "capturing", 2, 2); /* not saved yet */
+    ck_assert_int_eq(capture_wants(engine, &none, &capture), 0);
+    ck_assert_int_eq(capture_wants(engine, &saved, &capture), 1);
+    ck_assert(capture_id_equal(&capture, &first));
+    catalog_spoil("ALTER TABLE ranges RENAME TO unknown");
+    ck_assert_int_lt(capture_wants(engine, &saved, &capture), 0);
+    ck_assert_int_lt(capture_wants(engine, &none, &capture), 0);
+    ck_assert_int_eq(capture_wants(engine, &news, &capture), 1);
+    ck_assert(capture_id_equal(&capture, &second));
+    catalog_spoil("ALTER TABLE unknown RENAME TO ranges");
+    ck_assert_int_eq(capture_wants(engine, &none, &capture), 0);
+    catalog_note_damage(catalog); /* rows may be missing */
+    ck_assert_int_eq(capture_wants(engine, &none, &capture), SKEIN_IO);
+    ck_assert_int_eq(capture_wants(engine, &saved, &capture), 1);
+}
+END_TEST
+
 /* The index alone knows of it: the note was lost. */
 START_TEST(a_stored_partition_whose_note_was_lost_is_counted)
 {
@@ -714,6 +810,34 @@ START_TEST(a_stored_partition_whose_note_was_lost_is_counted)
     capture_take_inbox(engine);
     control_unlock(control);
     ck_assert(is_complete(1));
+}
+END_TEST
+
+/* Another one of the two is not stored: the target stays as it is, and its row is to say more. */
+START_TEST(what_was_counted_after_a_lost_note_is_saved)
+{
+    begin(1);
+    list(1, "uploading", 1, 2);
+    flush();
+    struct partition_row row = {.record = {.key = key_of(1, 1, 1)},
+                                .place = {1, 1000, 100},
+                                .events = 3,
+                                .host = "host-a",
+                                .service = "shop",
+                                .labels = "",
+                                .exe = "/bin/svc"};
+    ck_assert_int_eq(index_add(index_, &row, 1), SKEIN_OK);
+    control_lock(control);
+    ck_assert_int_eq(loaded(1)->save, SAVE_NOTHING);
+    engine->inbox_overflow = true;
+    capture_take_inbox(engine);
+    ck_assert_uint_eq(loaded(1)->targets[0]->stored_count, 1);
+    ck_assert_int_eq(loaded(1)->targets[0]->save, SAVE_CHANGED);
+    ck_assert_int_eq(control_save(control), SKEIN_OK);
+    engine->inbox_overflow = true; /* nothing new: nothing to save */
+    capture_take_inbox(engine);
+    ck_assert_int_eq(loaded(1)->save, SAVE_NOTHING);
+    control_unlock(control);
 }
 END_TEST
 
@@ -737,6 +861,9 @@ int main(void)
     tcase_add_test(c, what_was_sent_for_an_older_versions_capture_is_taken_when_it_is_asked_for);
     tcase_add_test(c, a_report_is_moved_once_to_the_clock_of_its_capture);
     tcase_add_test(c, a_stored_partition_whose_note_was_lost_is_counted);
+    tcase_add_test(c, what_was_counted_after_a_lost_note_is_saved);
+    tcase_add_test(c, a_gap_that_memory_had_no_room_for_is_reported_again);
+    tcase_add_test(c, a_partition_is_unwanted_only_where_all_that_is_listed_is_known);
     suite_add_tcase(suite, c);
     return suite_run(suite);
 }
