@@ -298,6 +298,9 @@ void capture_deleted(struct capture_engine *e)
 {
     control_lock(e->control);
     e->leaving_count = 0;
+    if (e->leaving_listed) /* it counts now, if its deletion has failed */
+        capture_look_again(e);
+    e->leaving_listed = false;
     control_unlock(e->control);
 }
 

@@ -36,13 +36,17 @@ void capture_on_stored(struct capture_engine *e, const struct partition_row *row
     fleet_wake(e->fleet);
 }
 
-/* Makes the next round ask the index about every target that waits. */
-static void inbox_look_again(struct capture_engine *e, const char *why)
+void capture_look_again(struct capture_engine *e)
 {
-    log_warn("captures", "a stored partition is counted later", "error", why, NULL);
     pthread_mutex_lock(&e->inbox_lock);
     e->inbox_overflow = true;
     pthread_mutex_unlock(&e->inbox_lock);
+}
+
+static void inbox_delay(struct capture_engine *e)
+{
+    log_warn("captures", "a stored partition is counted later: out of memory", NULL);
+    capture_look_again(e);
 }
 
 static void target_note(struct capture_engine *e, struct capture *c, struct capture_target *t,
@@ -50,7 +54,7 @@ static void target_note(struct capture_engine *e, struct capture *c, struct capt
 {
     int added = target_count_stored(c, t, note);
     if (added < 0)
-        inbox_look_again(e, "out of memory");
+        inbox_delay(e);
     if (added != 1)
         return;
     t->updated_ns = clock_realtime_ns();
@@ -98,7 +102,7 @@ static void sent_note(struct capture_engine *e, struct capture *c, struct captur
 {
     int added = target_take_sent(t, &note->key, note->to_ns);
     if (added < 0)
-        inbox_look_again(e, "out of memory");
+        inbox_delay(e);
     if (added != 1)
         return;
     saving_mark(&t->list_save);

@@ -54,7 +54,8 @@ struct capture_engine {
      * lists one now does not have it stored. */
     struct partition_key *leaving CONTROL_GUARDED;
     size_t leaving_count CONTROL_GUARDED, leaving_cap CONTROL_GUARDED;
-    uint64_t clock CONTROL_GUARDED; /* the setting of our clock at the last tick */
+    bool leaving_listed CONTROL_GUARDED; /* by such a report: it may be there after all */
+    uint64_t clock CONTROL_GUARDED;      /* the setting of our clock at the last tick */
     /* Partitions of deleted captures may reach up to this time. Agents do not list those partitions
      * for captures that begin before it. */
     uint64_t deleted_to_ns CONTROL_GUARDED;
@@ -118,7 +119,10 @@ void capture_publish(struct capture_engine *e, const struct capture *c, const ch
 /* For captures that a rule or an agent has begun; the HTTP handler audits its own. */
 void capture_audit_created(struct capture_engine *e, const struct capture *c) CONTROL_LOCKED;
 
-void capture_take_inbox(struct capture_engine *e) CONTROL_LOCKED; /* capture_inbox.c */
+/* capture_inbox.c */
+void capture_take_inbox(struct capture_engine *e) CONTROL_LOCKED;
+/* Makes the next round ask the index about every target that waits. Any thread. */
+void capture_look_again(struct capture_engine *e);
 
 /* capture_damage.c */
 int capture_load_damages(struct capture_engine *e) CONTROL_LOCKED; /* before any capture */

@@ -438,8 +438,9 @@ static int count_row(void *context, const struct partition_row *row)
                                      .events = row->events,
                                      .bytes = row->place.bytes,
                                      .to_ns = row->to_ns};
-    if (!capture_is_leaving(lookup->engine, &note.key) &&
-        target_count_stored(lookup->capture, lookup->target, &note) < 0)
+    if (capture_is_leaving(lookup->engine, &note.key))
+        lookup->engine->leaving_listed = true;
+    else if (target_count_stored(lookup->capture, lookup->target, &note) < 0)
         lookup->status = SKEIN_NO_MEMORY;
     return lookup->status != SKEIN_OK;
 }

@@ -47,8 +47,8 @@ struct ingest_hooks {
      * order. Returns how many are left, or a status. Ingest thread; may wait for the control lock.
      * May be NULL: no capture has any. */
     int64_t (*unlisted)(void *context, struct index_entry *entries, size_t count);
-    /* Says that the entries `unlisted` left in its last call are deleted. Ingest thread; may wait
-     * for the control lock. May be NULL. */
+    /* Says that the entries `unlisted` left in its last call are deleted, or are there as before.
+     * Ingest thread; may wait for the control lock. May be NULL. */
     void (*deleted)(void *context);
 };
 

@@ -394,6 +394,11 @@ START_TEST(what_is_being_deleted_is_counted_for_nobody_that_lists_it_now)
     capture_deleted(engine);
     list(3, "uploading", 1, 2);
     ck_assert(is_complete(3));
+    /* Or its deletion has failed: it was there all the time. */
+    control_lock(control);
+    capture_take_inbox(engine);
+    control_unlock(control);
+    ck_assert(is_complete(2));
 }
 END_TEST
 
