@@ -315,6 +315,16 @@ static struct capture *loaded(uint32_t n)
     return c;
 }
 
+static int capture_drop(uint32_t n)
+{
+    const struct capture_id id = capture_of(n);
+    struct capture_ids ids = {0};
+    int status = capture_delete(engine, &id, false, NULL, &ids);
+    ck_assert_uint_eq(ids.count, 1);
+    free(ids.items);
+    return status;
+}
+
 static int purge_nothing(void *context, const struct capture_id *id)
 {
     (void)context;
@@ -330,7 +340,7 @@ START_TEST(what_is_listed_and_not_saved_yet_goes_with_its_capture)
     store_one(1, "shop", 9); /* sent for one that is gone */
     begin(1);
     list(1, "capturing", 1, 1);
-    ck_assert_int_eq(capture_delete(engine, &id, NULL), SKEIN_IO);
+    ck_assert_int_eq(capture_drop(1), SKEIN_IO);
     ck_assert_int_eq(catalog_ranges(catalog, &id, &after, &range, 1), 1);
     ck_assert_uint_eq(range.last, 1);
 }
@@ -355,10 +365,9 @@ static int purge_overtaken(void *context, const struct capture_id *capture)
 
 START_TEST(what_comes_late_while_two_delete_is_deleted_again)
 {
-    struct capture_id id = capture_of(1);
     engine->settings.purge = purge_overtaken;
     begin(1);
-    ck_assert_int_eq(capture_delete(engine, &id, NULL), SKEIN_OK);
+    ck_assert_int_eq(capture_drop(1), SKEIN_OK);
     ck_assert_uint_eq(purges, 2);
     ck_assert(capture_is_purging(engine));
     engine->next_purge_ns = 0;
@@ -430,7 +439,7 @@ START_TEST(an_incident_of_which_one_cannot_be_loaded_stays_as_it_is)
     flush();
     forget(2);
     catalog_spoil("ALTER TABLE loss RENAME TO unknown");
-    ck_assert_int_eq(capture_incident_change(engine, &first, NULL, &change, &ids, &json), SKEIN_IO);
+    ck_assert_int_eq(capture_change(engine, &first, true, NULL, &change, &ids, &json), SKEIN_IO);
     ck_assert_uint_eq(ids.count, 0);
     control_lock(control);
     ck_assert(!loaded(1)->pin);
@@ -485,9 +494,12 @@ static void pin(uint32_t n, bool pinned)
 {
     struct capture_id id = capture_of(n);
     struct capture_change change = {.pin = &pinned};
+    struct capture_ids ids = {0};
     cJSON *json;
-    ck_assert_int_eq(capture_change(engine, &id, NULL, &change, &json), SKEIN_OK);
+    ck_assert_int_eq(capture_change(engine, &id, false, NULL, &change, &ids, &json), SKEIN_OK);
+    ck_assert_uint_eq(ids.count, 1);
     cJSON_Delete(json);
+    free(ids.items);
 }
 
 START_TEST(a_deletion_frees_now_what_is_alone_and_later_what_nobody_protected_has)
