@@ -290,7 +290,7 @@ int capture_on_sample(struct capture_engine *e, struct fleet_agent *agent,
         sample_become(e, c, fired, sample);
     if (c->kind != CAPTURE_SAMPLE || strcmp(c->rule, fired->policy) != 0)
         return SKEIN_DENIED;
-    uint64_t end_ns = c->at_ns + c->post_ms * 1000000u, now_ns = clock_realtime_ns();
+    uint64_t end_ns = capture_to_ns(c), now_ns = clock_realtime_ns();
     uint64_t deadline_ns = (end_ns > now_ns ? end_ns : now_ns) + e->settings.deadline_ms * 1000000u;
     struct capture_target *t = capture_target_find(c, &fired->process);
     if (t == NULL && (t = target_join(e, c, agent, &fired->process)) == NULL)

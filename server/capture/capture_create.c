@@ -143,10 +143,8 @@ static int processes_compare(const void *a, const void *b)
  * behind the window by our clock: its agent knows better. */
 static bool lived_in(const struct capture *c, const struct fleet_process *p)
 {
-    uint64_t pre_ns = c->pre_ms * 1000000u;
-    uint64_t from_ns = pre_ns < c->at_ns ? c->at_ns - pre_ns : 0;
     uint64_t last_ns = p->perhaps_ns != 0 ? p->perhaps_ns : p->ended_ns;
-    return p->live || (last_ns >= from_ns && p->start_ns <= c->at_ns + c->post_ms * 1000000u);
+    return p->live || (last_ns >= capture_from_ns(c) && p->start_ns <= capture_to_ns(c));
 }
 
 /* Chooses processes that match and lived in the capture's window, in the order of their ids, so
@@ -227,7 +225,7 @@ static int capture_fill(struct capture *c, const struct capture_request *request
     c->wish = request->wish;
     c->min_targets = request->min_targets > 0 ? request->min_targets : 1;
     c->max_targets = request->max_targets;
-    uint64_t end_ns = c->at_ns + c->post_ms * 1000000u;
+    uint64_t end_ns = capture_to_ns(c);
     c->deadline_ns =
         (end_ns > c->created_ns ? end_ns : c->created_ns) + request->deadline_ms * 1000000u;
     snprintf(c->trigger, sizeof c->trigger, "%s",
@@ -405,8 +403,7 @@ static size_t processes_add(struct capture_engine *e, struct capture *c,
     char error[128];
     size_t added = 0;
     /* If the capture has ended, a process that began behind its window is none of its targets. */
-    uint64_t began_by_ns =
-        c->status == CAPTURE_RUNNING ? UINT64_MAX : c->at_ns + c->post_ms * 1000000u;
+    uint64_t began_by_ns = c->status == CAPTURE_RUNNING ? UINT64_MAX : capture_to_ns(c);
     struct selector *selector = NULL;
     if (selector_new(c->selector, &selector, error, sizeof error) != SKEIN_OK)
         return 0;

@@ -102,10 +102,9 @@ static void capturer_say(struct verdict *v, const struct capture_target *t)
 /* Whether the gap is what the ring no longer held at the begin of the window. */
 static bool is_reach(const struct capture *c, const struct loss_gap *gap)
 {
-    uint64_t pre_ns = c->pre_ms * 1000000u, end_ns = c->at_ns + c->post_ms * 1000000u;
-    uint64_t from_ns = pre_ns < c->at_ns ? c->at_ns - pre_ns : 0;
+    uint64_t from_ns = capture_from_ns(c);
     return gap->reason == LOSS_OVERWRITTEN && gap->from_ns <= from_ns + REACH_NS &&
-           gap->to_ns >= from_ns && gap->to_ns < end_ns;
+           gap->to_ns >= from_ns && gap->to_ns < capture_to_ns(c);
 }
 
 /* Writes the counts of the target's ledger, also those its agent cannot know (damage on disk). */
@@ -219,13 +218,12 @@ static void trigger_add(cJSON *json, const struct capture *c)
 
 static void times_add(cJSON *json, const struct capture *c)
 {
-    uint64_t pre_ns = c->pre_ms * 1000000u;
     json_add_time(json, "at", c->at_ns);
     json_add_u64(json, "pre_ms", c->pre_ms);
     json_add_u64(json, "post_ms", c->post_ms);
     cJSON *window = cJSON_AddObjectToObject(json, "window");
-    json_add_time(window, "from", pre_ns < c->at_ns ? c->at_ns - pre_ns : 0);
-    json_add_time(window, "to", c->at_ns + c->post_ms * 1000000u);
+    json_add_time(window, "from", capture_from_ns(c));
+    json_add_time(window, "to", capture_to_ns(c));
     json_add_time(json, "created", c->created_ns);
     json_add_time(json, "deadline", c->deadline_ns);
     if (c->finished_ns != 0)

@@ -97,4 +97,15 @@ struct capture {
     uint64_t touched_ns;             /* monotonic; an ended capture leaves memory some time after */
 };
 
+/* The window that was asked for; its times follow the capture's setting of our clock. */
+static inline uint64_t capture_from_ns(const struct capture *c)
+{
+    uint64_t pre_ns = c->pre_ms * 1000000u;
+    return pre_ns < c->at_ns ? c->at_ns - pre_ns : 0;
+}
+static inline uint64_t capture_to_ns(const struct capture *c)
+{
+    return c->at_ns + c->post_ms * 1000000u;
+}
+
 #endif
