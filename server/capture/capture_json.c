@@ -42,23 +42,9 @@ static cJSON *target_json(const struct capture *c, const struct capture_target *
         cJSON_AddStringToObject(json, "reason", t->reason);
     json_add_u64(json, "events", t->stored_events);
     json_add_u64(json, "bytes", t->stored_bytes);
-    cJSON *partitions = cJSON_AddArrayToObject(json, "partitions");
-    for (size_t i = 0; i < t->facts.partition_count; i++) {
-        const struct report_range *p = &t->facts.partitions[i];
-        cJSON *range = cJSON_CreateObject();
-        json_add_u64(range, "epoch", p->epoch);
-        json_add_u64(range, "first", p->first);
-        json_add_u64(range, "last", p->last);
-        json_add_u64(range, "events", p->events);
-        json_add_u64(range, "bytes", p->bytes);
-        cJSON_AddItemToArray(partitions, range);
-    }
+    report_partitions_add(&t->facts, json);
     cJSON_AddItemToObject(json, "ledger", target_ledger_json(c, t));
-    if (t->facts.has_death) {
-        cJSON *death = cJSON_AddObjectToObject(json, "death");
-        cJSON_AddNumberToObject(death, "signal", (double)t->facts.signal);
-        cJSON_AddNumberToObject(death, "status", (double)t->facts.status);
-    }
+    report_death_add(&t->facts, json);
     report_evidence_add(&t->facts, json);
     if (target_clock_error(c, t, &error_ns))
         json_add_u64(json, "clock_error_ns", error_ns);
