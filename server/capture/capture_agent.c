@@ -29,7 +29,7 @@ void capture_agent_joined(struct capture_engine *e, struct fleet_agent *agent)
     size_t at = 0;
     for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;)
         if (c->status == CAPTURE_RUNNING)
-            capture_send(e, c, agent);
+            capture_send(e, c, agent, false);
 }
 
 void capture_agent_lost(struct capture_engine *e, struct fleet_agent *agent)

@@ -72,8 +72,10 @@ struct capture_engine {
 };
 
 /* capture_create.c */
-void capture_send(struct capture_engine *e, struct capture *c,
-                  struct fleet_agent *agent) CONTROL_LOCKED;
+/* Sends the capture's commands to one agent, which is online, for its targets that wait; fresh: for
+ * those that no command has named yet. */
+void capture_send(struct capture_engine *e, struct capture *c, const struct fleet_agent *agent,
+                  bool fresh) CONTROL_LOCKED;
 /* What a command says as upload_after_ms. Up to 1,000 agents: 0. With more, about two a millisecond
  * begin to upload; the last begins within a quarter of the time that the capture has left. */
 uint64_t capture_upload_after_ms(const struct capture *c, uint64_t agent);

@@ -14,7 +14,7 @@
  *     capturing            target_adopt,         its agent began it by itself
  *                          target_join
  *     sent                 capture_send,         the fleet: its agent is told
- *     failed               targets_send_new      no command can be made
+ *     failed               capture_send          no command can be made
  *     failed               capture_command_done  its agent refused
  *     offline              capture_agent_lost    the fleet: its agent is silent
  *     capturing            on_capturing          its agent has begun
