@@ -241,19 +241,19 @@ int capture_save_once(struct capture_engine *e, const struct capture_once *reque
                       const struct capture_id *id)
 {
     control_assert_locked(e->control);
-    struct catalog_once row = {.at_ns = clock_realtime_ns(), .capture = *id};
-    struct once once = {.next = e->onces, .row = &row}, **at = &e->onces;
-    if (request == NULL)
+    struct capture *c = request != NULL ? capture_find(e, id) : NULL;
+    if (c == NULL)
         return control_save(e->control);
-    row.principal = request->principal;
-    row.key = request->key;
-    row.checksum = request->checksum;
-    e->onces = &once;
-    control_mark_dirty(e->control);
+    const struct catalog_once once = {.principal = request->principal,
+                                      .key = request->key,
+                                      .checksum = request->checksum,
+                                      .at_ns = clock_realtime_ns(),
+                                      .capture = *id};
+    c->once = &once;
+    capture_touch(e, c);
     int status = control_save(e->control);
-    while (*at != &once)
-        at = &(*at)->next;
-    *at = once.next;
+    if ((c = idmap_get(&e->loaded, id->bytes)) != NULL) /* others may have deleted it */
+        c->once = NULL;
     return status;
 }
 
@@ -261,11 +261,12 @@ int capture_save_once(struct capture_engine *e, const struct capture_once *reque
 static bool once_is_awaited(const struct capture_engine *e,
                             const struct catalog_once *row) CONTROL_LOCKED
 {
-    const struct once *once = e->onces;
-    while (once != NULL && (strcmp(once->row->principal, row->principal) != 0 ||
-                            strcmp(once->row->key, row->key) != 0))
-        once = once->next;
-    return once != NULL;
+    size_t at = 0;
+    for (const struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;)
+        if (c->once != NULL && strcmp(c->once->principal, row->principal) == 0 &&
+            strcmp(c->once->key, row->key) == 0)
+            return true;
+    return false;
 }
 
 /* 1: there is a row that still counts; 0; a status. Where the first request could not be saved, and

@@ -30,12 +30,6 @@ struct damages {
     size_t count, cap;
 };
 
-/* The key of a request whose capture is being begun: its thread's, until control_save is over. */
-struct once {
-    struct once *next;
-    const struct catalog_once *row;
-};
-
 struct capture_engine {
     struct capture_settings settings;
     struct fleet *fleet;
@@ -59,7 +53,6 @@ struct capture_engine {
     /* Partitions of deleted captures may reach up to this time. Agents do not list those partitions
      * for captures that begin before it. */
     uint64_t deleted_to_ns CONTROL_GUARDED;
-    struct once *onces CONTROL_GUARDED; /* to be saved with the captures that are being begun */
     struct deletion *deletions CONTROL_GUARDED; /* that are to be committed */
     struct damages damages CONTROL_GUARDED;     /* known */
     struct damages mended CONTROL_GUARDED;      /* their rows must go: the start found them whole */

@@ -440,6 +440,8 @@ static int loaded_capture_save(struct capture_engine *e, struct capture *c)
         c->row_save = SAVE_TAKEN;
         c->behind_taken = c->behind;
         status = row_save(e, c);
+        if (status == SKEIN_OK && c->once != NULL)
+            status = catalog_put_once(e->catalog, c->once, c->once->at_ns - CAPTURE_ONCE_NS);
     }
     for (struct capture_target *t = c->dirty_targets; t != NULL && status == SKEIN_OK;
          t = t->next_dirty) {
@@ -457,8 +459,6 @@ int capture_save(struct capture_engine *e)
     for (struct capture *c; status == SKEIN_OK && (c = idmap_next(&e->loaded, &at)) != NULL;)
         if (saving_take(&c->save))
             status = loaded_capture_save(e, c);
-    for (const struct once *once = e->onces; status == SKEIN_OK && once != NULL; once = once->next)
-        status = catalog_put_once(e->catalog, once->row, once->row->at_ns - CAPTURE_ONCE_NS);
     if (status == SKEIN_OK)
         status = capture_save_damages(e);
     /* What is deleted goes last: a ledger that is kept of it is of now. */

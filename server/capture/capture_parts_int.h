@@ -90,6 +90,9 @@ struct capture {
     /* To be saved: itself, or targets of the list. Its listing sums up all targets: made anew with
      * its own row, or once enough have changed. */
     enum save_state save, row_save;
+    /* The key of the request that begins it, saved with its row: its thread's, until control_save is
+     * over. NULL: none. */
+    const struct catalog_once *once;
     struct capture_target *dirty_targets;
     uint64_t behind, listed_ns;      /* target changes that the listing lacks; when it was made */
     uint64_t behind_taken;           /* those that the listing which is being saved has */
