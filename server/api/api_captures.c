@@ -487,7 +487,7 @@ bool api_captures_of(struct api_services *api, struct http_exchange *x, struct a
     else if (!capture_exists(api->captures, &out->id, within))
         status = SKEIN_NOT_FOUND;
     else
-        out->all = (struct capture_ids){&out->id, 1, 0};
+        out->all = (struct capture_ids){.items = &out->id, .count = 1};
     if (status == SKEIN_OK)
         return true;
     api_no_change(x, status, "the incident's captures cannot be listed");

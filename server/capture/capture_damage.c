@@ -110,7 +110,7 @@ static void verdict_change(struct capture_engine *e, const struct capture_id *id
 static void damage_take(struct capture_engine *e, const struct damage *damage) CONTROL_LOCKED
 {
     char key[PARTITION_KEY_TEXT_BYTES];
-    struct buf captures = {0};
+    struct capture_ids captures = {0};
     struct damage news = *damage;
     saving_mark(&news.save);
     if (damage_add(&e->damages, &news) != SKEIN_OK)
@@ -122,13 +122,9 @@ static void damage_take(struct capture_engine *e, const struct damage *damage) C
     control_mark_dirty(e->control);
     if (capture_owners(e, &damage->key, &captures) != SKEIN_OK)
         log_warn("store", "captures that have a damaged partition are not known", NULL);
-    for (size_t at = 0; at + sizeof(struct capture_id) <= captures.len;
-         at += sizeof(struct capture_id)) {
-        struct capture_id id;
-        memcpy(&id, captures.data + at, sizeof id);
-        verdict_change(e, &id, &damage->key.process);
-    }
-    buf_fini(&captures);
+    for (size_t i = 0; i < captures.count; i++)
+        verdict_change(e, &captures.items[i], &damage->key.process);
+    free(captures.items);
 }
 
 void capture_take_damages(struct capture_engine *e)

@@ -202,18 +202,17 @@ int capture_take_sent(struct capture_engine *e, struct capture *c)
 
 /* ---- of a partition ---- */
 
-static void id_add_once(struct buf *ids, const struct capture_id *id)
+static int id_add_once(struct capture_ids *ids, const struct capture_id *id)
 {
-    for (size_t at = 0; at + sizeof *id <= ids->len; at += sizeof *id)
-        if (memcmp(ids->data + at, id, sizeof *id) == 0)
-            return;
-    buf_put(ids, id, sizeof *id);
+    for (size_t i = 0; i < ids->count; i++)
+        if (capture_id_equal(&ids->items[i], id))
+            return SKEIN_OK;
+    return capture_ids_add(ids, id);
 }
 
 static int owner_add(void *context, const struct catalog_owner *owner)
 {
-    id_add_once(context, &owner->capture);
-    return 0;
+    return id_add_once(context, &owner->capture) != SKEIN_OK;
 }
 
 /* Finds, in memory, the next target that lists the partition: the row of a new report comes
@@ -229,12 +228,13 @@ owner_in_memory(struct capture_engine *e, const struct partition_key *key,
     return t;
 }
 
-int capture_owners(struct capture_engine *e, const struct partition_key *key, struct buf *ids)
+int capture_owners(struct capture_engine *e, const struct partition_key *key,
+                   struct capture_ids *ids)
 {
     control_assert_locked(e->control);
     const struct partition_range range = {*key, key->sequence};
     for (const struct capture_target *t = NULL; (t = owner_in_memory(e, key, t)) != NULL;)
-        id_add_once(ids, &t->capture->id);
+        (void)id_add_once(ids, &t->capture->id);
     int64_t n = catalog_owners(e->catalog, &range, owner_add, ids);
     return n < 0 ? (int)n : ids->status;
 }

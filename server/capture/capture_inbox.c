@@ -5,7 +5,6 @@
  * control lock; the rest runs under it.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "array.h"
 #include "capture_control.h"
@@ -67,32 +66,28 @@ static void target_note(struct capture_engine *e, struct capture *c, struct capt
 static void inbox_load_late(struct capture_engine *e,
                             const struct partition_key *key) CONTROL_LOCKED
 {
-    struct buf ids = {0};
+    struct capture_ids ids = {0};
     if (capture_owners(e, key, &ids) != SKEIN_OK)
         log_warn("captures", "late partitions are counted when their capture is next looked at",
                  NULL);
-    for (size_t at = 0; at + sizeof(struct capture_id) <= ids.len;
-         at += sizeof(struct capture_id)) {
-        struct capture_id id;
-        memcpy(&id, ids.data + at, sizeof id);
-        (void)capture_find(e, &id);
-    }
-    buf_fini(&ids);
+    for (size_t i = 0; i < ids.count; i++)
+        (void)capture_find(e, &ids.items[i]);
+    free(ids.items);
 }
 
 int capture_wants(struct capture_engine *e, const struct partition_key *key,
                   struct capture_id *capture)
 {
-    struct buf ids = {0};
+    struct capture_ids ids = {0};
     control_lock(e->control);
     int status = capture_owners(e, key, &ids);
     control_unlock(e->control);
-    bool wanted = ids.len >= sizeof *capture; /* one is enough, whatever came of the others */
+    bool wanted = ids.count > 0; /* one is enough, whatever came of the others */
     if (wanted)
-        memcpy(capture, ids.data, sizeof *capture);
+        *capture = ids.items[0];
     else if (status == SKEIN_OK && catalog_is_damaged(e->catalog))
         status = SKEIN_IO; /* rows may be missing */
-    buf_fini(&ids);
+    free(ids.items);
     return wanted ? 1 : status;
 }
 

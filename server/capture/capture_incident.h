@@ -25,8 +25,10 @@
 struct capture_ids {
     struct capture_id *items;
     size_t count, cap;
+    int status; /* SKEIN_NO_MEMORY: one could not be added */
 };
-int capture_ids_add(struct capture_ids *ids, const struct capture_id *id); /* SKEIN_NO_MEMORY */
+int capture_ids_add(struct capture_ids *ids, const struct capture_id *id); /* its status */
+int capture_ids_take(void *ids, const struct capture_id *id); /* the same for a catalog_id_fn */
 /* Appends the ids of its captures that are saved. Takes no lock. SKEIN_OK or a status. */
 int capture_incident_ids(struct catalog *catalog, const struct capture_id *incident,
                          struct capture_ids *ids);

@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 
+#include "capture_incident.h"
 #include "capture_parts_int.h"
 
 #define CAPTURE_ONCE_NS (UINT64_C(24) * 3600 * 1000000000u) /* how long a key is remembered */
@@ -140,7 +141,7 @@ int capture_take_sent(struct capture_engine *e, struct capture *c) CONTROL_LOCKE
 /* Appends the ids of the captures, in memory or not, that list the partition, each once. SKEIN_OK
  * or a status. */
 int capture_owners(struct capture_engine *e, const struct partition_key *key,
-                   struct buf *ids) CONTROL_LOCKED;
+                   struct capture_ids *ids) CONTROL_LOCKED;
 bool capture_is_leaving(const struct capture_engine *e,
                         const struct partition_key *key) CONTROL_LOCKED;
 

@@ -26,29 +26,21 @@
 int capture_ids_add(struct capture_ids *ids, const struct capture_id *id)
 {
     if (!array_grow(ids->items, ids->count + 1, &ids->cap))
-        return SKEIN_NO_MEMORY;
+        return ids->status = SKEIN_NO_MEMORY;
     ids->items[ids->count++] = *id;
     return SKEIN_OK;
 }
 
-struct id_walk {
-    struct capture_ids *ids;
-    int status;
-};
-
-static int id_take(void *context, const struct capture_id *id)
+int capture_ids_take(void *ids, const struct capture_id *id)
 {
-    struct id_walk *walk = context;
-    walk->status = capture_ids_add(walk->ids, id);
-    return walk->status != SKEIN_OK;
+    return capture_ids_add(ids, id) != SKEIN_OK;
 }
 
 int capture_incident_ids(struct catalog *catalog, const struct capture_id *incident,
                          struct capture_ids *ids)
 {
-    struct id_walk walk = {.ids = ids, .status = SKEIN_OK};
-    int64_t rows = catalog_incident(catalog, incident, id_take, &walk);
-    return rows < 0 ? (int)rows : walk.status;
+    int64_t rows = catalog_incident(catalog, incident, capture_ids_take, ids);
+    return rows < 0 ? (int)rows : ids->status;
 }
 
 /* Brings all captures of the incident into memory, else the asker would change only a part; those

@@ -260,24 +260,15 @@ int capture_load_running(struct capture_engine *e)
     return status;
 }
 
-static int unlisted_take(void *context, const struct capture_id *id)
-{
-    buf_put(context, id->bytes, sizeof id->bytes);
-    return 0;
-}
-
 int capture_load_unlisted(struct capture_engine *e)
 {
     control_assert_locked(e->control);
-    struct buf ids = {0};
-    int64_t rows = catalog_unlisted(e->catalog, unlisted_take, &ids);
+    struct capture_ids ids = {0};
+    int64_t rows = catalog_unlisted(e->catalog, capture_ids_take, &ids);
     int status = rows < 0 ? (int)rows : ids.status;
-    for (size_t at = 0; status == SKEIN_OK && at < ids.len; at += sizeof(struct capture_id)) {
-        struct capture_id id;
-        memcpy(&id, ids.data + at, sizeof id);
-        (void)capture_find(e, &id);
-    }
-    buf_fini(&ids);
+    for (size_t i = 0; status == SKEIN_OK && i < ids.count; i++)
+        (void)capture_find(e, &ids.items[i]);
+    free(ids.items);
     return status;
 }
 

@@ -451,13 +451,12 @@ END_TEST
 static size_t owners_of(uint64_t sequence)
 {
     struct partition_key key = key_of(1, 1, sequence);
-    struct buf ids = {0};
+    struct capture_ids ids = {0};
     control_lock(control);
     ck_assert_int_eq(capture_owners(engine, &key, &ids), SKEIN_OK);
     control_unlock(control);
-    size_t n = ids.len / sizeof(struct capture_id);
-    buf_fini(&ids);
-    return n;
+    free(ids.items);
+    return ids.count;
 }
 
 START_TEST(owners_are_found_once_in_memory_and_out_of_it)
