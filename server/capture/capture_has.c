@@ -239,20 +239,6 @@ int capture_owners(struct capture_engine *e, const struct partition_key *key,
     return n < 0 ? (int)n : ids->status;
 }
 
-static int owner_met(void *context, const struct catalog_owner *owner)
-{
-    (void)context;
-    (void)owner;
-    return 1;
-}
-
-static int row_met(void *context, const struct catalog_capture *row)
-{
-    (void)context;
-    (void)row;
-    return 1;
-}
-
 /* Whether the capture that it was sent for has it. A running one does: the report that lists it may
  * still come. One that has ended is loaded before it is asked: it takes from the index what was
  * sent for it (capture_take_sent), as state.db did not keep that before its version 11. */
@@ -263,7 +249,7 @@ static bool sender_has(struct capture_engine *e, const struct index_entry *entry
         return false;
     struct capture *c = capture_find(e, id);
     if (c == NULL) /* it is not there, or cannot be loaded now */
-        return catalog_capture(e->catalog, id, row_met, NULL) != 0;
+        return catalog_capture(e->catalog, id, NULL, NULL) != 0;
     const struct capture_target *t = capture_target_find(c, &entry->key.process);
     return t != NULL &&
            (c->status == CAPTURE_RUNNING || target_has(t, entry->key.epoch, entry->key.sequence));
@@ -317,7 +303,7 @@ int64_t capture_unlisted(struct capture_engine *e, struct index_entry *entries, 
         return SKEIN_IO;
     for (size_t i = 0; i < count; i++) {
         const struct partition_range range = {entries[i].key, entries[i].key.sequence};
-        int64_t n = catalog_owners(e->catalog, &range, owner_met, NULL);
+        int64_t n = catalog_owners(e->catalog, &range, NULL, NULL);
         if (n < 0)
             return n;
         if (n == 0)
