@@ -132,6 +132,19 @@ static struct capture *target_adopt(struct capture_engine *e, struct fleet_agent
     return c;
 }
 
+/* The capture that an agent's report names, begun now if it is not known. SKEIN_OK, with NULL where
+ * it is deleted; SKEIN_AGAIN. */
+static int reported_find(struct capture_engine *e, struct fleet_agent *agent,
+                         const struct capture_id *id, const struct process_uid *process,
+                         struct capture **out) CONTROL_LOCKED
+{
+    *out = capture_find(e, id);
+    if (*out != NULL || capture_is_deleted(e, id))
+        return SKEIN_OK;
+    *out = target_adopt(e, agent, id, process);
+    return *out != NULL ? SKEIN_OK : SKEIN_AGAIN;
+}
+
 /* Adds a target to a capture that an agent has begun. NULL: no memory. */
 static struct capture_target *target_join(struct capture_engine *e, struct capture *c,
                                           struct fleet_agent *agent,
@@ -203,13 +216,10 @@ int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
                      const struct report_fired *fired, const struct capture_keep *keep)
 {
     control_assert_locked(e->control);
-    struct capture *c = capture_find(e, &fired->capture);
-    if (c == NULL && capture_is_deleted(e, &fired->capture))
-        return SKEIN_OK;
+    struct capture *c;
+    int status = reported_find(e, agent, &fired->capture, &fired->process, &c);
     if (c == NULL)
-        c = target_adopt(e, agent, &fired->capture, &fired->process);
-    if (c == NULL)
-        return SKEIN_AGAIN;
+        return status;
     struct capture_target *t = capture_target_find(c, &fired->process);
     if (t == NULL && began(c, agent) && (t = target_join(e, c, agent, &fired->process)) == NULL)
         return SKEIN_AGAIN;
@@ -279,13 +289,10 @@ int capture_on_sample(struct capture_engine *e, struct fleet_agent *agent,
                       const struct report_fired *fired, const struct capture_sample *sample)
 {
     control_assert_locked(e->control);
-    struct capture *c = capture_find(e, &fired->capture);
-    if (c == NULL && capture_is_deleted(e, &fired->capture))
-        return SKEIN_OK;
+    struct capture *c;
+    int status = reported_find(e, agent, &fired->capture, &fired->process, &c);
     if (c == NULL)
-        c = target_adopt(e, agent, &fired->capture, &fired->process);
-    if (c == NULL)
-        return SKEIN_AGAIN;
+        return status;
     if (c->kind != CAPTURE_SAMPLE && waits_for_fired(c))
         sample_become(e, c, fired, sample);
     if (c->kind != CAPTURE_SAMPLE || strcmp(c->rule, fired->policy) != 0)
@@ -396,18 +403,15 @@ int capture_on_target(struct capture_engine *e, struct fleet_agent *agent,
                       const struct report_target *report, const cJSON *json)
 {
     control_assert_locked(e->control);
-    struct capture *c = capture_find(e, &report->capture);
-    bool deleted = c == NULL && capture_is_deleted(e, &report->capture);
-    if (report->state == REPORT_CAPTURING &&
-        (deleted || (c != NULL && c->status != CAPTURE_RUNNING)))
+    struct capture *c;
+    int status = reported_find(e, agent, &report->capture, &report->process, &c);
+    if (status != SKEIN_OK)
+        return status;
+    if (report->state == REPORT_CAPTURING && (c == NULL || c->status != CAPTURE_RUNNING))
         capture_tell_stop(e, agent->id, &report->capture,
                           clock_realtime_ns() + e->settings.deadline_ms * 1000000u);
-    if (deleted)
+    if (c == NULL)
         return SKEIN_OK;
-    if (c == NULL)
-        c = target_adopt(e, agent, &report->capture, &report->process);
-    if (c == NULL)
-        return SKEIN_AGAIN;
     struct capture_target *t = capture_target_find(c, &report->process);
     bool joins = c->kind == CAPTURE_SAMPLE || began(c, agent);
     if (t == NULL && joins && (t = target_join(e, c, agent, &report->process)) == NULL)
@@ -415,7 +419,6 @@ int capture_on_target(struct capture_engine *e, struct fleet_agent *agent,
     if (t == NULL || t->agent != agent->id)
         return t == NULL ? SKEIN_NOT_FOUND : SKEIN_DENIED;
     target_describe(e, t);
-    int status = SKEIN_OK;
     switch (report->state) {
     case REPORT_CAPTURING:
         status = on_capturing(e, c, t, report, json);
