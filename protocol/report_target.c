@@ -24,9 +24,9 @@ static void window_add(cJSON *object, uint64_t from_ns, uint64_t to_ns)
     json_add_u64(object, "to_ns", to_ns);
 }
 
-static void lists_add(cJSON *root, const struct report_target *report)
+void report_partitions_add(const struct report_target *report, cJSON *to)
 {
-    cJSON *list = cJSON_AddArrayToObject(root, "partitions");
+    cJSON *list = cJSON_AddArrayToObject(to, "partitions");
     for (size_t i = 0; i < report->partition_count; i++) {
         const struct report_range *range = &report->partitions[i];
         cJSON *item = cJSON_CreateObject();
@@ -37,7 +37,11 @@ static void lists_add(cJSON *root, const struct report_target *report)
         json_add_u64(item, "bytes", range->bytes);
         cJSON_AddItemToArray(list, item);
     }
-    list = cJSON_AddArrayToObject(root, "gaps");
+}
+
+static void gaps_add(cJSON *root, const struct report_target *report)
+{
+    cJSON *list = cJSON_AddArrayToObject(root, "gaps");
     for (size_t i = 0; i < report->gap_count; i++) {
         cJSON *item = cJSON_CreateObject();
         window_add(item, report->gaps[i].from_ns, report->gaps[i].to_ns);
@@ -53,6 +57,15 @@ static void ledger_add(cJSON *root, const struct report_target *report)
     cJSON *lost = cJSON_AddObjectToObject(ledger, "lost");
     for (size_t i = 0; i < report->loss_count; i++)
         json_add_u64(lost, report->losses[i].reason, report->losses[i].events);
+}
+
+void report_death_add(const struct report_target *report, cJSON *to)
+{
+    if (!report->has_death)
+        return;
+    cJSON *death = cJSON_AddObjectToObject(to, "death");
+    cJSON_AddNumberToObject(death, "signal", (double)report->signal);
+    cJSON_AddNumberToObject(death, "status", (double)report->status);
 }
 
 void report_evidence_add(const struct report_target *report, cJSON *to)
@@ -93,15 +106,12 @@ void report_target_put(const struct report_target *report, struct buf *out)
     if (report->has_window)
         window_add(cJSON_AddObjectToObject(root, "window"), report->from_ns, report->to_ns);
     report_add_clock(root, &report->clock);
-    lists_add(root, report);
+    report_partitions_add(report, root);
+    gaps_add(root, report);
     ledger_add(root, report);
     report_evidence_add(report, root);
     evidence_at_add(root, report);
-    if (report->has_death) {
-        cJSON *death = cJSON_AddObjectToObject(root, "death");
-        cJSON_AddNumberToObject(death, "signal", (double)report->signal);
-        cJSON_AddNumberToObject(death, "status", (double)report->status);
-    }
+    report_death_add(report, root);
     body_print(root, out);
 }
 

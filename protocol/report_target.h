@@ -66,7 +66,10 @@ int report_target_get(const cJSON *json, struct report_target *out, char *error,
                       size_t error_bytes);
 void report_target_fini(struct report_target *report); /* of report_target_get */
 void report_target_align(struct report_target *report);
-/* Adds "evidence", if there is any: what became of each kind. The API says it in the same words. */
+/* Each adds a part of the report, in words that are the API's, too: "partitions"; "death" and
+ * "evidence" (what became of each kind), if there is any. */
+void report_partitions_add(const struct report_target *report, cJSON *to);
+void report_death_add(const struct report_target *report, cJSON *to);
 void report_evidence_add(const struct report_target *report, cJSON *to);
 
 #endif

@@ -23,8 +23,9 @@ bool api_capture_get(struct api_services *api, struct http_exchange *x, const st
 void api_add_url(const struct api_services *api, cJSON *capture);
 /* Answers a change of a capture or an incident that failed: 404, 403, or as api_failed. */
 void api_no_change(struct http_exchange *x, int status, const char *what);
-/* Reads the query's `incident`, which must be there; false: a 400 was given. */
-bool api_incident(struct http_exchange *x, struct capture_id *incident);
+/* Reads what a request is about: the capture in its path, or else all of the query's `incident`,
+ * which must be there. False: an answer was given. */
+bool api_captures_id(struct http_exchange *x, struct capture_id *id, bool *incident);
 /* What a request is about: the capture in its path, or all captures of `incident` that the asker
  * sees. Not to be copied. api_captures_of false: an answer was given; true: call
  * api_captures_fini. */
@@ -43,11 +44,11 @@ void api_audit(struct http_exchange *x, const char *action, const char *object, 
 void api_audit_id(struct http_exchange *x, const char *action, const uint8_t id[16], int status,
                   const char *detail);
 const char *api_result(int status); /* "ok", or the status's words */
-/* The same for a change of all captures of an incident: one entry for each of `ids`, or one for the
- * incident where there are none. */
-void api_audit_incident(struct http_exchange *x, const char *action,
-                        const struct capture_id *incident, const struct capture_ids *ids,
-                        int status); /* api_captures.c */
+/* The same for a change of what api_captures_id has read. Of an incident: one entry for each of
+ * `ids`, or one for the incident where there are none, and its words instead of `detail`. */
+void api_audit_captures(struct http_exchange *x, const char *action, const struct capture_id *id,
+                        bool incident, const struct capture_ids *ids, int status,
+                        const char *detail); /* api_captures.c */
 /* api_matches.c */
 /* Answers with the processes that a capture with this selector would have as targets. */
 void api_reply_matches(struct api_services *api, struct http_exchange *x, const char *selector);

@@ -331,15 +331,12 @@ static bool is_public(const struct api_services *api, const struct http_route *r
 static bool is_confinable(const struct http_route *route)
 {
     static http_handler *const handlers[] = {
-        api_processes_list,  api_captures_list,      api_captures_get,
-        api_captures_trace,  api_captures_manifest,  api_captures_overview,
-        api_captures_diff,   api_captures_report,    api_captures_sql,
-        api_captures_post,   api_captures_patch,     api_captures_stop,
-        api_captures_delete, api_captures_patch_all, api_captures_delete_all,
-        api_partitions_list, api_partitions_get,     api_partitions_footer,
-        api_events,          api_processes_get,      api_loss,
-        api_series,          api_rules_test,         api_whoami,
-        api_session_delete,  api_login_codes_post};
+        api_captures_list,     api_captures_get,   api_captures_trace,    api_captures_manifest,
+        api_captures_overview, api_captures_diff,  api_captures_report,   api_captures_sql,
+        api_captures_post,     api_captures_patch, api_captures_stop,     api_captures_delete,
+        api_partitions_list,   api_partitions_get, api_partitions_footer, api_events,
+        api_processes_get,     api_loss,           api_processes_list,    api_series,
+        api_rules_test,        api_whoami,         api_session_delete,    api_login_codes_post};
     for (size_t i = 0; i < sizeof handlers / sizeof handlers[0]; i++)
         if (route->fn == handlers[i])
             return true;

@@ -58,26 +58,31 @@ void api_no_change(struct http_exchange *x, int status, const char *what)
         api_failed(x, status, what);
 }
 
-bool api_incident(struct http_exchange *x, struct capture_id *incident)
+bool api_captures_id(struct http_exchange *x, struct capture_id *id, bool *incident)
 {
     bool given;
-    if (!api_query_id(x, "incident", incident->bytes, &given))
+    *incident = http_part(x, 0)[0] == '\0';
+    if (!*incident)
+        return api_path_id(x, "capture", id->bytes);
+    if (!api_query_id(x, "incident", id->bytes, &given))
         return false;
     if (!given)
         http_problem(x, 400, "incident", "is missing: whose captures it is about");
     return given;
 }
 
-void api_audit_incident(struct http_exchange *x, const char *action,
-                        const struct capture_id *incident, const struct capture_ids *ids,
-                        int status)
+void api_audit_captures(struct http_exchange *x, const char *action, const struct capture_id *id,
+                        bool incident, const struct capture_ids *ids, int status,
+                        const char *detail)
 {
-    char text[ID_TEXT_BYTES], detail[64];
-    id_text(incident->bytes, text);
-    snprintf(detail, sizeof detail, "of the incident %s", text);
-    if (ids->count == 0)
-        api_audit_id(x, action, incident->bytes, status, detail);
-    for (size_t i = 0; i < ids->count; i++)
+    char text[ID_TEXT_BYTES], of[64];
+    id_text(id->bytes, text);
+    snprintf(of, sizeof of, "of the incident %s", text);
+    if (incident)
+        detail = of;
+    if (!incident || ids->count == 0)
+        api_audit_id(x, action, id->bytes, status, detail);
+    for (size_t i = 0; incident && i < ids->count; i++)
         api_audit_id(x, action, ids->items[i].bytes, status, detail);
 }
 
@@ -436,76 +441,48 @@ void api_captures_delete(void *context, struct http_exchange *x)
 {
     struct api_services *api = context;
     struct capture_id id;
-    if (!api_path_id(x, "capture", id.bytes))
-        return;
-    int status = capture_delete(api->captures, &id, http_principal(x)->selector);
-    api_audit_id(x, "capture.delete", id.bytes, status, NULL);
-    if (status == SKEIN_OK)
-        http_reply(x, 204, NULL, NULL, 0);
-    else
-        api_no_change(x, status,
-                      "the capture is deleted, its partitions are not yet; this is tried again");
-}
-
-void api_captures_delete_all(void *context, struct http_exchange *x)
-{
-    struct api_services *api = context;
-    struct capture_id incident;
     struct capture_ids ids = {0};
-    if (!api_incident(x, &incident))
+    bool incident;
+    if (!api_captures_id(x, &id, &incident))
         return;
-    int status =
-        capture_incident_delete(api->captures, &incident, http_principal(x)->selector, &ids);
-    api_audit_incident(x, "capture.delete", &incident, &ids, status);
+    int status = capture_delete(api->captures, &id, incident, http_principal(x)->selector, &ids);
+    api_audit_captures(x, "capture.delete", &id, incident, &ids, status, NULL);
     free(ids.items);
     if (status == SKEIN_OK)
         http_reply(x, 204, NULL, NULL, 0);
     else
         api_no_change(x, status,
-                      "the captures are deleted, some of their partitions are not yet; this is "
-                      "tried again");
+                      incident ? "the captures are deleted, some of their partitions are not yet; "
+                                 "this is tried again"
+                               : "the capture is deleted, its partitions are not yet; this is "
+                                 "tried again");
 }
 
 /* ---- what a download is of ---- */
-
-struct ids_walk {
-    struct capture_ids all;
-    int status;
-};
-
-static int id_take(void *context, const struct capture_id *id)
-{
-    struct ids_walk *walk = context;
-    walk->status = capture_ids_add(&walk->all, id);
-    return walk->status != SKEIN_OK;
-}
 
 /* The captures of the incident that have a target within, found as a listing finds them. */
 static int incident_ids(struct api_services *api, const struct capture_id *incident,
                         const struct selector *within, struct capture_ids *out)
 {
-    struct ids_walk walk = {.status = SKEIN_OK};
     control_catch_up(api->control);
-    int64_t rows = catalog_incident(api->catalog, incident, id_take, &walk);
+    int status = capture_incident_ids(api->catalog, incident, out);
     size_t kept = 0;
-    for (size_t i = 0; i < walk.all.count; i++) {
+    for (size_t i = 0; i < out->count; i++) {
         struct look look = {.selector = within, .matched = within == NULL};
         if (within != NULL)
-            catalog_targets(api->catalog, &walk.all.items[i], api_captures_look_at, &look);
+            catalog_targets(api->catalog, &out->items[i], api_captures_look_at, &look);
         if (look.matched)
-            walk.all.items[kept++] = walk.all.items[i];
+            out->items[kept++] = out->items[i];
     }
-    walk.all.count = kept;
-    *out = walk.all;
-    int status = rows < 0 ? (int)rows : walk.status;
+    out->count = kept;
     return status == SKEIN_OK && kept == 0 ? SKEIN_NOT_FOUND : status;
 }
 
 bool api_captures_of(struct api_services *api, struct http_exchange *x, struct api_captures *out)
 {
     const struct selector *within = http_principal(x)->selector;
-    *out = (struct api_captures){.incident = http_part(x, 0)[0] == '\0'};
-    if (!(out->incident ? api_incident(x, &out->id) : api_path_id(x, "capture", out->id.bytes)))
+    *out = (struct api_captures){.incident = false};
+    if (!api_captures_id(x, &out->id, &out->incident))
         return false;
     int status = SKEIN_OK;
     if (out->incident)
@@ -513,7 +490,7 @@ bool api_captures_of(struct api_services *api, struct http_exchange *x, struct a
     else if (!capture_exists(api->captures, &out->id, within))
         status = SKEIN_NOT_FOUND;
     else
-        out->all = (struct capture_ids){&out->id, 1, 0};
+        out->all = (struct capture_ids){.items = &out->id, .count = 1};
     if (status == SKEIN_OK)
         return true;
     api_no_change(x, status, "the incident's captures cannot be listed");

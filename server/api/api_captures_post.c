@@ -200,51 +200,39 @@ static bool patch_read(struct http_exchange *x, const cJSON *body, struct patch 
     return r.error[0] == '\0';
 }
 
+static void patch_reply(const struct api_services *api, struct http_exchange *x, bool incident,
+                        cJSON *json)
+{
+    cJSON *capture;
+    if (!incident) {
+        api_add_url(api, json);
+        http_reply_json(x, 200, json);
+        return;
+    }
+    cJSON_ArrayForEach(capture, json)
+        api_add_url(api, capture);
+    api_reply_items(x, json, NULL);
+}
+
 void api_captures_patch(void *context, struct http_exchange *x)
 {
     struct api_services *api = context;
     struct patch p;
     struct capture_id id;
-    cJSON *json = NULL;
-    if (!api_path_id(x, "capture", id.bytes))
-        return;
-    cJSON *body = http_body_json(x);
-    if (body == NULL)
-        return;
-    if (patch_read(x, body, &p)) {
-        int status =
-            capture_change(api->captures, &id, http_principal(x)->selector, &p.change, &json);
-        api_audit_id(x, "capture.update", id.bytes, status, p.change.reason);
-        api_add_url(api, json);
-        if (status == SKEIN_OK)
-            http_reply_json(x, 200, json);
-        else
-            api_no_change(x, status, "the change could not be saved");
-    }
-    cJSON_Delete(body);
-}
-
-void api_captures_patch_all(void *context, struct http_exchange *x)
-{
-    struct api_services *api = context;
-    struct patch p;
-    struct capture_id incident;
     struct capture_ids ids = {0};
-    cJSON *items = NULL;
-    if (!api_incident(x, &incident))
+    bool incident;
+    cJSON *json;
+    if (!api_captures_id(x, &id, &incident))
         return;
     cJSON *body = http_body_json(x);
     if (body == NULL)
         return;
     if (patch_read(x, body, &p)) {
-        int status = capture_incident_change(api->captures, &incident, http_principal(x)->selector,
-                                             &p.change, &ids, &items);
-        api_audit_incident(x, "capture.update", &incident, &ids, status);
-        cJSON *capture;
-        cJSON_ArrayForEach(capture, items)
-            api_add_url(api, capture);
+        int status = capture_change(api->captures, &id, incident, http_principal(x)->selector,
+                                    &p.change, &ids, &json);
+        api_audit_captures(x, "capture.update", &id, incident, &ids, status, p.change.reason);
         if (status == SKEIN_OK)
-            api_reply_items(x, items, NULL);
+            patch_reply(api, x, incident, json);
         else
             api_no_change(x, status, "the change could not be saved");
     }

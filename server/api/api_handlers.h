@@ -30,10 +30,8 @@ void api_captures_post(void *context, struct http_exchange *x);
 void api_captures_list(void *context, struct http_exchange *x);
 void api_captures_get(void *context, struct http_exchange *x);
 void api_captures_patch(void *context, struct http_exchange *x); /* api_captures_post.c, as post */
-void api_captures_patch_all(void *context, struct http_exchange *x);
 void api_captures_stop(void *context, struct http_exchange *x);
 void api_captures_delete(void *context, struct http_exchange *x);
-void api_captures_delete_all(void *context, struct http_exchange *x);
 void api_captures_trace(void *context, struct http_exchange *x);
 /* api_audit.c */
 void api_audit_list(void *context, struct http_exchange *x);

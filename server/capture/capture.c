@@ -156,7 +156,7 @@ static void capture_agent_stop(struct capture_engine *e, struct capture *c,
 /* Lets the window end now: what would have come later is neither asked for nor waited for. */
 static void window_end(struct capture *c)
 {
-    uint64_t now_ns = clock_realtime_ns(), end_ns = c->at_ns + c->post_ms * 1000000u;
+    uint64_t now_ns = clock_realtime_ns(), end_ns = capture_to_ns(c);
     if (end_ns <= now_ns)
         return;
     c->deadline_ns -= end_ns - now_ns;

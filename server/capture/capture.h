@@ -119,20 +119,25 @@ bool capture_exists(struct capture_engine *e, const struct capture_id *id,
 int capture_stop(struct capture_engine *e, const struct capture_id *id,
                  const struct selector *within, cJSON **out);
 
+struct capture_ids; /* capture_incident.h */
 /* NULL: leaves it as it is. ttl_ms 0: no bound. A pinned capture does not expire. */
 struct capture_change {
     const uint64_t *ttl_ms;
     const bool *pin;
     const char *reason;
 };
-/* SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_IO */
-int capture_change(struct capture_engine *e, const struct capture_id *id,
-                   const struct selector *within, const struct capture_change *change, cJSON **out);
+/* Of the capture, or of all captures of an incident (capture_incident.h): of all or of none. Appends
+ * the ids of those that it has changed. *out: the capture; of an incident an array, without
+ * targets. SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_IO, SKEIN_NO_MEMORY. */
+int capture_change(struct capture_engine *e, const struct capture_id *id, bool incident,
+                   const struct selector *within, const struct capture_change *change,
+                   struct capture_ids *ids, cJSON **out);
 
-/* Deletes the capture and its partitions, and remembers its id: a partition that comes late for it
- * is acknowledged and deleted, too. SKEIN_OK; SKEIN_NOT_FOUND; SKEIN_IO (if the rows are gone but
- * partitions are not, the engine tries those again by itself). */
-int capture_delete(struct capture_engine *e, const struct capture_id *id,
-                   const struct selector *within);
+/* Deletes the capture, or all of an incident or none, with their partitions, and remembers their
+ * ids: a partition that comes late for one is acknowledged and deleted, too. Appends the ids of the
+ * deleted. SKEIN_OK; SKEIN_NOT_FOUND; SKEIN_NO_MEMORY; SKEIN_IO (if the rows of those that are
+ * appended are gone but partitions are not, the engine tries those again by itself). */
+int capture_delete(struct capture_engine *e, const struct capture_id *id, bool incident,
+                   const struct selector *within, struct capture_ids *ids);
 
 #endif

@@ -29,7 +29,7 @@ void capture_agent_joined(struct capture_engine *e, struct fleet_agent *agent)
     size_t at = 0;
     for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;)
         if (c->status == CAPTURE_RUNNING)
-            capture_send(e, c, agent);
+            capture_send(e, c, agent, false);
 }
 
 void capture_agent_lost(struct capture_engine *e, struct fleet_agent *agent)
@@ -132,6 +132,19 @@ static struct capture *target_adopt(struct capture_engine *e, struct fleet_agent
     return c;
 }
 
+/* The capture that an agent's report names, begun now if it is not known. SKEIN_OK, with NULL where
+ * it is deleted; SKEIN_AGAIN. */
+static int reported_find(struct capture_engine *e, struct fleet_agent *agent,
+                         const struct capture_id *id, const struct process_uid *process,
+                         struct capture **out) CONTROL_LOCKED
+{
+    *out = capture_find(e, id);
+    if (*out != NULL || capture_is_deleted(e, id))
+        return SKEIN_OK;
+    *out = target_adopt(e, agent, id, process);
+    return *out != NULL ? SKEIN_OK : SKEIN_AGAIN;
+}
+
 /* Adds a target to a capture that an agent has begun. NULL: no memory. */
 static struct capture_target *target_join(struct capture_engine *e, struct capture *c,
                                           struct fleet_agent *agent,
@@ -203,13 +216,10 @@ int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
                      const struct report_fired *fired, const struct capture_keep *keep)
 {
     control_assert_locked(e->control);
-    struct capture *c = capture_find(e, &fired->capture);
-    if (c == NULL && capture_is_deleted(e, &fired->capture))
-        return SKEIN_OK;
+    struct capture *c;
+    int status = reported_find(e, agent, &fired->capture, &fired->process, &c);
     if (c == NULL)
-        c = target_adopt(e, agent, &fired->capture, &fired->process);
-    if (c == NULL)
-        return SKEIN_AGAIN;
+        return status;
     struct capture_target *t = capture_target_find(c, &fired->process);
     if (t == NULL && began(c, agent) && (t = target_join(e, c, agent, &fired->process)) == NULL)
         return SKEIN_AGAIN;
@@ -279,18 +289,15 @@ int capture_on_sample(struct capture_engine *e, struct fleet_agent *agent,
                       const struct report_fired *fired, const struct capture_sample *sample)
 {
     control_assert_locked(e->control);
-    struct capture *c = capture_find(e, &fired->capture);
-    if (c == NULL && capture_is_deleted(e, &fired->capture))
-        return SKEIN_OK;
+    struct capture *c;
+    int status = reported_find(e, agent, &fired->capture, &fired->process, &c);
     if (c == NULL)
-        c = target_adopt(e, agent, &fired->capture, &fired->process);
-    if (c == NULL)
-        return SKEIN_AGAIN;
+        return status;
     if (c->kind != CAPTURE_SAMPLE && waits_for_fired(c))
         sample_become(e, c, fired, sample);
     if (c->kind != CAPTURE_SAMPLE || strcmp(c->rule, fired->policy) != 0)
         return SKEIN_DENIED;
-    uint64_t end_ns = c->at_ns + c->post_ms * 1000000u, now_ns = clock_realtime_ns();
+    uint64_t end_ns = capture_to_ns(c), now_ns = clock_realtime_ns();
     uint64_t deadline_ns = (end_ns > now_ns ? end_ns : now_ns) + e->settings.deadline_ms * 1000000u;
     struct capture_target *t = capture_target_find(c, &fired->process);
     if (t == NULL && (t = target_join(e, c, agent, &fired->process)) == NULL)
@@ -328,7 +335,19 @@ static cJSON *report_copy(const struct capture *c, const cJSON *report)
         return json;
     cJSON_DeleteItemFromObjectCaseSensitive(json, "clock_offset_ns");
     json_add_i64(json, "clock_offset_ns", offset_ns + shift_ns);
-    return json;
+    if (cJSON_HasObjectItem(json, "clock_offset_ns"))
+        return json;
+    cJSON_Delete(json);
+    return NULL;
+}
+
+/* Takes what the report says that there is and that is missing. SKEIN_OK; SKEIN_AGAIN: it is not
+ * known, so its agent has to say it again. */
+static int facts_take(struct capture_engine *e, struct capture *c, struct capture_target *t,
+                      const cJSON *json) CONTROL_LOCKED
+{
+    cJSON *copy = report_copy(c, json);
+    return copy != NULL && target_take_facts(e, c, t, copy) == SKEIN_OK ? SKEIN_OK : SKEIN_AGAIN;
 }
 
 /* Takes a report that the target has begun, or what there is of a stream so far. Ignored where a
@@ -340,29 +359,25 @@ static int on_capturing(struct capture_engine *e, struct capture *c, struct capt
         return SKEIN_OK;
     if (report->partition_count == 0 && report->gap_count == 0 && report->loss_count == 0)
         return SKEIN_OK;
-    cJSON *copy = report_copy(c, json);
-    if (copy == NULL || target_take_facts(e, c, t, copy) != SKEIN_OK)
-        return SKEIN_AGAIN;
-    target_set(e, c, t, TARGET_CAPTURING, report->reason);
-    return SKEIN_OK;
+    int status = facts_take(e, c, t, json);
+    if (status == SKEIN_OK)
+        target_set(e, c, t, TARGET_CAPTURING, report->reason);
+    return status;
 }
 
 /* Takes a report of a window without a record, or of a failure; also what is missing, and how the
- * process died. */
-static void on_nothing(struct capture_engine *e, struct capture *c, struct capture_target *t,
-                       const struct report_target *report, const cJSON *json) CONTROL_LOCKED
+ * process died: without that the target would be whole. */
+static int on_nothing(struct capture_engine *e, struct capture *c, struct capture_target *t,
+                      const struct report_target *report, const cJSON *json) CONTROL_LOCKED
 {
-    if (report->has_death || report->gap_count > 0 || report->loss_count > 0) {
-        cJSON *copy = report_copy(c, json);
-        if (!target_is_stored(t->status) && copy != NULL)
-            target_take_facts(e, c, t, copy);
-        else
-            cJSON_Delete(copy);
-    }
+    bool tells = report->has_death || report->gap_count > 0 || report->loss_count > 0;
+    if (tells && !target_is_stored(t->status) && facts_take(e, c, t, json) != SKEIN_OK)
+        return SKEIN_AGAIN;
     enum target_status to = target_lacks_ring(report)        ? TARGET_WATCHED
                             : report->state == REPORT_FAILED ? TARGET_FAILED
                                                              : TARGET_NOTHING;
     target_set(e, c, t, to, report->reason);
+    return SKEIN_OK;
 }
 
 static int on_uploading(struct capture_engine *e, struct capture *c, struct capture_target *t,
@@ -370,14 +385,11 @@ static int on_uploading(struct capture_engine *e, struct capture *c, struct capt
 {
     if (target_has_ended_well(t->status))
         return SKEIN_OK;
-    if (report->partition_count == 0) {
-        on_nothing(e, c, t, report, json);
-        return SKEIN_OK;
-    }
-    cJSON *copy = report_copy(c, json);
-    int status = copy != NULL ? target_take_facts(e, c, t, copy) : SKEIN_NO_MEMORY;
+    if (report->partition_count == 0)
+        return on_nothing(e, c, t, report, json);
+    int status = facts_take(e, c, t, json);
     if (status != SKEIN_OK)
-        return SKEIN_AGAIN;
+        return status;
     if (t->status == TARGET_FAILED && c->status != CAPTURE_RUNNING)
         target_set(e, c, t, TARGET_EXPIRED, "its partitions are late");
     else if (t->status != TARGET_EXPIRED)
@@ -391,18 +403,15 @@ int capture_on_target(struct capture_engine *e, struct fleet_agent *agent,
                       const struct report_target *report, const cJSON *json)
 {
     control_assert_locked(e->control);
-    struct capture *c = capture_find(e, &report->capture);
-    bool deleted = c == NULL && capture_is_deleted(e, &report->capture);
-    if (report->state == REPORT_CAPTURING &&
-        (deleted || (c != NULL && c->status != CAPTURE_RUNNING)))
+    struct capture *c;
+    int status = reported_find(e, agent, &report->capture, &report->process, &c);
+    if (status != SKEIN_OK)
+        return status;
+    if (report->state == REPORT_CAPTURING && (c == NULL || c->status != CAPTURE_RUNNING))
         capture_tell_stop(e, agent->id, &report->capture,
                           clock_realtime_ns() + e->settings.deadline_ms * 1000000u);
-    if (deleted)
+    if (c == NULL)
         return SKEIN_OK;
-    if (c == NULL)
-        c = target_adopt(e, agent, &report->capture, &report->process);
-    if (c == NULL)
-        return SKEIN_AGAIN;
     struct capture_target *t = capture_target_find(c, &report->process);
     bool joins = c->kind == CAPTURE_SAMPLE || began(c, agent);
     if (t == NULL && joins && (t = target_join(e, c, agent, &report->process)) == NULL)
@@ -410,7 +419,6 @@ int capture_on_target(struct capture_engine *e, struct fleet_agent *agent,
     if (t == NULL || t->agent != agent->id)
         return t == NULL ? SKEIN_NOT_FOUND : SKEIN_DENIED;
     target_describe(e, t);
-    int status = SKEIN_OK;
     switch (report->state) {
     case REPORT_CAPTURING:
         status = on_capturing(e, c, t, report, json);
@@ -421,7 +429,7 @@ int capture_on_target(struct capture_engine *e, struct fleet_agent *agent,
     case REPORT_NOTHING:
     case REPORT_FAILED:
     default:
-        on_nothing(e, c, t, report, json);
+        status = on_nothing(e, c, t, report, json);
         break;
     }
     capture_settle(e, c);

@@ -96,8 +96,9 @@ void capture_unlocked(struct capture_engine *e);
 void capture_on_damaged(struct capture_engine *e, const struct partition_row *row);
 /* The ingest hook: notes what was stored; never blocks. Ingest thread. */
 void capture_on_stored(struct capture_engine *e, const struct partition_row *rows, size_t count);
-/* Whether a capture lists the partition, and which. Any thread, not locked: takes the lock. */
-bool capture_wants(struct capture_engine *e, const struct partition_key *key,
-                   struct capture_id *capture);
+/* Whether a capture lists the partition: 1, and which; 0; or a status: nobody can say; SKEIN_IO also
+ * while state.db is damaged and none is found. Any thread, not locked: takes the lock. */
+int capture_wants(struct capture_engine *e, const struct partition_key *key,
+                  struct capture_id *capture);
 
 #endif

@@ -71,45 +71,46 @@ void capture_tell_stop(struct capture_engine *e, uint64_t agent, const struct ca
     fleet_command(e->fleet, agent, deadline_ns, &command);
 }
 
-static bool waits_for_command(const struct capture_target *t)
+/* fresh: and no command has named it yet. */
+static bool waits_for_command(const struct capture_target *t, bool fresh)
 {
-    return !t->own && !target_is_final(t->status) && t->status != TARGET_UPLOADING;
+    return !t->own && !target_is_final(t->status) && t->status != TARGET_UPLOADING &&
+           (!fresh || t->status == TARGET_PENDING);
 }
 
-/* Sends up to PROCESSES_PER_COMMAND targets from *at on; *at is the next one afterwards. */
-static int targets_send(struct capture_engine *e, struct capture *c, struct fleet_agent *agent,
-                        struct capture_target **at, size_t *count) CONTROL_LOCKED
+/* Sends one command, for up to PROCESSES_PER_COMMAND targets from `from` on. *at: the next one. True:
+ * it is on its way. */
+static bool command_send(struct capture_engine *e, struct capture *c, uint64_t agent, bool fresh,
+                         struct capture_target *from, struct capture_target **at) CONTROL_LOCKED
 {
     struct process_uid processes[PROCESSES_PER_COMMAND];
-    *count = 0;
-    struct capture_target *t = *at;
-    for (; t != NULL && *count < PROCESSES_PER_COMMAND; t = t->next_of_agent)
-        if (waits_for_command(t))
-            processes[(*count)++] = t->process;
+    size_t count = 0;
+    struct capture_target *t = from;
+    for (; t != NULL && count < PROCESSES_PER_COMMAND; t = t->next_of_agent)
+        if (waits_for_command(t, fresh))
+            processes[count++] = t->process;
     *at = t;
-    return *count > 0 ? command_capture(e, c, agent->id, processes, *count) : SKEIN_OK;
+    if (count == 0)
+        return false;
+    int status = command_capture(e, c, agent, processes, count);
+    for (t = from; t != *at; t = t->next_of_agent) {
+        if (!waits_for_command(t, fresh) || t->status == TARGET_CAPTURING)
+            continue;
+        if (status == SKEIN_OK)
+            target_set(e, c, t, TARGET_SENT, "");
+        else
+            target_set(e, c, t, TARGET_FAILED, skein_status_text(status));
+    }
+    return status == SKEIN_OK;
 }
 
-/* Sends the capture's commands to one agent, which is online, for its targets that wait. */
-void capture_send(struct capture_engine *e, struct capture *c, struct fleet_agent *agent)
+void capture_send(struct capture_engine *e, struct capture *c, const struct fleet_agent *agent,
+                  bool fresh)
 {
     control_assert_locked(e->control);
-    struct capture_target *at = capture_targets_at(c, agent->id);
     bool sent = false;
-    while (at != NULL) {
-        struct capture_target *from = at;
-        size_t count;
-        int status = targets_send(e, c, agent, &at, &count);
-        sent |= count > 0 && status == SKEIN_OK;
-        for (struct capture_target *t = from; t != at; t = t->next_of_agent) {
-            if (!waits_for_command(t) || t->status == TARGET_CAPTURING)
-                continue;
-            if (status == SKEIN_OK)
-                target_set(e, c, t, TARGET_SENT, "");
-            else
-                target_set(e, c, t, TARGET_FAILED, skein_status_text(status));
-        }
-    }
+    for (struct capture_target *at = capture_targets_at(c, agent->id); at != NULL;)
+        sent |= command_send(e, c, agent->id, fresh, at, &at);
     if (sent && c->stopped)
         capture_tell_stop(e, agent->id, &c->id, c->deadline_ns);
 }
@@ -122,7 +123,7 @@ static void capture_send_all(struct capture_engine *e, struct capture *c) CONTRO
         struct fleet_agent *agent =
             t->status == TARGET_PENDING ? fleet_agent_find(e->fleet, t->agent) : NULL;
         if (agent != NULL && agent->online)
-            capture_send(e, c, agent);
+            capture_send(e, c, agent, false);
     }
 }
 
@@ -143,10 +144,8 @@ static int processes_compare(const void *a, const void *b)
  * behind the window by our clock: its agent knows better. */
 static bool lived_in(const struct capture *c, const struct fleet_process *p)
 {
-    uint64_t pre_ns = c->pre_ms * 1000000u;
-    uint64_t from_ns = pre_ns < c->at_ns ? c->at_ns - pre_ns : 0;
     uint64_t last_ns = p->perhaps_ns != 0 ? p->perhaps_ns : p->ended_ns;
-    return p->live || (last_ns >= from_ns && p->start_ns <= c->at_ns + c->post_ms * 1000000u);
+    return p->live || (last_ns >= capture_from_ns(c) && p->start_ns <= capture_to_ns(c));
 }
 
 /* Chooses processes that match and lived in the capture's window, in the order of their ids, so
@@ -227,7 +226,7 @@ static int capture_fill(struct capture *c, const struct capture_request *request
     c->wish = request->wish;
     c->min_targets = request->min_targets > 0 ? request->min_targets : 1;
     c->max_targets = request->max_targets;
-    uint64_t end_ns = c->at_ns + c->post_ms * 1000000u;
+    uint64_t end_ns = capture_to_ns(c);
     c->deadline_ns =
         (end_ns > c->created_ns ? end_ns : c->created_ns) + request->deadline_ms * 1000000u;
     snprintf(c->trigger, sizeof c->trigger, "%s",
@@ -242,19 +241,19 @@ int capture_save_once(struct capture_engine *e, const struct capture_once *reque
                       const struct capture_id *id)
 {
     control_assert_locked(e->control);
-    struct catalog_once row = {.at_ns = clock_realtime_ns(), .capture = *id};
-    struct once once = {.next = e->onces, .row = &row}, **at = &e->onces;
-    if (request == NULL)
+    struct capture *c = request != NULL ? capture_find(e, id) : NULL;
+    if (c == NULL)
         return control_save(e->control);
-    row.principal = request->principal;
-    row.key = request->key;
-    row.checksum = request->checksum;
-    e->onces = &once;
-    control_mark_dirty(e->control);
+    const struct catalog_once once = {.principal = request->principal,
+                                      .key = request->key,
+                                      .checksum = request->checksum,
+                                      .at_ns = clock_realtime_ns(),
+                                      .capture = *id};
+    c->once = &once;
+    capture_touch(e, c);
     int status = control_save(e->control);
-    while (*at != &once)
-        at = &(*at)->next;
-    *at = once.next;
+    if ((c = idmap_get(&e->loaded, id->bytes)) != NULL) /* others may have deleted it */
+        c->once = NULL;
     return status;
 }
 
@@ -262,11 +261,12 @@ int capture_save_once(struct capture_engine *e, const struct capture_once *reque
 static bool once_is_awaited(const struct capture_engine *e,
                             const struct catalog_once *row) CONTROL_LOCKED
 {
-    const struct once *once = e->onces;
-    while (once != NULL && (strcmp(once->row->principal, row->principal) != 0 ||
-                            strcmp(once->row->key, row->key) != 0))
-        once = once->next;
-    return once != NULL;
+    size_t at = 0;
+    for (const struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;)
+        if (c->once != NULL && strcmp(c->once->principal, row->principal) == 0 &&
+            strcmp(c->once->key, row->key) == 0)
+            return true;
+    return false;
 }
 
 /* 1: there is a row that still counts; 0; a status. Where the first request could not be saved, and
@@ -405,8 +405,7 @@ static size_t processes_add(struct capture_engine *e, struct capture *c,
     char error[128];
     size_t added = 0;
     /* If the capture has ended, a process that began behind its window is none of its targets. */
-    uint64_t began_by_ns =
-        c->status == CAPTURE_RUNNING ? UINT64_MAX : c->at_ns + c->post_ms * 1000000u;
+    uint64_t began_by_ns = c->status == CAPTURE_RUNNING ? UINT64_MAX : capture_to_ns(c);
     struct selector *selector = NULL;
     if (selector_new(c->selector, &selector, error, sizeof error) != SKEIN_OK)
         return 0;
@@ -424,28 +423,6 @@ static size_t processes_add(struct capture_engine *e, struct capture *c,
     return added;
 }
 
-/* Sends the agent commands for targets that no command has named yet. */
-static void targets_send_new(struct capture_engine *e, struct capture *c,
-                             const struct fleet_agent *agent) CONTROL_LOCKED
-{
-    struct process_uid processes[PROCESSES_PER_COMMAND];
-    struct capture_target *t = capture_targets_at(c, agent->id);
-    while (t != NULL) {
-        struct capture_target *first = t;
-        size_t count = 0;
-        for (; t != NULL && count < PROCESSES_PER_COMMAND; t = t->next_of_agent)
-            if (t->status == TARGET_PENDING)
-                processes[count++] = t->process;
-        if (count == 0)
-            return;
-        int status = command_capture(e, c, agent->id, processes, count);
-        for (; first != t; first = first->next_of_agent)
-            if (first->status == TARGET_PENDING)
-                target_set(e, c, first, status == SKEIN_OK ? TARGET_SENT : TARGET_FAILED,
-                           status == SKEIN_OK ? "" : skein_status_text(status));
-    }
-}
-
 void capture_processes_listed(struct capture_engine *e, struct fleet_agent *agent,
                               struct fleet_process *const *news, size_t count)
 {
@@ -453,5 +430,5 @@ void capture_processes_listed(struct capture_engine *e, struct fleet_agent *agen
     size_t at = 0;
     for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;)
         if (takes_more(c) && processes_add(e, c, news, count) > 0 && agent->online)
-            targets_send_new(e, c, agent);
+            capture_send(e, c, agent, true);
 }

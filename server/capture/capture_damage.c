@@ -18,18 +18,25 @@
 
 #define DAMAGES_MAX 65536 /* beyond, verdicts no longer change; damage is still not served */
 
-static bool key_equal(const struct partition_key *a, const struct partition_key *b)
+/* Any order does. */
+static int keys_compare(const struct partition_key *a, const struct partition_key *b)
 {
-    return a->epoch == b->epoch && a->sequence == b->sequence &&
-           process_uid_equal(&a->process, &b->process);
+    return memcmp(a, b, sizeof *a);
+}
+
+/* The first that is not before the key. */
+static size_t damage_at(const struct damages *damages, const struct partition_key *key)
+{
+    size_t at;
+    array_find(at, 0, damages->count, keys_compare(&damages->items[at].key, key) < 0);
+    return at;
 }
 
 const struct damage *damage_find(const struct damages *damages, const struct partition_key *key)
 {
-    for (size_t i = 0; i < damages->count; i++)
-        if (key_equal(&damages->items[i].key, key))
-            return &damages->items[i];
-    return NULL;
+    size_t at = damage_at(damages, key);
+    bool found = at < damages->count && keys_compare(&damages->items[at].key, key) == 0;
+    return found ? &damages->items[at] : NULL;
 }
 
 static int damage_add(struct damages *to, const struct damage *damage)
@@ -38,7 +45,10 @@ static int damage_add(struct damages *to, const struct damage *damage)
         return SKEIN_EXISTS;
     if (to->count == DAMAGES_MAX || !array_grow(to->items, to->count + 1, &to->cap))
         return SKEIN_NO_MEMORY;
-    to->items[to->count++] = *damage;
+    size_t at = damage_at(to, &damage->key);
+    memmove(&to->items[at + 1], &to->items[at], (to->count - at) * sizeof *to->items);
+    to->items[at] = *damage;
+    to->count++;
     return SKEIN_OK;
 }
 
@@ -67,17 +77,18 @@ int capture_load_damages(struct capture_engine *e)
 {
     control_assert_locked(e->control);
     int64_t rows = catalog_damages(e->catalog, capture_load_one, e);
-    for (size_t i = 0; e->index != NULL && i < e->damages.count;) {
-        struct damage *damage = &e->damages.items[i];
+    size_t kept = 0;
+    for (size_t i = 0; i < e->damages.count; i++) {
+        const struct damage *damage = &e->damages.items[i];
         const struct partition_range one = {damage->key, damage->key.sequence};
-        if (index_range(e->index, &one, NULL, NULL) != 0) {
-            i++;
+        if (e->index == NULL || index_range(e->index, &one, NULL, NULL) != 0) {
+            e->damages.items[kept++] = *damage;
             continue;
         }
         (void)damage_add(&e->mended, damage); /* without memory, at the next start */
         control_mark_dirty(e->control);
-        *damage = e->damages.items[--e->damages.count];
     }
+    e->damages.count = kept;
     return rows < 0 ? (int)rows : SKEIN_OK;
 }
 
@@ -99,24 +110,21 @@ static void verdict_change(struct capture_engine *e, const struct capture_id *id
 static void damage_take(struct capture_engine *e, const struct damage *damage) CONTROL_LOCKED
 {
     char key[PARTITION_KEY_TEXT_BYTES];
-    struct buf captures = {0};
-    if (damage_add(&e->damages, damage) != SKEIN_OK)
+    struct capture_ids captures = {0};
+    struct damage news = *damage;
+    saving_mark(&news.save);
+    if (damage_add(&e->damages, &news) != SKEIN_OK)
         return; /* known */
     partition_key_text(&damage->key, key);
     log_error("store", "a stored partition is damaged and is not served", "partition", key,
               "segment", log_fmt("%" PRIu64, damage->place.segment), "offset",
               log_fmt("%" PRIu64, damage->place.offset), NULL);
-    saving_mark(&e->damages.items[e->damages.count - 1].save);
     control_mark_dirty(e->control);
     if (capture_owners(e, &damage->key, &captures) != SKEIN_OK)
         log_warn("store", "captures that have a damaged partition are not known", NULL);
-    for (size_t at = 0; at + sizeof(struct capture_id) <= captures.len;
-         at += sizeof(struct capture_id)) {
-        struct capture_id id;
-        memcpy(&id, captures.data + at, sizeof id);
-        verdict_change(e, &id, &damage->key.process);
-    }
-    buf_fini(&captures);
+    for (size_t i = 0; i < captures.count; i++)
+        verdict_change(e, &captures.items[i], &damage->key.process);
+    free(captures.items);
 }
 
 void capture_take_damages(struct capture_engine *e)

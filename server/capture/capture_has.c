@@ -202,18 +202,17 @@ int capture_take_sent(struct capture_engine *e, struct capture *c)
 
 /* ---- of a partition ---- */
 
-static void id_add_once(struct buf *ids, const struct capture_id *id)
+static int id_add_once(struct capture_ids *ids, const struct capture_id *id)
 {
-    for (size_t at = 0; at + sizeof *id <= ids->len; at += sizeof *id)
-        if (memcmp(ids->data + at, id, sizeof *id) == 0)
-            return;
-    buf_put(ids, id, sizeof *id);
+    for (size_t i = 0; i < ids->count; i++)
+        if (capture_id_equal(&ids->items[i], id))
+            return SKEIN_OK;
+    return capture_ids_add(ids, id);
 }
 
 static int owner_add(void *context, const struct catalog_owner *owner)
 {
-    id_add_once(context, &owner->capture);
-    return 0;
+    return id_add_once(context, &owner->capture) != SKEIN_OK;
 }
 
 /* Finds, in memory, the next target that lists the partition: the row of a new report comes
@@ -229,28 +228,15 @@ owner_in_memory(struct capture_engine *e, const struct partition_key *key,
     return t;
 }
 
-int capture_owners(struct capture_engine *e, const struct partition_key *key, struct buf *ids)
+int capture_owners(struct capture_engine *e, const struct partition_key *key,
+                   struct capture_ids *ids)
 {
     control_assert_locked(e->control);
     const struct partition_range range = {*key, key->sequence};
     for (const struct capture_target *t = NULL; (t = owner_in_memory(e, key, t)) != NULL;)
-        id_add_once(ids, &t->capture->id);
+        (void)id_add_once(ids, &t->capture->id);
     int64_t n = catalog_owners(e->catalog, &range, owner_add, ids);
     return n < 0 ? (int)n : ids->status;
-}
-
-static int owner_met(void *context, const struct catalog_owner *owner)
-{
-    (void)context;
-    (void)owner;
-    return 1;
-}
-
-static int row_met(void *context, const struct catalog_capture *row)
-{
-    (void)context;
-    (void)row;
-    return 1;
 }
 
 /* Whether the capture that it was sent for has it. A running one does: the report that lists it may
@@ -263,7 +249,7 @@ static bool sender_has(struct capture_engine *e, const struct index_entry *entry
         return false;
     struct capture *c = capture_find(e, id);
     if (c == NULL) /* it is not there, or cannot be loaded now */
-        return catalog_capture(e->catalog, id, row_met, NULL) != 0;
+        return catalog_capture(e->catalog, id, NULL, NULL) != 0;
     const struct capture_target *t = capture_target_find(c, &entry->key.process);
     return t != NULL &&
            (c->status == CAPTURE_RUNNING || target_has(t, entry->key.epoch, entry->key.sequence));
@@ -298,6 +284,9 @@ void capture_deleted(struct capture_engine *e)
 {
     control_lock(e->control);
     e->leaving_count = 0;
+    if (e->leaving_listed) /* it counts now, if its deletion has failed */
+        capture_look_again(e);
+    e->leaving_listed = false;
     control_unlock(e->control);
 }
 
@@ -314,7 +303,7 @@ int64_t capture_unlisted(struct capture_engine *e, struct index_entry *entries, 
         return SKEIN_IO;
     for (size_t i = 0; i < count; i++) {
         const struct partition_range range = {entries[i].key, entries[i].key.sequence};
-        int64_t n = catalog_owners(e->catalog, &range, owner_met, NULL);
+        int64_t n = catalog_owners(e->catalog, &range, NULL, NULL);
         if (n < 0)
             return n;
         if (n == 0)

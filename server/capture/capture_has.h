@@ -24,8 +24,8 @@ int capture_clock_errors(struct capture_engine *e, const struct capture_id *ids,
 /* Removes from `entries` those that a capture has, and those that were sent for a capture that
  * runs; the rest keep their order. Returns how many are left, or a status; SKEIN_IO also while
  * state.db is damaged. May wait for the control lock. A report that lists one of the rest from now
- * on does not have it stored, until the caller has deleted them and calls capture_deleted, or asks
- * about other entries. */
+ * on does not have it stored, until the caller has deleted them, or has failed to, and calls
+ * capture_deleted; or asks about other entries. */
 int64_t capture_unlisted(struct capture_engine *e, struct index_entry *entries, size_t count);
 void capture_deleted(struct capture_engine *e);
 

@@ -5,7 +5,6 @@
  * control lock; the rest runs under it.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "array.h"
 #include "capture_control.h"
@@ -36,13 +35,17 @@ void capture_on_stored(struct capture_engine *e, const struct partition_row *row
     fleet_wake(e->fleet);
 }
 
-/* Makes the next round ask the index about every target that waits. */
-static void inbox_look_again(struct capture_engine *e, const char *why)
+void capture_look_again(struct capture_engine *e)
 {
-    log_warn("captures", "a stored partition is counted later", "error", why, NULL);
     pthread_mutex_lock(&e->inbox_lock);
     e->inbox_overflow = true;
     pthread_mutex_unlock(&e->inbox_lock);
+}
+
+static void inbox_delay(struct capture_engine *e)
+{
+    log_warn("captures", "a stored partition is counted later: out of memory", NULL);
+    capture_look_again(e);
 }
 
 static void target_note(struct capture_engine *e, struct capture *c, struct capture_target *t,
@@ -50,7 +53,7 @@ static void target_note(struct capture_engine *e, struct capture *c, struct capt
 {
     int added = target_count_stored(c, t, note);
     if (added < 0)
-        inbox_look_again(e, "out of memory");
+        inbox_delay(e);
     if (added != 1)
         return;
     t->updated_ns = clock_realtime_ns();
@@ -63,31 +66,29 @@ static void target_note(struct capture_engine *e, struct capture *c, struct capt
 static void inbox_load_late(struct capture_engine *e,
                             const struct partition_key *key) CONTROL_LOCKED
 {
-    struct buf ids = {0};
+    struct capture_ids ids = {0};
     if (capture_owners(e, key, &ids) != SKEIN_OK)
         log_warn("captures", "late partitions are counted when their capture is next looked at",
                  NULL);
-    for (size_t at = 0; at + sizeof(struct capture_id) <= ids.len;
-         at += sizeof(struct capture_id)) {
-        struct capture_id id;
-        memcpy(&id, ids.data + at, sizeof id);
-        (void)capture_find(e, &id);
-    }
-    buf_fini(&ids);
+    for (size_t i = 0; i < ids.count; i++)
+        (void)capture_find(e, &ids.items[i]);
+    free(ids.items);
 }
 
-bool capture_wants(struct capture_engine *e, const struct partition_key *key,
-                   struct capture_id *capture)
+int capture_wants(struct capture_engine *e, const struct partition_key *key,
+                  struct capture_id *capture)
 {
-    struct buf ids = {0};
+    struct capture_ids ids = {0};
     control_lock(e->control);
-    (void)capture_owners(e, key, &ids); /* if memory ends, those found so far are loaded */
+    int status = capture_owners(e, key, &ids);
     control_unlock(e->control);
-    bool wanted = ids.len >= sizeof *capture;
+    bool wanted = ids.count > 0; /* one is enough, whatever came of the others */
     if (wanted)
-        memcpy(capture, ids.data, sizeof *capture);
-    buf_fini(&ids);
-    return wanted;
+        *capture = ids.items[0];
+    else if (status == SKEIN_OK && catalog_is_damaged(e->catalog))
+        status = SKEIN_IO; /* rows may be missing */
+    free(ids.items);
+    return wanted ? 1 : status;
 }
 
 /* The partition was sent for this target, which has it until a report says what the target has. */
@@ -96,7 +97,7 @@ static void sent_note(struct capture_engine *e, struct capture *c, struct captur
 {
     int added = target_take_sent(t, &note->key, note->to_ns);
     if (added < 0)
-        inbox_look_again(e, "out of memory");
+        inbox_delay(e);
     if (added != 1)
         return;
     saving_mark(&t->list_save);
@@ -145,8 +146,12 @@ static void targets_look_up(struct capture_engine *e) CONTROL_LOCKED
         (void)capture_take_sent(e, c);
         for (size_t i = 0; i < c->target_count; i++) {
             struct capture_target *t = c->targets[i];
-            if (!target_is_stored(t->status) && target_look_up(e, c, t) == SKEIN_OK)
-                target_check_stored(e, c, t);
+            uint64_t before = t->stored_count;
+            if (target_is_stored(t->status) || target_look_up(e, c, t) != SKEIN_OK)
+                continue;
+            if (t->stored_count != before)
+                target_touch(e, c, t);
+            target_check_stored(e, c, t);
         }
     }
 }

@@ -19,22 +19,18 @@
 #define CAPTURE_INCIDENT_H
 
 #include "capture.h"
+#include "catalog.h"
 
 /* All-zero is an empty list; its owner frees the items. */
 struct capture_ids {
     struct capture_id *items;
     size_t count, cap;
+    int status; /* SKEIN_NO_MEMORY: one could not be added */
 };
-int capture_ids_add(struct capture_ids *ids, const struct capture_id *id); /* SKEIN_NO_MEMORY */
-
-/* As capture_change for all its captures. *out: an array of them, without targets. Appends their
- * ids. */
-int capture_incident_change(struct capture_engine *e, const struct capture_id *incident,
-                            const struct selector *within, const struct capture_change *change,
-                            struct capture_ids *ids, cJSON **out);
-/* As capture_delete for all its captures. Appends the ids of the deleted ones; with SKEIN_IO, of
- * those whose rows are gone. */
-int capture_incident_delete(struct capture_engine *e, const struct capture_id *incident,
-                            const struct selector *within, struct capture_ids *ids);
+int capture_ids_add(struct capture_ids *ids, const struct capture_id *id); /* its status */
+int capture_ids_take(void *ids, const struct capture_id *id); /* the same for a catalog_id_fn */
+/* Appends the ids of its captures that are saved. Takes no lock. SKEIN_OK or a status. */
+int capture_incident_ids(struct catalog *catalog, const struct capture_id *incident,
+                         struct capture_ids *ids);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 
+#include "capture_incident.h"
 #include "capture_parts_int.h"
 
 #define CAPTURE_ONCE_NS (UINT64_C(24) * 3600 * 1000000000u) /* how long a key is remembered */
@@ -26,14 +27,8 @@ struct damage {
     enum save_state save;
 };
 struct damages {
-    struct damage *items;
+    struct damage *items; /* sorted by key */
     size_t count, cap;
-};
-
-/* The key of a request whose capture is being begun: its thread's, until control_save is over. */
-struct once {
-    struct once *next;
-    const struct catalog_once *row;
 };
 
 struct capture_engine {
@@ -54,11 +49,11 @@ struct capture_engine {
      * lists one now does not have it stored. */
     struct partition_key *leaving CONTROL_GUARDED;
     size_t leaving_count CONTROL_GUARDED, leaving_cap CONTROL_GUARDED;
-    uint64_t clock CONTROL_GUARDED; /* the setting of our clock at the last tick */
+    bool leaving_listed CONTROL_GUARDED; /* by such a report: it may be there after all */
+    uint64_t clock CONTROL_GUARDED;      /* the setting of our clock at the last tick */
     /* Partitions of deleted captures may reach up to this time. Agents do not list those partitions
      * for captures that begin before it. */
     uint64_t deleted_to_ns CONTROL_GUARDED;
-    struct once *onces CONTROL_GUARDED; /* to be saved with the captures that are being begun */
     struct deletion *deletions CONTROL_GUARDED; /* that are to be committed */
     struct damages damages CONTROL_GUARDED;     /* known */
     struct damages mended CONTROL_GUARDED;      /* their rows must go: the start found them whole */
@@ -71,8 +66,10 @@ struct capture_engine {
 };
 
 /* capture_create.c */
-void capture_send(struct capture_engine *e, struct capture *c,
-                  struct fleet_agent *agent) CONTROL_LOCKED;
+/* Sends the capture's commands to one agent, which is online, for its targets that wait; fresh: for
+ * those that no command has named yet. */
+void capture_send(struct capture_engine *e, struct capture *c, const struct fleet_agent *agent,
+                  bool fresh) CONTROL_LOCKED;
 /* What a command says as upload_after_ms. Up to 1,000 agents: 0. With more, about two a millisecond
  * begin to upload; the last begins within a quarter of the time that the capture has left. */
 uint64_t capture_upload_after_ms(const struct capture *c, uint64_t agent);
@@ -118,7 +115,10 @@ void capture_publish(struct capture_engine *e, const struct capture *c, const ch
 /* For captures that a rule or an agent has begun; the HTTP handler audits its own. */
 void capture_audit_created(struct capture_engine *e, const struct capture *c) CONTROL_LOCKED;
 
-void capture_take_inbox(struct capture_engine *e) CONTROL_LOCKED; /* capture_inbox.c */
+/* capture_inbox.c */
+void capture_take_inbox(struct capture_engine *e) CONTROL_LOCKED;
+/* Makes the next round ask the index about every target that waits. Any thread. */
+void capture_look_again(struct capture_engine *e);
 
 /* capture_damage.c */
 int capture_load_damages(struct capture_engine *e) CONTROL_LOCKED; /* before any capture */
@@ -141,7 +141,7 @@ int capture_take_sent(struct capture_engine *e, struct capture *c) CONTROL_LOCKE
 /* Appends the ids of the captures, in memory or not, that list the partition, each once. SKEIN_OK
  * or a status. */
 int capture_owners(struct capture_engine *e, const struct partition_key *key,
-                   struct buf *ids) CONTROL_LOCKED;
+                   struct capture_ids *ids) CONTROL_LOCKED;
 bool capture_is_leaving(const struct capture_engine *e,
                         const struct partition_key *key) CONTROL_LOCKED;
 

@@ -33,23 +33,9 @@ static cJSON *target_json(const struct capture *c, const struct capture_target *
         cJSON_AddStringToObject(json, "reason", t->reason);
     json_add_u64(json, "events", t->stored_events);
     json_add_u64(json, "bytes", t->stored_bytes);
-    cJSON *partitions = cJSON_AddArrayToObject(json, "partitions");
-    for (size_t i = 0; i < t->facts.partition_count; i++) {
-        const struct report_range *p = &t->facts.partitions[i];
-        cJSON *range = cJSON_CreateObject();
-        json_add_u64(range, "epoch", p->epoch);
-        json_add_u64(range, "first", p->first);
-        json_add_u64(range, "last", p->last);
-        json_add_u64(range, "events", p->events);
-        json_add_u64(range, "bytes", p->bytes);
-        cJSON_AddItemToArray(partitions, range);
-    }
+    report_partitions_add(&t->facts, json);
     cJSON_AddItemToObject(json, "ledger", target_ledger_json(c, t));
-    if (t->facts.has_death) {
-        cJSON *death = cJSON_AddObjectToObject(json, "death");
-        cJSON_AddNumberToObject(death, "signal", (double)t->facts.signal);
-        cJSON_AddNumberToObject(death, "status", (double)t->facts.status);
-    }
+    report_death_add(&t->facts, json);
     report_evidence_add(&t->facts, json);
     if (target_clock_error(c, t, &error_ns))
         json_add_u64(json, "clock_error_ns", error_ns);
@@ -93,10 +79,9 @@ static void capturer_say(struct verdict *v, const struct capture_target *t)
 /* Whether the gap is what the ring no longer held at the begin of the window. */
 static bool is_reach(const struct capture *c, const struct loss_gap *gap)
 {
-    uint64_t pre_ns = c->pre_ms * 1000000u, end_ns = c->at_ns + c->post_ms * 1000000u;
-    uint64_t from_ns = pre_ns < c->at_ns ? c->at_ns - pre_ns : 0;
+    uint64_t from_ns = capture_from_ns(c);
     return gap->reason == LOSS_OVERWRITTEN && gap->from_ns <= from_ns + REACH_NS &&
-           gap->to_ns >= from_ns && gap->to_ns < end_ns;
+           gap->to_ns >= from_ns && gap->to_ns < capture_to_ns(c);
 }
 
 /* Writes the counts of the target's ledger, also those its agent cannot know (damage on disk). */
@@ -210,13 +195,12 @@ static void trigger_add(cJSON *json, const struct capture *c)
 
 static void times_add(cJSON *json, const struct capture *c)
 {
-    uint64_t pre_ns = c->pre_ms * 1000000u;
     json_add_time(json, "at", c->at_ns);
     json_add_u64(json, "pre_ms", c->pre_ms);
     json_add_u64(json, "post_ms", c->post_ms);
     cJSON *window = cJSON_AddObjectToObject(json, "window");
-    json_add_time(window, "from", pre_ns < c->at_ns ? c->at_ns - pre_ns : 0);
-    json_add_time(window, "to", c->at_ns + c->post_ms * 1000000u);
+    json_add_time(window, "from", capture_from_ns(c));
+    json_add_time(window, "to", capture_to_ns(c));
     json_add_time(json, "created", c->created_ns);
     json_add_time(json, "deadline", c->deadline_ns);
     if (c->finished_ns != 0)

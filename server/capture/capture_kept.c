@@ -23,51 +23,24 @@
 
 /* ---- one capture, or an incident's ---- */
 
-/* All-zero is an empty set. */
-struct capture_set {
-    struct capture **items;
-    size_t count, cap;
-};
-
-static int set_add(struct capture_set *set, struct capture *c)
-{
-    if (!array_grow(set->items, set->count + 1, &set->cap))
-        return SKEIN_NO_MEMORY;
-    set->items[set->count++] = c;
-    return SKEIN_OK;
-}
-
-static void set_fini(struct capture_set *set)
-{
-    free(set->items);
-}
-
-/* The capture alone. SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_NO_MEMORY. */
-static int set_of_one(struct capture_engine *e, const struct capture_id *id,
-                      struct capture_set *set) CONTROL_LOCKED
-{
-    struct capture *c = capture_find(e, id);
-    return c != NULL ? set_add(set, c) : SKEIN_NOT_FOUND;
-}
-
 int capture_ids_add(struct capture_ids *ids, const struct capture_id *id)
 {
     if (!array_grow(ids->items, ids->count + 1, &ids->cap))
-        return SKEIN_NO_MEMORY;
+        return ids->status = SKEIN_NO_MEMORY;
     ids->items[ids->count++] = *id;
     return SKEIN_OK;
 }
 
-struct id_walk {
-    struct capture_ids ids;
-    int status;
-};
-
-static int id_take(void *context, const struct capture_id *id)
+int capture_ids_take(void *ids, const struct capture_id *id)
 {
-    struct id_walk *walk = context;
-    walk->status = capture_ids_add(&walk->ids, id);
-    return walk->status != SKEIN_OK;
+    return capture_ids_add(ids, id) != SKEIN_OK;
+}
+
+int capture_incident_ids(struct catalog *catalog, const struct capture_id *incident,
+                         struct capture_ids *ids)
+{
+    int64_t rows = catalog_incident(catalog, incident, capture_ids_take, ids);
+    return rows < 0 ? (int)rows : ids->status;
 }
 
 /* Brings all captures of the incident into memory, else the asker would change only a part; those
@@ -75,48 +48,51 @@ static int id_take(void *context, const struct capture_id *id)
  * while another one is. */
 static int incident_load(struct capture_engine *e, const struct capture_id *incident) CONTROL_LOCKED
 {
-    struct id_walk walk = {.status = SKEIN_OK};
-    int64_t rows = catalog_incident(e->catalog, incident, id_take, &walk);
-    int status = rows < 0 ? (int)rows : walk.status;
-    for (size_t i = 0; status == SKEIN_OK && i < walk.ids.count; i++)
-        status = capture_find(e, &walk.ids.items[i]) != NULL ? SKEIN_OK : SKEIN_IO;
-    free(walk.ids.items);
+    struct capture_ids saved = {0};
+    int status = capture_incident_ids(e->catalog, incident, &saved);
+    for (size_t i = 0; status == SKEIN_OK && i < saved.count; i++)
+        status = capture_find(e, &saved.items[i]) != NULL ? SKEIN_OK : SKEIN_IO;
+    free(saved.items);
     return status;
 }
 
-/* SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_NO_MEMORY, SKEIN_IO. */
-static int set_of_incident(struct capture_engine *e, const struct capture_id *incident,
-                           struct capture_set *set) CONTROL_LOCKED
+/* Appends the capture's id, or those of the incident's captures; all are in memory then. SKEIN_OK,
+ * SKEIN_NOT_FOUND, SKEIN_NO_MEMORY, SKEIN_IO. */
+static int ids_find(struct capture_engine *e, const struct capture_id *id, bool incident,
+                    struct capture_ids *ids) CONTROL_LOCKED
 {
-    int status = incident_load(e, incident);
+    if (!incident)
+        return capture_find(e, id) != NULL ? capture_ids_add(ids, id) : SKEIN_NOT_FOUND;
+    int status = incident_load(e, id);
     size_t at = 0;
     for (struct capture *c; status == SKEIN_OK && (c = idmap_next(&e->loaded, &at)) != NULL;)
-        if (capture_id_equal(&c->incident, incident))
-            status = set_add(set, c);
-    return status == SKEIN_OK && set->count == 0 ? SKEIN_NOT_FOUND : status;
+        if (capture_id_equal(&c->incident, id))
+            status = capture_ids_add(ids, &c->id);
+    return status == SKEIN_OK && ids->count == 0 ? SKEIN_NOT_FOUND : status;
 }
 
 /* Whether who is confined to `within` may change all; judged as one capture with all targets. */
-static int allowed_set(const struct capture_set *set, const struct selector *within)
+static int ids_allowed(struct capture_engine *e, const struct capture_ids *ids,
+                       const struct selector *within) CONTROL_LOCKED
 {
     size_t hidden = 0;
     int status = SKEIN_OK;
-    for (size_t i = 0; i < set->count; i++) {
-        int one = capture_allowed(set->items[i], within);
+    for (size_t i = 0; i < ids->count; i++) {
+        int one = capture_allowed(capture_find(e, &ids->items[i]), within);
         hidden += one == SKEIN_NOT_FOUND;
         status = one != SKEIN_OK ? SKEIN_DENIED : status;
     }
-    return hidden == set->count ? SKEIN_NOT_FOUND : status;
+    return hidden == ids->count ? SKEIN_NOT_FOUND : status;
 }
 
 bool capture_incident_exists(struct capture_engine *e, const struct capture_id *incident)
 {
     control_assert_locked(e->control);
-    struct capture_set set = {0};
+    struct capture_ids ids = {0};
     bool exists = capture_find(e, incident) != NULL; /* mostly the first firing's is there */
     if (!exists)
-        exists = set_of_incident(e, incident, &set) == SKEIN_OK;
-    set_fini(&set);
+        exists = ids_find(e, incident, true, &ids) == SKEIN_OK;
+    free(ids.items);
     return exists;
 }
 
@@ -124,17 +100,17 @@ bool capture_incident_stored(struct capture_engine *e, const struct capture_id *
                              uint64_t *bytes, bool *ended)
 {
     control_assert_locked(e->control);
-    struct capture_set set = {0};
+    struct capture_ids ids = {0};
     *bytes = 0;
-    *ended = set_of_incident(e, incident, &set) == SKEIN_OK;
-    for (size_t i = 0; i < set.count; i++) {
-        const struct capture *c = set.items[i];
+    *ended = ids_find(e, incident, true, &ids) == SKEIN_OK;
+    for (size_t i = 0; i < ids.count; i++) {
+        const struct capture *c = capture_find(e, &ids.items[i]);
         for (size_t t = 0; t < c->target_count; t++)
             *bytes += c->targets[t]->stored_bytes;
         *ended = *ended && c->status != CAPTURE_RUNNING;
     }
-    bool exists = set.count > 0;
-    set_fini(&set);
+    bool exists = ids.count > 0;
+    free(ids.items);
     return exists;
 }
 
@@ -153,66 +129,48 @@ static void capture_change_one(struct capture_engine *e, struct capture *c,
     capture_touch(e, c);
 }
 
-/* All or none: they are saved together. The set is looked up anew: others may have deleted some. */
-static int captures_change(struct capture_engine *e, struct capture_set *set,
+/* All or none: they are saved together. */
+static int captures_change(struct capture_engine *e, const struct capture_ids *ids,
                            const struct selector *within,
                            const struct capture_change *change) CONTROL_LOCKED
 {
-    struct capture_ids ids = {0};
-    int status = allowed_set(set, within);
-    for (size_t i = 0; status == SKEIN_OK && i < set->count; i++)
-        status = capture_ids_add(&ids, &set->items[i]->id);
-    for (size_t i = 0; status == SKEIN_OK && i < set->count; i++)
-        capture_change_one(e, set->items[i], change);
+    int status = ids_allowed(e, ids, within);
+    for (size_t i = 0; status == SKEIN_OK && i < ids->count; i++)
+        capture_change_one(e, capture_find(e, &ids->items[i]), change);
+    return status == SKEIN_OK ? control_save(e->control) : status;
+}
+
+/* The capture, or an array of those that are there: others may have deleted some meanwhile. */
+static cJSON *changed_json(struct capture_engine *e, const struct capture_ids *ids, bool incident,
+                           const struct selector *within) CONTROL_LOCKED
+{
+    cJSON *all = NULL;
+    for (size_t i = 0; i < ids->count; i++) {
+        const struct capture *c = capture_find(e, &ids->items[i]);
+        if (c != NULL && !incident)
+            return capture_json(c, within, true);
+        if (c != NULL && all == NULL)
+            all = cJSON_CreateArray();
+        if (c != NULL)
+            cJSON_AddItemToArray(all, capture_json(c, within, false));
+    }
+    return all;
+}
+
+int capture_change(struct capture_engine *e, const struct capture_id *id, bool incident,
+                   const struct selector *within, const struct capture_change *change,
+                   struct capture_ids *ids, cJSON **out)
+{
+    control_lock(e->control);
+    int status = ids_find(e, id, incident, ids);
     if (status == SKEIN_OK)
-        status = control_save(e->control);
-    size_t left = 0;
-    for (size_t i = 0; status == SKEIN_OK && i < set->count; i++)
-        if ((set->items[left] = capture_find(e, &ids.items[i])) != NULL)
-            left++;
-    free(ids.items);
+        status = captures_change(e, ids, within, change);
+    *out = status == SKEIN_OK ? changed_json(e, ids, incident, within) : NULL;
+    control_unlock(e->control);
+    if (status == SKEIN_OK && *out == NULL)
+        status = SKEIN_NOT_FOUND;
     if (status != SKEIN_OK)
-        return status;
-    set->count = left;
-    return left > 0 ? SKEIN_OK : SKEIN_NOT_FOUND;
-}
-
-int capture_change(struct capture_engine *e, const struct capture_id *id,
-                   const struct selector *within, const struct capture_change *change, cJSON **out)
-{
-    struct capture_set set = {0};
-    *out = NULL;
-    control_lock(e->control);
-    int status = set_of_one(e, id, &set);
-    if (status == SKEIN_OK)
-        status = captures_change(e, &set, within, change);
-    if (status == SKEIN_OK)
-        *out = capture_json(set.items[0], within, true);
-    control_unlock(e->control);
-    set_fini(&set);
-    return status;
-}
-
-int capture_incident_change(struct capture_engine *e, const struct capture_id *incident,
-                            const struct selector *within, const struct capture_change *change,
-                            struct capture_ids *ids, cJSON **out)
-{
-    struct capture_set set = {0};
-    *out = NULL;
-    control_lock(e->control);
-    int status = set_of_incident(e, incident, &set);
-    for (size_t i = 0; i < set.count && status == SKEIN_OK; i++)
-        status = capture_ids_add(ids, &set.items[i]->id);
-    if (status == SKEIN_OK)
-        status = captures_change(e, &set, within, change);
-    if (status == SKEIN_OK)
-        *out = cJSON_CreateArray();
-    else
         ids->count = 0; /* nothing has changed */
-    for (size_t i = 0; status == SKEIN_OK && i < set.count; i++)
-        cJSON_AddItemToArray(*out, capture_json(set.items[i], within, false));
-    control_unlock(e->control);
-    set_fini(&set);
     return status;
 }
 
@@ -235,8 +193,7 @@ struct wish {
     const struct selector *within; /* what the asker is confined to; NULL: nothing */
     const char *why;               /* retention's reason; NULL: it is not retention's */
     uint64_t due_ns;
-    bool incident; /* the id is an incident's: delete all of it */
-    size_t told;   /* out: how many captures it has deleted, and nobody else before */
+    size_t told; /* out: how many captures it has deleted, and nobody else before */
 };
 
 struct deletion {
@@ -403,32 +360,28 @@ static int deletions_save(struct capture_engine *e, const struct capture_ids *id
     return status;
 }
 
-/* Deletes all, if all may go, and appends their ids. */
-static int set_delete(struct capture_engine *e, const struct capture_set *set, struct wish *wish,
-                      struct capture_ids *ids) CONTROL_LOCKED
+/* Deletes all, if all may go. */
+static int captures_drop(struct capture_engine *e, const struct capture_ids *ids,
+                         struct wish *wish) CONTROL_LOCKED
 {
-    int status = allowed_set(set, wish->within);
-    for (size_t i = 0; i < set->count && status == SKEIN_OK; i++) {
-        status =
-            may_go(set->items[i], wish) ? capture_ids_add(ids, &set->items[i]->id) : SKEIN_REFUSED;
-    }
+    int status = ids_allowed(e, ids, wish->within);
+    for (size_t i = 0; i < ids->count && status == SKEIN_OK; i++)
+        status = may_go(capture_find(e, &ids->items[i]), wish) ? SKEIN_OK : SKEIN_REFUSED;
     if (status == SKEIN_OK)
         status = deletions_save(e, ids, wish);
     return status == SKEIN_OK && wish->told == 0 ? SKEIN_NOT_FOUND : status;
 }
 
 /* `ids` gets all captures that are marked deleted, also if their partitions are not gone yet. */
-static int captures_delete(struct capture_engine *e, const struct capture_id *id, struct wish *wish,
-                           struct capture_ids *ids)
+static int captures_delete(struct capture_engine *e, const struct capture_id *id, bool incident,
+                           struct wish *wish, struct capture_ids *ids)
 {
-    struct capture_set set = {0};
     capture_make_room(e);
     control_lock(e->control);
-    int status = wish->incident ? set_of_incident(e, id, &set) : set_of_one(e, id, &set);
+    int status = ids_find(e, id, incident, ids);
     if (status == SKEIN_OK)
-        status = set_delete(e, &set, wish, ids);
+        status = captures_drop(e, ids, wish);
     control_unlock(e->control);
-    set_fini(&set);
     if (status != SKEIN_OK)
         ids->count = 0;
     for (size_t i = 0; i < ids->count; i++) {
@@ -438,31 +391,20 @@ static int captures_delete(struct capture_engine *e, const struct capture_id *id
     return status;
 }
 
-static int capture_delete_one(struct capture_engine *e, const struct capture_id *id,
-                              struct wish *wish)
+int capture_delete(struct capture_engine *e, const struct capture_id *id, bool incident,
+                   const struct selector *within, struct capture_ids *ids)
 {
-    struct capture_ids ids = {0};
-    int status = captures_delete(e, id, wish, &ids);
-    free(ids.items);
-    return status;
-}
-
-int capture_delete(struct capture_engine *e, const struct capture_id *id,
-                   const struct selector *within)
-{
-    return capture_delete_one(e, id, &(struct wish){.within = within});
-}
-
-int capture_incident_delete(struct capture_engine *e, const struct capture_id *incident,
-                            const struct selector *within, struct capture_ids *ids)
-{
-    return captures_delete(e, incident, &(struct wish){.within = within, .incident = true}, ids);
+    return captures_delete(e, id, incident, &(struct wish){.within = within}, ids);
 }
 
 int capture_retire(struct capture_engine *e, const struct capture_id *id, uint64_t due_ns,
                    const char *why)
 {
-    return capture_delete_one(e, id, &(struct wish){.why = why, .due_ns = due_ns});
+    struct capture_ids ids = {0};
+    struct wish wish = {.why = why, .due_ns = due_ns};
+    int status = captures_delete(e, id, false, &wish, &ids);
+    free(ids.items);
+    return status;
 }
 
 /* Nobody waits: who reports it is answered once it is saved. */

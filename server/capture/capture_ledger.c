@@ -12,9 +12,8 @@
 
 static void window_of(const struct capture *c, const struct capture_target *t, struct loss_gap *gap)
 {
-    uint64_t pre_ns = c->pre_ms * 1000000u;
-    gap->from_ns = pre_ns < c->at_ns ? c->at_ns - pre_ns : 0;
-    gap->to_ns = c->at_ns + c->post_ms * 1000000u;
+    gap->from_ns = capture_from_ns(c);
+    gap->to_ns = capture_to_ns(c);
     if (!t->facts.has_window)
         return;
     /* An agent that did not finish has said how far it came, not how far it would have come. */
@@ -70,8 +69,7 @@ static void span_restart(const struct capture *c, const struct capture_target *t
         gap->from_ns = gap->from_ns != 0 ? gap->from_ns : window.from_ns;
         return;
     }
-    uint64_t pre_ns = c->pre_ms * 1000000u, end_ns = c->at_ns + c->post_ms * 1000000u;
-    uint64_t from_ns = pre_ns < c->at_ns ? c->at_ns - pre_ns : 0;
+    uint64_t from_ns = capture_from_ns(c), end_ns = capture_to_ns(c);
     gap->to_ns = c->kind == CAPTURE_SNAPSHOT || end_ns > gap->to_ns ? end_ns : gap->to_ns;
     gap->from_ns = from_ns > gap->from_ns ? from_ns : gap->from_ns;
 }
@@ -82,7 +80,7 @@ bool target_gap(const struct capture *c, const struct capture_target *t,
     *gap = (struct loss_gap){told->from_ns, told->to_ns, loss_parse(told->reason)};
     if (gap->reason == LOSS_AGENT_RESTARTED)
         span_restart(c, t, gap);
-    uint64_t end_ns = c->at_ns + c->post_ms * 1000000u;
+    uint64_t end_ns = capture_to_ns(c);
     if (!c->stopped || gap->to_ns <= end_ns)
         return true;
     gap->to_ns = end_ns; /* it hears of the stop, and cuts, a little later */

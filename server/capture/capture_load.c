@@ -260,24 +260,15 @@ int capture_load_running(struct capture_engine *e)
     return status;
 }
 
-static int unlisted_take(void *context, const struct capture_id *id)
-{
-    buf_put(context, id->bytes, sizeof id->bytes);
-    return 0;
-}
-
 int capture_load_unlisted(struct capture_engine *e)
 {
     control_assert_locked(e->control);
-    struct buf ids = {0};
-    int64_t rows = catalog_unlisted(e->catalog, unlisted_take, &ids);
+    struct capture_ids ids = {0};
+    int64_t rows = catalog_unlisted(e->catalog, capture_ids_take, &ids);
     int status = rows < 0 ? (int)rows : ids.status;
-    for (size_t at = 0; status == SKEIN_OK && at < ids.len; at += sizeof(struct capture_id)) {
-        struct capture_id id;
-        memcpy(&id, ids.data + at, sizeof id);
-        (void)capture_find(e, &id);
-    }
-    buf_fini(&ids);
+    for (size_t i = 0; status == SKEIN_OK && i < ids.count; i++)
+        (void)capture_find(e, &ids.items[i]);
+    free(ids.items);
     return status;
 }
 
@@ -440,6 +431,8 @@ static int loaded_capture_save(struct capture_engine *e, struct capture *c)
         c->row_save = SAVE_TAKEN;
         c->behind_taken = c->behind;
         status = row_save(e, c);
+        if (status == SKEIN_OK && c->once != NULL)
+            status = catalog_put_once(e->catalog, c->once, c->once->at_ns - CAPTURE_ONCE_NS);
     }
     for (struct capture_target *t = c->dirty_targets; t != NULL && status == SKEIN_OK;
          t = t->next_dirty) {
@@ -457,8 +450,6 @@ int capture_save(struct capture_engine *e)
     for (struct capture *c; status == SKEIN_OK && (c = idmap_next(&e->loaded, &at)) != NULL;)
         if (saving_take(&c->save))
             status = loaded_capture_save(e, c);
-    for (const struct once *once = e->onces; status == SKEIN_OK && once != NULL; once = once->next)
-        status = catalog_put_once(e->catalog, once->row, once->row->at_ns - CAPTURE_ONCE_NS);
     if (status == SKEIN_OK)
         status = capture_save_damages(e);
     /* What is deleted goes last: a ledger that is kept of it is of now. */

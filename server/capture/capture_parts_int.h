@@ -90,11 +90,25 @@ struct capture {
     /* To be saved: itself, or targets of the list. Its listing sums up all targets: made anew with
      * its own row, or once enough have changed. */
     enum save_state save, row_save;
+    /* The key of the request that begins it, saved with its row: its thread's, until control_save is
+     * over. NULL: none. */
+    const struct catalog_once *once;
     struct capture_target *dirty_targets;
     uint64_t behind, listed_ns;      /* target changes that the listing lacks; when it was made */
     uint64_t behind_taken;           /* those that the listing which is being saved has */
     struct partition_ranges *ranges; /* what it has; NULL: to be gathered when asked for */
     uint64_t touched_ns;             /* monotonic; an ended capture leaves memory some time after */
 };
+
+/* The window that was asked for; its times follow the capture's setting of our clock. */
+static inline uint64_t capture_from_ns(const struct capture *c)
+{
+    uint64_t pre_ns = c->pre_ms * 1000000u;
+    return pre_ns < c->at_ns ? c->at_ns - pre_ns : 0;
+}
+static inline uint64_t capture_to_ns(const struct capture *c)
+{
+    return c->at_ns + c->post_ms * 1000000u;
+}
 
 #endif

@@ -14,7 +14,7 @@
  *     capturing            target_adopt,         its agent began it by itself
  *                          target_join
  *     sent                 capture_send,         the fleet: its agent is told
- *     failed               targets_send_new      no command can be made
+ *     failed               capture_send          no command can be made
  *     failed               capture_command_done  its agent refused
  *     offline              capture_agent_lost    the fleet: its agent is silent
  *     capturing            on_capturing          its agent has begun
@@ -220,10 +220,9 @@ static enum capture_status end_status(const struct capture *c)
 
 void capture_know_from(struct capture *c, uint64_t ns)
 {
-    uint64_t pre_ns = c->pre_ms * 1000000u, end_ns = c->at_ns + c->post_ms * 1000000u;
-    uint64_t from_ns = pre_ns < c->at_ns ? c->at_ns - pre_ns : 0;
+    uint64_t end_ns = capture_to_ns(c);
     ns = ns < end_ns ? ns : end_ns;
-    if (ns > from_ns && ns > c->known_from_ns)
+    if (ns > capture_from_ns(c) && ns > c->known_from_ns)
         c->known_from_ns = ns;
 }
 
@@ -274,7 +273,7 @@ static bool may_grow(const struct capture *c)
 {
     uint64_t now_ns = clock_realtime_ns();
     int64_t shift_ns = clock_setting_shift(c->clock, clock_setting(NULL));
-    uint64_t end_ns = clock_shift_ns(c->at_ns + c->post_ms * 1000000u, shift_ns);
+    uint64_t end_ns = clock_shift_ns(capture_to_ns(c), shift_ns);
     return (!c->own || c->kind == CAPTURE_SAMPLE) && c->status == CAPTURE_RUNNING && !c->stopped &&
            now_ns < end_ns && now_ns < c->deadline_ns;
 }
@@ -438,8 +437,9 @@ static int count_row(void *context, const struct partition_row *row)
                                      .events = row->events,
                                      .bytes = row->place.bytes,
                                      .to_ns = row->to_ns};
-    if (!capture_is_leaving(lookup->engine, &note.key) &&
-        target_count_stored(lookup->capture, lookup->target, &note) < 0)
+    if (capture_is_leaving(lookup->engine, &note.key))
+        lookup->engine->leaving_listed = true;
+    else if (target_count_stored(lookup->capture, lookup->target, &note) < 0)
         lookup->status = SKEIN_NO_MEMORY;
     return lookup->status != SKEIN_OK;
 }

@@ -98,7 +98,7 @@ static int capture_take(void *context, struct db_row *row)
         return 0;
     if (id_parse(db_text(row, 24), p.incident.bytes) != SKEIN_OK)
         p.incident = p.id;
-    return walk->fn(walk->context, &p);
+    return walk->fn == NULL || walk->fn(walk->context, &p) != 0;
 }
 
 /* A listing's statement: conditions and their values, as far as something is asked for. */

@@ -48,6 +48,7 @@ int catalog_put_target(struct catalog *c, const struct catalog_target *target);
 /* Newest first. Each returns how many rows fn got, or a status. */
 int64_t catalog_captures(struct catalog *c, const struct catalog_capture_query *query,
                          catalog_capture_fn *fn, void *context);
+/* fn may be NULL: whether it is there. */
 int64_t catalog_capture(struct catalog *c, const struct capture_id *id, catalog_capture_fn *fn,
                         void *context);
 int64_t catalog_targets(struct catalog *c, const struct capture_id *id, catalog_target_fn *fn,

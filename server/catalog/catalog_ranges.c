@@ -80,7 +80,7 @@ static int owner_take(void *context, struct db_row *row)
                                   .kept = db_i64(row, 3) != 0};
     if (id_parse(db_text(row, 0), owner.capture.bytes) != SKEIN_OK)
         return 0;
-    return walk->fn(walk->context, &owner);
+    return walk->fn == NULL || walk->fn(walk->context, &owner) != 0;
 }
 
 const char catalog_owners_sql[] =

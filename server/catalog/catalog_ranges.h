@@ -32,7 +32,8 @@ struct catalog_owner {
     uint64_t first, last;
     bool kept; /* the capture is pinned or runs */
 };
-/* Calls fn for each until it returns not 0. Returns how many, or a status. */
+/* Calls fn for each until it returns not 0; NULL: ends at the first. Returns how many, or a
+ * status. */
 typedef int catalog_owner_fn(void *context, const struct catalog_owner *owner);
 int64_t catalog_owners(struct catalog *c, const struct partition_range *range, catalog_owner_fn *fn,
                        void *context);

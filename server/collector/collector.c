@@ -207,8 +207,8 @@ static void capture_ended(void *context, const struct capture_id *incident, cons
     rules_on_ended(c->rules, incident, rule, listing);
 }
 
-static bool collector_wanted(void *context, const struct partition_key *key,
-                             struct capture_id *capture)
+static int collector_wanted(void *context, const struct partition_key *key,
+                            struct capture_id *capture)
 {
     struct collector *c = context;
     return capture_wants(c->captures, key, capture);

@@ -69,8 +69,9 @@ void index_damaged(struct index *index, const struct partition_key *key);
  * finding. */
 typedef void index_damage_fn(void *context, const struct partition_row *row_without_text);
 void index_on_damage(struct index *index, index_damage_fn *fn, void *context);
-/* Calls fn with rows by (to_ns, key), oldest first, until fn returns not 0. fn runs outside all
- * locks and may use the index. Returns how many rows fn got, or a status. */
+/* Calls fn with rows by (to_ns, key), oldest first, until fn returns not 0; NULL: ends at the
+ * first. fn runs outside all locks and may use the index. Returns how many rows fn got, or a
+ * status. */
 typedef int partition_row_fn(void *context, const struct partition_row *row);
 int64_t index_query(struct index *index, const struct partition_query *query, partition_row_fn *fn,
                     void *context);

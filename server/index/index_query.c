@@ -466,7 +466,7 @@ int64_t index_query(struct index *index, const struct partition_query *query, pa
         more = page_fill(run);
         for (size_t i = 0; more >= 0 && i < run->page.count; i++) {
             run->given++;
-            if (fn(context, &run->page.rows[i]) != 0 || run->given == query->limit) {
+            if (fn == NULL || fn(context, &run->page.rows[i]) != 0 || run->given == query->limit) {
                 const size_t given = run->given;
                 run_free(run);
                 return (int64_t)given;

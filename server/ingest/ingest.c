@@ -32,17 +32,18 @@
 /* ---- chunks ---- */
 
 /* 1: do not store it: it is stored already, or was sent for a deleted capture. 0: store it. Else a
- * status. A partition of a deleted capture that another capture lists becomes that one's: 0. */
+ * status. A partition of a deleted capture that another capture lists becomes that one's: 0. Where
+ * nobody can say whether one does, it is sent again: 1 lets its agent delete it. */
 static int partition_known(struct ingest *in, struct wire_chunk *chunk)
 {
     int known = index_find(in->index, &chunk->key, NULL);
     if (known != 0 || capture_id_is_zero(&chunk->capture))
         return known;
     known = index_capture_deleted(in->index, &chunk->capture);
-    if (known == 1 && in->hooks.wanted != NULL &&
-        in->hooks.wanted(in->hooks.context, &chunk->key, &chunk->capture))
-        known = 0;
-    return known;
+    if (known != 1 || in->hooks.wanted == NULL)
+        return known;
+    int wanted = in->hooks.wanted(in->hooks.context, &chunk->key, &chunk->capture);
+    return wanted < 0 ? wanted : wanted == 0;
 }
 
 /* Answers a chunk whose bytes are not needed: its partition is stored, or in a group, or the index

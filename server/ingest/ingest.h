@@ -34,10 +34,10 @@ struct ingest_hooks {
      * agent may become its own. SKEIN_OK; SKEIN_AGAIN: yes, but that is not on disk yet;
      * SKEIN_DENIED; SKEIN_NO_MEMORY. Ingest thread; must not block. May be NULL: all are OK. */
     int (*claim)(void *context, const struct process_uid *process, uint64_t agent);
-    /* Asks about a partition that was sent for *capture, which is deleted. True: another capture
-     * lists it, and *capture is set to that one. Ingest thread; may wait for the control lock. May
-     * be NULL: false. */
-    bool (*wanted)(void *context, const struct partition_key *key, struct capture_id *capture);
+    /* Asks about a partition that was sent for *capture, which is deleted. 1: another capture lists
+     * it, and *capture is set to that one; 0: none does; a status: nobody can say now, so it must
+     * not be acknowledged. Ingest thread; may wait for the control lock. May be NULL: 0. */
+    int (*wanted)(void *context, const struct partition_key *key, struct capture_id *capture);
     /* Gives the ranges of a capture that is being deleted: at most `room` of those after *after
      * (all-zero: from the first), which moves along. Returns how many, or a status. Ingest thread;
      * may wait. May be NULL: the capture has only what was sent for it. */
@@ -47,8 +47,8 @@ struct ingest_hooks {
      * order. Returns how many are left, or a status. Ingest thread; may wait for the control lock.
      * May be NULL: no capture has any. */
     int64_t (*unlisted)(void *context, struct index_entry *entries, size_t count);
-    /* Says that the entries `unlisted` left in its last call are deleted. Ingest thread; may wait
-     * for the control lock. May be NULL. */
+    /* Says that the entries `unlisted` left in its last call are deleted, or are there as before.
+     * Ingest thread; may wait for the control lock. May be NULL. */
     void (*deleted)(void *context);
 };
 

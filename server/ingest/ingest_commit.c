@@ -227,8 +227,12 @@ static void group_acknowledge(struct ingest *in, const struct group *g)
 
 int ingest_index_follow(struct ingest *in)
 {
-    int status = in->behind ? index_follow(in->index) : SKEIN_OK;
-    in->behind &= status < 0;
+    if (!in->behind)
+        return SKEIN_OK;
+    int status = index_follow(in->index);
+    in->behind = status < 0;
+    if (!in->behind && in->hooks.deleted != NULL) /* a deletion that failed may have left some */
+        in->hooks.deleted(in->hooks.context);
     return status;
 }
 

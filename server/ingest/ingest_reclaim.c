@@ -218,7 +218,25 @@ static int batch_init(struct batch *batch, struct ingest *in, size_t room, bool 
     return batch->entries != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
-/* Deletes the candidates that no capture has (steps 1 and 2), and empties the batch. */
+/* Writes the batch's tombstones, and deletes the first n entries (steps 1 and 2). */
+static int entries_delete(struct batch *batch, size_t n)
+{
+    struct store_record *records = calloc(n, sizeof *records);
+    if (records == NULL)
+        return SKEIN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        records[i].key = batch->entries[i].key;
+    int status = tombstones_put(batch->in, records, n);
+    free(records);
+    for (size_t i = 0; status == SKEIN_OK && i < n; i++)
+        batch->bytes += batch->entries[i].bytes;
+    batch->deleted += status == SKEIN_OK ? n : 0;
+    return status;
+}
+
+/* Deletes the candidates that no capture has, and empties the batch. Where that fails, those that
+ * have no tombstone are there as before, and may be listed. While the index is behind, it still has
+ * the others, too: `deleted` waits until it has followed (ingest_index_follow). */
 static int batch_delete(struct batch *batch)
 {
     struct ingest *in = batch->in;
@@ -228,17 +246,8 @@ static int batch_delete(struct batch *batch)
         n = in->hooks.unlisted(in->hooks.context, batch->entries, (size_t)n);
     if (n <= 0)
         return (int)n;
-    struct store_record *records = calloc((size_t)n, sizeof *records);
-    if (records == NULL)
-        return SKEIN_NO_MEMORY;
-    for (int64_t i = 0; i < n; i++)
-        records[i].key = batch->entries[i].key;
-    int status = tombstones_put(in, records, (size_t)n);
-    free(records);
-    for (int64_t i = 0; status == SKEIN_OK && i < n; i++)
-        batch->bytes += batch->entries[i].bytes;
-    batch->deleted += status == SKEIN_OK ? (uint64_t)n : 0;
-    if (status == SKEIN_OK && in->hooks.deleted != NULL)
+    int status = entries_delete(batch, (size_t)n);
+    if (!in->behind && in->hooks.deleted != NULL)
         in->hooks.deleted(in->hooks.context);
     if (batch->tight)
         index_trim(in->index);

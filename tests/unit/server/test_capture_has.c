@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc_fail.h"
 #include "capture_control.h"
 #include "capture_has.h"
 #include "capture_incident.h"
@@ -116,8 +117,33 @@ static void begin(uint32_t n)
     begin_of(n, 1);
 }
 
-/* Its agent lists first..last. Not saved yet. */
-static void list(uint32_t n, const char *state, unsigned first, unsigned last)
+static unsigned json_left; /* until an allocation of JSON fails; 0: none does */
+static bool json_failed;
+
+static void *json_allocate(size_t bytes)
+{
+    json_failed |= json_left == 1;
+    return json_left > 0 && --json_left == 0 ? NULL : malloc(bytes);
+}
+
+static void json_fails_at(unsigned n)
+{
+    cJSON_InitHooks(&(cJSON_Hooks){json_allocate, free});
+    json_left = n;
+    json_failed = false;
+}
+
+static bool json_fail_end(void)
+{
+    json_left = 0;
+    cJSON_InitHooks(NULL);
+    return json_failed;
+}
+
+/* What the engine says to its agent's report; `more`: members. While it takes the report, its nth
+ * allocation fails, or its nth of JSON (0: none). *failed: whether there was one. */
+static int report_taken(uint32_t n, const char *state, const char *more, unsigned nth, bool of_json,
+                        bool *failed)
 {
     struct report_target target;
     char id[ID_TEXT_BYTES], process[ID_TEXT_BYTES], text[512], error[256];
@@ -125,16 +151,31 @@ static void list(uint32_t n, const char *state, unsigned first, unsigned last)
     id_text(process_of(1).bytes, process);
     snprintf(text, sizeof text,
              "{\"agent\":\"0000000000000007\",\"capture\":\"%s\",\"process\":\"%s\","
-             "\"state\":\"%s\",\"partitions\":"
-             "[{\"epoch\":1,\"first\":%u,\"last\":%u,\"events\":9,\"bytes\":9}]}",
-             id, process, state, first, last);
+             "\"state\":\"%s\",%s}",
+             id, process, state, more);
     cJSON *json = json_parse(text, strlen(text), error, sizeof error);
     ck_assert_msg(report_target_get(json, &target, error, sizeof error) == SKEIN_OK, "%s", error);
     control_lock(control);
-    ck_assert_int_eq(capture_on_target(engine, &agent, &target, json), SKEIN_OK);
+    json_fails_at(of_json ? nth : 0);
+    alloc_fail_at(of_json ? 0 : nth);
+    int status = capture_on_target(engine, &agent, &target, json);
+    *failed = alloc_fail_end();
+    *failed |= json_fail_end();
     control_unlock(control);
     report_target_fini(&target);
     cJSON_Delete(json);
+    return status;
+}
+
+/* Its agent lists first..last. Not saved yet. */
+static void list(uint32_t n, const char *state, unsigned first, unsigned last)
+{
+    char ranges[128];
+    bool failed;
+    snprintf(ranges, sizeof ranges,
+             "\"partitions\":[{\"epoch\":1,\"first\":%u,\"last\":%u,\"events\":9,\"bytes\":9}]",
+             first, last);
+    ck_assert_int_eq(report_taken(n, state, ranges, 0, false, &failed), SKEIN_OK);
 }
 
 static void flush(void)
@@ -274,6 +315,16 @@ static struct capture *loaded(uint32_t n)
     return c;
 }
 
+static int capture_drop(uint32_t n)
+{
+    const struct capture_id id = capture_of(n);
+    struct capture_ids ids = {0};
+    int status = capture_delete(engine, &id, false, NULL, &ids);
+    ck_assert_uint_eq(ids.count, 1);
+    free(ids.items);
+    return status;
+}
+
 static int purge_nothing(void *context, const struct capture_id *id)
 {
     (void)context;
@@ -289,7 +340,7 @@ START_TEST(what_is_listed_and_not_saved_yet_goes_with_its_capture)
     store_one(1, "shop", 9); /* sent for one that is gone */
     begin(1);
     list(1, "capturing", 1, 1);
-    ck_assert_int_eq(capture_delete(engine, &id, NULL), SKEIN_IO);
+    ck_assert_int_eq(capture_drop(1), SKEIN_IO);
     ck_assert_int_eq(catalog_ranges(catalog, &id, &after, &range, 1), 1);
     ck_assert_uint_eq(range.last, 1);
 }
@@ -314,10 +365,9 @@ static int purge_overtaken(void *context, const struct capture_id *capture)
 
 START_TEST(what_comes_late_while_two_delete_is_deleted_again)
 {
-    struct capture_id id = capture_of(1);
     engine->settings.purge = purge_overtaken;
     begin(1);
-    ck_assert_int_eq(capture_delete(engine, &id, NULL), SKEIN_OK);
+    ck_assert_int_eq(capture_drop(1), SKEIN_OK);
     ck_assert_uint_eq(purges, 2);
     ck_assert(capture_is_purging(engine));
     engine->next_purge_ns = 0;
@@ -353,15 +403,29 @@ START_TEST(what_is_being_deleted_is_counted_for_nobody_that_lists_it_now)
     capture_deleted(engine);
     list(3, "uploading", 1, 2);
     ck_assert(is_complete(3));
+    /* Or its deletion has failed: it was there all the time. */
+    control_lock(control);
+    capture_take_inbox(engine);
+    control_unlock(control);
+    ck_assert(is_complete(2));
 }
 END_TEST
+
+/* Runs a statement on state.db while the engine has it open. */
+static void catalog_spoil(const char *sql)
+{
+    struct db *db;
+    char path[512], error[256] = "";
+    (void)snprintf(path, sizeof path, "%s/state.db", folder);
+    ck_assert_int_eq(db_open(path, true, &db, error, sizeof error), SKEIN_OK);
+    ck_assert_int_eq(db_exec(db, sql), SKEIN_OK);
+    db_close(&db);
+}
 
 START_TEST(an_incident_of_which_one_cannot_be_loaded_stays_as_it_is)
 {
     struct capture_id first = capture_of(1);
     struct capture_ids ids = {0};
-    struct db *db;
-    char path[512], error[256] = "";
     bool pin = true;
     struct capture_change change = {.pin = &pin};
     cJSON *json;
@@ -374,11 +438,8 @@ START_TEST(an_incident_of_which_one_cannot_be_loaded_stays_as_it_is)
     }
     flush();
     forget(2);
-    (void)snprintf(path, sizeof path, "%s/state.db", folder);
-    ck_assert_int_eq(db_open(path, true, &db, error, sizeof error), SKEIN_OK);
-    ck_assert_int_eq(db_exec(db, "ALTER TABLE loss RENAME TO unknown"), SKEIN_OK);
-    db_close(&db);
-    ck_assert_int_eq(capture_incident_change(engine, &first, NULL, &change, &ids, &json), SKEIN_IO);
+    catalog_spoil("ALTER TABLE loss RENAME TO unknown");
+    ck_assert_int_eq(capture_change(engine, &first, true, NULL, &change, &ids, &json), SKEIN_IO);
     ck_assert_uint_eq(ids.count, 0);
     control_lock(control);
     ck_assert(!loaded(1)->pin);
@@ -390,13 +451,12 @@ END_TEST
 static size_t owners_of(uint64_t sequence)
 {
     struct partition_key key = key_of(1, 1, sequence);
-    struct buf ids = {0};
+    struct capture_ids ids = {0};
     control_lock(control);
     ck_assert_int_eq(capture_owners(engine, &key, &ids), SKEIN_OK);
     control_unlock(control);
-    size_t n = ids.len / sizeof(struct capture_id);
-    buf_fini(&ids);
-    return n;
+    free(ids.items);
+    return ids.count;
 }
 
 START_TEST(owners_are_found_once_in_memory_and_out_of_it)
@@ -433,9 +493,12 @@ static void pin(uint32_t n, bool pinned)
 {
     struct capture_id id = capture_of(n);
     struct capture_change change = {.pin = &pinned};
+    struct capture_ids ids = {0};
     cJSON *json;
-    ck_assert_int_eq(capture_change(engine, &id, NULL, &change, &json), SKEIN_OK);
+    ck_assert_int_eq(capture_change(engine, &id, false, NULL, &change, &ids, &json), SKEIN_OK);
+    ck_assert_uint_eq(ids.count, 1);
     cJSON_Delete(json);
+    free(ids.items);
 }
 
 START_TEST(a_deletion_frees_now_what_is_alone_and_later_what_nobody_protected_has)
@@ -481,6 +544,51 @@ START_TEST(a_deletion_frees_what_was_sent_for_it_and_nobody_listed)
     check_frees(1, NULL, 200, 300);
     pin(2, true);
     check_frees(1, NULL, 200, 200);
+}
+END_TEST
+
+static void damage_one(uint64_t sequence)
+{
+    struct partition_row row = {.record = {.key = key_of(1, 1, sequence)}};
+    capture_on_damaged(engine, &row);
+    control_lock(control);
+    capture_take_damages(engine);
+    ck_assert_int_eq(control_save(control), SKEIN_OK);
+    control_unlock(control);
+}
+
+static bool is_damaged(uint64_t sequence)
+{
+    const struct partition_key key = key_of(1, 1, sequence);
+    return damage_find(&engine->damages, &key) != NULL;
+}
+
+START_TEST(damage_is_known_in_whatever_order_it_was_found)
+{
+    static const uint64_t found[] = {4, 2, 300, 2, 3};
+    struct capture_settings settings = {.deadline_ms = 100000};
+    struct store_record gone = {.key = key_of(1, 1, 3)};
+    for (uint64_t i = 1; i <= 4; i++)
+        store_one(i, "shop", 0);
+    store_one(300, "shop", 0);
+    begin(1);
+    list(1, "uploading", 1, 4);
+    for (size_t i = 0; i < sizeof found / sizeof *found; i++)
+        damage_one(found[i]);
+    control_lock(control);
+    ck_assert_uint_eq(loaded(1)->targets[0]->damaged_count, 3);
+    ck_assert(loaded(1)->status == CAPTURE_INCOMPLETE);
+    control_unlock(control);
+    ck_assert_int_eq(index_tombstones_add(index_, &gone, 1), SKEIN_OK);
+    for (unsigned round = 0; round < 2; round++) { /* what is deleted is whole, and forgotten */
+        capture_engine_free(&engine);
+        ck_assert_int_eq(capture_engine_new(&settings, fleet, catalog, index_, &engine), SKEIN_OK);
+        ck_assert_uint_eq(engine->damages.count, 3);
+        ck_assert_uint_eq(engine->mended.count, round == 0);
+        ck_assert(is_damaged(2) && is_damaged(4) && is_damaged(300));
+        ck_assert(!is_damaged(1) && !is_damaged(3) && !is_damaged(301));
+        flush();
+    }
 }
 END_TEST
 
@@ -650,6 +758,55 @@ START_TEST(a_report_is_moved_once_to_the_clock_of_its_capture)
 }
 END_TEST
 
+/* The window held no record, and a gap: who is told that it was taken forgets it. */
+START_TEST(a_gap_that_memory_had_no_room_for_is_reported_again)
+{
+    static const char gap[] = "\"gaps\":[{\"from_ns\":1,\"to_ns\":2,\"reason\":\"overwritten\"}]";
+    uint32_t id = 1;
+    for (unsigned of_json = 0; of_json < 2; of_json++) {
+        bool failed = true;
+        for (unsigned nth = 1; failed; nth++, id++) {
+            begin(id);
+            int status = report_taken(id, "nothing", gap, nth, of_json != 0, &failed);
+            const struct capture_target *t = loaded(id)->targets[0];
+            ck_assert_int_eq(status, t->facts.gap_count == 1 ? SKEIN_OK : SKEIN_AGAIN);
+            ck_assert(failed || status == SKEIN_OK);
+            ck_assert_int_eq(t->status, status == SKEIN_OK ? TARGET_NOTHING : TARGET_PENDING);
+            ck_assert(!t->whole);
+        }
+        ck_assert_uint_gt(id, 2);
+    }
+}
+END_TEST
+
+/* Whoever hears that a partition is not wanted acknowledges it, and its agent deletes it. */
+START_TEST(a_partition_is_unwanted_only_where_all_that_is_listed_is_known)
+{
+    struct partition_key saved = key_of(1, 1, 1), news = key_of(1, 1, 2), none = key_of(1, 1, 3);
+    struct capture_id capture, first = capture_of(1), second = capture_of(2);
+    store_one(1, "shop", 0);
+    begin(1);
+    list(1, "uploading", 1, 1);
+    flush();
+    forget(1);
+    begin(2);
+    list(2, "capturing", 2, 2); /* not saved yet */
+    ck_assert_int_eq(capture_wants(engine, &none, &capture), 0);
+    ck_assert_int_eq(capture_wants(engine, &saved, &capture), 1);
+    ck_assert(capture_id_equal(&capture, &first));
+    catalog_spoil("ALTER TABLE ranges RENAME TO unknown");
+    ck_assert_int_lt(capture_wants(engine, &saved, &capture), 0);
+    ck_assert_int_lt(capture_wants(engine, &none, &capture), 0);
+    ck_assert_int_eq(capture_wants(engine, &news, &capture), 1);
+    ck_assert(capture_id_equal(&capture, &second));
+    catalog_spoil("ALTER TABLE unknown RENAME TO ranges");
+    ck_assert_int_eq(capture_wants(engine, &none, &capture), 0);
+    catalog_note_damage(catalog); /* rows may be missing */
+    ck_assert_int_eq(capture_wants(engine, &none, &capture), SKEIN_IO);
+    ck_assert_int_eq(capture_wants(engine, &saved, &capture), 1);
+}
+END_TEST
+
 /* The index alone knows of it: the note was lost. */
 START_TEST(a_stored_partition_whose_note_was_lost_is_counted)
 {
@@ -672,6 +829,34 @@ START_TEST(a_stored_partition_whose_note_was_lost_is_counted)
 }
 END_TEST
 
+/* Another one of the two is not stored: the target stays as it is, and its row is to say more. */
+START_TEST(what_was_counted_after_a_lost_note_is_saved)
+{
+    begin(1);
+    list(1, "uploading", 1, 2);
+    flush();
+    struct partition_row row = {.record = {.key = key_of(1, 1, 1)},
+                                .place = {1, 1000, 100},
+                                .events = 3,
+                                .host = "host-a",
+                                .service = "shop",
+                                .labels = "",
+                                .exe = "/bin/svc"};
+    ck_assert_int_eq(index_add(index_, &row, 1), SKEIN_OK);
+    control_lock(control);
+    ck_assert_int_eq(loaded(1)->save, SAVE_NOTHING);
+    engine->inbox_overflow = true;
+    capture_take_inbox(engine);
+    ck_assert_uint_eq(loaded(1)->targets[0]->stored_count, 1);
+    ck_assert_int_eq(loaded(1)->targets[0]->save, SAVE_CHANGED);
+    ck_assert_int_eq(control_save(control), SKEIN_OK);
+    engine->inbox_overflow = true; /* nothing new: nothing to save */
+    capture_take_inbox(engine);
+    ck_assert_int_eq(loaded(1)->save, SAVE_NOTHING);
+    control_unlock(control);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("capture_has");
@@ -687,10 +872,14 @@ int main(void)
     tcase_add_test(c, owners_are_found_once_in_memory_and_out_of_it);
     tcase_add_test(c, a_deletion_frees_now_what_is_alone_and_later_what_nobody_protected_has);
     tcase_add_test(c, a_deletion_frees_what_was_sent_for_it_and_nobody_listed);
+    tcase_add_test(c, damage_is_known_in_whatever_order_it_was_found);
     tcase_add_test(c, what_was_sent_for_a_target_that_never_reported_is_its_captures);
     tcase_add_test(c, what_was_sent_for_an_older_versions_capture_is_taken_when_it_is_asked_for);
     tcase_add_test(c, a_report_is_moved_once_to_the_clock_of_its_capture);
     tcase_add_test(c, a_stored_partition_whose_note_was_lost_is_counted);
+    tcase_add_test(c, what_was_counted_after_a_lost_note_is_saved);
+    tcase_add_test(c, a_gap_that_memory_had_no_room_for_is_reported_again);
+    tcase_add_test(c, a_partition_is_unwanted_only_where_all_that_is_listed_is_known);
     suite_add_tcase(suite, c);
     return suite_run(suite);
 }

@@ -74,6 +74,31 @@ static bool is_anothers(const struct partition_key *key)
     return key->sequence % 10 == 5;
 }
 
+/* What of a deletion's step 1 or 2 fails. */
+static _Atomic bool append_fails, rows_fail;
+
+int __real_store_append_tombstones(struct store *s, const struct store_record *records,
+                                   size_t count, size_t *done);
+int __wrap_store_append_tombstones(struct store *s, const struct store_record *records,
+                                   size_t count, size_t *done);
+int __real_index_tombstones_add(struct index *index, const struct store_record *records,
+                                size_t count);
+int __wrap_index_tombstones_add(struct index *index, const struct store_record *records,
+                                size_t count);
+
+int __wrap_store_append_tombstones(struct store *s, const struct store_record *records,
+                                   size_t count, size_t *done)
+{
+    *done = 0;
+    return append_fails ? SKEIN_IO : __real_store_append_tombstones(s, records, count, done);
+}
+
+int __wrap_index_tombstones_add(struct index *index, const struct store_record *records,
+                                size_t count)
+{
+    return rows_fail ? SKEIN_IO : __real_index_tombstones_add(index, records, count);
+}
+
 static int64_t drop_anothers(void *context, struct index_entry *entries, size_t count)
 {
     int64_t left = 0;
@@ -92,9 +117,24 @@ static void deletion_done(void *context)
 {
     (void)context;
     ck_assert_uint_gt(leaving_count, 0);
-    ck_assert_int_eq(index_find(index_, &leaving, NULL), 0);
+    ck_assert_int_eq(index_find(index_, &leaving, NULL), append_fails ? 1 : 0);
     leaving_count = 0;
     deletions++;
+}
+
+static _Atomic unsigned unknown; /* how often nobody can say what another capture lists */
+
+static int any_wants(void *context, const struct partition_key *key, struct capture_id *capture)
+{
+    (void)context;
+    if (unknown > 0) {
+        unknown--;
+        return SKEIN_IO;
+    }
+    if (!others_have || !is_anothers(key))
+        return 0;
+    *capture = capture_of(2);
+    return 1;
 }
 
 static void collector_open(uint64_t segment_bytes, uint64_t min_free, uint64_t assembling,
@@ -109,6 +149,7 @@ static void collector_open(uint64_t segment_bytes, uint64_t min_free, uint64_t a
     struct ingest_settings settings = {address, assembling, wait_ms, NULL, 50, 0};
     struct ingest_hooks hooks = {.stored = count_stored,
                                  .agent_of = agent_by_process,
+                                 .wanted = any_wants,
                                  .ranges = ranges_of_ninth,
                                  .unlisted = drop_anothers,
                                  .deleted = deletion_done};
@@ -138,6 +179,8 @@ static void setup(void)
     atomic_store(&hook_rows, 0);
     others_have = false;
     leaving_count = deletions = 0;
+    append_fails = rows_fail = false;
+    unknown = 0;
 }
 
 static void teardown(void)
@@ -508,6 +551,30 @@ START_TEST(deleted_capture_is_gone_and_is_not_stored_again)
 }
 END_TEST
 
+START_TEST(late_partition_of_a_deleted_capture_waits_until_it_is_known_who_else_lists_it)
+{
+    collector_open(1 << 20, 0, 8 << 20, 1);
+    struct transport *t = dial();
+    struct buf bytes = {0};
+    struct capture_id gone = capture_of(1);
+    others_have = true;
+    ck_assert_int_eq(ingest_delete_capture(ingest, &gone), SKEIN_OK);
+    for (uint64_t i = 4; i < 6; i++) {
+        struct partition_key key = key_of(1, 1, i);
+        partition_of(&key, 300, &bytes);
+        uint64_t retries = counter(ingest_retries_total);
+        unknown = 2;
+        ck_assert_int_eq(partition_upload(t, &key, &gone, &bytes),
+                         i == 5 ? WIRE_STORED : WIRE_STORED_BEFORE);
+        ck_assert_uint_eq(counter(ingest_retries_total), retries + 2);
+        ck_assert_int_eq(index_find(index_, &key, NULL), i == 5);
+    }
+    buf_fini(&bytes);
+    transport_free(&t);
+    collector_close();
+}
+END_TEST
+
 /* Sent for a capture, 0 for none; found when the index opens. */
 static void put_many(uint32_t process, uint64_t count, uint32_t sent_for)
 {
@@ -560,6 +627,34 @@ START_TEST(a_deletion_takes_all_that_is_its_alone_in_as_many_turns_as_it_needs)
     ck_assert_int_eq(index_rebuild(index_), SKEIN_OK);
     ck_assert_int_ge(index_query(index_, &all, count_left, &again), 0);
     ck_assert_uint_eq(again, left);
+    collector_close();
+}
+END_TEST
+
+/* What `unlisted` has left is not counted as stored meanwhile. */
+START_TEST(what_a_failed_deletion_leaves_is_there_as_before)
+{
+    char error[256] = "";
+    struct store_settings settings = {folder, 1 << 20, 0};
+    struct capture_id gone = capture_of(9);
+    ck_assert_int_eq(store_open(&settings, &store, error, sizeof error), SKEIN_OK);
+    put_many(3, 10, 9);
+    store_close(&store);
+    collector_open(1 << 20, 0, 8 << 20, 1);
+    append_fails = true;
+    ck_assert_int_eq(ingest_delete_capture(ingest, &gone), SKEIN_IO);
+    ck_assert_uint_eq(leaving_count, 0);
+    ck_assert_uint_eq(deletions, 1);
+    append_fails = false;
+    rows_fail = true; /* their tombstones are durable: they are no longer there, once it follows */
+    ck_assert_int_eq(ingest_delete_capture(ingest, &gone), SKEIN_IO);
+    ck_assert_uint_eq(leaving_count, 10);
+    ck_assert_uint_eq(deletions, 1);
+    rows_fail = false;
+    ck_assert_int_eq(ingest_delete_capture(ingest, &gone), SKEIN_OK);
+    ck_assert_uint_eq(leaving_count, 0);
+    ck_assert_uint_eq(deletions, 2);
+    ck_assert_int_eq(index_find(index_, &leaving, NULL), 0);
     collector_close();
 }
 END_TEST
@@ -703,6 +798,9 @@ int main(void)
     tcase_add_test(c, agent_that_announces_much_does_not_keep_another_out);
     tcase_add_test(c, disk_nearly_full_is_retry_and_visible);
     tcase_add_test(c, deleted_capture_is_gone_and_is_not_stored_again);
+    tcase_add_test(c,
+                   late_partition_of_a_deleted_capture_waits_until_it_is_known_who_else_lists_it);
+    tcase_add_test(c, what_a_failed_deletion_leaves_is_there_as_before);
     tcase_add_test(c, a_deletion_takes_all_that_is_its_alone_in_as_many_turns_as_it_needs);
     tcase_add_test(c, strays_go_the_oldest_first_and_what_is_young_or_anothers_stays);
     tcase_add_test(c, sparse_segments_are_compacted_and_their_disk_is_given_back);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "capture_control.h"
+#include "capture_incident.h"
 #include "capture_int.h"
 #include "catalog_loss.h"
 #include "clock.h"
@@ -310,7 +311,9 @@ static bool step(struct world *w)
         }
     } else {
         w->unwritten = false; /* a deletion saves */
-        ck_assert_int_eq(capture_delete(w->engine, &m->id, NULL), SKEIN_OK);
+        struct capture_ids ids = {0};
+        ck_assert_int_eq(capture_delete(w->engine, &m->id, false, NULL, &ids), SKEIN_OK);
+        free(ids.items);
         m->known = false;
     }
     if (next_random(w, 4) != 0)

@@ -19,6 +19,8 @@ skein_test(unit/server/test_index_sqlite.c LINK skein_server_core skein_test_par
 skein_test(unit/server/test_index_usage.c LINK skein_server_core skein_test_partition)
 skein_test(unit/server/test_assembly.c LINK skein_server_core skein_test_partition)
 skein_test(unit/server/test_ingest.c LINK skein_server_core skein_test_partition LABELS tsan)
+target_link_options(t_unit_server_ingest PRIVATE LINKER:--wrap=store_append_tombstones
+    LINKER:--wrap=index_tombstones_add)
 
 # control and HTTP: a collector in the test's process, and an agent on the real transport
 add_library(skein_test_collector STATIC
@@ -106,7 +108,7 @@ skein_test(unit/server/test_named.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_rule_check.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_capture_state.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_capture_work.c LINK skein_server_core skein_test_support)
-skein_test(unit/server/test_capture_has.c LINK skein_server_core skein_test_partition)
+skein_test(unit/server/test_capture_has.c LINK skein_server_core skein_test_partition skein_alloc_fail)
 target_link_options(t_unit_server_capture_has PRIVATE LINKER:--wrap=clock_realtime_ns)
 skein_test(unit/server/test_ledger.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_stored_set.c LINK skein_server_core skein_test_support)
