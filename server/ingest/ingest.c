@@ -36,11 +36,12 @@
  * nobody can say whether one does, it is sent again: 1 lets its agent delete it. */
 static int partition_known(struct ingest *in, struct wire_chunk *chunk)
 {
-    int known = index_find(in->index, &chunk->key, NULL);
-    if (known != 0 || capture_id_is_zero(&chunk->capture))
-        return known;
-    known = index_capture_deleted(in->index, &chunk->capture);
-    if (known != 1 || in->hooks.wanted == NULL)
+    int known = index_find(in->index, &chunk->key, NULL), deleted = 0;
+    if (known == 0 && !capture_id_is_zero(&chunk->capture))
+        known = deleted = index_capture_deleted(in->index, &chunk->capture);
+    if (known < 0)
+        atomic_store(&in->problem, INGEST_INDEX);
+    if (deleted != 1 || in->hooks.wanted == NULL)
         return known;
     int wanted = in->hooks.wanted(in->hooks.context, &chunk->key, &chunk->capture);
     return wanted < 0 ? wanted : wanted == 0;
@@ -68,10 +69,8 @@ static bool chunk_answered(struct ingest *in, struct wire_chunk *chunk, const st
         metrics_add(ingest_duplicates_total, 1);
         ingest_answer(in, to, WIRE_STORED_BEFORE, 0, 0);
     }
-    if (known < 0) {
-        atomic_store(&in->problem, INGEST_INDEX);
+    if (known < 0)
         ingest_answer(in, to, WIRE_RETRY, RETRY_INDEX_MS, 0);
-    }
     return known != 0;
 }
 

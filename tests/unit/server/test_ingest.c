@@ -567,6 +567,7 @@ START_TEST(late_partition_of_a_deleted_capture_waits_until_it_is_known_who_else_
         ck_assert_int_eq(partition_upload(t, &key, &gone, &bytes),
                          i == 5 ? WIRE_STORED : WIRE_STORED_BEFORE);
         ck_assert_uint_eq(counter(ingest_retries_total), retries + 2);
+        ck_assert_str_eq(ingest_state(ingest), "ok"); /* the index can be asked */
         ck_assert_int_eq(index_find(index_, &key, NULL), i == 5);
     }
     buf_fini(&bytes);
