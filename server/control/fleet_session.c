@@ -19,18 +19,10 @@
 /* last_seen and clock offset of a quiet agent */
 #define SAVE_EVERY_NS (UINT64_C(60) * 1000000000u)
 
-static void agent_key(uint64_t agent, uint8_t key[16])
-{
-    memset(key, 0, 16);
-    memcpy(key, &agent, sizeof agent);
-}
-
 struct fleet_agent *fleet_agent_find(struct fleet *f, uint64_t agent)
 {
     control_assert_locked(f->control);
-    uint8_t key[16];
-    agent_key(agent, key);
-    return idmap_get(&f->agents, key);
+    return idmap_get(&f->agents, idmap_key_of(&agent).id);
 }
 
 struct fleet_agent *fleet_agent_next(struct fleet *f, size_t *at)
@@ -43,8 +35,6 @@ struct fleet_agent *fleet_agent_next(struct fleet *f, size_t *at)
 
 static struct fleet_agent *session_agent_new(struct fleet *f, uint64_t id) CONTROL_LOCKED
 {
-    uint8_t key[16];
-    agent_key(id, key);
     if (f->agents.count >= f->settings.max_agents) {
         metrics_add(agents_refused_total, 1);
         return NULL;
@@ -53,7 +43,7 @@ static struct fleet_agent *session_agent_new(struct fleet *f, uint64_t id) CONTR
     if (agent == NULL)
         return NULL;
     agent->id = id;
-    if (idmap_put(&f->agents, key, agent) != SKEIN_OK) {
+    if (idmap_put(&f->agents, idmap_key_of(&id).id, agent) != SKEIN_OK) {
         free(agent);
         return NULL;
     }
@@ -451,7 +441,6 @@ static void session_unsave(struct fleet *f, const struct fleet_agent *agent) CON
 int fleet_agent_forget(struct fleet *f, struct fleet_agent *agent)
 {
     control_assert_locked(f->control);
-    uint8_t key[16];
     const uint64_t id = agent->id;
     agent->forgetting++;
     f->forgetting++;
@@ -467,8 +456,7 @@ int fleet_agent_forget(struct fleet *f, struct fleet_agent *agent)
     fleet_agent_end(f, agent);
     session_unsave(f, agent);
     fleet_forget_processes(f, agent);
-    agent_key(agent->id, key);
-    idmap_remove(&f->agents, key);
+    idmap_remove(&f->agents, idmap_key_of(&id).id);
     metrics_set(agents_known, f->agents.count);
     session_agent_free(f, agent);
     return SKEIN_OK;
