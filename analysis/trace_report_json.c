@@ -10,12 +10,9 @@
 
 static void subject_add(cJSON *to, const struct report_subject *s)
 {
-    if (s->service[0] != '\0')
-        cJSON_AddStringToObject(to, "service", s->service);
-    if (s->host[0] != '\0')
-        cJSON_AddStringToObject(to, "host", s->host);
-    if (s->pid != 0)
-        cJSON_AddNumberToObject(to, "pid", s->pid);
+    json_add_text_some(to, "service", s->service);
+    json_add_text_some(to, "host", s->host);
+    json_add_u64_some(to, "pid", s->pid);
     if (s->tid == 0)
         return;
     cJSON_AddStringToObject(to, "thread", s->thread_name);
@@ -49,8 +46,7 @@ static cJSON *finding_json(const struct report_finding *f)
     cJSON_AddNumberToObject(json, "score", f->score);
     cJSON_AddStringToObject(json, "text", f->sentence);
     subject_add(json, &f->subject);
-    if (f->region[0] != '\0')
-        cJSON_AddStringToObject(json, "region", f->region);
+    json_add_text_some(json, "region", f->region);
     time_add(json, f->from_ns, f->to_ns);
     cJSON *numbers = cJSON_AddObjectToObject(json, "numbers");
     for (size_t i = 0; i < f->number_count; i++)
@@ -58,8 +54,7 @@ static cJSON *finding_json(const struct report_finding *f)
     cJSON *frames = cJSON_AddArrayToObject(json, "frames");
     for (size_t i = 0; i < f->frame_count; i++)
         cJSON_AddItemToArray(frames, cJSON_CreateString(f->frames[i]));
-    if (f->frames_left_out > 0)
-        json_add_u64(json, "frames_left_out", f->frames_left_out);
+    json_add_u64_some(json, "frames_left_out", f->frames_left_out);
     return json;
 }
 
@@ -96,8 +91,7 @@ static void missing_add(cJSON *to, const struct trace_report *r, const struct sk
         process_add(json, trace, loss->process);
         time_add(json, loss->from_ns, loss->to_ns);
         json_add_u64(json, "places", loss->places);
-        if (loss->records > 0)
-            json_add_u64(json, "records", loss->records);
+        json_add_u64_some(json, "records", loss->records);
         cJSON_AddItemToArray(losses, json);
     }
 }
@@ -115,8 +109,7 @@ static void regions_add(cJSON *to, const struct trace_report *r)
         json_add_u64(json, "total_ns", row->total_ns);
         json_add_u64(json, "self_ns", row->self_ns);
         json_add_u64(json, "idle_ns", row->idle_ns);
-        if (row->merged > 0)
-            json_add_u64(json, "others", row->merged);
+        json_add_u64_some(json, "others", row->merged);
         if (row->open > 0) {
             json_add_u64(json, "open", row->open);
             json_add_u64(json, "open_ns", row->open_ns);
@@ -144,10 +137,8 @@ static void waits_add(cJSON *to, const struct trace_report *r)
         json_add_u64(json, "ts_ns", wait->span.time_ns);
         json_add_time(json, "from", wait->span.time_ns);
         json_add_u64(json, "dur_ns", wait->span.dur_ns);
-        if (wait->span.open)
-            cJSON_AddTrueToObject(json, "open");
-        if (wait->span.clipped)
-            cJSON_AddTrueToObject(json, "clipped");
+        json_add_flag(json, "open", wait->span.open);
+        json_add_flag(json, "clipped", wait->span.clipped);
         cJSON_AddItemToArray(rows, json);
     }
 }
@@ -177,12 +168,10 @@ static void segment_add(cJSON *to, const struct task_segment *s, const struct ta
     cJSON_AddStringToObject(json, "thread", s->thread);
     cJSON_AddNumberToObject(json, "tid", s->tid);
     cJSON_AddNumberToObject(json, "depth", s->depth);
-    if (s->name[0] != '\0')
-        cJSON_AddStringToObject(json, "in", s->name);
+    json_add_text_some(json, "in", s->name);
     json_add_u64(json, "ts_ns", s->from_ns);
     json_add_u64(json, "dur_ns", s->dur_ns);
-    if (s->why[0] != '\0')
-        cJSON_AddStringToObject(json, "why", s->why);
+    json_add_text_some(json, "why", s->why);
     cJSON_AddItemToArray(to, json);
 }
 
@@ -195,12 +184,9 @@ static void task_add(cJSON *to, const struct task *task, const struct skein_trac
     json_add_u64(json, "ts_ns", task->from_ns);
     json_add_time(json, "from", task->from_ns);
     json_add_u64(json, "dur_ns", task->dur_ns);
-    if (task->trace_id[0] != '\0')
-        cJSON_AddStringToObject(json, "trace_id", task->trace_id);
-    if (task->open)
-        cJSON_AddTrueToObject(json, "open");
-    if (task->clipped)
-        cJSON_AddTrueToObject(json, "clipped");
+    json_add_text_some(json, "trace_id", task->trace_id);
+    json_add_flag(json, "open", task->open);
+    json_add_flag(json, "clipped", task->clipped);
     json_add_u64(json, "unknown_ns", task->unknown_ns);
     cJSON *path = cJSON_AddArrayToObject(json, "path");
     for (size_t i = 0; i < task->segment_count; i++)

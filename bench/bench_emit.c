@@ -6,7 +6,7 @@
  * Needs no agent: host page, process page and ring are its own. `--json` prints an array of
  * results.
  */
-#include "emit.h"
+#include "emit_loop.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "emit.h"
+#include "emit_loop.h"
 #include "fake_agent.h"
 #include "skein/skein.h"
 #include "skein_atomic.h"

@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#include "emit.h"
+#include "emit_loop.h"
 
 struct worker {
     pthread_t thread;

@@ -4,7 +4,7 @@
  * private home, and runs bench_emit_lttng under a snapshot session. One thread; ends only the
  * processes that it started.
  */
-#include "emit.h"
+#include "emit_loop.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-skein_program(bench_index FILES index.c bench_host.c LINK skein_test_port skein_server_core)
+skein_program(bench_index FILES bench_index.c bench_host.c LINK skein_test_port skein_server_core)

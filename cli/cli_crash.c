@@ -59,8 +59,7 @@ static void argument_add(cJSON *row, const struct partition_arg *arg,
     switch (arg->type) {
     case SKEIN_T_STR:
         snprintf(text, sizeof text, "%.*s", (int)value->str.len, value->str.text);
-        if (text[0] != '\0')
-            cJSON_AddStringToObject(row, arg->name, text);
+        json_add_text_some(row, arg->name, text);
         break;
     case SKEIN_T_I64:
         cJSON_AddNumberToObject(row, arg->name, (double)value->i64);

@@ -19,6 +19,7 @@
 #include "cli_progress.h"
 #include "clock.h"
 #include "json.h"
+#include "text_whole.h"
 #include "trace_file.h"
 
 #define TRIES_WITHOUT_PROGRESS 5
@@ -203,22 +204,13 @@ static int part_begin(struct part *p, const char *etag)
 static int on_bytes(void *context, const void *bytes, size_t n)
 {
     struct part *p = context;
-    const char *from = bytes;
     if (!p->begun && p->response->status == 200 && part_begin(p, p->response->etag) != CLI_OK)
         return SKEIN_FULL;
     p->begun = true;
-    while (n > 0) {
-        ssize_t put = write(p->fd, from, n);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0) {
-            say_error("%s: %s", text_of(&p->path), strerror(errno));
-            return SKEIN_FULL;
-        }
-        from += put;
-        n -= (size_t)put;
-    }
-    return SKEIN_OK;
+    if (whole_write(p->fd, bytes, n) == SKEIN_OK)
+        return SKEIN_OK;
+    say_error("%s: %s", text_of(&p->path), strerror(errno));
+    return SKEIN_FULL;
 }
 
 enum step { STEP_DONE, STEP_AGAIN, STEP_FAILED, STEP_UNREACHABLE };

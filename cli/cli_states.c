@@ -33,8 +33,7 @@ void states_add(cJSON *json, const struct vitals_list *list)
         cJSON_AddStringToObject(row, "state", state->state);
         json_add_time(row, "at", state->at_ns);
         json_add_u64(row, "at_least_ns", state->at_least_ns);
-        if (state->at_most_ns > 0)
-            json_add_u64(row, "at_most_ns", state->at_most_ns);
+        json_add_u64_some(row, "at_most_ns", state->at_most_ns);
         if (state->lasted_most_ns > 0) {
             json_add_u64(row, "lasted_least_ns", state->lasted_least_ns);
             json_add_u64(row, "lasted_most_ns", state->lasted_most_ns);

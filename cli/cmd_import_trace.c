@@ -96,8 +96,7 @@ static void runtime_say_json(void *context, cJSON *said)
     json_add_u64(said, "goroutines", go->goroutines);
     json_add_u64(said, "generations", go->generations);
     for (unsigned kind = 0; kind < GO_EVENT_KINDS; kind++)
-        if (go->kinds[kind] > 0)
-            json_add_u64(kinds, go_kind_name(kind), go->kinds[kind]);
+        json_add_u64_some(kinds, go_kind_name(kind), go->kinds[kind]);
 }
 
 static int runtime_run(const struct cli_call *call)

@@ -30,8 +30,7 @@ static cJSON *longest_json(const struct sched_longest *longest, bool runnable)
     json_add_u64(json, "ts_ns", longest->time_ns);
     json_add_time(json, "began", longest->time_ns);
     json_add_u64(json, "dur_ns", longest->dur_ns);
-    if (longest->cut)
-        cJSON_AddTrueToObject(json, "cut");
+    json_add_flag(json, "cut", longest->cut);
     cJSON_AddStringToObject(json, runnable ? "why" : "state", longest->more);
     if (longest->other != 0 || longest->context[0] != '\0') {
         cJSON *other = cJSON_AddObjectToObject(json, runnable ? "instead" : "waker");

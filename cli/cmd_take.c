@@ -110,8 +110,7 @@ static cJSON *body_new(const struct options *o, const char *kind)
         cJSON_AddStringToObject(body, "reason", o->reason);
     if (o->ttl.given)
         json_add_u64(body, "ttl_ms", o->ttl.value / NS_PER_MS);
-    if (o->pin)
-        cJSON_AddBoolToObject(body, "pin", true);
+    json_add_flag(body, "pin", o->pin);
     struct evidence_wish wish = {.only = o->evidence != NULL};
     if (o->evidence != NULL)
         (void)evidence_kinds_parse(o->evidence, &wish.kinds); /* has been checked */

@@ -52,18 +52,14 @@ static cJSON *frames_json(const struct thread_group *group)
         cJSON *json = cJSON_CreateObject();
         snprintf(pc, sizeof pc, "0x%" PRIx64, frame->pc);
         cJSON_AddStringToObject(json, "pc", pc);
-        if (frame->function[0] != '\0')
-            cJSON_AddStringToObject(json, "function", frame->function);
+        json_add_text_some(json, "function", frame->function);
         if (frame->file[0] != '\0') {
             cJSON_AddStringToObject(json, "file", frame->file);
             cJSON_AddNumberToObject(json, "line", frame->line);
         }
-        if (frame->module[0] != '\0')
-            cJSON_AddStringToObject(json, "module", frame->module);
-        if (frame->inlined)
-            cJSON_AddTrueToObject(json, "inlined");
-        if (frame->tracer)
-            cJSON_AddTrueToObject(json, "tracer");
+        json_add_text_some(json, "module", frame->module);
+        json_add_flag(json, "inlined", frame->inlined);
+        json_add_flag(json, "tracer", frame->tracer);
         cJSON_AddItemToArray(frames, json);
     }
     return frames;
@@ -77,8 +73,7 @@ static void cpu_wait_add(cJSON *json, const struct beside_wait *wait)
     json_add_u64(to, "cpu", wait->cpu);
     json_add_u64(to, "ts_ns", wait->time_ns);
     json_add_u64(to, "dur_ns", wait->dur_ns);
-    if (wait->cut)
-        cJSON_AddTrueToObject(to, "cut");
+    json_add_flag(to, "cut", wait->cut);
     if (wait->instead_tid == 0)
         return;
     instead = cJSON_AddObjectToObject(to, "instead");
@@ -93,14 +88,10 @@ static cJSON *thread_json(const struct thread_item *thread)
     cJSON_AddNumberToObject(json, "tid", thread->tid);
     cJSON_AddStringToObject(json, "name", thread->name);
     cJSON_AddStringToObject(json, "state", thread->state);
-    if (thread->wchan[0] != '\0')
-        cJSON_AddStringToObject(json, "wchan", thread->wchan);
-    if (thread->call[0] != '\0')
-        cJSON_AddStringToObject(json, "syscall", thread->call);
-    if (thread->descriptor[0] != '\0')
-        cJSON_AddStringToObject(json, "descriptor", thread->descriptor);
-    if (thread->tracer)
-        cJSON_AddTrueToObject(json, "tracer");
+    json_add_text_some(json, "wchan", thread->wchan);
+    json_add_text_some(json, "syscall", thread->call);
+    json_add_text_some(json, "descriptor", thread->descriptor);
+    json_add_flag(json, "tracer", thread->tracer);
     cpu_wait_add(json, thread->wait);
     json_add_u64(json, "cpu_ns", thread->cpu_ns);
     json_add_u64(json, "voluntary", thread->voluntary);

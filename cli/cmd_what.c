@@ -126,10 +126,8 @@ static void span_add(cJSON *to, const struct moment_span *span, const struct kep
     cJSON_AddStringToObject(to, "name", span->name);
     json_add_u64(to, "ts_ns", span->time_ns);
     json_add_u64(to, "dur_ns", span->dur_ns);
-    if (span->open)
-        cJSON_AddTrueToObject(to, "open");
-    if (span->clipped)
-        cJSON_AddTrueToObject(to, "clipped");
+    json_add_flag(to, "open", span->open);
+    json_add_flag(to, "clipped", span->clipped);
     kept_stacks_add(kept, span->stack, to);
 }
 
@@ -148,8 +146,7 @@ static cJSON *inside_json(const struct moment_inside *inside, uint64_t at_ns,
     cJSON_AddStringToObject(json, "inside", text_of(&path));
     json_add_u64(json, "for_ns", at_ns - last->time_ns);
     json_add_u64(json, "dur_ns", last->dur_ns);
-    if (last->open)
-        cJSON_AddTrueToObject(json, "open");
+    json_add_flag(json, "open", last->open);
     kept_stacks_below(kept, last->stack, json);
     cJSON_AddItemToObject(json, "spans", spans);
     buf_fini(&path);
@@ -195,8 +192,7 @@ static cJSON *what_json(const struct subject *s, const struct moment_list *list,
     if (s->of.capture == NULL)
         cJSON_AddStringToObject(what, "file", s->of.file);
     const char *reason = json_text_at(s->of.capture, "trigger.reason");
-    if (*reason)
-        cJSON_AddStringToObject(what, "trigger", reason);
+    json_add_text_some(what, "trigger", reason);
     if (s->groups)
         cJSON_AddItemToObject(what, "groups", event_groups_json(s->groups));
     json_add_time(what, "at", s->at_ns);

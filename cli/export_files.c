@@ -20,6 +20,7 @@
 #include "cli_part.h"
 #include "cli_progress.h"
 #include "clock.h"
+#include "text_whole.h"
 #include "whole_file.h"
 
 #define SHOW_NS UINT64_C(100000000)
@@ -63,20 +64,12 @@ static int folder_put(struct target *t, const char *name, const uint8_t *bytes, 
     int fd = openat(t->folder, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd < 0)
         return SKEIN_IO;
-    while (n > 0 && status == SKEIN_OK) {
-        ssize_t put = write(fd, bytes, n);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            status = SKEIN_IO;
-        else
-            bytes += put, n -= (size_t)put;
-    }
+    bool whole = whole_write(fd, bytes, n) == SKEIN_OK;
     int error = errno;
-    if (close(fd) < 0 && status == SKEIN_OK)
+    if (close(fd) < 0 && whole)
         return SKEIN_IO;
     errno = error;
-    return status;
+    return whole ? SKEIN_OK : SKEIN_IO;
 }
 
 static int target_put(void *context, const char *name, const void *bytes, size_t n)

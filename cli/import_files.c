@@ -19,6 +19,7 @@
 #include "cli_progress.h"
 #include "clock.h"
 #include "json.h"
+#include "text_whole.h"
 #include "whole_file.h"
 
 #define PROGRESS_EVERY_NS 200000000u
@@ -42,18 +43,8 @@ struct source_file {
 static int bytes_read(void *context, uint64_t offset, void *out, size_t n)
 {
     const struct source_file *f = context;
-    uint8_t *at = out;
-    while (n > 0) {
-        ssize_t got = pread(f->fd, at, n, (off_t)offset);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0) /* it has become shorter, or cannot be read */
-            return SKEIN_IO;
-        at += got;
-        offset += (uint64_t)got;
-        n -= (size_t)got;
-    }
-    return SKEIN_OK;
+    /* Or it has become shorter, or cannot be read. */
+    return bytes_read_at(f->fd, out, n, offset) == (ssize_t)n ? SKEIN_OK : SKEIN_IO;
 }
 
 int import_source_open(const char *path, struct skein_trace_source *source)

@@ -45,30 +45,31 @@ if(SKEIN_FUZZ_ENGINE)
 endif()
 target_link_libraries(skein_flags INTERFACE Threads::Threads)
 
-# skein_library(name FILES a.c b.c [LINK lib...]): a static library of this tree.
+# skein_library(name [DOOR a.h...] FILES a.c... [LINK lib...]): a static library of this tree. With a
+# door, others find the headers of that alone, and only if they link it: another include does not
+# compile.
 function(skein_library name)
-    cmake_parse_arguments(A "" "" "FILES;LINK" ${ARGN})
-    add_library(${name} STATIC ${A_FILES})
-    target_include_directories(${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
-    target_link_libraries(${name} PRIVATE skein_flags PUBLIC ${A_LINK})
-endfunction()
-
-# skein_room(name [DOOR a.h...] FILES a.c... [LINK lib...]): a folder of a daemon as a library. Others
-# find the headers of its door alone, and only if they link it: another include does not compile.
-function(skein_room name)
     cmake_parse_arguments(A "" "" "DOOR;FILES;LINK" ${ARGN})
-    set(door ${CMAKE_BINARY_DIR}/doors/${name})
-    file(REMOVE_RECURSE ${door})
-    file(MAKE_DIRECTORY ${door})
+    add_library(${name} STATIC ${A_FILES})
+    set(found ${CMAKE_CURRENT_SOURCE_DIR})
+    if(A_DOOR)
+        set(found ${CMAKE_BINARY_DIR}/doors/${name})
+        file(REMOVE_RECURSE ${found})
+        file(MAKE_DIRECTORY ${found})
+    endif()
     foreach(header IN LISTS A_DOOR)
         if(header MATCHES "_int\\.h$")
             message(FATAL_ERROR "${name}: ${header} is for the room alone, by its name")
         endif()
-        file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/${header} ${door}/${header} SYMBOLIC)
+        file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/${header} ${found}/${header} SYMBOLIC)
     endforeach()
-    add_library(${name} STATIC ${A_FILES})
-    target_include_directories(${name} PUBLIC ${door})
+    target_include_directories(${name} PUBLIC ${found})
     target_link_libraries(${name} PRIVATE skein_flags PUBLIC ${A_LINK})
+endfunction()
+
+# skein_room(name DOOR a.h... FILES a.c... [LINK lib...]): a folder of a daemon as such a library.
+function(skein_room name)
+    skein_library(${name} ${ARGN})
     # Who holds which lock: server/control/control.h.
     target_compile_options(${name} PRIVATE $<$<C_COMPILER_ID:Clang>:-Wthread-safety>)
     set_property(GLOBAL APPEND PROPERTY SKEIN_ROOMS ${name})

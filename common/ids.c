@@ -77,6 +77,12 @@ int partition_key_parse(const char *text, struct partition_key *key)
     return SKEIN_OK;
 }
 
+bool partition_key_equal(const struct partition_key *a, const struct partition_key *b)
+{
+    return a->epoch == b->epoch && a->sequence == b->sequence &&
+           process_uid_equal(&a->process, &b->process);
+}
+
 bool process_uid_equal(const struct process_uid *a, const struct process_uid *b)
 {
     return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;

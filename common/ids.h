@@ -48,6 +48,7 @@ struct partition_range {
     struct partition_key key;
     uint64_t last;
 };
+bool partition_key_equal(const struct partition_key *a, const struct partition_key *b);
 bool process_uid_equal(const struct process_uid *a, const struct process_uid *b);
 bool capture_id_equal(const struct capture_id *a, const struct capture_id *b);
 bool capture_id_is_zero(const struct capture_id *id);

@@ -428,6 +428,30 @@ void json_add_time(cJSON *object, const char *key, uint64_t realtime_ns)
     cJSON_AddStringToObject(object, key, text);
 }
 
+void json_add_text_some(cJSON *object, const char *key, const char *text)
+{
+    if (text[0] != '\0')
+        cJSON_AddStringToObject(object, key, text);
+}
+
+void json_add_u64_some(cJSON *object, const char *key, uint64_t v)
+{
+    if (v != 0)
+        json_add_u64(object, key, v);
+}
+
+void json_add_time_some(cJSON *object, const char *key, uint64_t realtime_ns)
+{
+    if (realtime_ns != 0)
+        json_add_time(object, key, realtime_ns);
+}
+
+void json_add_flag(cJSON *object, const char *key, bool flag)
+{
+    if (flag)
+        cJSON_AddTrueToObject(object, key);
+}
+
 static void escaped_put(struct buf *b, uint32_t c)
 {
     static const char names[] = "\"\"\\\\\bb\ff\nn\rr\tt";

@@ -57,6 +57,11 @@ void json_add_u64(cJSON *object, const char *key, uint64_t v);
 void json_add_i64(cJSON *object, const char *key, int64_t v);
 /* Adds a time as clock_text writes it. */
 void json_add_time(cJSON *object, const char *key, uint64_t realtime_ns);
+/* Each adds nothing where there is nothing to tell: "", 0, false. */
+void json_add_text_some(cJSON *object, const char *key, const char *text);
+void json_add_u64_some(cJSON *object, const char *key, uint64_t v);
+void json_add_time_some(cJSON *object, const char *key, uint64_t realtime_ns);
+void json_add_flag(cJSON *object, const char *key, bool flag);
 
 /* Prints compactly and appends to b; frees nothing. Whole numbers up to 2^53 print as digits alone;
  * text comes out as valid UTF-8 whatever it holds. Failure is in b->status: SKEIN_NO_MEMORY, or

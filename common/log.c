@@ -15,6 +15,7 @@
 
 #include "clock.h"
 #include "json.h"
+#include "text_whole.h"
 
 enum { FMT_BUFFERS = 8, FMT_BYTES = 512 };
 
@@ -122,20 +123,6 @@ static void text_build(struct buf *line, enum log_level level, const char *time,
         text_pair_put(line, "request_id", request);
 }
 
-/* Standard error may be a pipe whose reader is slow: goes on after a part, gives up on an error. */
-static void line_write(const uint8_t *bytes, size_t n)
-{
-    while (n > 0) {
-        ssize_t put = write(STDERR_FILENO, bytes, n);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return;
-        bytes += put;
-        n -= (size_t)put;
-    }
-}
-
 void log_write(enum log_level level, const char *component, const char *message, ...)
 {
     if ((int)level < atomic_load_explicit(&current_level, memory_order_relaxed))
@@ -153,11 +140,12 @@ void log_write(enum log_level level, const char *component, const char *message,
         text_build(&line, level, time, component, message, pairs);
     va_end(pairs);
     buf_put_u8(&line, '\n');
+    /* Standard error may be a pipe whose reader is slow: goes on after a part, gives up on an error. */
     if (line.status == SKEIN_OK) {
-        line_write(line.data, line.len);
+        (void)whole_write(STDERR_FILENO, line.data, line.len);
     } else {
         static const char lost[] = "log: a line was lost: out of memory\n";
-        line_write((const uint8_t *)lost, sizeof lost - 1);
+        (void)whole_write(STDERR_FILENO, lost, sizeof lost - 1);
     }
     buf_fini(&line);
     errno = saved_errno;

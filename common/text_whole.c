@@ -27,6 +27,23 @@ ssize_t bytes_read_at(int fd, void *to, size_t n, uint64_t at)
     return (ssize_t)got;
 }
 
+int whole_write(int fd, const void *bytes, size_t len)
+{
+    const char *pos = bytes;
+    while (len > 0) {
+        ssize_t n = write(fd, pos, len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return status_of_errno(errno);
+        if (n == 0)
+            return SKEIN_IO;
+        pos += n;
+        len -= (size_t)n;
+    }
+    return SKEIN_OK;
+}
+
 int text_whole_read(int fd, size_t max_bytes, struct buf *text)
 {
     size_t before = text->len;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "ids.h"
 #include "skein/skein.h"
@@ -28,12 +29,6 @@ enum partition_clock { PARTITION_CLOCK_MONOTONIC = 1, PARTITION_CLOCK_TSC = 2 };
 struct clock_snapshot {
     uint64_t ticks, monotonic_ns, boottime_ns, realtime_ns;
 };
-
-static inline bool partition_key_equal(const struct partition_key *a, const struct partition_key *b)
-{
-    return process_uid_equal(&a->process, &b->process) && a->epoch == b->epoch &&
-           a->sequence == b->sequence;
-}
 
 struct partition_info {
     struct partition_key key;
@@ -101,6 +96,11 @@ struct partition_value {
         } seq;
     };
 };
+
+static inline struct partition_value partition_text(const char *text)
+{
+    return (struct partition_value){.str = {.text = text, .len = (uint32_t)strlen(text)}};
+}
 
 /* Why records are missing. One row: name in JSON and docs. OVERWRITTEN: a circular ring had lost
  * them before the cut, inside the asked window; events is 0, because nobody knows how many records

@@ -437,8 +437,7 @@ static int footer_compare(struct partition_reader *r)
                                "the footer's block %zu is not the one at byte %" PRIu64, i,
                                section->offset);
     }
-    if (memcmp(r->footer.key.process.bytes, r->info.key.process.bytes, 16) != 0 ||
-        r->footer.key.epoch != r->info.key.epoch || r->footer.key.sequence != r->info.key.sequence)
+    if (!partition_key_equal(&r->footer.key, &r->info.key))
         return reader_fail(r, SKEIN_CORRUPT, F_34, footer_field(r, FOOTER_KEY, 0),
                            "the footer names another partition than INFO");
     if (r->footer.evidence && !r->info.evidence)

@@ -21,10 +21,8 @@ static void capture_put(const struct command *command, cJSON *root)
     json_add_u64(root, "at_ns", command->at_ns);
     json_add_u64(root, "pre_ms", command->pre_ms);
     json_add_u64(root, "post_ms", command->post_ms);
-    if (command->stream_ms > 0)
-        json_add_u64(root, "stream_ms", command->stream_ms);
-    if (command->upload_after_ms > 0)
-        json_add_u64(root, "upload_after_ms", command->upload_after_ms);
+    json_add_u64_some(root, "stream_ms", command->stream_ms);
+    json_add_u64_some(root, "upload_after_ms", command->upload_after_ms);
     if (command->unshared)
         cJSON_AddBoolToObject(root, "share", false);
     evidence_wish_add(&command->wish, root);

@@ -32,10 +32,10 @@ struct command {
     uint64_t clock;   /* the setting of the collector's clock that its times are of */
     uint64_t sent_ns; /* 0: it does not say */
     uint64_t at_ns, pre_ms, post_ms;
-    uint64_t deadline_ns;      /* 0: none */
-    uint64_t stream_ms;        /* 0: a window, else how often its past is cut and uploaded */
-    uint64_t upload_after_ms;  /* the next upload waits so long, where nothing is under way */
-    bool unshared;             /* no partitions of earlier captures are listed (P-9) */
+    uint64_t deadline_ns;     /* 0: none */
+    uint64_t stream_ms;       /* 0: a window, else how often its past is cut and uploaded */
+    uint64_t upload_after_ms; /* the next upload waits so long, where nothing is under way */
+    bool unshared; /* `share` false: no partitions of earlier captures are listed (P-9) */
     struct evidence_wish wish; /* for which evidence (P-32) */
     struct process_uid *processes;
     size_t process_count;

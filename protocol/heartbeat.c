@@ -14,8 +14,7 @@ static void samples_put(const struct heartbeat_samples *samples, cJSON *json)
     json_add_u64(json, "cpus", samples->cpus);
     json_add_u64(json, "bytes", samples->bytes);
     json_add_u64(json, "reach_ms", samples->reach_ms);
-    if (samples->refused[0] != '\0')
-        cJSON_AddStringToObject(json, "refused", samples->refused);
+    json_add_text_some(json, "refused", samples->refused);
 }
 
 static struct heartbeat_samples samples_get(struct json_reader *r, const cJSON *json)
@@ -34,10 +33,8 @@ static void refused_put(const struct heartbeat_refused *refused, cJSON *root)
     if (refused->sched[0] == '\0' && refused->threads[0] == '\0')
         return;
     cJSON *json = cJSON_AddObjectToObject(root, "refused");
-    if (refused->sched[0] != '\0')
-        cJSON_AddStringToObject(json, "sched", refused->sched);
-    if (refused->threads[0] != '\0')
-        cJSON_AddStringToObject(json, "threads", refused->threads);
+    json_add_text_some(json, "sched", refused->sched);
+    json_add_text_some(json, "threads", refused->threads);
 }
 
 static void refused_get(struct json_reader *r, const cJSON *json, struct heartbeat_refused *out)
@@ -127,8 +124,7 @@ void heartbeat_ack_put(const struct heartbeat_ack *ack, struct buf *out)
     json_add_u64(root, "clock", ack->clock);
     json_add_u64(root, "rules_generation", ack->rules_generation);
     cJSON_AddBoolToObject(root, "hello", ack->hello);
-    if (ack->cloned)
-        cJSON_AddBoolToObject(root, "cloned", true);
+    json_add_flag(root, "cloned", ack->cloned);
     body_print(root, out);
 }
 

@@ -25,11 +25,9 @@ bool pushed_policy_put(const struct pushed_policy *policy, cJSON *set)
     cJSON_AddStringToObject(item, "selector", policy->selector);
     json_add_u64(item, "record_ms", policy->record_ms);
     json_add_u64(item, "every_ms", policy->every_ms);
-    if (policy->agent_cpu_percent > 0)
-        json_add_u64(item, "agent_cpu_percent", policy->agent_cpu_percent);
+    json_add_u64_some(item, "agent_cpu_percent", policy->agent_cpu_percent);
     kinds_add(item, policy->kinds);
-    if (policy->samples_hz > 0)
-        json_add_u64(item, "samples_hz", policy->samples_hz);
+    json_add_u64_some(item, "samples_hz", policy->samples_hz);
     bool whole = cJSON_AddBoolToObject(item, "paused", policy->paused) != NULL;
     if (cJSON_AddItemToArray(set, item))
         return whole;

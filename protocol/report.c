@@ -28,10 +28,8 @@ void report_add_clock(cJSON *root, const struct report_clock *clock)
 {
     if (clock->offset_ns != 0)
         json_add_i64(root, "clock_offset_ns", clock->offset_ns);
-    if (clock->clock != 0)
-        json_add_u64(root, "clock", clock->clock);
-    if (clock->error_ns != 0)
-        json_add_u64(root, "clock_error_ns", clock->error_ns);
+    json_add_u64_some(root, "clock", clock->clock);
+    json_add_u64_some(root, "clock_error_ns", clock->error_ns);
 }
 
 struct report_clock report_read_clock(struct json_reader *r, const cJSON *json)

@@ -23,10 +23,8 @@ void report_fired_put(const struct report_fired *report, struct buf *out)
     cJSON *root = report_begin(report->agent, "fired");
     body_add_id(root, "capture", report->capture.bytes);
     cJSON_AddStringToObject(root, "trigger", trigger_text(report->trigger));
-    if (report->rule[0] != '\0')
-        cJSON_AddStringToObject(root, "rule", report->rule);
-    if (report->policy[0] != '\0')
-        cJSON_AddStringToObject(root, "policy", report->policy);
+    json_add_text_some(root, "rule", report->rule);
+    json_add_text_some(root, "policy", report->policy);
     body_add_id(root, "process", report->process.bytes);
     report_fired_add_with(root, report);
     json_add_u64(root, "pid", report->pid);

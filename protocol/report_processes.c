@@ -40,8 +40,7 @@ static cJSON *process_json(const struct report_process *p)
     cJSON_AddStringToObject(item, "exe", p->exe);
     json_add_u64(item, "start_ns", p->start_ns);
     cJSON_AddStringToObject(item, "state", p->live ? "live" : "gone");
-    if (p->ended_ns != 0)
-        json_add_u64(item, "ended_ns", p->ended_ns);
+    json_add_u64_some(item, "ended_ns", p->ended_ns);
     if (p->not_recorded[0] == '\0') {
         ring_add(item, p);
     } else {
@@ -63,8 +62,7 @@ void report_processes_put(const struct report_processes *list, struct buf *out)
     /* Text in this one, also where a number would do. */
     snprintf(offset_ns, sizeof offset_ns, "%" PRId64, list->clock_offset_ns);
     cJSON_AddStringToObject(root, "clock_offset_ns", offset_ns);
-    if (list->known_from_ns != 0)
-        json_add_u64(root, "known_from_ns", list->known_from_ns);
+    json_add_u64_some(root, "known_from_ns", list->known_from_ns);
     cJSON *processes = cJSON_AddArrayToObject(root, "processes");
     for (size_t i = 0; i < list->count; i++)
         cJSON_AddItemToArray(processes, process_json(&list->items[i]));

@@ -65,8 +65,7 @@ void report_evidence_add(const struct report_target *report, cJSON *to)
         cJSON *item = cJSON_CreateObject();
         cJSON_AddStringToObject(item, "kind", evidence->kind);
         cJSON_AddStringToObject(item, "state", evidence->state);
-        if (evidence->reason[0] != '\0')
-            cJSON_AddStringToObject(item, "reason", evidence->reason);
+        json_add_text_some(item, "reason", evidence->reason);
         json_add_u64(item, "events", evidence->events);
         json_add_u64(item, "took_us", evidence->took_us);
         cJSON_AddItemToArray(list, item);
@@ -90,8 +89,7 @@ void report_target_put(const struct report_target *report, struct buf *out)
     cJSON_AddStringToObject(root, "state", states[report->state]);
     if (report->state == REPORT_CAPTURING)
         cJSON_AddStringToObject(root, "trigger", trigger_text(report->trigger));
-    if (report->reason[0] != '\0')
-        cJSON_AddStringToObject(root, "reason", report->reason);
+    json_add_text_some(root, "reason", report->reason);
     if (report->has_window)
         window_add(cJSON_AddObjectToObject(root, "window"), report->from_ns, report->to_ns);
     report_add_clock(root, &report->clock);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "seal.h"
+#include "text_whole.h"
 
 #define FILE_HEAD  "skein-key-1 "
 #define FILE_BYTES (sizeof FILE_HEAD - 1 + SEAL_TEXT_BYTES - 1 + 1)
@@ -38,20 +39,6 @@ static int folder_sync(const char *path)
     return result;
 }
 
-static bool whole_write(int fd, const char *text, size_t n)
-{
-    while (n > 0) {
-        ssize_t done = write(fd, text, n);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return false;
-        text += done;
-        n -= (size_t)done;
-    }
-    return fsync(fd) == 0;
-}
-
 int seal_file_write(const char *path, const struct seal_pair *pair, char *error, size_t error_bytes)
 {
     char beside[4096], secret[SEAL_TEXT_BYTES], line[FILE_BYTES + 1];
@@ -63,7 +50,7 @@ int seal_file_write(const char *path, const struct seal_pair *pair, char *error,
     seal_key_text(pair->secret, secret);
     snprintf(line, sizeof line, FILE_HEAD "%s\n", secret);
     errno = EIO;
-    bool ok = whole_write(fd, line, FILE_BYTES);
+    bool ok = whole_write(fd, line, FILE_BYTES) == SKEIN_OK && fsync(fd) == 0;
     seal_wipe(line, sizeof line);
     seal_wipe(secret, sizeof secret);
     close(fd);
@@ -83,17 +70,9 @@ static int line_read(int fd, const char *path, struct seal_pair *out, char *erro
 {
     char line[FILE_BYTES + 2];
     uint8_t secret[SEAL_KEY_BYTES];
-    size_t have = 0;
-    ssize_t got = 1;
-    while (have < sizeof line - 1 && got > 0) {
-        got = read(fd, line + have, sizeof line - 1 - have);
-        if (got < 0 && errno == EINTR)
-            got = 1;
-        else if (got < 0)
-            return key_file_fail(error, error_bytes, path, strerror(errno), SKEIN_IO);
-        else
-            have += (size_t)got;
-    }
+    ssize_t have = bytes_read_at(fd, line, sizeof line - 1, 0);
+    if (have < 0)
+        return key_file_fail(error, error_bytes, path, strerror(errno), SKEIN_IO);
     const size_t head = sizeof FILE_HEAD - 1;
     int status = SKEIN_INVALID;
     if (have == FILE_BYTES && line[have - 1] == '\n' && memcmp(line, FILE_HEAD, head) == 0) {

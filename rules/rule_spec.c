@@ -228,8 +228,7 @@ void rule_spec_free(struct rule_spec **spec_p)
     for (char **arg = spec->argv; arg != NULL && *arg != NULL; arg++)
         free(*arg);
     free(spec->argv);
-    if (spec->selector != NULL)
-        selector_free(&spec->selector);
+    selector_free(&spec->selector);
     if (spec->has_pattern)
         regfree(&spec->pattern);
     free(spec->event.name);

@@ -4,8 +4,6 @@
  */
 #include "sched_types.h"
 
-#include <string.h>
-
 #define TYPE(type_name, of_class, words, count, ...)                                               \
     {                                                                                              \
         .name = type_name, .text = words, .file = "", .klass = of_class,                           \
@@ -45,11 +43,6 @@ const struct partition_event_type sched_types[SCHED_TYPES] = {
              DURATION("runnable_ns"), NUMBER("runs"), NUMBER("gave_way"), NUMBER("preempted")),
 };
 
-static struct partition_value value_of_text(const char *text)
-{
-    return (struct partition_value){.str = {.text = text, .len = (uint32_t)strlen(text)}};
-}
-
 static struct partition_value number_value(uint64_t number)
 {
     return (struct partition_value){.u64 = number};
@@ -81,23 +74,23 @@ enum sched_type sched_span_values(const struct sched_span *span,
     switch (span->kind) {
     case SCHED_SPAN_RUN:
         values[0] = number_value(span->cpu);
-        values[1] = value_of_text(cut_text(span->cut));
+        values[1] = partition_text(cut_text(span->cut));
         return SCHED_TYPE_RUN;
     case SCHED_SPAN_RUNNABLE:
         values[0] = number_value(span->cpu);
-        values[1] = value_of_text(whys[span->why & 3]);
+        values[1] = partition_text(whys[span->why & 3]);
         values[2] = number_value(span->instead);
-        values[3] = value_of_text(span->instead_comm);
+        values[3] = partition_text(span->instead_comm);
         values[4] = number_value(span->instead_ns);
-        values[5] = value_of_text(cut_text(span->cut));
+        values[5] = partition_text(cut_text(span->cut));
         return SCHED_TYPE_RUNNABLE;
     default:
-        values[0] = value_of_text(state_text(span->state));
+        values[0] = partition_text(state_text(span->state));
         values[1] = number_value(span->waker.tid);
-        values[2] = value_of_text(span->waker.comm);
-        values[3] = value_of_text(span->waker.known ? contexts[span->waker.context % 3] : "");
+        values[2] = partition_text(span->waker.comm);
+        values[3] = partition_text(span->waker.known ? contexts[span->waker.context % 3] : "");
         values[4] = number_value(span->waker.cpu);
-        values[5] = value_of_text(cut_text(span->cut));
+        values[5] = partition_text(cut_text(span->cut));
         return SCHED_TYPE_BLOCKED;
     }
 }
@@ -106,7 +99,7 @@ void sched_neighbour_values(const struct sched_neighbour *neighbour, uint64_t wi
                             struct partition_value values[SKEIN_ARGS_MAX])
 {
     values[0] = number_value(neighbour->pid);
-    values[1] = value_of_text(neighbour->comm);
+    values[1] = partition_text(neighbour->comm);
     values[2] = number_value(neighbour->cpu_ns);
     values[3] = number_value(window_ns);
     values[4] = number_value(neighbour->runs);

@@ -22,6 +22,7 @@ LINES = (
     (re.compile(r"\((?:unsigned )?long long\)|%[-+ #0-9.*]*ll[udxX]"), "64 bits are printed by PRIu64 and its like"),
     (re.compile(r"!(?:\w+(?:->|\.))*status\b(?!\s*[(.\[]|->)"), "a status is compared with SKEIN_OK"),
     (re.compile(r"^(?!\s*#|.*\\$).*\bsizeof\((?!" + TYPE + r")[\w.>*\[\]-]+\)(?!->)"), "sizeof has parentheses only around a type"),
+    (re.compile(r'^(?!\s*[#*])[^"/]*?(?:\w<\w|\w> )'), "clang-format took a comparison for a template: write it the other way round"),
 )
 
 

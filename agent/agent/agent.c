@@ -432,8 +432,7 @@ void agent_run(struct agent *agent)
     attach_free(&agent->attach);
     agent_rules_free(&agent->rules);
     agent_policies_free(&agent->policies);
-    if (agent->grace_timer != NULL)
-        loop_timer_cancel(agent->loop, &agent->grace_timer);
+    loop_timer_cancel(agent->loop, &agent->grace_timer);
     agent_grace_over(agent);
     captures_drain(agent->captures);
     worker_free(&agent->worker); /* the last cuts and reports are in the spool */
@@ -513,14 +512,10 @@ static void end_flush(void *context)
 /* Runs what other threads have posted and nobody has taken: it owns memory. */
 static void posts_flush(struct agent *agent)
 {
-    if (agent->list_timer != NULL)
-        loop_timer_cancel(agent->loop, &agent->list_timer);
-    if (agent->refresh_timer != NULL)
-        loop_timer_cancel(agent->loop, &agent->refresh_timer);
-    if (agent->samples_timer != NULL)
-        loop_timer_cancel(agent->loop, &agent->samples_timer);
-    if (agent->grace_timer != NULL)
-        loop_timer_cancel(agent->loop, &agent->grace_timer);
+    loop_timer_cancel(agent->loop, &agent->list_timer);
+    loop_timer_cancel(agent->loop, &agent->refresh_timer);
+    loop_timer_cancel(agent->loop, &agent->samples_timer);
+    loop_timer_cancel(agent->loop, &agent->grace_timer);
     agent->ended = true;
     if (loop_post(agent->loop, end_flush, agent->loop) == SKEIN_OK)
         (void)loop_run(agent->loop);
@@ -533,16 +528,14 @@ size_t agent_free(struct agent **agent_p)
         return 0;
     *agent_p = NULL;
     outside_free(&agent->outside);
-    if (agent->attach != NULL)
-        attach_free(&agent->attach);
+    attach_free(&agent->attach);
     agent_rules_free(&agent->rules);
     agent_policies_free(&agent->policies);
     size_t hanging = checks_free(&agent->checks, CHECKS_WAIT_MS);
     size_t sources_hang = go_source_stop(agent->go); /* its threads post to evidence's */
     if (sources_hang == 0)
-        sources_hang = evidence_free(&agent->evidence); /* before the worker: it posts there */
-    if (agent->crash_timer != NULL)                     /* the loop runs once more */
-        loop_timer_cancel(agent->loop, &agent->crash_timer);
+        sources_hang = evidence_free(&agent->evidence);  /* before the worker: it posts there */
+    loop_timer_cancel(agent->loop, &agent->crash_timer); /* the loop runs once more */
     if (sources_hang == 0) {
         sched_source_free(&agent->sched);
         hanging += crash_free(&agent->crash);
@@ -563,8 +556,7 @@ size_t agent_free(struct agent **agent_p)
         go_source_free(&agent->go);
     }
     spool_close(&agent->spool);
-    if (agent->host_page != NULL)
-        host_page_free(&agent->host_page);
+    host_page_free(&agent->host_page);
     /* A check that hangs may still post to the loop: then it stays. */
     if (agent->loop != NULL && hanging == 0)
         loop_free(&agent->loop);

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The whole agent but for its command line: makes the parts, joins them, and takes them apart in
- * the right order.
- *
- *   thread     owns
- *   loop       attach and its processes, rules, captures' targets, decisions; it is agent_run's caller
- *   worker     cuts, spool writes, journal and rules.json, in the order asked (worker.h)
- *   uplink     both connections, reading the spool, what waits for an answer (uplink.h)
- *   checks     one for each health check: its run, nothing else (checks.h)
- * They meet in loop_post, worker_post, the spool's mutex and the uplink's mutex.
+ * the right order. docs/architecture.md#threads lists its threads; the loop's is agent_run's caller.
  */
 #ifndef AGENT_H
 #define AGENT_H

@@ -31,6 +31,7 @@
 
 #include "attach_int.h"
 #include "clock.h"
+#include "descriptor.h"
 #include "proc_info.h"
 #include "rule_match.h"
 
@@ -462,8 +463,7 @@ void attach_free(struct attach **pointer)
     if (attach->listener.fd >= 0)
         loop_fd_remove(attach->loop, attach->listener.fd);
     attach_socket_close(&attach->listener, attach->path);
-    if (attach->spare_fd >= 0)
-        close(attach->spare_fd);
+    fd_close(&attach->spare_fd);
     free(attach->path);
     free(attach);
 }

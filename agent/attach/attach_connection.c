@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "attach_int.h"
+#include "descriptor.h"
 
 #define HALF_OPEN_MAX   64
 #define HALF_OPEN_MS    5000
@@ -112,11 +113,9 @@ static void connection_new(struct attach *attach, int fd)
 /* Without a descriptor for it, the connection would stay pending and wake us for ever. */
 static void connection_turn_away(struct attach *attach)
 {
-    if (attach->spare_fd >= 0)
-        close(attach->spare_fd);
+    fd_close(&attach->spare_fd);
     int fd = accept4(attach->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd >= 0)
-        close(fd);
+    fd_close(&fd);
     attach->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     attach->counters.attach_refused++;
 }

@@ -13,6 +13,7 @@
 #include "attach_int.h"
 #include "clock.h"
 #include "cutter.h"
+#include "descriptor.h"
 #include "proc_info.h"
 #include "ring_budget.h"
 #include "ring_memory.h"
@@ -48,28 +49,6 @@ static bool watch_valid(const struct attach_watch *watch, size_t n)
            text_is_closed(watch->labels, sizeof watch->labels);
 }
 
-/* Takes the descriptors out of a packet: the first into *first, the others closed. Returns how
- * many. */
-static size_t descriptors_take(struct msghdr *message, int *first)
-{
-    size_t count = 0;
-    *first = -1;
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c != NULL; c = CMSG_NXTHDR(message, c)) {
-        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-            continue;
-        size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        for (size_t i = 0; i < n; i++) {
-            int fd;
-            memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof fd);
-            if (count++ == 0)
-                *first = fd;
-            else
-                close(fd);
-        }
-    }
-    return count;
-}
-
 int hello_receive(int socket, struct hello_packet *packet)
 {
     union {
@@ -90,7 +69,7 @@ int hello_receive(int socket, struct hello_packet *packet)
     if (n < 0)
         return errno == EAGAIN || errno == EINTR ? SKEIN_AGAIN : SKEIN_CLOSED;
     int ring_fd = -1;
-    size_t fds = descriptors_take(&message, &ring_fd);
+    size_t fds = message_fds_take(&message, &ring_fd, 1);
     if (n == 0 && fds == 0)
         return SKEIN_CLOSED;
 
@@ -101,8 +80,7 @@ int hello_receive(int socket, struct hello_packet *packet)
         !(is_watch || hello_valid(&first.hello, (size_t)n)) ||
         fds != (!is_watch && first.hello.has_ring == 1 ? 1u : 0u) ||
         getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0 || peer.pid <= 0) {
-        if (ring_fd >= 0)
-            close(ring_fd);
+        fd_close(&ring_fd);
         return SKEIN_CORRUPT;
     }
     *packet = (struct hello_packet){.is_watch = is_watch, .ring_fd = ring_fd, .peer = peer};
@@ -412,9 +390,7 @@ int hello_accept(struct attach *attach, int socket, struct hello_packet *packet,
     int status = process_new(&p);
     if (status == SKEIN_OK)
         status = process_fill(attach, socket, packet, p, adopted);
-    if (packet->ring_fd >= 0)
-        close(packet->ring_fd);
-    packet->ring_fd = -1;
+    fd_close(&packet->ring_fd);
     if (status != SKEIN_OK && p != NULL && p->service[0] == '\0')
         process_unref(&p); /* nobody knows who it was */
     *out = p;

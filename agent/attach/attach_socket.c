@@ -15,6 +15,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "descriptor.h"
+
 #define BACKLOG 512
 
 /* Another agent that has the lock may be about to listen. SKEIN_OK, SKEIN_BUSY, SKEIN_IO. */
@@ -102,9 +104,7 @@ void attach_socket_close(struct attach_socket *socket, const char *path)
     if (socket->inode != 0 && lstat(path, &st) == 0 && st.st_dev == socket->device &&
         st.st_ino == socket->inode)
         unlink(path);
-    if (socket->fd >= 0)
-        close(socket->fd);
-    if (socket->lock_fd >= 0)
-        close(socket->lock_fd);
+    fd_close(&socket->fd);
+    fd_close(&socket->lock_fd);
     *socket = (struct attach_socket){.fd = -1, .lock_fd = -1};
 }

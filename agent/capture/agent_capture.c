@@ -67,8 +67,7 @@ void capture_target_unref(struct target *target)
         (void)evidence_drop(target->evidence);
     evidence_unref(&target->evidence);
     cut_chain_leave(&target->member); /* where the worker has ended before the capture */
-    if (target->process != NULL)
-        process_unref(&target->process);
+    process_unref(&target->process);
     target_result_fini(&target->result);
     free(target->with);
     free(target);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inside of the captures, shared by agent_capture.c, capture_job.c and capture_recover.c alone.
+ * The inside of the captures, shared by agent_capture.c, capture_job.c, capture_evidence.c and
+ * capture_recover.c alone.
  */
 #ifndef CAPTURE_JOB_H
 #define CAPTURE_JOB_H

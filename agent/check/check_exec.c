@@ -19,6 +19,7 @@
 
 #include "checks.h"
 #include "clock.h"
+#include "descriptor.h"
 #include "proc_info.h"
 
 #define MS            UINT64_C(1000000)
@@ -182,8 +183,7 @@ static void exec_reap(struct child *child, siginfo_t *info)
     while (waitid(P_PID, (id_t)child->pid, info, WEXITED) != 0 && errno == EINTR)
         continue;
     close(child->output);
-    if (child->pidfd >= 0)
-        close(child->pidfd);
+    fd_close(&child->pidfd);
 }
 
 static void exec_judge(const struct check_spec *spec, struct child *child, const siginfo_t *info,

@@ -19,6 +19,7 @@
 #include "check_place.h"
 #include "checks.h"
 #include "clock.h"
+#include "descriptor.h"
 
 #define MS UINT64_C(1000000)
 
@@ -105,8 +106,7 @@ static void unix_run(const struct check_spec *spec, const struct check_until *un
     snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d", fd);
     if (error == 0)
         error = connect_try(AF_UNIX, (struct sockaddr *)&address, sizeof address, until);
-    if (fd >= 0)
-        close(fd);
+    fd_close(&fd);
     net_judge(spec, error, result);
 }
 
@@ -187,8 +187,7 @@ static struct lookup *lookup_begin(const char *host, const char *port)
     pthread_attr_destroy(&attr);
     if (failed == 0)
         return lookup;
-    if (lookup->done_fd >= 0)
-        close(lookup->done_fd);
+    fd_close(&lookup->done_fd);
     free(lookup);
     __atomic_sub_fetch(&lookups, 1, __ATOMIC_RELAXED);
     return NULL;

@@ -17,6 +17,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "descriptor.h"
+#include "digits.h"
+
 #define MARK "{ip}"
 
 char *check_text_fill(const char *text, const char *mark, const char *value)
@@ -84,12 +87,9 @@ bool check_ipv6_read(FILE *file, char out[INET6_ADDRSTRLEN])
     bool found = false;
     while (!found && fgets(line, sizeof line, file) != NULL) {
         struct in6_addr address;
-        bool read = strspn(line, "0123456789abcdef") == 32 && is_global(line + 32);
-        for (size_t i = 0; read && i < sizeof address; i++) {
-            char digits[3] = {line[2 * i], line[2 * i + 1], '\0'};
-            address.s6_addr[i] = (uint8_t)strtoul(digits, NULL, 16);
-        }
-        found = read && inet_ntop(AF_INET6, &address, out, INET6_ADDRSTRLEN) != NULL;
+        found = strspn(line, "0123456789abcdef") == 32 && is_global(line + 32) &&
+                digits_bytes(line, address.s6_addr, sizeof address) &&
+                inet_ntop(AF_INET6, &address, out, INET6_ADDRSTRLEN) != NULL;
     }
     return found;
 }
@@ -161,13 +161,10 @@ bool check_place_enter(const struct check_spec *spec, int *back, struct check_re
     int there = open(path, O_RDONLY | O_CLOEXEC);
     *back = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
     bool entered = there >= 0 && *back >= 0 && setns(there, CLONE_NEWNET) == 0;
-    if (there >= 0)
-        close(there);
+    fd_close(&there);
     if (entered)
         return true;
-    if (*back >= 0)
-        close(*back);
-    *back = -1;
+    fd_close(back);
     return place_refuse(
         spec, result,
         "the service has a network of its own, which this agent may not enter; give the "

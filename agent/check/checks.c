@@ -19,6 +19,7 @@
 #include "agent_clock.h"
 #include "check_place.h"
 #include "clock.h"
+#include "cond_until.h"
 #include "http_client.h"
 
 #define MS          UINT64_C(1000000)
@@ -182,12 +183,8 @@ int checks_new(struct loop *loop, uint32_t max_threads, struct checks **out)
         return SKEIN_NO_MEMORY;
     checks->loop = loop;
     checks->max_threads = max_threads;
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_mutex_init(&checks->mutex, NULL);
-    pthread_cond_init(&checks->ended, &attr);
-    pthread_condattr_destroy(&attr);
+    cond_init(&checks->ended);
     *out = checks;
     return SKEIN_OK;
 }
@@ -293,11 +290,8 @@ size_t checks_free(struct checks **checks_p, uint64_t wait_ms)
         check_stop(&check);
     }
     uint64_t until_ns = clock_monotonic_ns() + wait_ms * MS;
-    struct timespec until = {.tv_sec = (time_t)(until_ns / (1000 * MS)),
-                             .tv_nsec = (long)(until_ns % (1000 * MS))};
     pthread_mutex_lock(&checks->mutex);
-    while (checks->running > 0 &&
-           pthread_cond_timedwait(&checks->ended, &checks->mutex, &until) == 0)
+    while (checks->running > 0 && cond_wait_until(&checks->ended, &checks->mutex, until_ns))
         continue;
     size_t left = checks->running;
     pthread_mutex_unlock(&checks->mutex);

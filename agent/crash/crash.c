@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "clock.h"
+#include "cond_until.h"
 #include "crash_int.h"
 #include "log.h"
 #include "proc_info.h"
@@ -63,11 +63,7 @@ int crash_new(const struct crash_settings *settings, struct crash **out)
     crash->settings = *settings;
     TAILQ_INIT(&crash->entries);
     pthread_mutex_init(&crash->mutex, NULL);
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&crash->read, &attr);
-    pthread_condattr_destroy(&attr);
+    cond_init(&crash->read);
     int status = worker_new(&crash->worker);
     if (status == SKEIN_OK)
         status = worker_new(&crash->words_worker);
@@ -107,13 +103,10 @@ static void entries_free(struct crash_list *list)
 /* Whether somebody's file holds up a thread. */
 static bool words_hang(struct crash *crash)
 {
-    struct timespec until;
-    int waited = 0;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += END_WAIT_S;
+    uint64_t until_ns = clock_monotonic_ns() + END_WAIT_S * S;
     pthread_mutex_lock(&crash->mutex);
-    while (crash->words_jobs > 0 && waited == 0)
-        waited = pthread_cond_timedwait(&crash->read, &crash->mutex, &until);
+    while (crash->words_jobs > 0 && cond_wait_until(&crash->read, &crash->mutex, until_ns))
+        continue;
     bool hang = crash->words_jobs > 0;
     pthread_mutex_unlock(&crash->mutex);
     return hang;
@@ -477,10 +470,8 @@ void crash_gone(struct crash *crash, const struct process *process)
 /* With the mutex: until *done, or until then. */
 static void done_wait(struct crash *crash, const bool *done, uint64_t until_ns)
 {
-    const struct timespec until = {(time_t)(until_ns / S), (long)(until_ns % S)};
-    int waited = 0;
-    while (!*done && waited == 0)
-        waited = pthread_cond_timedwait(&crash->read, &crash->mutex, &until);
+    while (!*done && cond_wait_until(&crash->read, &crash->mutex, until_ns))
+        continue;
 }
 
 /* Waits for the workers' readings, and keeps the entry; NULL: there is none. Half of the time is for

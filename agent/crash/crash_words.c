@@ -159,6 +159,13 @@ void crash_words_gone(struct crash *crash, struct crash_entry *entry)
 
 /* ---- what is told ---- */
 
+static const struct partition_event_type type_place = EVIDENCE_TYPE(
+    "crash.stderr", SKEIN_CLASS_INSTANT, SKEIN_GROUP_THREAD, EVIDENCE_ARG(STR, "file", ""),
+    EVIDENCE_ARG(U64, "bytes", "bytes"), EVIDENCE_ARG(U64, "before", "bytes"),
+    EVIDENCE_ARG(STR, "since", ""), EVIDENCE_ARG(STR, "missing", ""));
+static const struct partition_event_type type_piece = EVIDENCE_TYPE(
+    "crash.words", SKEIN_CLASS_INSTANT, SKEIN_GROUP_THREAD, EVIDENCE_ARG(STR, "text", ""));
+
 static void words_say(struct evidence_note *note, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -171,53 +178,25 @@ static void words_say(struct evidence_note *note, const char *format, ...)
     va_end(values);
 }
 
-static int64_t place_type(struct evidence_out *out)
-{
-    return evidence_type(out,
-                         &(struct partition_event_type){.name = "crash.stderr",
-                                                        .klass = SKEIN_CLASS_INSTANT,
-                                                        .group = SKEIN_GROUP_THREAD,
-                                                        .nargs = 5,
-                                                        .args = {{SKEIN_T_STR, "file", NULL},
-                                                                 {SKEIN_T_U64, "bytes", "bytes"},
-                                                                 {SKEIN_T_U64, "before", "bytes"},
-                                                                 {SKEIN_T_STR, "since", NULL},
-                                                                 {SKEIN_T_STR, "missing", NULL}}});
-}
-
-static int64_t piece_type(struct evidence_out *out)
-{
-    return evidence_type(out,
-                         &(struct partition_event_type){.name = "crash.words",
-                                                        .klass = SKEIN_CLASS_INSTANT,
-                                                        .group = SKEIN_GROUP_THREAD,
-                                                        .nargs = 1,
-                                                        .args = {{SKEIN_T_STR, "text", NULL}}});
-}
-
-static struct partition_value words_text(const char *text)
-{
-    return (struct partition_value){.str = {text, (uint32_t)strlen(text), false}};
-}
-
 /* All at one moment, which is when the process was seen to be gone; they keep their order. */
 static void words_put(const struct crash_words *said, uint64_t at_ns, struct evidence_out *out)
 {
     const struct words *words = &said->words;
-    int64_t thread = evidence_thread(out, 0, EVIDENCE_THREAD_PROCESS), type = place_type(out);
+    int64_t thread = evidence_thread(out, 0, EVIDENCE_THREAD_PROCESS);
+    int64_t type = evidence_type(out, &type_place);
     char missing[160] = "";
     if (words->bytes == NULL)
         snprintf(missing, sizeof missing, "%s%s", words->why, words->why_more);
-    const struct partition_value args[] = {words_text(said->place.file),
+    const struct partition_value args[] = {partition_text(said->place.file),
                                            {.u64 = words->count},
                                            {.u64 = words->before},
-                                           words_text(words->bytes == NULL ? ""
-                                                      : words->since_start ? "start"
-                                                                           : "unknown"),
-                                           words_text(missing)};
+                                           partition_text(words->bytes == NULL ? ""
+                                                          : words->since_start ? "start"
+                                                                               : "unknown"),
+                                           partition_text(missing)};
     if (!evidence_event(out, thread, type, at_ns, 0, args))
         return; /* counted there, and there is no room for its words either */
-    type = piece_type(out);
+    type = evidence_type(out, &type_piece);
     for (size_t at = 0, n; at < words->count; at += n) {
         n = words_piece(words->bytes + at, words->count - at);
         const struct partition_value piece = {.str = {words->bytes + at, (uint32_t)n, false}};

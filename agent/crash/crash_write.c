@@ -62,34 +62,19 @@ struct told {
 
 /* ---- types ---- */
 
-static int64_t fault_type(struct evidence_out *out, const char *name)
-{
-    return evidence_type(
-        out, &(struct partition_event_type){.name = name,
-                                            .klass = SKEIN_CLASS_INSTANT,
-                                            .group = SKEIN_GROUP_THREAD,
-                                            .nargs = 6,
-                                            .args = {{SKEIN_T_I64, "signal", NULL},
-                                                     {SKEIN_T_I64, "code", NULL},
-                                                     {SKEIN_T_STR, "cause", NULL},
-                                                     {SKEIN_T_STR, "access", NULL},
-                                                     {SKEIN_T_STR, "address", NULL},
-                                                     {SKEIN_T_STR, "registers", NULL}}});
-}
+#define FAULT_TYPE(name)                                                                           \
+    EVIDENCE_TYPE(name, SKEIN_CLASS_INSTANT, SKEIN_GROUP_THREAD, EVIDENCE_ARG(I64, "signal", ""),  \
+                  EVIDENCE_ARG(I64, "code", ""), EVIDENCE_ARG(STR, "cause", ""),                   \
+                  EVIDENCE_ARG(STR, "access", ""), EVIDENCE_ARG(STR, "address", ""),               \
+                  EVIDENCE_ARG(STR, "registers", ""))
 
-static int64_t sent_type(struct evidence_out *out)
-{
-    return evidence_type(out,
-                         &(struct partition_event_type){.name = "crash.sent",
-                                                        .klass = SKEIN_CLASS_INSTANT,
-                                                        .group = SKEIN_GROUP_THREAD,
-                                                        .nargs = 5,
-                                                        .args = {{SKEIN_T_I64, "signal", NULL},
-                                                                 {SKEIN_T_I64, "code", NULL},
-                                                                 {SKEIN_T_STR, "cause", NULL},
-                                                                 {SKEIN_T_U64, "by", NULL},
-                                                                 {SKEIN_T_STR, "by_name", NULL}}});
-}
+static const struct partition_event_type type_signal = FAULT_TYPE("crash.signal");
+static const struct partition_event_type type_raised = FAULT_TYPE("crash.raised");
+static const struct partition_event_type type_handled = FAULT_TYPE("crash.handled");
+static const struct partition_event_type type_sent = EVIDENCE_TYPE(
+    "crash.sent", SKEIN_CLASS_INSTANT, SKEIN_GROUP_THREAD, EVIDENCE_ARG(I64, "signal", ""),
+    EVIDENCE_ARG(I64, "code", ""), EVIDENCE_ARG(STR, "cause", ""), EVIDENCE_ARG(U64, "by", ""),
+    EVIDENCE_ARG(STR, "by_name", ""));
 
 /* What sent itself a signal has given up: as abort() does. */
 static const char *cause_of(const struct writing *w, int32_t signal, int32_t code)
@@ -98,11 +83,6 @@ static const char *cause_of(const struct writing *w, int32_t signal, int32_t cod
     bool own = sender->pid == w->ask->process->pid && sender->signal == signal;
     return own && (code == SI_TKILL || code == SI_USER) ? "sent by itself"
                                                         : signal_cause(signal, code);
-}
-
-static struct partition_value crash_text(const char *text)
-{
-    return (struct partition_value){.str = {text, (uint32_t)strlen(text), false}};
 }
 
 /* ---- threads and code ---- */
@@ -206,10 +186,10 @@ static void fault_write(struct writing *w, int64_t type, uint32_t tid, uint64_t 
         snprintf(address, sizeof address, "0x%" PRIx64, told->address);
     const struct partition_value args[] = {{.i64 = told->signal},
                                            {.i64 = told->code},
-                                           crash_text(cause_of(w, told->signal, told->code)),
-                                           crash_text(told->access),
-                                           crash_text(address),
-                                           crash_text(told->registers)};
+                                           partition_text(cause_of(w, told->signal, told->code)),
+                                           partition_text(told->access),
+                                           partition_text(address),
+                                           partition_text(told->registers)};
     int64_t thread = evidence_thread(w->out, tid, name);
     if (!evidence_event(w->out, thread, type, at_ns, 0, args) || stack->count == 0)
         return;
@@ -309,9 +289,9 @@ static void sender_write(struct writing *w, const char **cause)
         return;
     const struct partition_value args[] = {{.i64 = sender->signal},
                                            {.i64 = sender->code},
-                                           crash_text(*cause),
+                                           partition_text(*cause),
                                            {.u64 = sender->pid},
-                                           crash_text(sender->name)};
+                                           partition_text(sender->name)};
     (void)evidence_event(w->out, evidence_thread(w->out, 0, EVIDENCE_THREAD_PROCESS), w->sent_type,
                          sender->at_ns, 0, args);
 }
@@ -384,10 +364,10 @@ void crash_write(const struct crash *crash, const struct evidence_ask *ask,
 {
     struct writing w = {.crash = crash, .ask = ask, .maps = maps, .death = death, .out = out};
     const char *cause;
-    w.signal_type = fault_type(out, "crash.signal");
-    w.raised_type = fault_type(out, "crash.raised");
-    w.handled_type = fault_type(out, "crash.handled");
-    w.sent_type = sent_type(out);
+    w.signal_type = evidence_type(out, &type_signal);
+    w.raised_type = evidence_type(out, &type_raised);
+    w.handled_type = evidence_type(out, &type_handled);
+    w.sent_type = evidence_type(out, &type_sent);
     signals_walk(&w);
     for (size_t i = 0; i < death->count; i++) {
         signal_write(&w, i);

@@ -35,8 +35,15 @@ struct cut_request {
     /* Looks only: no generation ends, and the process's next sequence stays. Captures are cut as if
      * this cut had not been. */
     bool look;
-    /* Repeats the ranges that idle threads are in, although an earlier cut by the marks took their
-     * records: for a capture that does not list that cut. */
+    /* Tells again which ranges are open, also of threads that have written nothing since an earlier
+     * cut by the marks: for a capture that does not list that cut. For example, a thread has been
+     * in a range since 12, and captures are of [10,20] and [20,30]:
+     *
+     *     time    ---- 10 ---- 20 ---- 30 ---->
+     *     thread        begins . . . . . .        writes no more
+     *     cut 1        |========|                 for the first: it has the begin
+     *     cut 2                 |=======|         for the second: it restates, else nothing there
+     *                                             would say that the thread is in the range */
     bool restate;
     /* Names the addresses of its stacks, for names_ns at most; NULL: they stay raw. */
     struct symbolizer *symbolizer;

@@ -15,6 +15,7 @@
 
 #include "array.h"
 #include "clock.h"
+#include "descriptor.h"
 #include "dump_int.h"
 #include "proc_info.h"
 #include "proc_text.h"
@@ -38,13 +39,11 @@ int dump_list(struct dump *dump)
     char path[64];
     snprintf(path, sizeof path, "/proc/%" PRIu32 "/task", dump->pid);
     dump->task = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int again = dump->task < 0 ? -1 : openat(dump->task, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *folder = again < 0 ? NULL : fdopendir(again);
-    if (folder == NULL) {
-        if (again >= 0)
-            close(again);
-        return dump->task < 0 && errno == ENOENT ? SKEIN_NOT_FOUND : SKEIN_IO;
-    }
+    if (dump->task < 0)
+        return errno == ENOENT ? SKEIN_NOT_FOUND : SKEIN_IO;
+    DIR *folder = folder_list(dump->task);
+    if (folder == NULL)
+        return SKEIN_IO;
     int status = SKEIN_OK;
     const struct dirent *entry;
     while (status == SKEIN_OK && (entry = readdir(folder)) != NULL) {
@@ -100,25 +99,6 @@ static bool stat_take(struct dump_thread *thread, const char *text)
     return true;
 }
 
-static uint64_t status_number(const char *text, const char *key)
-{
-    const char *at = strstr(text, key);
-    return at == NULL ? 0 : strtoull(at + strlen(key), NULL, 10);
-}
-
-/* The last number of the line: "NSpid: 4711 12 1". 0: there is none. */
-static uint64_t status_last_number(const char *text, const char *key)
-{
-    const char *at = strstr(text, key);
-    uint64_t last = 0, number;
-    if (at == NULL)
-        return 0;
-    const char *end = at + strlen(key) + strcspn(at + strlen(key), "\n");
-    for (at += strlen(key); at < end && number_take(&at, 10, &number) && at <= end;)
-        last = number;
-    return last;
-}
-
 /* The begin of a file, and its end: in the middle of `status` are the groups of the process, which
  * may be half a million bytes. */
 #define HEAD_BYTES 2048
@@ -144,8 +124,7 @@ static bool status_read(const struct dump *dump, uint32_t tid, struct head_tail 
         have = keep + (n > 0 ? (size_t)n : 0);
         out->tail[have] = '\0';
     }
-    if (fd >= 0)
-        close(fd);
+    fd_close(&fd);
     return there && n == 0;
 }
 
@@ -154,13 +133,15 @@ static bool switches_read(const struct dump *dump, uint32_t tid, struct dump_thr
     struct head_tail text;
     if (!status_read(dump, tid, &text))
         return false;
-    uint64_t inner = status_last_number(text.tail, "\nNSpid:");
-    if (inner == 0)
-        inner = status_last_number(text.head, "\nNSpid:");
+    uint64_t inner = 0, tracer = 0;
+    to->involuntary = to->voluntary = 0;
+    (void)(text_last_number(text.tail, "NSpid:", &inner) ||
+           text_last_number(text.head, "NSpid:", &inner));
+    (void)text_value(text.head, "TracerPid", &tracer);
+    (void)text_value(text.tail, "nonvoluntary_ctxt_switches", &to->involuntary);
+    (void)text_value(text.tail, "voluntary_ctxt_switches", &to->voluntary);
     to->inner_tid = inner != 0 ? (uint32_t)inner : tid;
-    to->tracer = (uint32_t)status_number(text.head, "\nTracerPid:");
-    to->involuntary = status_number(text.tail, "\nnonvoluntary_ctxt_switches:");
-    to->voluntary = status_number(text.tail, "\nvoluntary_ctxt_switches:");
+    to->tracer = (uint32_t)tracer;
     return true;
 }
 

@@ -13,44 +13,31 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "descriptor.h"
 #include "dump_int.h"
 #include "privacy.h"
 #include "proc_info.h"
 
 #define ROUNDS 3
 
-#define ARG(type, name, unit)                                                                      \
-    {                                                                                              \
-        SKEIN_T_##type, name, unit                                                                 \
-    }
-
-static const struct partition_event_type type_state = {
-    .name = "thread.state",
-    .klass = SKEIN_CLASS_INSTANT,
-    .nargs = 6,
-    .args = {ARG(STR, "state", ""), ARG(STR, "wchan", ""), ARG(STR, "syscall", ""),
-             ARG(U64, "cpu", "ns"), ARG(U64, "voluntary", ""), ARG(U64, "involuntary", "")}};
-static const struct partition_event_type type_wait = {
-    .name = "thread.wait",
-    .klass = SKEIN_CLASS_INSTANT,
-    .nargs = 3,
-    .args = {ARG(STR, "for", ""), ARG(PTR, "object", ""), ARG(U64, "holder", "")}};
-static const struct partition_event_type type_dump = {
-    .name = "thread.dump",
-    .klass = SKEIN_CLASS_INSTANT,
-    .nargs = 6,
-    .args = {ARG(U64, "threads", ""), ARG(U64, "stacks", ""), ARG(U64, "stopped", ""),
-             ARG(U64, "stop", "ns"), ARG(U64, "left_out", ""), ARG(STR, "title", "")}};
+static const struct partition_event_type type_state =
+    EVIDENCE_TYPE("thread.state", SKEIN_CLASS_INSTANT, SKEIN_GROUP_APP,
+                  EVIDENCE_ARG(STR, "state", ""), EVIDENCE_ARG(STR, "wchan", ""),
+                  EVIDENCE_ARG(STR, "syscall", ""), EVIDENCE_ARG(U64, "cpu", "ns"),
+                  EVIDENCE_ARG(U64, "voluntary", ""), EVIDENCE_ARG(U64, "involuntary", ""));
+static const struct partition_event_type type_wait =
+    EVIDENCE_TYPE("thread.wait", SKEIN_CLASS_INSTANT, SKEIN_GROUP_APP, EVIDENCE_ARG(STR, "for", ""),
+                  EVIDENCE_ARG(PTR, "object", ""), EVIDENCE_ARG(U64, "holder", ""));
+static const struct partition_event_type type_dump =
+    EVIDENCE_TYPE("thread.dump", SKEIN_CLASS_INSTANT, SKEIN_GROUP_APP,
+                  EVIDENCE_ARG(U64, "threads", ""), EVIDENCE_ARG(U64, "stacks", ""),
+                  EVIDENCE_ARG(U64, "stopped", ""), EVIDENCE_ARG(U64, "stop", "ns"),
+                  EVIDENCE_ARG(U64, "left_out", ""), EVIDENCE_ARG(STR, "title", ""));
 
 struct dump_writer {
     struct evidence_out *out;
     int64_t state, wait;
 };
-
-static struct partition_value value_of_text(const char *text)
-{
-    return (struct partition_value){.str = {.text = text, .len = (uint32_t)strlen(text)}};
-}
 
 /* As ps says it, in words. */
 static const char *state_text(char state)
@@ -72,9 +59,9 @@ static void thread_write(const struct dump_writer *w, const struct dump_thread *
     char call[192];
     dump_call_text(thread, call, sizeof call);
     int64_t index = evidence_thread(w->out, thread->tid, thread->name);
-    const struct partition_value state[] = {value_of_text(state_text(thread->state)),
-                                            value_of_text(thread->wchan),
-                                            value_of_text(call),
+    const struct partition_value state[] = {partition_text(state_text(thread->state)),
+                                            partition_text(thread->wchan),
+                                            partition_text(call),
                                             {.u64 = thread->cpu_ns},
                                             {.u64 = thread->voluntary},
                                             {.u64 = thread->involuntary}};
@@ -83,7 +70,7 @@ static void thread_write(const struct dump_writer *w, const struct dump_thread *
     if (thread->waits_for == NULL)
         return;
     const struct partition_value wait[] = {
-        value_of_text(thread->waits_for), {.u64 = thread->object}, {.u64 = thread->holder}};
+        partition_text(thread->waits_for), {.u64 = thread->object}, {.u64 = thread->holder}};
     evidence_event(w->out, index, w->wait, thread->at_ns, 0, wait);
 }
 
@@ -113,7 +100,7 @@ static void dump_write(struct evidence_out *out, const struct dump *dump, uint64
     const struct partition_value values[] = {
         {.u64 = dump->count},    {.u64 = dump->fates[DUMP_STACK_TAKEN]},
         {.u64 = dump->stopped},  {.u64 = dump->stop_ns},
-        {.u64 = dump->left_out}, value_of_text(title)};
+        {.u64 = dump->left_out}, partition_text(title)};
     evidence_event(out, evidence_thread(out, 0, EVIDENCE_THREAD_PROCESS),
                    evidence_type(out, &type_dump), at_ns, 0, values);
     for (size_t i = 0; i < dump->count; i++)
@@ -264,8 +251,7 @@ void dump_fini(struct dump *dump)
     for (size_t i = 0; i < dump->count; i++)
         free(dump->threads[i].stack);
     free(dump->threads);
-    if (dump->task >= 0)
-        close(dump->task);
+    fd_close(&dump->task);
 }
 
 static void collect(void *source, const struct evidence_ask *ask, struct evidence_out *out,

@@ -5,6 +5,9 @@
  * left out and counted. One owner, one thread at a time. Failures are sticky and come out of
  * evidence_out_pour.
  *
+ *   static const struct partition_event_type cpu_sample =
+ *       EVIDENCE_TYPE("cpu.sample", SKEIN_CLASS_INSTANT, SKEIN_GROUP_THREAD,
+ *                     EVIDENCE_ARG(U64, "cpu", ""), EVIDENCE_ARG(U64, "weight", "ns"));
  *   int64_t type = evidence_type(out, &cpu_sample), thread = evidence_thread(out, tid, name);
  *   evidence_event(out, thread, type, at_ns, 0, args);
  *   evidence_event_stack(out, evidence_stack(out, &stack));
@@ -21,6 +24,20 @@
 /* Threads that are none: counters of the host, and of the process as a whole. Their tid is 0. */
 #define EVIDENCE_THREAD_HOST    "host"
 #define EVIDENCE_THREAD_PROCESS "process"
+
+/* A type, as its initializer, and one of its arguments: see the example above. */
+#define EVIDENCE_TYPE(type_name, of_class, of_group, ...)                                          \
+    {                                                                                              \
+        .name = (type_name), .klass = (of_class), .group = (of_group),                             \
+        .nargs = sizeof((struct partition_arg[]){__VA_ARGS__}) / sizeof(struct partition_arg),     \
+        .args = {                                                                                  \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    }
+#define EVIDENCE_ARG(of_type, arg_name, arg_unit)                                                  \
+    {                                                                                              \
+        SKEIN_T_##of_type, arg_name, arg_unit                                                      \
+    }
 
 struct evidence_out;
 

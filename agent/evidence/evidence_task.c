@@ -9,9 +9,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "clock.h"
+#include "cond_until.h"
 #include "log.h"
 #include "skein_check.h"
 #include "symbol_partition.h"
@@ -98,7 +98,7 @@ int evidence_new(const struct evidence_settings *settings, struct symbolizer *sy
     evidence->settings = *settings;
     evidence->symbolizer = symbolizer;
     pthread_mutex_init(&evidence->mutex, NULL);
-    pthread_cond_init(&evidence->idle, NULL);
+    cond_init(&evidence->idle);
     if (worker_new(&evidence->worker) != SKEIN_OK) {
         pthread_cond_destroy(&evidence->idle);
         pthread_mutex_destroy(&evidence->mutex);
@@ -115,13 +115,10 @@ size_t evidence_free(struct evidence **evidence_p)
     if (evidence == NULL)
         return 0;
     *evidence_p = NULL;
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += (time_t)(evidence->settings.deadline_ms / 1000 + 1);
-    int waited = 0;
+    uint64_t until_ns = clock_monotonic_ns() + (evidence->settings.deadline_ms + 1000) * MS;
     pthread_mutex_lock(&evidence->mutex);
-    while (evidence->jobs > 0 && waited == 0)
-        waited = pthread_cond_timedwait(&evidence->idle, &evidence->mutex, &until);
+    while (evidence->jobs > 0 && cond_wait_until(&evidence->idle, &evidence->mutex, until_ns))
+        continue;
     bool hangs = evidence->jobs > 0;
     pthread_mutex_unlock(&evidence->mutex);
     if (hangs) {

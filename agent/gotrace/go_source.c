@@ -7,17 +7,15 @@
  */
 #include "go_source.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #include "base64.h"
 #include "checksum.h"
 #include "clock.h"
+#include "cond_until.h"
 #include "go_fetch.h"
 
 #define MS         UINT64_C(1000000)
@@ -57,31 +55,24 @@ struct go_source {
 
 int go_source_new(struct go_source **out)
 {
-    pthread_condattr_t monotonic;
     *out = calloc(1, sizeof **out);
     if (*out == NULL)
         return SKEIN_NO_MEMORY;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&(*out)->ended, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    cond_init(&(*out)->ended);
     pthread_mutex_init(&(*out)->mutex, NULL);
     return SKEIN_OK;
 }
 
 size_t go_source_stop(struct go_source *source)
 {
-    struct timespec until;
-    int waited = 0;
     if (source == NULL)
         return 0;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += STOP_S;
+    uint64_t until_ns = clock_monotonic_ns() + STOP_S * 1000 * MS;
     __atomic_store_n(&source->cancel, 1, __ATOMIC_RELAXED); /* it leads to nothing else */
     pthread_mutex_lock(&source->mutex);
     source->stopped = true;
-    while (source->running > 0 && waited == 0)
-        waited = pthread_cond_timedwait(&source->ended, &source->mutex, &until);
+    while (source->running > 0 && cond_wait_until(&source->ended, &source->mutex, until_ns))
+        continue;
     size_t hang = source->running > 0;
     pthread_mutex_unlock(&source->mutex);
     return hang;
@@ -218,27 +209,13 @@ static void fetches_begin(struct go_source *source, const struct evidence_ask *a
 
 /* ---- what has come ---- */
 
-#define ARG(type, name, unit)                                                                      \
-    {                                                                                              \
-        SKEIN_T_##type, name, unit                                                                 \
-    }
-
-static const struct partition_event_type type_trace = {
-    .name = GO_TRACE_EVENT,
-    .klass = SKEIN_CLASS_INSTANT,
-    .nargs = 4,
-    .args = {ARG(STR, "kind", ""), ARG(U64, "bytes", "bytes"), ARG(U64, "checksum", ""),
-             ARG(U64, "parts", "")}};
-static const struct partition_event_type type_part = {
-    .name = GO_PART_EVENT,
-    .klass = SKEIN_CLASS_INSTANT,
-    .nargs = 3,
-    .args = {ARG(STR, "kind", ""), ARG(U64, "offset", "bytes"), ARG(STR, "data", "")}};
-
-static struct partition_value value_of_text(const char *text)
-{
-    return (struct partition_value){.str = {.text = text, .len = (uint32_t)strlen(text)}};
-}
+static const struct partition_event_type type_trace =
+    EVIDENCE_TYPE(GO_TRACE_EVENT, SKEIN_CLASS_INSTANT, SKEIN_GROUP_APP,
+                  EVIDENCE_ARG(STR, "kind", ""), EVIDENCE_ARG(U64, "bytes", "bytes"),
+                  EVIDENCE_ARG(U64, "checksum", ""), EVIDENCE_ARG(U64, "parts", ""));
+static const struct partition_event_type type_part = EVIDENCE_TYPE(
+    GO_PART_EVENT, SKEIN_CLASS_INSTANT, SKEIN_GROUP_APP, EVIDENCE_ARG(STR, "kind", ""),
+    EVIDENCE_ARG(U64, "offset", "bytes"), EVIDENCE_ARG(STR, "data", ""));
 
 /* Whole, or nothing. */
 static bool bytes_write(struct evidence_out *out, const char *kind, const struct fetch *fetch)
@@ -249,7 +226,7 @@ static bool bytes_write(struct evidence_out *out, const char *kind, const struct
         return false;
     int64_t thread = evidence_thread(out, 0, EVIDENCE_THREAD_PROCESS);
     int64_t trace = evidence_type(out, &type_trace), part = evidence_type(out, &type_part);
-    const struct partition_value values[] = {value_of_text(kind),
+    const struct partition_value values[] = {partition_text(kind),
                                              {.u64 = bytes->len},
                                              {.u64 = checksum64(bytes->data, bytes->len)},
                                              {.u64 = parts}};
@@ -258,7 +235,8 @@ static bool bytes_write(struct evidence_out *out, const char *kind, const struct
         char text[BASE64_LETTERS(GO_PART_BYTES) + 1];
         size_t n = bytes->len - at < GO_PART_BYTES ? bytes->len - at : GO_PART_BYTES;
         base64_put(bytes->data + at, n, text);
-        const struct partition_value of[] = {value_of_text(kind), {.u64 = at}, value_of_text(text)};
+        const struct partition_value of[] = {
+            partition_text(kind), {.u64 = at}, partition_text(text)};
         written = evidence_event(out, thread, part, fetch->ended_ns, 0, of) && written;
     }
     return written;

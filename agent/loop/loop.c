@@ -17,6 +17,7 @@
 
 #include "array.h"
 #include "clock.h"
+#include "descriptor.h"
 #include "errno_status.h"
 
 #define EVENTS_MAX     64
@@ -82,10 +83,8 @@ void loop_free(struct loop **pointer)
     if (loop == NULL)
         return;
     *pointer = NULL;
-    if (loop->epoll >= 0)
-        close(loop->epoll);
-    if (loop->wake >= 0)
-        close(loop->wake);
+    fd_close(&loop->epoll);
+    fd_close(&loop->wake);
     for (size_t i = 0; i < loop->timer_count; i++)
         free(loop->heap[i]);
     while (loop->first != NULL) {

@@ -232,8 +232,7 @@ void outside_free(struct outside **outside_p)
     if (outside == NULL)
         return;
     *outside_p = NULL;
-    if (outside->timer != NULL)
-        loop_timer_cancel(outside->settings.loop, &outside->timer);
+    loop_timer_cancel(outside->settings.loop, &outside->timer);
     hands_free(outside);
     outside_scan_free(&outside->scan);
     outside_rules_free(&outside->rules);

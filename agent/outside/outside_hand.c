@@ -19,6 +19,7 @@
 #include "log.h"
 #include "outside_int.h"
 #include "proc_info.h"
+#include "proc_text.h"
 #include "selector.h"
 #include "set_store.h"
 #include "skein_check.h"
@@ -253,13 +254,11 @@ static int become_ask(struct outside *outside, const struct attach_watch *ask,
 static bool sees_our_pids(pid_t pid)
 {
     char text[4096];
-    const char *line =
-        proc_file_read(pid, "status", text, sizeof text) > 0 ? strstr(text, "\nNSpid:") : NULL;
-    if (line == NULL)
-        return false;
-    line += strcspn(line, "\t");
-    line += strspn(line, "\t ");
-    return line[strspn(line, "0123456789")] == '\n';
+    uint64_t own;
+    const char *at = proc_file_read(pid, "status", text, sizeof text) > 0
+                         ? text_line_find(text, "NSpid:")
+                         : NULL;
+    return at != NULL && text_number(&at, &own) && *at == '\n';
 }
 
 static int now_ask(struct outside *outside, const struct attach_watch *ask,

@@ -149,16 +149,16 @@ struct collection {
     bool no_memory;
 };
 
-static int64_t sample_type(struct evidence_out *out)
-{
-    return evidence_type(out,
-                         &(struct partition_event_type){
-                             .name = "cpu.sample",
-                             .klass = SKEIN_CLASS_INSTANT,
-                             .group = SKEIN_GROUP_THREAD,
-                             .nargs = 2,
-                             .args = {{SKEIN_T_U64, "cpu", NULL}, {SKEIN_T_U64, "weight", "ns"}}});
-}
+static const struct partition_event_type type_sample =
+    EVIDENCE_TYPE("cpu.sample", SKEIN_CLASS_INSTANT, SKEIN_GROUP_THREAD,
+                  EVIDENCE_ARG(U64, "cpu", ""), EVIDENCE_ARG(U64, "weight", "ns"));
+static const struct partition_event_type type_others = EVIDENCE_TYPE(
+    "cpu.others", SKEIN_CLASS_INSTANT, SKEIN_GROUP_THREAD, EVIDENCE_ARG(U64, "weight", "ns"),
+    EVIDENCE_ARG(U64, "samples", ""), EVIDENCE_ARG(U64, "pid", ""), EVIDENCE_ARG(STR, "name", ""));
+static const struct partition_event_type type_window = EVIDENCE_TYPE(
+    "cpu.window", SKEIN_CLASS_INSTANT, SKEIN_GROUP_THREAD, EVIDENCE_ARG(U64, "process", "ns"),
+    EVIDENCE_ARG(U64, "busy", "ns"), EVIDENCE_ARG(U64, "room", "ns"), EVIDENCE_ARG(U64, "cpus", ""),
+    EVIDENCE_ARG(U64, "samples", ""));
 
 static int64_t thread_of(struct collection *c, uint32_t tid)
 {
@@ -318,24 +318,14 @@ static void comm_read(uint32_t pid, char *name, size_t bytes)
 static void neighbour_write(struct collection *c, int64_t thread, int64_t type, const char *name,
                             const struct neighbour *one)
 {
-    struct partition_value args[] = {{.u64 = one->ns},
-                                     {.u64 = one->samples},
-                                     {.u64 = one->pid},
-                                     {.str = {name, (uint32_t)strlen(name), false}}};
+    struct partition_value args[] = {
+        {.u64 = one->ns}, {.u64 = one->samples}, {.u64 = one->pid}, partition_text(name)};
     (void)evidence_event(c->out, thread, type, c->ask->to_ns, 0, args);
 }
 
 static void neighbours_write(struct collection *c, int64_t host)
 {
-    int64_t type = evidence_type(
-        c->out, &(struct partition_event_type){.name = "cpu.others",
-                                               .klass = SKEIN_CLASS_INSTANT,
-                                               .group = SKEIN_GROUP_THREAD,
-                                               .nargs = 4,
-                                               .args = {{SKEIN_T_U64, "weight", "ns"},
-                                                        {SKEIN_T_U64, "samples", NULL},
-                                                        {SKEIN_T_U64, "pid", NULL},
-                                                        {SKEIN_T_STR, "name", NULL}}});
+    int64_t type = evidence_type(c->out, &type_others);
     struct neighbour top[NEIGHBOURS_SHOWN], rest;
     char name[64];
     size_t rest_count, count = neighbours_top(c->others, top, &rest, &rest_count);
@@ -352,16 +342,7 @@ static void neighbours_write(struct collection *c, int64_t host)
 /* How busy the CPUs were, and how much of that was the process. */
 static void window_write(struct collection *c, int64_t host, const struct perf_reach *reach)
 {
-    int64_t type = evidence_type(
-        c->out, &(struct partition_event_type){.name = "cpu.window",
-                                               .klass = SKEIN_CLASS_INSTANT,
-                                               .group = SKEIN_GROUP_THREAD,
-                                               .nargs = 5,
-                                               .args = {{SKEIN_T_U64, "process", "ns"},
-                                                        {SKEIN_T_U64, "busy", "ns"},
-                                                        {SKEIN_T_U64, "room", "ns"},
-                                                        {SKEIN_T_U64, "cpus", NULL},
-                                                        {SKEIN_T_U64, "samples", NULL}}});
+    int64_t type = evidence_type(c->out, &type_window);
     struct partition_value args[] = {{.u64 = c->own_ns},
                                      {.u64 = reach->busy_ns},
                                      {.u64 = reach->room_ns},
@@ -412,7 +393,7 @@ static bool collection_init(struct collection *c, const struct evidence_ask *ask
     *c = (struct collection){.ask = ask, .out = out};
     if (neighbours_new(&c->others) != SKEIN_OK)
         return false;
-    c->type = sample_type(out);
+    c->type = evidence_type(out, &type_sample);
     c->asked_maps = lived.to_ns != ask->to_ns; /* another program's by now */
     c->batch =
         (struct sample_batch){.symbolizer = ask->symbolizer,

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "descriptor.h"
 #include "perf_record.h"
 
 static struct perf_event_attr attr_common(void)
@@ -139,12 +140,10 @@ int perf_ring_watch(unsigned cpu, const struct perf_watch *watches, size_t count
 void perf_ring_close(struct perf_ring *ring)
 {
     for (size_t i = 0; i < ring->more_count; i++)
-        if (ring->more[i] >= 0)
-            close(ring->more[i]);
+        fd_close(&ring->more[i]);
     if (ring->map != NULL)
         munmap(ring->map, ring->map_bytes);
-    if (ring->fd >= 0)
-        close(ring->fd);
+    fd_close(&ring->fd);
     *ring = (struct perf_ring){.fd = -1, .cpu = ring->cpu};
 }
 

@@ -50,19 +50,10 @@ static bool thread_read(uint32_t pid, const char *tid, uint64_t ticks_per_s, str
     return thread_cpu_parse(stat, schedstat, ticks_per_s, cpu) == SKEIN_OK;
 }
 
-static int64_t thread_cpu_type(struct evidence_out *out)
-{
-    return evidence_type(out,
-                         &(struct partition_event_type){.name = "thread.cpu",
-                                                        .klass = SKEIN_CLASS_COUNTER,
-                                                        .group = SKEIN_GROUP_THREAD,
-                                                        .nargs = 5,
-                                                        .args = {{SKEIN_T_U64, "run", "ns"},
-                                                                 {SKEIN_T_U64, "wait", "ns"},
-                                                                 {SKEIN_T_U64, "turns", NULL},
-                                                                 {SKEIN_T_U64, "user", "ns"},
-                                                                 {SKEIN_T_U64, "system", "ns"}}});
-}
+static const struct partition_event_type type_cpu = EVIDENCE_TYPE(
+    "thread.cpu", SKEIN_CLASS_COUNTER, SKEIN_GROUP_THREAD, EVIDENCE_ARG(U64, "run", "ns"),
+    EVIDENCE_ARG(U64, "wait", "ns"), EVIDENCE_ARG(U64, "turns", ""),
+    EVIDENCE_ARG(U64, "user", "ns"), EVIDENCE_ARG(U64, "system", "ns"));
 
 int thread_cpu_write(const struct evidence_ask *ask, struct evidence_out *out, uint64_t *left_out)
 {
@@ -77,7 +68,7 @@ int thread_cpu_write(const struct evidence_ask *ask, struct evidence_out *out, u
     DIR *folder = opendir(path);
     if (folder == NULL)
         return SKEIN_NOT_FOUND;
-    int64_t type = thread_cpu_type(out);
+    int64_t type = evidence_type(out, &type_cpu);
     struct dirent *entry;
     while ((entry = readdir(folder)) != NULL) {
         uint32_t tid;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "descriptor.h"
 #include "text_whole.h"
 
 #define PATH_BYTES 4352 /* a cgroup's path and what is around it */
@@ -20,13 +21,6 @@ int kept_open(const char *folder, const char *name)
         return -1;
     /* Not blocking: where a fifo lies in place of a file, nobody waits for its other end. */
     return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-}
-
-void kept_close(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
 }
 
 size_t text_fill(int fd, char *text, size_t bytes)
@@ -51,6 +45,6 @@ bool once_read(const char *folder, const char *name, char *text, size_t bytes)
 {
     int fd = kept_open(folder, name);
     bool there = kept_read(fd, text, bytes);
-    kept_close(&fd);
+    fd_close(&fd);
     return there;
 }

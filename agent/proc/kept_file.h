@@ -15,13 +15,12 @@ size_t text_fill(int fd, char *text, size_t bytes);
 
 /* "folder/name", opened to be read; -1: it is not there, or the path is too long. */
 int kept_open(const char *folder, const char *name);
-void kept_close(int *fd); /* -1 is none */
 
 /* The text from the beginning on, NUL-terminated; what has no room is cut behind a whole line. False where there is none: the
  * file is not open, or what it tells of is gone. */
 bool kept_read(int fd, char *text, size_t bytes);
 
-/* kept_open, kept_read and kept_close. */
+/* kept_open, kept_read and fd_close. */
 bool once_read(const char *folder, const char *name, char *text, size_t bytes);
 
 #endif

@@ -19,15 +19,6 @@ bool text_number(const char **at, uint64_t *value)
     return true;
 }
 
-bool text_number_add(const char **at, uint64_t *sum)
-{
-    uint64_t v;
-    if (!text_number(at, &v) || v > UINT64_MAX - *sum)
-        return false;
-    *sum += v;
-    return true;
-}
-
 bool text_numbers(const char **at, uint64_t *values, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -104,6 +95,15 @@ bool text_value(const char *text, const char *key, uint64_t *value)
             return text_number(&at, value);
     }
     return false;
+}
+
+bool text_last_number(const char *text, const char *beginning, uint64_t *value)
+{
+    const char *at = text_line_find(text, beginning);
+    bool found = false;
+    while (at != NULL && text_number(&at, value))
+        found = true;
+    return found;
 }
 
 /* The line is at its end too where the text is cut. */

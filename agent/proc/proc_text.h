@@ -12,7 +12,6 @@
 /* A decimal number that fits in 64 bits, after blanks of the same line; the position moves behind
  * it. False: there is none, and nothing has changed. */
 bool text_number(const char **at, uint64_t *value);
-bool text_number_add(const char **at, uint64_t *sum); /* false also where the sum does not fit */
 
 /* `count` numbers into values; false, and values may be half filled, where there are fewer. */
 bool text_numbers(const char **at, uint64_t *values, size_t count);
@@ -36,6 +35,9 @@ const char *text_line_next(const char *text); /* NULL: there is none */
 /* The number behind a key, "pgfault 12" or "Dirty:   12 kB"; the key is all of the line's first
  * word, a colon aside. False: not there. */
 bool text_value(const char *text, const char *key, uint64_t *value);
+
+/* The last number of the line that begins so: "NSpid: 4711 12 1". False: there is none. */
+bool text_last_number(const char *text, const char *beginning, uint64_t *value);
 
 /* /proc/net/snmp and netstat: a line of names and below it one of numbers, both beginning with
  * "Tcp:". False: not there. */

@@ -16,6 +16,7 @@
 #endif
 
 #include "agent_clock.h"
+#include "descriptor.h"
 #include "proc_info.h"
 #include "ring_memory.h"
 
@@ -151,8 +152,7 @@ void host_page_free(struct host_page_owner **pointer)
     *pointer = NULL;
     if (owner->page != NULL)
         munmap(owner->page, SHARED_PAGE_BYTES);
-    if (owner->fd >= 0)
-        close(owner->fd);
+    fd_close(&owner->fd);
     free(owner);
 }
 
@@ -209,6 +209,17 @@ void host_page_line(const struct host_page_owner *owner, struct clock_snapshot *
 
 /* ---- ticks and realtime ---- */
 
+/* y at x of the line through (x0, y0) with this slope; the least or the highest number where it is
+ * none, or nearly. */
+static uint64_t line_at(uint64_t x, uint64_t x0, uint64_t y0, double slope)
+{
+    double distance = (x < x0 ? (double)(x0 - x) : (double)(x - x0)) * slope;
+    if (x < x0)
+        return distance >= (double)y0 ? 0 : y0 - (uint64_t)distance;
+    double room = (double)(UINT64_MAX - y0) / 2;
+    return distance >= room ? UINT64_MAX : y0 + (uint64_t)distance;
+}
+
 /* The slope comes from MONOTONIC, which is slewed but never stepped, and the place from the later
  * snapshot's REALTIME: a clock that was set in between shifts nothing that is recent. */
 uint64_t clock_snapshot_ticks(const struct clock_snapshot *a, const struct clock_snapshot *b,
@@ -216,14 +227,7 @@ uint64_t clock_snapshot_ticks(const struct clock_snapshot *a, const struct clock
 {
     double mono = (double)b->monotonic_ns - (double)a->monotonic_ns;
     double slope = mono > 0 ? ((double)b->ticks - (double)a->ticks) / mono : 0;
-    bool before = realtime_ns < b->realtime_ns;
-    double distance =
-        (before ? (double)(b->realtime_ns - realtime_ns) : (double)(realtime_ns - b->realtime_ns)) *
-        slope;
-    if (before)
-        return distance >= (double)b->ticks ? 0 : b->ticks - (uint64_t)distance;
-    double room = (double)(UINT64_MAX - b->ticks) / 2;
-    return distance >= room ? UINT64_MAX : b->ticks + (uint64_t)distance;
+    return line_at(realtime_ns, b->realtime_ns, b->ticks, slope);
 }
 
 uint64_t clock_snapshot_realtime(const struct clock_snapshot *a, const struct clock_snapshot *b,
@@ -231,10 +235,5 @@ uint64_t clock_snapshot_realtime(const struct clock_snapshot *a, const struct cl
 {
     double span = (double)b->ticks - (double)a->ticks;
     double slope = span > 0 ? ((double)b->monotonic_ns - (double)a->monotonic_ns) / span : 0;
-    bool before = ticks < b->ticks;
-    double distance = (before ? (double)(b->ticks - ticks) : (double)(ticks - b->ticks)) * slope;
-    if (before)
-        return distance >= (double)b->realtime_ns ? 0 : b->realtime_ns - (uint64_t)distance;
-    double room = (double)(UINT64_MAX - b->realtime_ns) / 2;
-    return distance >= room ? UINT64_MAX : b->realtime_ns + (uint64_t)distance;
+    return line_at(ticks, b->ticks, b->realtime_ns, slope);
 }

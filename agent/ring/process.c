@@ -13,6 +13,7 @@
 
 #include "agent_clock.h"
 #include "clock.h"
+#include "descriptor.h"
 #include "ring_memory.h"
 #include "skein_atomic.h"
 
@@ -211,12 +212,6 @@ bool process_exit_said(const struct process *p, int32_t *status)
     return true;
 }
 
-static void descriptor_close(int fd)
-{
-    if (fd >= 0)
-        close(fd);
-}
-
 void process_unref(struct process **pointer)
 {
     struct process *p = *pointer;
@@ -228,10 +223,10 @@ void process_unref(struct process **pointer)
         munmap(p->ring, p->geometry.total);
     if (p->page != NULL)
         munmap(p->page, SHARED_PAGE_BYTES);
-    descriptor_close(p->socket);
-    descriptor_close(p->pidfd);
-    descriptor_close(p->ring_fd);
-    descriptor_close(p->page_fd);
+    fd_close(&p->socket);
+    fd_close(&p->pidfd);
+    fd_close(&p->ring_fd);
+    fd_close(&p->page_fd);
     if (p->chain_free != NULL)
         p->chain_free(p);
     free(p);

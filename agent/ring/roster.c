@@ -12,6 +12,7 @@
 
 #include "agent_clock.h"
 #include "clock.h"
+#include "descriptor.h"
 #include "proc_info.h"
 #include "ring_memory.h"
 
@@ -70,8 +71,7 @@ void roster_free(struct roster **pointer)
         ring_release(roster, e);
         free(e);
     }
-    if (roster->timer != NULL)
-        loop_timer_cancel(roster->loop, &roster->timer);
+    loop_timer_cancel(roster->loop, &roster->timer);
     free(roster);
 }
 
@@ -185,12 +185,8 @@ bool roster_release_oldest(struct roster *roster)
 /* What a ring needs that nobody writes any more is its own descriptor. */
 static void descriptors_release(struct process *p)
 {
-    int *const fds[] = {&p->pidfd, &p->page_fd};
-    for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++) {
-        if (*fds[i] >= 0)
-            close(*fds[i]);
-        *fds[i] = -1;
-    }
+    fd_close(&p->pidfd);
+    fd_close(&p->page_fd);
 }
 
 void roster_keep(struct roster *roster, struct process *p)

@@ -138,8 +138,7 @@ static void sample_begin(struct agent_policies *policies, struct policy *policy,
 
 static void sample_free(struct sample *sample)
 {
-    if (sample->timer != NULL)
-        loop_timer_cancel(sample->policies->settings.loop, &sample->timer);
+    loop_timer_cancel(sample->policies->settings.loop, &sample->timer);
     process_unref(&sample->process);
     free(sample);
 }
@@ -234,8 +233,7 @@ static uint64_t hz_wanted(const struct agent_policies *policies)
 
 static void hz_tell(struct agent_policies *policies)
 {
-    if (policies->hz_timer != NULL)
-        loop_timer_cancel(policies->settings.loop, &policies->hz_timer);
+    loop_timer_cancel(policies->settings.loop, &policies->hz_timer);
     uint64_t wanted = hz_wanted(policies);
     if (wanted == policies->hz || policies->settings.samples_hz == NULL)
         return;
@@ -394,10 +392,8 @@ void agent_policies_free(struct agent_policies **policies_p)
         return;
     *policies_p = NULL;
     policies_end(policies);
-    if (policies->cpu_timer != NULL)
-        loop_timer_cancel(policies->settings.loop, &policies->cpu_timer);
-    if (policies->hz_timer != NULL)
-        loop_timer_cancel(policies->settings.loop, &policies->hz_timer);
+    loop_timer_cancel(policies->settings.loop, &policies->cpu_timer);
+    loop_timer_cancel(policies->settings.loop, &policies->hz_timer);
     for (size_t i = 0; i < policies->process_count; i++)
         process_unref(&policies->processes[i]);
     free(policies->processes);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "descriptor.h"
 #include "log.h"
 #include "skein/status.h"
 
@@ -128,9 +129,7 @@ static int folder_begin(struct sched_instance *i, const char *instances)
         struct stat there;
         if (i->lock >= 0 && stat(i->folder, &there) == 0)
             return 0;
-        if (i->lock >= 0)
-            close(i->lock);
-        i->lock = -1;
+        fd_close(&i->lock);
         (void)rmdir(i->folder);
         i->folder[0] = '\0';
     }
@@ -266,8 +265,7 @@ void sched_instance_close(struct sched_instance **instance)
     if (i->folder[0] != '\0' && rmdir(i->folder) != 0)
         log_warn("sched", "cannot remove its tracing", "folder", i->folder, "reason",
                  strerror(errno), NULL);
-    if (i->lock >= 0)
-        close(i->lock);
+    fd_close(&i->lock);
     free(i->page);
     free(i);
 }

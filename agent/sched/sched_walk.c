@@ -110,7 +110,7 @@ static int lanes_init(struct lanes *lanes, const struct sched_keep *keep,
                       const struct sched_layout *layout, struct sched_walk *walk)
 {
     lanes->lanes = calloc(keep->count + 1, sizeof *lanes->lanes);
-    lanes->heap = calloc(keep->count + 1, sizeof(struct lane *));
+    lanes->heap = calloc(keep->count + 1, sizeof *lanes->heap);
     if (lanes->lanes == NULL || lanes->heap == NULL)
         return SKEIN_NO_MEMORY;
     for (uint32_t number = 0; number < keep->count; number++) {

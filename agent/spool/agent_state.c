@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "descriptor.h"
 #include "durable.h"
 #include "ids.h"
 #include "json.h"
@@ -114,8 +115,7 @@ static int state_store_without_room(struct agent_state *state)
     int fd = openat(state->folder, STATE_FILE, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     bool kept = fd >= 0 && pwrite(fd, text, (size_t)n, 0) == n && ftruncate(fd, n) == 0 &&
                 fdatasync(fd) == 0;
-    if (fd >= 0)
-        close(fd);
+    fd_close(&fd);
     if (!kept)
         state->epoch = epoch_of_this_second();
     log_error("agent", "the disk of the state folder takes no new file", "kept",
@@ -214,9 +214,6 @@ int agent_state_open(const char *folder, struct agent_state *state, char *error,
 
 void agent_state_close(struct agent_state *state)
 {
-    if (state->lock >= 0)
-        close(state->lock);
-    if (state->folder >= 0)
-        close(state->folder);
-    state->lock = state->folder = -1;
+    fd_close(&state->lock);
+    fd_close(&state->folder);
 }

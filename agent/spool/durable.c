@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "descriptor.h"
 #include "errno_status.h"
 #include "text_whole.h"
 
@@ -39,23 +40,6 @@ int durable_folder(const char *path, int *fd)
     return SKEIN_OK;
 }
 
-static int bytes_write(int fd, const void *bytes, size_t len)
-{
-    const char *pos = bytes;
-    while (len > 0) {
-        ssize_t n = write(fd, pos, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return status_of_errno(errno);
-        if (n == 0)
-            return SKEIN_IO;
-        pos += n;
-        len -= (size_t)n;
-    }
-    return SKEIN_OK;
-}
-
 static int temp_write(int folder, const char *temp, const struct durable_part *parts, size_t count)
 {
     int fd = openat(folder, temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -63,7 +47,7 @@ static int temp_write(int folder, const char *temp, const struct durable_part *p
         return status_of_errno(errno);
     int status = SKEIN_OK;
     for (size_t i = 0; i < count && status == SKEIN_OK; i++)
-        status = bytes_write(fd, parts[i].bytes, parts[i].len);
+        status = whole_write(fd, parts[i].bytes, parts[i].len);
     if (status == SKEIN_OK && fsync(fd) != 0)
         status = status_of_errno(errno);
     if (close(fd) != 0 && status == SKEIN_OK)
@@ -111,13 +95,9 @@ int durable_move(int from, int into, const char *name)
 
 int durable_sweep(int folder)
 {
-    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (dir == NULL) {
-        if (fd >= 0)
-            close(fd);
+    DIR *dir = folder_list(folder);
+    if (dir == NULL)
         return SKEIN_IO;
-    }
     int removed = 0;
     for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
         if (strncmp(entry->d_name, DURABLE_TEMP_PREFIX, strlen(DURABLE_TEMP_PREFIX)) == 0 &&

@@ -17,6 +17,7 @@
 #include "array.h"
 #include "checksum.h"
 #include "clock.h"
+#include "descriptor.h"
 #include "durable.h"
 #include "loss.h"
 #include "skein_check.h"
@@ -27,17 +28,11 @@ uint64_t spool_room(uint64_t payload_bytes)
     return (payload_bytes + SPOOL_FILE_HEAD_BYTES + 4095) / 4096 * 4096;
 }
 
-static bool key_equal(const struct partition_key *a, const struct partition_key *b)
-{
-    return a->epoch == b->epoch && a->sequence == b->sequence &&
-           process_uid_equal(&a->process, &b->process);
-}
-
 static struct spool_item *item_find_locked(struct spool *spool, const struct partition_key *key)
 {
     struct spool_item *item;
     TAILQ_FOREACH(item, &spool->items, link) {
-        if (key_equal(&item->head.key, key))
+        if (partition_key_equal(&item->head.key, key))
             return item;
     }
     return NULL;
@@ -247,7 +242,7 @@ bool spool_has_lost(struct spool *spool, const struct partition_key *key)
     bool lost = false;
     pthread_mutex_lock(&spool->mutex);
     for (size_t i = 0; i < spool->lost_count && i < SPOOL_LOST_REMEMBERED; i++)
-        lost = lost || key_equal(&spool->lost[i], key);
+        lost = lost || partition_key_equal(&spool->lost[i], key);
     pthread_mutex_unlock(&spool->mutex);
     return lost;
 }
@@ -288,13 +283,9 @@ int spool_open_partition(struct spool *spool, const struct partition_key *key, i
 static void room_make_aside(struct spool *spool)
 {
     for (;;) {
-        int fd = openat(spool->rejected, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-        if (dir == NULL) {
-            if (fd >= 0)
-                close(fd);
+        DIR *dir = folder_list(spool->rejected);
+        if (dir == NULL)
             return;
-        }
         char oldest[SPOOL_NAME_BYTES] = "";
         struct timespec oldest_time = {0};
         uint32_t count = 0;
@@ -429,10 +420,8 @@ void spool_close(struct spool **spool_p)
         TAILQ_REMOVE(&spool->losses, loss, link);
         free(loss);
     }
-    if (spool->folder >= 0)
-        close(spool->folder);
-    if (spool->rejected >= 0)
-        close(spool->rejected);
+    fd_close(&spool->folder);
+    fd_close(&spool->rejected);
     pthread_mutex_destroy(&spool->mutex);
     free(spool);
 }

@@ -16,7 +16,7 @@
  *   spool_put ──▶ HELD ──spool_release──▶ QUEUED ──spool_open_partition──▶ ON_WAY
  *                   ▲                     ▲  │  │                          │   │
  *   spool_recover ──┴─ has a report: ─────┘  │  └── spool_done ──▶ gone ◀──┘   │
- *                                            │ no room: item_evict_locked           │ the same
+ *                                            │ no room: item_evict_locked      │ the same
  *                                            ▼                                 ▼
  *                                    gone, told as lost        gone ◀───── EVICTED
  *                                                         spool_done

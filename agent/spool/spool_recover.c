@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "array.h"
+#include "descriptor.h"
 #include "durable.h"
 #include "spool_int.h"
 
@@ -150,13 +151,9 @@ int spool_recover(struct spool *spool)
     if (swept < 0)
         return swept;
     spool->counters.torn += (uint64_t)swept;
-    int fd = openat(spool->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (dir == NULL) {
-        if (fd >= 0)
-            close(fd);
+    DIR *dir = folder_list(spool->folder);
+    if (dir == NULL)
         return SKEIN_IO;
-    }
     struct found found = {0};
     int status = folder_scan(spool, dir, &found);
     closedir(dir);

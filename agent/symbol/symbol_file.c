@@ -18,8 +18,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "descriptor.h"
 #include "errno_status.h"
 #include "proc_info.h"
+#include "proc_text.h"
 #include "symbol_open.h"
 
 #define DEBUG_FOLDER "/usr/lib/debug"
@@ -154,8 +156,7 @@ void symbol_place_open(pid_t pid, uint64_t start_clock_ticks, struct symbol_plac
 
 void symbol_place_close(struct symbol_place *place)
 {
-    if (place->root >= 0)
-        close(place->root);
+    fd_close(&place->root);
     if (place->has_maps)
         process_maps_free(&place->maps);
     *place = (struct symbol_place){.root = -1};
@@ -285,11 +286,8 @@ void symbol_debug_look(const struct symbol_place *place, const uint8_t *id, uint
 
 void symbol_file_close(struct symbol_file *file)
 {
-    if (file->fd >= 0)
-        close(file->fd);
-    if (file->debug_fd >= 0)
-        close(file->debug_fd);
-    file->fd = file->debug_fd = -1;
+    fd_close(&file->fd);
+    fd_close(&file->debug_fd);
 }
 
 /* ---- what has no file of its own ---- */
@@ -300,15 +298,12 @@ static bool status_read(pid_t pid, int *inner_pid, uid_t *uid)
     char text[4096];
     if (proc_file_read(pid, "status", text, sizeof text) < 0)
         return false;
-    const char *ids = strstr(text, "\nUid:\t");
-    const char *pids = strstr(text, "\nNSpid:\t");
-    const char *effective = ids != NULL ? strchr(ids + 6, '\t') : NULL; /* real, effective, … */
-    if (effective == NULL || pids == NULL)
+    uint64_t uids[2], inner; /* real, effective, … */
+    const char *ids = text_line_find(text, "Uid:");
+    if (ids == NULL || !text_numbers(&ids, uids, 2) || !text_last_number(text, "NSpid:", &inner))
         return false;
-    *uid = (uid_t)strtoul(effective, NULL, 10);
-    pids += 8;
-    const char *last = memrchr(pids, '\t', strcspn(pids, "\n"));
-    *inner_pid = (int)strtol(last != NULL ? last + 1 : pids, NULL, 10);
+    *uid = (uid_t)uids[1];
+    *inner_pid = (int)inner;
     return *inner_pid > 0;
 }
 

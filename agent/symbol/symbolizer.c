@@ -5,14 +5,13 @@
  */
 #include "symbolizer.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "cond_until.h"
 #include "symbol_int.h"
 
 #define MS           UINT64_C(1000000)
@@ -137,10 +136,7 @@ static void queue_remove(struct symbolizer *s, struct symbol_request *request)
 /* Under the mutex. Ends the child when nobody asks for long. */
 static void queue_wait(struct symbolizer *s)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += IDLE_S;
-    if (pthread_cond_timedwait(&s->changed, &s->mutex, &until) == ETIMEDOUT)
+    if (!cond_wait_until(&s->changed, &s->mutex, clock_monotonic_ns() + IDLE_S * 1000 * MS))
         symbol_child_stop(&s->child);
 }
 
@@ -204,12 +200,8 @@ int symbolizer_new(const struct symbolizer_settings *settings, struct symbolizer
     struct symbolizer *s = calloc(1, sizeof *s);
     if (s == NULL)
         return SKEIN_NO_MEMORY;
-    pthread_condattr_t clock;
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
     pthread_mutex_init(&s->mutex, NULL);
-    pthread_cond_init(&s->changed, &clock);
-    pthread_condattr_destroy(&clock);
+    cond_init(&s->changed);
     TAILQ_INIT(&s->queue);
     s->find = settings->find;
     s->context = settings->context;
@@ -234,12 +226,6 @@ int symbolizer_new(const struct symbolizer_settings *settings, struct symbolizer
     return status;
 }
 
-static struct timespec time_of(uint64_t ns)
-{
-    return (struct timespec){.tv_sec = (time_t)(ns / (1000 * MS)),
-                             .tv_nsec = (long)(ns % (1000 * MS))};
-}
-
 bool symbolizer_free(struct symbolizer **s_p)
 {
     struct symbolizer *s = *s_p;
@@ -247,11 +233,11 @@ bool symbolizer_free(struct symbolizer **s_p)
     if (s == NULL)
         return true;
     /* A step ends when the child has answered, or is given up. */
-    struct timespec until = time_of(clock_monotonic_ns() + 2 * s->child.hang_ns);
+    uint64_t until_ns = clock_monotonic_ns() + 2 * s->child.hang_ns;
     pthread_mutex_lock(&s->mutex);
     s->stopping = true;
     pthread_cond_broadcast(&s->changed);
-    while (!s->ended && pthread_cond_timedwait(&s->changed, &s->mutex, &until) != ETIMEDOUT)
+    while (!s->ended && cond_wait_until(&s->changed, &s->mutex, until_ns))
         continue;
     bool ended = s->ended;
     pthread_mutex_unlock(&s->mutex);
@@ -305,11 +291,10 @@ static int request_post_locked(struct symbolizer *s, struct symbol_request *requ
 static int request_wait_locked(struct symbolizer *s, struct symbol_request *request,
                                uint64_t deadline_ns)
 {
-    struct timespec until = time_of(deadline_ns);
     int status = request_post_locked(s, request);
-    while (status == SKEIN_OK && !request->done)
-        if (pthread_cond_timedwait(&s->changed, &s->mutex, &until) == ETIMEDOUT)
-            break;
+    while (status == SKEIN_OK && !request->done &&
+           cond_wait_until(&s->changed, &s->mutex, deadline_ns))
+        continue;
     request->left = true;
     if (status == SKEIN_OK && (!request->done || request->missed))
         return SKEIN_TIMEOUT;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "array.h"
+#include "descriptor.h"
 #include "symbol_demangle.h"
 #include "symbol_dw_int.h"
 
@@ -77,8 +78,7 @@ static int module_report(struct symbol_module *module)
     module->mod =
         copy >= 0 ? dwfl_report_elf(module->dwfl, "module", "module", copy, 0, true) : NULL;
     if (module->mod == NULL) {
-        if (copy >= 0)
-            close(copy);
+        fd_close(&copy);
         return SKEIN_CORRUPT;
     }
     void **user;
@@ -95,8 +95,7 @@ int symbol_module_open(int fd, int debug_fd, struct symbol_module **out)
     struct symbol_module *module = calloc(1, sizeof *module);
     if (module == NULL) {
         close(fd);
-        if (debug_fd >= 0)
-            close(debug_fd);
+        fd_close(&debug_fd);
         return SKEIN_NO_MEMORY;
     }
     module->fd = fd;
@@ -119,8 +118,7 @@ void symbol_module_free(struct symbol_module **module_p)
     if (module->dwfl != NULL)
         dwfl_end(module->dwfl);
     close(module->fd);
-    if (module->debug_fd >= 0)
-        close(module->debug_fd);
+    fd_close(&module->debug_fd);
     for (size_t i = 0; i < module->unit_count; i++)
         free(module->units[i].functions);
     free(module->units);

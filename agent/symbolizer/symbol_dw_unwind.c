@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "descriptor.h"
 #include "partition.h"
 #include "symbol_dw_int.h"
 
@@ -80,8 +81,7 @@ int symbol_process_add(struct symbol_process *process, int fd, uint64_t bias)
         process->added++;
         return SKEIN_OK;
     }
-    if (copy >= 0)
-        close(copy);
+    fd_close(&copy);
     return SKEIN_CORRUPT;
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "array.h"
+#include "descriptor.h"
 #include "symbol_dw_names.h"
 #include "symbol_dw_unwind.h"
 #include "symbol_jit.h"
@@ -257,8 +258,7 @@ void symbol_server_answer(struct symbol_server *server, uint8_t kind, const uint
     size_t rest = reply->len;
     int status = kind_answer(server, kind, &c, own, fd_count, reply);
     for (size_t i = 0; i < SYMBOL_FDS_MAX; i++)
-        if (own[i] >= 0)
-            close(own[i]);
+        fd_close(&own[i]);
     if (reply->status != SKEIN_OK)
         return;
     buf_set_u64(reply, head, memory_used());

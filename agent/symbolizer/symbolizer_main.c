@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "descriptor.h"
 #include "sandbox.h"
 #include "symbol_serve.h"
 
@@ -29,24 +30,6 @@ struct request {
     size_t fd_count;
 };
 
-static void descriptors_take(struct request *request, struct msghdr *message)
-{
-    for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part != NULL;
-         part = CMSG_NXTHDR(message, part)) {
-        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
-            continue;
-        size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        for (size_t i = 0; i < count; i++) {
-            int fd;
-            memcpy(&fd, CMSG_DATA(part) + i * sizeof fd, sizeof fd);
-            if (request->fd_count < SYMBOL_FDS_MAX)
-                request->fds[request->fd_count++] = fd;
-            else
-                close(fd);
-        }
-    }
-}
-
 /* False at the end, or when the agent makes no sense. */
 static bool bytes_receive(struct request *request, uint8_t *to, size_t n)
 {
@@ -62,7 +45,9 @@ static bool bytes_receive(struct request *request, uint8_t *to, size_t n)
             continue;
         if (got <= 0)
             return false;
-        descriptors_take(request, &message);
+        size_t room = SYMBOL_FDS_MAX - request->fd_count;
+        size_t taken = message_fds_take(&message, request->fds + request->fd_count, room);
+        request->fd_count += taken < room ? taken : room;
         to += got;
         n -= (size_t)got;
     }

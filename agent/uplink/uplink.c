@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "descriptor.h"
 #include "json.h"
 #include "uplink_int.h"
 
@@ -249,8 +250,7 @@ static void uplink_release(struct uplink *uplink)
         agent_command_free(&uplink->held[--uplink->held_count]);
     uplink_data_close(uplink);
     transport_free(&uplink->control);
-    if (uplink->wake_fd >= 0)
-        close(uplink->wake_fd);
+    fd_close(&uplink->wake_fd);
     pthread_mutex_destroy(&uplink->mutex);
     free(uplink->control_address);
     free(uplink->data_address);

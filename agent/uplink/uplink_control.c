@@ -565,7 +565,6 @@ static void message_take(struct uplink *uplink, const struct transport_message *
         malformed(uplink, "frame", skein_status_text(status));
         return;
     }
-    uplink->last_answer_ns = clock_monotonic_ns();
     body_take(uplink, &frame);
 }
 

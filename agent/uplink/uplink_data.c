@@ -6,10 +6,10 @@
  * P-11 allows 8 chunks in flight, P-12 answers whole partitions: so no other partition is begun
  * while 8 or more chunks are unanswered, but one that is larger than the window is sent through.
  */
-#include <string.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "descriptor.h"
 #include "log.h"
 #include "skein_check.h"
 #include "text_whole.h"
@@ -40,8 +40,7 @@ static void upload_assert(const struct upload *upload)
 static void upload_end(struct upload *upload)
 {
     upload_assert(upload);
-    if (upload->fd >= 0)
-        close(upload->fd);
+    fd_close(&upload->fd);
     *upload = (struct upload){.fd = -1};
 }
 
@@ -176,7 +175,7 @@ static int item_chunk_send(struct uplink *uplink, struct upload *upload)
 static bool upload_step(struct uplink *uplink, struct upload *upload, unsigned *budget,
                         uint64_t now_ns)
 {
-    while (upload->next<upload->count && * budget> 0) {
+    while (*budget > 0 && upload->next < upload->count) {
         uint32_t all = in_flight(uplink), others = all - (upload->next - upload->acknowledged);
         if (others > 0 && all >= CHUNKS_IN_FLIGHT)
             return true;
@@ -276,17 +275,12 @@ void uplink_data_step(struct uplink *uplink, uint64_t now_ns, uint64_t *wake_ns)
         uplink_data_wake_by(wake_ns, now_ns);
 }
 
-static bool key_equal(const struct partition_key *a, const struct partition_key *b)
-{
-    return a->epoch == b->epoch && a->sequence == b->sequence &&
-           process_uid_equal(&a->process, &b->process);
-}
-
 static void ack_take(struct uplink *uplink, const struct wire_ack *ack)
 {
     struct upload *upload = NULL;
     for (size_t i = 0; i < UPLINK_UPLOADS; i++) {
-        if (uplink->uploads[i].active && key_equal(&uplink->uploads[i].head.key, &ack->key))
+        if (uplink->uploads[i].active &&
+            partition_key_equal(&uplink->uploads[i].head.key, &ack->key))
             upload = &uplink->uploads[i];
     }
     uint64_t now_ns = clock_monotonic_ns();

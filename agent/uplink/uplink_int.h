@@ -93,7 +93,6 @@ struct uplink {
     uint64_t hello_first_id, hellos_unanswered;
     uint64_t next_beat_ns;
     uint32_t beats_unanswered;
-    uint64_t last_answer_ns;
     struct clock_sample hello, beats[4];
     struct uplink_clock clock;
     uint64_t instance;     /* of this start: another one's heartbeats are told from ours */

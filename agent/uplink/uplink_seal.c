@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "descriptor.h"
 #include "durable.h"
 #include "log.h"
 
@@ -175,8 +176,7 @@ static void token_read(struct uplink_seal *s, char token[SEAL_TOKEN_MAX + 1])
     s->token_error = n < 0 ? errno : 0;
     token[n > 0 ? n : 0] = '\0';
     token[strcspn(token, "\r\n")] = '\0';
-    if (fd >= 0)
-        close(fd);
+    fd_close(&fd);
 }
 
 bool uplink_seal_ready(const struct uplink_seal *s)

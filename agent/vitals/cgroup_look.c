@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "descriptor.h"
 #include "kept_file.h"
 #include "proc_load.h"
 #include "proc_text.h"
@@ -29,10 +30,10 @@ void cgroup_look_init(struct cgroup_look *look)
 
 void cgroup_look_close(struct cgroup_look *look)
 {
-    kept_close(&look->cpu_stat);
-    kept_close(&look->memory_now);
-    kept_close(&look->memory_events);
-    kept_close(&look->frozen);
+    fd_close(&look->cpu_stat);
+    fd_close(&look->memory_now);
+    fd_close(&look->memory_events);
+    fd_close(&look->frozen);
     cgroup_look_init(look);
 }
 
@@ -59,7 +60,7 @@ static bool place_find(const char *cgroups, const char *text, const char *contro
         n = snprintf(unified, sizeof unified, "%s/unified", cgroups);
         fd = n > 0 && (size_t)n < sizeof unified ? kept_open(unified, "cgroup.procs") : -1;
         n = snprintf(place->folder, sizeof place->folder, "%s", fd >= 0 ? unified : cgroups);
-        kept_close(&fd);
+        fd_close(&fd);
     }
     if (n <= 0 || (size_t)n + strlen(path) >= sizeof place->folder)
         return false;

@@ -42,11 +42,6 @@ struct shown {
     struct partition_value value;
 };
 
-static struct partition_value text_value_of(const char *text)
-{
-    return (struct partition_value){.str = {.text = text, .len = (uint32_t)strlen(text)}};
-}
-
 /* A path or address as it may be told. */
 static const struct partition_value *text_show(const struct files *f, const char *text,
                                                struct shown *shown)
@@ -58,74 +53,66 @@ static const struct partition_value *text_show(const struct files *f, const char
     } else if (f->rule.mode != PRIVACY_OFF) {
         told = "";
     }
-    shown->value = text_value_of(told);
+    shown->value = partition_text(told);
     return &shown->value;
 }
 
 /* ---- events ---- */
 
-static void fd_event(const struct files *f, const struct partition_arg *names, uint8_t nargs,
-                     const struct partition_value *args)
+#define FD_TYPE(...)                                                                               \
+    EVIDENCE_TYPE("fd", SKEIN_CLASS_INSTANT, VITALS_GROUP, EVIDENCE_ARG(U64, "fd", ""),            \
+                  EVIDENCE_ARG(STR, "kind", ""), __VA_ARGS__)
+
+static const struct partition_event_type type_file = FD_TYPE(EVIDENCE_ARG(STR, "path", ""));
+static const struct partition_event_type type_listener =
+    FD_TYPE(EVIDENCE_ARG(STR, "local", ""), EVIDENCE_ARG(U64, "waiting", ""),
+            EVIDENCE_ARG(U64, "backlog", ""));
+static const struct partition_event_type type_connection =
+    FD_TYPE(EVIDENCE_ARG(STR, "local", ""), EVIDENCE_ARG(STR, "peer", ""),
+            EVIDENCE_ARG(U64, "receive_queue", "bytes"), EVIDENCE_ARG(U64, "send_queue", "bytes"));
+
+static void event_put(const struct files *f, const struct partition_event_type *type,
+                      const struct partition_value *args)
 {
-    struct partition_event_type type = {.name = "fd",
-                                        .text = "",
-                                        .file = "",
-                                        .klass = SKEIN_CLASS_INSTANT,
-                                        .group = VITALS_GROUP,
-                                        .nargs = nargs};
-    memcpy(type.args, names, nargs * sizeof *names);
-    (void)evidence_event(f->out, f->thread, evidence_type(f->out, &type), f->at_ns, 0, args);
+    (void)evidence_event(f->out, f->thread, evidence_type(f->out, type), f->at_ns, 0, args);
 }
 
 static void file_put(const struct files *f, const struct fd_row *row)
 {
-    static const struct partition_arg names[] = {
-        {SKEIN_TYPE_u64, "fd", ""}, {SKEIN_TYPE_str, "kind", ""}, {SKEIN_TYPE_str, "path", ""}};
     struct shown path;
     char inode[32] = "";
     if (row->inode != 0)
         snprintf(inode, sizeof inode, "[%" PRIu64 "]", row->inode);
     const struct partition_value args[] = {{.u64 = row->fd},
-                                           text_value_of(row->kind),
+                                           partition_text(row->kind),
                                            row->path != NULL ? *text_show(f, row->path, &path)
-                                                             : text_value_of(inode)};
-    fd_event(f, names, 3, args);
+                                                             : partition_text(inode)};
+    event_put(f, &type_file, args);
 }
 
 static void listener_put(const struct files *f, uint32_t fd, const char *kind,
                          const struct socket_row *socket)
 {
-    static const struct partition_arg names[] = {{SKEIN_TYPE_u64, "fd", ""},
-                                                 {SKEIN_TYPE_str, "kind", ""},
-                                                 {SKEIN_TYPE_str, "local", ""},
-                                                 {SKEIN_TYPE_u64, "waiting", ""},
-                                                 {SKEIN_TYPE_u64, "backlog", ""}};
     struct shown local;
     const struct partition_value args[] = {{.u64 = fd},
-                                           text_value_of(kind),
+                                           partition_text(kind),
                                            *text_show(f, socket->local, &local),
                                            {.u64 = socket->receive_queue},
                                            {.u64 = socket->send_queue}};
-    fd_event(f, names, 5, args);
+    event_put(f, &type_listener, args);
 }
 
 static void connection_put(const struct files *f, uint32_t fd, const char *kind,
                            const struct socket_row *socket)
 {
-    static const struct partition_arg names[] = {{SKEIN_TYPE_u64, "fd", ""},
-                                                 {SKEIN_TYPE_str, "kind", ""},
-                                                 {SKEIN_TYPE_str, "local", ""},
-                                                 {SKEIN_TYPE_str, "peer", ""},
-                                                 {SKEIN_TYPE_u64, "receive_queue", "bytes"},
-                                                 {SKEIN_TYPE_u64, "send_queue", "bytes"}};
     struct shown local, peer;
     const struct partition_value args[] = {{.u64 = fd},
-                                           text_value_of(kind),
+                                           partition_text(kind),
                                            *text_show(f, socket->local, &local),
                                            *text_show(f, socket->peer, &peer),
                                            {.u64 = socket->receive_queue},
                                            {.u64 = socket->send_queue}};
-    fd_event(f, names, 6, args);
+    event_put(f, &type_connection, args);
 }
 
 static int inode_compare(const void *a, const void *b)
@@ -155,15 +142,10 @@ static void fd_put(const struct files *f, const struct fd_row *row)
 
 static void counter_put(const struct files *f, const char *name, const char *unit, double value)
 {
-    const struct partition_event_type type = {.name = name,
-                                              .text = "",
-                                              .file = "",
-                                              .klass = SKEIN_CLASS_COUNTER,
-                                              .group = VITALS_GROUP,
-                                              .nargs = 1,
-                                              .args = {{SKEIN_TYPE_f64, "value", unit}}};
+    const struct partition_event_type type =
+        EVIDENCE_TYPE(name, SKEIN_CLASS_COUNTER, VITALS_GROUP, EVIDENCE_ARG(F64, "value", unit));
     const struct partition_value arg = {.f64 = value};
-    (void)evidence_event(f->out, f->thread, evidence_type(f->out, &type), f->at_ns, 0, &arg);
+    event_put(f, &type, &arg);
 }
 
 static void sockets_count(const struct files *f)

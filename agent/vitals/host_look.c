@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "descriptor.h"
 #include "kept_file.h"
 #include "proc_host.h"
 #include "proc_load.h"
@@ -299,7 +300,7 @@ void host_look_free(struct host_look **look)
     if (*look == NULL)
         return;
     for (size_t i = 0; i < FILES; i++)
-        kept_close(&(*look)->fds[i]);
+        fd_close(&(*look)->fds[i]);
     free(*look);
     *look = NULL;
 }

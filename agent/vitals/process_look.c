@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "descriptor.h"
 #include "kept_file.h"
 #include "proc_load.h"
 #include "proc_text.h"
@@ -25,8 +26,8 @@ void process_look_init(struct process_look *look, uint32_t pid, uint64_t start_t
 
 static void look_close(struct process_look *look)
 {
-    kept_close(&look->stat);
-    kept_close(&look->io);
+    fd_close(&look->stat);
+    fd_close(&look->io);
     cgroup_look_close(&look->cgroup);
 }
 

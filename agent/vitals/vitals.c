@@ -9,21 +9,12 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "clock.h"
+#include "cond_until.h"
 #include "vitals_int.h"
 
-#define NS UINT64_C(1000000000)
-
 /* ---- the thread ---- */
-
-static void due_await(struct vitals *v, uint64_t until_ns)
-{
-    const struct timespec until = {.tv_sec = (time_t)(until_ns / NS),
-                                   .tv_nsec = (long)(until_ns % NS)};
-    (void)pthread_cond_timedwait(&v->wake, &v->mutex, &until);
-}
 
 /* With the mutex; gives it up while it reads. */
 static void wish_serve(struct vitals *v, struct vitals_wish *wish)
@@ -54,7 +45,7 @@ static void *recorder_run(void *context)
         if (wish != NULL) {
             wish_serve(v, wish);
         } else if (now_ns < due_ns) {
-            due_await(v, due_ns);
+            (void)cond_wait_until(&v->wake, &v->mutex, due_ns);
         } else {
             pthread_mutex_unlock(&v->mutex);
             vitals_changes_take(v);
@@ -82,19 +73,6 @@ static int thread_start(struct vitals *v)
                     pthread_create(&v->thread, &attr, recorder_run, v) == 0;
     pthread_attr_destroy(&attr);
     return v->has_thread ? SKEIN_OK : SKEIN_NO_MEMORY;
-}
-
-static int locks_init(struct vitals *v)
-{
-    pthread_condattr_t attr;
-    if (pthread_condattr_init(&attr) != 0)
-        return SKEIN_NO_MEMORY;
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    bool made = pthread_mutex_init(&v->mutex, NULL) == 0;
-    made =
-        made && pthread_cond_init(&v->wake, &attr) == 0 && pthread_cond_init(&v->done, &attr) == 0;
-    pthread_condattr_destroy(&attr);
-    return made ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
 static int parts_make(struct vitals *v)
@@ -127,12 +105,10 @@ int vitals_new(const struct vitals_settings *settings, struct vitals **out)
     TAILQ_INIT(&v->changes);
     TAILQ_INIT(&v->wishes);
     TAILQ_INIT(&v->items);
-    int status = locks_init(v);
-    if (status != SKEIN_OK) {
-        free(v);
-        return status;
-    }
-    status = parts_make(v);
+    pthread_mutex_init(&v->mutex, NULL);
+    cond_init(&v->wake);
+    cond_init(&v->done);
+    int status = parts_make(v);
     if (status == SKEIN_OK)
         status = thread_start(v);
     if (status != SKEIN_OK) {
@@ -210,15 +186,13 @@ static int still_now(struct vitals *v, uint32_t pid, uint64_t start_ticks)
 int vitals_now(struct vitals *v, uint32_t pid, uint64_t start_ticks, uint64_t deadline_ns)
 {
     struct vitals_wish wish = {.pid = pid, .start_ticks = start_ticks, .status = SKEIN_AGAIN};
-    const struct timespec until = {.tv_sec = (time_t)(deadline_ns / NS),
-                                   .tv_nsec = (long)(deadline_ns % NS)};
     if (v->settings.still)
         return still_now(v, pid, start_ticks);
     pthread_mutex_lock(&v->mutex);
     TAILQ_INSERT_TAIL(&v->wishes, &wish, link);
     pthread_cond_signal(&v->wake);
     while (wish.status == SKEIN_AGAIN && clock_monotonic_ns() < deadline_ns)
-        (void)pthread_cond_timedwait(&v->done, &v->mutex, &until);
+        (void)cond_wait_until(&v->done, &v->mutex, deadline_ns);
     if (wish.status == SKEIN_AGAIN) {
         if (v->served == &wish)
             v->served = NULL;

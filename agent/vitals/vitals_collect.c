@@ -31,13 +31,8 @@ struct collect {
 
 static int64_t counter_type(struct collect *c, const char *name, const char *unit)
 {
-    const struct partition_event_type type = {.name = name,
-                                              .text = "",
-                                              .file = "",
-                                              .klass = SKEIN_CLASS_COUNTER,
-                                              .group = VITALS_GROUP,
-                                              .nargs = 1,
-                                              .args = {{SKEIN_TYPE_f64, "value", unit}}};
+    const struct partition_event_type type =
+        EVIDENCE_TYPE(name, SKEIN_CLASS_COUNTER, VITALS_GROUP, EVIDENCE_ARG(F64, "value", unit));
     return evidence_type(c->out, &type);
 }
 
@@ -62,36 +57,27 @@ static void value_put(void *context, const char *name, const char *unit, uint64_
 
 /* ---- who was on top ---- */
 
+#define TOP_TYPE(name, value, unit)                                                                \
+    EVIDENCE_TYPE(name, SKEIN_CLASS_INSTANT, VITALS_GROUP, EVIDENCE_ARG(U64, "rank", ""),          \
+                  EVIDENCE_ARG(U64, "pid", ""), EVIDENCE_ARG(STR, "name", ""),                     \
+                  EVIDENCE_ARG(F64, value, unit), EVIDENCE_ARG(U64, "over", "ns"))
+
+static const struct partition_event_type type_top[TOP_KINDS] = {
+    TOP_TYPE("host.top.cpu", "cpu", "%"), TOP_TYPE("host.top.memory", "memory", "bytes"),
+    TOP_TYPE("host.top.io", "io", "bytes/s")};
+
 static void top_put(void *context, const struct top_row *top)
 {
-    static const struct {
-        const char *name, *value, *unit;
-    } kinds[TOP_KINDS] = {{"host.top.cpu", "cpu", "%"},
-                          {"host.top.memory", "memory", "bytes"},
-                          {"host.top.io", "io", "bytes/s"}};
     struct collect *c = context;
     for (size_t kind = 0; kind < TOP_KINDS; kind++) {
-        const struct partition_event_type type = {
-            .name = kinds[kind].name,
-            .text = "",
-            .file = "",
-            .klass = SKEIN_CLASS_INSTANT,
-            .group = VITALS_GROUP,
-            .nargs = 5,
-            .args = {{SKEIN_TYPE_u64, "rank", ""},
-                     {SKEIN_TYPE_u64, "pid", ""},
-                     {SKEIN_TYPE_str, "name", ""},
-                     {SKEIN_TYPE_f64, kinds[kind].value, kinds[kind].unit},
-                     {SKEIN_TYPE_u64, "over", "ns"}}};
-        int64_t id = evidence_type(c->out, &type);
+        int64_t id = evidence_type(c->out, &type_top[kind]);
         for (uint32_t i = 0; i < top->count[kind]; i++) {
             const struct top_entry *entry = &top->entries[kind][i];
-            const struct partition_value args[] = {
-                {.u64 = i + 1},
-                {.u64 = entry->pid},
-                {.str = {.text = entry->name, .len = (uint32_t)strlen(entry->name)}},
-                {.f64 = entry->value},
-                {.u64 = top->took_ns}};
+            const struct partition_value args[] = {{.u64 = i + 1},
+                                                   {.u64 = entry->pid},
+                                                   partition_text(entry->name),
+                                                   {.f64 = entry->value},
+                                                   {.u64 = top->took_ns}};
             (void)evidence_event(c->out, c->host, id, top->at_ns, 0, args);
         }
     }
@@ -111,24 +97,25 @@ static const char *row_state(const struct process_row *row)
     return row->values[PROCESS_CGROUP_THROTTLED] > 0 ? "throttled" : "";
 }
 
+#define STATE_TYPE(...)                                                                            \
+    EVIDENCE_TYPE("proc.state", SKEIN_CLASS_INSTANT, VITALS_GROUP, EVIDENCE_ARG(STR, "state", ""), \
+                  __VA_ARGS__)
+
+/* Without "at_most", and with it. */
+static const struct partition_event_type type_state[] = {
+    STATE_TYPE(EVIDENCE_ARG(U64, "at_least", "ns")),
+    STATE_TYPE(EVIDENCE_ARG(U64, "at_least", "ns"), EVIDENCE_ARG(U64, "at_most", "ns"))};
+
 /* Since when is known between two looks: "at_least" since the first that found it so, "at_most"
  * since the last that did not, where there was one. */
 static void state_put(struct collect *c, uint64_t now_ns)
 {
     const char *state = c->state[0] != '\0' ? c->state : "free";
-    struct partition_event_type type = {.name = "proc.state",
-                                        .text = "",
-                                        .file = "",
-                                        .klass = SKEIN_CLASS_INSTANT,
-                                        .group = VITALS_GROUP,
-                                        .nargs = c->free_ns != 0 ? 3 : 2,
-                                        .args = {{SKEIN_TYPE_str, "state", ""},
-                                                 {SKEIN_TYPE_u64, "at_least", "ns"},
-                                                 {SKEIN_TYPE_u64, "at_most", "ns"}}};
-    const struct partition_value args[] = {{.str = {.text = state, .len = (uint32_t)strlen(state)}},
+    const struct partition_value args[] = {partition_text(state),
                                            {.u64 = now_ns - c->since_ns},
                                            {.u64 = c->free_ns != 0 ? now_ns - c->free_ns : 0}};
-    (void)evidence_event(c->out, c->process, evidence_type(c->out, &type), now_ns, 0, args);
+    (void)evidence_event(c->out, c->process, evidence_type(c->out, &type_state[c->free_ns != 0]),
+                         now_ns, 0, args);
 }
 
 static void row_put(void *context, const struct process_row *row)

@@ -10,21 +10,10 @@
 #include "kept_file.h"
 #include "vitals_int.h"
 
-static int64_t thread_load_type(struct evidence_out *out)
-{
-    static const struct partition_event_type type = {.name = "thread.load",
-                                                     .text = "",
-                                                     .file = "",
-                                                     .klass = SKEIN_CLASS_COUNTER,
-                                                     .group = VITALS_GROUP,
-                                                     .nargs = 5,
-                                                     .args = {{SKEIN_TYPE_f64, "run", "%"},
-                                                              {SKEIN_TYPE_f64, "wait", "%"},
-                                                              {SKEIN_TYPE_f64, "gave_way", "/s"},
-                                                              {SKEIN_TYPE_f64, "preempted", "/s"},
-                                                              {SKEIN_TYPE_u64, "over", "ns"}}};
-    return evidence_type(out, &type);
-}
+static const struct partition_event_type type_load =
+    EVIDENCE_TYPE("thread.load", SKEIN_CLASS_COUNTER, VITALS_GROUP, EVIDENCE_ARG(F64, "run", "%"),
+                  EVIDENCE_ARG(F64, "wait", "%"), EVIDENCE_ARG(F64, "gave_way", "/s"),
+                  EVIDENCE_ARG(F64, "preempted", "/s"), EVIDENCE_ARG(U64, "over", "ns"));
 
 /* "": it has ended. */
 static void name_read(const char *proc, uint32_t pid, uint32_t tid, char *name, size_t bytes)
@@ -54,7 +43,7 @@ int vitals_threads_put(struct vitals *v, const struct evidence_ask *ask, uint64_
 {
     struct thread_row *rows;
     size_t count;
-    int64_t thread = -1, type = thread_load_type(out);
+    int64_t thread = -1, type = evidence_type(out, &type_load);
     uint32_t pid = ask->process->pid;
     char name[64];
     int status = thread_rows_of(v->threads, pid, ask->process->start_clock_ticks, from_ns, to_ns,

@@ -13,45 +13,22 @@
 #include "agent_log.h"
 #include "array.h"
 #include "log.h"
+#include "process_labels.h"
 #include "rules_int.h"
 #include "set_store.h"
 
 #define REPORT_EVERY_MS 10000 /* as often as the process list */
 
-struct label_view {
-    const struct process *process;
-    const char *host;
-    char text[512];
-};
-
-static const char *label_get(void *context, const char *key)
-{
-    struct label_view *view = context;
-    const struct process *process = view->process;
-    if (strcmp(key, "service") == 0)
-        return process->service;
-    if (strcmp(key, "host") == 0)
-        return view->host;
-    if (strcmp(key, "pid") == 0) {
-        snprintf(view->text, sizeof view->text, "%u", process->pid);
-        return view->text;
-    }
-    if (strcmp(key, "process") == 0) {
-        id_text(process->uid.bytes, view->text);
-        return view->text;
-    }
-    if (strcmp(key, "exe") == 0) {
-        const char *slash = strrchr(process->exe, '/');
-        return slash != NULL ? slash + 1 : process->exe;
-    }
-    return labels_get(process->labels, key, view->text, sizeof view->text) ? view->text : NULL;
-}
-
 bool process_matches(const struct selector *selector, const struct process *process,
                      const char *host)
 {
-    struct label_view view = {.process = process, .host = host};
-    return selector_match(selector, label_get, &view);
+    const struct process_labels labels = {.service = process->service,
+                                          .host = host,
+                                          .exe = process->exe,
+                                          .own = process->labels,
+                                          .pid = process->pid,
+                                          .process = process->uid.bytes};
+    return process_labels_match(selector, &labels);
 }
 
 struct process *watch_next_process(const struct watch_item *watch, size_t *at)

@@ -8,26 +8,19 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "proc_info.h"
+#include "kept_file.h"
 #include "proc_load.h"
 
 #define MS UINT64_C(1000000)
 
 /* ---- measuring ---- */
 
-static bool file_get(const char *folder, const char *name, char *text, size_t bytes)
-{
-    char path[8192];
-    int n = snprintf(path, sizeof path, "%s/%s", folder, name);
-    return n > 0 && (size_t)n < sizeof path && text_file_read(path, text, bytes) > 0;
-}
-
 static bool process_file_get(const struct system_source *source, const char *name, char *text,
                              size_t bytes)
 {
     char path[64];
     snprintf(path, sizeof path, "%u/%s", source->pid, name);
-    return file_get(source->proc, path, text, bytes);
+    return once_read(source->proc, path, text, bytes);
 }
 
 /* Microseconds of CPU time so far. */
@@ -38,7 +31,7 @@ static bool cpu_total(const struct rule_spec *spec, const struct system_source *
     uint64_t ticks = 0;
     struct proc_stat stat;
     if (spec->system.host) {
-        if (!file_get(source->proc, "stat", text, sizeof text) ||
+        if (!once_read(source->proc, "stat", text, sizeof text) ||
             proc_parse_host_cpu(text, &ticks) != SKEIN_OK)
             return false;
     } else if (process_file_get(source, "stat", text, sizeof text) &&
@@ -60,13 +53,13 @@ static bool pressure_total(const struct rule_spec *spec, const struct system_sou
     bool read;
     if (spec->system.host) {
         snprintf(name, sizeof name, "pressure/%s", spec->system.resource);
-        read = file_get(source->proc, name, text, sizeof text);
+        read = once_read(source->proc, name, text, sizeof text);
     } else {
         if (!process_file_get(source, "cgroup", text, sizeof text) ||
             proc_parse_cgroup(text, NULL, path, sizeof path) != SKEIN_OK)
             return false;
         snprintf(name, sizeof name, "%s/%s.pressure", path, spec->system.resource);
-        read = file_get(source->cgroup, name, text, sizeof text);
+        read = once_read(source->cgroup, name, text, sizeof text);
     }
     return read && proc_parse_pressure(text, spec->system.full, total_us) == SKEIN_OK;
 }
@@ -76,7 +69,7 @@ static bool memory_used(const struct rule_spec *spec, const struct system_source
 {
     char text[4096];
     uint64_t total, available, pages;
-    if (!file_get(source->proc, "meminfo", text, sizeof text) ||
+    if (!once_read(source->proc, "meminfo", text, sizeof text) ||
         proc_parse_meminfo(text, &total, &available) != SKEIN_OK)
         return false;
     double used = (double)(total - available);

@@ -8,9 +8,10 @@
 #include <stdlib.h>
 
 #include "attach_client.h"
+#include "emit.h"
 #include "preload_wait.h"
+#include "session.h"
 #include "sys_raw.h"
-#include "writer_int.h"
 
 /* <assert.h> declares it where assertions are on. */
 _Noreturn void __assert_fail(const char *assertion, const char *file, unsigned line,

@@ -17,7 +17,8 @@
 
 #include "attach_client.h"
 #include "preload_wait.h"
-#include "writer_int.h"
+#include "session.h"
+#include "start.h"
 
 /* As the C library declares them, where it does. */
 int unshare(int flags);

@@ -7,6 +7,7 @@
  */
 #include <fcntl.h>
 
+#include "preload_asked.h"
 #include "preload_words.h"
 
 #define IO_LIST(X)                                                                                 \

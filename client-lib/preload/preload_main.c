@@ -19,8 +19,9 @@
 #include "placement.h"
 #include "preload_program.h"
 #include "preload_wait.h"
+#include "session.h"
+#include "start.h"
 #include "sys_raw.h"
-#include "writer_int.h"
 
 /* Whose fork handlers these are; otherwise in the compiler's start files (CMakeLists.txt). */
 extern void *__dso_handle; /* NOLINT(bugprone-reserved-identifier): the C++ ABI's name */

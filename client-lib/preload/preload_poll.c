@@ -4,6 +4,7 @@
  * tracker when a batch of work begins and ends. Any thread.
  */
 #include "attach_client.h"
+#include "preload_asked.h"
 #include "preload_words.h"
 
 /* result is int; argument 0 of the event is `detail`; whether there are FDS to be told; `timeout` is of kind MS (milliseconds, below

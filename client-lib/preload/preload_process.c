@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "attach_client.h"
+#include "preload_asked.h"
 #include "preload_wait.h"
 
 /* Result, function, event, argument 0, parameters, arguments. Signals: the time that was asked for,

@@ -4,6 +4,7 @@
  */
 #include <threads.h>
 
+#include "preload_asked.h"
 #include "preload_wait.h"
 
 /* What lies elsewhere than on the stack is looked at after the call, and only where the kernel

@@ -17,11 +17,11 @@
 #include <sys/prctl.h>
 
 #include "attach_client.h"
+#include "emit.h"
 #include "placement.h"
 #include "preload_words.h"
 #include "stack_walk.h"
 #include "sys_raw.h"
-#include "writer_int.h"
 
 #define THRESHOLD_NS      UINT64_C(20000)
 #define FOREIGN_POLLS_MAX 8  /* of another place before it is taken for the new loop */

@@ -82,40 +82,7 @@ void names_changed(void);
     wait_begin(&wait, SITE_##name, (int64_t)(detail), caller)
 #define WAIT(name, detail) WAIT_FROM(name, detail, CALLER)
 
-#define NEAR_BYTES 65536 /* of stack above a wrapper's frame */
-
 #define ADDRESS(pointer) ((int64_t)(uintptr_t)(pointer))
-
-#define NS_PER_S INT64_C(1000000000)
-
-/* A duration; 0 where it is none. */
-static inline int64_t duration_ns(const struct timespec *time)
-{
-    if (time->tv_sec < 0 || time->tv_sec >= INT64_MAX / NS_PER_S)
-        return 0;
-    return (int64_t)time->tv_sec * NS_PER_S + time->tv_nsec;
-}
-
-/* What the caller asked for, before the call: -1 for ever; 0 where it cannot be known. A bad
- * pointer must give EFAULT, as it does without us, so that only what lies on the stack above is
- * looked at: there, nearly all callers have it. */
-static inline int64_t asked_ns(const struct timespec *time)
-{
-    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    if (time == NULL)
-        return -1;
-    return (uintptr_t)time - here < NEAR_BYTES ? duration_ns(time) : 0;
-}
-
-/* The same of microseconds; 0 also where it is for ever. */
-static inline int64_t asked_val_ns(const struct timeval *time)
-{
-    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    if ((uintptr_t)time - here >= NEAR_BYTES || time->tv_usec < 0 || time->tv_usec >= 1000000)
-        return 0;
-    const struct timespec as = {time->tv_sec, time->tv_usec * 1000};
-    return duration_ns(&as);
-}
 
 /* A system call by its number, as a wait where it is one (preload_raw.c). */
 long numbered_call(long number, const long a[6], const void *caller);

@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 
 #include "placement.h"
+#include "start.h"
 #include "sys_raw.h"
 #include "writer_int.h"
 
@@ -303,7 +304,7 @@ static void hold(unsigned least_ms)
 {
     __atomic_fetch_add(&desk.holds, 1, __ATOMIC_SEQ_CST);
     uint32_t tid = visitor_here();
-    if (!tid) {
+    if (tid == 0) {
         coming_postpone(least_ms);
         return;
     }
@@ -349,7 +350,7 @@ void attach_client_end(void)
     slot_store(&attach_client_wanted, 0);
     session_unlure();
     uint32_t tid = visitor_here();
-    if (!tid)
+    if (tid == 0)
         return;
     visitor_order(&desk.visit, VISIT_BYE);
     gone_wait(tid);

@@ -28,11 +28,6 @@ struct range {
 };
 static struct range of_program BESIDE_DATA, of_libc BESIDE_DATA;
 
-bool code_object_prepared(void)
-{
-    return __atomic_load_n(&object_finder, __ATOMIC_RELAXED) != NULL;
-}
-
 static bool range_holds(const struct range *range, uint64_t address)
 {
     return address - range->start < range->end - range->start;

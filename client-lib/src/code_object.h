@@ -37,7 +37,6 @@ struct code_mapping {
 struct dl_find_object;
 typedef int code_object_finder(void *address, struct dl_find_object *out);
 void code_object_prepare(code_object_finder *finder);
-bool code_object_prepared(void);
 
 /* Whether the address lies in what is loaded as long as the process lives: the program, or the C
  * library. Of no other may be asked for an address that is a guess: its object may be just going. */

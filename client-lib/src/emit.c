@@ -3,6 +3,8 @@
  * Events whose site is only known at run time, and operations with a threshold. Entered by any
  * thread and by signal handlers; owns nothing: writes through the hot path as the macros do.
  */
+#include "emit.h"
+
 #include <errno.h>
 #include <string.h>
 #include <time.h>

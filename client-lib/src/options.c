@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "stack_walk.h"
+#include "start.h"
 #include "writer_int.h"
 
 #ifdef DLFO_STRUCT_HAS_EH_DBASE

@@ -12,7 +12,6 @@
 #include <stdint.h>
 
 enum privacy { PRIVACY_OFF = 0, PRIVACY_HASH = 1, PRIVACY_LEAVE_OUT = 2 };
-#define PRIVACY_KEY_BYTES  16
 #define PRIVACY_HASH_BYTES 18 /* "#", 16 hexadecimal digits, NUL */
 
 struct privacy_rule {

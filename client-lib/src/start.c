@@ -4,6 +4,8 @@
  * signal-safe, except skein_snapshot and skein_health. The way to the start calls next to nothing
  * of libc: a process of a millisecond pays more for finding a function than for running it.
  */
+#include "start.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>

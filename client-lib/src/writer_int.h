@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the files of the writer share: the thread's cold half, and the calls between chunk, table,
- * thread and slow path. Included by client-lib/src and its tests only.
+ * thread and slow path. Included by client-lib/src and its tests only: the preload tracer has start.h
+ * and emit.h.
  */
 #ifndef WRITER_INT_H
 #define WRITER_INT_H
@@ -42,36 +43,6 @@ struct thread_cold {
     const struct session *op_session;
     struct ring_slot *op_slot;
 };
-
-/* ---- emit.c ---- */
-/* skein_op_leave() with values that are asked for when the operation has taken long enough. `tell`
- * is called on this thread, and may not emit. NULL: `context` is the values, and the thread has been
- * taken out of the operation: the stack that it has now is another's. */
-typedef const union skein_value *op_tell_fn(void *context);
-void op_leave_told(struct skein_op *op, uint64_t threshold_ns, op_tell_fn *tell, void *context);
-/* skein_emit() of an instant that carries its thread's stack, if the agent takes stacks at all. */
-void emit_with_stack(struct skein_site *site, const union skein_value *values);
-
-/* ---- start.c ---- */
-#define START_SOCKET "/run/skein/agent.sock"
-struct start_settings {
-    const char *service, *labels, *socket_path; /* copied */
-    uint64_t ring_bytes;
-    enum skein_mode mode;
-    unsigned young_ms;     /* attach at this age */
-    void (*prepare)(void); /* called before the process is first recorded, once; or NULL. Any
-                            * thread, also in a signal handler. */
-};
-/* Changes nothing where recording was started before. SKEIN_INVALID: a text is too long, or labels
- * are none. */
-int start_recording(const struct start_settings *settings);
-
-/* ---- options.c ---- */
-/* skein_start() for a program that knows nothing of it: attaches when it is young_ms old. */
-int start_when_old(const struct skein_options *options, unsigned young_ms);
-
-/* ---- start.c ---- */
-void start_fork_child(void); /* in the child of a fork that the C library's handlers do not see */
 
 /* ---- thread_cold.c ---- */
 void thread_cold_prepare(void); /* makes the calling thread's cold half while it still can */

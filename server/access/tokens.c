@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "db.h"
+#include "descriptor.h"
 #include "no_sync.h"
 #include "seal.h"
 #include "secret.h"
@@ -76,10 +77,8 @@ static int needed_mark(const char *folder)
     int at = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     no_sync_check();
     int status = fd >= 0 && at >= 0 && fsync(at) == 0 ? SKEIN_OK : SKEIN_IO;
-    if (fd >= 0)
-        close(fd);
-    if (at >= 0)
-        close(at);
+    fd_close(&fd);
+    fd_close(&at);
     return status;
 }
 

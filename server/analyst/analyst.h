@@ -14,15 +14,8 @@
 #ifndef ANALYST_H
 #define ANALYST_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
+#include "analyst_job.h"
 #include "buf.h"
-#include "skein/trace.h"
-
-#define ANALYST_ERROR_BYTES 512
-#define ANALYST_TRACES      64
 
 struct analyst;
 
@@ -35,29 +28,6 @@ struct analyst_settings {
 int analyst_new(const struct analyst_settings *settings, struct analyst **out,
                 char error[ANALYST_ERROR_BYTES]);
 void analyst_free(struct analyst **analyst); /* when no call runs */
-
-enum analyst_kind {
-    ANALYST_REPORT,  /* JSON of analysis/trace_report_json.h */
-    ANALYST_SUMMARY, /* bytes of analysis/summary.h (summary_bytes_get) */
-    ANALYST_SQL      /* {"columns":[{"name","type"}],"rows":[[…]],"more":bool,"gaps":[…]} */
-};
-
-struct analyst_job {
-    enum analyst_kind kind;
-    const struct skein_trace_source *traces; /* read by the calling thread alone */
-    size_t trace_count;                      /* at most ANALYST_TRACES */
-    uint64_t from_ns, to_ns;                 /* as in struct skein_query; not ANALYST_SQL */
-    const uint8_t *process;     /* 16 bytes: of that process alone; NULL: all; not SQL */
-    const uint8_t *not_process; /* 16 bytes: of all others; NULL; ANALYST_SUMMARY */
-    uint64_t groups;            /* as in struct skein_query; not ANALYST_SQL */
-    uint32_t rows;       /* REPORT: findings, and of each table; SUMMARY: of each table; SQL: of the
-                          result, 0: all that fit. 0: the library's default */
-    const char *sql;     /* ANALYST_SQL: one statement */
-    size_t answer_bytes; /* at most */
-    uint64_t deadline_ns;        /* CLOCK_MONOTONIC */
-    bool (*stop)(void *context); /* asked some times a second: nobody waits any more. NULL: never */
-    void *context;
-};
 
 /* Appends to `answer`. SKEIN_OK; SKEIN_INVALID (SQL: error says what is wrong, as "AT: words", AT the
  * byte or -1); SKEIN_DENIED (SQL that is no question); SKEIN_TOO_LARGE (memory, answer, CPU time: error

@@ -11,8 +11,7 @@
 
 /* api_agents.c */
 cJSON *api_process_json(struct fleet *f, const struct fleet_process *p) CONTROL_LOCKED;
-/* api_enroll.c */
-/* Adds since when the agent is enrolled, and revoked; adds nothing if it is not enrolled. */
+/* Adds since when the agent is enrolled, and revoked; nothing if it is not. (api_enroll.c) */
 void api_add_enrolment(struct enroll *enroll, cJSON *agent);
 /* api_captures.c */
 void api_no_capture(struct http_exchange *x); /* 404 */
@@ -73,8 +72,7 @@ void api_read_failed(struct http_exchange *x, const struct capture_id *capture, 
 /* Who holds places (places.h): the token's holder; "": there is no token. */
 const char *api_holder(const struct http_exchange *x); /* api_access.c */
 
-/* api_named.c */
-void api_named_none(struct http_exchange *x, const struct named_set *set); /* 404 */
+void api_named_none(struct http_exchange *x, const struct named_set *set); /* 404 (api_named.c) */
 
 /* ---- api_util.c ---- */
 

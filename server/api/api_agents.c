@@ -95,7 +95,7 @@ static struct fleet_agent **agents_after(struct fleet *f, bool given, uint64_t a
     *count = 0;
     while (fleet_agent_next(f, &at) != NULL)
         all++;
-    struct fleet_agent **list = calloc(all + 1, sizeof(struct fleet_agent *));
+    struct fleet_agent **list = calloc(all + 1, sizeof *list);
     at = 0;
     for (struct fleet_agent *a; list != NULL && (a = fleet_agent_next(f, &at)) != NULL;)
         if (!given || a->id > after)
@@ -213,7 +213,7 @@ static cJSON *process_items(struct fleet *f, struct process_page *page) CONTROL_
     size_t at = 0, all = 0, count = 0;
     while (fleet_process_next(f, &at) != NULL)
         all++;
-    struct fleet_process **list = calloc(all + 1, sizeof(struct fleet_process *));
+    struct fleet_process **list = calloc(all + 1, sizeof *list);
     cJSON *items = cJSON_CreateArray();
     at = 0;
     for (struct fleet_process *p; list != NULL && (p = fleet_process_next(f, &at)) != NULL;) {

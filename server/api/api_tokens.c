@@ -17,16 +17,12 @@ static cJSON *token_json(const struct token *t)
     cJSON *json = cJSON_CreateObject();
     cJSON_AddStringToObject(json, "name", t->name);
     cJSON_AddStringToObject(json, "scope", scope_text(t->scope));
-    if (t->selector[0] != '\0')
-        cJSON_AddStringToObject(json, "selector", t->selector);
+    json_add_text_some(json, "selector", t->selector);
     cJSON_AddStringToObject(json, "creator", t->creator);
     json_add_time(json, "created", t->created_ns);
-    if (t->expires_ns != 0)
-        json_add_time(json, "expires", t->expires_ns);
-    if (t->used_ns != 0)
-        json_add_time(json, "last_used", t->used_ns);
-    if (t->revoked_ns != 0)
-        json_add_time(json, "revoked", t->revoked_ns);
+    json_add_time_some(json, "expires", t->expires_ns);
+    json_add_time_some(json, "last_used", t->used_ns);
+    json_add_time_some(json, "revoked", t->revoked_ns);
     return json;
 }
 

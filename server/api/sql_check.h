@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whether bytes are an answer of SQL as analyst.h has it. They come from a process that a hostile trace
+ * Whether bytes are an answer of SQL as analyst_job.h has it. They come from a process that a hostile trace
  * may have taken over, and go on to whoever asked. Pure, takes no memory; any thread.
  */
 #ifndef SQL_CHECK_H

@@ -4,15 +4,11 @@
  */
 #include "own_thread.h"
 
-#include <time.h>
+#include "cond_until.h"
 
 void own_thread_init(struct own_thread *thread)
 {
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&thread->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    cond_init(&thread->changed);
     pthread_mutex_init(&thread->lock, NULL);
 }
 
@@ -41,11 +37,9 @@ bool own_thread_is_stopping(const struct own_thread *thread)
 
 bool own_thread_wait(struct own_thread *thread, uint64_t until_ns)
 {
-    struct timespec at = {.tv_sec = (time_t)(until_ns / 1000000000u),
-                          .tv_nsec = (long)(until_ns % 1000000000u)};
     if (until_ns == UINT64_MAX)
         return pthread_cond_wait(&thread->changed, &thread->lock) == 0;
-    return pthread_cond_timedwait(&thread->changed, &thread->lock, &at) == 0;
+    return cond_wait_until(&thread->changed, &thread->lock, until_ns);
 }
 
 bool own_thread_rest(struct own_thread *thread, uint64_t until_ns)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The engine's verbs for people: get and stop; and the deadlines. Owns the captures in memory. Runs
- * under the control lock, except the inbox, and functions that take the lock themselves.
+ * The engine's verbs for people: get and stop; and the deadlines. Owns the captures in memory.
+ * Takes the control lock, or runs under it.
  */
 #include "capture.h"
 
@@ -53,18 +53,20 @@ int capture_engine_new(const struct capture_settings *settings, struct fleet *fl
     e->control = fleet_control(fleet);
     e->catalog = catalog;
     e->index = index;
-    e->clock = clock_setting(NULL);
     pthread_mutex_init(&e->inbox_lock, NULL);
     control_lock(e->control);
+    e->clock = clock_setting(NULL);
+    e->deleted_to_ns = catalog_last_deleted_ns(catalog);
     int status = capture_load_all(e);
     control_unlock(e->control);
-    e->deleted_to_ns = catalog_last_deleted_ns(catalog);
     if (status != SKEIN_OK)
         capture_engine_free(out);
     return status;
 }
 
+/* Takes no lock: no other thread knows the engine any more. */
 void capture_engine_free(struct capture_engine **engine)
+    CONTROL_ATTRIBUTE(no_thread_safety_analysis)
 {
     struct capture_engine *e = *engine;
     if (e == NULL)
@@ -75,6 +77,7 @@ void capture_engine_free(struct capture_engine **engine)
     idmap_fini(&e->loaded);
     idmap_fini(&e->by_process);
     capture_free_deletions(e);
+    capture_free_purges(e);
     free(e->inbox);
     free(e->damage_inbox.items);
     free(e->damages.items);
@@ -226,14 +229,14 @@ static void capture_expire(struct capture_engine *e, struct capture *c) CONTROL_
     capture_settle(e, c);
 }
 
-static void finished_forget(struct capture_engine *e)
+static void finished_forget(struct capture_engine *e) CONTROL_LOCKED
 {
     struct capture *old[64];
     size_t count = 0, at = 0;
     uint64_t now = clock_monotonic_ns();
     for (struct capture *c; count < 64 && (c = idmap_next(&e->loaded, &at)) != NULL;)
         if (c->status != CAPTURE_RUNNING && c->save == SAVE_NOTHING && c->behind == 0 &&
-            !capture_is_going(e, &c->id, false) && now - c->touched_ns > KEEP_FINISHED_NS)
+            !capture_is_going(e, &c->id) && now - c->touched_ns > KEEP_FINISHED_NS)
             old[count++] = c;
     for (size_t i = 0; i < count; i++)
         capture_discard(e, old[i]);

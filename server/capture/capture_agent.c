@@ -14,6 +14,7 @@
 #include "capture_target.h"
 #include "catalog_capture.h"
 #include "clock.h"
+#include "clock_steps.h"
 #include "json.h"
 #include "log.h"
 #include "metrics.h"
@@ -312,6 +313,24 @@ static void target_describe(struct capture_engine *e, struct capture_target *t) 
         capture_target_describe(t, p);
 }
 
+/* A copy of the report for the capture to keep. NULL: no memory. The report's times follow one
+ * setting of our clock (P-28), the capture's another one if the clock was set in between: the
+ * copy's offset is moved to the capture's setting. That is done here alone, because `clock` stays
+ * what the agent said: whoever moved a copy again would add the same once more. */
+static cJSON *report_copy(const struct capture *c, const cJSON *report)
+{
+    cJSON *json = cJSON_Duplicate(report, true);
+    struct json_reader r = {.error = ""};
+    uint64_t clock = json_u64(&r, json, "", "clock", JSON_OPTIONAL, 0, 0, UINT64_MAX);
+    int64_t offset_ns = json_i64(&r, json, "", "clock_offset_ns", JSON_OPTIONAL, 0);
+    int64_t shift_ns = clock_setting_shift(clock, c->clock);
+    if (json == NULL || shift_ns == 0)
+        return json;
+    cJSON_DeleteItemFromObjectCaseSensitive(json, "clock_offset_ns");
+    json_add_i64(json, "clock_offset_ns", offset_ns + shift_ns);
+    return json;
+}
+
 /* Takes a report that the target has begun, or what there is of a stream so far. Ignored where a
  * later report has come first. */
 static int on_capturing(struct capture_engine *e, struct capture *c, struct capture_target *t,
@@ -321,7 +340,7 @@ static int on_capturing(struct capture_engine *e, struct capture *c, struct capt
         return SKEIN_OK;
     if (report->partition_count == 0 && report->gap_count == 0 && report->loss_count == 0)
         return SKEIN_OK;
-    cJSON *copy = cJSON_Duplicate(json, true);
+    cJSON *copy = report_copy(c, json);
     if (copy == NULL || target_take_facts(e, c, t, copy) != SKEIN_OK)
         return SKEIN_AGAIN;
     target_set(e, c, t, TARGET_CAPTURING, report->reason);
@@ -334,7 +353,7 @@ static void on_nothing(struct capture_engine *e, struct capture *c, struct captu
                        const struct report_target *report, const cJSON *json) CONTROL_LOCKED
 {
     if (report->has_death || report->gap_count > 0 || report->loss_count > 0) {
-        cJSON *copy = cJSON_Duplicate(json, true);
+        cJSON *copy = report_copy(c, json);
         if (!target_is_stored(t->status) && copy != NULL)
             target_take_facts(e, c, t, copy);
         else
@@ -355,7 +374,7 @@ static int on_uploading(struct capture_engine *e, struct capture *c, struct capt
         on_nothing(e, c, t, report, json);
         return SKEIN_OK;
     }
-    cJSON *copy = cJSON_Duplicate(json, true);
+    cJSON *copy = report_copy(c, json);
     int status = copy != NULL ? target_take_facts(e, c, t, copy) : SKEIN_NO_MEMORY;
     if (status != SKEIN_OK)
         return SKEIN_AGAIN;

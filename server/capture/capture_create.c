@@ -77,8 +77,8 @@ static bool waits_for_command(const struct capture_target *t)
 }
 
 /* Sends up to PROCESSES_PER_COMMAND targets from *at on; *at is the next one afterwards. */
-static int rows_send(struct capture_engine *e, struct capture *c, struct fleet_agent *agent,
-                     struct capture_target **at, size_t *count) CONTROL_LOCKED
+static int targets_send(struct capture_engine *e, struct capture *c, struct fleet_agent *agent,
+                        struct capture_target **at, size_t *count) CONTROL_LOCKED
 {
     struct process_uid processes[PROCESSES_PER_COMMAND];
     *count = 0;
@@ -99,7 +99,7 @@ void capture_send(struct capture_engine *e, struct capture *c, struct fleet_agen
     while (at != NULL) {
         struct capture_target *from = at;
         size_t count;
-        int status = rows_send(e, c, agent, &at, &count);
+        int status = targets_send(e, c, agent, &at, &count);
         sent |= count > 0 && status == SKEIN_OK;
         for (struct capture_target *t = from; t != at; t = t->next_of_agent) {
             if (!waits_for_command(t) || t->status == TARGET_CAPTURING)
@@ -115,7 +115,7 @@ void capture_send(struct capture_engine *e, struct capture *c, struct fleet_agen
 }
 
 /* Sends to every agent with targets that wait. The first of an agent's targets sends for all. */
-static void members_send(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
+static void capture_send_all(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
 {
     for (size_t i = 0; i < c->target_count; i++) {
         struct capture_target *t = c->targets[i];
@@ -152,8 +152,8 @@ static bool lived_in(const struct capture *c, const struct fleet_process *p)
 /* Chooses processes that match and lived in the capture's window, in the order of their ids, so
  * that of too many always the same are taken. beside: only those on hosts of its targets. SKEIN_OK,
  * SKEIN_NO_MEMORY; the caller frees the items. */
-static int members_choose(struct capture_engine *e, const struct selector *selector,
-                          struct capture *c, bool beside, struct choice *out) CONTROL_LOCKED
+static int processes_choose(struct capture_engine *e, const struct selector *selector,
+                            struct capture *c, bool beside, struct choice *out) CONTROL_LOCKED
 {
     size_t at = 0;
     *out = (struct choice){NULL, 0, 0};
@@ -197,7 +197,7 @@ static int chosen_add(struct capture_engine *e, struct capture *c,
                       const struct capture_request *request) CONTROL_LOCKED
 {
     struct choice choice;
-    int status = members_choose(e, request->selector, c, false, &choice);
+    int status = processes_choose(e, request->selector, c, false, &choice);
     capture_know_from(c, fleet_known_from(e->fleet, request->selector, false));
     uint64_t least = request->min_targets > 0 ? request->min_targets : 1;
     size_t limit = choice.count;
@@ -213,7 +213,7 @@ static int chosen_add(struct capture_engine *e, struct capture *c,
     return status;
 }
 
-static int members_fill(struct capture *c, const struct capture_request *request)
+static int capture_fill(struct capture *c, const struct capture_request *request)
 {
     c->created_ns = clock_realtime_ns();
     c->at_ns = request->at_ns != 0 ? request->at_ns : c->created_ns;
@@ -259,7 +259,8 @@ int capture_save_once(struct capture_engine *e, const struct capture_once *reque
 }
 
 /* Whether the first of its requests is being saved. */
-static bool once_is_awaited(const struct capture_engine *e, const struct catalog_once *row)
+static bool once_is_awaited(const struct capture_engine *e,
+                            const struct catalog_once *row) CONTROL_LOCKED
 {
     const struct once *once = e->onces;
     while (once != NULL && (strcmp(once->row->principal, row->principal) != 0 ||
@@ -329,7 +330,7 @@ int capture_create_locked(struct capture_engine *e, const struct capture_request
     struct capture *c = capture_new(e, id);
     if (c == NULL)
         return SKEIN_NO_MEMORY;
-    int status = members_fill(c, request);
+    int status = capture_fill(c, request);
     if (status == SKEIN_OK)
         status = chosen_add(e, c, request);
     if (status == SKEIN_OK && !request->unsaved)
@@ -344,7 +345,7 @@ int capture_create_locked(struct capture_engine *e, const struct capture_request
         return SKEIN_CLOSED; /* somebody who has seen it in a list has deleted it */
     metrics_add(captures_total, 1);
     log_begin(c);
-    members_send(e, c);
+    capture_send_all(e, c);
     capture_publish(e, c, "capture.created", NULL);
     capture_audit_created(e, c);
     if (out != NULL)
@@ -372,7 +373,7 @@ int64_t capture_extend(struct capture_engine *e, const struct capture_id *id,
     struct capture *c = capture_find(e, id);
     if (c == NULL)
         return SKEIN_NOT_FOUND;
-    int status = members_choose(e, selector, c, same_host, &choice);
+    int status = processes_choose(e, selector, c, same_host, &choice);
     for (size_t i = 0; i < choice.count && status == SKEIN_OK; i++) {
         if (max_targets > 0 && c->target_count >= max_targets)
             break;
@@ -385,7 +386,7 @@ int64_t capture_extend(struct capture_engine *e, const struct capture_id *id,
     }
     free(choice.items);
     if (added > 0)
-        members_send(e, c);
+        capture_send_all(e, c);
     capture_settle(e, c);
     return status == SKEIN_OK ? added : status;
 }
@@ -398,8 +399,8 @@ static bool takes_more(const struct capture *c)
     return lately && !c->stopped && !c->own && c->kind != CAPTURE_SAMPLE;
 }
 
-static size_t listed_add(struct capture_engine *e, struct capture *c,
-                         struct fleet_process *const *news, size_t count) CONTROL_LOCKED
+static size_t processes_add(struct capture_engine *e, struct capture *c,
+                            struct fleet_process *const *news, size_t count) CONTROL_LOCKED
 {
     char error[128];
     size_t added = 0;
@@ -424,8 +425,8 @@ static size_t listed_add(struct capture_engine *e, struct capture *c,
 }
 
 /* Sends the agent commands for targets that no command has named yet. */
-static void new_rows_send(struct capture_engine *e, struct capture *c,
-                          const struct fleet_agent *agent) CONTROL_LOCKED
+static void targets_send_new(struct capture_engine *e, struct capture *c,
+                             const struct fleet_agent *agent) CONTROL_LOCKED
 {
     struct process_uid processes[PROCESSES_PER_COMMAND];
     struct capture_target *t = capture_targets_at(c, agent->id);
@@ -451,6 +452,6 @@ void capture_processes_listed(struct capture_engine *e, struct fleet_agent *agen
     control_assert_locked(e->control);
     size_t at = 0;
     for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;)
-        if (takes_more(c) && listed_add(e, c, news, count) > 0 && agent->online)
-            new_rows_send(e, c, agent);
+        if (takes_more(c) && processes_add(e, c, news, count) > 0 && agent->online)
+            targets_send_new(e, c, agent);
 }

@@ -57,6 +57,7 @@ static int capture_load_one(void *context, const struct partition_key *key, uint
                             uint64_t to_ns)
 {
     struct capture_engine *e = context;
+    control_assert_locked(e->control);
     const struct damage damage = {.key = *key, .from_ns = from_ns, .to_ns = to_ns};
     return damage_add(&e->damages, &damage) == SKEIN_NO_MEMORY;
 }

@@ -10,7 +10,9 @@
  *                                  capture_unlisted   what may be deleted
  *                                  capture_frees      what a quota would gain
  *
- * Keeps nothing. Takes the control lock where it looks into memory.
+ * Owns which partitions are being deleted (e->leaving), and keeps of each capture what was gathered
+ * last (ranges). Takes the control lock where it looks into memory; who calls capture_owners and
+ * capture_take_sent holds it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -252,8 +254,8 @@ static int row_met(void *context, const struct catalog_capture *row)
 }
 
 /* Whether the capture that it was sent for has it. A running one does: the report that lists it may
- * still come. One that has ended is loaded first: it then takes what an older version did not give
- * it. */
+ * still come. One that has ended is loaded before it is asked: it takes from the index what was
+ * sent for it (capture_take_sent), as state.db did not keep that before its version 11. */
 static bool sender_has(struct capture_engine *e, const struct index_entry *entry) CONTROL_LOCKED
 {
     const struct capture_id *id = &entry->sent_for;
@@ -299,9 +301,12 @@ void capture_deleted(struct capture_engine *e)
     control_unlock(e->control);
 }
 
-/* Asks the rows first, without the lock; reports since then are in memory. Where rows may be
- * missing (damage), nobody can say that a partition is free to go. Partitions noted as stored are
- * counted before that: a later note is of a partition that was stored anew. */
+/* Asks the rows first, without the lock, and then memory: it has the reports that came since. Where
+ * rows may be missing (damage), nobody can say that a partition is free to go.
+ *
+ * The inbox is emptied before memory is asked. A note in it may be of one of the entries: taken
+ * later, it would count as stored what is deleted by then. A note that comes after this is of a
+ * partition that was stored anew. */
 int64_t capture_unlisted(struct capture_engine *e, struct index_entry *entries, size_t count)
 {
     size_t kept = 0, left = 0;

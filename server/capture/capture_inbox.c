@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Hands notes of stored partitions from the ingest thread to the control thread. The inbox has its
- * own lock, so that ingest waits for a save only when it asks whether another capture lists a
- * deleted one's partition. The rest runs under the control lock.
+ * Hands notes of stored partitions from the ingest thread to the control thread. The inbox has a
+ * lock of its own, so that who notes does not wait for the control lock. capture_wants takes the
+ * control lock; the rest runs under it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -138,17 +138,14 @@ static void note_take(struct capture_engine *e, const struct stored_note *note) 
 }
 
 /* Notes were lost for want of memory: asks the index about every target that waits. */
-static void rows_look_up(struct capture_engine *e) CONTROL_LOCKED
+static void targets_look_up(struct capture_engine *e) CONTROL_LOCKED
 {
     size_t at = 0;
     for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;) {
         (void)capture_take_sent(e, c);
         for (size_t i = 0; i < c->target_count; i++) {
             struct capture_target *t = c->targets[i];
-            cJSON *copy = t->report != NULL && !target_is_stored(t->status)
-                              ? cJSON_Duplicate(t->report, true)
-                              : NULL;
-            if (copy != NULL && target_take_facts(e, c, t, copy) == SKEIN_OK)
+            if (!target_is_stored(t->status) && target_look_up(e, c, t) == SKEIN_OK)
                 target_check_stored(e, c, t);
         }
     }
@@ -169,5 +166,5 @@ void capture_take_inbox(struct capture_engine *e)
         note_take(e, &notes[i]);
     free(notes);
     if (overflow)
-        rows_look_up(e);
+        targets_look_up(e);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inside of the capture engine; for capture*.c alone. The control lock guards all of it, except
- * the inbox, which has its own.
+ * The inside of the capture engine; for capture*.c alone. Constant from capture_engine_new on, or
+ * guarded by the control lock (CONTROL_GUARDED), or by the inboxes' own lock.
  */
 #ifndef CAPTURE_INT_H
 #define CAPTURE_INT_H
@@ -42,27 +42,32 @@ struct capture_engine {
     struct control *control; /* the fleet's */
     struct catalog *catalog;
     struct index *index;
-    struct idmap loaded;
-    struct idmap by_process; /* first target in memory of each process (next_anywhere) */
-    struct idmap purge;      /* struct purge: deleted captures whose partitions must go (again) */
+
+    struct idmap loaded CONTROL_GUARDED;
+    /* First target in memory of each process (next_anywhere). */
+    struct idmap by_process CONTROL_GUARDED;
+    /* struct purge: deleted captures whose partitions must go (again). */
+    struct idmap purge CONTROL_GUARDED;
+    uint64_t purges_asked CONTROL_GUARDED;  /* numbers the wishes that partitions go */
+    uint64_t next_purge_ns CONTROL_GUARDED; /* monotonic */
     /* Sorted. Partitions that no capture has, and whose tombstones are being written: a report that
      * lists one now does not have it stored. */
-    struct partition_key *leaving;
-    size_t leaving_count, leaving_cap;
-    uint64_t next_purge_ns; /* monotonic */
-    uint64_t clock;         /* the setting of our clock at the last tick */
+    struct partition_key *leaving CONTROL_GUARDED;
+    size_t leaving_count CONTROL_GUARDED, leaving_cap CONTROL_GUARDED;
+    uint64_t clock CONTROL_GUARDED; /* the setting of our clock at the last tick */
     /* Partitions of deleted captures may reach up to this time. Agents do not list those partitions
      * for captures that begin before it. */
-    uint64_t deleted_to_ns;
-    struct once *onces;         /* to be saved with the captures that are being begun */
-    struct deletion *deletions; /* that are to be saved, or have been and are to be told */
+    uint64_t deleted_to_ns CONTROL_GUARDED;
+    struct once *onces CONTROL_GUARDED; /* to be saved with the captures that are being begun */
+    struct deletion *deletions CONTROL_GUARDED; /* that are to be committed */
+    struct damages damages CONTROL_GUARDED;     /* known */
+    struct damages mended CONTROL_GUARDED;      /* their rows must go: the start found them whole */
 
-    pthread_mutex_t inbox_lock;
+    pthread_mutex_t inbox_lock; /* guards what follows */
     struct stored_note *inbox;
     size_t inbox_count, inbox_cap;
-    struct damages damage_inbox, damages; /* found, still to be looked at; known */
-    struct damages mended;                /* their rows must go: the start found them whole */
-    bool inbox_overflow; /* a note was lost: ask the index about every target that waits */
+    bool inbox_overflow;         /* a note was lost: ask the index about every target that waits */
+    struct damages damage_inbox; /* found, still to be looked at */
 };
 
 /* capture_create.c */
@@ -84,16 +89,25 @@ bool capture_seen(const struct capture *c, const struct selector *within);
 int capture_allowed(const struct capture *c, const struct selector *within);
 void capture_stop_targets(struct capture_engine *e, struct capture *c) CONTROL_LOCKED;
 
-/* capture_kept.c */
+/* capture_purge.c */
 /* Deletes the partitions of a deleted capture in the next rounds. */
 int capture_purge_soon(void *engine, const struct capture_id *id) CONTROL_LOCKED;
+/* Deletes them and saves that they are gone. Not locked: waits for the ingest thread. SKEIN_OK or a
+ * status: it is tried again. */
+int capture_purge(struct capture_engine *e, const struct capture_id *id);
+void capture_make_room(struct capture_engine *e);   /* as capture_settings.make_room */
+void capture_free_purges(struct capture_engine *e); /* as capture_free_deletions */
+int capture_save_purges(struct capture_engine *e) CONTROL_LOCKED;
+void capture_saved_purges(struct capture_engine *e, bool ok) CONTROL_LOCKED;
+
+/* capture_kept.c */
 /* Tells whoever follows captures (capture_settings.touched). */
 void capture_tell_touched(struct capture_engine *e, const struct capture_id *id) CONTROL_LOCKED;
-/* Whether it is in e->deletions; done: and its rows are gone. */
-bool capture_is_going(const struct capture_engine *e, const struct capture_id *id, bool done);
+/* Whether its deletion, or that it is refused, is still to be committed. */
+bool capture_is_going(const struct capture_engine *e, const struct capture_id *id) CONTROL_LOCKED;
 /* Whether what comes for one that is not there comes too late. */
 bool capture_is_deleted(struct capture_engine *e, const struct capture_id *id) CONTROL_LOCKED;
-void capture_free_deletions(struct capture_engine *e);
+void capture_free_deletions(struct capture_engine *e); /* at the end: no other thread */
 int capture_save_deletions(struct capture_engine *e) CONTROL_LOCKED;
 void capture_saved_deletions(struct capture_engine *e, bool ok) CONTROL_LOCKED;
 

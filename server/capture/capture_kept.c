@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is kept and what goes, of one capture or a whole incident: pins, times, deletion, and the
- * partitions of deleted captures. Under the control lock, or takes it; never waits for the deletion
- * of partitions under it.
+ * What is kept and what goes, of one capture or a whole incident: pins, times, deletion. Under the
+ * control lock, or takes it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +19,7 @@
 #include "clock.h"
 #include "log.h"
 #include "metrics.h"
-
-#define PURGE_AGAIN_NS (UINT64_C(30) * 1000000000u)
+#include "skein_check.h"
 
 /* ---- one capture, or an incident's ---- */
 
@@ -93,7 +91,7 @@ static int set_of_incident(struct capture_engine *e, const struct capture_id *in
     int status = incident_load(e, incident);
     size_t at = 0;
     for (struct capture *c; status == SKEIN_OK && (c = idmap_next(&e->loaded, &at)) != NULL;)
-        if (capture_id_equal(&c->incident, incident) && !capture_is_going(e, &c->id, true))
+        if (capture_id_equal(&c->incident, incident))
             status = set_add(set, c);
     return status == SKEIN_OK && set->count == 0 ? SKEIN_NOT_FOUND : status;
 }
@@ -142,8 +140,8 @@ bool capture_incident_stored(struct capture_engine *e, const struct capture_id *
 
 /* ---- what is kept ---- */
 
-static void member_change(struct capture_engine *e, struct capture *c,
-                          const struct capture_change *change) CONTROL_LOCKED
+static void capture_change_one(struct capture_engine *e, struct capture *c,
+                               const struct capture_change *change) CONTROL_LOCKED
 {
     if (change->ttl_ms != NULL)
         c->ttl_ms = *change->ttl_ms;
@@ -156,16 +154,16 @@ static void member_change(struct capture_engine *e, struct capture *c,
 }
 
 /* All or none: they are saved together. The set is looked up anew: others may have deleted some. */
-static int members_change(struct capture_engine *e, struct capture_set *set,
-                          const struct selector *within,
-                          const struct capture_change *change) CONTROL_LOCKED
+static int captures_change(struct capture_engine *e, struct capture_set *set,
+                           const struct selector *within,
+                           const struct capture_change *change) CONTROL_LOCKED
 {
     struct capture_ids ids = {0};
     int status = allowed_set(set, within);
     for (size_t i = 0; status == SKEIN_OK && i < set->count; i++)
         status = capture_ids_add(&ids, &set->items[i]->id);
     for (size_t i = 0; status == SKEIN_OK && i < set->count; i++)
-        member_change(e, set->items[i], change);
+        capture_change_one(e, set->items[i], change);
     if (status == SKEIN_OK)
         status = control_save(e->control);
     size_t left = 0;
@@ -187,7 +185,7 @@ int capture_change(struct capture_engine *e, const struct capture_id *id,
     control_lock(e->control);
     int status = set_of_one(e, id, &set);
     if (status == SKEIN_OK)
-        status = members_change(e, &set, within, change);
+        status = captures_change(e, &set, within, change);
     if (status == SKEIN_OK)
         *out = capture_json(set.items[0], within, true);
     control_unlock(e->control);
@@ -206,7 +204,7 @@ int capture_incident_change(struct capture_engine *e, const struct capture_id *i
     for (size_t i = 0; i < set.count && status == SKEIN_OK; i++)
         status = capture_ids_add(ids, &set.items[i]->id);
     if (status == SKEIN_OK)
-        status = members_change(e, &set, within, change);
+        status = captures_change(e, &set, within, change);
     if (status == SKEIN_OK)
         *out = cJSON_CreateArray();
     else
@@ -220,45 +218,47 @@ int capture_incident_change(struct capture_engine *e, const struct capture_id *i
 
 /* ---- delete ---- */
 
-/* A capture that is to be deleted. */
+/* A deletion is committed before anything of it happens. Then the purge (capture_purge.c) deletes
+ * what the capture had. A collector that is killed in between goes on by the rows.
+ *
+ *     deletion_begin     capture_save_deletions     capture_saved_deletions: committed
+ *          └──▶ CHANGED ───────────────────▶ TAKEN ─────────────────────▶ off the list: the
+ *                │   ▲                         │                          capture leaves memory, is
+ *                │   └───── not committed ─────┘                          told of, its purge begins
+ *                └──▶ off the list (deletion_take_back): nothing has happened
+ *
+ * Until its deletion is committed, a capture is there as before; what comes for it meanwhile goes
+ * with it. One that is refused is not there from the beginning. */
+
+/* What a deletion is for; all zero: somebody asks for it. */
+struct wish {
+    const struct selector *within; /* what the asker is confined to; NULL: nothing */
+    const char *why;               /* retention's reason; NULL: it is not retention's */
+    uint64_t due_ns;
+    bool incident; /* the id is an incident's: delete all of it */
+    size_t told;   /* out: how many captures it has deleted, and nobody else before */
+};
+
 struct deletion {
     struct deletion *next;
     struct capture_id id;
     uint64_t at_ns;
-    bool evicted; /* what it held stays in its processes' ledgers, as lost */
-    bool awaited; /* by a thread, which takes it back where it cannot be saved, and frees it */
-    bool done;    /* committed: no row of it is written any more */
-    enum save_state save;
+    struct wish *wish;    /* of the thread that waits and owns this; NULL: refused, nobody waits */
+    enum save_state save; /* CHANGED or TAKEN */
 };
 
-struct purge {
-    struct capture_id id;
-    enum save_state save; /* its partitions are gone: this is to be saved */
-    bool again;           /* and have come late since */
-};
-
-int capture_purge_soon(void *context, const struct capture_id *id)
+static void deletion_assert(const struct capture_engine *e, const struct deletion *d) CONTROL_LOCKED
 {
-    struct capture_engine *e = context;
-    control_assert_locked(e->control);
-    struct purge *p = idmap_get(&e->purge, id->bytes);
-    if (p != NULL) {
-        p->again = true;
-        return 0;
-    }
-    p = calloc(1, sizeof *p);
-    if (p == NULL || idmap_put(&e->purge, id->bytes, p) != SKEIN_OK) {
-        free(p);
-        return 1;
-    }
-    p->id = *id;
-    return 0;
+    skein_check(d->save == SAVE_CHANGED || d->save == SAVE_TAKEN);
+    if (d->wish == NULL)
+        skein_check(idmap_get(&e->loaded, d->id.bytes) == NULL);
 }
 
-bool capture_is_going(const struct capture_engine *e, const struct capture_id *id, bool done)
+bool capture_is_going(const struct capture_engine *e, const struct capture_id *id)
 {
+    control_assert_locked(e->control);
     const struct deletion *d = e->deletions;
-    while (d != NULL && !(capture_id_equal(&d->id, id) && (d->done || !done)))
+    while (d != NULL && !capture_id_equal(&d->id, id))
         d = d->next;
     return d != NULL;
 }
@@ -266,19 +266,21 @@ bool capture_is_going(const struct capture_engine *e, const struct capture_id *i
 bool capture_is_deleted(struct capture_engine *e, const struct capture_id *id)
 {
     control_assert_locked(e->control);
-    return capture_is_going(e, id, false) || catalog_is_deleted(e->catalog, id);
+    return capture_is_going(e, id) || catalog_is_deleted(e->catalog, id);
 }
 
-void capture_free_deletions(struct capture_engine *e)
+void capture_free_deletions(struct capture_engine *e) CONTROL_ATTRIBUTE(no_thread_safety_analysis)
 {
-    size_t at = 0;
-    for (void *p; (p = idmap_next(&e->purge, &at)) != NULL;)
-        free(p);
-    idmap_fini(&e->purge);
     for (struct deletion *d; (d = e->deletions) != NULL;) {
         e->deletions = d->next;
         free(d); /* nobody awaits one any more */
     }
+}
+
+/* Whether what it held stays in its processes' ledgers, as lost. */
+static bool wish_evicts(const struct wish *wish)
+{
+    return wish != NULL && wish->why != NULL && wish->due_ns == 0;
 }
 
 /* ---- what of it is saved ---- */
@@ -287,135 +289,29 @@ int capture_save_deletions(struct capture_engine *e)
 {
     control_assert_locked(e->control);
     int status = SKEIN_OK;
-    size_t at = 0;
     for (struct deletion *d = e->deletions; d != NULL && status == SKEIN_OK; d = d->next) {
+        deletion_assert(e, d);
         if (!saving_take(&d->save))
             continue;
-        if (d->evicted)
+        if (wish_evicts(d->wish))
             status = catalog_keep_ledgers(e->catalog, &d->id, d->at_ns);
         if (status == SKEIN_OK)
             status = catalog_delete_capture(e->catalog, &d->id, d->at_ns);
     }
-    for (struct purge *p; status == SKEIN_OK && (p = idmap_next(&e->purge, &at)) != NULL;)
-        if (saving_take(&p->save))
-            status = catalog_set_purged(e->catalog, &p->id);
     return status;
-}
-
-/* Whose partitions are gone, and this is saved. */
-static struct purge *purged_next(struct capture_engine *e)
-{
-    size_t at = 0;
-    struct purge *p;
-    while ((p = idmap_next(&e->purge, &at)) != NULL && (p->save & SAVE_TAKEN) == 0) {
-    }
-    return p;
-}
-
-void capture_saved_deletions(struct capture_engine *e, bool ok)
-{
-    control_assert_locked(e->control);
-    for (struct purge *p; (p = purged_next(e)) != NULL;) {
-        saving_end(&p->save, ok);
-        if (ok && !p->again)
-            free(idmap_remove(&e->purge, p->id.bytes));
-    }
-    for (struct deletion **at = &e->deletions, *d; (d = *at) != NULL;) {
-        if (ok && (d->save & SAVE_TAKEN) != 0) {
-            d->done = true;
-            capture_purge_soon(e, &d->id);
-            capture_tell_touched(e, &d->id);
-        }
-        saving_end(&d->save, ok);
-        if (d->done && !d->awaited) {
-            *at = d->next;
-            free(d);
-        } else {
-            at = &d->next;
-        }
-    }
-}
-
-static void deletion_begin(struct capture_engine *e, struct deletion *d) CONTROL_LOCKED
-{
-    d->next = e->deletions;
-    e->deletions = d;
-    saving_mark(&d->save);
-    control_mark_dirty(e->control);
-}
-
-static void deletion_end(struct capture_engine *e, const struct deletion *d)
-{
-    struct deletion **at = &e->deletions;
-    while (*at != d)
-        at = &(*at)->next;
-    *at = d->next;
-}
-
-static void room_make(struct capture_engine *e)
-{
-    if (e->settings.make_room != NULL)
-        e->settings.make_room(e->settings.context);
-}
-
-/* What comes from here on is late, and is purged again. */
-static bool purge_begin(struct capture_engine *e, const struct capture_id *id)
-{
-    control_lock(e->control);
-    bool noted = capture_purge_soon(e, id) == 0;
-    if (noted)
-        ((struct purge *)idmap_get(&e->purge, id->bytes))->again = false;
-    control_unlock(e->control);
-    return noted;
-}
-
-/* Deletes the partitions and notes that they are gone. Not locked: waits for the ingest thread. */
-static int kept_purge(struct capture_engine *e, const struct capture_id *id)
-{
-    room_make(e);
-    int status = purge_begin(e, id) ? e->settings.purge(e->settings.context, id) : SKEIN_NO_MEMORY;
-    if (status != SKEIN_OK)
-        return status;
-    control_lock(e->control);
-    struct purge *p = idmap_get(&e->purge, id->bytes);
-    if (p != NULL) { /* or another thread has done it */
-        saving_mark(&p->save);
-        control_mark_dirty(e->control);
-        status = control_save(e->control);
-    }
-    control_unlock(e->control);
-    return status;
-}
-
-/* What a deletion is for; all zero: somebody asks for it. */
-struct wish {
-    const struct selector *within; /* what the asker is confined to; NULL: nothing */
-    const char *why;               /* retention's reason; NULL: it is not retention's */
-    uint64_t due_ns;
-    bool incident; /* the id is an incident's: delete all of it */
-};
-
-static bool may_go(const struct capture *c, const struct wish *d)
-{
-    if (d->why == NULL)
-        return true;
-    if (d->due_ns > 0 && (c->expires_ns == 0 || c->expires_ns > d->due_ns))
-        return false;
-    return c->status != CAPTURE_RUNNING && !c->pin;
 }
 
 /* Notes up to when agents may hold cuts that the collector no longer has (deleted_to_ns). */
-static void deleted_note(struct capture_engine *e, uint64_t to_ns)
+static void deleted_note(struct capture_engine *e, uint64_t to_ns) CONTROL_LOCKED
 {
     e->deleted_to_ns = to_ns > e->deleted_to_ns ? to_ns : e->deleted_to_ns;
 }
 
-/* Tells agents and watchers of a capture that is marked deleted, and removes it from memory. */
+/* Tells agents and watchers of a capture whose deletion is committed; takes it out of memory. */
 static void deleted_forget(struct capture_engine *e, struct capture *c,
                            const struct wish *d) CONTROL_LOCKED
 {
-    bool evicted = d->why != NULL && d->due_ns == 0;
-    for (size_t i = 0; evicted && i < c->target_count; i++)
+    for (size_t i = 0; wish_evicts(d) && i < c->target_count; i++)
         metrics_add_at(lost_events_total, LOSS_EVICTED, c->targets[i]->stored_events);
     deleted_note(e, c->finished_ns != 0 ? c->finished_ns : clock_realtime_ns());
     fleet_drop_commands(e->fleet, &c->id);
@@ -427,76 +323,126 @@ static void deleted_forget(struct capture_engine *e, struct capture *c,
     metrics_add(captures_deleted_total, 1);
 }
 
-/* All of them or none. Agents are told of what goes before it may be gone: what is sent to them
- * while this waits is not to count on it. */
-static int deleted_mark(struct capture_engine *e, const struct capture_ids *ids,
-                        bool evicted) CONTROL_LOCKED
+/* Its rows are gone. */
+static void deletion_end(struct capture_engine *e, struct deletion *d) CONTROL_LOCKED
+{
+    struct wish *wish = d->wish;
+    struct capture *c = wish != NULL ? idmap_get(&e->loaded, d->id.bytes) : NULL;
+    if (c != NULL) { /* or another thread has deleted it as well, and told of it */
+        deleted_forget(e, c, wish);
+        wish->told++;
+    }
+    capture_purge_soon(e, &d->id);
+    capture_tell_touched(e, &d->id);
+    if (wish == NULL)
+        free(d);
+}
+
+void capture_saved_deletions(struct capture_engine *e, bool ok)
+{
+    control_assert_locked(e->control);
+    for (struct deletion **at = &e->deletions, *d; (d = *at) != NULL;) {
+        deletion_assert(e, d);
+        if (ok && d->save == SAVE_TAKEN) {
+            *at = d->next;
+            deletion_end(e, d);
+        } else {
+            saving_end(&d->save, ok);
+            at = &d->next;
+        }
+    }
+}
+
+static void deletion_begin(struct capture_engine *e, struct deletion *d) CONTROL_LOCKED
+{
+    d->next = e->deletions;
+    e->deletions = d;
+    saving_mark(&d->save);
+    control_mark_dirty(e->control);
+    deletion_assert(e, d);
+}
+
+static void deletion_take_back(struct capture_engine *e, const struct deletion *d) CONTROL_LOCKED
+{
+    struct deletion **at = &e->deletions;
+    deletion_assert(e, d);
+    while (*at != d)
+        at = &(*at)->next;
+    *at = d->next;
+}
+
+static bool may_go(const struct capture *c, const struct wish *d)
+{
+    if (d->why == NULL)
+        return true;
+    if (d->due_ns > 0 && (c->expires_ns == 0 || c->expires_ns > d->due_ns))
+        return false;
+    return c->status != CAPTURE_RUNNING && !c->pin;
+}
+
+/* Deletes all of them or none. It notes up to when they reach before it waits: the save gives the
+ * lock up, and a capture may then begin whose agents still hold cuts that the deleted ones had. The
+ * command for it tells them already not to list such cuts, because the collector may have deleted
+ * those when the list comes. */
+static int deletions_save(struct capture_engine *e, const struct capture_ids *ids,
+                          struct wish *wish) CONTROL_LOCKED
 {
     struct deletion *all = calloc(ids->count + 1, sizeof *all);
     if (all == NULL)
         return SKEIN_NO_MEMORY;
     for (size_t i = 0; i < ids->count; i++) {
-        all[i] = (struct deletion){
-            .id = ids->items[i], .at_ns = clock_realtime_ns(), .evicted = evicted, .awaited = true};
+        all[i] = (struct deletion){.id = ids->items[i], .at_ns = clock_realtime_ns(), .wish = wish};
         deletion_begin(e, &all[i]);
         const struct capture *c = idmap_get(&e->loaded, ids->items[i].bytes);
         deleted_note(e, c != NULL && c->finished_ns != 0 ? c->finished_ns : all[i].at_ns);
     }
     int status = control_save(e->control);
-    for (size_t i = 0; i < ids->count; i++)
-        deletion_end(e, &all[i]);
+    for (size_t i = 0; i < ids->count && status != SKEIN_OK; i++)
+        deletion_take_back(e, &all[i]);
     free(all);
     return status;
 }
 
-/* Marks all deleted, tells of it, removes them from memory, and appends their ids. */
-static int set_delete(struct capture_engine *e, const struct capture_set *set, const struct wish *d,
+/* Deletes all, if all may go, and appends their ids. */
+static int set_delete(struct capture_engine *e, const struct capture_set *set, struct wish *wish,
                       struct capture_ids *ids) CONTROL_LOCKED
 {
-    int status = allowed_set(set, d->within);
+    int status = allowed_set(set, wish->within);
     for (size_t i = 0; i < set->count && status == SKEIN_OK; i++) {
         status =
-            may_go(set->items[i], d) ? capture_ids_add(ids, &set->items[i]->id) : SKEIN_REFUSED;
+            may_go(set->items[i], wish) ? capture_ids_add(ids, &set->items[i]->id) : SKEIN_REFUSED;
     }
     if (status == SKEIN_OK)
-        status = deleted_mark(e, ids, d->why != NULL && d->due_ns == 0);
-    size_t told = 0;
-    for (size_t i = 0; i < ids->count && status == SKEIN_OK; i++) {
-        struct capture *c = idmap_get(&e->loaded, ids->items[i].bytes);
-        if (c == NULL)
-            continue; /* another thread deleted it as well, and has told of it */
-        deleted_forget(e, c, d);
-        told++;
-    }
-    return status == SKEIN_OK && told == 0 ? SKEIN_NOT_FOUND : status;
+        status = deletions_save(e, ids, wish);
+    return status == SKEIN_OK && wish->told == 0 ? SKEIN_NOT_FOUND : status;
 }
 
 /* `ids` gets all captures that are marked deleted, also if their partitions are not gone yet. */
-static int members_delete(struct capture_engine *e, const struct capture_id *id,
-                          const struct wish *d, struct capture_ids *ids)
+static int captures_delete(struct capture_engine *e, const struct capture_id *id, struct wish *wish,
+                           struct capture_ids *ids)
 {
     struct capture_set set = {0};
-    room_make(e);
+    capture_make_room(e);
     control_lock(e->control);
-    int status = d->incident ? set_of_incident(e, id, &set) : set_of_one(e, id, &set);
+    int status = wish->incident ? set_of_incident(e, id, &set) : set_of_one(e, id, &set);
     if (status == SKEIN_OK)
-        status = set_delete(e, &set, d, ids);
+        status = set_delete(e, &set, wish, ids);
     control_unlock(e->control);
     set_fini(&set);
     if (status != SKEIN_OK)
         ids->count = 0;
     for (size_t i = 0; i < ids->count; i++) {
-        int one = kept_purge(e, &ids->items[i]);
+        int one = capture_purge(e, &ids->items[i]);
         status = status == SKEIN_OK ? one : status;
     }
     return status;
 }
 
-static int member_delete(struct capture_engine *e, const struct capture_id *id,
-                         const struct wish *d)
+static int capture_delete_one(struct capture_engine *e, const struct capture_id *id,
+                              struct wish *wish)
 {
     struct capture_ids ids = {0};
-    int status = members_delete(e, id, d, &ids);
+    int status = captures_delete(e, id, wish, &ids);
     free(ids.items);
     return status;
 }
@@ -504,27 +450,19 @@ static int member_delete(struct capture_engine *e, const struct capture_id *id,
 int capture_delete(struct capture_engine *e, const struct capture_id *id,
                    const struct selector *within)
 {
-    return member_delete(e, id, &(struct wish){.within = within});
+    return capture_delete_one(e, id, &(struct wish){.within = within});
 }
 
 int capture_incident_delete(struct capture_engine *e, const struct capture_id *incident,
                             const struct selector *within, struct capture_ids *ids)
 {
-    return members_delete(e, incident, &(struct wish){.within = within, .incident = true}, ids);
+    return captures_delete(e, incident, &(struct wish){.within = within, .incident = true}, ids);
 }
 
 int capture_retire(struct capture_engine *e, const struct capture_id *id, uint64_t due_ns,
                    const char *why)
 {
-    return member_delete(e, id, &(struct wish){.why = why, .due_ns = due_ns});
-}
-
-bool capture_is_purging(struct capture_engine *e)
-{
-    control_lock(e->control);
-    bool purging = e->purge.count > 0;
-    control_unlock(e->control);
-    return purging;
+    return capture_delete_one(e, id, &(struct wish){.why = why, .due_ns = due_ns});
 }
 
 /* Nobody waits: who reports it is answered once it is saved. */
@@ -539,33 +477,7 @@ void capture_refuse(struct capture_engine *e, const struct capture_id *id)
         return;
     }
     *d = (struct deletion){.id = *id, .at_ns = clock_realtime_ns()};
-    deletion_begin(e, d);
     if (c != NULL)
         capture_discard(e, c);
-}
-
-void capture_unlocked(struct capture_engine *e)
-{
-    struct capture_id ids[16];
-    size_t count = 0, at = 0;
-    uint64_t now = clock_monotonic_ns();
-    control_lock(e->control);
-    if (now >= e->next_purge_ns) {
-        for (struct purge *p; count < 16 && (p = idmap_next(&e->purge, &at)) != NULL;)
-            ids[count++] = p->id;
-        e->next_purge_ns = count == 16 ? now : now + PURGE_AGAIN_NS;
-    }
-    control_unlock(e->control);
-    bool again = false;
-    for (size_t i = 0; i < count; i++) {
-        if (kept_purge(e, &ids[i]) == SKEIN_OK)
-            continue;
-        log_warn("captures", "partitions of a deleted capture cannot be deleted yet", NULL);
-        again = true;
-    }
-    if (again) {
-        control_lock(e->control);
-        e->next_purge_ns = now + PURGE_AGAIN_NS;
-        control_unlock(e->control);
-    }
+    deletion_begin(e, d);
 }

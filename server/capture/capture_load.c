@@ -68,6 +68,7 @@ static struct evidence_wish wish_load(const char *listing)
 static int row_load(void *context, const struct catalog_capture *row)
 {
     struct load *load = context;
+    control_assert_locked(load->e->control);
     struct capture *c = capture_new(load->e, &row->id);
     if (c == NULL) {
         load->status = SKEIN_NO_MEMORY;
@@ -125,6 +126,7 @@ static int target_load(void *context, const struct catalog_target *row)
 {
     struct load *load = context;
     char error[256];
+    control_assert_locked(load->e->control);
     struct capture_target *t = calloc(1, sizeof *t);
     if (t == NULL) {
         load->status = SKEIN_NO_MEMORY;
@@ -155,6 +157,7 @@ static int target_load(void *context, const struct catalog_target *row)
 static void lost_load(void *context, const struct catalog_lost *lost)
 {
     const struct load *load = context;
+    control_assert_locked(load->e->control);
     struct capture_target *t = capture_target_find(load->capture, &lost->process);
     if (t != NULL)
         target_counted(t, lost);
@@ -215,8 +218,7 @@ static int targets_load(struct capture_engine *e, struct capture *c, bool unlist
         rows = catalog_losses_of(e->catalog, &c->id, lost_load, &load);
     int status = rows < 0 ? (int)rows : load.status;
     if (status != SKEIN_OK) {
-        idmap_remove(&e->loaded, c->id.bytes);
-        capture_free(c);
+        capture_discard(e, c);
         return status;
     }
     c->behind = c->status == CAPTURE_RUNNING || unlisted;
@@ -228,10 +230,8 @@ struct capture *capture_find(struct capture_engine *e, const struct capture_id *
 {
     control_assert_locked(e->control);
     struct capture *c = idmap_get(&e->loaded, id->bytes);
-    if (capture_is_going(e, id, c != NULL))
-        return NULL; /* its rows may be there still */
-    if (c != NULL)
-        return c;
+    if (c != NULL || capture_is_going(e, id))
+        return c; /* the rows of a refused one may be there still */
     struct load load = {.e = e};
     if (catalog_capture(e->catalog, id, row_load, &load) < 1 || load.capture == NULL)
         return NULL;
@@ -455,14 +455,16 @@ int capture_save(struct capture_engine *e)
     size_t at = 0;
     int status = SKEIN_OK;
     for (struct capture *c; status == SKEIN_OK && (c = idmap_next(&e->loaded, &at)) != NULL;)
-        if (!capture_is_going(e, &c->id, true) && saving_take(&c->save))
+        if (saving_take(&c->save))
             status = loaded_capture_save(e, c);
     for (const struct once *once = e->onces; status == SKEIN_OK && once != NULL; once = once->next)
         status = catalog_put_once(e->catalog, once->row, once->row->at_ns - CAPTURE_ONCE_NS);
     if (status == SKEIN_OK)
         status = capture_save_damages(e);
     /* What is deleted goes last: a ledger that is kept of it is of now. */
-    return status == SKEIN_OK ? capture_save_deletions(e) : status;
+    if (status == SKEIN_OK)
+        status = capture_save_deletions(e);
+    return status == SKEIN_OK ? capture_save_purges(e) : status;
 }
 
 static void capture_save_end(struct capture *c, bool ok)
@@ -503,5 +505,6 @@ void capture_saved(struct capture_engine *e, bool ok)
                 capture_tell_touched(e, &c->id);
         }
     capture_saved_damages(e, ok);
+    capture_saved_purges(e, ok);
     capture_saved_deletions(e, ok);
 }

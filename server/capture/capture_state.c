@@ -2,29 +2,36 @@
  *
  * A target's states, and what follows from them for its capture. Under the control lock.
  *
- *     pending ──▶ sent ──▶ capturing ──▶ uploading ──▶ complete
- *        │  ▲       │          │             │
- *        ▼  │       ├──────────┴──▶ nothing  │
- *      offline ◀────┘                        │
- *        └──────────┴──────────┴─────────────┴──▶ failed, expired ──▶ complete (late)
+ *     pending ──▶ sent ──▶ capturing ──▶ uploading ──▶ complete, watched
+ *        │        │  ▲         │             │
+ *        └▶ offline ─┘         │             │
+ *              │               │             │
+ *              ├───────────────┴──▶ nothing, watched
+ *              └───────────────┴─────────────┴──▶ failed, expired ──▶ (late truth)
  *
- *   who makes it enter
- *     pending, offline    add_process            a request chose its process
- *     sent                capture_send, new_rows_send the fleet: its agent is told
- *     offline             capture_agent_lost     the fleet: its agent is silent
- *     capturing           on_capturing           the agent reports; join, adopt: it has begun it
- *     uploading           on_uploading           the agent has listed what it has cut
- *     nothing, failed     on_nothing             the agent had no record, or could not
- *     watched             on_nothing, target_check_stored  as nothing and complete, of a process
- *                                                without a ring: nobody says that it is whole
- *     failed              capture_command_done   the agent refused; send_…: no command can be made
- *     complete            target_check_stored    the index has all that is listed
- *     expired             expire, capture_agent_stop     the clock, or somebody stopped it
- *                         on_uploading           what had failed comes late; the capture has ended
- *     expired, failed     loaded_catch_up               a start finds less than the rows say
+ *   enters                 by
+ *     pending, offline     process_add           a request chose its process
+ *     capturing            target_adopt,         its agent began it by itself
+ *                          target_join
+ *     sent                 capture_send,         the fleet: its agent is told
+ *     failed               targets_send_new      no command can be made
+ *     failed               capture_command_done  its agent refused
+ *     offline              capture_agent_lost    the fleet: its agent is silent
+ *     capturing            on_capturing          its agent has begun
+ *     uploading            on_uploading          its agent has listed what it has cut
+ *     expired                                    the same after `failed`, and the capture has ended
+ *     nothing, failed      on_nothing            its agent had no record, or could not
+ *     complete             target_check_stored   the index has all that is listed
+ *     watched              on_nothing,           as nothing and complete, of a process without a
+ *                          target_check_stored   ring: nobody says that it is whole
+ *     expired              capture_expire        the deadline came
+ *                          capture_agent_stop    somebody stopped it while its agent was silent
+ *     failed, expired      loaded_mend,          rows contradict themselves, or a start finds less
+ *                          loaded_catch_up       than they say
  *
- * Each change except the first and loaded_catch_up's goes through target_set and the table `allowed`.
- * target_assert says what holds in each state, capture_assert what holds for all targets together.
+ * All go through target_set and the table `allowed`, but for the last two: what is read back need
+ * not follow from what was there. target_assert says what holds in each state, capture_assert what
+ * holds for all targets together.
  *
  * A report may overtake earlier ones, so every state that is not final may be skipped. A report
  * after `failed` or `expired` is late truth. A running capture goes on with it; an ended one keeps
@@ -39,7 +46,6 @@
 #include "capture_target.h"
 #include "clock.h"
 #include "clock_steps.h"
-#include "json.h"
 #include "log.h"
 #include "metrics.h"
 #include "selector.h"
@@ -133,7 +139,7 @@ void capture_assert(const struct capture *c)
     skein_check((c->status == CAPTURE_RUNNING) == (c->finished_ns == 0));
 }
 
-static void rows_touch(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
+static void capture_mark(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
 {
     saving_mark(&c->save);
     c->touched_ns = clock_monotonic_ns();
@@ -144,7 +150,7 @@ void capture_touch(struct capture_engine *e, struct capture *c)
 {
     control_assert_locked(e->control);
     saving_mark(&c->row_save);
-    rows_touch(e, c);
+    capture_mark(e, c);
 }
 
 void target_touch(struct capture_engine *e, struct capture *c, struct capture_target *t)
@@ -157,7 +163,7 @@ void target_touch(struct capture_engine *e, struct capture *c, struct capture_ta
     c->behind += (t->save & SAVE_CHANGED) == 0;
     saving_mark(&t->save);
     partition_ranges_unref(&c->ranges);
-    rows_touch(e, c);
+    capture_mark(e, c);
 }
 
 /* Whether the target is known to lack events. A lost name does not count: its event is there. */
@@ -223,7 +229,7 @@ void capture_know_from(struct capture *c, uint64_t ns)
 
 /* Takes in what the agents' lists since the capture's begin say about unknown processes. A capture
  * that an agent began by itself only has the processes that its rule fired for. */
-static void rows_know_from_lists(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
+static void capture_know_from_lists(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
 {
     char error[256];
     struct selector *selector = NULL;
@@ -279,7 +285,7 @@ void capture_settle(struct capture_engine *e, struct capture *c)
     if (c->open_count > 0 || may_grow(c))
         return;
     if (c->status == CAPTURE_RUNNING)
-        rows_know_from_lists(e, c);
+        capture_know_from_lists(e, c);
     enum capture_status status = end_status(c);
     if (c->status == CAPTURE_RUNNING) {
         c->finished_ns = clock_realtime_ns();
@@ -438,12 +444,11 @@ static int count_row(void *context, const struct partition_row *row)
     return lookup->status != SKEIN_OK;
 }
 
-/* Asks the index for the partitions that are listed and not known to be stored. One that is stored
- * meanwhile is counted when its note comes. */
-static int row_look_up(struct capture_engine *e, struct capture *c, struct capture_target *t)
+int target_look_up(struct capture_engine *e, struct capture *c, struct capture_target *t)
 {
+    control_assert_locked(e->control);
     struct lookup lookup = {e, c, t, SKEIN_OK};
-    for (size_t i = 0; i < t->facts.partition_count; i++) {
+    for (size_t i = 0; e->index != NULL && i < t->facts.partition_count; i++) {
         const struct report_range *p = &t->facts.partitions[i];
         uint64_t first = p->first, last = p->last;
         while (lookup.status == SKEIN_OK &&
@@ -468,21 +473,7 @@ int target_count_anew(struct capture_engine *e, struct capture *c, struct captur
     control_assert_locked(e->control);
     stored_uncount(t);
     target_touch(e, c, t);
-    return row_look_up(e, c, t);
-}
-
-/* The report's times follow one setting of our clock (P-28), the capture's another one if the clock
- * was set in between: moves the report's. */
-static void clock_align(const struct capture *c, cJSON *json)
-{
-    struct json_reader r = {.error = ""};
-    uint64_t clock = json_u64(&r, json, "", "clock", JSON_OPTIONAL, 0, 0, UINT64_MAX);
-    int64_t offset_ns = json_i64(&r, json, "", "clock_offset_ns", JSON_OPTIONAL, 0);
-    int64_t shift_ns = clock_setting_shift(clock, c->clock);
-    if (shift_ns == 0)
-        return;
-    cJSON_DeleteItemFromObjectCaseSensitive(json, "clock_offset_ns");
-    json_add_i64(json, "clock_offset_ns", offset_ns + shift_ns);
+    return target_look_up(e, c, t);
 }
 
 bool target_clock_error(const struct capture *c, const struct capture_target *t, uint64_t *error_ns)
@@ -499,7 +490,6 @@ int target_take_facts(struct capture_engine *e, struct capture *c, struct captur
                       cJSON *json)
 {
     control_assert_locked(e->control);
-    clock_align(c, json);
     struct report_target facts;
     char error[256];
     int status = report_target_get(json, &facts, error, sizeof error);
@@ -519,7 +509,7 @@ int target_take_facts(struct capture_engine *e, struct capture *c, struct captur
     t->facts = facts;
     target_weigh(c, t);
     target_assert(c, t);
-    return e->index != NULL ? row_look_up(e, c, t) : SKEIN_OK;
+    return target_look_up(e, c, t);
 }
 
 static int description_take(void *context, const struct partition_row *row)

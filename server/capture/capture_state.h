@@ -42,8 +42,9 @@ void capture_assert(const struct capture *c);
  * false: nobody knows. */
 bool target_clock_error(const struct capture *c, const struct capture_target *t,
                         uint64_t *error_ns);
-/* Takes a report with facts: it replaces the last one, and the index is asked what is stored. Owns
- * json from here on. */
+/* Takes a report with facts: it replaces the last one, and the index is asked what is stored. The
+ * report's offset is of the capture's setting of our clock, as capture_agent.c stores it and rows
+ * keep it. Owns json from here on. */
 int target_take_facts(struct capture_engine *e, struct capture *c, struct capture_target *t,
                       cJSON *json) CONTROL_LOCKED;
 bool target_lists(const struct capture_target *t, uint64_t epoch, uint64_t sequence);
@@ -57,6 +58,10 @@ int target_add_ranges(const struct capture_target *t, struct partition_ranges *r
 /* Counts a stored partition once, if the facts list it. 1: it was new; 0; SKEIN_NO_MEMORY. */
 int target_count_stored(struct capture *c, struct capture_target *t,
                         const struct stored_note *note);
+/* Asks the index which listed partitions, not known to be stored, are. One that is stored meanwhile
+ * is counted when its note comes. SKEIN_OK or a status. */
+int target_look_up(struct capture_engine *e, struct capture *c,
+                   struct capture_target *t) CONTROL_LOCKED;
 /* Asks the index again what of the target is stored, and what is damaged. SKEIN_OK or a status. */
 int target_count_anew(struct capture_engine *e, struct capture *c,
                       struct capture_target *t) CONTROL_LOCKED;

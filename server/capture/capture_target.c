@@ -139,6 +139,7 @@ struct capture_target *capture_target_add(struct capture *c, const struct proces
 
 struct capture *capture_new(struct capture_engine *e, const struct capture_id *id)
 {
+    control_assert_locked(e->control);
     struct capture *c = calloc(1, sizeof *c);
     if (c == NULL || idmap_put(&e->loaded, id->bytes, c) != SKEIN_OK) {
         free(c);
@@ -180,6 +181,7 @@ void capture_free(struct capture *c)
 
 void capture_discard(struct capture_engine *e, struct capture *c)
 {
+    control_assert_locked(e->control);
     idmap_remove(&e->loaded, c->id.bytes);
     capture_free(c);
 }

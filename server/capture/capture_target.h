@@ -24,9 +24,10 @@ struct process_labels capture_target_labels(const struct capture_target *t);
 /* Whether `within` (NULL: everything) shows the target. */
 bool capture_target_seen(const struct capture_target *t, const struct selector *within);
 void capture_target_free(struct capture_target *t);
-struct capture *capture_new(struct capture_engine *e, const struct capture_id *id); /* in memory */
+/* A capture in memory. NULL: no memory. */
+struct capture *capture_new(struct capture_engine *e, const struct capture_id *id) CONTROL_LOCKED;
 void capture_free(struct capture *c);
 /* Removes it from memory and frees it; its rows stay. */
-void capture_discard(struct capture_engine *e, struct capture *c);
+void capture_discard(struct capture_engine *e, struct capture *c) CONTROL_LOCKED;
 
 #endif

@@ -16,6 +16,7 @@
 
 #include "clock.h"
 #include "db.h"
+#include "descriptor.h"
 #include "log.h"
 #include "metrics.h"
 #include "no_sync.h"
@@ -167,8 +168,7 @@ void state_backup_note_loss(const char *folder)
     char path[PATH_BYTES];
     lost_path(folder, path);
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd >= 0)
-        close(fd);
+    fd_close(&fd);
 }
 
 bool state_backup_is_lost(const char *folder)
@@ -192,8 +192,7 @@ static bool file_is_sound(struct state_backup *b)
     bool sound = fd >= 0 && fstat(fd, &st) == 0 &&
                  pread(fd, head, sizeof head, 0) == (ssize_t)sizeof head &&
                  memcmp(head, magic, sizeof head) == 0;
-    if (fd >= 0)
-        close(fd);
+    fd_close(&fd);
     if (!sound || b->seen)
         return sound && st.st_dev == b->device && st.st_ino == b->inode;
     b->seen = true;
@@ -216,8 +215,7 @@ static int file_copy(const char *from, const char *to)
     no_sync_check();
     if (out >= 0 && (n < 0 || fsync(out) != 0 || close(out) != 0))
         n = -1;
-    if (in >= 0)
-        close(in);
+    fd_close(&in);
     return n == 0 ? SKEIN_OK : SKEIN_IO;
 }
 

@@ -214,20 +214,21 @@ static bool collector_wanted(void *context, const struct partition_key *key,
     return capture_wants(c->captures, key, capture);
 }
 
-static int64_t ranges(void *context, const struct capture_id *capture,
-                      struct partition_range *after, struct partition_range *ranges, size_t room)
+static int64_t collector_ranges(void *context, const struct capture_id *capture,
+                                struct partition_range *after, struct partition_range *ranges,
+                                size_t room)
 {
     struct collector *c = context;
     return catalog_ranges(c->catalog, capture, after, ranges, room);
 }
 
-static int64_t unlisted(void *context, struct index_entry *entries, size_t count)
+static int64_t collector_unlisted(void *context, struct index_entry *entries, size_t count)
 {
     struct collector *c = context;
     return capture_unlisted(c->captures, entries, count);
 }
 
-static void deleted(void *context)
+static void collector_deleted(void *context)
 {
     struct collector *c = context;
     capture_deleted(c->captures);
@@ -481,8 +482,14 @@ static int ports_start(struct collector *c, char *error, size_t error_bytes)
     struct ingest_settings ingest = {g->data_address,          g->assembling_bytes,
                                      g->commit_wait_ms,        c->gate,
                                      g->compact_below_percent, g->retention_max_bytes};
-    struct ingest_hooks hooks = {c,      on_stored, agent_of, collector_claim, collector_wanted,
-                                 ranges, unlisted,  deleted};
+    struct ingest_hooks hooks = {c,
+                                 on_stored,
+                                 agent_of,
+                                 collector_claim,
+                                 collector_wanted,
+                                 collector_ranges,
+                                 collector_unlisted,
+                                 collector_deleted};
     struct retention_settings retention = {g->retention_max_bytes, &g->retention_services,
                                            g->keep_gone_ms, strays_delete, c};
     struct http_settings http = {.address = g->http_address,

@@ -15,7 +15,7 @@
 #include "enroll.h"
 #include "events.h"
 #include "fleet.h"
-#include "http.h"
+#include "http_server.h"
 #include "index.h"
 #include "ingest.h"
 #include "lockout.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A small HTTP server: routes, requests, answers. http_mhd.c does it over libmicrohttpd and is the
- * only module that knows it; http_route.c matches paths.
+ * A small HTTP server, as a handler sees it: routes, requests, answers. http_server.h starts one;
+ * http_mhd*.c do it over libmicrohttpd, which they alone know.
  *
  * Handlers run on the server's pool threads, several at once, each with one exchange that nobody
  * else touches. A handler must give exactly one answer; where it gives none, the client gets 500.
@@ -19,7 +19,6 @@
 #include "principal.h"
 #include "problem.h"
 
-struct http_server;
 struct http_exchange;
 
 typedef void http_handler(void *context, struct http_exchange *x);
@@ -45,36 +44,6 @@ typedef bool http_authorize(void *context, struct http_exchange *x, const struct
 /* Whether the receiver of an answer that goes on (http_reply_live) may still get it; asked four
  * times a second. */
 typedef bool http_still(void *context, const struct principal *who);
-
-struct http_settings {
-    const char *address; /* "127.0.0.1:7462", "[::1]:7462", "*:7462" (all) */
-    uint64_t max_body_bytes, max_connections, max_connections_per_ip, threads;
-    /* a request must be whole so long after its connection's opening or its first byte, or is
-     * cut */
-    uint64_t receive_ms;
-    uint64_t idle_ms;  /* a connection without traffic is closed after this */
-    uint64_t drain_ms; /* when the server stops, running answers have so long to finish */
-    const char *tls_certificate, *tls_key; /* PEM files, for HTTPS alone; both NULL: plain HTTP */
-    /* asked for each request with the server's context; NULL: everybody is "local", an admin */
-    http_authorize *authorize;
-    http_still *still; /* NULL: everybody may */
-    /* further routes, for paths that the others do not know; they outlive the server; or NULL */
-    const struct http_route *pages;
-};
-
-/* Serves routes until http_stop. SKEIN_OK; SKEIN_INVALID (address), SKEIN_BUSY (port in use),
- * SKEIN_IO, SKEIN_NO_MEMORY with words in error; of the files as well. `routes` and `context`
- * outlive the server. */
-int http_start(const struct http_settings *settings, const struct http_route *routes, void *context,
-               struct http_server **out, char *error, size_t error_bytes);
-/* Reads certificate and key again: new connections get the new ones, open connections go on. On
- * failure (as above) everything stays as it was. SKEIN_OK also for plain HTTP. Any thread. */
-int http_reload(struct http_server *server, char *error, size_t error_bytes);
-/* Stops accepting, lets answers finish for at most drain_ms, closes everything. */
-void http_stop(struct http_server **server);
-/* Whether only this machine can reach the address. False also if it is no address. */
-bool http_is_loopback(const char *address);
-unsigned http_port(const struct http_server *server); /* the port bound, where 0 was asked for */
 
 /* ---- the request ---- */
 /* what the i-th "{}" matched */
@@ -154,17 +123,5 @@ void http_live_wake(struct http_live *live);
  * If-Range and If-None-Match say. Returns whether bytes are sent. */
 bool http_reply_ranged(struct http_exchange *x, const char *type, uint64_t size, const char *etag,
                        const struct http_source *source);
-
-/* ---- http_route.c: pure functions ---- */
-
-#define HTTP_PARTS_MAX  2
-#define HTTP_PART_BYTES 256
-struct http_match {
-    const struct http_route *route; /* NULL: no such path, or not with this method */
-    char parts[HTTP_PARTS_MAX][HTTP_PART_BYTES];
-    char allow[64]; /* methods of the path, "" where there is no such path */
-};
-void http_route_find(const struct http_route *routes, const char *method, const char *path,
-                     struct http_match *match);
 
 #endif

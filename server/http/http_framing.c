@@ -4,8 +4,8 @@
  * on a line end that is not CR LF, a name with anything but letters before its colon, a folded
  * line, two lengths, or a length beside a coding.
  *
- *   START ─▶ METHOD ─▶ TARGET ─▶ VERSION ─▶ LINE ◀────────────────┐
- *     ▲                                      │ name               │ CR LF
+ *   START ─▶ METHOD ─▶ TARGET ─▶ VERSION ─▶ LINE ◀─────────────────┐
+ *     ▲                                      │ name                │ CR LF
  *     │                                      ├─▶ NAME ─':'─▶ VALUE ┘
  *     │ no body                              │ CR LF
  *     ├──────────────────────────────────────┤ a length

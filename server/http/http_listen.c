@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "http_int.h"
+#include "http_server.h"
 
 /* *out is the caller's: freeaddrinfo. */
 static int listen_resolve(const char *address, struct addrinfo **out, char *error,

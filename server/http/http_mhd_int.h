@@ -7,6 +7,8 @@
 
 #include "http_door.h"
 #include "http_int.h"
+#include "http_route.h"
+#include "http_server.h"
 
 #define EXTRA_HEADERS_MAX 12
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Matches paths against the route table and reads the Range and If-None-Match headers. Pure
- * functions over hostile text; any thread.
+ * Matches paths against the route table. Pure functions over hostile text; any thread.
  */
+#include "http_route.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include "http.h"
 
 /* Takes the characters of one "{}": up to the text that follows it in the pattern, never a '/'. */
 static bool part_take(const char **path, const char *rest, char out[HTTP_PART_BYTES])

@@ -54,9 +54,8 @@ struct assembler {
 
 static bool claims_equal(const struct wire_chunk *a, const struct wire_chunk *b)
 {
-    return memcmp(&a->key, &b->key, sizeof a->key) == 0 &&
-           capture_id_equal(&a->capture, &b->capture) && a->count == b->count &&
-           a->partition_bytes == b->partition_bytes &&
+    return partition_key_equal(&a->key, &b->key) && capture_id_equal(&a->capture, &b->capture) &&
+           a->count == b->count && a->partition_bytes == b->partition_bytes &&
            a->partition_checksum == b->partition_checksum;
 }
 
@@ -75,7 +74,7 @@ int assembler_new(uint64_t max_bytes, struct assembler **out)
     a->slot_count = SLOTS_MIN;
     while (a->slot_count < SLOTS_MAX && a->slot_count < max_bytes / ASSEMBLY_BYTES_MIN)
         a->slot_count *= 2;
-    a->slots = calloc(a->slot_count, sizeof(struct assembly *));
+    a->slots = calloc(a->slot_count, sizeof *a->slots);
     if (a->slots == NULL) {
         free(a);
         return SKEIN_NO_MEMORY;

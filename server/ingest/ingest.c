@@ -85,7 +85,7 @@ static int footer_check(const uint8_t *bytes, size_t n, const struct wire_chunk 
         return status;
     if (status < 0)
         return SKEIN_CORRUPT;
-    if (footer->partition_bytes == n && memcmp(&footer->key, &chunk->key, sizeof chunk->key) == 0)
+    if (footer->partition_bytes == n && partition_key_equal(&footer->key, &chunk->key))
         return SKEIN_OK;
     partition_footer_free(footer);
     return SKEIN_CORRUPT;

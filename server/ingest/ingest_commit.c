@@ -88,7 +88,7 @@ static struct group *group_newest(struct ingest *in)
 static bool group_has(const struct group *g, const struct partition_key *key)
 {
     for (size_t i = 0; i < g->count; i++)
-        if (memcmp(&g->members[i].to.key, key, sizeof *key) == 0)
+        if (partition_key_equal(&g->members[i].to.key, key))
             return true;
     return false;
 }

@@ -17,6 +17,7 @@
 #include "errno_status.h"
 #include "no_sync.h"
 #include "skein_check.h"
+#include "text_whole.h"
 
 #define LOCK_TRIES  100
 #define LOCK_TRY_US 10000
@@ -152,20 +153,10 @@ int segment_io_write(int fd, const struct iovec *parts, int count, uint64_t offs
 
 int segment_io_read(int fd, void *out, size_t n, uint64_t offset)
 {
-    uint8_t *at = out;
-    while (n > 0) {
-        ssize_t got = pread(fd, at, n, (off_t)offset);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return SKEIN_IO;
-        if (got == 0)
-            return SKEIN_TRUNCATED;
-        at += got;
-        n -= (size_t)got;
-        offset += (uint64_t)got;
-    }
-    return SKEIN_OK;
+    ssize_t got = bytes_read_at(fd, out, n, offset);
+    if (got < 0)
+        return SKEIN_IO;
+    return (size_t)got == n ? SKEIN_OK : SKEIN_TRUNCATED;
 }
 
 int segment_io_sync(int fd)

@@ -148,7 +148,7 @@ int segment_tail_load(int fd, uint64_t number, uint64_t size, struct buf *payloa
     segment_walk_init(&w, fd, number, size - SEGMENT_TRAILER_BYTES, true);
     w.at = trailer.tail_offset;
     struct segment_record record;
-    status = trailer.tail_offset % 8 ? 0 : record_at(&w, w.at, &record);
+    status = trailer.tail_offset % 8 != 0 ? 0 : record_at(&w, w.at, &record);
     if (status == 1 && record.kind == SEGMENT_TAIL &&
         record.length == w.limit - w.at - SEGMENT_RECORD_BYTES)
         status = payload_check(&w, &record);

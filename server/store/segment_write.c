@@ -120,7 +120,7 @@ int segment_append(struct segment_writer *w, const struct segment_record *record
         return append_undo(w, status);
     const uint8_t *bytes = payload;
     segment_entry_put(&w->tail, record, w->number, w->end,
-                      footer_bytes ? bytes + (length - footer_bytes) : NULL, footer_bytes);
+                      footer_bytes > 0 ? bytes + (length - footer_bytes) : NULL, footer_bytes);
     w->entries++;
     *offset = w->end;
     w->end += SEGMENT_RECORD_BYTES + segment_pad(length);

@@ -81,7 +81,7 @@ static void list_update(struct store *store, uint64_t number, uint64_t bytes, bo
 {
     pthread_mutex_lock(&store->lock);
     struct segment_info *info = store_segment_find(store, number);
-    skein_check(info);
+    skein_check(info != NULL);
     info->bytes = bytes;
     info->closed = closed;
     totals_publish(store);
@@ -434,7 +434,7 @@ int store_copy(struct store *store, const struct partition_key *key, struct stor
     struct buf bytes;
     buf_init(&bytes);
     int status = record_read(store, place, &record, &bytes);
-    if (status == SKEIN_OK && memcmp(&record.about.key, key, sizeof *key) != 0)
+    if (status == SKEIN_OK && !partition_key_equal(&record.about.key, key))
         status = SKEIN_CORRUPT;
     uint64_t offset = 0;
     if (status == SKEIN_OK)

@@ -32,7 +32,7 @@ static int record_give(struct scan *s, uint64_t number, const struct segment_rec
 static bool footer_fits(const struct partition_footer *footer, const struct segment_record *record)
 {
     return footer->partition_bytes == record->length &&
-           memcmp(&footer->key, &record->about.key, sizeof footer->key) == 0;
+           partition_key_equal(&footer->key, &record->about.key);
 }
 
 /* Gives all records of a closed segment, from its tail alone. */

@@ -4,7 +4,6 @@
  * thread; keeps nothing.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "checksum.h"
 #include "store_int.h"
@@ -51,6 +50,6 @@ int store_verify(struct store *store, const struct partition_key *key,
         return status;
     bool good = segment_record_get(header, place->segment, before.offset, &record) == SKEIN_OK &&
                 record.kind == SEGMENT_PARTITION && record.length == place->bytes &&
-                memcmp(&record.about.key, key, sizeof *key) == 0 && record.checksum == sum;
+                partition_key_equal(&record.about.key, key) && record.checksum == sum;
     return good ? SKEIN_OK : SKEIN_CORRUPT;
 }

@@ -47,6 +47,7 @@ static void process_take(const char *text)
     (void)proc_parse_cpu_max(text, &load);
     (void)text_value(text, "oom_kill", &a);
     (void)text_column(text, "Tcp:", "RetransSegs", &a);
+    (void)text_last_number(text, "NSpid:", &a);
     if (fd_link_parse(text, &row)) {
         if (memchr(row.kind, '\0', sizeof row.kind) == NULL)
             abort();

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "skein_atomic.h"
+#include "start.h"
 #include "writer_int.h"
 
 /* Not libcheck's own: benchmarks use this file too, and have no test to fail. */

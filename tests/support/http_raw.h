@@ -7,7 +7,7 @@
 #define HTTP_RAW_H
 
 #include "buf.h"
-#include "http.h"
+#include "http_server.h"
 
 struct answer {
     unsigned status;

@@ -6,7 +6,7 @@
 #ifndef HTTP_SUBJECT_H
 #define HTTP_SUBJECT_H
 
-#include "http.h"
+#include "http_server.h"
 
 #define SUBJECT_BIG_BYTES (UINT64_C(32) << 20) /* more than sockets hold; byte i is i % 251 */
 

@@ -89,7 +89,7 @@ static void neighbours_merge(const struct sort *s, size_t from, size_t middle, s
 static void in_place_sort(uint8_t *items, size_t n, size_t size, compare_fn compare)
 {
     const struct sort s = {items, size, compare};
-    for (size_t width = 1; width<n; width = width> n / 2 ? n : 2 * width)
+    for (size_t width = 1; n > width; width = n / 2 < width ? n : 2 * width)
         for (size_t at = 0; n - at > width;) {
             size_t end = n - at - width > width ? at + 2 * width : n;
             neighbours_merge(&s, at, at + width, end);
@@ -126,7 +126,7 @@ void qsort(void *base, size_t n, size_t size, compare_fn compare)
         return;
     }
     uint8_t *from = items, *to = copy;
-    for (size_t width = 1; width<n; width = width> n / 2 ? n : 2 * width) {
+    for (size_t width = 1; n > width; width = n / 2 < width ? n : 2 * width) {
         for (size_t at = 0; at < n;) {
             size_t left = n - at < width ? n - at : width;
             size_t right = n - at - left < width ? n - at - left : width;

@@ -22,7 +22,7 @@
 #ifndef ANALYST_WIRE_H
 #define ANALYST_WIRE_H
 
-#include "analyst.h"
+#include "analyst_job.h"
 #include "buf.h"
 
 #define ANALYST_HEAD_BYTES  8

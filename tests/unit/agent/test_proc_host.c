@@ -104,6 +104,22 @@ START_TEST(a_key_is_a_whole_word)
 }
 END_TEST
 
+START_TEST(a_last_number_is_of_the_line)
+{
+    uint64_t value = 9;
+    const char *text = "Pid:\t7\nNSpid:\t4711\t12\t1\nNSpgid:\t5\nNone:\n3\nCut:\t8 2";
+    ck_assert(text_last_number(text, "NSpid:", &value));
+    ck_assert_uint_eq(value, 1);
+    ck_assert(text_last_number(text, "Pid:", &value));
+    ck_assert_uint_eq(value, 7);
+    ck_assert(text_last_number(text, "Cut:", &value));
+    ck_assert_uint_eq(value, 2);
+    ck_assert(!text_last_number(text, "None:", &value));
+    ck_assert(!text_last_number(text, "spid:", &value));
+    ck_assert_uint_eq(value, 2);
+}
+END_TEST
+
 START_TEST(a_column_has_its_name_a_line_above)
 {
     uint64_t value = 9;
@@ -153,8 +169,9 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of(
-        "proc_host", a_disk_is_a_line_of_its_own, a_partition_belongs_to_its_disk,
-        an_interface_is_a_line_of_its_own, loads_and_delays_are_numbers, a_key_is_a_whole_word,
-        a_column_has_its_name_a_line_above, a_descriptor_is_what_its_link_says, NULL));
+    return suite_run(suite_of("proc_host", a_disk_is_a_line_of_its_own,
+                              a_partition_belongs_to_its_disk, an_interface_is_a_line_of_its_own,
+                              loads_and_delays_are_numbers, a_key_is_a_whole_word,
+                              a_last_number_is_of_the_line, a_column_has_its_name_a_line_above,
+                              a_descriptor_is_what_its_link_says, NULL));
 }

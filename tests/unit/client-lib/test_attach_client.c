@@ -23,6 +23,7 @@
 #include "fake_agent.h"
 #include "skein/skein.h"
 #include "skein_atomic.h"
+#include "start.h"
 #include "support.h"
 #include "writer_int.h"
 

@@ -255,6 +255,28 @@ START_TEST(integers_are_exact_both_ways)
 }
 END_TEST
 
+START_TEST(nothing_to_tell_is_no_member)
+{
+    struct buf b = {0};
+    cJSON *o = cJSON_CreateObject();
+    json_add_text_some(o, "text", "");
+    json_add_u64_some(o, "number", 0);
+    json_add_time_some(o, "time", 0);
+    json_add_flag(o, "flag", false);
+    ck_assert_int_eq(cJSON_GetArraySize(o), 0);
+    json_add_text_some(o, "text", "a");
+    json_add_u64_some(o, "number", 7);
+    json_add_time_some(o, "time", UINT64_C(1000000000));
+    json_add_flag(o, "flag", true);
+    json_print(o, &b);
+    buf_put_u8(&b, 0);
+    ck_assert_str_eq((char *)b.data, "{\"text\":\"a\",\"number\":7,"
+                                     "\"time\":\"1970-01-01T00:00:01.000Z\",\"flag\":true}");
+    cJSON_Delete(o);
+    buf_fini(&b);
+}
+END_TEST
+
 static void expect_text(const char *bytes, size_t n, const char *want)
 {
     struct buf b = {0};
@@ -315,6 +337,6 @@ int main(void)
         an_escaped_backslash_does_not_hide_a_u0000, levels_are_bounded, members_are_read_by_type,
         members_with_a_unit_take_text_with_one_and_none_without, failures_name_path_and_expectation,
         signed_numbers_are_exact_in_both_directions, first_failure_stays,
-        unknown_keys_list_the_known, integers_are_exact_both_ways, text_is_escaped_and_valid_utf8,
-        printing_round_trips, what_json_cannot_say_is_null, NULL));
+        unknown_keys_list_the_known, integers_are_exact_both_ways, nothing_to_tell_is_no_member,
+        text_is_escaped_and_valid_utf8, printing_round_trips, what_json_cannot_say_is_null, NULL));
 }

@@ -2,6 +2,7 @@
  * Whole texts of descriptors without a size. */
 #include "text_whole.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,26 @@ START_TEST(what_cannot_be_read_is_a_status)
 }
 END_TEST
 
+START_TEST(all_is_written_or_a_status_says_why_not)
+{
+    struct buf text = {0};
+    int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(whole_write(fd, written, BYTES / 2), SKEIN_OK);
+    ck_assert_int_eq(whole_write(fd, written + BYTES / 2, BYTES - BYTES / 2), SKEIN_OK);
+    ck_assert_int_eq(whole_write(fd, NULL, 0), SKEIN_OK);
+    close(fd);
+    ck_assert_int_eq(text_read(BYTES, &text), SKEIN_OK);
+    ck_assert_str_eq((char *)text.data, written);
+    buf_fini(&text);
+    fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(whole_write(fd, written, BYTES), SKEIN_FULL);
+    ck_assert_int_eq(errno, ENOSPC);
+    close(fd);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("text_whole");
@@ -80,6 +101,7 @@ int main(void)
     tcase_add_test(tests, a_text_comes_whole_with_a_nul_behind_it);
     tcase_add_test(tests, one_that_is_too_long_says_so_and_ends_all_the_same);
     tcase_add_test(tests, what_cannot_be_read_is_a_status);
+    tcase_add_test(tests, all_is_written_or_a_status_says_why_not);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -17,15 +17,13 @@ for given; do
     IFS=: read -r looks["$room"] links["$room"] files["$room"] <<<"${given#*=}"
 done
 
-# Whether a file of the room finds the header, as the compiler sees it.
-compiles() { # ROOM HEADER
+# A planted include: what stands above is not found, an inside is not found from outside, a door is.
+compiles() { # ROOM HEADER, as the compiler sees it
     local flags=()
     IFS=, read -ra folders <<<"${looks[$1]}"
     for folder in "${folders[@]}"; do flags+=("-I$folder"); done
     printf '#include "%s"\n' "$2" | "$cc" -E -o /dev/null "${flags[@]}" -x c - 2>/dev/null
 }
-
-# A planted include: what stands above is not found, an inside is not found from outside, a door is.
 may() { compiles "$1" "$2" || fail "$1 does not find $2"; }
 may_not() { ! compiles "$1" "$2" || fail "$1 may include $2"; }
 may server/index store.h
@@ -34,46 +32,61 @@ may_not server/index store_int.h
 may_not server/capture rules.h
 may_not server/base capture.h
 may_not server/api collector.h
+may_not server/analyst analyst_serve.h
 may agent/cut process.h
 may_not agent/ring cut_chain.h
 may_not agent/uplink spool_int.h
 
-# Each include of each room: of its own, or through a door; "_int.h" of its own alone.
-for room in "${!looks[@]}"; do
-    [ "$room" != seal ] || continue # in the folder of protocol
-    while read -r header; do
-        [ -e "$sources/$room/$header" ] && continue
-        case $header in *_int.h) fail "$room includes $header of another room" ;; esac
-        case $(compgen -G "$sources/*/*/$header" || true) in
-        "$sources"/server/* | "$sources"/agent/*) may "$room" "$header" ;;
+# What the compiler does not see: a path leads through any wall, and a library without a door shows all
+# that its folder has. So a header is included by its name alone (skein/… but), "_int.h" in its folder.
+sources_of() { find "$1" \( -name node_modules -o -name build \) -prune -o -name '*.[ch]' -printf '%P\n'; }
+through_walls() { # FOLDER: such includes, one a line; tests may look anywhere
+    local file header
+    sources_of "$1" | (cd "$1" && grep -v '^tests/' | xargs grep -HE '^ *# *include "([^"]*/|[^"]*_int\.h")') |
+        sed 's/: *# *include "/ /; s/".*//' | while read -r file header; do
+        case $header in
+        skein/*) continue ;;
+        */*) ;;
+        *) [ ! -e "$1/${file%/*}/$header" ] || continue ;;
         esac
-    done < <(sed -n 's/^#include "\([^"]*\)".*/\1/p' "$sources/$room"/*.[ch] | sort -u)
-done
+        echo "$file includes $header"
+    done
+}
+planted=$(mktemp -d)
+trap 'rm -r "$planted"' EXIT
+mkdir -p "$planted"/agent/{spool,uplink}
+touch "$planted"/agent/spool/spool_int.h
+printf '#include "%s"\n' spool_int.h skein/status.h >"$planted"/agent/spool/spool.c
+printf '#include "%s"\n' ../spool/spool_int.h spool_int.h ../spool/spool.h >"$planted"/agent/uplink/uplink.c
+[ "$(through_walls "$planted" | wc -l)" -eq 3 ] || fail "a planted include through a wall is not seen"
+walls=$(through_walls "$sources")
+[ -z "$walls" ] || fail "through a wall: $walls"
 
-# Base names are unique, so that a header is the same for whoever includes it.
-names=$(find "$sources"/{agent,server,protocol,common,format,rules,config,analysis,exchange,sql,cli,client-lib,bench,tests} \
-    -name node_modules -prune -o -name '*.[ch]' -printf '%f\n' | sort | uniq -d)
-[ -z "$names" ] || fail "more than one file is called" $names
+# Modules' names are unique, so that a header is the same for whoever includes it: a name is that of the
+# .c and .h of one folder (those that are installed lie in another one).
+names=$(sources_of "$sources" | sed 's,^client-lib/include/skein/,client-lib/src/,; s/\.[ch]$//' | sort -u | sed 's,.*/,,' | sort | uniq -d)
+[ -z "$names" ] || fail "more than one module is called" $names
 
 # What the room says at its entrance: four things, in 15 lines at most.
 for room in "${!looks[@]}"; do
-    [ "$room" != seal ] || continue
+    [ "$room" != seal ] || continue # in the folder of protocol
     readme=$sources/$room/README.md
-    [ -e "$readme" ] && [ "$(wc -l <"$readme")" -le 15 ] || fail "$room has no README.md of 15 lines at most"
+    mapfile -t lines <"$readme" && [ "${#lines[@]}" -le 15 ] || fail "$room has no README.md of 15 lines at most"
     for word in '**Owns**' '**Threads**' '**Never**' '**Open first**'; do
-        grep -qF "$word" "$readme" || fail "$readme does not say: $word"
+        case ${lines[*]} in *"$word"*) ;; *) fail "$readme does not say: $word" ;; esac
     done
 done
 
 # Each link is used: a file of the room includes a header of that room's door.
 for room in "${!links[@]}"; do
+    included=$(cd "$sources/${room/#seal/protocol}" && grep -hso '^#include "[^"]*"' ${files[$room]//,/ } ./*.h)
     for link in ${links[$room]//,/ }; do
-        door=${looks[$room]}
-        door=$(tr , '\n' <<<"$door" | grep -m 1 "/doors/[a-z_]*_$link\$")
         used=
-        for header in "$door"/*.h; do
-            (cd "$sources/${room/#seal/protocol}" && grep -qsF "#include \"${header##*/}\"" ${files[$room]//,/ } ./*.h) &&
-                used=1 && break
+        for folder in ${looks[$room]//,/ }; do
+            case $folder in */doors/*_"$link") ;; *) continue ;; esac
+            for header in "$folder"/*.h; do
+                case $included in *"\"${header##*/}\""*) used=1 ;; esac
+            done
         done
         [ -n "$used" ] || fail "$room links $link and includes nothing of it"
     done

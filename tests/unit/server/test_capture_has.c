@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What captures have, asked of the engine: from a capture to its partitions, and from a partition
  * to whoever has it, whether the report is saved yet or not; what a deletion would free. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "catalog_now.h"
 #include "catalog_ranges.h"
 #include "clock.h"
+#include "clock_steps.h"
 #include "db.h"
 #include "index_delete.h"
 #include "json.h"
@@ -293,6 +295,38 @@ START_TEST(what_is_listed_and_not_saved_yet_goes_with_its_capture)
 }
 END_TEST
 
+static unsigned purges;
+
+/* The first time: another thread deletes the partitions as well, and is faster; then one comes late
+ * behind both. */
+static int purge_overtaken(void *context, const struct capture_id *capture)
+{
+    (void)context;
+    if (purges++ > 0)
+        return SKEIN_OK;
+    capture_unlocked(engine);
+    control_lock(control);
+    ck_assert_uint_eq(engine->purge.count, 0);
+    ck_assert_int_eq(capture_purge_soon(engine, capture), 0);
+    control_unlock(control);
+    return SKEIN_OK;
+}
+
+START_TEST(what_comes_late_while_two_delete_is_deleted_again)
+{
+    struct capture_id id = capture_of(1);
+    engine->settings.purge = purge_overtaken;
+    begin(1);
+    ck_assert_int_eq(capture_delete(engine, &id, NULL), SKEIN_OK);
+    ck_assert_uint_eq(purges, 2);
+    ck_assert(capture_is_purging(engine));
+    engine->next_purge_ns = 0;
+    capture_unlocked(engine);
+    ck_assert_uint_eq(purges, 3);
+    ck_assert(!capture_is_purging(engine));
+}
+END_TEST
+
 static bool is_complete(uint32_t n)
 {
     control_lock(control);
@@ -546,6 +580,98 @@ START_TEST(what_was_sent_for_an_older_versions_capture_is_taken_when_it_is_asked
 }
 END_TEST
 
+/* ---- reports of another setting of the clock ---- */
+
+static int64_t clock_set_by_ns;
+uint64_t __real_clock_realtime_ns(void);
+uint64_t __wrap_clock_realtime_ns(void);
+
+uint64_t __wrap_clock_realtime_ns(void)
+{
+    return __real_clock_realtime_ns() + (uint64_t)clock_set_by_ns;
+}
+
+/* Its agent lists partition 1 of a window that ends at 100 s, by an offset that it measured under
+ * this setting. */
+static void list_window(uint32_t n, uint64_t clock)
+{
+    struct report_target target;
+    char id[ID_TEXT_BYTES], process[ID_TEXT_BYTES], text[512], error[256];
+    id_text(capture_of(n).bytes, id);
+    id_text(process_of(1).bytes, process);
+    snprintf(text, sizeof text,
+             "{\"agent\":\"0000000000000007\",\"capture\":\"%s\",\"process\":\"%s\","
+             "\"state\":\"uploading\",\"clock\":%" PRIu64 ",\"clock_offset_ns\":1000000000,"
+             "\"window\":{\"from_ns\":90000000000,\"to_ns\":100000000000},\"partitions\":"
+             "[{\"epoch\":1,\"first\":1,\"last\":1,\"events\":3,\"bytes\":100}]}",
+             id, process, clock);
+    cJSON *json = json_parse(text, strlen(text), error, sizeof error);
+    ck_assert_msg(report_target_get(json, &target, error, sizeof error) == SKEIN_OK, "%s", error);
+    control_lock(control);
+    ck_assert_int_eq(capture_on_target(engine, &agent, &target, json), SKEIN_OK);
+    control_unlock(control);
+    report_target_fini(&target);
+    cJSON_Delete(json);
+}
+
+static uint64_t window_end_of(uint32_t n)
+{
+    control_lock(control);
+    struct capture_id id = capture_of(n);
+    const struct capture *c = capture_find(engine, &id);
+    ck_assert_ptr_nonnull(c);
+    uint64_t end_ns = c->targets[0]->facts.to_ns;
+    control_unlock(control);
+    return end_ns;
+}
+
+/* Somebody sets the clock ahead by 20 s between the agent's measurement and the capture. */
+START_TEST(a_report_is_moved_once_to_the_clock_of_its_capture)
+{
+    const uint64_t before = clock_setting(NULL);
+    clock_set_by_ns = 20 * (int64_t)SECOND;
+    ck_assert_uint_ne(clock_setting(NULL), before);
+    begin(1);
+    list_window(1, before);
+    const uint64_t end_ns = window_end_of(1);
+    ck_assert_uint_ge(end_ns, 120 * SECOND);
+    ck_assert_uint_le(end_ns, 122 * SECOND);
+    control_lock(control);
+    engine->inbox_overflow = true; /* notes of stored partitions are lost */
+    capture_take_inbox(engine);
+    control_unlock(control);
+    ck_assert_uint_eq(window_end_of(1), end_ns);
+    store_one(1, "shop", 1);
+    ck_assert(is_complete(1));
+    flush();
+    forget(1);
+    ck_assert_uint_eq(window_end_of(1), end_ns);
+    clock_set_by_ns = 0;
+}
+END_TEST
+
+/* The index alone knows of it: the note was lost. */
+START_TEST(a_stored_partition_whose_note_was_lost_is_counted)
+{
+    begin(1);
+    list(1, "uploading", 1, 1);
+    ck_assert(!is_complete(1));
+    struct partition_row row = {.record = {.key = key_of(1, 1, 1)},
+                                .place = {1, 1000, 100},
+                                .events = 3,
+                                .host = "host-a",
+                                .service = "shop",
+                                .labels = "",
+                                .exe = "/bin/svc"};
+    ck_assert_int_eq(index_add(index_, &row, 1), SKEIN_OK);
+    control_lock(control);
+    engine->inbox_overflow = true;
+    capture_take_inbox(engine);
+    control_unlock(control);
+    ck_assert(is_complete(1));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("capture_has");
@@ -554,6 +680,7 @@ int main(void)
     tcase_add_test(c, what_is_listed_is_kept_before_it_is_saved_and_when_it_left_memory);
     tcase_add_test(c, what_was_sent_for_a_capture_that_runs_waits_for_its_report);
     tcase_add_test(c, what_is_listed_and_not_saved_yet_goes_with_its_capture);
+    tcase_add_test(c, what_comes_late_while_two_delete_is_deleted_again);
     tcase_add_test(c, what_is_being_deleted_is_counted_for_nobody_that_lists_it_now);
     tcase_add_test(c, an_incident_of_which_one_cannot_be_loaded_stays_as_it_is);
     tcase_add_test(c, ranges_say_between_which_times_the_stored_lie);
@@ -562,6 +689,8 @@ int main(void)
     tcase_add_test(c, a_deletion_frees_what_was_sent_for_it_and_nobody_listed);
     tcase_add_test(c, what_was_sent_for_a_target_that_never_reported_is_its_captures);
     tcase_add_test(c, what_was_sent_for_an_older_versions_capture_is_taken_when_it_is_asked_for);
+    tcase_add_test(c, a_report_is_moved_once_to_the_clock_of_its_capture);
+    tcase_add_test(c, a_stored_partition_whose_note_was_lost_is_counted);
     suite_add_tcase(suite, c);
     return suite_run(suite);
 }

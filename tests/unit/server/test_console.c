@@ -8,6 +8,7 @@
 #include "console.h"
 #include "console_files.h"
 #include "http_raw.h"
+#include "http_route.h"
 #include "http_subject.h"
 #include "support.h"
 

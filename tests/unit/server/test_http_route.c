@@ -2,8 +2,8 @@
  * Paths to routes, Range and If-None-Match headers. */
 #include <string.h>
 
-#include "http.h"
 #include "http_field.h"
+#include "http_route.h"
 #include "support.h"
 
 static void nothing(void *context, struct http_exchange *x)

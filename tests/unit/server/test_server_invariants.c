@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A planted state that cannot be ends the collector at the next change: one for each state machine.
  * Of what a file says, none is: it is mended. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 
+#include "capture_control.h"
 #include "capture_int.h"
 #include "capture_state.h"
+#include "capture_target.h"
 #include "catalog_capture.h"
 #include "catalog_now.h"
 #include "control.h"
@@ -40,6 +43,22 @@ START_TEST(an_open_segment_that_another_one_follows)
 }
 END_TEST
 
+START_TEST(a_writer_whose_durable_end_is_behind_its_end)
+{
+    const struct segment_header header = {.number = 1};
+    struct segment_writer writer;
+    char *folder = temp_dir_new();
+    int at = open(folder, O_RDONLY | O_DIRECTORY);
+    ck_assert_int_ge(at, 0);
+    segment_writer_init(&writer);
+    ck_assert_int_eq(segment_create(&writer, at, &header), SKEIN_OK);
+    writer.durable_end = writer.end + 8;
+    const struct segment_record tombstone = {.kind = SEGMENT_TOMBSTONE};
+    uint64_t offset;
+    (void)segment_append(&writer, &tombstone, NULL, &offset);
+}
+END_TEST
+
 START_TEST(a_group_that_is_written_while_it_collects)
 {
     static struct ingest in;
@@ -64,6 +83,19 @@ START_TEST(a_capture_that_has_miscounted_its_targets)
 {
     struct capture c = {.status = CAPTURE_RUNNING, .open_count = 1};
     capture_assert(&c);
+}
+END_TEST
+
+START_TEST(a_refused_capture_that_is_in_memory_again)
+{
+    const struct capture_id id = {{1}};
+    struct capture_engine e = {0};
+    ck_assert_int_eq(control_new(NULL, &(struct control_hooks){0}, &e.control), SKEIN_OK);
+    control_lock(e.control);
+    ck_assert_ptr_nonnull(capture_new(&e, &id));
+    capture_refuse(&e, &id);
+    ck_assert_ptr_nonnull(capture_new(&e, &id));
+    (void)capture_save_deletions(&e);
 }
 END_TEST
 
@@ -143,9 +175,11 @@ int main(void)
     TCase *tests = tcase_create("planted");
     tcase_add_test_raise_signal(tests, a_store_that_is_clean_without_a_segment, SIGABRT);
     tcase_add_test_raise_signal(tests, an_open_segment_that_another_one_follows, SIGABRT);
+    tcase_add_test_raise_signal(tests, a_writer_whose_durable_end_is_behind_its_end, SIGABRT);
     tcase_add_test_raise_signal(tests, a_group_that_is_written_while_it_collects, SIGABRT);
     tcase_add_test_raise_signal(tests, an_open_target_of_a_capture_that_has_ended, SIGABRT);
     tcase_add_test_raise_signal(tests, a_capture_that_has_miscounted_its_targets, SIGABRT);
+    tcase_add_test_raise_signal(tests, a_refused_capture_that_is_in_memory_again, SIGABRT);
     tcase_add_test_raise_signal(tests, an_answer_that_is_made_while_none_is, SIGABRT);
     tcase_add_test(tests, rows_that_contradict_themselves_are_mended);
     suite_add_tcase(suite, tests);

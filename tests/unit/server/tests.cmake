@@ -107,6 +107,7 @@ skein_test(unit/server/test_rule_check.c LINK skein_server_core skein_test_suppo
 skein_test(unit/server/test_capture_state.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_capture_work.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_capture_has.c LINK skein_server_core skein_test_partition)
+target_link_options(t_unit_server_capture_has PRIVATE LINKER:--wrap=clock_realtime_ns)
 skein_test(unit/server/test_ledger.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_stored_set.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_control.c LINK skein_server_core skein_test_support LABELS tsan)

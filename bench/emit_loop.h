@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the emit benchmark's parts share: how a loop is timed, and the peer's figures. Included by
- * bench/emit*.c only.
+ * What the emit benchmark's parts share: how a loop is timed, and the peer's figures. For the
+ * benches of emitting and bench_walk.c alone.
  */
-#ifndef EMIT_H
-#define EMIT_H
+#ifndef EMIT_LOOP_H
+#define EMIT_LOOP_H
 
 #include <stdint.h>
 #include <stdlib.h>
