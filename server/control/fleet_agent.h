@@ -6,7 +6,6 @@
 #ifndef FLEET_AGENT_H
 #define FLEET_AGENT_H
 
-#include "agent_counters.h"
 #include "catalog.h"
 #include "control.h"
 #include "control_body.h"
@@ -44,13 +43,9 @@ struct fleet_agent {
      * forgotten. */
     uint64_t listed_from_ns, known_from_ns;
     uint64_t processes_live;
-    uint64_t processes_known; /* in the table, live or gone */
-    uint64_t spool_bytes, spool_partitions, lost_partitions, lost_events, cpu_ms;
-    struct agent_counters counters;   /* from its last heartbeat */
-    struct heartbeat_samples samples; /* as well; its text is: */
-    char samples_refused[HEARTBEAT_REFUSED_MAX + 1];
-    struct heartbeat_refused refused; /* as well */
-    bool counted;                     /* there was a heartbeat */
+    uint64_t processes_known;     /* in the table, live or gone */
+    struct heartbeat_state state; /* as its last heartbeat says */
+    bool counted;                 /* there was a heartbeat */
     /* capture_admits' own: what the agent began by itself, in CAPTURE_OWN_UNITS */
     struct hourly own;
     uint64_t own_refused, own_said_ns;

@@ -256,17 +256,15 @@ bool fleet_agent_clock_error(const struct fleet_agent *agent, uint64_t *error_ns
 
 /* Adds what the counters have gained. The first heartbeat that we hear also counts a time before
  * us, so it only sets them; an agent that has started anew counts from zero. */
-static void session_count_up(struct fleet_agent *agent, const struct agent_counters *now)
+static void session_count_up(const struct fleet_agent *agent, const struct agent_counters *now)
 {
+    const struct agent_counters *before = &agent->state.counters;
 #define X(name, help)                                                                              \
     if (agent->counted)                                                                            \
         metrics_add_at(agent_counters_total, AGENT_COUNTER_##name,                                 \
-                       now->name >= agent->counters.name ? now->name - agent->counters.name        \
-                                                         : now->name);
+                       now->name >= before->name ? now->name - before->name : now->name);
     AGENT_COUNTER_LIST(X)
 #undef X
-    agent->counters = *now;
-    agent->counted = true;
 }
 
 #define CLONED_NS (UINT64_C(60) * 1000000000) /* how long it is told, and how often logged */
@@ -336,17 +334,9 @@ void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const c
         offset_estimate(agent, beat.sent_ns, received_ns);
     agent->sets[FLEET_RULES].generation = beat.rules_generation;
     agent->sets[FLEET_POLICIES].generation = beat.policies_generation;
-    agent->spool_bytes = beat.spool_bytes;
-    agent->spool_partitions = beat.spool_partitions;
-    agent->lost_partitions = beat.lost_partitions;
-    agent->lost_events = beat.lost_events;
-    agent->cpu_ms = beat.cpu_ms;
-    session_count_up(agent, &beat.counters);
-    agent->samples = beat.samples;
-    snprintf(agent->samples_refused, sizeof agent->samples_refused, "%s",
-             beat.samples.told ? beat.samples.refused : "");
-    agent->samples.refused = agent->samples_refused;
-    agent->refused = beat.refused;
+    session_count_up(agent, &beat.state.counters);
+    agent->state = beat.state;
+    agent->counted = true;
     if (clock_monotonic_ns() - agent->saved_ns > SAVE_EVERY_NS)
         session_save_soon(f, agent);
     if (f->hooks.agent_heard != NULL)
