@@ -132,7 +132,7 @@ static void listing_text(struct listing_sql *sql, const char *condition, const c
 static void listing_time(struct listing_sql *sql, const char *condition, uint64_t ns)
 {
     listing_say(sql, condition);
-    listing_bind(sql, (struct db_bind)DB_I64(I(ns)));
+    listing_bind(sql, (struct db_bind)DB_I64(db_clamped(ns)));
 }
 
 /* The conditions of which one is answered by an index that is in the listing's order, so that a page
@@ -178,7 +178,7 @@ static void listing_make(const struct catalog_capture_query *q, struct listing_w
         listing_text(sql, " ?)", words->before);
     }
     if (q->from_ns > 0)
-        listing_time(sql, " AND to_ns>=?", q->from_ns < INT64_MAX ? q->from_ns : INT64_MAX);
+        listing_time(sql, " AND to_ns>=?", q->from_ns);
     if (q->to_ns < INT64_MAX)
         listing_time(sql, " AND from_ns<=?", q->to_ns);
     listing_say(sql, " ORDER BY created_ns DESC, id DESC LIMIT ?");

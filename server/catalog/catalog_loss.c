@@ -25,12 +25,10 @@ static int loss_put(struct catalog *c, const uint8_t capture[16], const uint8_t 
                     const struct loss_gap *gap, uint64_t events)
 {
     bool counted = events > 0;
-    uint64_t from = gap->from_ns < INT64_MAX ? gap->from_ns : INT64_MAX;
-    uint64_t to = gap->to_ns < INT64_MAX ? gap->to_ns : INT64_MAX;
     return catalog_write(c, "INSERT OR REPLACE INTO loss VALUES(?,?,?,?,?,?)",
                          DB(DB_ID(capture), DB_ID(process), DB_TEXT(loss_text(gap->reason)),
-                            DB_I64(counted ? NO_TIME : I(from)), DB_I64(counted ? NO_TIME : I(to)),
-                            DB_I64(I(events))));
+                            DB_I64(counted ? NO_TIME : db_clamped(gap->from_ns)),
+                            DB_I64(counted ? NO_TIME : db_clamped(gap->to_ns)), DB_I64(I(events))));
 }
 
 /* Deletes the account's losses with the row that it replaces. */
@@ -209,8 +207,8 @@ static void sum_bounds(struct sum *sum, const struct catalog_loss_query *q)
                         .low = "",
                         .high = "g",
                         .kept = q->from_ns == 0 && q->to_ns == UINT64_MAX,
-                        .from_ns = q->from_ns > INT64_MAX ? INT64_MAX : I(q->from_ns),
-                        .to_ns = q->to_ns > INT64_MAX ? INT64_MAX : I(q->to_ns)};
+                        .from_ns = db_clamped(q->from_ns),
+                        .to_ns = db_clamped(q->to_ns)};
     if (q->by == CATALOG_LOSS_BY_CAPTURE)
         sum->low[0] = '0';
     if (q->after != NULL && q->after[0] != '\0') /* + blank: behind this id, before others */

@@ -121,11 +121,6 @@ static int history_take(void *context, struct db_row *row)
     return walk->fn(walk->context, &p);
 }
 
-static uint64_t row_number(uint64_t v)
-{
-    return v > INT64_MAX ? INT64_MAX : v;
-}
-
 int64_t catalog_history(struct catalog *c, const struct catalog_history_query *q,
                         catalog_history_fn *fn, void *context)
 {
@@ -134,9 +129,9 @@ int64_t catalog_history(struct catalog *c, const struct catalog_history_query *q
                   "SELECT id, rule, at_ns, process, what, why, capture, incident FROM rule_history"
                   " WHERE rule=? AND id<? AND at_ns>=? AND at_ns<=? ORDER BY id DESC LIMIT ?",
                   history_take, &walk,
-                  DB(DB_TEXT(q->rule), DB_I64(I(row_number(q->before_id))),
-                     DB_I64(I(row_number(q->from_ns))), DB_I64(I(row_number(q->to_ns))),
-                     DB_I64(I(row_number(q->limit)))));
+                  DB(DB_TEXT(q->rule), DB_I64(db_clamped(q->before_id)),
+                     DB_I64(db_clamped(q->from_ns)), DB_I64(db_clamped(q->to_ns)),
+                     DB_I64(db_clamped(q->limit))));
 }
 
 int64_t catalog_history_since(struct catalog *c, const char *what, uint64_t from_ns,
