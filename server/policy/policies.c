@@ -195,24 +195,6 @@ void policies_free(struct policies **policies)
     *policies = NULL;
 }
 
-int policies_save(struct policies *p)
-{
-    control_assert_locked(p->control);
-    return named_set_save(&p->set);
-}
-
-void policies_saved(struct policies *p, bool ok)
-{
-    control_assert_locked(p->control);
-    named_set_saved(&p->set, ok);
-}
-
-const struct pushed_set *policies_pushed(struct policies *p)
-{
-    control_assert_locked(p->control);
-    return &p->set.pushed;
-}
-
 /* ---- samples ---- */
 
 int policies_on_fired(struct policies *p, struct fleet_agent *agent,

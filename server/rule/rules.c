@@ -125,12 +125,6 @@ struct rule_process *rule_process_of(struct rule *rule, const struct process_uid
 
 /* ---- the push ---- */
 
-const struct pushed_set *rules_pushed(struct rules *r)
-{
-    control_assert_locked(r->control);
-    return &r->set.pushed;
-}
-
 static cJSON *rules_list(void *context)
 {
     struct rules *r = context;

@@ -64,7 +64,6 @@ struct named_set *rules_set(struct rules *r); /* to put, get, list and delete th
 
 /* ---- for the control thread ---- */
 
-const struct pushed_set *rules_pushed(struct rules *r) CONTROL_LOCKED; /* what agents are to have */
 void rules_on_report(struct rules *r, struct fleet_agent *agent,
                      const struct report_rule *report) CONTROL_LOCKED;
 
