@@ -61,7 +61,8 @@ struct fleet {
     enum save_state rows_save CONTROL_GUARDED;
     /* their rows must go; the first so many are being saved */
     struct process_uid *forgotten CONTROL_GUARDED;
-    size_t forgotten_count CONTROL_GUARDED, forgotten_taken CONTROL_GUARDED;
+    size_t forgotten_count CONTROL_GUARDED, forgotten_cap CONTROL_GUARDED;
+    size_t forgotten_taken CONTROL_GUARDED;
     struct fleet_agent *dirty_agents CONTROL_GUARDED; /* to be saved, by next_dirty */
     /* the sum of its agents'; 0: a save need not look for one */
     unsigned forgetting CONTROL_GUARDED;

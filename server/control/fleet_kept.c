@@ -5,9 +5,9 @@
  * is saved next, within a second. Under the control lock.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "catalog_processes.h"
 #include "clock.h"
 #include "fleet_int.h"
@@ -23,11 +23,8 @@ void fleet_process_changed(struct fleet *f, struct fleet_process *p)
 void fleet_process_forgotten(struct fleet *f, const struct fleet_process *p)
 {
     control_assert_locked(f->control);
-    struct process_uid *more =
-        realloc(f->forgotten, (f->forgotten_count + 1) * sizeof *f->forgotten);
-    if (more == NULL)
+    if (!array_grow(f->forgotten, f->forgotten_count + 1, &f->forgotten_cap))
         return;
-    f->forgotten = more;
     f->forgotten[f->forgotten_count++] = p->uid;
     saving_mark(&f->rows_save);
 }

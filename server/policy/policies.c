@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "capture_control.h"
 #include "clock.h"
 #include "event_groups.h"
@@ -269,12 +270,9 @@ void policies_on_report(struct policies *p, struct fleet_agent *agent,
     paused_forget(policy, agent->id);
     if (!report->paused)
         return;
-    struct paused_agent *more =
-        realloc(policy->paused, (policy->paused_count + 1) * sizeof *policy->paused);
-    if (more == NULL)
+    if (!array_grow(policy->paused, policy->paused_count + 1, &policy->paused_cap))
         return; /* it is not shown */
-    policy->paused = more;
-    more[policy->paused_count++] = (struct paused_agent){agent->id, report->cpu_percent};
+    policy->paused[policy->paused_count++] = (struct paused_agent){agent->id, report->cpu_percent};
 }
 
 /* ---- the clock ---- */
