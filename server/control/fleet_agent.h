@@ -58,7 +58,6 @@ struct fleet_agent {
     int64_t offsets[FLEET_OFFSET_SAMPLES];
     size_t offset_count;
     uint64_t list_version, list_pages, list_seen; /* the process list being received */
-    uint64_t list_done;                           /* the version received whole */
     uint8_t *list_have;                           /* one byte a page */
     uint64_t list_ns, list_asked_ns; /* monotonic: when it came whole; 0: not asked, or in vain */
     struct fleet_command *commands;

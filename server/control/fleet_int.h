@@ -113,7 +113,9 @@ void fleet_saved_processes(struct fleet *f, bool ok) CONTROL_LOCKED;
 /* fleet_command.c */
 void fleet_on_ack(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
                   const struct transport_peer *peer) CONTROL_LOCKED;
-void fleet_drop_agent_commands(struct fleet *f, struct fleet_agent *agent) CONTROL_LOCKED;
+/* About a capture; NULL: all. */
+void fleet_drop_agent_commands(struct fleet *f, struct fleet_agent *agent,
+                               const struct capture_id *capture) CONTROL_LOCKED;
 /* Moves due commands to a list of messages; drops those whose deadline is over. */
 void fleet_due_commands(struct fleet *f, struct fleet_out ***tail) CONTROL_LOCKED;
 uint64_t fleet_next_due_ns(const struct fleet *f) CONTROL_LOCKED; /* monotonic; UINT64_MAX: none */

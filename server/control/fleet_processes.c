@@ -313,7 +313,6 @@ static int process_put(struct fleet *f, struct fleet_agent *agent, const struct 
 static void list_finish(struct fleet *f, struct fleet_agent *agent) CONTROL_LOCKED
 {
     bool anew = agent->anew_ns != 0 && clock_monotonic_ns() - agent->anew_ns < BACK_NS;
-    agent->list_done = agent->list_version;
     agent->list_ns = clock_monotonic_ns();
     agent->processes_live = 0;
     for (struct fleet_process *p = agent->processes; p != NULL; p = p->next_of_agent) {

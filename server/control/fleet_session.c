@@ -120,7 +120,7 @@ void fleet_saved_agents(struct fleet *f, bool ok)
 
 static void session_agent_free(struct fleet *f, struct fleet_agent *agent) CONTROL_LOCKED
 {
-    fleet_drop_agent_commands(f, agent);
+    fleet_drop_agent_commands(f, agent, NULL);
     free(agent->list_have);
     for (size_t i = 0; i < FLEET_SETS; i++)
         free(agent->sets[i].refused);
@@ -199,8 +199,8 @@ void fleet_on_hello(struct fleet *f, const struct wire_frame *frame, const cJSON
     snprintf(agent->version, sizeof agent->version, "%s", hello.version);
     snprintf(agent->labels, sizeof agent->labels, "%s", hello.labels);
     agent->session = true;
-    agent->clock_error_ns = 0;                                      /* until it says so again */
-    agent->list_version = agent->list_done = agent->list_pages = 0; /* the new run counts anew */
+    agent->clock_error_ns = 0;                   /* until it says so again */
+    agent->list_version = agent->list_pages = 0; /* the new run counts anew */
     agent_seen(f, agent, peer);
     session_save_soon(f, agent);
     agent_text(agent->id, id);
@@ -217,7 +217,7 @@ void fleet_on_hello(struct fleet *f, const struct wire_frame *frame, const cJSON
     struct buf body = {0};
     welcome_put(&welcome, &body);
     fleet_answer(f, peer, WIRE_WELCOME, frame->id, &body);
-    fleet_drop_agent_commands(f, agent); /* P-7 */
+    fleet_drop_agent_commands(f, agent, NULL); /* P-7 */
     if (f->hooks.agent_joined != NULL)
         f->hooks.agent_joined(f->hooks.context, agent);
 }
