@@ -20,7 +20,7 @@ struct named_item {
     struct named_item *next; /* by name */
     char name[64];
     cJSON *json;          /* checked, without state */
-    const char *selector; /* in json */
+    char *selector;       /* in json */
     uint64_t generation;  /* the set's, when this was put; 0: before this collector began */
     enum save_state save; /* the counters beside the text */
 };
