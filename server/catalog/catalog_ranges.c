@@ -15,18 +15,17 @@
 #include "catalog_int.h"
 
 /* Epochs are only compared for equality, so their bits are kept (I). Sequences must sort. */
-int catalog_put_ranges(struct catalog *c, const struct capture_id *capture,
-                       const struct process_uid *process, const struct partition_range *ranges,
-                       size_t count)
+void catalog_put_ranges(struct catalog *c, const struct capture_id *capture,
+                        const struct process_uid *process, const struct partition_range *ranges,
+                        size_t count)
 {
-    int status = catalog_write(c, "DELETE FROM ranges WHERE capture=? AND process=?",
-                               DB(DB_ID(capture->bytes), DB_ID(process->bytes)));
-    for (size_t i = 0; status == SKEIN_OK && i < count; i++)
-        status = catalog_write(
-            c, "INSERT OR IGNORE INTO ranges VALUES(?,?,?,?,?)",
-            DB(DB_ID(capture->bytes), DB_ID(process->bytes), DB_I64(I(ranges[i].key.epoch)),
-               DB_I64(db_clamped(ranges[i].key.sequence)), DB_I64(db_clamped(ranges[i].last))));
-    return status;
+    catalog_write(c, "DELETE FROM ranges WHERE capture=? AND process=?",
+                  DB(DB_ID(capture->bytes), DB_ID(process->bytes)));
+    for (size_t i = 0; i < count; i++)
+        catalog_write(c, "INSERT OR IGNORE INTO ranges VALUES(?,?,?,?,?)",
+                      DB(DB_ID(capture->bytes), DB_ID(process->bytes),
+                         DB_I64(I(ranges[i].key.epoch)), DB_I64(db_clamped(ranges[i].key.sequence)),
+                         DB_I64(db_clamped(ranges[i].last))));
 }
 
 struct range_page {

@@ -153,14 +153,13 @@ static uint64_t generation(void *context)
     return pushed(c, FLEET_RULES)->generation;
 }
 
-static int collector_save(void *context)
+static void collector_save(void *context)
 {
     struct collector *c = context;
     control_assert_locked(fleet_control(c->fleet));
-    int status = capture_save(c->captures);
-    if (status == SKEIN_OK)
-        status = rules_save(c->rules);
-    return status == SKEIN_OK ? named_set_save(policies_set(c->policies)) : status;
+    capture_save(c->captures);
+    rules_save(c->rules);
+    named_set_save(policies_set(c->policies));
 }
 
 static void collector_saved(void *context, bool ok)

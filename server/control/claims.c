@@ -130,17 +130,14 @@ bool claims_dirty(struct claims *c)
     return dirty;
 }
 
-int claims_save(struct claims *c)
+void claims_save(struct claims *c)
 {
-    int status = SKEIN_OK;
     pthread_mutex_lock(&c->mutex);
-    for (struct change *change = c->changes; change != NULL; change = change->next)
+    for (struct change *change = c->changes; change != NULL; change = change->next) {
         change->saving = true;
-    for (struct change *change = c->changes; status == SKEIN_OK && change != NULL;
-         change = change->next)
-        status = catalog_put_host(c->catalog, change->id, change->agent);
+        catalog_put_host(c->catalog, change->id, change->agent);
+    }
     pthread_mutex_unlock(&c->mutex);
-    return status;
 }
 
 void claims_saved(struct claims *c)

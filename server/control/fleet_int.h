@@ -78,7 +78,7 @@ void fleet_on_report(struct fleet *f, const struct wire_frame *frame, const cJSO
                      const struct transport_peer *peer) CONTROL_LOCKED;
 void fleet_check_leases(struct fleet *f) CONTROL_LOCKED;
 int fleet_load_agents(struct fleet *f) CONTROL_LOCKED;
-int fleet_save_agents(struct fleet *f) CONTROL_LOCKED;
+void fleet_save_agents(struct fleet *f) CONTROL_LOCKED;
 void fleet_saved_agents(struct fleet *f, bool ok) CONTROL_LOCKED;
 void fleet_free_tables(struct fleet *f) CONTROL_LOCKED;
 
@@ -95,7 +95,7 @@ size_t fleet_forget_gone(struct fleet *f, uint64_t agent, uint64_t longer_than_n
 void fleet_forget_processes(struct fleet *f,
                             struct fleet_agent *agent) CONTROL_LOCKED; /* all of its */
 /* What rings have lost outlives their processes and this collector. */
-int fleet_save_losses(struct fleet *f) CONTROL_LOCKED;
+void fleet_save_losses(struct fleet *f) CONTROL_LOCKED;
 void fleet_saved_losses(struct fleet *f, bool ok) CONTROL_LOCKED;
 
 /* Adds a process of the agent to all tables, with nothing but its id. NULL: no memory. */
@@ -107,7 +107,7 @@ struct fleet_process *fleet_process_add(struct fleet *f, struct fleet_agent *age
 void fleet_process_changed(struct fleet *f, struct fleet_process *p) CONTROL_LOCKED;
 void fleet_process_forgotten(struct fleet *f, const struct fleet_process *p) CONTROL_LOCKED;
 int fleet_load_processes(struct fleet *f) CONTROL_LOCKED; /* after the agents */
-int fleet_save_processes(struct fleet *f) CONTROL_LOCKED;
+void fleet_save_processes(struct fleet *f) CONTROL_LOCKED;
 void fleet_saved_processes(struct fleet *f, bool ok) CONTROL_LOCKED;
 
 /* fleet_command.c */

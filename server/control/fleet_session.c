@@ -74,32 +74,25 @@ int fleet_load_agents(struct fleet *f)
     return rows < 0 ? (int)rows : fleet_load_processes(f);
 }
 
-int fleet_save_agents(struct fleet *f)
+void fleet_save_agents(struct fleet *f)
 {
     control_assert_locked(f->control);
-    int saved = fleet_save_losses(f);
-    if (saved == SKEIN_OK)
-        saved = fleet_save_processes(f);
-    if (saved != SKEIN_OK)
-        return saved;
+    fleet_save_losses(f);
+    fleet_save_processes(f);
     for (struct fleet_agent *a = f->dirty_agents; a != NULL; a = a->next_dirty) {
         (void)saving_take(&a->save);
         struct catalog_agent row = {a->id,   a->epoch,   a->last_seen_ns, a->clock_offset_ns,
                                     a->host, a->version, a->labels};
-        int status = catalog_put_agent(f->catalog, &row);
-        if (status != SKEIN_OK)
-            return status;
+        catalog_put_agent(f->catalog, &row);
     }
     size_t at = 0;
     for (const struct fleet_agent *a;
          f->forgetting > 0 && (a = fleet_agent_next(f, &at)) != NULL;) {
-        saved = a->forgetting > 0 ? catalog_delete_agent(f->catalog, a->id) : SKEIN_OK;
-        if (a->forgetting > 0 && saved == SKEIN_OK)
-            saved = catalog_delete_processes_of(f->catalog, a->id);
-        if (saved != SKEIN_OK)
-            return saved;
+        if (a->forgetting == 0)
+            continue;
+        catalog_delete_agent(f->catalog, a->id);
+        catalog_delete_processes_of(f->catalog, a->id);
     }
-    return SKEIN_OK;
 }
 
 void fleet_saved_agents(struct fleet *f, bool ok)

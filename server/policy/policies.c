@@ -122,7 +122,7 @@ static cJSON *policy_state(void *context, struct named_item *item)
     return policy_state_json(p, (struct policy *)item, clock_realtime_ns());
 }
 
-static int policy_save(void *context, struct named_item *item, const char *json)
+static void policy_save(void *context, struct named_item *item, const char *json)
 {
     const struct policies *p = context;
     control_assert_locked(p->control);
@@ -131,7 +131,7 @@ static int policy_save(void *context, struct named_item *item, const char *json)
                                  item->generation,    policy->day,
                                  policy->bytes_today, policy->captures,
                                  policy->last_capture};
-    return catalog_put_policy(p->catalog, &row);
+    catalog_put_policy(p->catalog, &row);
 }
 
 static const struct named_kind policy_kind = {.noun = "policy",

@@ -79,7 +79,7 @@ int rules_on_fired(struct rules *r, struct fleet_agent *agent, const struct repo
 void rules_on_ended(struct rules *r, const struct capture_id *incident, const char *rule,
                     cJSON *listing) CONTROL_LOCKED;
 
-int rules_save(struct rules *r) CONTROL_LOCKED;
+void rules_save(struct rules *r) CONTROL_LOCKED;
 void rules_saved(struct rules *r, bool ok) CONTROL_LOCKED;
 void rules_tick(struct rules *r, uint64_t now_ns) CONTROL_LOCKED;
 
