@@ -8,7 +8,7 @@
 
 #include "control_body_int.h"
 
-static void samples_put(const struct heartbeat_samples *samples, cJSON *json)
+static void samples_add(const struct heartbeat_samples *samples, cJSON *json)
 {
     json_add_u64(json, "hz", samples->hz);
     json_add_u64(json, "cpus", samples->cpus);
@@ -17,22 +17,22 @@ static void samples_put(const struct heartbeat_samples *samples, cJSON *json)
     json_add_text_some(json, "refused", samples->refused);
 }
 
-static struct heartbeat_samples samples_get(struct json_reader *r, const cJSON *json)
+static void samples_get(struct json_reader *r, const cJSON *json, struct heartbeat_samples *out)
 {
-    return (struct heartbeat_samples){
-        .told = true,
-        .hz = body_number(r, json, "samples", "hz"),
-        .cpus = body_number(r, json, "samples", "cpus"),
-        .bytes = body_number(r, json, "samples", "bytes"),
-        .reach_ms = body_number(r, json, "samples", "reach_ms"),
-        .refused = body_text(r, json, "samples", "refused", HEARTBEAT_REFUSED_MAX)};
+    out->told = true;
+    out->hz = body_number(r, json, "samples", "hz");
+    out->cpus = body_number(r, json, "samples", "cpus");
+    out->bytes = body_number(r, json, "samples", "bytes");
+    out->reach_ms = body_number(r, json, "samples", "reach_ms");
+    snprintf(out->refused, sizeof out->refused, "%s",
+             body_text(r, json, "samples", "refused", HEARTBEAT_REFUSED_MAX));
 }
 
-static void refused_put(const struct heartbeat_refused *refused, cJSON *root)
+void heartbeat_refused_add(const struct heartbeat_refused *refused, cJSON *to)
 {
     if (refused->sched[0] == '\0' && refused->threads[0] == '\0')
         return;
-    cJSON *json = cJSON_AddObjectToObject(root, "refused");
+    cJSON *json = cJSON_AddObjectToObject(to, "refused");
     json_add_text_some(json, "sched", refused->sched);
     json_add_text_some(json, "threads", refused->threads);
 }
@@ -43,6 +43,24 @@ static void refused_get(struct json_reader *r, const cJSON *json, struct heartbe
              body_text(r, json, "refused", "sched", HEARTBEAT_REFUSED_MAX));
     snprintf(out->threads, sizeof out->threads, "%s",
              body_text(r, json, "refused", "threads", HEARTBEAT_REFUSED_MAX));
+}
+
+void heartbeat_state_add(const struct heartbeat_state *state, cJSON *to)
+{
+    cJSON *spool = cJSON_AddObjectToObject(to, "spool");
+    json_add_u64(spool, "bytes", state->spool_bytes);
+    json_add_u64(spool, "partitions", state->spool_partitions);
+    cJSON *lost = cJSON_AddObjectToObject(to, "lost");
+    json_add_u64(lost, "spool_partitions", state->lost_partitions);
+    json_add_u64(lost, "spool_events", state->lost_events);
+    json_add_u64(to, "cpu_ms", state->cpu_ms);
+    cJSON *counters = cJSON_AddObjectToObject(to, "counters");
+#define X(name, help) json_add_u64(counters, #name, state->counters.name);
+    AGENT_COUNTER_LIST(X)
+#undef X
+    if (state->samples.told)
+        samples_add(&state->samples, cJSON_AddObjectToObject(to, "samples"));
+    heartbeat_refused_add(&state->refused, to);
 }
 
 void heartbeat_put(const struct heartbeat *beat, struct buf *out)
@@ -60,21 +78,35 @@ void heartbeat_put(const struct heartbeat *beat, struct buf *out)
     json_add_u64(root, "rules_generation", beat->rules_generation);
     json_add_u64(root, "policies_generation", beat->policies_generation);
     json_add_u64(root, "processes_version", beat->processes_version);
-    cJSON *spool = cJSON_AddObjectToObject(root, "spool");
-    json_add_u64(spool, "bytes", beat->spool_bytes);
-    json_add_u64(spool, "partitions", beat->spool_partitions);
-    cJSON *lost = cJSON_AddObjectToObject(root, "lost");
-    json_add_u64(lost, "spool_partitions", beat->lost_partitions);
-    json_add_u64(lost, "spool_events", beat->lost_events);
-    json_add_u64(root, "cpu_ms", beat->cpu_ms);
-    cJSON *counters = cJSON_AddObjectToObject(root, "counters");
-#define X(name, help) json_add_u64(counters, #name, beat->counters.name);
-    AGENT_COUNTER_LIST(X)
-#undef X
-    if (beat->samples.told)
-        samples_put(&beat->samples, cJSON_AddObjectToObject(root, "samples"));
-    refused_put(&beat->refused, root);
+    heartbeat_state_add(&beat->state, root);
     body_print(root, out);
+}
+
+static void state_get(struct json_reader *r, const cJSON *json, struct heartbeat_state *out)
+{
+    out->cpu_ms = body_number(r, json, "", "cpu_ms");
+    const cJSON *spool = json_object(r, json, "", "spool", JSON_OPTIONAL);
+    if (spool != NULL) {
+        out->spool_bytes = body_number(r, spool, "spool", "bytes");
+        out->spool_partitions = body_number(r, spool, "spool", "partitions");
+    }
+    const cJSON *lost = json_object(r, json, "", "lost", JSON_OPTIONAL);
+    if (lost != NULL) {
+        out->lost_partitions = body_number(r, lost, "lost", "spool_partitions");
+        out->lost_events = body_number(r, lost, "lost", "spool_events");
+    }
+    const cJSON *counters = json_object(r, json, "", "counters", JSON_OPTIONAL);
+    if (counters != NULL) {
+#define X(name, help) out->counters.name = body_number(r, counters, "counters", #name);
+        AGENT_COUNTER_LIST(X)
+#undef X
+    }
+    const cJSON *samples = json_object(r, json, "", "samples", JSON_OPTIONAL);
+    if (samples != NULL)
+        samples_get(r, samples, &out->samples);
+    const cJSON *refused = json_object(r, json, "", "refused", JSON_OPTIONAL);
+    if (refused != NULL)
+        refused_get(r, refused, &out->refused);
 }
 
 int heartbeat_get(const cJSON *json, struct heartbeat *out, char *error, size_t error_bytes)
@@ -90,29 +122,7 @@ int heartbeat_get(const cJSON *json, struct heartbeat *out, char *error, size_t 
     h.rules_generation = body_number(&r, json, "", "rules_generation");
     h.policies_generation = body_number(&r, json, "", "policies_generation");
     h.processes_version = body_number(&r, json, "", "processes_version");
-    h.cpu_ms = body_number(&r, json, "", "cpu_ms");
-    const cJSON *spool = json_object(&r, json, "", "spool", JSON_OPTIONAL);
-    if (spool != NULL) {
-        h.spool_bytes = body_number(&r, spool, "spool", "bytes");
-        h.spool_partitions = body_number(&r, spool, "spool", "partitions");
-    }
-    const cJSON *lost = json_object(&r, json, "", "lost", JSON_OPTIONAL);
-    if (lost != NULL) {
-        h.lost_partitions = body_number(&r, lost, "lost", "spool_partitions");
-        h.lost_events = body_number(&r, lost, "lost", "spool_events");
-    }
-    const cJSON *counters = json_object(&r, json, "", "counters", JSON_OPTIONAL);
-    if (counters != NULL) {
-#define X(name, help) h.counters.name = body_number(&r, counters, "counters", #name);
-        AGENT_COUNTER_LIST(X)
-#undef X
-    }
-    const cJSON *samples = json_object(&r, json, "", "samples", JSON_OPTIONAL);
-    if (samples != NULL)
-        h.samples = samples_get(&r, samples);
-    const cJSON *refused = json_object(&r, json, "", "refused", JSON_OPTIONAL);
-    if (refused != NULL)
-        refused_get(&r, refused, &h.refused);
+    state_get(&r, json, &h.state);
     *out = h;
     return body_status(&r, error, error_bytes);
 }

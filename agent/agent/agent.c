@@ -122,9 +122,13 @@ static void samples_look(void *context)
     struct cpu_samples_state state;
     cpu_samples_look(agent->samples);
     cpu_samples_state(agent->samples, &state);
-    uplink_set_samples(agent->uplink,
-                       &(struct heartbeat_samples){true, state.hz, state.cpus, state.bytes,
-                                                   state.reach_ms, state.refused});
+    struct heartbeat_samples samples = {.told = true,
+                                        .hz = state.hz,
+                                        .cpus = state.cpus,
+                                        .bytes = state.bytes,
+                                        .reach_ms = state.reach_ms};
+    snprintf(samples.refused, sizeof samples.refused, "%s", state.refused);
+    uplink_set_samples(agent->uplink, &samples);
 }
 
 /* A policy may raise the rate as far as the configuration lets it. What that has switched off stays

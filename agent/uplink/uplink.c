@@ -154,7 +154,6 @@ void uplink_set_samples(struct uplink *uplink, const struct heartbeat_samples *s
 {
     pthread_mutex_lock(&uplink->mutex);
     uplink->samples = *samples;
-    snprintf(uplink->samples_refused, sizeof uplink->samples_refused, "%s", samples->refused);
     pthread_mutex_unlock(&uplink->mutex);
 }
 

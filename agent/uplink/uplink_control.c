@@ -115,9 +115,7 @@ static uint64_t beat_error_ns(const struct uplink *uplink)
     return error_ns == 0 ? 0 : error_ns + (uint64_t)(moved_ns < 0 ? -moved_ns : moved_ns);
 }
 
-/* `refused`: room for a text of the heartbeat. */
-static void heartbeat_fill(struct uplink *uplink, struct heartbeat *beat,
-                           char refused[HEARTBEAT_REFUSED_MAX + 1])
+static void heartbeat_fill(struct uplink *uplink, struct heartbeat *beat)
 {
     struct spool_counters spool;
     spool_count(uplink->spool, &spool);
@@ -133,18 +131,16 @@ static void heartbeat_fill(struct uplink *uplink, struct heartbeat *beat,
         .rules_generation = __atomic_load_n(&uplink->rules_generation, __ATOMIC_RELAXED),
         .policies_generation = __atomic_load_n(&uplink->policies_generation, __ATOMIC_RELAXED),
         .processes_version = __atomic_load_n(&uplink->processes_version, __ATOMIC_RELAXED),
-        .cpu_ms = clock_cpu_ns() / NS_PER_MS,
-        .spool_bytes = spool.bytes,
-        .spool_partitions = spool.partitions,
-        .lost_partitions = spool.lost_partitions,
-        .lost_events = spool.lost_events};
-    uplink_count(uplink, &beat->counters);
+        .state = {.spool_bytes = spool.bytes,
+                  .spool_partitions = spool.partitions,
+                  .lost_partitions = spool.lost_partitions,
+                  .lost_events = spool.lost_events,
+                  .cpu_ms = clock_cpu_ns() / NS_PER_MS}};
+    uplink_count(uplink, &beat->state.counters);
     pthread_mutex_lock(&uplink->mutex);
-    beat->samples = uplink->samples;
-    beat->refused = uplink->refused;
-    memcpy(refused, uplink->samples_refused, sizeof uplink->samples_refused);
+    beat->state.samples = uplink->samples;
+    beat->state.refused = uplink->refused;
     pthread_mutex_unlock(&uplink->mutex);
-    beat->samples.refused = refused;
 }
 
 /* Tells if the host's clock was set. No part of the agent follows it, but it dates the host's
@@ -169,9 +165,8 @@ static void control_beat(struct uplink *uplink, uint64_t now_ns)
     host_clock_look(uplink);
     struct clock_sample sample = {++uplink->next_id, agent_clock_ns()};
     struct heartbeat heartbeat;
-    char refused[HEARTBEAT_REFUSED_MAX + 1];
     struct buf body = {0};
-    heartbeat_fill(uplink, &heartbeat, refused);
+    heartbeat_fill(uplink, &heartbeat);
     heartbeat_put(&heartbeat, &body);
     (void)body_send(uplink, WIRE_HEARTBEAT, sample.id, &body);
     uplink->beats[sample.id % 4] = sample;

@@ -81,8 +81,7 @@ struct uplink {
     pthread_mutex_t mutex; /* guards the list, the counters and the map */
     struct outgoing_list list;
     struct agent_counters counters;
-    struct heartbeat_samples samples; /* `refused` is not set */
-    char samples_refused[HEARTBEAT_REFUSED_MAX + 1];
+    struct heartbeat_samples samples;
     struct heartbeat_refused refused;
     struct clock_map map; /* of the collector's newest clock */
 

@@ -364,11 +364,6 @@ static void action_range(const char *action, char from[ACTION_BYTES], char to[AC
     snprintf(to, ACTION_BYTES + 1, "%s%s", from, all ? "\x7f" : "");
 }
 
-static int64_t signed_of(uint64_t v)
-{
-    return v > INT64_MAX ? INT64_MAX : (int64_t)v;
-}
-
 int64_t audit_list(struct audit *a, const struct audit_query *q, audit_row_fn *fn, void *context)
 {
     struct walk walk = {fn, context};
@@ -384,8 +379,8 @@ int64_t audit_list(struct audit *a, const struct audit_query *q, audit_row_fn *f
                   " AND (? IS NULL OR actor = ?) AND (? IS NULL OR action BETWEEN ? AND ?)"
                   " AND (? IS NULL OR object = ?) ORDER BY id DESC LIMIT ?",
                   row_take, &walk,
-                  DB(DB_I64(signed_of(q->before)), DB_I64(signed_of(q->from_ns)),
-                     DB_I64(signed_of(q->to_ns)), DB_TEXT(q->actor), DB_TEXT(q->actor),
+                  DB(DB_I64(db_clamped(q->before)), DB_I64(db_clamped(q->from_ns)),
+                     DB_I64(db_clamped(q->to_ns)), DB_TEXT(q->actor), DB_TEXT(q->actor),
                      DB_TEXT(q->action), DB_TEXT(from), DB_TEXT(to), DB_TEXT(q->object),
                      DB_TEXT(q->object), DB_I64((int64_t)q->limit)));
 }

@@ -213,7 +213,7 @@ int aggregate_mark_put(struct aggregate_db *db, const struct aggregate_mark *m)
         "INSERT OR REPLACE INTO capture(id, stamp, etag, state, series, tries, done_ns, reason)"
         " VALUES(?,?,?,?,?,?,?,?)",
         DB(DB_ID(m->id.bytes), DB_I64((int64_t)m->stamp), DB_TEXT(m->etag), DB_I64(m->state),
-           DB_I64(m->series), DB_I64(m->tries), DB_I64(aggregate_i64(m->done_ns)),
+           DB_I64(m->series), DB_I64(m->tries), DB_I64(db_clamped(m->done_ns)),
            DB_TEXT(m->reason)));
 }
 
@@ -330,7 +330,7 @@ int aggregate_note_add(struct aggregate_db *db, const char *key, uint64_t n)
     return db_write(db->write,
                     "INSERT INTO note(key, value) VALUES(?1, ?2)"
                     " ON CONFLICT(key) DO UPDATE SET value = value + ?2",
-                    DB(DB_TEXT(key), DB_I64(aggregate_i64(n))));
+                    DB(DB_TEXT(key), DB_I64(db_clamped(n))));
 }
 
 uint64_t aggregate_note(struct db *db, const char *key)

@@ -102,9 +102,4 @@ int series_row_write(struct db *db, const struct series_row *row, uint32_t step_
 int aggregate_note_add(struct aggregate_db *db, const char *key, uint64_t n);
 uint64_t aggregate_note(struct db *db, const char *key);
 
-static inline int64_t aggregate_i64(uint64_t v)
-{
-    return v > INT64_MAX ? INT64_MAX : (int64_t)v;
-}
-
 #endif

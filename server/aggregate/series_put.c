@@ -60,9 +60,9 @@ int series_row_write(struct db *db, const struct series_row *row, uint32_t step_
             db,
             "INSERT OR REPLACE INTO row(step, at, service, grp, name, capture, weight, bytes)"
             " VALUES(?,?,?,?,?,?,?,?)",
-            DB(DB_I64(step_s), DB_I64(aggregate_i64(row->at_s)), DB_TEXT(row->service),
-               DB_I64(row->group), DB_TEXT(row->name), DB_TEXT(capture),
-               DB_I64(aggregate_i64(weight)), DB_BLOB(bytes.data, bytes.len)));
+            DB(DB_I64(step_s), DB_I64(db_clamped(row->at_s)), DB_TEXT(row->service),
+               DB_I64(row->group), DB_TEXT(row->name), DB_TEXT(capture), DB_I64(db_clamped(weight)),
+               DB_BLOB(bytes.data, bytes.len)));
     buf_fini(&bytes);
     return status;
 }
@@ -112,8 +112,8 @@ int series_put(struct aggregate_db *db, const struct capture_id *id, struct seri
 static int bucket_fold(struct aggregate_db *db, uint64_t at_s, uint32_t step_s, int64_t late_ns)
 {
     const struct db_bind binds[] = {DB_I64(late_ns),
-                                    DB_I64(aggregate_i64(at_s)),
-                                    DB_I64(aggregate_i64(at_s + step_s)),
+                                    DB_I64(db_clamped(at_s)),
+                                    DB_I64(db_clamped(at_s + step_s)),
                                     DB_I64(step_s),
                                     {.kind = DB_KIND_END}};
 #define OF_BUCKET " WHERE " FOLDABLE " AND at>=?2 AND at<?3 AND step<=?4"
@@ -202,7 +202,7 @@ static int rows_trim(struct aggregate_db *db, const struct series_bounds *bounds
 int series_fold(struct aggregate_db *db, const struct series_bounds *bounds)
 {
     uint64_t now_ns = bounds->now_ns;
-    int64_t late_ns = aggregate_i64(now_ns > bounds->late_ns ? now_ns - bounds->late_ns : 0);
+    int64_t late_ns = db_clamped(now_ns > bounds->late_ns ? now_ns - bounds->late_ns : 0);
     uint64_t fine_s = (now_ns > FINE_NS ? now_ns - FINE_NS : 0) / 1000000000u;
     fine_s -= fine_s % SERIES_HOUR_S;
     int status = buckets_fold(db, bounds,

@@ -15,28 +15,6 @@
 
 /* ---- agents ---- */
 
-static void samples_add(cJSON *agent, const struct heartbeat_samples *samples)
-{
-    cJSON *json = cJSON_AddObjectToObject(agent, "samples");
-    json_add_u64(json, "hz", samples->hz);
-    json_add_u64(json, "cpus", samples->cpus);
-    json_add_u64(json, "bytes", samples->bytes);
-    json_add_u64(json, "reach_ms", samples->reach_ms);
-    if (samples->refused[0] != '\0')
-        cJSON_AddStringToObject(json, "refused", samples->refused);
-}
-
-static void refused_add(cJSON *item, const struct heartbeat_refused *refused)
-{
-    if (refused->sched[0] == '\0' && refused->threads[0] == '\0')
-        return;
-    cJSON *json = cJSON_AddObjectToObject(item, "refused");
-    if (refused->sched[0] != '\0')
-        cJSON_AddStringToObject(json, "sched", refused->sched);
-    if (refused->threads[0] != '\0')
-        cJSON_AddStringToObject(json, "threads", refused->threads);
-}
-
 static cJSON *agent_json(const struct fleet_agent *a)
 {
     uint64_t error_ns;
@@ -56,26 +34,13 @@ static cJSON *agent_json(const struct fleet_agent *a)
     json_add_u64(json, "rules_generation", a->sets[FLEET_RULES].generation);
     json_add_u64(json, "policies_generation", a->sets[FLEET_POLICIES].generation);
     json_add_u64(json, "processes", a->processes_live);
-    cJSON *spool = cJSON_AddObjectToObject(json, "spool");
-    json_add_u64(spool, "bytes", a->spool_bytes);
-    json_add_u64(spool, "partitions", a->spool_partitions);
-    cJSON *lost = cJSON_AddObjectToObject(json, "lost");
-    json_add_u64(lost, "spool_partitions", a->lost_partitions);
-    json_add_u64(lost, "spool_events", a->lost_events);
-    json_add_u64(json, "cpu_ms", a->cpu_ms);
     cJSON *own = cJSON_AddObjectToObject(json, "own_captures");
     struct hourly hour = a->own; /* it turns when it is read */
     json_add_u64(own, "last_hour",
                  (hourly_sum(&hour, clock_monotonic_ns()) + CAPTURE_OWN_UNITS - 1) /
                      CAPTURE_OWN_UNITS);
     json_add_u64(own, "refused", a->own_refused);
-    if (a->samples.told)
-        samples_add(json, &a->samples);
-    refused_add(json, &a->refused);
-    cJSON *counters = cJSON_AddObjectToObject(json, "counters");
-#define X(name, help) json_add_u64(counters, #name, a->counters.name);
-    AGENT_COUNTER_LIST(X)
-#undef X
+    heartbeat_state_add(&a->state, json);
     return json;
 }
 
@@ -223,10 +188,10 @@ static cJSON *process_items(struct fleet *f, struct process_page *page) CONTROL_
     for (size_t i = 0; i < count && i < page->limit; i++) {
         cJSON *json = api_process_json(f, list[i]);
         const struct fleet_agent *agent = fleet_agent_find(f, list[i]->agent);
-        if (agent != NULL && agent->samples_refused[0] != '\0')
-            cJSON_AddStringToObject(json, "samples_refused", agent->samples_refused);
+        if (agent != NULL && agent->state.samples.refused[0] != '\0')
+            cJSON_AddStringToObject(json, "samples_refused", agent->state.samples.refused);
         if (agent != NULL)
-            refused_add(json, &agent->refused);
+            heartbeat_refused_add(&agent->state.refused, json);
         cJSON_AddItemToArray(items, json);
         id_text(list[i]->uid.bytes, page->next);
     }

@@ -116,6 +116,12 @@ static inline int db_status(int64_t rows)
 /* The first column of the first row; as it was where there is none. SKEIN_OK or a status. */
 int db_number(struct db *db, const char *sql, int64_t *number, const struct db_bind *binds);
 
+/* A row's value is signed: more than that is the most that there is. */
+static inline int64_t db_clamped(uint64_t v)
+{
+    return v > INT64_MAX ? INT64_MAX : (int64_t)v;
+}
+
 int64_t db_i64(struct db_row *row, int column);
 const char *db_text(struct db_row *row, int column); /* "" for NULL; valid until the next row */
 const void *db_blob(struct db_row *row, int column, size_t *n);

@@ -19,7 +19,7 @@ struct entry {
 struct db_batch {
     struct entry *items;
     size_t count, cap;
-    int status; /* SKEIN_NO_MEMORY: a statement is missing */
+    int status; /* SKEIN_NO_MEMORY: a statement is missing; or why somebody has refused */
 };
 
 struct db_batch *db_batch_new(void)
@@ -73,14 +73,22 @@ static struct db_bind *binds_copy(const struct db_bind *binds)
     return copy;
 }
 
-int db_batch_add(struct db_batch *batch, const char *sql, const struct db_bind *binds)
+void db_batch_add(struct db_batch *batch, const char *sql, const struct db_bind *binds)
 {
+    if (batch->status != SKEIN_OK)
+        return;
     struct db_bind *copy =
         array_grow(batch->items, batch->count + 1, &batch->cap) ? binds_copy(binds) : NULL;
-    if (copy == NULL)
-        return batch->status = SKEIN_NO_MEMORY;
-    batch->items[batch->count++] = (struct entry){sql, copy};
-    return SKEIN_OK;
+    if (copy != NULL)
+        batch->items[batch->count++] = (struct entry){sql, copy};
+    else
+        batch->status = SKEIN_NO_MEMORY;
+}
+
+void db_batch_refuse(struct db_batch *batch, int status)
+{
+    if (batch->status == SKEIN_OK)
+        batch->status = status;
 }
 
 int db_batch_run(struct db *db, const struct db_batch *batch)

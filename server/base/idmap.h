@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct idmap_slot {
     uint8_t id[16];
@@ -18,6 +19,17 @@ struct idmap {
     size_t capacity, count;
     uint64_t seed;
 };
+
+/* The id of what is known by eight bytes alone: the number of an agent or session, a host. */
+struct idmap_key {
+    uint8_t id[16];
+};
+static inline struct idmap_key idmap_key_of(const void *eight)
+{
+    struct idmap_key key = {{0}};
+    memcpy(key.id, eight, 8);
+    return key;
+}
 
 /* All-zero is an empty map. */
 void idmap_fini(struct idmap *map);

@@ -139,18 +139,16 @@ void capture_take_damages(struct capture_engine *e)
     free(found.items);
 }
 
-int capture_save_damages(struct capture_engine *e)
+void capture_save_damages(struct capture_engine *e)
 {
     control_assert_locked(e->control);
-    int status = SKEIN_OK;
-    for (size_t i = 0; status == SKEIN_OK && i < e->mended.count; i++)
-        status = catalog_drop_damage(e->catalog, &e->mended.items[i].key);
-    for (size_t i = 0; status == SKEIN_OK && i < e->damages.count; i++) {
+    for (size_t i = 0; i < e->mended.count; i++)
+        catalog_drop_damage(e->catalog, &e->mended.items[i].key);
+    for (size_t i = 0; i < e->damages.count; i++) {
         struct damage *damage = &e->damages.items[i];
         if (saving_take(&damage->save))
-            status = catalog_add_damage(e->catalog, &damage->key, damage->from_ns, damage->to_ns);
+            catalog_add_damage(e->catalog, &damage->key, damage->from_ns, damage->to_ns);
     }
-    return status;
 }
 
 void capture_saved_damages(struct capture_engine *e, bool ok)

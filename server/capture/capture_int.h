@@ -94,7 +94,7 @@ int capture_purge_soon(void *engine, const struct capture_id *id) CONTROL_LOCKED
 int capture_purge(struct capture_engine *e, const struct capture_id *id);
 void capture_make_room(struct capture_engine *e);   /* as capture_settings.make_room */
 void capture_free_purges(struct capture_engine *e); /* as capture_free_deletions */
-int capture_save_purges(struct capture_engine *e) CONTROL_LOCKED;
+void capture_save_purges(struct capture_engine *e) CONTROL_LOCKED;
 void capture_saved_purges(struct capture_engine *e, bool ok) CONTROL_LOCKED;
 
 /* capture_kept.c */
@@ -105,7 +105,7 @@ bool capture_is_going(const struct capture_engine *e, const struct capture_id *i
 /* Whether what comes for one that is not there comes too late. */
 bool capture_is_deleted(struct capture_engine *e, const struct capture_id *id) CONTROL_LOCKED;
 void capture_free_deletions(struct capture_engine *e); /* at the end: no other thread */
-int capture_save_deletions(struct capture_engine *e) CONTROL_LOCKED;
+void capture_save_deletions(struct capture_engine *e) CONTROL_LOCKED;
 void capture_saved_deletions(struct capture_engine *e, bool ok) CONTROL_LOCKED;
 
 /* capture_events.c: "capture.created", "capture.finished", "capture.deleted", "retention.deleted";
@@ -123,7 +123,7 @@ void capture_look_again(struct capture_engine *e);
 /* capture_damage.c */
 int capture_load_damages(struct capture_engine *e) CONTROL_LOCKED; /* before any capture */
 void capture_take_damages(struct capture_engine *e) CONTROL_LOCKED;
-int capture_save_damages(struct capture_engine *e) CONTROL_LOCKED;
+void capture_save_damages(struct capture_engine *e) CONTROL_LOCKED;
 void capture_saved_damages(struct capture_engine *e, bool ok) CONTROL_LOCKED;
 const struct damage *damage_find(const struct damages *damages, const struct partition_key *key);
 

@@ -242,20 +242,17 @@ static bool wish_evicts(const struct wish *wish)
 
 /* ---- what of it is saved ---- */
 
-int capture_save_deletions(struct capture_engine *e)
+void capture_save_deletions(struct capture_engine *e)
 {
     control_assert_locked(e->control);
-    int status = SKEIN_OK;
-    for (struct deletion *d = e->deletions; d != NULL && status == SKEIN_OK; d = d->next) {
+    for (struct deletion *d = e->deletions; d != NULL; d = d->next) {
         deletion_assert(e, d);
         if (!saving_take(&d->save))
             continue;
         if (wish_evicts(d->wish))
-            status = catalog_keep_ledgers(e->catalog, &d->id, d->at_ns);
-        if (status == SKEIN_OK)
-            status = catalog_delete_capture(e->catalog, &d->id, d->at_ns);
+            catalog_keep_ledgers(e->catalog, &d->id, d->at_ns);
+        catalog_delete_capture(e->catalog, &d->id, d->at_ns);
     }
-    return status;
 }
 
 /* Notes up to when agents may hold cuts that the collector no longer has (deleted_to_ns). */

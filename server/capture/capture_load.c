@@ -309,7 +309,7 @@ static uint64_t ledger_checksum(const struct capture *c, const struct catalog_ac
 }
 
 /* Most changes of a target leave its ledger as it was. */
-static int ledger_save(struct capture_engine *e, const struct capture *c, struct capture_target *t)
+static void ledger_save(struct capture_engine *e, const struct capture *c, struct capture_target *t)
 {
     struct ledger ledger = {.stored = 0};
     struct catalog_account account = {.process = t->process,
@@ -320,28 +320,25 @@ static int ledger_save(struct capture_engine *e, const struct capture *c, struct
                                       .labels = t->labels,
                                       .exe = t->exe};
     target_count_losses(c, t, &ledger);
-    int status = ledger.status;
+    catalog_refuse(e->catalog, ledger.status);
     t->rows_put = ledger_checksum(c, &account, &ledger);
-    if (status == SKEIN_OK && t->rows_put != t->rows_saved)
-        status = catalog_put_ledger(e->catalog, &c->id, &account, &ledger);
+    if (t->rows_put != t->rows_saved)
+        catalog_put_ledger(e->catalog, &c->id, &account, &ledger);
     ledger_fini(&ledger);
-    return status;
 }
 
 /* What the capture has of the target's process, once for a report that lists something else. */
-static int ranges_save(struct capture_engine *e, const struct capture *c,
-                       const struct capture_target *t)
+static void ranges_save(struct capture_engine *e, const struct capture *c,
+                        const struct capture_target *t)
 {
     struct partition_ranges ranges = {0};
-    int status = target_add_ranges(t, &ranges);
+    catalog_refuse(e->catalog, target_add_ranges(t, &ranges));
     partition_ranges_ready(&ranges);
-    if (status == SKEIN_OK)
-        status = catalog_put_ranges(e->catalog, &c->id, &t->process, ranges.items, ranges.count);
+    catalog_put_ranges(e->catalog, &c->id, &t->process, ranges.items, ranges.count);
     partition_ranges_fini(&ranges);
-    return status;
 }
 
-static int target_save(struct capture_engine *e, struct capture *c, struct capture_target *t)
+static void target_save(struct capture_engine *e, struct capture *c, struct capture_target *t)
 {
     struct buf report = {0}, times = {0};
     metrics_add(capture_work_total, 1);
@@ -363,19 +360,17 @@ static int target_save(struct capture_engine *e, struct capture *c, struct captu
                                  .reason = t->reason,
                                  .report = (const char *)report.data,
                                  .times = (const char *)times.data};
-    int status = report.status != SKEIN_OK ? report.status : times.status;
-    if (status == SKEIN_OK)
-        status = catalog_put_target(e->catalog, &row);
-    if (status == SKEIN_OK)
-        status = ledger_save(e, c, t);
-    if (status == SKEIN_OK && saving_take(&t->list_save))
-        status = ranges_save(e, c, t);
+    catalog_refuse(e->catalog, report.status);
+    catalog_refuse(e->catalog, times.status);
+    catalog_put_target(e->catalog, &row);
+    ledger_save(e, c, t);
+    if (saving_take(&t->list_save))
+        ranges_save(e, c, t);
     buf_fini(&report);
     buf_fini(&times);
-    return status;
 }
 
-static int row_save(struct capture_engine *e, const struct capture *c)
+static void row_save(struct capture_engine *e, const struct capture *c)
 {
     struct buf listing = {0};
     metrics_add(capture_work_total, c->target_count);
@@ -409,10 +404,9 @@ static int row_save(struct capture_engine *e, const struct capture *c)
                                   .known_from_ns = c->known_from_ns,
                                   .groups = c->groups,
                                   .pin = c->pin};
-    int status =
-        listing.status == SKEIN_OK ? catalog_put_capture(e->catalog, &row) : listing.status;
+    catalog_refuse(e->catalog, listing.status);
+    catalog_put_capture(e->catalog, &row);
     buf_fini(&listing);
-    return status;
 }
 
 /* A change of one target must not cost a look at all of them, nor may the listing lack it for long:
@@ -424,38 +418,32 @@ static bool row_is_due(const struct capture *c)
     return c->row_save != SAVE_NOTHING || c->behind * 64 >= c->target_count;
 }
 
-static int loaded_capture_save(struct capture_engine *e, struct capture *c)
+static void loaded_capture_save(struct capture_engine *e, struct capture *c)
 {
-    int status = SKEIN_OK;
     if (row_is_due(c)) {
         c->row_save = SAVE_TAKEN;
         c->behind_taken = c->behind;
-        status = row_save(e, c);
-        if (status == SKEIN_OK && c->once != NULL)
-            status = catalog_put_once(e->catalog, c->once, c->once->at_ns - CAPTURE_ONCE_NS);
+        row_save(e, c);
+        if (c->once != NULL)
+            catalog_put_once(e->catalog, c->once, c->once->at_ns - CAPTURE_ONCE_NS);
     }
-    for (struct capture_target *t = c->dirty_targets; t != NULL && status == SKEIN_OK;
-         t = t->next_dirty) {
+    for (struct capture_target *t = c->dirty_targets; t != NULL; t = t->next_dirty) {
         (void)saving_take(&t->save);
-        status = target_save(e, c, t);
+        target_save(e, c, t);
     }
-    return status;
 }
 
-int capture_save(struct capture_engine *e)
+void capture_save(struct capture_engine *e)
 {
     control_assert_locked(e->control);
     size_t at = 0;
-    int status = SKEIN_OK;
-    for (struct capture *c; status == SKEIN_OK && (c = idmap_next(&e->loaded, &at)) != NULL;)
+    for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;)
         if (saving_take(&c->save))
-            status = loaded_capture_save(e, c);
-    if (status == SKEIN_OK)
-        status = capture_save_damages(e);
+            loaded_capture_save(e, c);
+    capture_save_damages(e);
     /* What is deleted goes last: a ledger that is kept of it is of now. */
-    if (status == SKEIN_OK)
-        status = capture_save_deletions(e);
-    return status == SKEIN_OK ? capture_save_purges(e) : status;
+    capture_save_deletions(e);
+    capture_save_purges(e);
 }
 
 static void capture_save_end(struct capture *c, bool ok)

@@ -72,15 +72,13 @@ void capture_free_purges(struct capture_engine *e)
 
 /* ---- what of it is saved ---- */
 
-int capture_save_purges(struct capture_engine *e)
+void capture_save_purges(struct capture_engine *e)
 {
     control_assert_locked(e->control);
-    int status = SKEIN_OK;
     size_t at = 0;
-    for (struct purge *p; status == SKEIN_OK && (p = idmap_next(&e->purge, &at)) != NULL;)
+    for (struct purge *p; (p = idmap_next(&e->purge, &at)) != NULL;)
         if (saving_take(&p->save))
-            status = catalog_set_purged(e->catalog, &p->id);
-    return status;
+            catalog_set_purged(e->catalog, &p->id);
 }
 
 /* Whose partitions are gone, and this is saved. */

@@ -19,17 +19,9 @@ struct capture_target *capture_target_find(struct capture *c, const struct proce
     return idmap_get(&c->by_process, process->bytes);
 }
 
-static void agent_key(uint64_t agent, uint8_t key[16])
-{
-    memset(key, 0, 16);
-    memcpy(key, &agent, sizeof agent);
-}
-
 struct capture_target *capture_targets_at(struct capture *c, uint64_t agent)
 {
-    uint8_t key[16];
-    agent_key(agent, key);
-    return idmap_get(&c->by_agent, key);
+    return idmap_get(&c->by_agent, idmap_key_of(&agent).id);
 }
 
 static int targets_compare(const struct capture_target *a, const struct capture_target *b)
@@ -87,15 +79,13 @@ static void target_seat(struct capture *c, struct capture_target *t)
 
 int capture_target_insert(struct capture *c, struct capture_target *t)
 {
-    uint8_t key[16];
-    agent_key(t->agent, key);
     if (capture_target_find(c, &t->process) != NULL)
         return SKEIN_EXISTS;
     if (targets_reserve(c, 1) != SKEIN_OK)
         return SKEIN_NO_MEMORY;
-    t->next_of_agent = idmap_get(&c->by_agent, key);
+    t->next_of_agent = capture_targets_at(c, t->agent);
     idmap_put(&c->by_process, t->process.bytes, t);
-    idmap_put(&c->by_agent, key, t);
+    idmap_put(&c->by_agent, idmap_key_of(&t->agent).id, t);
     target_seat(c, t);
     target_join_all(c, t);
     c->open_count += !target_is_final(t->status);

@@ -357,10 +357,16 @@ int catalog_begin(struct catalog *c)
     return SKEIN_NO_MEMORY;
 }
 
-int catalog_write(struct catalog *c, const char *sql, const struct db_bind *binds)
+void catalog_write(struct catalog *c, const char *sql, const struct db_bind *binds)
 {
     skein_check(c->batch != NULL);
-    return db_batch_add(c->batch, sql, binds);
+    db_batch_add(c->batch, sql, binds);
+}
+
+void catalog_refuse(struct catalog *c, int status)
+{
+    skein_check(c->batch != NULL);
+    db_batch_refuse(c->batch, status);
 }
 
 struct db_batch *catalog_collected(struct catalog *c)
@@ -392,10 +398,10 @@ static const char *generation_key(const char *set, char key[32])
     return key;
 }
 
-int catalog_put_generation(struct catalog *c, const char *set, uint64_t generation)
+void catalog_put_generation(struct catalog *c, const char *set, uint64_t generation)
 {
     char key[32];
-    return catalog_write(c, META_PUT, DB(DB_TEXT(generation_key(set, key)), DB_I64(I(generation))));
+    catalog_write(c, META_PUT, DB(DB_TEXT(generation_key(set, key)), DB_I64(I(generation))));
 }
 
 uint64_t catalog_generation(struct catalog *c, const char *set)
@@ -406,19 +412,19 @@ uint64_t catalog_generation(struct catalog *c, const char *set)
 
 /* ---- agents ---- */
 
-int catalog_put_agent(struct catalog *c, const struct catalog_agent *p)
+void catalog_put_agent(struct catalog *c, const struct catalog_agent *p)
 {
-    return catalog_write(c,
-                         "INSERT OR REPLACE INTO agents(agent, epoch, last_seen_ns,"
-                         " clock_offset_ns, host, version, labels) VALUES(?,?,?,?,?,?,?)",
-                         DB(DB_I64(I(p->agent)), DB_I64(I(p->epoch)), DB_I64(I(p->last_seen_ns)),
-                            DB_I64(p->clock_offset_ns), DB_TEXT(p->host), DB_TEXT(p->version),
-                            DB_TEXT(p->labels)));
+    catalog_write(c,
+                  "INSERT OR REPLACE INTO agents(agent, epoch, last_seen_ns,"
+                  " clock_offset_ns, host, version, labels) VALUES(?,?,?,?,?,?,?)",
+                  DB(DB_I64(I(p->agent)), DB_I64(I(p->epoch)), DB_I64(I(p->last_seen_ns)),
+                     DB_I64(p->clock_offset_ns), DB_TEXT(p->host), DB_TEXT(p->version),
+                     DB_TEXT(p->labels)));
 }
 
-int catalog_delete_agent(struct catalog *c, uint64_t agent)
+void catalog_delete_agent(struct catalog *c, uint64_t agent)
 {
-    return catalog_write(c, "DELETE FROM agents WHERE agent=?", DB(DB_I64(I(agent))));
+    catalog_write(c, "DELETE FROM agents WHERE agent=?", DB(DB_I64(I(agent))));
 }
 
 struct agent_walk {

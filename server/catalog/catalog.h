@@ -34,8 +34,11 @@ bool catalog_is_new(const struct catalog *c); /* there was none before */
 
 /* All writes lie between catalog_begin and catalog_collected, on one thread: they are kept in
  * memory, and given to the caller. catalog_commit writes them, in one transaction, and waits for
- * the disk; SKEIN_OK, else nothing of it happened. SKEIN_NO_MEMORY: nothing has begun. */
+ * the disk; SKEIN_OK, else nothing of it happened. A write tells no status: where one had no memory,
+ * or somebody has refused, catalog_commit writes nothing and returns that. SKEIN_NO_MEMORY of
+ * catalog_begin: nothing has begun. */
 int catalog_begin(struct catalog *c);
+void catalog_refuse(struct catalog *c, int status); /* unless it is SKEIN_OK */
 struct db_batch *catalog_collected(struct catalog *c);
 int catalog_commit(struct catalog *c, struct db_batch *batch);
 void catalog_trim(struct catalog *c); /* db_trim */
@@ -45,7 +48,7 @@ uint64_t catalog_collector(const struct catalog *c); /* random, made with the da
 /* ---- sets that agents are pushed ---- */
 
 /* Of the set "rules" or "policies". */
-int catalog_put_generation(struct catalog *c, const char *set, uint64_t generation);
+void catalog_put_generation(struct catalog *c, const char *set, uint64_t generation);
 uint64_t catalog_generation(struct catalog *c, const char *set);
 
 /* ---- notices (catalog_notices.c) ---- */
@@ -56,7 +59,7 @@ struct catalog_notice {
     const char *id, *rule, *body;
 };
 typedef int catalog_notice_fn(void *context, const struct catalog_notice *notice);
-int catalog_put_notice(struct catalog *c, const struct catalog_notice *notice);
+void catalog_put_notice(struct catalog *c, const struct catalog_notice *notice);
 /* At once: the thread that delivers. */
 int catalog_drop_notice(struct catalog *c, uint64_t turn);
 int64_t catalog_notices(struct catalog *c, catalog_notice_fn *fn, void *context); /* by turn */
@@ -71,14 +74,14 @@ struct catalog_policy {
     struct capture_id last_capture;
 };
 typedef int catalog_policy_fn(void *context, const struct catalog_policy *policy);
-int catalog_put_policy(struct catalog *c, const struct catalog_policy *policy);
-int catalog_delete_policy(struct catalog *c, const char *name);
+void catalog_put_policy(struct catalog *c, const struct catalog_policy *policy);
+void catalog_delete_policy(struct catalog *c, const char *name);
 int64_t catalog_policies(struct catalog *c, catalog_policy_fn *fn, void *context); /* by name */
 
 /* ---- hosts (catalog_hosts.c) ---- */
 
 /* Which agent has the processes of a host: see claims.h. agent 0: none any more. */
-int catalog_put_host(struct catalog *c, const uint8_t host[8], uint64_t agent);
+void catalog_put_host(struct catalog *c, const uint8_t host[8], uint64_t agent);
 typedef int catalog_host_fn(void *context, const uint8_t host[8], uint64_t agent);
 int64_t catalog_hosts(struct catalog *c, catalog_host_fn *fn, void *context); /* oldest first */
 
@@ -94,8 +97,8 @@ struct catalog_agent {
     const char *host, *version, *labels;
 };
 typedef int catalog_agent_fn(void *context, const struct catalog_agent *agent);
-int catalog_put_agent(struct catalog *c, const struct catalog_agent *agent);
-int catalog_delete_agent(struct catalog *c, uint64_t agent);
+void catalog_put_agent(struct catalog *c, const struct catalog_agent *agent);
+void catalog_delete_agent(struct catalog *c, uint64_t agent);
 int64_t catalog_agents(struct catalog *c, catalog_agent_fn *fn, void *context);
 
 #endif

@@ -19,12 +19,12 @@ static void window_of(const struct catalog_capture *capture, uint64_t *from, uin
     *to = capture->at_ns + capture->post_ms * 1000000u;
 }
 
-int catalog_put_capture(struct catalog *c, const struct catalog_capture *p)
+void catalog_put_capture(struct catalog *c, const struct catalog_capture *p)
 {
     const struct capture_id *incident = capture_id_is_zero(&p->incident) ? &p->id : &p->incident;
     uint64_t from, to;
     window_of(p, &from, &to);
-    return catalog_write(
+    catalog_write(
         c,
         "INSERT OR REPLACE INTO captures(id, created_ns, at_ns, pre_ms, post_ms, deadline_ns,"
         " finished_ns, stopped, own, from_ns, to_ns, status, kind, selector, trigger_type, rule,"
@@ -41,17 +41,17 @@ int catalog_put_capture(struct catalog *c, const struct catalog_capture *p)
            DB_I64(I(p->known_from_ns)), DB_ID(incident->bytes), DB_I64((int64_t)p->groups)));
 }
 
-int catalog_put_target(struct catalog *c, const struct catalog_target *p)
+void catalog_put_target(struct catalog *c, const struct catalog_target *p)
 {
-    return catalog_write(
-        c,
-        "INSERT OR REPLACE INTO targets(capture, process, own, agent, updated_ns, pid,"
-        " host, service, labels, exe, status, reason, report, times)"
-        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-        DB(DB_ID(p->capture.bytes), DB_ID(p->process.bytes), DB_I64(I(p->own)), DB_I64(I(p->agent)),
-           DB_I64(I(p->updated_ns)), DB_I64(I(p->pid)), DB_TEXT(p->host), DB_TEXT(p->service),
-           DB_TEXT(p->labels), DB_TEXT(p->exe), DB_TEXT(p->status), DB_TEXT(p->reason),
-           DB_TEXT(p->report), DB_TEXT(p->times)));
+    catalog_write(c,
+                  "INSERT OR REPLACE INTO targets(capture, process, own, agent, updated_ns, pid,"
+                  " host, service, labels, exe, status, reason, report, times)"
+                  " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                  DB(DB_ID(p->capture.bytes), DB_ID(p->process.bytes), DB_I64(I(p->own)),
+                     DB_I64(I(p->agent)), DB_I64(I(p->updated_ns)), DB_I64(I(p->pid)),
+                     DB_TEXT(p->host), DB_TEXT(p->service), DB_TEXT(p->labels), DB_TEXT(p->exe),
+                     DB_TEXT(p->status), DB_TEXT(p->reason), DB_TEXT(p->report),
+                     DB_TEXT(p->times)));
 }
 
 #define CAPTURE_COLUMNS                                                                            \
@@ -132,7 +132,7 @@ static void listing_text(struct listing_sql *sql, const char *condition, const c
 static void listing_time(struct listing_sql *sql, const char *condition, uint64_t ns)
 {
     listing_say(sql, condition);
-    listing_bind(sql, (struct db_bind)DB_I64(I(ns)));
+    listing_bind(sql, (struct db_bind)DB_I64(db_clamped(ns)));
 }
 
 /* The conditions of which one is answered by an index that is in the listing's order, so that a page
@@ -178,7 +178,7 @@ static void listing_make(const struct catalog_capture_query *q, struct listing_w
         listing_text(sql, " ?)", words->before);
     }
     if (q->from_ns > 0)
-        listing_time(sql, " AND to_ns>=?", q->from_ns < INT64_MAX ? q->from_ns : INT64_MAX);
+        listing_time(sql, " AND to_ns>=?", q->from_ns);
     if (q->to_ns < INT64_MAX)
         listing_time(sql, " AND from_ns<=?", q->to_ns);
     listing_say(sql, " ORDER BY created_ns DESC, id DESC LIMIT ?");
@@ -264,30 +264,25 @@ int64_t catalog_targets(struct catalog *c, const struct capture_id *id, catalog_
 /* ---- deletion ---- */
 
 /* Deletes the capture's rows. The accounts of an evicted capture stay. */
-static int rows_drop(struct catalog *c, const struct capture_id *id)
+static void rows_drop(struct catalog *c, const struct capture_id *id)
 {
     const struct db_bind *binds = DB(DB_ID(id->bytes));
-    int status = catalog_write(c, "DELETE FROM targets WHERE capture=?", binds);
-    if (status == SKEIN_OK)
-        status = catalog_write(c, "DELETE FROM account WHERE capture=? AND kept_ns=0", binds);
-    if (status == SKEIN_OK)
-        status = catalog_write(c, "DELETE FROM captures WHERE id=?", binds);
-    return status;
+    catalog_write(c, "DELETE FROM targets WHERE capture=?", binds);
+    catalog_write(c, "DELETE FROM account WHERE capture=? AND kept_ns=0", binds);
+    catalog_write(c, "DELETE FROM captures WHERE id=?", binds);
 }
 
-int catalog_delete_capture(struct catalog *c, const struct capture_id *id, uint64_t now_ns)
+void catalog_delete_capture(struct catalog *c, const struct capture_id *id, uint64_t now_ns)
 {
-    int status = catalog_write(c, "INSERT OR IGNORE INTO deleted(id, at_ns, purged) VALUES(?,?,0)",
-                               DB(DB_ID(id->bytes), DB_I64(I(now_ns))));
-    return status == SKEIN_OK ? rows_drop(c, id) : status;
+    catalog_write(c, "INSERT OR IGNORE INTO deleted(id, at_ns, purged) VALUES(?,?,0)",
+                  DB(DB_ID(id->bytes), DB_I64(I(now_ns))));
+    rows_drop(c, id);
 }
 
-int catalog_set_purged(struct catalog *c, const struct capture_id *id)
+void catalog_set_purged(struct catalog *c, const struct capture_id *id)
 {
-    int status = catalog_write(c, "DELETE FROM ranges WHERE capture=?", DB(DB_ID(id->bytes)));
-    if (status == SKEIN_OK)
-        status = catalog_write(c, "UPDATE deleted SET purged=1 WHERE id=?", DB(DB_ID(id->bytes)));
-    return status;
+    catalog_write(c, "DELETE FROM ranges WHERE capture=?", DB(DB_ID(id->bytes)));
+    catalog_write(c, "UPDATE deleted SET purged=1 WHERE id=?", DB(DB_ID(id->bytes)));
 }
 
 uint64_t catalog_last_deleted_ns(struct catalog *c)
@@ -362,16 +357,14 @@ int64_t catalog_oldest(struct catalog *c, const struct catalog_cursor *after, si
 
 /* ---- requests that may be repeated ---- */
 
-int catalog_put_once(struct catalog *c, const struct catalog_once *p, uint64_t drop_before_ns)
+void catalog_put_once(struct catalog *c, const struct catalog_once *p, uint64_t drop_before_ns)
 {
-    int status = catalog_write(c, "DELETE FROM once WHERE at_ns<?", DB(DB_I64(I(drop_before_ns))));
-    if (status != SKEIN_OK)
-        return status;
-    return catalog_write(c,
-                         "INSERT OR REPLACE INTO once(principal, key, checksum, at_ns,"
-                         " capture) VALUES(?,?,?,?,?)",
-                         DB(DB_TEXT(p->principal), DB_TEXT(p->key), DB_I64(I(p->checksum)),
-                            DB_I64(I(p->at_ns)), DB_ID(p->capture.bytes)));
+    catalog_write(c, "DELETE FROM once WHERE at_ns<?", DB(DB_I64(I(drop_before_ns))));
+    catalog_write(c,
+                  "INSERT OR REPLACE INTO once(principal, key, checksum, at_ns,"
+                  " capture) VALUES(?,?,?,?,?)",
+                  DB(DB_TEXT(p->principal), DB_TEXT(p->key), DB_I64(I(p->checksum)),
+                     DB_I64(I(p->at_ns)), DB_ID(p->capture.bytes)));
 }
 
 static int once_take(void *context, struct db_row *row)

@@ -42,8 +42,8 @@ struct catalog_capture_query {
 typedef int catalog_capture_fn(void *context, const struct catalog_capture *capture);
 typedef int catalog_target_fn(void *context, const struct catalog_target *target);
 
-int catalog_put_capture(struct catalog *c, const struct catalog_capture *capture);
-int catalog_put_target(struct catalog *c, const struct catalog_target *target);
+void catalog_put_capture(struct catalog *c, const struct catalog_capture *capture);
+void catalog_put_target(struct catalog *c, const struct catalog_target *target);
 
 /* Newest first. Each returns how many rows fn got, or a status. */
 int64_t catalog_captures(struct catalog *c, const struct catalog_capture_query *query,
@@ -72,7 +72,7 @@ struct catalog_once {
     uint64_t checksum, at_ns; /* checksum: of the request */
     struct capture_id capture;
 };
-int catalog_put_once(struct catalog *c, const struct catalog_once *once, uint64_t drop_before_ns);
+void catalog_put_once(struct catalog *c, const struct catalog_once *once, uint64_t drop_before_ns);
 /* Looks up principal and key, and fills in the rest. 1; 0: there is none; or a status. */
 int catalog_find_once(struct catalog *c, struct catalog_once *once);
 
@@ -83,8 +83,8 @@ int64_t catalog_unlisted(struct catalog *c, catalog_id_fn *fn, void *context); /
 /* Deletion. First the rows go, except the ranges, and the id is remembered for good, so that
  * nothing late brings the capture back. When its partitions are gone too, `purged` is set and the
  * ranges go. */
-int catalog_delete_capture(struct catalog *c, const struct capture_id *id, uint64_t now_ns);
-int catalog_set_purged(struct catalog *c, const struct capture_id *id);
+void catalog_delete_capture(struct catalog *c, const struct capture_id *id, uint64_t now_ns);
+void catalog_set_purged(struct catalog *c, const struct capture_id *id);
 uint64_t catalog_last_deleted_ns(struct catalog *c); /* 0: none was ever deleted */
 bool catalog_is_deleted(struct catalog *c, const struct capture_id *id);
 int64_t catalog_unpurged(struct catalog *c, catalog_id_fn *fn, void *context);

@@ -26,18 +26,18 @@ int64_t catalog_damages(struct catalog *c, catalog_damage_fn *fn, void *context)
     return db_run(c->read, "SELECT partition, from_ns, to_ns FROM damaged", row_take, &each, NULL);
 }
 
-int catalog_add_damage(struct catalog *c, const struct partition_key *key, uint64_t from_ns,
-                       uint64_t to_ns)
+void catalog_add_damage(struct catalog *c, const struct partition_key *key, uint64_t from_ns,
+                        uint64_t to_ns)
 {
     char text[PARTITION_KEY_TEXT_BYTES];
     partition_key_text(key, text);
-    return catalog_write(c, "INSERT OR REPLACE INTO damaged VALUES(?,?,?)",
-                         DB(DB_TEXT(text), DB_I64(I(from_ns)), DB_I64(I(to_ns))));
+    catalog_write(c, "INSERT OR REPLACE INTO damaged VALUES(?,?,?)",
+                  DB(DB_TEXT(text), DB_I64(I(from_ns)), DB_I64(I(to_ns))));
 }
 
-int catalog_drop_damage(struct catalog *c, const struct partition_key *key)
+void catalog_drop_damage(struct catalog *c, const struct partition_key *key)
 {
     char text[PARTITION_KEY_TEXT_BYTES];
     partition_key_text(key, text);
-    return catalog_write(c, "DELETE FROM damaged WHERE partition=?", DB(DB_TEXT(text)));
+    catalog_write(c, "DELETE FROM damaged WHERE partition=?", DB(DB_TEXT(text)));
 }

@@ -12,8 +12,8 @@
 typedef int catalog_damage_fn(void *context, const struct partition_key *key, uint64_t from_ns,
                               uint64_t to_ns);
 int64_t catalog_damages(struct catalog *c, catalog_damage_fn *fn, void *context);
-int catalog_add_damage(struct catalog *c, const struct partition_key *key, uint64_t from_ns,
-                       uint64_t to_ns);
-int catalog_drop_damage(struct catalog *c, const struct partition_key *key);
+void catalog_add_damage(struct catalog *c, const struct partition_key *key, uint64_t from_ns,
+                        uint64_t to_ns);
+void catalog_drop_damage(struct catalog *c, const struct partition_key *key);
 
 #endif

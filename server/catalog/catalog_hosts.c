@@ -6,12 +6,13 @@
 
 #include "catalog_int.h"
 
-int catalog_put_host(struct catalog *c, const uint8_t host[8], uint64_t agent)
+void catalog_put_host(struct catalog *c, const uint8_t host[8], uint64_t agent)
 {
     if (agent == 0)
-        return catalog_write(c, "DELETE FROM hosts WHERE host=?", DB(DB_BLOB(host, 8)));
-    return catalog_write(c, "INSERT OR IGNORE INTO hosts(host, agent) VALUES(?,?)",
-                         DB(DB_BLOB(host, 8), DB_I64(I(agent))));
+        catalog_write(c, "DELETE FROM hosts WHERE host=?", DB(DB_BLOB(host, 8)));
+    else
+        catalog_write(c, "INSERT OR IGNORE INTO hosts(host, agent) VALUES(?,?)",
+                      DB(DB_BLOB(host, 8), DB_I64(I(agent))));
 }
 
 struct host_walk {

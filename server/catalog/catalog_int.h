@@ -25,7 +25,7 @@ struct catalog {
 #define I(v) ((int64_t)(v))
 
 /* Adds a statement to the batch that catalog_begin has begun. */
-int catalog_write(struct catalog *c, const char *sql, const struct db_bind *binds);
+void catalog_write(struct catalog *c, const char *sql, const struct db_bind *binds);
 
 /* catalog_loss.c: defines the SQL function that its statements call. The other two give statements,
  * a sum and the ids of a page, for a look at their plans. */

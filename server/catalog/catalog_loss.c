@@ -21,73 +21,63 @@
 
 /* ---- accounts ---- */
 
-static int loss_put(struct catalog *c, const uint8_t capture[16], const uint8_t process[16],
-                    const struct loss_gap *gap, uint64_t events)
+static void loss_put(struct catalog *c, const uint8_t capture[16], const uint8_t process[16],
+                     const struct loss_gap *gap, uint64_t events)
 {
     bool counted = events > 0;
-    uint64_t from = gap->from_ns < INT64_MAX ? gap->from_ns : INT64_MAX;
-    uint64_t to = gap->to_ns < INT64_MAX ? gap->to_ns : INT64_MAX;
-    return catalog_write(c, "INSERT OR REPLACE INTO loss VALUES(?,?,?,?,?,?)",
-                         DB(DB_ID(capture), DB_ID(process), DB_TEXT(loss_text(gap->reason)),
-                            DB_I64(counted ? NO_TIME : I(from)), DB_I64(counted ? NO_TIME : I(to)),
-                            DB_I64(I(events))));
+    catalog_write(c, "INSERT OR REPLACE INTO loss VALUES(?,?,?,?,?,?)",
+                  DB(DB_ID(capture), DB_ID(process), DB_TEXT(loss_text(gap->reason)),
+                     DB_I64(counted ? NO_TIME : db_clamped(gap->from_ns)),
+                     DB_I64(counted ? NO_TIME : db_clamped(gap->to_ns)), DB_I64(I(events))));
 }
 
 /* Deletes the account's losses with the row that it replaces. */
-int catalog_put_ledger(struct catalog *c, const struct capture_id *capture,
-                       const struct catalog_account *p, const struct ledger *ledger)
+void catalog_put_ledger(struct catalog *c, const struct capture_id *capture,
+                        const struct catalog_account *p, const struct ledger *ledger)
 {
     const uint8_t *id = capture->bytes, *process = p->process.bytes;
-    int status = catalog_write(
-        c, "INSERT OR REPLACE INTO account VALUES(?,?,'',?,?,?,?,?,?,?,?,?,0)",
-        DB(DB_ID(id), DB_ID(process), DB_I64(I(p->agent)), DB_I64(I(p->pid)), DB_TEXT(p->host),
-           DB_TEXT(p->service), DB_TEXT(p->labels), DB_TEXT(p->exe), DB_I64(I(ledger->stored)),
-           DB_I64(I(ledger->implausible)), DB_I64(I(ledger->open))));
-    for (size_t i = 0; i < LOSS_REASONS && status == SKEIN_OK; i++) {
+    catalog_write(c, "INSERT OR REPLACE INTO account VALUES(?,?,'',?,?,?,?,?,?,?,?,?,0)",
+                  DB(DB_ID(id), DB_ID(process), DB_I64(I(p->agent)), DB_I64(I(p->pid)),
+                     DB_TEXT(p->host), DB_TEXT(p->service), DB_TEXT(p->labels), DB_TEXT(p->exe),
+                     DB_I64(I(ledger->stored)), DB_I64(I(ledger->implausible)),
+                     DB_I64(I(ledger->open))));
+    for (size_t i = 0; i < LOSS_REASONS; i++) {
         const struct loss_gap count = {.reason = (enum loss_reason)i};
         if (ledger->events[i] > 0)
-            status = loss_put(c, id, process, &count, ledger->events[i]);
+            loss_put(c, id, process, &count, ledger->events[i]);
     }
-    for (size_t i = 0; i < ledger->gap_count && status == SKEIN_OK; i++)
-        status = loss_put(c, id, process, &ledger->gaps[i], 0);
-    return status;
+    for (size_t i = 0; i < ledger->gap_count; i++)
+        loss_put(c, id, process, &ledger->gaps[i], 0);
 }
 
-int catalog_put_ring_lost(struct catalog *c, const struct catalog_account *p, uint64_t events,
-                          uint64_t now_ns)
+void catalog_put_ring_lost(struct catalog *c, const struct catalog_account *p, uint64_t events,
+                           uint64_t now_ns)
 {
-    int status = catalog_write(
-        c, "DELETE FROM account WHERE kept_ns>0 AND kept_ns<?",
-        DB(DB_I64(I(now_ns > CATALOG_LOSS_KEPT_NS ? now_ns - CATALOG_LOSS_KEPT_NS : 0))));
-    if (status == SKEIN_OK)
-        status = catalog_write(c,
-                               "INSERT INTO account VALUES('',?,'',?,?,?,?,?,?,0,0,0,?)"
-                               " ON CONFLICT DO UPDATE SET kept_ns=excluded.kept_ns",
-                               DB(DB_ID(p->process.bytes), DB_I64(I(p->agent)), DB_I64(I(p->pid)),
-                                  DB_TEXT(p->host), DB_TEXT(p->service), DB_TEXT(p->labels),
-                                  DB_TEXT(p->exe), DB_I64(I(now_ns))));
-    if (status == SKEIN_OK)
-        status = catalog_write(c,
-                               "INSERT INTO loss VALUES('',?,'ring_full',-1,-1,?)"
-                               " ON CONFLICT DO UPDATE SET events=max(events, excluded.events)",
-                               DB(DB_ID(p->process.bytes), DB_I64(I(events))));
-    return status;
+    catalog_write(c, "DELETE FROM account WHERE kept_ns>0 AND kept_ns<?",
+                  DB(DB_I64(I(now_ns > CATALOG_LOSS_KEPT_NS ? now_ns - CATALOG_LOSS_KEPT_NS : 0))));
+    catalog_write(c,
+                  "INSERT INTO account VALUES('',?,'',?,?,?,?,?,?,0,0,0,?)"
+                  " ON CONFLICT DO UPDATE SET kept_ns=excluded.kept_ns",
+                  DB(DB_ID(p->process.bytes), DB_I64(I(p->agent)), DB_I64(I(p->pid)),
+                     DB_TEXT(p->host), DB_TEXT(p->service), DB_TEXT(p->labels), DB_TEXT(p->exe),
+                     DB_I64(I(now_ns))));
+    catalog_write(c,
+                  "INSERT INTO loss VALUES('',?,'ring_full',-1,-1,?)"
+                  " ON CONFLICT DO UPDATE SET events=max(events, excluded.events)",
+                  DB(DB_ID(p->process.bytes), DB_I64(I(events))));
 }
 
-int catalog_keep_ledgers(struct catalog *c, const struct capture_id *capture, uint64_t now_ns)
+void catalog_keep_ledgers(struct catalog *c, const struct capture_id *capture, uint64_t now_ns)
 {
-    int status = catalog_write(
-        c,
-        "INSERT INTO loss SELECT capture, process, ?2, -1, -1, stored FROM account"
-        " WHERE capture=?1 AND stored>0"
-        " ON CONFLICT DO UPDATE SET events=events+excluded.events", /* an agent's word */
-        DB(DB_ID(capture->bytes), DB_TEXT(loss_text(LOSS_EVICTED))));
-    if (status == SKEIN_OK)
-        status = catalog_write(c,
-                               "UPDATE account SET stored=0, kept_ns=?2, rule=ifnull((SELECT " RULE
-                               " FROM captures c WHERE c.id=?1), '') WHERE capture=?1",
-                               DB(DB_ID(capture->bytes), DB_I64(I(now_ns))));
-    return status;
+    catalog_write(c,
+                  "INSERT INTO loss SELECT capture, process, ?2, -1, -1, stored FROM account"
+                  " WHERE capture=?1 AND stored>0"
+                  " ON CONFLICT DO UPDATE SET events=events+excluded.events", /* an agent's word */
+                  DB(DB_ID(capture->bytes), DB_TEXT(loss_text(LOSS_EVICTED))));
+    catalog_write(c,
+                  "UPDATE account SET stored=0, kept_ns=?2, rule=ifnull((SELECT " RULE
+                  " FROM captures c WHERE c.id=?1), '') WHERE capture=?1",
+                  DB(DB_ID(capture->bytes), DB_I64(I(now_ns))));
 }
 
 int64_t catalog_trim_losses(struct catalog *c, uint64_t accounts)
@@ -209,8 +199,8 @@ static void sum_bounds(struct sum *sum, const struct catalog_loss_query *q)
                         .low = "",
                         .high = "g",
                         .kept = q->from_ns == 0 && q->to_ns == UINT64_MAX,
-                        .from_ns = q->from_ns > INT64_MAX ? INT64_MAX : I(q->from_ns),
-                        .to_ns = q->to_ns > INT64_MAX ? INT64_MAX : I(q->to_ns)};
+                        .from_ns = db_clamped(q->from_ns),
+                        .to_ns = db_clamped(q->to_ns)};
     if (q->by == CATALOG_LOSS_BY_CAPTURE)
         sum->low[0] = '0';
     if (q->after != NULL && q->after[0] != '\0') /* + blank: behind this id, before others */

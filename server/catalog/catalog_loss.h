@@ -30,15 +30,15 @@ struct catalog_account {
 };
 
 /* A target's account; replaces the one before. */
-int catalog_put_ledger(struct catalog *c, const struct capture_id *capture,
-                       const struct catalog_account *account, const struct ledger *ledger);
+void catalog_put_ledger(struct catalog *c, const struct capture_id *capture,
+                        const struct catalog_account *account, const struct ledger *ledger);
 /* What the process's ring says it lost since it was made. Drops what was kept longer than
  * CATALOG_LOSS_KEPT_NS. */
-int catalog_put_ring_lost(struct catalog *c, const struct catalog_account *account, uint64_t events,
-                          uint64_t now_ns);
+void catalog_put_ring_lost(struct catalog *c, const struct catalog_account *account,
+                           uint64_t events, uint64_t now_ns);
 /* Keeps the accounts of a capture, as evicted; call it before the capture is deleted to make
  * room. */
-int catalog_keep_ledgers(struct catalog *c, const struct capture_id *capture, uint64_t now_ns);
+void catalog_keep_ledgers(struct catalog *c, const struct capture_id *capture, uint64_t now_ns);
 /* Drops the oldest kept accounts, at most so many, at once. Returns how many rows went, or a
  * status. */
 int64_t catalog_trim_losses(struct catalog *c, uint64_t accounts);

@@ -4,12 +4,11 @@
  */
 #include "catalog_int.h"
 
-int catalog_put_notice(struct catalog *c, const struct catalog_notice *p)
+void catalog_put_notice(struct catalog *c, const struct catalog_notice *p)
 {
-    return catalog_write(c,
-                         "INSERT INTO notices(turn, id, rule, created_ns, body) VALUES(?,?,?,?,?)",
-                         DB(DB_I64(I(p->turn)), DB_TEXT(p->id), DB_TEXT(p->rule),
-                            DB_I64(I(p->created_ns)), DB_TEXT(p->body)));
+    catalog_write(c, "INSERT INTO notices(turn, id, rule, created_ns, body) VALUES(?,?,?,?,?)",
+                  DB(DB_I64(I(p->turn)), DB_TEXT(p->id), DB_TEXT(p->rule), DB_I64(I(p->created_ns)),
+                     DB_TEXT(p->body)));
 }
 
 int catalog_drop_notice(struct catalog *c, uint64_t turn)

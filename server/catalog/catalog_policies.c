@@ -6,19 +6,19 @@
 
 #include "catalog_int.h"
 
-int catalog_put_policy(struct catalog *c, const struct catalog_policy *p)
+void catalog_put_policy(struct catalog *c, const struct catalog_policy *p)
 {
-    return catalog_write(c,
-                         "INSERT OR REPLACE INTO policies(name, json, generation, day,"
-                         " bytes, captures, last_capture) VALUES(?,?,?,?,?,?,?)",
-                         DB(DB_TEXT(p->name), DB_TEXT(p->json), DB_I64(I(p->generation)),
-                            DB_I64(I(p->day)), DB_I64(I(p->bytes)), DB_I64(I(p->captures)),
-                            DB_ID(p->last_capture.bytes)));
+    catalog_write(c,
+                  "INSERT OR REPLACE INTO policies(name, json, generation, day,"
+                  " bytes, captures, last_capture) VALUES(?,?,?,?,?,?,?)",
+                  DB(DB_TEXT(p->name), DB_TEXT(p->json), DB_I64(I(p->generation)),
+                     DB_I64(I(p->day)), DB_I64(I(p->bytes)), DB_I64(I(p->captures)),
+                     DB_ID(p->last_capture.bytes)));
 }
 
-int catalog_delete_policy(struct catalog *c, const char *name)
+void catalog_delete_policy(struct catalog *c, const char *name)
 {
-    return catalog_write(c, "DELETE FROM policies WHERE name=?", DB(DB_TEXT(name)));
+    catalog_write(c, "DELETE FROM policies WHERE name=?", DB(DB_TEXT(name)));
 }
 
 struct policy_walk {

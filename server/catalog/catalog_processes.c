@@ -6,26 +6,25 @@
 
 #include "catalog_int.h"
 
-int catalog_put_process(struct catalog *c, const struct catalog_process *p)
+void catalog_put_process(struct catalog *c, const struct catalog_process *p)
 {
-    return catalog_write(c,
-                         "INSERT OR REPLACE INTO processes(process, agent, pid, start_ns,"
-                         " attached_ns, ended_ns, host, service, labels, exe)"
-                         " VALUES(?,?,?,?,?,?,?,?,?,?)",
-                         DB(DB_ID(p->process.bytes), DB_I64(I(p->agent)), DB_I64(I(p->pid)),
-                            DB_I64(I(p->start_ns)), DB_I64(I(p->attached_ns)),
-                            DB_I64(I(p->ended_ns)), DB_TEXT(p->host), DB_TEXT(p->service),
-                            DB_TEXT(p->labels), DB_TEXT(p->exe)));
+    catalog_write(c,
+                  "INSERT OR REPLACE INTO processes(process, agent, pid, start_ns,"
+                  " attached_ns, ended_ns, host, service, labels, exe)"
+                  " VALUES(?,?,?,?,?,?,?,?,?,?)",
+                  DB(DB_ID(p->process.bytes), DB_I64(I(p->agent)), DB_I64(I(p->pid)),
+                     DB_I64(I(p->start_ns)), DB_I64(I(p->attached_ns)), DB_I64(I(p->ended_ns)),
+                     DB_TEXT(p->host), DB_TEXT(p->service), DB_TEXT(p->labels), DB_TEXT(p->exe)));
 }
 
-int catalog_delete_process(struct catalog *c, const struct process_uid *process)
+void catalog_delete_process(struct catalog *c, const struct process_uid *process)
 {
-    return catalog_write(c, "DELETE FROM processes WHERE process=?", DB(DB_ID(process->bytes)));
+    catalog_write(c, "DELETE FROM processes WHERE process=?", DB(DB_ID(process->bytes)));
 }
 
-int catalog_delete_processes_of(struct catalog *c, uint64_t agent)
+void catalog_delete_processes_of(struct catalog *c, uint64_t agent)
 {
-    return catalog_write(c, "DELETE FROM processes WHERE agent=?", DB(DB_I64(I(agent))));
+    catalog_write(c, "DELETE FROM processes WHERE agent=?", DB(DB_I64(I(agent))));
 }
 
 struct process_walk {

@@ -17,9 +17,9 @@ struct catalog_process {
 };
 typedef int catalog_process_fn(void *context, const struct catalog_process *row);
 
-int catalog_put_process(struct catalog *c, const struct catalog_process *row);
-int catalog_delete_process(struct catalog *c, const struct process_uid *process);
-int catalog_delete_processes_of(struct catalog *c, uint64_t agent);
+void catalog_put_process(struct catalog *c, const struct catalog_process *row);
+void catalog_delete_process(struct catalog *c, const struct process_uid *process);
+void catalog_delete_processes_of(struct catalog *c, uint64_t agent);
 int64_t catalog_processes(struct catalog *c, catalog_process_fn *fn, void *context);
 
 #endif

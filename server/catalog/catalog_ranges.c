@@ -14,24 +14,18 @@
 
 #include "catalog_int.h"
 
-/* Epochs are only compared for equality, so their bits are kept. Sequences must sort. */
-static int64_t sequence_of(uint64_t v)
+/* Epochs are only compared for equality, so their bits are kept (I). Sequences must sort. */
+void catalog_put_ranges(struct catalog *c, const struct capture_id *capture,
+                        const struct process_uid *process, const struct partition_range *ranges,
+                        size_t count)
 {
-    return v > INT64_MAX ? INT64_MAX : (int64_t)v;
-}
-
-int catalog_put_ranges(struct catalog *c, const struct capture_id *capture,
-                       const struct process_uid *process, const struct partition_range *ranges,
-                       size_t count)
-{
-    int status = catalog_write(c, "DELETE FROM ranges WHERE capture=? AND process=?",
-                               DB(DB_ID(capture->bytes), DB_ID(process->bytes)));
-    for (size_t i = 0; status == SKEIN_OK && i < count; i++)
-        status = catalog_write(
-            c, "INSERT OR IGNORE INTO ranges VALUES(?,?,?,?,?)",
-            DB(DB_ID(capture->bytes), DB_ID(process->bytes), DB_I64(I(ranges[i].key.epoch)),
-               DB_I64(sequence_of(ranges[i].key.sequence)), DB_I64(sequence_of(ranges[i].last))));
-    return status;
+    catalog_write(c, "DELETE FROM ranges WHERE capture=? AND process=?",
+                  DB(DB_ID(capture->bytes), DB_ID(process->bytes)));
+    for (size_t i = 0; i < count; i++)
+        catalog_write(c, "INSERT OR IGNORE INTO ranges VALUES(?,?,?,?,?)",
+                      DB(DB_ID(capture->bytes), DB_ID(process->bytes),
+                         DB_I64(I(ranges[i].key.epoch)), DB_I64(db_clamped(ranges[i].key.sequence)),
+                         DB_I64(db_clamped(ranges[i].last))));
 }
 
 struct range_page {
@@ -60,8 +54,8 @@ int64_t catalog_ranges(struct catalog *c, const struct capture_id *capture,
                        " ORDER BY process, epoch, first, last",
                        range_take, &page,
                        DB(DB_ID(capture->bytes), DB_ID(after->key.process.bytes),
-                          DB_I64(I(after->key.epoch)), DB_I64(sequence_of(after->key.sequence)),
-                          DB_I64(sequence_of(after->last))));
+                          DB_I64(I(after->key.epoch)), DB_I64(db_clamped(after->key.sequence)),
+                          DB_I64(db_clamped(after->last))));
     if (page.count > 0)
         *after = ranges[page.count - 1];
     return n < 0 ? n : (int64_t)page.count;
@@ -103,5 +97,5 @@ int64_t catalog_owners(struct catalog *c, const struct partition_range *range, c
     struct owner_walk walk = {fn, context};
     return db_run(c->read, catalog_owners_sql, owner_take, &walk,
                   DB(DB_ID(range->key.process.bytes), DB_I64(I(range->key.epoch)),
-                     DB_I64(sequence_of(range->key.sequence)), DB_I64(sequence_of(range->last))));
+                     DB_I64(db_clamped(range->key.sequence)), DB_I64(db_clamped(range->last))));
 }

@@ -16,9 +16,9 @@
 #include "catalog.h"
 
 /* Replaces all that the capture has of the process. */
-int catalog_put_ranges(struct catalog *c, const struct capture_id *capture,
-                       const struct process_uid *process, const struct partition_range *ranges,
-                       size_t count);
+void catalog_put_ranges(struct catalog *c, const struct capture_id *capture,
+                        const struct process_uid *process, const struct partition_range *ranges,
+                        size_t count);
 
 /* A capture's ranges by process, epoch and sequence: at most `room` behind *after (all-zero: from
  * the first), which moves along. A deleted capture's are there until catalog_set_purged. Returns

@@ -11,22 +11,20 @@
 
 /* ---- rules and their firings ---- */
 
-int catalog_put_rule(struct catalog *c, const struct catalog_rule *p)
+void catalog_put_rule(struct catalog *c, const struct catalog_rule *p)
 {
-    return catalog_write(c,
-                         "INSERT OR REPLACE INTO rules(name, json, fired, suppressed,"
-                         " last_fired_ns, last_capture) VALUES(?,?,?,?,?,?)",
-                         DB(DB_TEXT(p->name), DB_TEXT(p->json), DB_I64(I(p->fired)),
-                            DB_I64(I(p->suppressed)), DB_I64(I(p->last_fired_ns)),
-                            DB_ID(p->last_capture.bytes)));
+    catalog_write(c,
+                  "INSERT OR REPLACE INTO rules(name, json, fired, suppressed,"
+                  " last_fired_ns, last_capture) VALUES(?,?,?,?,?,?)",
+                  DB(DB_TEXT(p->name), DB_TEXT(p->json), DB_I64(I(p->fired)),
+                     DB_I64(I(p->suppressed)), DB_I64(I(p->last_fired_ns)),
+                     DB_ID(p->last_capture.bytes)));
 }
 
-int catalog_delete_rule(struct catalog *c, const char *name)
+void catalog_delete_rule(struct catalog *c, const char *name)
 {
-    int status = catalog_write(c, "DELETE FROM firings WHERE rule=?", DB(DB_TEXT(name)));
-    if (status == SKEIN_OK)
-        status = catalog_write(c, "DELETE FROM rules WHERE name=?", DB(DB_TEXT(name)));
-    return status;
+    catalog_write(c, "DELETE FROM firings WHERE rule=?", DB(DB_TEXT(name)));
+    catalog_write(c, "DELETE FROM rules WHERE name=?", DB(DB_TEXT(name)));
 }
 
 struct rule_walk {
@@ -57,10 +55,10 @@ int64_t catalog_rules(struct catalog *c, catalog_rule_fn *fn, void *context)
                   rule_take, &walk, NULL);
 }
 
-int catalog_put_firing(struct catalog *c, const struct catalog_firing *p)
+void catalog_put_firing(struct catalog *c, const struct catalog_firing *p)
 {
-    return catalog_write(c, "INSERT OR REPLACE INTO firings(rule, process, at_ns) VALUES(?,?,?)",
-                         DB(DB_TEXT(p->rule), DB_ID(p->process.bytes), DB_I64(I(p->at_ns))));
+    catalog_write(c, "INSERT OR REPLACE INTO firings(rule, process, at_ns) VALUES(?,?,?)",
+                  DB(DB_TEXT(p->rule), DB_ID(p->process.bytes), DB_I64(I(p->at_ns))));
 }
 
 static int firing_take(void *context, struct db_row *row)
@@ -77,21 +75,21 @@ int64_t catalog_firings(struct catalog *c, catalog_firing_fn *fn, void *context)
     return db_run(c->read, "SELECT rule, process, at_ns FROM firings", firing_take, &walk, NULL);
 }
 
-int catalog_drop_firings(struct catalog *c, uint64_t before_ns)
+void catalog_drop_firings(struct catalog *c, uint64_t before_ns)
 {
-    return catalog_write(c, "DELETE FROM firings WHERE at_ns<?", DB(DB_I64(I(before_ns))));
+    catalog_write(c, "DELETE FROM firings WHERE at_ns<?", DB(DB_I64(I(before_ns))));
 }
 
 /* ---- history ---- */
 
-int catalog_add_history(struct catalog *c, const struct catalog_history *p)
+void catalog_add_history(struct catalog *c, const struct catalog_history *p)
 {
-    return catalog_write(
-        c,
-        "INSERT INTO rule_history(rule, at_ns, process, what, why, capture, incident)"
-        " VALUES(?,?,?,?,?,?,?)",
-        DB(DB_TEXT(p->rule), DB_I64(I(p->at_ns)), DB_ID(p->process.bytes), DB_TEXT(p->what),
-           DB_TEXT(p->why), DB_ID(p->capture.bytes), DB_ID(p->incident.bytes)));
+    catalog_write(c,
+                  "INSERT INTO rule_history(rule, at_ns, process, what, why, capture, incident)"
+                  " VALUES(?,?,?,?,?,?,?)",
+                  DB(DB_TEXT(p->rule), DB_I64(I(p->at_ns)), DB_ID(p->process.bytes),
+                     DB_TEXT(p->what), DB_TEXT(p->why), DB_ID(p->capture.bytes),
+                     DB_ID(p->incident.bytes)));
 }
 
 struct history_walk {
@@ -114,11 +112,6 @@ static int history_take(void *context, struct db_row *row)
     return walk->fn(walk->context, &p);
 }
 
-static uint64_t row_number(uint64_t v)
-{
-    return v > INT64_MAX ? INT64_MAX : v;
-}
-
 int64_t catalog_history(struct catalog *c, const struct catalog_history_query *q,
                         catalog_history_fn *fn, void *context)
 {
@@ -127,9 +120,9 @@ int64_t catalog_history(struct catalog *c, const struct catalog_history_query *q
                   "SELECT id, rule, at_ns, process, what, why, capture, incident FROM rule_history"
                   " WHERE rule=? AND id<? AND at_ns>=? AND at_ns<=? ORDER BY id DESC LIMIT ?",
                   history_take, &walk,
-                  DB(DB_TEXT(q->rule), DB_I64(I(row_number(q->before_id))),
-                     DB_I64(I(row_number(q->from_ns))), DB_I64(I(row_number(q->to_ns))),
-                     DB_I64(I(row_number(q->limit)))));
+                  DB(DB_TEXT(q->rule), DB_I64(db_clamped(q->before_id)),
+                     DB_I64(db_clamped(q->from_ns)), DB_I64(db_clamped(q->to_ns)),
+                     DB_I64(db_clamped(q->limit))));
 }
 
 int64_t catalog_history_since(struct catalog *c, const char *what, uint64_t from_ns,
@@ -142,14 +135,11 @@ int64_t catalog_history_since(struct catalog *c, const char *what, uint64_t from
                   history_take, &walk, DB(DB_TEXT(what), DB_I64(I(from_ns))));
 }
 
-int catalog_trim_history(struct catalog *c, uint64_t before_ns, uint64_t keep_rows)
+void catalog_trim_history(struct catalog *c, uint64_t before_ns, uint64_t keep_rows)
 {
-    int status =
-        catalog_write(c, "DELETE FROM rule_history WHERE at_ns<?", DB(DB_I64(I(before_ns))));
-    if (status == SKEIN_OK)
-        status = catalog_write(c,
-                               "DELETE FROM rule_history WHERE id<="
-                               "(SELECT max(id) FROM rule_history)-?",
-                               DB(DB_I64(I(keep_rows))));
-    return status;
+    catalog_write(c, "DELETE FROM rule_history WHERE at_ns<?", DB(DB_I64(I(before_ns))));
+    catalog_write(c,
+                  "DELETE FROM rule_history WHERE id<="
+                  "(SELECT max(id) FROM rule_history)-?",
+                  DB(DB_I64(I(keep_rows))));
 }

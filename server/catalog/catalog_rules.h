@@ -21,12 +21,12 @@ struct catalog_firing { /* a rule's last firing for a process, which begins its 
 typedef int catalog_rule_fn(void *context, const struct catalog_rule *rule);
 typedef int catalog_firing_fn(void *context, const struct catalog_firing *firing);
 
-int catalog_put_rule(struct catalog *c, const struct catalog_rule *rule);
-int catalog_delete_rule(struct catalog *c, const char *name); /* its firings too */
+void catalog_put_rule(struct catalog *c, const struct catalog_rule *rule);
+void catalog_delete_rule(struct catalog *c, const char *name); /* its firings too */
 int64_t catalog_rules(struct catalog *c, catalog_rule_fn *fn, void *context);
-int catalog_put_firing(struct catalog *c, const struct catalog_firing *firing);
+void catalog_put_firing(struct catalog *c, const struct catalog_firing *firing);
 int64_t catalog_firings(struct catalog *c, catalog_firing_fn *fn, void *context);
-int catalog_drop_firings(struct catalog *c, uint64_t before_ns);
+void catalog_drop_firings(struct catalog *c, uint64_t before_ns);
 
 /* What rules did (catalog_rules.c). The rows of a deleted rule stay until they are too old. */
 struct catalog_history {
@@ -43,13 +43,13 @@ struct catalog_history_query {
     size_t limit;
 };
 typedef int catalog_history_fn(void *context, const struct catalog_history *row);
-int catalog_add_history(struct catalog *c, const struct catalog_history *row);
+void catalog_add_history(struct catalog *c, const struct catalog_history *row);
 /* Newest first. Returns how many rows fn got, or a status. */
 int64_t catalog_history(struct catalog *c, const struct catalog_history_query *query,
                         catalog_history_fn *fn, void *context);
 /* Of all rules, oldest first. */
 int64_t catalog_history_since(struct catalog *c, const char *what, uint64_t from_ns,
                               catalog_history_fn *fn, void *context);
-int catalog_trim_history(struct catalog *c, uint64_t before_ns, uint64_t keep_rows);
+void catalog_trim_history(struct catalog *c, uint64_t before_ns, uint64_t keep_rows);
 
 #endif

@@ -32,7 +32,9 @@ static void agent_publish(struct collector *c, const struct fleet_agent *agent, 
 
 static const struct pushed_set *pushed(struct collector *c, enum fleet_set set) CONTROL_LOCKED
 {
-    return set == FLEET_POLICIES ? policies_pushed(c->policies) : rules_pushed(c->rules);
+    struct named_set *named =
+        set == FLEET_POLICIES ? policies_set(c->policies) : rules_set(c->rules);
+    return &named->pushed;
 }
 
 static void agent_joined(void *context, struct fleet_agent *agent)
@@ -148,17 +150,16 @@ static uint64_t generation(void *context)
 {
     struct collector *c = context;
     control_assert_locked(fleet_control(c->fleet));
-    return rules_pushed(c->rules)->generation;
+    return pushed(c, FLEET_RULES)->generation;
 }
 
-static int collector_save(void *context)
+static void collector_save(void *context)
 {
     struct collector *c = context;
     control_assert_locked(fleet_control(c->fleet));
-    int status = capture_save(c->captures);
-    if (status == SKEIN_OK)
-        status = rules_save(c->rules);
-    return status == SKEIN_OK ? policies_save(c->policies) : status;
+    capture_save(c->captures);
+    rules_save(c->rules);
+    named_set_save(policies_set(c->policies));
 }
 
 static void collector_saved(void *context, bool ok)
@@ -167,7 +168,7 @@ static void collector_saved(void *context, bool ok)
     control_assert_locked(fleet_control(c->fleet));
     capture_saved(c->captures, ok);
     rules_saved(c->rules, ok);
-    policies_saved(c->policies, ok);
+    named_set_saved(policies_set(c->policies), ok);
 }
 
 static void unlocked(void *context)

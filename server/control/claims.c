@@ -36,20 +36,12 @@ struct claims {
     struct change *changes, **changes_tail;
 };
 
-static void key_of(const void *eight, uint8_t key[16])
-{
-    memset(key, 0, 16);
-    memcpy(key, eight, 8);
-}
-
 static struct holder *holder_of(struct claims *c, uint64_t agent)
 {
-    uint8_t key[16];
-    key_of(&agent, key);
-    struct holder *holder = idmap_get(&c->holders, key);
+    struct holder *holder = idmap_get(&c->holders, idmap_key_of(&agent).id);
     if (holder != NULL || (holder = calloc(1, sizeof *holder)) == NULL)
         return holder;
-    if (idmap_put(&c->holders, key, holder) == SKEIN_OK)
+    if (idmap_put(&c->holders, idmap_key_of(&agent).id, holder) == SKEIN_OK)
         return holder;
     free(holder);
     return NULL;
@@ -72,24 +64,20 @@ static int claim_note(struct claims *c, const uint8_t id[8], uint64_t agent)
 static void oldest_drop(struct claims *c, struct holder *holder)
 {
     struct host *host = holder->oldest;
-    uint8_t key[16];
     if (claim_note(c, host->id, 0) != SKEIN_OK)
         return; /* no memory: the next call makes up for it */
     holder->oldest = host->younger;
     holder->count--;
-    key_of(host->id, key);
-    idmap_remove(&c->hosts, key);
+    idmap_remove(&c->hosts, idmap_key_of(host->id).id);
     free(host);
 }
 
 /* Adds a host that nobody has. */
 static int claim_add(struct claims *c, const uint8_t id[8], uint64_t agent)
 {
-    uint8_t key[16];
     struct holder *holder = holder_of(c, agent);
     struct host *host = holder != NULL ? calloc(1, sizeof *host) : NULL;
-    key_of(id, key);
-    if (host == NULL || idmap_put(&c->hosts, key, host) != SKEIN_OK) {
+    if (host == NULL || idmap_put(&c->hosts, idmap_key_of(id).id, host) != SKEIN_OK) {
         free(host);
         return SKEIN_NO_MEMORY;
     }
@@ -112,25 +100,21 @@ static int claim_add(struct claims *c, const uint8_t id[8], uint64_t agent)
 
 int claims_take(struct claims *c, const struct process_uid *process, uint64_t agent)
 {
-    uint8_t key[16];
     int status = SKEIN_OK;
-    key_of(process->bytes, key);
     pthread_mutex_lock(&c->mutex);
-    const struct host *host = idmap_get(&c->hosts, key);
+    const struct host *host = idmap_get(&c->hosts, idmap_key_of(process->bytes).id);
     if (host != NULL)
         status = host->agent == agent ? SKEIN_OK : SKEIN_DENIED;
-    else if ((status = claim_note(c, key, agent)) == SKEIN_OK)
-        status = claim_add(c, key, agent);
+    else if ((status = claim_note(c, process->bytes, agent)) == SKEIN_OK)
+        status = claim_add(c, process->bytes, agent);
     pthread_mutex_unlock(&c->mutex);
     return status;
 }
 
 bool claims_are_kept(struct claims *c, const struct process_uid *process)
 {
-    uint8_t key[16];
-    key_of(process->bytes, key);
     pthread_mutex_lock(&c->mutex);
-    const struct host *host = idmap_get(&c->hosts, key);
+    const struct host *host = idmap_get(&c->hosts, idmap_key_of(process->bytes).id);
     bool kept = c->catalog == NULL || (host != NULL && host->kept);
     pthread_mutex_unlock(&c->mutex);
     return kept;
@@ -146,17 +130,14 @@ bool claims_dirty(struct claims *c)
     return dirty;
 }
 
-int claims_save(struct claims *c)
+void claims_save(struct claims *c)
 {
-    int status = SKEIN_OK;
     pthread_mutex_lock(&c->mutex);
-    for (struct change *change = c->changes; change != NULL; change = change->next)
+    for (struct change *change = c->changes; change != NULL; change = change->next) {
         change->saving = true;
-    for (struct change *change = c->changes; status == SKEIN_OK && change != NULL;
-         change = change->next)
-        status = catalog_put_host(c->catalog, change->id, change->agent);
+        catalog_put_host(c->catalog, change->id, change->agent);
+    }
     pthread_mutex_unlock(&c->mutex);
-    return status;
 }
 
 void claims_saved(struct claims *c)
@@ -164,9 +145,7 @@ void claims_saved(struct claims *c)
     pthread_mutex_lock(&c->mutex);
     while (c->changes != NULL && c->changes->saving) {
         struct change *change = c->changes;
-        uint8_t key[16];
-        key_of(change->id, key);
-        struct host *host = idmap_get(&c->hosts, key);
+        struct host *host = idmap_get(&c->hosts, idmap_key_of(change->id).id);
         if (host != NULL && host->agent == change->agent)
             host->kept = true;
         c->changes = change->next;
@@ -188,10 +167,9 @@ static int host_load(void *context, const uint8_t id[8], uint64_t agent)
 {
     struct load *load = context;
     struct host *host;
-    uint8_t key[16];
     load->status = claim_add(load->claims, id, agent);
-    key_of(id, key);
-    if (load->status == SKEIN_OK && (host = idmap_get(&load->claims->hosts, key)) != NULL)
+    if (load->status == SKEIN_OK &&
+        (host = idmap_get(&load->claims->hosts, idmap_key_of(id).id)) != NULL)
         host->kept = true;
     return load->status != SKEIN_OK;
 }

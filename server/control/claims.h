@@ -26,9 +26,9 @@ int claims_take(struct claims *c, const struct process_uid *process, uint64_t ag
 bool claims_are_kept(struct claims *c, const struct process_uid *process);
 
 /* Under the control lock: whether there is something to save; writes it, inside the catalog's
- * transaction (SKEIN_OK or a status); it is committed. */
+ * transaction; it is committed. */
 bool claims_dirty(struct claims *c);
-int claims_save(struct claims *c);
+void claims_save(struct claims *c);
 void claims_saved(struct claims *c);
 
 #endif

@@ -127,17 +127,14 @@ void control_catch_up(struct control *c)
     pthread_mutex_unlock(&c->committing);
 }
 
-/* What is dirty, by the hooks. NULL and a status where it cannot be collected. */
+/* What is dirty, by the hooks. NULL and a status where there is no memory for a batch. */
 static struct db_batch *batch_collect(struct control *c, int *status) CONTROL_LOCKED
 {
     *status = catalog_begin(c->catalog);
     if (*status != SKEIN_OK)
         return NULL;
-    *status = c->hooks.save(c->hooks.context);
-    struct db_batch *batch = catalog_collected(c->catalog);
-    if (*status != SKEIN_OK)
-        db_batch_free(&batch);
-    return batch;
+    c->hooks.save(c->hooks.context);
+    return catalog_collected(c->catalog);
 }
 
 /* Without the lock, which the caller has before and after. */

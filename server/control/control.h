@@ -53,7 +53,7 @@ struct control;
 struct control_hooks {
     void *context;
     bool (*is_dirty)(void *context); /* besides what control_mark_dirty said; NULL: nothing is */
-    int (*save)(void *context);      /* locked: gives the catalog what is dirty */
+    void (*save)(void *context);     /* locked: gives the catalog what is dirty */
     void (*saved)(void *context, bool ok); /* locked: that is committed, or it stays dirty */
 };
 

@@ -47,17 +47,16 @@ static bool is_dirty(void *context)
     return claims_dirty(f->claims);
 }
 
-static int fleet_save(void *context)
+static void fleet_save(void *context)
 {
     struct fleet *f = context;
     control_assert_locked(f->control);
     f->claims_saving = claims_dirty(f->claims);
-    int status = fleet_save_agents(f);
-    if (status == SKEIN_OK && f->claims_saving)
-        status = claims_save(f->claims);
-    if (status == SKEIN_OK && f->hooks.save != NULL)
-        status = f->hooks.save(f->hooks.context);
-    return status;
+    fleet_save_agents(f);
+    if (f->claims_saving)
+        claims_save(f->claims);
+    if (f->hooks.save != NULL)
+        f->hooks.save(f->hooks.context);
 }
 
 static void fleet_saved(void *context, bool ok)

@@ -46,7 +46,7 @@ struct fleet_hooks {
     void (*tick)(void *context, uint64_t now_ns); /* each round; realtime */
     uint64_t (*rules_generation)(void *context);
     /* as control.h has them; any thread that saves */
-    int (*save)(void *context);
+    void (*save)(void *context);
     void (*saved)(void *context, bool ok);
     /* end of a round, not locked: work that waits for other threads */
     void (*unlocked)(void *context);

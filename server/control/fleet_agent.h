@@ -6,7 +6,6 @@
 #ifndef FLEET_AGENT_H
 #define FLEET_AGENT_H
 
-#include "agent_counters.h"
 #include "catalog.h"
 #include "control.h"
 #include "control_body.h"
@@ -44,13 +43,9 @@ struct fleet_agent {
      * forgotten. */
     uint64_t listed_from_ns, known_from_ns;
     uint64_t processes_live;
-    uint64_t processes_known; /* in the table, live or gone */
-    uint64_t spool_bytes, spool_partitions, lost_partitions, lost_events, cpu_ms;
-    struct agent_counters counters;   /* from its last heartbeat */
-    struct heartbeat_samples samples; /* as well; its text is: */
-    char samples_refused[HEARTBEAT_REFUSED_MAX + 1];
-    struct heartbeat_refused refused; /* as well */
-    bool counted;                     /* there was a heartbeat */
+    uint64_t processes_known;     /* in the table, live or gone */
+    struct heartbeat_state state; /* as its last heartbeat says */
+    bool counted;                 /* there was a heartbeat */
     /* capture_admits' own: what the agent began by itself, in CAPTURE_OWN_UNITS */
     struct hourly own;
     uint64_t own_refused, own_said_ns;
@@ -63,7 +58,6 @@ struct fleet_agent {
     int64_t offsets[FLEET_OFFSET_SAMPLES];
     size_t offset_count;
     uint64_t list_version, list_pages, list_seen; /* the process list being received */
-    uint64_t list_done;                           /* the version received whole */
     uint8_t *list_have;                           /* one byte a page */
     uint64_t list_ns, list_asked_ns; /* monotonic: when it came whole; 0: not asked, or in vain */
     struct fleet_command *commands;

@@ -172,9 +172,10 @@ static void command_remove(struct fleet *f, struct fleet_command **at) CONTROL_L
     command_free(c);
 }
 
-static void commands_drop_of_agent(struct fleet *f, struct fleet_agent *agent,
-                                   const struct capture_id *capture) CONTROL_LOCKED
+void fleet_drop_agent_commands(struct fleet *f, struct fleet_agent *agent,
+                               const struct capture_id *capture)
 {
+    control_assert_locked(f->control);
     for (struct fleet_command **at = &agent->commands; *at != NULL;) {
         if (capture == NULL ||
             ((*at)->set == FLEET_SETS && capture_id_equal(&(*at)->capture, capture)))
@@ -189,13 +190,7 @@ void fleet_drop_commands(struct fleet *f, const struct capture_id *capture)
     control_assert_locked(f->control);
     size_t at = 0;
     for (struct fleet_agent *a; f->due_count > 0 && (a = fleet_agent_next(f, &at)) != NULL;)
-        commands_drop_of_agent(f, a, capture);
-}
-
-void fleet_drop_agent_commands(struct fleet *f, struct fleet_agent *agent)
-{
-    control_assert_locked(f->control);
-    commands_drop_of_agent(f, agent, NULL);
+        fleet_drop_agent_commands(f, a, capture);
 }
 
 /* ---- sets ---- */

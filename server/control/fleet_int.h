@@ -61,7 +61,8 @@ struct fleet {
     enum save_state rows_save CONTROL_GUARDED;
     /* their rows must go; the first so many are being saved */
     struct process_uid *forgotten CONTROL_GUARDED;
-    size_t forgotten_count CONTROL_GUARDED, forgotten_taken CONTROL_GUARDED;
+    size_t forgotten_count CONTROL_GUARDED, forgotten_cap CONTROL_GUARDED;
+    size_t forgotten_taken CONTROL_GUARDED;
     struct fleet_agent *dirty_agents CONTROL_GUARDED; /* to be saved, by next_dirty */
     /* the sum of its agents'; 0: a save need not look for one */
     unsigned forgetting CONTROL_GUARDED;
@@ -77,7 +78,7 @@ void fleet_on_report(struct fleet *f, const struct wire_frame *frame, const cJSO
                      const struct transport_peer *peer) CONTROL_LOCKED;
 void fleet_check_leases(struct fleet *f) CONTROL_LOCKED;
 int fleet_load_agents(struct fleet *f) CONTROL_LOCKED;
-int fleet_save_agents(struct fleet *f) CONTROL_LOCKED;
+void fleet_save_agents(struct fleet *f) CONTROL_LOCKED;
 void fleet_saved_agents(struct fleet *f, bool ok) CONTROL_LOCKED;
 void fleet_free_tables(struct fleet *f) CONTROL_LOCKED;
 
@@ -94,7 +95,7 @@ size_t fleet_forget_gone(struct fleet *f, uint64_t agent, uint64_t longer_than_n
 void fleet_forget_processes(struct fleet *f,
                             struct fleet_agent *agent) CONTROL_LOCKED; /* all of its */
 /* What rings have lost outlives their processes and this collector. */
-int fleet_save_losses(struct fleet *f) CONTROL_LOCKED;
+void fleet_save_losses(struct fleet *f) CONTROL_LOCKED;
 void fleet_saved_losses(struct fleet *f, bool ok) CONTROL_LOCKED;
 
 /* Adds a process of the agent to all tables, with nothing but its id. NULL: no memory. */
@@ -106,13 +107,15 @@ struct fleet_process *fleet_process_add(struct fleet *f, struct fleet_agent *age
 void fleet_process_changed(struct fleet *f, struct fleet_process *p) CONTROL_LOCKED;
 void fleet_process_forgotten(struct fleet *f, const struct fleet_process *p) CONTROL_LOCKED;
 int fleet_load_processes(struct fleet *f) CONTROL_LOCKED; /* after the agents */
-int fleet_save_processes(struct fleet *f) CONTROL_LOCKED;
+void fleet_save_processes(struct fleet *f) CONTROL_LOCKED;
 void fleet_saved_processes(struct fleet *f, bool ok) CONTROL_LOCKED;
 
 /* fleet_command.c */
 void fleet_on_ack(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
                   const struct transport_peer *peer) CONTROL_LOCKED;
-void fleet_drop_agent_commands(struct fleet *f, struct fleet_agent *agent) CONTROL_LOCKED;
+/* About a capture; NULL: all. */
+void fleet_drop_agent_commands(struct fleet *f, struct fleet_agent *agent,
+                               const struct capture_id *capture) CONTROL_LOCKED;
 /* Moves due commands to a list of messages; drops those whose deadline is over. */
 void fleet_due_commands(struct fleet *f, struct fleet_out ***tail) CONTROL_LOCKED;
 uint64_t fleet_next_due_ns(const struct fleet *f) CONTROL_LOCKED; /* monotonic; UINT64_MAX: none */

@@ -5,9 +5,9 @@
  * is saved next, within a second. Under the control lock.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "catalog_processes.h"
 #include "clock.h"
 #include "fleet_int.h"
@@ -23,16 +23,13 @@ void fleet_process_changed(struct fleet *f, struct fleet_process *p)
 void fleet_process_forgotten(struct fleet *f, const struct fleet_process *p)
 {
     control_assert_locked(f->control);
-    struct process_uid *more =
-        realloc(f->forgotten, (f->forgotten_count + 1) * sizeof *f->forgotten);
-    if (more == NULL)
+    if (!array_grow(f->forgotten, f->forgotten_count + 1, &f->forgotten_cap))
         return;
-    f->forgotten = more;
     f->forgotten[f->forgotten_count++] = p->uid;
     saving_mark(&f->rows_save);
 }
 
-static int kept_save(struct fleet *f, const struct fleet_process *p)
+static void kept_save(struct fleet *f, const struct fleet_process *p)
 {
     struct catalog_process row = {.process = p->uid,
                                   .agent = p->agent,
@@ -44,22 +41,21 @@ static int kept_save(struct fleet *f, const struct fleet_process *p)
                                   .service = p->service,
                                   .labels = p->labels,
                                   .exe = p->exe};
-    return catalog_put_process(f->catalog, &row);
+    catalog_put_process(f->catalog, &row);
 }
 
-int fleet_save_processes(struct fleet *f)
+void fleet_save_processes(struct fleet *f)
 {
     control_assert_locked(f->control);
-    int status = SKEIN_OK;
     size_t at = 0;
     if (!saving_take(&f->rows_save))
-        return SKEIN_OK;
+        return;
     f->forgotten_taken = f->forgotten_count;
-    for (size_t i = 0; i < f->forgotten_count && status == SKEIN_OK; i++)
-        status = catalog_delete_process(f->catalog, &f->forgotten[i]);
-    for (struct fleet_process *p; status == SKEIN_OK && (p = fleet_process_next(f, &at)) != NULL;)
-        status = saving_take(&p->row_save) ? kept_save(f, p) : SKEIN_OK;
-    return status;
+    for (size_t i = 0; i < f->forgotten_count; i++)
+        catalog_delete_process(f->catalog, &f->forgotten[i]);
+    for (struct fleet_process *p; (p = fleet_process_next(f, &at)) != NULL;)
+        if (saving_take(&p->row_save))
+            kept_save(f, p);
 }
 
 void fleet_saved_processes(struct fleet *f, bool ok)

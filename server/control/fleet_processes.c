@@ -94,13 +94,12 @@ bool fleet_process_match(const struct selector *selector, const struct fleet_pro
     return process_labels_match(selector, &labels);
 }
 
-int fleet_save_losses(struct fleet *f)
+void fleet_save_losses(struct fleet *f)
 {
     control_assert_locked(f->control);
     size_t at = 0;
-    int status = SKEIN_OK;
-    for (struct fleet_process *p; f->losses_save != SAVE_NOTHING && status == SKEIN_OK &&
-                                  (p = fleet_process_next(f, &at)) != NULL;) {
+    for (struct fleet_process *p;
+         f->losses_save != SAVE_NOTHING && (p = fleet_process_next(f, &at)) != NULL;) {
         struct catalog_account account = {.process = p->uid,
                                           .agent = p->agent,
                                           .pid = p->pid,
@@ -109,11 +108,9 @@ int fleet_save_losses(struct fleet *f)
                                           .labels = p->labels,
                                           .exe = p->exe};
         if (saving_take(&p->loss_save))
-            status =
-                catalog_put_ring_lost(f->catalog, &account, p->events_lost, clock_realtime_ns());
+            catalog_put_ring_lost(f->catalog, &account, p->events_lost, clock_realtime_ns());
     }
     (void)saving_take(&f->losses_save);
-    return status;
 }
 
 void fleet_saved_losses(struct fleet *f, bool ok)
@@ -313,7 +310,6 @@ static int process_put(struct fleet *f, struct fleet_agent *agent, const struct 
 static void list_finish(struct fleet *f, struct fleet_agent *agent) CONTROL_LOCKED
 {
     bool anew = agent->anew_ns != 0 && clock_monotonic_ns() - agent->anew_ns < BACK_NS;
-    agent->list_done = agent->list_version;
     agent->list_ns = clock_monotonic_ns();
     agent->processes_live = 0;
     for (struct fleet_process *p = agent->processes; p != NULL; p = p->next_of_agent) {

@@ -19,18 +19,10 @@
 /* last_seen and clock offset of a quiet agent */
 #define SAVE_EVERY_NS (UINT64_C(60) * 1000000000u)
 
-static void agent_key(uint64_t agent, uint8_t key[16])
-{
-    memset(key, 0, 16);
-    memcpy(key, &agent, sizeof agent);
-}
-
 struct fleet_agent *fleet_agent_find(struct fleet *f, uint64_t agent)
 {
     control_assert_locked(f->control);
-    uint8_t key[16];
-    agent_key(agent, key);
-    return idmap_get(&f->agents, key);
+    return idmap_get(&f->agents, idmap_key_of(&agent).id);
 }
 
 struct fleet_agent *fleet_agent_next(struct fleet *f, size_t *at)
@@ -43,8 +35,6 @@ struct fleet_agent *fleet_agent_next(struct fleet *f, size_t *at)
 
 static struct fleet_agent *session_agent_new(struct fleet *f, uint64_t id) CONTROL_LOCKED
 {
-    uint8_t key[16];
-    agent_key(id, key);
     if (f->agents.count >= f->settings.max_agents) {
         metrics_add(agents_refused_total, 1);
         return NULL;
@@ -53,7 +43,7 @@ static struct fleet_agent *session_agent_new(struct fleet *f, uint64_t id) CONTR
     if (agent == NULL)
         return NULL;
     agent->id = id;
-    if (idmap_put(&f->agents, key, agent) != SKEIN_OK) {
+    if (idmap_put(&f->agents, idmap_key_of(&id).id, agent) != SKEIN_OK) {
         free(agent);
         return NULL;
     }
@@ -84,32 +74,25 @@ int fleet_load_agents(struct fleet *f)
     return rows < 0 ? (int)rows : fleet_load_processes(f);
 }
 
-int fleet_save_agents(struct fleet *f)
+void fleet_save_agents(struct fleet *f)
 {
     control_assert_locked(f->control);
-    int saved = fleet_save_losses(f);
-    if (saved == SKEIN_OK)
-        saved = fleet_save_processes(f);
-    if (saved != SKEIN_OK)
-        return saved;
+    fleet_save_losses(f);
+    fleet_save_processes(f);
     for (struct fleet_agent *a = f->dirty_agents; a != NULL; a = a->next_dirty) {
         (void)saving_take(&a->save);
         struct catalog_agent row = {a->id,   a->epoch,   a->last_seen_ns, a->clock_offset_ns,
                                     a->host, a->version, a->labels};
-        int status = catalog_put_agent(f->catalog, &row);
-        if (status != SKEIN_OK)
-            return status;
+        catalog_put_agent(f->catalog, &row);
     }
     size_t at = 0;
     for (const struct fleet_agent *a;
          f->forgetting > 0 && (a = fleet_agent_next(f, &at)) != NULL;) {
-        saved = a->forgetting > 0 ? catalog_delete_agent(f->catalog, a->id) : SKEIN_OK;
-        if (a->forgetting > 0 && saved == SKEIN_OK)
-            saved = catalog_delete_processes_of(f->catalog, a->id);
-        if (saved != SKEIN_OK)
-            return saved;
+        if (a->forgetting == 0)
+            continue;
+        catalog_delete_agent(f->catalog, a->id);
+        catalog_delete_processes_of(f->catalog, a->id);
     }
-    return SKEIN_OK;
 }
 
 void fleet_saved_agents(struct fleet *f, bool ok)
@@ -130,7 +113,7 @@ void fleet_saved_agents(struct fleet *f, bool ok)
 
 static void session_agent_free(struct fleet *f, struct fleet_agent *agent) CONTROL_LOCKED
 {
-    fleet_drop_agent_commands(f, agent);
+    fleet_drop_agent_commands(f, agent, NULL);
     free(agent->list_have);
     for (size_t i = 0; i < FLEET_SETS; i++)
         free(agent->sets[i].refused);
@@ -209,8 +192,8 @@ void fleet_on_hello(struct fleet *f, const struct wire_frame *frame, const cJSON
     snprintf(agent->version, sizeof agent->version, "%s", hello.version);
     snprintf(agent->labels, sizeof agent->labels, "%s", hello.labels);
     agent->session = true;
-    agent->clock_error_ns = 0;                                      /* until it says so again */
-    agent->list_version = agent->list_done = agent->list_pages = 0; /* the new run counts anew */
+    agent->clock_error_ns = 0;                   /* until it says so again */
+    agent->list_version = agent->list_pages = 0; /* the new run counts anew */
     agent_seen(f, agent, peer);
     session_save_soon(f, agent);
     agent_text(agent->id, id);
@@ -227,7 +210,7 @@ void fleet_on_hello(struct fleet *f, const struct wire_frame *frame, const cJSON
     struct buf body = {0};
     welcome_put(&welcome, &body);
     fleet_answer(f, peer, WIRE_WELCOME, frame->id, &body);
-    fleet_drop_agent_commands(f, agent); /* P-7 */
+    fleet_drop_agent_commands(f, agent, NULL); /* P-7 */
     if (f->hooks.agent_joined != NULL)
         f->hooks.agent_joined(f->hooks.context, agent);
 }
@@ -266,17 +249,15 @@ bool fleet_agent_clock_error(const struct fleet_agent *agent, uint64_t *error_ns
 
 /* Adds what the counters have gained. The first heartbeat that we hear also counts a time before
  * us, so it only sets them; an agent that has started anew counts from zero. */
-static void session_count_up(struct fleet_agent *agent, const struct agent_counters *now)
+static void session_count_up(const struct fleet_agent *agent, const struct agent_counters *now)
 {
+    const struct agent_counters *before = &agent->state.counters;
 #define X(name, help)                                                                              \
     if (agent->counted)                                                                            \
         metrics_add_at(agent_counters_total, AGENT_COUNTER_##name,                                 \
-                       now->name >= agent->counters.name ? now->name - agent->counters.name        \
-                                                         : now->name);
+                       now->name >= before->name ? now->name - before->name : now->name);
     AGENT_COUNTER_LIST(X)
 #undef X
-    agent->counters = *now;
-    agent->counted = true;
 }
 
 #define CLONED_NS (UINT64_C(60) * 1000000000) /* how long it is told, and how often logged */
@@ -346,17 +327,9 @@ void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const c
         offset_estimate(agent, beat.sent_ns, received_ns);
     agent->sets[FLEET_RULES].generation = beat.rules_generation;
     agent->sets[FLEET_POLICIES].generation = beat.policies_generation;
-    agent->spool_bytes = beat.spool_bytes;
-    agent->spool_partitions = beat.spool_partitions;
-    agent->lost_partitions = beat.lost_partitions;
-    agent->lost_events = beat.lost_events;
-    agent->cpu_ms = beat.cpu_ms;
-    session_count_up(agent, &beat.counters);
-    agent->samples = beat.samples;
-    snprintf(agent->samples_refused, sizeof agent->samples_refused, "%s",
-             beat.samples.told ? beat.samples.refused : "");
-    agent->samples.refused = agent->samples_refused;
-    agent->refused = beat.refused;
+    session_count_up(agent, &beat.state.counters);
+    agent->state = beat.state;
+    agent->counted = true;
     if (clock_monotonic_ns() - agent->saved_ns > SAVE_EVERY_NS)
         session_save_soon(f, agent);
     if (f->hooks.agent_heard != NULL)
@@ -451,7 +424,6 @@ static void session_unsave(struct fleet *f, const struct fleet_agent *agent) CON
 int fleet_agent_forget(struct fleet *f, struct fleet_agent *agent)
 {
     control_assert_locked(f->control);
-    uint8_t key[16];
     const uint64_t id = agent->id;
     agent->forgetting++;
     f->forgetting++;
@@ -467,8 +439,7 @@ int fleet_agent_forget(struct fleet *f, struct fleet_agent *agent)
     fleet_agent_end(f, agent);
     session_unsave(f, agent);
     fleet_forget_processes(f, agent);
-    agent_key(agent->id, key);
-    idmap_remove(&f->agents, key);
+    idmap_remove(&f->agents, idmap_key_of(&id).id);
     metrics_set(agents_known, f->agents.count);
     session_agent_free(f, agent);
     return SKEIN_OK;

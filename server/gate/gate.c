@@ -57,21 +57,14 @@ struct gate {
     int64_t changes;
 };
 
-static void key_of(uint64_t id, uint8_t key[16])
-{
-    memset(key, 0, 16);
-    memcpy(key, &id, sizeof id);
-}
-
 static void slot_drop(struct gate *g, struct holder *h, enum slot slot)
 {
     struct session *s = h->slots[slot];
-    uint8_t key[16];
     if (s == NULL)
         return;
     h->slots[slot] = NULL;
-    key_of(seal_session_id(s->seal), key);
-    idmap_remove(&g->sessions, key);
+    const uint64_t id = seal_session_id(s->seal);
+    idmap_remove(&g->sessions, idmap_key_of(&id).id);
     seal_session_free(&s->seal);
     free(s);
     metrics_set(seal_sessions, g->sessions.count);
@@ -79,30 +72,25 @@ static void slot_drop(struct gate *g, struct holder *h, enum slot slot)
 
 static struct session *gate_find(struct gate *g, uint64_t id)
 {
-    uint8_t key[16];
-    key_of(id, key);
-    return idmap_get(&g->sessions, key);
+    return idmap_get(&g->sessions, idmap_key_of(&id).id);
 }
 
 static bool has_room(struct gate *g, uint64_t agent)
 {
-    uint8_t key[16];
-    key_of(agent, key);
-    return g->holders.count < g->settings.max_agents || idmap_get(&g->holders, key) != NULL;
+    return g->holders.count < g->settings.max_agents ||
+           idmap_get(&g->holders, idmap_key_of(&agent).id) != NULL;
 }
 
 static struct holder *holder_get(struct gate *g, uint64_t agent)
 {
-    uint8_t key[16];
-    key_of(agent, key);
-    struct holder *h = idmap_get(&g->holders, key);
+    struct holder *h = idmap_get(&g->holders, idmap_key_of(&agent).id);
     if (h != NULL)
         return h;
     h = calloc(1, sizeof *h);
     if (h == NULL)
         return NULL;
     h->agent = agent;
-    if (idmap_put(&g->holders, key, h) != SKEIN_OK) {
+    if (idmap_put(&g->holders, idmap_key_of(&agent).id, h) != SKEIN_OK) {
         free(h);
         return NULL;
     }
@@ -137,9 +125,8 @@ static int session_keep(struct gate *g, const struct seal_hello *hello, struct s
 {
     struct holder *h = holder_get(g, hello->agent);
     struct session *s = h != NULL ? calloc(1, sizeof *s) : NULL;
-    uint8_t key[16];
-    key_of(seal_session_id(seal), key);
-    if (s == NULL || idmap_put(&g->sessions, key, s) != SKEIN_OK) {
+    const uint64_t id = seal_session_id(seal);
+    if (s == NULL || idmap_put(&g->sessions, idmap_key_of(&id).id, s) != SKEIN_OK) {
         free(s);
         seal_session_free(&seal);
         return SKEIN_NO_MEMORY;
@@ -386,10 +373,8 @@ static void bad_drop(struct gate *g)
         bad = h;
     }
     for (; bad != NULL; bad = next) {
-        uint8_t key[16];
         next = bad->next_bad;
-        key_of(bad->agent, key);
-        idmap_remove(&g->holders, key);
+        idmap_remove(&g->holders, idmap_key_of(&bad->agent).id);
         holder_free(g, bad);
     }
 }

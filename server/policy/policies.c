@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "capture_control.h"
 #include "clock.h"
 #include "event_groups.h"
@@ -121,7 +122,7 @@ static cJSON *policy_state(void *context, struct named_item *item)
     return policy_state_json(p, (struct policy *)item, clock_realtime_ns());
 }
 
-static int policy_save(void *context, struct named_item *item, const char *json)
+static void policy_save(void *context, struct named_item *item, const char *json)
 {
     const struct policies *p = context;
     control_assert_locked(p->control);
@@ -130,7 +131,7 @@ static int policy_save(void *context, struct named_item *item, const char *json)
                                  item->generation,    policy->day,
                                  policy->bytes_today, policy->captures,
                                  policy->last_capture};
-    return catalog_put_policy(p->catalog, &row);
+    catalog_put_policy(p->catalog, &row);
 }
 
 static const struct named_kind policy_kind = {.noun = "policy",
@@ -193,24 +194,6 @@ void policies_free(struct policies **policies)
     named_set_fini(&p->set);
     free(p);
     *policies = NULL;
-}
-
-int policies_save(struct policies *p)
-{
-    control_assert_locked(p->control);
-    return named_set_save(&p->set);
-}
-
-void policies_saved(struct policies *p, bool ok)
-{
-    control_assert_locked(p->control);
-    named_set_saved(&p->set, ok);
-}
-
-const struct pushed_set *policies_pushed(struct policies *p)
-{
-    control_assert_locked(p->control);
-    return &p->set.pushed;
 }
 
 /* ---- samples ---- */
@@ -287,12 +270,9 @@ void policies_on_report(struct policies *p, struct fleet_agent *agent,
     paused_forget(policy, agent->id);
     if (!report->paused)
         return;
-    struct paused_agent *more =
-        realloc(policy->paused, (policy->paused_count + 1) * sizeof *policy->paused);
-    if (more == NULL)
+    if (!array_grow(policy->paused, policy->paused_count + 1, &policy->paused_cap))
         return; /* it is not shown */
-    policy->paused = more;
-    more[policy->paused_count++] = (struct paused_agent){agent->id, report->cpu_percent};
+    policy->paused[policy->paused_count++] = (struct paused_agent){agent->id, report->cpu_percent};
 }
 
 /* ---- the clock ---- */

@@ -21,11 +21,10 @@ int policies_new(struct fleet *fleet, struct catalog *catalog, struct events *ev
 void policies_set_captures(struct policies *p, struct capture_engine *captures); /* before use */
 void policies_free(struct policies **policies);
 
-struct named_set *policies_set(struct policies *p); /* to put, get, list and delete them */
+struct named_set *policies_set(struct policies *p); /* to put, list, push and save them */
 
 /* ---- for the control thread ---- */
 
-const struct pushed_set *policies_pushed(struct policies *p) CONTROL_LOCKED;
 /* The agent came, or its lease is over: it will say anew whether it pauses. */
 void policies_agent_changed(struct policies *p, struct fleet_agent *agent) CONTROL_LOCKED;
 /* An agent has begun a sample. If its policy is gone, the sample is taken all the same: the agent
@@ -37,8 +36,6 @@ void policies_on_report(struct policies *p, struct fleet_agent *agent,
 /* Counts bytes stored of a sample. */
 void policies_on_stored(struct policies *p, const char *name, uint64_t bytes) CONTROL_LOCKED;
 void policies_tick(struct policies *p, uint64_t now_ns) CONTROL_LOCKED;
-int policies_save(struct policies *p) CONTROL_LOCKED;
-void policies_saved(struct policies *p, bool ok) CONTROL_LOCKED;
 
 /* ---- policy_check.c: pure ---- */
 

@@ -119,7 +119,7 @@ static bool agent_matches(struct policies *p, const struct policy *policy,
 /* Why the agent samples its CPUs less often than the policy asks for; "": it does not. */
 static void slower_why(const struct policy *policy, const struct fleet_agent *agent, char why[256])
 {
-    const struct heartbeat_samples *samples = &agent->samples;
+    const struct heartbeat_samples *samples = &agent->state.samples;
     why[0] = '\0';
     if (!samples->told)
         snprintf(why, 256, "it does not say how often it samples: an older agent?");
@@ -150,7 +150,8 @@ static void slower_add(struct policies *p, const struct policy *policy, cJSON *s
             continue;
         cJSON *item = cJSON_CreateObject();
         cJSON_AddStringToObject(item, "host", agent->host);
-        json_add_u64(item, "samples_hz", agent->samples.cpus > 0 ? agent->samples.hz : 0);
+        json_add_u64(item, "samples_hz",
+                     agent->state.samples.cpus > 0 ? agent->state.samples.hz : 0);
         cJSON_AddStringToObject(item, "why", why);
         cJSON_AddItemToArray(hosts, item);
     }

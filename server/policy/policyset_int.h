@@ -24,7 +24,7 @@ struct policy {
     uint64_t agent_cpu_percent;     /* that an agent may use; 0: no limit */
     uint64_t samples_hz;            /* how often its hosts sample their CPUs; 0: as they would */
     struct paused_agent *paused;
-    size_t paused_count;
+    size_t paused_count, paused_cap;
     uint64_t day, bytes_today; /* days since 1970, UTC */
     uint64_t captures;
     struct capture_id last_capture;

@@ -134,43 +134,40 @@ void named_set_mark(struct named_set *set, struct named_item *item)
     control_mark_dirty(set->control);
 }
 
-static int item_save(struct named_set *set, struct named_item *item) CONTROL_LOCKED
+static void item_save(struct named_set *set, struct named_item *item) CONTROL_LOCKED
 {
     struct buf text = {0};
     json_print(item->json, &text);
     buf_put_u8(&text, 0);
-    int status = text.status;
-    if (status == SKEIN_OK)
-        status = set->kind->save(set->context, item, (const char *)text.data);
+    catalog_refuse(set->catalog, text.status);
+    set->kind->save(set->context, item, (const char *)text.data);
     buf_fini(&text);
-    return status;
 }
 
 /* With what the thing that it replaces has counted by now: that may be saved with it. */
-static int put_save(struct named_set *set) CONTROL_LOCKED
+static void put_save(struct named_set *set) CONTROL_LOCKED
 {
     const struct named_item *old = named_set_find(set, set->put->name);
     if (old != NULL)
         set->kind->inherit(set->put, old);
-    return item_save(set, set->put);
+    item_save(set, set->put);
 }
 
 /* The change comes last: it replaces what is saved of the thing as it was. */
-int named_set_save(struct named_set *set)
+void named_set_save(struct named_set *set)
 {
     control_assert_locked(set->control);
-    int status = SKEIN_OK;
-    for (struct named_item *item = set->list; status == SKEIN_OK && item != NULL; item = item->next)
+    for (struct named_item *item = set->list; item != NULL; item = item->next)
         if (saving_take(&item->save))
-            status = item_save(set, item);
-    if (set->put == NULL && set->deleted == NULL)
-        return status;
-    if (status == SKEIN_OK)
-        status = set->put != NULL ? put_save(set) : set->kind->drop(set->catalog, set->deleted);
-    if (status == SKEIN_OK)
-        status = catalog_put_generation(set->catalog, fleet_set_text(set->kind->set),
-                                        set->pushed.generation + 1);
-    return status;
+            item_save(set, item);
+    if (set->put != NULL)
+        put_save(set);
+    else if (set->deleted != NULL)
+        set->kind->drop(set->catalog, set->deleted);
+    else
+        return;
+    catalog_put_generation(set->catalog, fleet_set_text(set->kind->set),
+                           set->pushed.generation + 1);
 }
 
 void named_set_saved(struct named_set *set, bool ok)

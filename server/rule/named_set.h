@@ -20,7 +20,7 @@ struct named_item {
     struct named_item *next; /* by name */
     char name[64];
     cJSON *json;          /* checked, without state */
-    const char *selector; /* in json */
+    char *selector;       /* in json */
     uint64_t generation;  /* the set's, when this was put; 0: before this collector began */
     enum save_state save; /* the counters beside the text */
 };
@@ -39,8 +39,8 @@ struct named_kind {
     void (*inherit)(struct named_item *fresh, const struct named_item *old);
     void (*take)(struct named_item *fresh,
                  struct named_item *old); /* NULL: there is no such thing */
-    int (*save)(void *context, struct named_item *item, const char *json);
-    int (*drop)(struct catalog *catalog, const char *name);
+    void (*save)(void *context, struct named_item *item, const char *json);
+    void (*drop)(struct catalog *catalog, const char *name);
     cJSON *(*state)(void *context, struct named_item *item); /* the text and `state` */
     void (*changed)(void *context, const char *name, const struct named_item *item); /* or NULL */
     cJSON *(*list)(void *context); /* as struct pushed_set has it */
@@ -74,7 +74,7 @@ uint64_t named_number(const cJSON *object, const char *key);
 struct named_item *named_set_load(struct named_set *set, const char *name,
                                   const char *json) CONTROL_LOCKED;
 void named_set_mark(struct named_set *set, struct named_item *item) CONTROL_LOCKED;
-int named_set_save(struct named_set *set) CONTROL_LOCKED; /* as control.h's hooks */
+void named_set_save(struct named_set *set) CONTROL_LOCKED; /* as control.h's hooks */
 void named_set_saved(struct named_set *set, bool ok) CONTROL_LOCKED;
 void named_set_publish(struct named_set *set, const char *name, const char *change) CONTROL_LOCKED;
 

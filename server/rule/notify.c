@@ -203,18 +203,16 @@ bool notify_add(struct notify *n, const char *rule, const char *event, const cha
 
 /* ---- rows ---- */
 
-int notify_save(struct notify *n)
+void notify_save(struct notify *n)
 {
-    int status = SKEIN_OK;
     pthread_mutex_lock(&n->thread.lock);
     for (struct receiver *r = n->receivers; r != NULL; r = r->next)
-        for (struct notice *p = r->first; status == SKEIN_OK && p != NULL; p = p->next) {
+        for (struct notice *p = r->first; p != NULL; p = p->next) {
             struct catalog_notice row = {p->turn, p->created_ns, p->id, r->rule, p->body};
             if (saving_take(&p->save))
-                status = catalog_put_notice(n->catalog, &row);
+                catalog_put_notice(n->catalog, &row);
         }
     pthread_mutex_unlock(&n->thread.lock);
-    return status;
 }
 
 void notify_saved(struct notify *n, bool ok)

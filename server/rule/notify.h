@@ -38,7 +38,7 @@ int notify_rule_set(struct notify *n, const char *rule, const cJSON *webhook);
  * Without a receiver, drops it. Returns whether a save is due. */
 bool notify_add(struct notify *n, const char *rule, const char *event, const char *key,
                 cJSON *member);
-int notify_save(struct notify *n);            /* as control.h's hooks */
+void notify_save(struct notify *n);           /* as control.h's hooks */
 void notify_saved(struct notify *n, bool ok); /* ok: they may be sent */
 
 /* {"pending","delivered","dropped","last_delivery"?,"last_failure"?,"last_error"?}, counted since

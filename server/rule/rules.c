@@ -125,12 +125,6 @@ struct rule_process *rule_process_of(struct rule *rule, const struct process_uid
 
 /* ---- the push ---- */
 
-const struct pushed_set *rules_pushed(struct rules *r)
-{
-    control_assert_locked(r->control);
-    return &r->set.pushed;
-}
-
 static cJSON *rules_list(void *context)
 {
     struct rules *r = context;
@@ -155,22 +149,20 @@ static cJSON *rule_state(void *context, struct named_item *item)
     return rules_state_json(r, (struct rule *)item);
 }
 
-static int rule_save(void *context, struct named_item *item, const char *json)
+static void rule_save(void *context, struct named_item *item, const char *json)
 {
     const struct rules *r = context;
     control_assert_locked(r->control);
     struct rule *rule = (struct rule *)item;
     struct catalog_rule row = {
         item->name, json, rule->fired, rule->suppressed, rule->last_fired_ns, rule->last_capture};
-    int status = catalog_put_rule(r->catalog, &row);
+    catalog_put_rule(r->catalog, &row);
     size_t at = 0;
-    for (struct rule_process *p;
-         status == SKEIN_OK && (p = idmap_next(&rule->processes, &at)) != NULL;) {
+    for (struct rule_process *p; (p = idmap_next(&rule->processes, &at)) != NULL;) {
         struct catalog_firing firing = {item->name, p->process, p->granted_ns};
         if (saving_take(&p->save))
-            status = catalog_put_firing(r->catalog, &firing);
+            catalog_put_firing(r->catalog, &firing);
     }
-    return status;
 }
 
 static const struct named_kind rule_kind = {.noun = "rule",
@@ -283,18 +275,16 @@ void rules_free(struct rules **rules) CONTROL_ALONE
     *rules = NULL;
 }
 
-int rules_save(struct rules *r)
+void rules_save(struct rules *r)
 {
     control_assert_locked(r->control);
     (void)saving_take(&r->sweep);
-    int status = named_set_save(&r->set);
-    if (status == SKEIN_OK)
-        status = rules_history_save(r);
-    if (status == SKEIN_OK && r->notify != NULL)
-        status = notify_save(r->notify);
-    if (status == SKEIN_OK && r->sweep == SAVE_TAKEN)
-        status = catalog_drop_firings(r->catalog, clock_realtime_ns() - FIRINGS_KEEP_NS);
-    return status;
+    named_set_save(&r->set);
+    rules_history_save(r);
+    if (r->notify != NULL)
+        notify_save(r->notify);
+    if (r->sweep == SAVE_TAKEN)
+        catalog_drop_firings(r->catalog, clock_realtime_ns() - FIRINGS_KEEP_NS);
 }
 
 void rules_saved(struct rules *r, bool ok)

@@ -64,7 +64,6 @@ struct named_set *rules_set(struct rules *r); /* to put, get, list and delete th
 
 /* ---- for the control thread ---- */
 
-const struct pushed_set *rules_pushed(struct rules *r) CONTROL_LOCKED; /* what agents are to have */
 void rules_on_report(struct rules *r, struct fleet_agent *agent,
                      const struct report_rule *report) CONTROL_LOCKED;
 
@@ -80,7 +79,7 @@ int rules_on_fired(struct rules *r, struct fleet_agent *agent, const struct repo
 void rules_on_ended(struct rules *r, const struct capture_id *incident, const char *rule,
                     cJSON *listing) CONTROL_LOCKED;
 
-int rules_save(struct rules *r) CONTROL_LOCKED;
+void rules_save(struct rules *r) CONTROL_LOCKED;
 void rules_saved(struct rules *r, bool ok) CONTROL_LOCKED;
 void rules_tick(struct rules *r, uint64_t now_ns) CONTROL_LOCKED;
 

@@ -206,7 +206,7 @@ uint64_t rule_slot(const struct rule *rule, uint64_t now_ns)
 void rules_schedule(struct rules *r, struct rule *rule, uint64_t now_ns)
 {
     control_assert_locked(r->control);
-    char why[RULE_WHY_BYTES], *selector = (char *)(uintptr_t)rule->item.selector;
+    char why[RULE_WHY_BYTES];
     uint64_t slot = rule_slot(rule, now_ns);
     struct capture_id id;
     if (slot <= rule->slot || !rule->enabled)
@@ -214,7 +214,7 @@ void rules_schedule(struct rules *r, struct rule *rule, uint64_t now_ns)
     rule->slot = slot;
     struct process_uid group = rule_group_uid("");
     struct firing f = {
-        .trigger = "schedule", .reason = "schedule", .selectors = &selector, .count = 1};
+        .trigger = "schedule", .reason = "schedule", .selectors = &rule->item.selector, .count = 1};
     int status = firing_fire(r, rule, &f, &group, &id, why);
     if (status != SKEIN_OK && status != SKEIN_REFUSED)
         log_error("rules", "a scheduled capture could not begin", "rule", rule->item.name, "error",

@@ -94,12 +94,11 @@ void rules_on_ended(struct rules *r, const struct capture_id *incident, const ch
 
 /* ---- rows ---- */
 
-int rules_history_save(struct rules *r)
+void rules_history_save(struct rules *r)
 {
     control_assert_locked(r->control);
-    int status = SKEIN_OK;
     r->row_taken = r->row_count;
-    for (size_t i = 0; status == SKEIN_OK && i < r->row_count; i++) {
+    for (size_t i = 0; i < r->row_count; i++) {
         const struct history_row *row = &r->rows[i];
         struct catalog_history out = {.rule = row->rule,
                                       .at_ns = row->at_ns,
@@ -108,12 +107,10 @@ int rules_history_save(struct rules *r)
                                       .why = row->why,
                                       .capture = row->capture.id,
                                       .incident = row->capture.incident};
-        status = catalog_add_history(r->catalog, &out);
+        catalog_add_history(r->catalog, &out);
     }
-    if (status == SKEIN_OK && r->sweep == SAVE_TAKEN)
-        status =
-            catalog_trim_history(r->catalog, clock_realtime_ns() - HISTORY_KEEP_NS, HISTORY_ROWS);
-    return status;
+    if (r->sweep == SAVE_TAKEN)
+        catalog_trim_history(r->catalog, clock_realtime_ns() - HISTORY_KEEP_NS, HISTORY_ROWS);
 }
 
 void rules_history_saved(struct rules *r, bool ok)

@@ -105,7 +105,7 @@ void rules_note(struct rules *r, const char *rule, const char *what, const char 
                 uint64_t at_ns, const struct process_uid *process,
                 const struct rule_capture *capture) CONTROL_LOCKED;
 int rules_history_load(struct rules *r) CONTROL_LOCKED; /* the rows that limits and state need */
-int rules_history_save(struct rules *r) CONTROL_LOCKED;
+void rules_history_save(struct rules *r) CONTROL_LOCKED;
 void rules_history_saved(struct rules *r, bool ok) CONTROL_LOCKED;
 
 /* rules_limits.c */

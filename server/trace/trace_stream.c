@@ -39,7 +39,7 @@ struct trace_stream {
     size_t entered;                /* the piece that is being read; SIZE_MAX: none */
     bool source;                   /* all are verified, and none is again */
     struct partition_key *damaged; /* left out */
-    size_t damaged_count;
+    size_t damaged_count, damaged_cap;
     enum trace_format format;
     uint64_t groups; /* that an export shows; 0: all */
     char of[16];     /* TRACE_FOLDED; "": samples where there are any */
@@ -97,10 +97,8 @@ static int piece_enter(struct trace_stream *s, size_t i)
 /* Notes a piece that is left out. */
 static int damaged_note(struct trace_stream *s, const struct partition_key *key)
 {
-    struct partition_key *grown = realloc(s->damaged, (s->damaged_count + 1) * sizeof *s->damaged);
-    if (grown == NULL)
+    if (!array_grow(s->damaged, s->damaged_count + 1, &s->damaged_cap))
         return SKEIN_NO_MEMORY;
-    s->damaged = grown;
     s->damaged[s->damaged_count++] = *key;
     return SKEIN_OK;
 }

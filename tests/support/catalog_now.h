@@ -21,7 +21,7 @@ static inline int catalog_end(struct catalog *c, bool commit)
 #define CATALOG_NOW(catalog, call)                                                                 \
     do {                                                                                           \
         ck_assert_int_eq(catalog_begin(catalog), SKEIN_OK);                                        \
-        ck_assert_int_eq(call, SKEIN_OK);                                                          \
+        call;                                                                                      \
         ck_assert_int_eq(catalog_end(catalog, true), SKEIN_OK);                                    \
     } while (0)
 

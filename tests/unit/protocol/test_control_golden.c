@@ -97,14 +97,14 @@ START_TEST(an_agent_says_that_it_lives)
                              .rules_generation = 1,
                              .policies_generation = 2,
                              .processes_version = 3,
-                             .cpu_ms = 8,
-                             .spool_bytes = 4,
-                             .spool_partitions = 5,
-                             .lost_partitions = 6,
-                             .lost_events = 7,
-                             .counters = {.attach_accepted = 9, .partitions_resent = 10},
-                             .samples = {true, 99, 2, 33554432, 19000, "EPERM"},
-                             .refused = {"no tracefs", ""}};
+                             .state = {.cpu_ms = 8,
+                                       .spool_bytes = 4,
+                                       .spool_partitions = 5,
+                                       .lost_partitions = 6,
+                                       .lost_events = 7,
+                                       .counters = {.attach_accepted = 9, .partitions_resent = 10},
+                                       .samples = {true, 99, 2, 33554432, 19000, "EPERM"},
+                                       .refused = {"no tracefs", ""}}};
     GOLDEN(heartbeat, beat,
            "{" AGENT ",\"instance\":\"18446744073709551615\",\"sent_ns\":\"1790000000000000001\","
            "\"clock_offset_ns\":-7,\"clock_error_ns\":81,\"clock\":2,\"rules_generation\":1,"

@@ -175,35 +175,35 @@ START_TEST(heartbeats_come_back)
                               .rules_generation = any(),
                               .policies_generation = any(),
                               .processes_version = any(),
-                              .cpu_ms = any(),
-                              .spool_bytes = any(),
-                              .spool_partitions = any(),
-                              .lost_partitions = any(),
-                              .lost_events = any()};
+                              .state = {.cpu_ms = any(),
+                                        .spool_bytes = any(),
+                                        .spool_partitions = any(),
+                                        .lost_partitions = any(),
+                                        .lost_events = any()}};
         struct heartbeat b;
         a.clock_offset_ns = a.knows_offset ? offset() : 0;
         a.clock_error_ns = a.knows_offset && coin() ? any() : 0;
         a.clock = a.clock_error_ns != 0 ? any() : 0;
-#define X(name, help) a.counters.name = any();
+#define X(name, help) a.state.counters.name = any();
         AGENT_COUNTER_LIST(X)
 #undef X
         if (coin())
-            a.samples = (struct heartbeat_samples){true,  any(), any(),
-                                                   any(), any(), coin() ? "" : "EPERM; needs more"};
+            a.state.samples = (struct heartbeat_samples){true, any(), any(), any(), any(), ""};
+        if (a.state.samples.told && coin())
+            snprintf(a.state.samples.refused, sizeof a.state.samples.refused, "EPERM; needs more");
         if (coin())
-            snprintf(a.refused.sched, sizeof a.refused.sched, "no tracefs");
+            snprintf(a.state.refused.sched, sizeof a.state.refused.sched, "no tracefs");
         if (coin())
-            snprintf(a.refused.threads, sizeof a.refused.threads, "no ptrace");
+            snprintf(a.state.refused.threads, sizeof a.state.refused.threads, "no ptrace");
         TRIP(heartbeat, a, b);
-        ck_assert_str_eq(a.refused.sched, b.refused.sched);
-        ck_assert_str_eq(a.refused.threads, b.refused.threads);
-        SAME(a, b, samples.told);
-        SAME(a, b, samples.hz);
-        SAME(a, b, samples.cpus);
-        SAME(a, b, samples.bytes);
-        SAME(a, b, samples.reach_ms);
-        if (a.samples.told)
-            ck_assert_str_eq(a.samples.refused, b.samples.refused);
+        ck_assert_str_eq(a.state.refused.sched, b.state.refused.sched);
+        ck_assert_str_eq(a.state.refused.threads, b.state.refused.threads);
+        SAME(a, b, state.samples.told);
+        SAME(a, b, state.samples.hz);
+        SAME(a, b, state.samples.cpus);
+        SAME(a, b, state.samples.bytes);
+        SAME(a, b, state.samples.reach_ms);
+        ck_assert_str_eq(a.state.samples.refused, b.state.samples.refused);
         SAME(a, b, agent);
         SAME(a, b, instance);
         SAME(a, b, sent_ns);
@@ -214,12 +214,12 @@ START_TEST(heartbeats_come_back)
         SAME(a, b, rules_generation);
         SAME(a, b, policies_generation);
         SAME(a, b, processes_version);
-        SAME(a, b, cpu_ms);
-        SAME(a, b, spool_bytes);
-        SAME(a, b, spool_partitions);
-        SAME(a, b, lost_partitions);
-        SAME(a, b, lost_events);
-        ck_assert_mem_eq(&a.counters, &b.counters, sizeof a.counters);
+        SAME(a, b, state.cpu_ms);
+        SAME(a, b, state.spool_bytes);
+        SAME(a, b, state.spool_partitions);
+        SAME(a, b, state.lost_partitions);
+        SAME(a, b, state.lost_events);
+        ck_assert_mem_eq(&a.state.counters, &b.state.counters, sizeof a.state.counters);
         cJSON_Delete(json);
         const struct heartbeat_ack c = {.received_ns = at_most(INT64_MAX),
                                         .clock = at_most(INT64_MAX),

@@ -93,10 +93,10 @@ static void idle_note(void *context)
 
 /* ---- the collector around it ---- */
 
-static int save(void *context)
+static void save(void *context)
 {
     (void)context;
-    return capture_save(engine);
+    capture_save(engine);
 }
 
 static void saved(void *context, bool ok)

@@ -34,10 +34,10 @@ static struct control *control;
 static struct capture_engine *engine;
 static struct fleet_agent agent = {.id = 7, .host = "host-a"};
 
-static int save(void *context)
+static void save(void *context)
 {
     (void)context;
-    return capture_save(engine);
+    capture_save(engine);
 }
 
 static void saved(void *context, bool ok)

@@ -22,10 +22,10 @@ struct engine {
     struct fleet_agent agent;
 };
 
-static int save(void *context)
+static void save(void *context)
 {
     struct engine *g = context;
-    return capture_save(g->e);
+    capture_save(g->e);
 }
 
 static void saved(void *context, bool ok)

@@ -134,6 +134,7 @@ END_TEST
 /* ---- what is saved ---- */
 
 struct saver {
+    struct catalog *catalog;
     int status;
     unsigned saves, saved;
     bool dirty;
@@ -144,11 +145,11 @@ static bool is_dirty(void *context)
     return ((struct saver *)context)->dirty;
 }
 
-static int save(void *context)
+static void save(void *context)
 {
     struct saver *s = context;
     s->saves++;
-    return s->status;
+    catalog_refuse(s->catalog, s->status);
 }
 
 static void saved(void *context, bool ok)
@@ -163,6 +164,7 @@ START_TEST(what_could_not_be_saved_is_saved_again)
     struct control *control;
     struct saver s = {0};
     ck_assert_int_eq(catalog_open(folder, &catalog, error, sizeof error), SKEIN_OK);
+    s.catalog = catalog;
     ck_assert_int_eq(
         control_new(catalog, &(struct control_hooks){&s, is_dirty, save, saved}, &control),
         SKEIN_OK);
@@ -196,15 +198,16 @@ END_TEST
 
 /* `value` is what is saved: taken by save, known by saved. Every third commit is not made. */
 struct many {
+    struct catalog *catalog;
     struct control *control;
     unsigned value, taken, kept, turn;
 };
 
-static int many_save(void *context)
+static void many_save(void *context)
 {
     struct many *m = context;
     m->taken = m->value;
-    return ++m->turn % 3 == 0 ? SKEIN_IO : SKEIN_OK;
+    catalog_refuse(m->catalog, ++m->turn % 3 == 0 ? SKEIN_IO : SKEIN_OK);
 }
 
 static void many_saved(void *context, bool ok)
@@ -237,6 +240,7 @@ START_TEST(each_is_told_what_became_of_its_own_change)
     struct many m = {.value = 0};
     pthread_t threads[SAVERS];
     ck_assert_int_eq(catalog_open(folder, &catalog, error, sizeof error), SKEIN_OK);
+    m.catalog = catalog;
     ck_assert_int_eq(
         control_new(catalog, &(struct control_hooks){&m, NULL, many_save, many_saved}, &m.control),
         SKEIN_OK);

@@ -162,15 +162,13 @@ START_TEST(batch_keeps_what_it_was_given_and_runs_whole_or_not_at_all)
     static const char put[] = "INSERT INTO t VALUES(?1, ?2, ?3)";
     char text[] = "word", bytes[] = {1, 2};
     struct db_batch *good = db_batch_new(), *bad = db_batch_new();
-    ck_assert_int_eq(db_batch_add(good, put, DB(DB_I64(1), DB_TEXT(text), DB_BLOB(bytes, 2))),
-                     SKEIN_OK);
-    ck_assert_int_eq(db_batch_add(good, put, DB(DB_I64(2), DB_TEXT(NULL), DB_BLOB(NULL, 0))),
-                     SKEIN_OK);
-    ck_assert_int_eq(db_batch_add(good, "DELETE FROM t WHERE s='none'", NULL), SKEIN_OK);
+    db_batch_add(good, put, DB(DB_I64(1), DB_TEXT(text), DB_BLOB(bytes, 2)));
+    db_batch_add(good, put, DB(DB_I64(2), DB_TEXT(NULL), DB_BLOB(NULL, 0)));
+    db_batch_add(good, "DELETE FROM t WHERE s='none'", NULL);
     memset(text, 'x', 4);
     memset(bytes, 9, 2);
-    ck_assert_int_eq(db_batch_add(bad, put, DB(DB_I64(3), DB_TEXT("c"), DB_BLOB("", 0))), SKEIN_OK);
-    ck_assert_int_eq(db_batch_add(bad, put, DB(DB_I64(3), DB_TEXT("c"), DB_BLOB("", 0))), SKEIN_OK);
+    db_batch_add(bad, put, DB(DB_I64(3), DB_TEXT("c"), DB_BLOB("", 0)));
+    db_batch_add(bad, put, DB(DB_I64(3), DB_TEXT("c"), DB_BLOB("", 0)));
     ck_assert_int_eq(db_batch_run(db, good), SKEIN_OK);
     ck_assert_int_eq(db_batch_run(db, bad), SKEIN_EXISTS);
     ck_assert_int_eq(db_run(db, "SELECT 1 FROM t WHERE s='word' AND b=x'0102'", NULL, NULL, NULL),
@@ -179,6 +177,24 @@ START_TEST(batch_keeps_what_it_was_given_and_runs_whole_or_not_at_all)
     ck_assert_int_eq(db_run(db, "SELECT 1 FROM t", NULL, NULL, NULL), 2);
     db_batch_free(&good);
     db_batch_free(&bad);
+}
+END_TEST
+
+START_TEST(batch_that_is_refused_never_runs_and_says_the_first_reason)
+{
+    static const char put[] = "INSERT INTO t VALUES(?1, ?2, ?3)";
+    char unended[4]; /* as of a buf that had no memory for its last byte: it is not read */
+    struct db_batch *batch = db_batch_new();
+    memset(unended, 'x', sizeof unended);
+    db_batch_add(batch, put, DB(DB_I64(1), DB_TEXT("a"), DB_BLOB("", 0)));
+    db_batch_refuse(batch, SKEIN_OK);
+    db_batch_refuse(batch, SKEIN_FULL);
+    db_batch_refuse(batch, SKEIN_IO);
+    db_batch_refuse(batch, SKEIN_OK);
+    db_batch_add(batch, put, DB(DB_I64(2), DB_TEXT(unended), DB_BLOB("", 0)));
+    ck_assert_int_eq(db_batch_run(db, batch), SKEIN_FULL);
+    ck_assert_int_eq(db_run(db, "SELECT 1 FROM t", NULL, NULL, NULL), 0);
+    db_batch_free(&batch);
 }
 END_TEST
 
@@ -209,6 +225,7 @@ int main(void)
     tcase_add_test(c, callback_may_run_the_same_statement);
     tcase_add_test(c, function_of_ours_reads_columns_and_what_was_bound);
     tcase_add_test(c, batch_keeps_what_it_was_given_and_runs_whole_or_not_at_all);
+    tcase_add_test(c, batch_that_is_refused_never_runs_and_says_the_first_reason);
     tcase_add_test(c, file_that_is_no_database_is_corrupt);
     suite_add_tcase(suite, c);
     return suite_run(suite);

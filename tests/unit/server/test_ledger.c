@@ -63,11 +63,11 @@ static bool is_full(void *context)
     return ((struct world *)context)->full;
 }
 
-static int save(void *context)
+static void save(void *context)
 {
     const struct world *w = context;
-    int status = capture_save(w->engine);
-    return w->unwritten ? SKEIN_IO : status;
+    capture_save(w->engine);
+    catalog_refuse(w->catalog, w->unwritten ? SKEIN_IO : SKEIN_OK);
 }
 
 static void saved(void *context, bool ok)
