@@ -2,6 +2,7 @@
  * What captures have, asked of the engine: from a capture to its partitions, and from a partition
  * to whoever has it, whether the report is saved yet or not; what a deletion would free. */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,7 +129,8 @@ static void *json_allocate(size_t bytes)
 
 static void json_fails_at(unsigned n)
 {
-    cJSON_InitHooks(&(cJSON_Hooks){json_allocate, free});
+    if (n > 0)
+        cJSON_InitHooks(&(cJSON_Hooks){json_allocate, free});
     json_left = n;
     json_failed = false;
 }
@@ -140,8 +142,18 @@ static bool json_fail_end(void)
     return json_failed;
 }
 
+/* How many allocations a copy takes. */
+static unsigned json_copy_count(const cJSON *json)
+{
+    json_fails_at(UINT_MAX);
+    cJSON_Delete(cJSON_Duplicate(json, true));
+    unsigned count = UINT_MAX - json_left;
+    (void)json_fail_end();
+    return count;
+}
+
 /* What the engine says to its agent's report; `more`: members. While it takes the report, its nth
- * allocation fails, or its nth of JSON (0: none). *failed: whether there was one. */
+ * allocation fails, or the nth of its copy of the JSON (0: none). *failed: whether there was one. */
 static int report_taken(uint32_t n, const char *state, const char *more, unsigned nth, bool of_json,
                         bool *failed)
 {
@@ -155,8 +167,9 @@ static int report_taken(uint32_t n, const char *state, const char *more, unsigne
              id, process, state, more);
     cJSON *json = json_parse(text, strlen(text), error, sizeof error);
     ck_assert_msg(report_target_get(json, &target, error, sizeof error) == SKEIN_OK, "%s", error);
+    unsigned copied = json_copy_count(json);
     control_lock(control);
-    json_fails_at(of_json ? nth : 0);
+    json_fails_at(of_json && nth <= copied ? nth : 0);
     alloc_fail_at(of_json ? 0 : nth);
     int status = capture_on_target(engine, &agent, &target, json);
     *failed = alloc_fail_end();
