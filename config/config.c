@@ -428,6 +428,7 @@ static int config_environment_read(struct load *l, const char *daemon)
         if (strncmp(own, name, strlen(name)) == 0)
             status = param_refuse_near(l, daemon, own);
     }
+    l->file = NULL; /* it named a variable of here */
     return status;
 }
 
