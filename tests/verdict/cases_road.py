@@ -225,13 +225,18 @@ def disk_of_the_agent_fails(m):
     m.judge(w, w.capture(pre_ms=2000, deadline_ms=2000), [s])
 
 
+def begun_is_said(log, capture):
+    with open(log, encoding="utf-8") as f:
+        return "begun capture=" + capture in f.read()
+
+
 def waiting_in_the_spool(m):
     """A capture whose partitions the collector is not there for, and their files."""
     w = m.world(agent={"capture": {"partition_bytes": 64 * KIB}})
     s = w.subject("noisy", "burst 2 40000", attach=(4 * MIB, 0))
     capture = w.capture(pre_ms=5000, post_ms=200, deadline_ms=6000)
-    wait_for("the agent to begin", lambda: any(
-        t["status"] == "capturing" for t in w.get("/captures/" + capture)["targets"]))
+    # The log keeps the word; the collector's "capturing" may be over before anybody asks.
+    wait_for("the agent to begin", lambda: begun_is_said(w.path("agent.log"), capture))
     w.collector.kill()
     wait_for("partitions in the spool", lambda: len(spooled(w.path("agent"))) > 4)
     return w, s, capture, m.rng.sample(spooled(w.path("agent")), 2)
