@@ -86,6 +86,11 @@ class Scene:
             "name": "incident", "selector": "service=" + service, "when": when, "capture": capture})
         if status not in (200, 201):
             raise Failed("the rule: %d %s" % (status, body[:300]))
+        wait_for("the agent to have the rule", self.rule_is_known, 60)
+
+    def rule_is_known(self):
+        state = self.world.get("/rules/incident")["state"]
+        return state["agents"] == state["agents_current"] == 1
 
     def check(self, *command, timeout_ms=500, every_ms=300):
         return {"health": {"every_ms": every_ms, "timeout_ms": timeout_ms, "failures": 1,
