@@ -292,6 +292,6 @@ void cut_marks_cover(struct cut_work *work)
     if (!work->result->more && to_ns > marks->covered_ns)
         marks->covered_ns = to_ns;
     if (!work->result->more && marks->waiting != NULL)
-        marks->looked_ticks = work->looked_ticks;
+        marks->looked_ticks = work->end.ticks;
     gone_remember(work, marks);
 }

@@ -35,7 +35,7 @@ struct waiting_mark {
  *   ------|=====================|...................|------------->
  *         all is taken          taken, waiting or   the next cut's
  *                               gone
- * covered_ticks is the end of the window, or looked_ticks if the window ends later. */
+ * covered_ticks is the end of the window, or if that is later, the clock just before looked_ticks. */
 struct cut_marks {
     struct process_uid uid;
     uint64_t device, inode, total; /* of the ring */
@@ -52,8 +52,9 @@ struct cut_marks {
     uint64_t window_ticks;  /* records that end before this are never taken */
     uint64_t covered_ticks; /* 0: no cut is whole yet */
     uint64_t covered_ns;    /* the same, as the window was asked for */
-    /* looked: the clock when the cut before looked. gone: somewhere between these two, records were
-     * gone when a cut looked; the part up to covered_ticks was told. */
+    /* looked: the clock when the cut before had ended its generation, before it looked. gone:
+     * somewhere between these two, records were gone when a cut looked; the part up to
+     * covered_ticks was told. */
     uint64_t looked_ticks, gone_from_ticks, gone_to_ticks;
 };
 /* Begins anew if the marks were made for another ring. SKEIN_OK, SKEIN_NO_MEMORY. */

@@ -395,7 +395,9 @@ def ended_while_the_agent_was_away(m):
     one.tell(m.rng.choice(["kill", "exit 0", "exit 1"]))
     one.wait()
     w.start_agent()
-    wait_for("the other one", lambda: [p for p in w.processes() if p["pid"] == two.pid and p["status"] == "live"])
+    # Before its agent has come back, the collector still says that both live.
+    wait_for("the agent's list", lambda: [p["pid"] for p in w.processes() if p["status"] == "live"]
+             == [two.pid])
     captures = [w.capture(pre_ms=m.rng.randrange(2500, 6000))]
     time.sleep(1.2)
     captures.append(w.capture(pre_ms=m.rng.randrange(300, 1000)))

@@ -7,7 +7,7 @@ from skein_file import Damaged, read_file
 
 MS = 1000000
 SHOWN = 2 * MS      # times in JSON are whole milliseconds
-CLOCK = 5 * MS      # how far a shown time may be from the true one
+CLOCK = 5 * MS      # how far a time may be from the true one, besides what its target says (V-20)
 BORDER = 20 * MS    # events so near to the window's ends are nobody's proof
 COUNTED = 400 * MS  # of losses so near to the window's ends the ring tells an estimate (V-9)
 # Reasons that nobody can count; docs/verdict.md.
@@ -33,12 +33,14 @@ def ns_of(text):
 
 
 class Gap:
-    def __init__(self, json, ahead_ns):
+    def __init__(self, json, ahead_ns, shown=SHOWN):
         self.first = ns_of(json["from"]) - ahead_ns
         self.last = ns_of(json["to"]) - ahead_ns
         self.reason = json["reason"]
+        self.shown = shown
 
-    def holds(self, before, after, slack=SHOWN):
+    def holds(self, before, after, slack=0):
+        slack = max(slack, self.shown)
         return after >= self.first - slack and before <= self.last + slack
 
 
@@ -52,10 +54,16 @@ class Verdict:
         self.wrong.append(sentence)
 
 
+def clock_errors(capture):
+    """{pid: ns}: how far its times may be off, as the capture says."""
+    return {t["pid"]: t.get("clock_error_ns", 0) for t in capture["targets"]}
+
+
 def stored_events(data, event, verdict):
-    """{(pid, id): ns} of the trace and the number of its records. `event`: the name of those that
-    count, and the argument of number 0."""
-    events, records = {}, 0
+    """{(pid, id): ns} of the trace, the number of its records, and of each cut that brought some its
+    process, when it looked at the clock, and its last record. `event`: the name of those that count,
+    and the argument of number 0."""
+    events, records, cuts = {}, 0, []
     try:
         partitions = read_file(data) if data else []
     except Damaged as damage:
@@ -63,15 +71,16 @@ def stored_events(data, event, verdict):
         partitions = []
     for p in partitions:
         records += len(p.records)
+        cuts += [(p.pid, p.cut_ns, max(ns for _, ns, _ in p.records))] if p.records else []
         for name, ns, value in p.records:
             if name != event[0] or value is None or value < event[1]:
                 continue
             key = (p.pid, value - event[1])
             if key in events:
                 verdict.say("event %d of %d is in the file twice" % (key[1], p.pid))
-                return events, records
+                return events, records, cuts
             events[key] = ns
-    return events, records
+    return events, records, cuts
 
 
 def truth_of(subjects):
@@ -86,16 +95,16 @@ def truth_of(subjects):
     return done, open_keys
 
 
-def gaps_of(capture, ahead_ns):
+def gaps_of(capture, ahead_ns, shown):
     """{pid: [Gap]}, and those of the whole capture."""
     by_pid = collections.defaultdict(list)
     for target in capture["targets"]:
         for gap in target.get("ledger", {}).get("gaps", []):
-            by_pid[target["pid"]].append(Gap(gap, ahead_ns))
-    return by_pid, [Gap(g, ahead_ns) for g in capture["ledger"].get("gaps", [])]
+            by_pid[target["pid"]].append(Gap(gap, ahead_ns, shown))
+    return by_pid, [Gap(g, ahead_ns, shown) for g in capture["ledger"].get("gaps", [])]
 
 
-def check_times(stored, truth, open_keys, ahead_ns, verdict):
+def check_times(stored, truth, open_keys, ahead_ns, errors, verdict):
     worst = 0
     for key, ns in stored.items():
         if key in open_keys:
@@ -105,7 +114,7 @@ def check_times(stored, truth, open_keys, ahead_ns, verdict):
             return
         before, after = truth[key]
         ns -= ahead_ns
-        off = max(before - ns, ns - after, 0)
+        off = max(before - ns, ns - after, 0) - errors.get(key[0], 0)
         worst = max(worst, off)
     if worst > CLOCK:
         verdict.say("a time is off by %.1f ms" % (worst / MS))
@@ -127,6 +136,13 @@ def is_before_shared(gap, spans, window, begins):
             any(abs(gap.last - begin) <= SHOWN for begin in begins))
 
 
+def is_taken_later(gap, cuts):
+    """Whether it begins where a cut looked at the clock that still brought what was written at its end:
+    what the next cut found gone may all be in that one (V-2)."""
+    return gap.reason == "overwritten" and any(
+        abs(gap.first - looked) <= SHOWN and last >= gap.last - SHOWN for looked, last in cuts)
+
+
 def spans_by_pid(events):
     """{pid: [span]}, made once: there are hundreds of processes with tens of thousands of events."""
     spans = collections.defaultdict(list)
@@ -135,14 +151,14 @@ def spans_by_pid(events):
     return spans
 
 
-def may_be_empty(by_pid, truth, window, begins):
+def may_be_empty(by_pid, truth, cuts, window, begins):
     """Of the gaps those that docs/verdict.md allows to cover nothing, whatever their length."""
     allowed = []
     spans_of = spans_by_pid(truth)
     for pid, gaps in by_pid.items():
-        spans = spans_of[pid]
-        allowed += [g for g in gaps
-                    if is_rest(g, spans, window) or is_before_shared(g, spans, window, begins)]
+        spans, own = spans_of[pid], [c[1:] for c in cuts if c[0] == pid]
+        allowed += [g for g in gaps if is_rest(g, spans, window) or is_taken_later(g, own) or
+                    is_before_shared(g, spans, window, begins)]
     return allowed
 
 
@@ -184,12 +200,15 @@ def judge(name, capture, trace, subjects, ahead_ns=0, lasting=None, event=("ev",
     `begins`: of the windows of captures before it, in ns of the collector's clock."""
     verdict = Verdict(name)
     truth, open_keys = truth_of(subjects)
-    stored, records = stored_events(trace, event, verdict)
+    stored, records, cuts = stored_events(trace, event, verdict)
+    cuts = [(pid, looked - ahead_ns, last - ahead_ns) for pid, looked, last in cuts]
+    errors = clock_errors(capture)
+    shown = SHOWN + max(errors.values(), default=0)
     window = (ns_of(capture["window"]["from"]) - ahead_ns, ns_of(capture["window"]["to"]) - ahead_ns)
-    by_pid, all_gaps = gaps_of(capture, ahead_ns)
+    by_pid, all_gaps = gaps_of(capture, ahead_ns, shown)
     gone = {key: span for key, span in truth.items() if key not in stored}
     missing = {key: span for key, span in gone.items()
-               if span[0] >= window[0] + SHOWN and span[1] <= window[1] - SHOWN}
+               if span[0] >= window[0] + shown and span[1] <= window[1] - shown}
     pids = {t["pid"] for t in capture["targets"]}
     bare = [(key, span) for key, span in missing.items()
             if not any(g.holds(*span) for g in (by_pid[key[0]] if key[0] in pids else all_gaps))]
@@ -203,15 +222,15 @@ def judge(name, capture, trace, subjects, ahead_ns=0, lasting=None, event=("ev",
         ends = [span[1] for _, span in bare]
         verdict.say("%d missing events are in no gap (%.3f to %.3f s before the end)" % (
             len(bare), (window[1] - max(ends)) / 1e9, (window[1] - min(ends)) / 1e9))
-    near = any(span[1] >= window[0] - SHOWN and span[0] <= window[1] + SHOWN for span in gone.values())
-    allowed = may_be_empty(by_pid, truth, window, [b - ahead_ns for b in begins])
+    near = any(span[1] >= window[0] - shown and span[0] <= window[1] + shown for span in gone.values())
+    allowed = may_be_empty(by_pid, truth, cuts, window, [b - ahead_ns for b in begins])
     of_targets = [g for gaps in by_pid.values() for g in gaps]
     explained = of_targets and all(g in allowed for g in of_targets)
     if not says and not near and not explained and not ({g.reason for g in all_gaps} & (UNKNOWABLE | set(lasting or ()))):
         verdict.say("incomplete, but nothing is missing")
     check_gaps(by_pid, allowed, gone, window, verdict)
     check_counts(capture, all_gaps, gone, missing, window, verdict)
-    check_times(stored, truth, open_keys, ahead_ns, verdict)
+    check_times(stored, truth, open_keys, ahead_ns, errors, verdict)
     if capture["ledger"]["stored"] != records:
         verdict.say("stored says %d, the file has %d records" % (capture["ledger"]["stored"], records))
     return verdict

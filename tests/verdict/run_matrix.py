@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The verdict matrix: captures over every way in which events can be lost, judged by an account that
-the programs keep themselves. Prints the seed, a line for each capture, and ends with
-"N passed, N failed"; exit status 1 where one is judged wrong.
+the programs keep themselves. Prints the seed, a line for each capture, and ends with what was judged
+wrong, again, and "N passed, N failed"; exit status 1 where one is.
 
   run_matrix.py                         one round of all cases with a random seed
   run_matrix.py --seed 7 --only ring    the cases whose name holds "ring", as drawn from seed 7
@@ -163,7 +163,7 @@ def main():
     options = parser.parse_args()
     print("verdict matrix: seed %d" % options.seed, flush=True)
     judged = failed = 0
-    reasons = set()
+    reasons, wrong = set(), []
     options.enough = lambda: judged >= options.captures
     todo = plan(options)
     with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
@@ -183,12 +183,13 @@ def main():
                 judged += count
                 failed += bad
                 reasons |= seen
+                wrong += [line for line in lines if line.startswith("WRONG")]
                 print("\n".join(lines), flush=True)
     unseen = reasons_of_losses() - reasons - NOT_HERE
     if unseen and not options.only and not options.short:
-        print("WRONG reasons that no capture has told: " + " ".join(sorted(unseen)))
+        wrong.append("WRONG reasons that no capture has told: " + " ".join(sorted(unseen)))
         judged, failed = judged + 1, failed + 1
-    print("seed %d" % options.seed)
+    print("\n".join(wrong + ["seed %d" % options.seed]))
     print("%d passed, %d failed" % (judged - failed, failed))
     sys.exit(1 if failed or not judged else 0)
 

@@ -67,6 +67,7 @@ class Partition:
     def __init__(self):
         self.process = ""
         self.epoch = self.sequence = self.pid = 0
+        self.cut_ns = 0  # when its cut looked at the clock, by the collector
         self.records = []
         self.lost = []
 
@@ -124,7 +125,9 @@ def read_info(payload, p):
     end = [b.uleb() for _ in range(4)]
     if end[0] <= begin[0]:
         raise Damaged("F-16")
-    return Clock(begin, end, b.sleb())
+    clock = Clock(begin, end, b.sleb())
+    p.cut_ns = clock.real
+    return clock
 
 
 def read_types(payload):

@@ -34,19 +34,21 @@ def gap(first_s, last_s, reason):
 
 
 class Partition:
-    def __init__(self, numbers, late_ns=0):
+    def __init__(self, numbers, late_ns=0, cut_s=10):
         self.pid = PID
+        self.cut_ns = START + int(cut_s * SECOND)
         self.records = [("ev", events()[n] + late_ns, n) for n in numbers]
 
 
-def verdict(numbers, complete=False, gaps=(), stored=None, ring=0, late_ns=0, until_s=10, begins=()):
+def verdict(numbers, complete=False, gaps=(), stored=None, ring=0, late_ns=0, until_s=10, begins=(),
+            error_ns=0, cut_s=10):
     """What the judge says of a capture that holds these events of the program."""
     lost = {"ring": ring, "spool": 0, "wire": 0, "quota": 0}
     ledger = {"gaps": list(gaps), "lost": lost, "stored": len(numbers) if stored is None else stored}
     capture = {"window": {"from": text(START), "to": text(START + int(until_s * SECOND))}, "ledger": ledger,
-               "targets": [{"pid": PID, "ledger": ledger}],
+               "targets": [{"pid": PID, "ledger": ledger, "clock_error_ns": error_ns}],
                "verdict": {"complete": complete, "text": "by hand"}}
-    judge_module.read_file = lambda data: [Partition(numbers, late_ns)]
+    judge_module.read_file = lambda data: [Partition(numbers, late_ns, cut_s)]
     return judge("by hand", capture, b"by hand", [Program()], begins=begins).wrong
 
 
@@ -123,6 +125,15 @@ class Judge(unittest.TestCase):
         self.says(verdict(ALL, gaps=[gap(0, 4, "overwritten")]), "covers nothing")
         self.says(verdict(ALL, gaps=[gap(0, 4, "corrupt")], begins=begins), "covers nothing")
 
+    def test_gap_of_what_the_cut_before_still_took(self):
+        late = gap(9.5, 9.6, "overwritten")
+        self.assertEqual(verdict(ALL, gaps=[late], cut_s=9.5), [])
+        self.says(verdict(ALL, gaps=[late], cut_s=9.4), "covers nothing")
+        self.says(verdict(ALL, gaps=[late], cut_s=9.6), "covers nothing")
+        self.says(verdict(ALL, gaps=[gap(9.5, 9.6, "spool_full")], cut_s=9.5), "covers nothing")
+        gaps = [gap(4, 6, "overwritten"), gap(9.5, 10, "overwritten")]
+        self.says(verdict(WITHOUT, gaps=gaps, cut_s=9.5), "covers nothing")
+
     def test_gap_outside_of_the_window(self):
         gaps = [gap(4, 6, "overwritten"), gap(11, 12, "overwritten")]
         self.says(verdict(WITHOUT, gaps=gaps), "outside of the window")
@@ -136,6 +147,7 @@ class Judge(unittest.TestCase):
 
     def test_times_that_are_off(self):
         self.says(verdict(ALL, complete=True, late_ns=30 * MS), "a time is off by")
+        self.assertEqual(verdict(ALL, complete=True, late_ns=30 * MS, error_ns=26 * MS), [])
 
     def test_event_twice(self):
         self.says(verdict(list(ALL) + [5], complete=True), "in the file twice")

@@ -345,8 +345,6 @@ void __wrap_host_page_snapshot(const struct host_page_owner *owner, struct clock
     (void)owner;
     between();
     *out = snapshot_at(now);
-    if (look.order == 0)
-        look = (struct look){now, step_count};
     between();
 }
 
@@ -359,6 +357,7 @@ void __wrap_host_page_line(const struct host_page_owner *owner, struct clock_sna
     between();
     *begin = snapshot_at(0);
     *end = snapshot_at(now);
+    look = (struct look){now, step_count};
     between();
 }
 
@@ -433,7 +432,6 @@ static bool part_cut(struct row *row)
                                         .look = row->looks_only,
                                         .max_bytes = row->in_parts ? 30 + dice(300) : 0};
     struct cut_result result;
-    look.order = 0;
     int status = partition_cut(host, &request, &result);
     ck_assert(status == SKEIN_OK || status == SKEIN_NOT_FOUND);
     if (status == SKEIN_OK)
