@@ -105,13 +105,20 @@ function(skein_daemon_page name)
     install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
 endfunction()
 
-# skein_test(path/test_x.c [TRACEFS] [LINK lib...] [LABELS l...]): a check program below tests/. Its
-# limit only ends one that hangs: a machine with ten others at work is slow, and no failure. TRACEFS:
+# A test's program, unless these labels are not asked for.
+function(skein_test_wanted target)
+    if(NOT "${ARGN}" MATCHES "${SKEIN_TEST_LABELS}")
+        set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+    endif()
+endfunction()
+
+# skein_test(path/test_x.c [TRACEFS] [LONG] [LINK lib...] [LABELS l...]): a check program below tests/.
+# LONG: it is begun before others. Its limit only ends one that hangs: a machine with ten others at work is slow, and no failure. TRACEFS:
 # it is mounted for the test where it is not.
 # The ctest name is the path without test_ and .c: unit/format/bytes. Labels default to the path's
 # first folder, so `ctest -L unit` and `ctest -L stress` select by kind.
 function(skein_test file)
-    cmake_parse_arguments(A "TRACEFS" "" "LINK;LABELS" ${ARGN})
+    cmake_parse_arguments(A "TRACEFS;LONG" "" "LINK;LABELS" ${ARGN})
     get_filename_component(dir ${file} DIRECTORY)
     get_filename_component(base ${file} NAME_WE)
     string(REGEX REPLACE "^test_" "" short ${base})
@@ -121,13 +128,14 @@ function(skein_test file)
     target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/support)
     target_compile_options(${target} PRIVATE -Wno-format-nonliteral)
     target_link_libraries(${target} PRIVATE skein_flags ${A_LINK} skein_test_mark PkgConfig::CHECK)
+    skein_test_wanted(${target} ${kind} ${A_LABELS})
     set(command ${target})
     if(A_TRACEFS)
         set(command ${CMAKE_SOURCE_DIR}/tests/support/with_tracefs.sh $<TARGET_FILE:${target}>)
     endif()
     add_test(NAME ${dir}/${short} COMMAND ${command})
     set_tests_properties(${dir}/${short} PROPERTIES TIMEOUT 600 LABELS "${kind};${A_LABELS}")
-    if(kind MATCHES "crash|e2e|fault") # these take longest: begun first, also where no run is known
+    if(A_LONG OR kind MATCHES "crash|e2e|fault")
         set_tests_properties(${dir}/${short} PROPERTIES COST 10)
     endif()
     # What a collector answers in these is held against the OpenAPI document (tests/contract).
@@ -150,6 +158,7 @@ function(skein_fuzz name)
         target_compile_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
         target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
     else()
+        skein_test_wanted(fuzz_${name} fuzz)
         add_test(NAME fuzz/${name} COMMAND fuzz_${name} ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
         set_tests_properties(fuzz/${name} PROPERTIES LABELS fuzz TIMEOUT 600)
     endif()

@@ -15,7 +15,7 @@ packages="gcc make cmake ninja-build pkg-config libc6-dev
     libxxhash-dev libsodium-dev libdw-dev libiberty-dev libdebuginfod-dev libedit-dev"
 # C for the browser
 wasm="clang lld wasi-libc libclang-rt-dev-wasm32"
-tests="g++ check openssl redis-server redis-tools protobuf-compiler python3 python3-protobuf python3-lz4 golang-go babeltrace2
+tests="g++ lld check openssl redis-server redis-tools protobuf-compiler python3 python3-protobuf python3-lz4 golang-go babeltrace2
     python3-bt2"
 npm="web tests/contract"
 if [ "${SKEIN_WEB:-ON}" = OFF ]; then

@@ -42,7 +42,9 @@ static bool is_loadable(int fd)
            (head.e_type == ET_EXEC || head.e_type == ET_DYN);
 }
 
-static int segments_list(struct symbol_module *module)
+/* What is asked for is code, and one page of a file may be mapped by two segments, as lld lays them
+ * out: executable ones come first. */
+static int segments_list(struct symbol_module *module, bool executable)
 {
     GElf_Addr bias;
     Elf *elf = dwfl_module_getelf(module->mod, &bias);
@@ -53,7 +55,7 @@ static int segments_list(struct symbol_module *module)
         GElf_Phdr head;
         if (gelf_getphdr(elf, (int)i, &head) == NULL)
             return SKEIN_CORRUPT;
-        if (head.p_type != PT_LOAD || head.p_filesz == 0)
+        if (head.p_type != PT_LOAD || head.p_filesz == 0 || executable != !!(head.p_flags & PF_X))
             continue;
         if (!array_grow(module->segments, module->segment_count + 1, &module->segment_cap))
             return SKEIN_NO_MEMORY;
@@ -64,7 +66,7 @@ static int segments_list(struct symbol_module *module)
         module->segments[module->segment_count++] = (struct module_segment){
             head.p_offset - before, head.p_filesz + before, head.p_vaddr - before + bias};
     }
-    return module->segment_count > 0 ? SKEIN_OK : SKEIN_CORRUPT;
+    return SKEIN_OK;
 }
 
 static int module_report(struct symbol_module *module)
@@ -86,7 +88,10 @@ static int module_report(struct symbol_module *module)
         dwfl_module_info(module->mod, &user, NULL, NULL, NULL, NULL, NULL, NULL) == NULL)
         return SKEIN_CORRUPT;
     *user = module;
-    return segments_list(module);
+    int status = segments_list(module, true);
+    if (status == SKEIN_OK)
+        status = segments_list(module, false);
+    return status == SKEIN_OK && module->segment_count == 0 ? SKEIN_CORRUPT : status;
 }
 
 int symbol_module_open(int fd, int debug_fd, struct symbol_module **out)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 skein_test(stress/test_ring_threads.c LINK skein_ring_support skein_static)
-skein_test(stress/test_writer_torn.c LINK skein_ring_support skein_testpoints LABELS tsan)
+skein_test(stress/test_writer_torn.c LONG LINK skein_ring_support skein_testpoints LABELS tsan)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     skein_test(stress/test_stack_load.c
         LINK skein_ring_support skein_static ${CMAKE_DL_LIBS} LABELS tsan)

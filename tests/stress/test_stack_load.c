@@ -28,11 +28,7 @@
 
 /* A sanitizer's malloc, unlike glibc's, may be locked for ever in the child of a process with threads;
  * an exception is allocated. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define CHILD_THROWS false
-#else
-#define CHILD_THROWS true
-#endif
+#define CHILD_THROWS (!SANITIZED)
 
 void stack_load_dive(unsigned depth, bool throws);
 extern const char __start_dive_text[], __stop_dive_text[];

@@ -13,6 +13,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Whether a sanitizer watches: threads and memory cost many times as much there. */
+#if defined(__has_feature)
+#define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
 /* For what holds a million times: libcheck's assertions each look at the clock when they hold. */
 #define must_hold(condition, ...)                                                                  \
     do {                                                                                           \

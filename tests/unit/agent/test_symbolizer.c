@@ -178,6 +178,13 @@ START_TEST(inlined_functions_and_lines_are_those_of_addr2line)
 }
 END_TEST
 
+/* Its code begins on a page of the file that another segment ends on. */
+START_TEST(segments_that_share_a_page_are_told_apart)
+{
+    expect_like_addr2line(SYMBOL_PLUGIN_LLD, "plugin_", 100);
+}
+END_TEST
+
 START_TEST(templates_and_members_are_those_of_addr2line)
 {
     expect_like_addr2line(SYMBOL_PLUGIN_CPP, "_ZN", 200);
@@ -566,6 +573,7 @@ int main(void)
     tcase_set_timeout(names, 300);
     tcase_add_checked_fixture(names, setup, teardown);
     tcase_add_test(names, inlined_functions_and_lines_are_those_of_addr2line);
+    tcase_add_test(names, segments_that_share_a_page_are_told_apart);
     tcase_add_test(names, templates_and_members_are_those_of_addr2line);
     tcase_add_test(names, stripped_libraries_have_the_names_they_export);
     tcase_add_test(names, symbols_without_debug_information_name_static_functions);

@@ -33,19 +33,22 @@ skein_test(unit/agent/test_checks.c LINK skein_agent_core skein_test_support LAB
 skein_test(unit/agent/test_check_place.c LINK skein_agent_core skein_test_support)
 
 # Names and walks. The libraries are as a service's would be: optimised, with debug information.
-foreach(plugin symbol_plugin.c symbol_plugin_cpp.cpp)
+foreach(plugin symbol_plugin.c symbol_plugin_cpp.cpp symbol_plugin_lld.c)
     get_filename_component(name ${plugin} NAME_WE)
-    add_library(${name} SHARED ${CMAKE_CURRENT_LIST_DIR}/${plugin})
+    string(REPLACE _lld "" source ${plugin})
+    add_library(${name} SHARED ${CMAKE_CURRENT_LIST_DIR}/${source})
     target_compile_options(${name} PRIVATE -O2 -g -fno-sanitize=all)
     target_link_options(${name} PRIVATE LINKER:--build-id=sha1)
 endforeach()
+target_link_options(symbol_plugin_lld PRIVATE -fuse-ld=lld)
 foreach(test symbolizer symbol_child symbol_unwind)
     skein_test(unit/agent/test_${test}.c LINK skein_agent_core skein_test_support ${CMAKE_DL_LIBS})
     target_compile_definitions(t_unit_agent_${test} PRIVATE
         SKEIN_SYMBOLIZER="$<TARGET_FILE:skein-symbolizer>"
         SYMBOL_PLUGIN="$<TARGET_FILE:symbol_plugin>"
-        SYMBOL_PLUGIN_CPP="$<TARGET_FILE:symbol_plugin_cpp>")
-    add_dependencies(t_unit_agent_${test} skein-symbolizer symbol_plugin symbol_plugin_cpp)
+        SYMBOL_PLUGIN_CPP="$<TARGET_FILE:symbol_plugin_cpp>"
+        SYMBOL_PLUGIN_LLD="$<TARGET_FILE:symbol_plugin_lld>")
+    add_dependencies(t_unit_agent_${test} skein-symbolizer symbol_plugin symbol_plugin_cpp symbol_plugin_lld)
 endforeach()
 # A program without unwind tables.
 add_executable(symbol_bare ${CMAKE_CURRENT_LIST_DIR}/symbol_bare.c)
@@ -56,6 +59,7 @@ add_custom_command(TARGET symbol_bare POST_BUILD COMMAND
 target_compile_definitions(t_unit_agent_symbol_unwind PRIVATE SYMBOL_BARE="$<TARGET_FILE:symbol_bare>")
 add_dependencies(t_unit_agent_symbol_unwind symbol_bare)
 skein_test(unit/agent/test_process_maps.c LINK skein_agent_core skein_test_support)
+target_link_options(t_unit_agent_process_maps PRIVATE LINKER:--build-id=sha1)
 skein_test(unit/agent/test_symbol_demangle.c LINK skein_symbol_serve skein_test_support)
 set_tests_properties(unit/agent/symbol_child PROPERTIES LABELS "unit;tsan")
 target_include_directories(t_unit_agent_symbolizer PRIVATE ${CMAKE_SOURCE_DIR}/tests/unit/format)
@@ -77,10 +81,10 @@ target_compile_definitions(skein_test_agent PUBLIC
     AGENT_FORKER="$<TARGET_FILE:agent_forker>")
 target_link_libraries(skein_test_agent PRIVATE skein_flags PUBLIC skein_format skein_fake_collector)
 add_dependencies(skein_test_agent skein-agent agent_subject agent_forker)
-skein_test(unit/agent/test_agent.c LINK skein_agent_core skein_test_agent)
+skein_test(unit/agent/test_agent.c LONG LINK skein_agent_core skein_test_agent)
 skein_test(unit/agent/test_agent_scope.c LINK skein_test_agent)
 skein_test(unit/agent/test_agent_privacy.c LINK skein_test_agent skein_ring)
-skein_test(unit/agent/test_agent_rules.c LINK skein_test_agent)
+skein_test(unit/agent/test_agent_rules.c LONG LINK skein_test_agent)
 
 # Rings: attach, read, cut.
 skein_test(unit/agent/test_cut_helper.c LINK skein_agent_core skein_test_support LABELS tsan)
@@ -100,7 +104,7 @@ target_link_options(t_unit_agent_cut_hostile PRIVATE LINKER:--wrap=partition_wri
 foreach(test cut_chain cut_verdict)
     target_link_options(t_unit_agent_${test} PRIVATE LINKER:--wrap=host_page_line)
 endforeach()
-skein_test(unit/agent/test_attach.c LINK skein_agent_core skein_test_support LABELS tsan)
+skein_test(unit/agent/test_attach.c LONG LINK skein_agent_core skein_test_support LABELS tsan)
 skein_test(unit/agent/test_roster.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_ring_budget.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_loop.c LINK skein_agent_core skein_test_support LABELS tsan)

@@ -49,7 +49,7 @@ if(SYSTEM_PYTHON)
     set_tests_properties(unit/cli/damage unit/cli/longest_truth unit/cli/report_html unit/cli/stats_truth unit/cli/stats_diff PROPERTIES
         LABELS unit TIMEOUT 300)
 endif()
-skein_test(unit/analysis/test_trace_report.c LINK skein_analysis skein_test_incidents skein_test_support)
+skein_test(unit/analysis/test_trace_report.c LONG LINK skein_analysis skein_test_incidents skein_test_support)
 skein_test(unit/analysis/test_task_path.c LINK skein_analysis skein_test_incidents skein_test_support)
 skein_test(unit/analysis/test_report_blame.c LINK skein_analysis skein_test_incidents skein_test_support)
 skein_test(unit/analysis/test_report_rules.c LINK skein_analysis skein_test_incidents skein_test_support)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-skein_test(unit/sql/test_sql_engine.c LINK skein_sql skein_test_support LABELS tsan)
+skein_test(unit/sql/test_sql_engine.c LONG LINK skein_sql skein_test_support LABELS tsan)
 skein_test(unit/sql/test_sql_command.c LINK skein_sched skein_format skein_test_support)
 add_dependencies(t_unit_sql_sql_command skein_cli)
 target_compile_definitions(t_unit_sql_sql_command PRIVATE SKEIN_PROGRAM="$<TARGET_FILE:skein_cli>")
