@@ -42,7 +42,7 @@ foreach(plugin symbol_plugin.c symbol_plugin_cpp.cpp symbol_plugin_lld.c)
 endforeach()
 target_link_options(symbol_plugin_lld PRIVATE -fuse-ld=lld)
 foreach(test symbolizer symbol_child symbol_unwind)
-    skein_test(unit/agent/test_${test}.c LINK skein_agent_core skein_test_support ${CMAKE_DL_LIBS})
+    skein_test(unit/agent/test_${test}.c LINK skein_agent_core skein_test_support ${CMAKE_DL_LIBS} LABELS tsan)
     target_compile_definitions(t_unit_agent_${test} PRIVATE
         SKEIN_SYMBOLIZER="$<TARGET_FILE:skein-symbolizer>"
         SYMBOL_PLUGIN="$<TARGET_FILE:symbol_plugin>"
@@ -61,7 +61,6 @@ add_dependencies(t_unit_agent_symbol_unwind symbol_bare)
 skein_test(unit/agent/test_process_maps.c LINK skein_agent_core skein_test_support)
 target_link_options(t_unit_agent_process_maps PRIVATE LINKER:--build-id=sha1)
 skein_test(unit/agent/test_symbol_demangle.c LINK skein_symbol_serve skein_test_support)
-set_tests_properties(unit/agent/symbol_child PROPERTIES LABELS "unit;tsan")
 target_include_directories(t_unit_agent_symbolizer PRIVATE ${CMAKE_SOURCE_DIR}/tests/unit/format)
 # Walks must not depend on frame pointers.
 target_sources(t_unit_agent_symbol_unwind PRIVATE ${CMAKE_CURRENT_LIST_DIR}/symbol_chain.c)
