@@ -18,6 +18,10 @@ pkg_check_modules(DEBUGINFOD REQUIRED IMPORTED_TARGET libdebuginfod)
 pkg_check_modules(LIBEDIT REQUIRED IMPORTED_TARGET libedit)
 if(SKEIN_TESTS)
     pkg_check_modules(CHECK REQUIRED IMPORTED_TARGET check)
+    find_program(LLD_PROGRAM ld.lld)
+    if(NOT LLD_PROGRAM)
+        message(FATAL_ERROR "The tests need lld, which some of them are linked with: tools/deps.sh installs it")
+    endif()
 endif()
 
 # The date of the man pages; SOURCE_DATE_EPOCH, where it is set.
@@ -112,9 +116,9 @@ function(skein_test_wanted target)
     endif()
 endfunction()
 
-# skein_test(path/test_x.c [TRACEFS] [LONG] [LINK lib...] [LABELS l...]): a check program below tests/.
-# LONG: it is begun before others. Its limit only ends one that hangs: a machine with ten others at work is slow, and no failure. TRACEFS:
-# it is mounted for the test where it is not.
+# skein_test(path/test_x.c [TRACEFS] [LONG] [LINK lib...] [LABELS l...]): a check program below
+# tests/. TRACEFS: it is mounted for the test where it is not. LONG: it is begun before others. The time
+# limit only ends one that hangs: a machine with ten others at work is slow, and no failure.
 # The ctest name is the path without test_ and .c: unit/format/bytes. Labels default to the path's
 # first folder, so `ctest -L unit` and `ctest -L stress` select by kind.
 function(skein_test file)

@@ -52,7 +52,7 @@ struct cut_work {
     struct cut_result *result;
     uint64_t generation; /* that this cut ended */
     struct clock_snapshot begin, end;
-    uint64_t looked_ticks, looked_ns; /* before it ended: later records may be the next cut's */
+    uint64_t before_ticks, before_ns; /* just before `end`: later records may be the next cut's */
     uint64_t from_ticks, to_ticks;
     uint64_t start_ticks; /* of the ring: it lost nothing before */
     uint64_t keep_ticks;  /* records that end before are left out */

@@ -284,9 +284,9 @@ void cut_marks_cover(struct cut_work *work)
         marks->states = work->copy.states;
         work->copy.states = NULL;
     }
-    bool past = work->to_ticks < work->looked_ticks;
-    uint64_t to = past ? work->to_ticks : work->looked_ticks;
-    uint64_t to_ns = past ? work->request->to_ns : work->looked_ns;
+    bool past = work->to_ticks < work->before_ticks;
+    uint64_t to = past ? work->to_ticks : work->before_ticks;
+    uint64_t to_ns = past ? work->request->to_ns : work->before_ns;
     if (!work->result->more && to > marks->covered_ticks)
         marks->covered_ticks = to;
     if (!work->result->more && to_ns > marks->covered_ns)

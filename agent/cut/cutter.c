@@ -27,8 +27,8 @@ static void clocks_set(struct cut_work *work, struct host_page_owner *host,
 {
     host_page_line(host, &work->begin, &work->end);
     bool went_back = before->ticks > work->end.ticks;
-    work->looked_ticks = went_back ? work->end.ticks : before->ticks;
-    work->looked_ns = went_back ? work->end.realtime_ns : before->realtime_ns;
+    work->before_ticks = went_back ? work->end.ticks : before->ticks;
+    work->before_ns = went_back ? work->end.realtime_ns : before->realtime_ns;
     const struct cut_request *request = work->request;
     work->from_ticks = clock_snapshot_ticks(&work->begin, &work->end, request->from_ns);
     work->to_ticks = clock_snapshot_ticks(&work->begin, &work->end, request->to_ns);

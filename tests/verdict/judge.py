@@ -8,6 +8,7 @@ from skein_file import Damaged, read_file
 MS = 1000000
 SHOWN = 2 * MS      # times in JSON are whole milliseconds
 CLOCK = 5 * MS      # how far a time may be from the true one, besides what its target says (V-20)
+DOUBT = 50 * MS     # no target is believed more
 BORDER = 20 * MS    # events so near to the window's ends are nobody's proof
 COUNTED = 400 * MS  # of losses so near to the window's ends the ring tells an estimate (V-9)
 # Reasons that nobody can count; docs/verdict.md.
@@ -55,8 +56,11 @@ class Verdict:
 
 
 def clock_errors(capture):
-    """{pid: ns}: how far its times may be off, as the capture says."""
-    return {t["pid"]: t.get("clock_error_ns", 0) for t in capture["targets"]}
+    """{pid: ns}: how far its times may be off, as the capture says. Where a pid is in no target nobody
+    can know whose clock it was: the greatest."""
+    errors = {t["pid"]: min(t.get("clock_error_ns", 0), DOUBT) for t in capture["targets"]}
+    greatest = max(errors.values(), default=0)
+    return collections.defaultdict(lambda: greatest, errors)
 
 
 def stored_events(data, event, verdict):
@@ -95,13 +99,13 @@ def truth_of(subjects):
     return done, open_keys
 
 
-def gaps_of(capture, ahead_ns, shown):
+def gaps_of(capture, ahead_ns, errors):
     """{pid: [Gap]}, and those of the whole capture."""
     by_pid = collections.defaultdict(list)
     for target in capture["targets"]:
         for gap in target.get("ledger", {}).get("gaps", []):
-            by_pid[target["pid"]].append(Gap(gap, ahead_ns, shown))
-    return by_pid, [Gap(g, ahead_ns, shown) for g in capture["ledger"].get("gaps", [])]
+            by_pid[target["pid"]].append(Gap(gap, ahead_ns, SHOWN + errors[target["pid"]]))
+    return by_pid, [Gap(g, ahead_ns, SHOWN + errors[None]) for g in capture["ledger"].get("gaps", [])]
 
 
 def check_times(stored, truth, open_keys, ahead_ns, errors, verdict):
@@ -114,7 +118,7 @@ def check_times(stored, truth, open_keys, ahead_ns, errors, verdict):
             return
         before, after = truth[key]
         ns -= ahead_ns
-        off = max(before - ns, ns - after, 0) - errors.get(key[0], 0)
+        off = max(before - ns, ns - after, 0) - errors[key[0]]
         worst = max(worst, off)
     if worst > CLOCK:
         verdict.say("a time is off by %.1f ms" % (worst / MS))
@@ -140,7 +144,8 @@ def is_taken_later(gap, cuts):
     """Whether it begins where a cut looked at the clock that still brought what was written at its end:
     what the next cut found gone may all be in that one (V-2)."""
     return gap.reason == "overwritten" and any(
-        abs(gap.first - looked) <= SHOWN and last >= gap.last - SHOWN for looked, last in cuts)
+        abs(gap.first - looked) <= gap.shown and last > looked and last >= gap.last - SHOWN
+        for looked, last in cuts)
 
 
 def spans_by_pid(events):
@@ -203,12 +208,12 @@ def judge(name, capture, trace, subjects, ahead_ns=0, lasting=None, event=("ev",
     stored, records, cuts = stored_events(trace, event, verdict)
     cuts = [(pid, looked - ahead_ns, last - ahead_ns) for pid, looked, last in cuts]
     errors = clock_errors(capture)
-    shown = SHOWN + max(errors.values(), default=0)
     window = (ns_of(capture["window"]["from"]) - ahead_ns, ns_of(capture["window"]["to"]) - ahead_ns)
-    by_pid, all_gaps = gaps_of(capture, ahead_ns, shown)
+    by_pid, all_gaps = gaps_of(capture, ahead_ns, errors)
     gone = {key: span for key, span in truth.items() if key not in stored}
     missing = {key: span for key, span in gone.items()
-               if span[0] >= window[0] + shown and span[1] <= window[1] - shown}
+               if span[0] >= window[0] + SHOWN + errors[key[0]] and
+               span[1] <= window[1] - SHOWN - errors[key[0]]}
     pids = {t["pid"] for t in capture["targets"]}
     bare = [(key, span) for key, span in missing.items()
             if not any(g.holds(*span) for g in (by_pid[key[0]] if key[0] in pids else all_gaps))]
@@ -222,7 +227,8 @@ def judge(name, capture, trace, subjects, ahead_ns=0, lasting=None, event=("ev",
         ends = [span[1] for _, span in bare]
         verdict.say("%d missing events are in no gap (%.3f to %.3f s before the end)" % (
             len(bare), (window[1] - max(ends)) / 1e9, (window[1] - min(ends)) / 1e9))
-    near = any(span[1] >= window[0] - shown and span[0] <= window[1] + shown for span in gone.values())
+    near = any(span[1] >= window[0] - SHOWN - errors[key[0]] and
+               span[0] <= window[1] + SHOWN + errors[key[0]] for key, span in gone.items())
     allowed = may_be_empty(by_pid, truth, cuts, window, [b - ahead_ns for b in begins])
     of_targets = [g for gaps in by_pid.values() for g in gaps]
     explained = of_targets and all(g in allowed for g in of_targets)

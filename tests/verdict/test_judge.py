@@ -130,6 +130,8 @@ class Judge(unittest.TestCase):
         self.assertEqual(verdict(ALL, gaps=[late], cut_s=9.5), [])
         self.says(verdict(ALL, gaps=[late], cut_s=9.4), "covers nothing")
         self.says(verdict(ALL, gaps=[late], cut_s=9.6), "covers nothing")
+        self.says(verdict(range(96), gaps=[gap(9.5515, 9.5525, "overwritten")], cut_s=9.5515, until_s=9.6),
+                  "covers nothing")
         self.says(verdict(ALL, gaps=[gap(9.5, 9.6, "spool_full")], cut_s=9.5), "covers nothing")
         gaps = [gap(4, 6, "overwritten"), gap(9.5, 10, "overwritten")]
         self.says(verdict(WITHOUT, gaps=gaps, cut_s=9.5), "covers nothing")
@@ -148,6 +150,8 @@ class Judge(unittest.TestCase):
     def test_times_that_are_off(self):
         self.says(verdict(ALL, complete=True, late_ns=30 * MS), "a time is off by")
         self.assertEqual(verdict(ALL, complete=True, late_ns=30 * MS, error_ns=26 * MS), [])
+        self.says(verdict(ALL, complete=True, late_ns=3 * SECOND, error_ns=4 * SECOND), "a time is off by")
+        self.says(verdict(WITHOUT, complete=True, error_ns=20 * SECOND), "complete, but")
 
     def test_event_twice(self):
         self.says(verdict(list(ALL) + [5], complete=True), "in the file twice")
