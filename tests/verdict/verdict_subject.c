@@ -494,6 +494,15 @@ static bool obey_work(const char *name, const uint64_t a[4])
     return true;
 }
 
+/* On a busy machine the agent's connection may not be served in time: one asks again. */
+static bool snapshot(void)
+{
+    int status = SKEIN_AGAIN;
+    for (int i = 0; i < 500 && status == SKEIN_AGAIN; i++)
+        status = skein_snapshot("the matrix asks");
+    return status == SKEIN_OK;
+}
+
 /* What the process does. False: not a command of these, or it failed. */
 static bool obey_process(const char *name, const uint64_t a[4])
 {
@@ -502,7 +511,7 @@ static bool obey_process(const char *name, const uint64_t a[4])
     if (!strcmp(name, "start"))
         return start(a[0], a[1]);
     if (!strcmp(name, "snapshot"))
-        return skein_snapshot("the matrix asks") == SKEIN_OK;
+        return snapshot();
     if (!strcmp(name, "user"))
         return setresuid((uid_t)a[0], (uid_t)a[0], (uid_t)a[0]) == 0;
     if (!strcmp(name, "root"))
