@@ -13,7 +13,7 @@ if(page_browser AND SYSTEM_PYTHON AND NOT SKEIN_SANITIZE)
     add_test(NAME page/in_browser COMMAND ${SYSTEM_PYTHON} -B ${CMAKE_CURRENT_LIST_DIR}/page_in_browser.py ${page_browser}
         $<TARGET_FILE:skein_cli> $<TARGET_FILE:make_incident_trace> $<TARGET_FILE:make_sql_trace>
         $<TARGET_FILE:t_unit_analysis_page>)
-    set_tests_properties(page/in_browser PROPERTIES LABELS page TIMEOUT 600 COST 10)
+    set_tests_properties(page/in_browser PROPERTIES LABELS page TIMEOUT 600 COST 10 PROCESSORS 2)
 else()
     message(STATUS "no test of the page in a browser: chromium is missing; tools/deps.sh --ci installs it")
 endif()
@@ -27,7 +27,7 @@ if(SKEIN_WEB AND NODE AND EXISTS ${CMAKE_SOURCE_DIR}/web/node_modules)
         foreach(part walks looks sessions) # each has a scene of its own: web/tests/pages/run.mjs
             add_test(NAME page/console_${part} COMMAND ${web_tests} pages --part ${part}
                 WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-            set_tests_properties(page/console_${part} PROPERTIES LABELS page TIMEOUT 600 COST 100
+            set_tests_properties(page/console_${part} PROPERTIES LABELS page TIMEOUT 600 COST 100 PROCESSORS 2
                 ENVIRONMENT "SKEIN_BUILD=${CMAKE_BINARY_DIR};SKEIN_CHROMIUM=${page_browser}")
         endforeach()
     endif()
