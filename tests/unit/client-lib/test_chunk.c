@@ -412,7 +412,7 @@ int main(void)
         a_chunk_without_room_for_another_is_retired_at_once,
         an_event_that_describes_itself_begins_no_segment_for_nothing, NULL);
     TCase *lanes = tcase_create("lanes");
-    tcase_add_loop_test(lanes, short_threads_side_by_side_have_it_too, 1, SANITIZED ? 5 : 6);
+    tcase_add_loop_test(lanes, short_threads_side_by_side_have_it_too, 1, 6);
     tcase_set_timeout(lanes, 120);
     suite_add_tcase(suite, lanes);
     return suite_run(suite);
