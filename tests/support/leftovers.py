@@ -4,7 +4,7 @@
 
 All that the command begins stays below this process, also what gave up its parent, its session and its
 environment: it is their reaper, as init else is. What is still there some seconds after the command's end
-is listed and ended, and the status is then 1; else it is the command's own.
+is listed and ended, and the status is then 99; else it is the command's own.
 
     leftovers.py [--within SECONDS] COMMAND [ARGUMENT...]
 """
@@ -18,6 +18,7 @@ import time
 
 PR_SET_CHILD_SUBREAPER = 36
 AT_A_TIME_S = 0.05
+LEFT_RUNNING = 99
 
 
 def below(top):
@@ -97,7 +98,7 @@ def main():
             except ProcessLookupError:
                 pass
         time.sleep(AT_A_TIME_S)
-    return status or 1
+    return LEFT_RUNNING
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ wrong, again, and "N passed, N failed"; exit status 1 where one is.
   run_matrix.py --seed 7 --only ring    the cases whose name holds "ring", as drawn from seed 7
   run_matrix.py --captures 200          rounds until so many captures are judged, one at least
   run_matrix.py --short                 a few cases alone, for every build
+  run_matrix.py --again                 what was judged wrong runs once more, alone: what is wrong once is
+                                        a line "flaky: …", what is wrong twice has failed
 """
 import argparse
 import concurrent.futures
@@ -159,32 +161,41 @@ def main():
     parser.add_argument("--captures", type=int, default=0)
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--short", action="store_true")
+    parser.add_argument("--again", action="store_true")
     parser.add_argument("--jobs", type=int, default=3 * (os.cpu_count() or 2))  # they mostly wait
     options = parser.parse_args()
     print("verdict matrix: seed %d" % options.seed, flush=True)
     judged = failed = 0
-    reasons, wrong = set(), []
+    reasons, wrong, once = set(), [], []
     options.enough = lambda: judged >= options.captures
     todo = plan(options)
     with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
-        running = set()
+        running = {}
         while True:
             while len(running) < options.jobs:
                 item = next(todo, None)
                 if item is None:
                     break
-                running.add(pool.submit(run_one, item[0], item[2]))
+                running[pool.submit(run_one, item[0], item[2])] = item[0], item[2]
             if not running:
                 break
-            done, running = concurrent.futures.wait(
-                running, return_when=concurrent.futures.FIRST_COMPLETED)
+            done, _ = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
             for future in done:
+                item = running.pop(future)
                 lines, count, bad, seen = future.result()
+                reasons |= seen
+                print("\n".join(lines), flush=True)
+                if bad and options.again:
+                    once.append(item)
+                    continue
                 judged += count
                 failed += bad
-                reasons |= seen
                 wrong += [line for line in lines if line.startswith("WRONG")]
-                print("\n".join(lines), flush=True)
+    for name, seed in once:
+        lines, count, bad, seen = run_one(name, seed)
+        judged, failed, reasons = judged + count, failed + bad, reasons | seen
+        wrong += [line for line in lines if line.startswith("WRONG")]
+        print("\n".join(lines + ([] if bad else ["flaky: verdict %s, seed %s" % (name, seed)])), flush=True)
     unseen = reasons_of_losses() - reasons - NOT_HERE
     if unseen and not options.only and not options.short:
         wrong.append("WRONG reasons that no capture has told: " + " ".join(sorted(unseen)))
