@@ -15,6 +15,7 @@
 #include "cli_out.h"
 #include "cmd.h"
 #include "cmd_import.h"
+#include "import_files.h"
 #include "json.h"
 #include "perf_import.h"
 #include "whole_file.h"
@@ -101,6 +102,7 @@ static int perf_convert(const char *path, struct buf *trace, struct perf_importe
     int status = perf_data_read(bytes, n, &data, error, sizeof error);
     free(bytes);
     int64_t ahead_ns = 0;
+    data.seed ^= import_place(path);
     if (status == SKEIN_OK && data.count > 0 && !data.has_realtime) {
         ahead_ns = (int64_t)(changed_ns - data.events[data.count - 1].time_ns);
         say_warning("%s: does not say the time of day; taken is when the file was written", path);

@@ -133,13 +133,15 @@ static int trace_import(struct run *run, const char *folder, const struct import
     struct trace_files files = {.count = 0};
     struct skein_trace_source metadata = {.context = NULL};
     struct buf name = {0};
+    struct import_to here = *to;
+    here.place = import_place(folder); /* traces of two folders may be the same byte for byte */
     buf_printf(&name, "%s/metadata", folder);
     int status = import_source_open(text_of(&name), &metadata);
     if (status == SKEIN_OK)
         status = files_find(&files, folder);
     if (status == SKEIN_OK)
-        status =
-            import_ctf(&metadata, files.sources, files.count, run->regions, to, told, &run->told);
+        status = import_ctf(&metadata, files.sources, files.count, run->regions, &here, told,
+                            &run->told);
     for (size_t k = 0; k < files.count; k++)
         import_source_close(&files.sources[k]);
     free(files.sources);

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "checksum.h"
 #include "cli.h"
 #include "cli_out.h"
 #include "cli_progress.h"
@@ -81,6 +82,15 @@ void import_source_close(struct skein_trace_source *source)
     free(f->name);
     free(f);
     source->context = NULL;
+}
+
+uint64_t import_place(const char *path)
+{
+    char *real = realpath(path, NULL);
+    const char *place = real != NULL ? real : path;
+    uint64_t number = checksum64(place, strlen(place));
+    free(real);
+    return number;
 }
 
 /* ---- what goes out ---- */
@@ -243,6 +253,7 @@ static int file_import(struct files *f, const struct import_options *o,
                                  .host = o->host != NULL ? o->host : "",
                                  .service = o->service != NULL ? o->service : text_of(&f->service),
                                  .pid = (uint32_t)o->pid.value,
+                                 .place = import_place(f->path),
                                  .changed_ns = f->changed_ns};
     int status = how->import(how->context, &f->source, &to, told);
     progress_clear();

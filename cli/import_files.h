@@ -43,6 +43,8 @@ struct import_how {
 
 /* A regular file as a source. SKEIN_OK; SKEIN_IO, after saying why. Close it in any case. */
 int import_source_open(const char *path, struct skein_trace_source *source);
+/* Of import_to: where it lies, as a number. */
+uint64_t import_place(const char *path);
 void import_source_close(struct skein_trace_source *source);
 
 /* An exit status; what failed has been said. */

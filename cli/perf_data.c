@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checksum.h"
 #include "perf_data_int.h"
 #include "skein/status.h"
 
@@ -275,6 +276,7 @@ int perf_data_read(const uint8_t *bytes, size_t n, struct perf_data *out, char *
     int status = file_read_all(r);
     free(r->cpu_last_ns);
     free(r);
+    out->seed = checksum64(bytes, n);
     if (status == SKEIN_OK)
         all_sort(out);
     else

@@ -30,6 +30,7 @@ struct perf_data {
     size_t gap_count;
     uint64_t others; /* samples of events that are not read */
     char host[256];
+    uint64_t seed;             /* of import_process_uid: a number of all its bytes */
     bool has_realtime;         /* the file says how its clock lies to the time of day: */
     int64_t realtime_ahead_ns; /* this, less CLOCK_MONOTONIC */
 };

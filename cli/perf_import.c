@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "array.h"
+#include "import_id.h"
 #include "partition_writer.h"
 #include "sched_types.h"
 #include "skein/status.h"
@@ -25,6 +26,7 @@ struct import {
     struct import_span *spans;
     size_t count, cap;
     bool failed;
+    uint64_t events; /* that were put */
     uint64_t from_ns, to_ns;
     int64_t ahead_ns;
     struct buf *trace;
@@ -81,10 +83,12 @@ static struct clock_snapshot snapshot_at(const struct import *i, uint64_t ns)
                                    .realtime_ns = ns + (uint64_t)i->ahead_ns};
 }
 
-static int writer_begin(struct import *i, uint32_t pid, const char *service)
+/* number: of the process in the file; the host is none of them. */
+static int writer_begin(struct import *i, uint64_t number, uint32_t pid, const char *service)
 {
     const struct partition_info info = {
-        .key = {.process = process_uid_make(0, i->data->host, pid, 0), .sequence = i->sequence++},
+        .key = {.process = import_process_uid(i->data->seed, number, pid),
+                .sequence = i->sequence++},
         .pid = pid,
         .clock = PARTITION_CLOCK_MONOTONIC,
         .evidence = true,
@@ -123,12 +127,18 @@ static int batch_begin(struct import *i, uint32_t tid, const char *name)
     return SKEIN_OK;
 }
 
+static void event_put(struct import *i, enum sched_type type, uint64_t end_ns, uint64_t dur_ns,
+                      const struct partition_value values[SKEIN_ARGS_MAX])
+{
+    partition_writer_event(i->writer, (uint32_t)i->types[type], end_ns, dur_ns, values);
+    i->events++;
+}
+
 static void span_put(struct import *i, const struct sched_span *span)
 {
     struct partition_value values[SKEIN_ARGS_MAX];
     enum sched_type type = sched_span_values(span, values);
-    partition_writer_event(i->writer, (uint32_t)i->types[type], span->end_ns,
-                           span->end_ns - span->begin_ns, values);
+    event_put(i, type, span->end_ns, span->end_ns - span->begin_ns, values);
 }
 
 /* The name of the process's first thread, else of any. */
@@ -157,7 +167,7 @@ static int processes_put(struct import *i, struct perf_imported *imported)
             i->sequence = process ? 0 : i->sequence;
             imported->processes += process;
             if (status == SKEIN_OK)
-                status = writer_begin(i, now->pid, service_of(i, k));
+                status = writer_begin(i, now->pid, now->pid, service_of(i, k));
         }
         if (status == SKEIN_OK && (thread || full))
             status = batch_begin(i, now->span.tid, now->span.comm);
@@ -212,8 +222,7 @@ static void user_put(struct import *i, const struct sched_neighbour *row)
 {
     struct partition_value values[SKEIN_ARGS_MAX];
     sched_neighbour_values(row, i->to_ns - i->from_ns, values);
-    partition_writer_event(i->writer, (uint32_t)i->types[SCHED_TYPE_NEIGHBOUR], i->to_ns, 0,
-                           values);
+    event_put(i, SCHED_TYPE_NEIGHBOUR, i->to_ns, 0, values);
 }
 
 static void lost_put(struct import *i, struct perf_imported *imported)
@@ -226,8 +235,7 @@ static void lost_put(struct import *i, struct perf_imported *imported)
         values[1] = (struct partition_value){.u64 = gap->records};
         imported->lost_records += gap->records;
         if (gap->to_ns > from_ns)
-            partition_writer_event(i->writer, (uint32_t)i->types[SCHED_TYPE_LOST], gap->to_ns,
-                                   gap->to_ns - from_ns, values);
+            event_put(i, SCHED_TYPE_LOST, gap->to_ns, gap->to_ns - from_ns, values);
     }
 }
 
@@ -243,7 +251,7 @@ static int host_put(struct import *i, struct sched_timeline *timeline,
         return SKEIN_NO_MEMORY;
     }
     i->sequence = 0;
-    int status = writer_begin(i, 0, "(host)");
+    int status = writer_begin(i, UINT64_MAX, 0, "(host)");
     if (status == SKEIN_OK)
         status = batch_begin(i, 0, "host");
     if (status == SKEIN_OK) {
@@ -307,7 +315,7 @@ int perf_import(const struct perf_data *data, int64_t otherwise_ahead_ns, struct
         status = processes_put(&i, imported);
     if (status == SKEIN_OK)
         status = host_put(&i, timeline, imported);
-    imported->events = i.count;
+    imported->events = i.events;
     imported->unseen = timeline != NULL ? sched_timeline_unseen(timeline) : 0;
     partition_writer_free(&i.writer);
     sched_timeline_free(&timeline);

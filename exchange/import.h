@@ -20,6 +20,7 @@ struct import_to {
     void *context;
     const char *host, *service;
     uint32_t pid;        /* 0: unknown */
+    uint64_t place;      /* a number of where the file lies: the same bytes elsewhere are others */
     uint64_t changed_ns; /* when the file was last written, the time of day; 0: unknown */
 };
 

@@ -9,6 +9,7 @@
 
 #include "checksum.h"
 #include "import_ctf_int.h"
+#include "import_id.h"
 
 #define METADATA_HEAD_BYTES 37
 
@@ -197,6 +198,8 @@ int import_ctf(const struct skein_trace_source *metadata, const struct skein_tra
     i.values.items = calloc(CTF_FIELDS_MAX, sizeof *i.values.items);
     int status =
         i.streams != NULL && i.heap != NULL && i.values.items != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
+    if (status == SKEIN_OK)
+        status = import_seed(to, streams, count, &i.seed);
     if (status == SKEIN_OK)
         status = metadata_read(&i, metadata);
     if (status == SKEIN_OK)

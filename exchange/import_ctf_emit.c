@@ -37,7 +37,7 @@ static struct import_out *process_out(struct ctf_import *i, uint64_t pid, const 
     const char *host = tsdl_text(&i->t, i->t.hostname), *program = tsdl_text(&i->t, i->t.procname);
     const struct import_process process = {.seed = i->seed,
                                            .number = pid,
-                                           .pid = (uint32_t)pid,
+                                           .pid = pid != CTF_NO_PID ? (uint32_t)pid : i->to->pid,
                                            .host = i->to->host[0] != '\0' ? i->to->host : host,
                                            .service = name[0] != '\0'      ? name
                                                       : program[0] != '\0' ? program
@@ -243,7 +243,7 @@ static int outs_flush(struct ctf_import *i, bool all)
 int ctf_event_emit(struct ctf_import *i, struct ctf_stream *s)
 {
     struct shown shown = {.count = 0};
-    struct who who = {.pid = i->t.vpid};
+    struct who who = {.pid = i->t.has_vpid ? i->t.vpid : CTF_NO_PID};
     struct ctf_values *v = &i->values;
     struct ctf_value cpu = {.name = "cpu_id", .kind = TSDL_INTEGER, .label = TSDL_NONE};
     v->count = 0;
@@ -278,7 +278,7 @@ int ctf_event_emit(struct ctf_import *i, struct ctf_stream *s)
 
 void ctf_loss_emit(struct ctf_import *i, struct ctf_stream *s, uint64_t from_ns, uint64_t to_ns)
 {
-    struct import_out *out = process_out(i, i->t.vpid, "");
+    struct import_out *out = process_out(i, i->t.has_vpid ? i->t.vpid : CTF_NO_PID, "");
     if (out != NULL)
         import_loss(out, s->lost > 0 ? PARTITION_LOSS_RING_FULL : PARTITION_LOSS_CORRUPT, s->lost,
                     from_ns, to_ns > from_ns ? to_ns : from_ns);

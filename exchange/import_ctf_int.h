@@ -11,10 +11,11 @@
 #include "import_out.h"
 #include "import_tsdl.h"
 
-#define CTF_FIELDS_MAX 4096u  /* of an event, all arrays' elements counted */
-#define CTF_PLAIN_ARGS 5u     /* further fields are one text, the sixth argument */
-#define CTF_TEXT_MAX   65536u /* of a field */
-#define CTF_OPENS_MAX  4096   /* begins that wait for their ends; the oldest give way */
+#define CTF_FIELDS_MAX 4096u      /* of an event, all arrays' elements counted */
+#define CTF_PLAIN_ARGS 5u         /* further fields are one text, the sixth argument */
+#define CTF_TEXT_MAX   65536u     /* of a field */
+#define CTF_NO_PID     UINT64_MAX /* of events whose process nothing names: 0 is one, the idle one */
+#define CTF_OPENS_MAX  4096       /* begins that wait for their ends; the oldest give way */
 
 struct ctf_bits {
     const uint8_t *bytes;

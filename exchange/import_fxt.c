@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "array.h"
-#include "checksum.h"
 #include "import_fxt_int.h"
 
 #define TEXTS_MAX     4000000u
@@ -358,8 +357,7 @@ static int trace_pass(struct fxt_import *i, const struct skein_trace_source *sou
     return i->status;
 }
 
-static int magic_check(const struct skein_trace_source *source, struct import_told *told,
-                       uint64_t *seed)
+static int magic_check(const struct skein_trace_source *source, struct import_told *told)
 {
     uint8_t bytes[8] = {0};
     uint64_t magic = 0;
@@ -368,10 +366,8 @@ static int magic_check(const struct skein_trace_source *source, struct import_to
         status = source->read(source->context, 0, bytes, sizeof bytes);
     for (unsigned k = 0; k < 8; k++)
         magic |= (uint64_t)bytes[k] << 8 * k;
-    if (status != SKEIN_OK || magic == FXT_MAGIC) {
-        *seed = checksum64(bytes, sizeof bytes) ^ source->bytes;
+    if (status != SKEIN_OK || magic == FXT_MAGIC)
         return status;
-    }
     import_why(told, "at byte 0: not Fuchsia's magic number 10 00 04 46 78 54 16 00; is it another "
                      "tool's file?");
     return SKEIN_CORRUPT;
@@ -390,15 +386,14 @@ static void import_fini(struct fxt_import *i)
 int import_fxt(const struct skein_trace_source *source, const struct import_to *to,
                struct import_told *told, struct fxt_told *fxt)
 {
-    uint64_t seed = 0;
     struct fxt_import i = {.to = to, .told = told, .fxt = fxt};
     *fxt = (struct fxt_told){.records = 0};
-    int status = magic_check(source, told, &seed);
+    int status = magic_check(source, told);
     if (status != SKEIN_OK)
         return status;
     i.providers = calloc(FXT_PROVIDERS_MAX, sizeof *i.providers);
     bool room = i.providers != NULL && buf_reserve(&i.scratch, SCRATCH_BYTES) != NULL;
-    i.status = room ? import_many_new(to, seed ^ to->changed_ns, told, &i.many) : SKEIN_NO_MEMORY;
+    i.status = room ? import_many_new(to, source, told, &i.many) : SKEIN_NO_MEMORY;
     if (i.status == SKEIN_OK)
         trace_pass(&i, source);
     if (i.status == SKEIN_OK && i.last_ns < YEAR_2000_NS && to->changed_ns > i.last_ns) {

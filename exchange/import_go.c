@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checksum.h"
 #include "import_go_int.h"
+#include "import_id.h"
 
 #define FILE_HEAD_BYTES  16
 #define BATCH_HEAD_BYTES 64          /* more than one takes */
@@ -249,16 +249,6 @@ static int file_walk(struct go_import *i)
 
 /* ---- the whole ---- */
 
-/* Two traces of one program differ in how they begin. */
-static uint64_t seed_of(const struct go_import *i)
-{
-    uint8_t bytes[256];
-    uint64_t n = i->source->bytes < sizeof bytes ? i->source->bytes : sizeof bytes;
-    if (i->source->read(i->source->context, 0, bytes, (size_t)n) != SKEIN_OK)
-        return 0;
-    return checksum64(bytes, (size_t)n);
-}
-
 static void import_fini(struct go_import *i)
 {
     go_states_forget(i);
@@ -283,10 +273,10 @@ int import_go(const struct skein_trace_source *source, const struct import_to *t
     *told = (struct import_told){.partitions = 0};
     *go = (struct go_told){.version = 0};
     int status = head_read(&i);
-    const struct import_process process = {.seed = status == SKEIN_OK ? seed_of(&i) : 0,
-                                           .pid = to->pid,
-                                           .host = to->host,
-                                           .service = to->service[0] != '\0' ? to->service : "go"};
+    struct import_process process = {
+        .pid = to->pid, .host = to->host, .service = to->service[0] != '\0' ? to->service : "go"};
+    if (status == SKEIN_OK)
+        status = import_seed(to, source, 1, &process.seed);
     if (status == SKEIN_OK)
         status = import_out_new(to, &process, told, &i.out);
     if (status == SKEIN_OK)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "import_id.h"
 #include "import_many_int.h"
 
 #define NAMES_MAX  4000000u
@@ -20,17 +21,16 @@ void many_fail(struct import_many *m, int status)
 
 /* ---- the whole ---- */
 
-int import_many_new(const struct import_to *to, uint64_t seed, struct import_told *told,
-                    struct import_many **out)
+int import_many_new(const struct import_to *to, const struct skein_trace_source *source,
+                    struct import_told *told, struct import_many **out)
 {
     struct import_many *m = *out = calloc(1, sizeof *m);
     if (m == NULL)
         return SKEIN_NO_MEMORY;
     m->to = *to;
     m->told = told;
-    m->seed = seed;
     m->window_events = IMPORT_WINDOW_EVENTS;
-    return SKEIN_OK;
+    return import_seed(to, source, 1, &m->seed);
 }
 
 void import_many_window(struct import_many *m, size_t events)

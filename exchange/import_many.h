@@ -63,9 +63,9 @@ struct import_frame {
     uint32_t line;
 };
 
-/* SKEIN_OK, SKEIN_NO_MEMORY. */
-int import_many_new(const struct import_to *to, uint64_t seed, struct import_told *told,
-                    struct import_many **out);
+/* SKEIN_OK, SKEIN_NO_MEMORY, or what the source returns: it is read once for the processes' ids. */
+int import_many_new(const struct import_to *to, const struct skein_trace_source *source,
+                    struct import_told *told, struct import_many **out);
 void import_many_free(struct import_many **many);
 
 /* Of files whose events stand nearly in order: a smaller window. */

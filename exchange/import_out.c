@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "import_id.h"
 #include "import_out_int.h"
 
 void import_why(struct import_told *told, const char *format, ...)
@@ -42,7 +43,7 @@ int import_out_new(const struct import_to *to, const struct import_process *proc
         import_out_free(&made);
         return SKEIN_NO_MEMORY;
     }
-    made->key.process = process_uid_make(process->seed, made->host, process->pid, process->number);
+    made->key.process = import_process_uid(process->seed, process->number, process->pid);
     *out = made;
     return SKEIN_OK;
 }

@@ -30,7 +30,8 @@ struct import_out;
 void import_why(struct import_told *told, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* What tells processes of an import apart: `number`, and the file by `seed`. */
+/* `number` tells processes of an import apart, all 64 bits of it, and `seed` (import_seed) the import from
+ * others. */
 struct import_process {
     uint64_t seed, number;
     uint32_t pid;

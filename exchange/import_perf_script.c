@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checksum.h"
 #include "import_many.h"
 #include "import_map.h"
 #include "import_perf_line.h"
@@ -448,9 +447,8 @@ int import_perf_script(const struct skein_trace_source *source, uint64_t samples
     s->samples_hz = samples_hz;
     if (buf_reserve(&s->texts, TEXTS_BYTES) == NULL)
         s->status = SKEIN_NO_MEMORY;
-    uint64_t seed = checksum64(&source->bytes, sizeof source->bytes) ^ to->changed_ns;
     if (s->status == SKEIN_OK)
-        s->status = import_many_new(to, seed, told, &s->many);
+        s->status = import_many_new(to, source, told, &s->many);
     if (s->status == SKEIN_OK)
         import_many_window(s->many, WINDOW);
     if (s->status == SKEIN_OK)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checksum.h"
 #include "import_perfetto_int.h"
 #include "perfetto_export.h"
 
@@ -323,13 +322,11 @@ static int trace_pass(struct pf_import *i, const struct skein_trace_source *sour
 
 /* ---- the whole ---- */
 
-static int begin_check(const struct skein_trace_source *source, struct import_told *told,
-                       uint64_t *seed)
+static int begin_check(const struct skein_trace_source *source, struct import_told *told)
 {
     uint8_t bytes[64] = {0};
     size_t n = source->bytes < sizeof bytes ? (size_t)source->bytes : sizeof bytes;
     int status = n > 0 ? source->read(source->context, 0, bytes, n) : SKEIN_OK;
-    *seed = checksum64(bytes, sizeof bytes) ^ source->bytes;
     if (status != SKEIN_OK || bytes[0] == (1 << 3 | PB_BYTES))
         return status;
     import_why(told,
@@ -386,9 +383,8 @@ static int trace_passes(struct pf_import *i, const struct skein_trace_source *so
 int import_perfetto(const struct skein_trace_source *source, const struct import_to *to,
                     struct import_told *told, struct perfetto_told *perfetto)
 {
-    uint64_t seed = 0;
     *perfetto = (struct perfetto_told){.packets = 0};
-    int status = begin_check(source, told, &seed);
+    int status = begin_check(source, told);
     struct pf_import *i = status == SKEIN_OK ? calloc(1, sizeof *i) : NULL;
     if (i == NULL)
         return status == SKEIN_OK ? SKEIN_NO_MEMORY : status;
@@ -396,7 +392,7 @@ int import_perfetto(const struct skein_trace_source *source, const struct import
     i->told = told;
     i->perfetto = perfetto;
     i->status = buf_reserve(&i->scratch, SCRATCH_BYTES) != NULL
-                    ? import_many_new(to, seed ^ to->changed_ns, told, &i->many)
+                    ? import_many_new(to, source, told, &i->many)
                     : SKEIN_NO_MEMORY;
     status = i->status == SKEIN_OK ? trace_passes(i, source) : i->status;
     perfetto->processes = i->many != NULL ? import_many_processes(i->many) : 0;

@@ -81,7 +81,7 @@ static void env_read(struct tsdl_reader *r)
         else if (is(&entry, "procname"))
             r->out->procname = tsdl_keep(r, entry.value.text);
         else if (is(&entry, "vpid"))
-            r->out->vpid = entry.value.number;
+            r->out->vpid = entry.value.number, r->out->has_vpid = true;
     }
 }
 

@@ -73,6 +73,7 @@ struct tsdl {
     int64_t clock_offset_s;
     uint32_t hostname, procname; /* of env; TSDL_NONE: not told */
     uint64_t vpid;
+    bool has_vpid;
 };
 
 /* SKEIN_OK; SKEIN_UNSUPPORTED, SKEIN_CORRUPT with a sentence (what, in which line); SKEIN_NO_MEMORY. */

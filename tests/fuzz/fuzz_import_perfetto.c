@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     int status = import_perfetto(&source, &to, &told, &perfetto);
     fuzz_source_fini(&from);
     fuzz_check(status == SKEIN_OK || status == SKEIN_NO_MEMORY || told.why[0] != '\0');
-    fuzz_trace_read(&trace);
+    fuzz_trace_read(&trace, told.events);
     buf_fini(&trace);
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What the fuzz targets of imports share: the input as a source that ends where it ends, and the
- * partitions that came out, which must be sound. */
+ * partitions that came out, which must be sound, and hold as many events as the import says. */
 #ifndef FUZZ_IMPORTED_H
 #define FUZZ_IMPORTED_H
 
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "import.h"
+#include "imported_rows.h"
 #include "partition_reader.h"
 #include "skein/status.h"
 
@@ -53,7 +54,8 @@ static inline int fuzz_put(void *context, const uint8_t *bytes, size_t n)
     return SKEIN_OK;
 }
 
-static inline void fuzz_trace_read(const struct buf *trace)
+/* Each partition is sound. `events`: what the import said of a whole trace, and everybody must find. */
+static inline void fuzz_trace_read(const struct buf *trace, uint64_t events)
 {
     for (size_t at = 0; at < trace->len;) {
         struct partition_reader *reader;
@@ -72,6 +74,7 @@ static inline void fuzz_trace_read(const struct buf *trace)
         partition_reader_free(&reader);
         at += (size_t)bytes;
     }
+    fuzz_check(imported_rows(trace) == events);
 }
 
 #endif

@@ -37,6 +37,13 @@ def value(kind, written):
     return text(written)
 
 
+def counted(skein, path, said):
+    """What an import said of its events is what whoever asks finds: rows of SQL, without losses and opens."""
+    asked = subprocess.run([skein, "sql", "-j", path, "select count(*) as n from event where kind not in ('open', 'loss')"],
+                           check=True, stdout=subprocess.PIPE, text=True).stdout
+    rule(int(json.loads(asked)[0]["n"]) == int(said["events"]), "said", said["events"], "in SQL", asked)
+
+
 def load(path):
     records = []
     with open(path, encoding="ascii") as lines:

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-from exchange_truth import differ, rule
+from exchange_truth import counted, differ, rule
 from fxt_decoder import Trace
 from fxt_encoder import Koid, Pointer, Writer
 
@@ -36,6 +36,7 @@ def imported(folder, data, *words):
         file.write(data)
     said = json.loads(ran("import", "fxt", fxt, "-o", to, "-j", *words))
     ran("check", to)
+    counted(skein, to, said)
     return [json.loads(line) for line in ran("cat", "--evidence", "-j", to).splitlines()], said
 
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "import.h"
+#include "imported_rows.h"
 #include "partition_reader.h"
 #include "support.h"
 #include "trace_file.h"
@@ -69,6 +70,14 @@ static inline void imported_walk(const struct buf *trace,
         partition_reader_free(&reader);
         at += n;
     }
+}
+
+/* What it said of its events is what there is of them. */
+static inline void imported_count(const struct buf *trace, const struct import_told *told)
+{
+    uint64_t rows = imported_rows(trace);
+    must_hold(rows == told->events, "%llu events said, %llu rows in SQL",
+              (unsigned long long)told->events, (unsigned long long)rows);
 }
 
 /* One line an event: KIND NAME THREAD FROM+LENGTH, in ns of the file's clock, and its texts. */

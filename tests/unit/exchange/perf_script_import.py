@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-from exchange_truth import differ, rule
+from exchange_truth import counted, differ, rule
 
 skein, traces = sys.argv[1:]
 
@@ -30,6 +30,7 @@ def imported(folder, text, *words):
         file.write(text if isinstance(text, bytes) else text.encode())
     said = json.loads(ran("import", "perf-script", path, "-o", to, "-j", *words))
     ran("check", to)
+    counted(skein, to, said)
     return [json.loads(line) for line in ran("cat", "--evidence", "-j", to).splitlines()], said
 
 

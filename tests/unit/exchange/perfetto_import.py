@@ -13,7 +13,7 @@ import tempfile
 
 from google.protobuf import json_format
 
-from exchange_truth import differ, rule
+from exchange_truth import counted, differ, rule
 
 skein, make, protoc, protos = sys.argv[1:]
 MONOTONIC, BOOTTIME, REALTIME = 3, 6, 1
@@ -36,6 +36,7 @@ def imported(folder, data, *words):
         file.write(data)
     said = json.loads(ran("import", "perfetto", path, "-o", to, "-j", *words))
     ran("check", to)
+    counted(skein, to, said)
     return [json.loads(line) for line in ran("cat", "--evidence", "-j", to).splitlines()], said
 
 

@@ -27,7 +27,9 @@ static int imported(const char *metadata, const uint8_t *stream, size_t n, bool 
         .put = imported_put, .context = trace, .host = "", .service = "test"};
     told = (struct import_told){.partitions = 0};
     ctf = (struct ctf_told){.packets = 0};
-    return import_ctf(&sources[0], &sources[1], 1, pairs, &to, &told, &ctf);
+    int status = import_ctf(&sources[0], &sources[1], 1, pairs, &to, &told, &ctf);
+    imported_count(trace, &told);
+    return status;
 }
 
 static void must_say(const char *lines, const char *what)

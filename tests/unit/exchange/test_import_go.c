@@ -115,7 +115,9 @@ static int imported(const uint8_t *bytes, size_t n, struct buf *trace)
     const struct skein_trace_source source = {
         .read = bytes_source_read, .context = &from, .bytes = n, .name = "by hand"};
     const struct import_to to = {.put = imported_put, .context = trace, .host = "", .service = ""};
-    return import_go(&source, &to, &told, &go);
+    int status = import_go(&source, &to, &told, &go);
+    imported_count(trace, &told);
+    return status;
 }
 
 static char *lines_of_file(void)

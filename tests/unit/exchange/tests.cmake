@@ -33,10 +33,10 @@ if(SYSTEM_PYTHON AND PROTOC)
         ${PROTOC} ${CMAKE_CURRENT_LIST_DIR})
     set_tests_properties(unit/exchange/perfetto_import PROPERTIES LABELS unit TIMEOUT 120)
 endif()
-skein_test(unit/exchange/test_import_go.c LINK skein_exchange skein_test_support)
+skein_test(unit/exchange/test_import_go.c LINK skein_exchange skein_sql skein_test_support)
 target_compile_definitions(t_unit_exchange_import_go PRIVATE
     TRACES="${CMAKE_SOURCE_DIR}/tests/exchange/traces")
-skein_test(unit/exchange/test_import_ctf.c LINK skein_exchange skein_test_support)
+skein_test(unit/exchange/test_import_ctf.c LINK skein_exchange skein_sql skein_test_support)
 target_compile_definitions(t_unit_exchange_import_ctf PRIVATE
     TRACES="${CMAKE_SOURCE_DIR}/tests/exchange/traces")
-skein_test(unit/exchange/test_import_out.c LINK skein_exchange skein_test_support)
+skein_test(unit/exchange/test_import_out.c LINK skein_exchange skein_sql skein_test_support)
