@@ -451,7 +451,7 @@ void attach_client_fork_child(void)
         fork_held = false;
     slot_reset(&desk.looks);
     if (session_missed_ns())
-        session_missed_set(0);
+        session_missed_clear();
     if (!slot_load(&desk.asked) || attach_client_is_barred()) {
         slot_reset(&attach_client_wanted);
         return;

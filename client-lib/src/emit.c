@@ -284,7 +284,7 @@ void op_leave_told(struct skein_op *op, uint64_t threshold_ns, op_tell_fn *tell,
         op_hide();
     const struct skein_entry entry = skein_enter();
     const struct skein_view *view = entry.view;
-    if (view == NULL || session_current() == NULL) {
+    if (view == NULL || session_current() == NULL || session_is_lure(view)) {
         op->start = 0;
         return;
     }
@@ -343,7 +343,8 @@ uint64_t skein_span_begin(const struct skein_site *site)
 void skein_span_end(struct skein_site *site, uint64_t begin, const union skein_value *values)
 {
     const struct skein_entry entry = skein_enter();
-    if (begin == 0 || entry.view == NULL || session_current() == NULL)
+    if (begin == 0 || entry.view == NULL || session_current() == NULL ||
+        session_is_lure(entry.view))
         return;
     uint8_t end = site_nargs(site);
     struct skein_field fields[SKEIN_ARGS_MAX];

@@ -84,11 +84,6 @@ struct session *session_current(void)
     return skein_session_load(&control()->session);
 }
 
-static void gate_open(const struct skein_view *view)
-{
-    skein_gate_store(&control()->gate, (uint64_t)(uintptr_t)view + 1);
-}
-
 static void gate_shut(void)
 {
     skein_gate_store(&control()->gate, 0);
@@ -113,7 +108,8 @@ void session_detach(void)
 
 bool skein_attached(void)
 {
-    return session_current() != NULL && session_view() != NULL;
+    const struct skein_view *view = session_view();
+    return session_current() != NULL && view != NULL && !session_is_lure(view);
 }
 
 /* ---- in a fork child ---- */
@@ -147,6 +143,11 @@ void session_child_reset(bool torn)
 
 /* ---- before the ring ---- */
 
+static uint64_t gate_of_lure(void)
+{
+    return (uint64_t)(uintptr_t)&lure + 1;
+}
+
 bool session_is_lure(const struct skein_view *view)
 {
     return view == &lure;
@@ -154,37 +155,41 @@ bool session_is_lure(const struct skein_view *view)
 
 void session_lure(void)
 {
-    if (session_current() != NULL)
-        return;
-    gate_open(&lure);
+    if (session_current() == NULL)
+        (void)skein_gate_move(&control()->gate, 0, gate_of_lure());
 }
 
+/* Never takes away the view of a ring that comes at this moment. */
 void session_unlure(void)
 {
-    if (session_is_lure(session_view()))
-        gate_shut();
+    (void)skein_gate_move(&control()->gate, gate_of_lure(), 0);
 }
 
 /* ---- what no ring has ---- */
 
-void session_missed_set(uint64_t ns)
+void session_missed_clear(void)
 {
-    __atomic_store_n(&session_missed, ns, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&session_missed, 0, __ATOMIC_SEQ_CST);
 }
 
+/* Whoever comes here has told of an event by the end, also where another thread was the first and is
+ * held on its way: each does the whole. */
 void session_miss(void)
 {
-    if (!skein_load32(&attach_client_wanted))
-        session_unlure(); /* nothing more is to be learnt from events */
-    if (session_missed_ns())
-        return;
-    uint64_t ns = raw_clock_ns(CLOCK_MONOTONIC); /* as who has the ring compares */
+    uint64_t ns = session_missed_ns();
+    if (!ns) {
+        SKEIN_TEST_POINT("first_miss_seen");
+        ns = raw_clock_ns(CLOCK_MONOTONIC); /* as who has the ring compares */
+    }
     /* Stored before it is looked whether there is a ring; who makes the ring publishes it before it
      * looks here. So one of the two tells. */
-    session_missed_set(ns);
+    session_missed_note(&session_missed, ns);
     const struct session *session = session_current();
     if (session != NULL)
-        skein_store64(&session_record(session)->missed_ns, ns);
+        session_missed_note(&session_record(session)->missed_ns, session_missed_ns());
+    /* Last: from here on events may go by unseen. */
+    if (!skein_load32(&attach_client_wanted))
+        session_unlure();
 }
 
 void session_exit_say(int status)

@@ -93,7 +93,17 @@ static inline uint64_t session_missed_ns(void)
 {
     return __atomic_load_n(&session_missed, __ATOMIC_SEQ_CST);
 }
-void session_missed_set(uint64_t ns); /* 0: none, in a fork child */
+void session_missed_clear(void); /* in a fork child */
+/* Moves a note of the first event that was missed back to ns: threads that miss their first events
+ * at once may come in any order. */
+static inline void session_missed_note(uint64_t *first_ns, uint64_t ns)
+{
+    uint64_t seen = __atomic_load_n(first_ns, __ATOMIC_SEQ_CST);
+    while ((seen == 0 || ns < seen) &&
+           !__atomic_compare_exchange_n(first_ns, &seen, ns, false, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_SEQ_CST))
+        continue;
+}
 /* With which status the process ends, just before; signal-safe. */
 void session_exit_say(int status);
 static inline struct ring_process_record *session_record(const struct session *session)

@@ -191,7 +191,8 @@ static void record_begin(const struct session *session, const struct session *be
     if (before != NULL && !missed_ns)
         missed_ns = session_record(before)->began_ns;
     struct ring_process_record *record = session_record(session);
-    skein_store64(&record->missed_ns, missed_ns);
+    if (missed_ns)
+        session_missed_note(&record->missed_ns, missed_ns);
     skein_store64(&record->began_ns, raw_clock_ns(CLOCK_MONOTONIC));
 }
 
@@ -208,9 +209,12 @@ int session_map(int ring_fd, int host_fd, int process_fd, const char *service)
             view_unmap(view);
             return status;
         }
-        /* no thread may pair the old view with the new ring */
-        skein_gate_store(&skein_control_page->gate, 0);
+        /* No thread may pair the view of a ring before with the new ring. The lure is of none: it
+         * stays, so that events which come at this moment are seen. */
+        if (before != NULL)
+            skein_gate_store(&skein_control_page->gate, 0);
         skein_session_store(&skein_control_page->session, session);
+        SKEIN_TEST_POINT("ring_swapped");
     }
     skein_gate_store(&skein_control_page->gate, (uint64_t)(uintptr_t)view + 1);
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* session_miss */

@@ -263,13 +263,14 @@ static struct skein_record lane_open(struct session *session, const struct skein
     return record;
 }
 
-/* One ring with its own view: the helper takes the view away before it changes the session. */
+/* One ring with its own view: the helper takes the view of a ring before away before it changes the
+ * session; the lure is of no ring. */
 static struct session *session_and_view(const struct skein_view **view)
 {
     for (;;) {
         *view = session_view();
         struct session *session = session_current();
-        if (*view == NULL || session == NULL)
+        if (*view == NULL || session == NULL || session_is_lure(*view))
             return NULL;
         if (*view == session_view())
             return session;
@@ -350,6 +351,7 @@ struct skein_record slow_record(struct skein_site *site, size_t need)
 {
     int saved = errno;
     struct skein_record record = no_record;
+    const struct skein_view *view = session_view();
     struct session *session = session_current();
     struct skein_lane *lane = lane_choose((uint64_t)(uintptr_t)__builtin_frame_address(0));
     struct thread_cold *cold = skein_lane_tls.cold;
@@ -361,7 +363,7 @@ struct skein_record slow_record(struct skein_site *site, size_t need)
         loss_count(session, RING_LOSS_SIGNAL);
     if (SKEIN_UNLIKELY(skein_load32(&attach_client_wanted)))
         attach_client_event();
-    if (SKEIN_UNLIKELY(session == NULL && record.p == NULL))
+    if (SKEIN_UNLIKELY(record.p == NULL && (session == NULL || session_is_lure(view))))
         session_miss();
     errno = saved;
     return record;
@@ -388,7 +390,7 @@ void skein_slow_end(uint32_t depth)
     while (lane != NULL && depth && lane->depth >= depth) {
         const struct skein_view *view = session_view();
         struct skein_record record = no_record;
-        if (view != NULL && session_current() != NULL)
+        if (view != NULL && session_current() != NULL && !session_is_lure(view))
             record = slow_record(NULL, SKEIN_RECORD_NEED + STACK_NEED);
         if (record.p != NULL && lane->depth <= SKEIN_OPEN_MAX &&
             record.now - lane->open[lane->depth - 1].start >= lane->stack_ticks)

@@ -200,6 +200,11 @@ static inline void skein_gate_store(uint64_t *gate, uint64_t value)
 {
     __atomic_store_n(gate, value, __ATOMIC_RELEASE);
 }
+/* True: the gate was `from`. */
+static inline bool skein_gate_move(uint64_t *gate, uint64_t from, uint64_t to)
+{
+    return __atomic_compare_exchange_n(gate, &from, to, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
 static inline uint64_t skein_gate_load(const uint64_t *gate)
 {
     return __atomic_load_n(gate, __ATOMIC_ACQUIRE);
