@@ -62,6 +62,7 @@ void report_processes_put(const struct report_processes *list, struct buf *out)
     /* Text in this one, also where a number would do. */
     snprintf(offset_ns, sizeof offset_ns, "%" PRId64, list->clock_offset_ns);
     cJSON_AddStringToObject(root, "clock_offset_ns", offset_ns);
+    json_add_u64_some(root, "clock", list->clock);
     json_add_u64_some(root, "known_from_ns", list->known_from_ns);
     cJSON *processes = cJSON_AddArrayToObject(root, "processes");
     for (size_t i = 0; i < list->count; i++)
@@ -138,7 +139,9 @@ int report_processes_get(const cJSON *json, struct report_processes *out, char *
     out->version = body_number(&r, json, "", "version");
     out->page = body_up_to(&r, json, "page", PAGES_MAX);
     out->pages = json_u64(&r, json, "", "pages", JSON_OPTIONAL, 1, 1, PAGES_MAX);
-    out->clock_offset_ns = report_read_clock(&r, json).offset_ns;
+    const struct report_clock clock = report_read_clock(&r, json);
+    out->clock_offset_ns = clock.offset_ns;
+    out->clock = clock.clock;
     out->known_from_ns = body_time(&r, json, "", "known_from_ns");
     if (out->page >= out->pages)
         json_fail(&r, "", "page", "must be below pages");

@@ -27,7 +27,8 @@ struct report_process {
 struct report_processes {
     uint64_t agent, version, page, pages;
     int64_t clock_offset_ns; /* to be added to all times (P-28) */
-    uint64_t known_from_ns;  /* of what ended before, the agent may know nothing; 0: it does */
+    uint64_t clock; /* which setting of the collector's clock that is of; 0: none is known */
+    uint64_t known_from_ns; /* of what ended before, the agent may know nothing; 0: it does */
     struct report_process *items;
     size_t count;
 };

@@ -198,9 +198,11 @@ int process_report_send(struct uplink *uplink, uint64_t agent, uint64_t version,
         roster_told(roster);
     (void)roster_refresh(roster);
     struct listing list = {.count = 0};
+    const struct clock_map map = uplink_clock_map(uplink);
     struct report_processes page = {.agent = agent,
                                     .version = version,
-                                    .clock_offset_ns = uplink_clock_offset(uplink),
+                                    .clock_offset_ns = map.offset_ns,
+                                    .clock = map.clock,
                                     .known_from_ns = roster_known_from_ns(roster)};
     int status = process_report_collect(first, roster, now, &list);
     if (status == SKEIN_OK) {

@@ -100,6 +100,15 @@ uint64_t clock_setting(uint64_t *realtime_ns)
     return number;
 }
 
+uint64_t clock_setting_time(uint64_t monotonic_ns)
+{
+    (void)clock_setting(NULL);
+    pthread_mutex_lock(&lock);
+    int64_t ahead_ns = ours.settings[(ours.count - 1) % CLOCK_STEPS_KEPT].ahead_ns;
+    pthread_mutex_unlock(&lock);
+    return monotonic_ns + (uint64_t)ahead_ns;
+}
+
 int64_t clock_setting_shift(uint64_t from, uint64_t to)
 {
     pthread_mutex_lock(&lock);

@@ -36,6 +36,8 @@ uint64_t clock_steps_doubt(const struct clock_steps *steps, uint64_t from, uint6
 
 /* Reads the clock. Returns the setting's number; *realtime_ns (may be NULL): a time of it. */
 uint64_t clock_setting(uint64_t *realtime_ns);
+/* What the clock says at a monotonic time, as it is set now. */
+uint64_t clock_setting_time(uint64_t monotonic_ns);
 int64_t clock_setting_shift(uint64_t from, uint64_t to);
 uint64_t clock_setting_doubt(uint64_t from, uint64_t to);
 

@@ -150,16 +150,16 @@ static void capture_agent_stop(struct capture_engine *e, struct capture *c,
             tell |= !target_is_final(t->status) && t->status != TARGET_UPLOADING;
     }
     if (tell)
-        capture_tell_stop(e, first->agent, &c->id, c->deadline_ns);
+        capture_tell_stop(e, first->agent, &c->id, c->due_ns);
 }
 
 /* Lets the window end now: what would have come later is neither asked for nor waited for. */
 static void window_end(struct capture *c)
 {
-    uint64_t now_ns = clock_realtime_ns(), end_ns = capture_to_ns(c);
-    if (end_ns <= now_ns)
+    uint64_t left_ns = capture_window_left_ns(c), now_ns = capture_to_ns(c) - left_ns;
+    if (left_ns == 0)
         return;
-    c->deadline_ns -= end_ns - now_ns;
+    capture_set_due(c, c->due_ns - left_ns);
     if (c->at_ns <= now_ns) {
         c->post_ms = (now_ns - c->at_ns + 999999u) / 1000000u;
         return;
@@ -242,19 +242,18 @@ static void finished_forget(struct capture_engine *e) CONTROL_LOCKED
         capture_discard(e, old[i]);
 }
 
-/* When somebody has set the clock: moves deadlines, so that nobody waits longer, and tells agents
- * again in the clock's new times. */
+/* When somebody has set the clock: shows deadlines, and tells agents again, in the clock's new
+ * times. */
 static void clock_follow(struct capture_engine *e) CONTROL_LOCKED
 {
     uint64_t clock = clock_setting(NULL);
-    int64_t shift_ns = clock_setting_shift(e->clock, clock);
     size_t at = 0;
     if (clock == e->clock)
         return;
     for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;) {
         if (c->status != CAPTURE_RUNNING)
             continue;
-        c->deadline_ns = clock_shift_ns(c->deadline_ns, shift_ns);
+        capture_set_due(c, c->due_ns);
         capture_touch(e, c);
         fleet_drop_commands(e->fleet, &c->id);
     }
@@ -279,7 +278,7 @@ void capture_tick(struct capture_engine *e, uint64_t now_ns)
             capture_touch(e, c);
         if (c->status != CAPTURE_RUNNING)
             continue;
-        if (now_ns >= c->deadline_ns)
+        if (now_ns >= c->due_ns)
             capture_expire(e, c);
         else
             capture_settle(e, c);

@@ -111,8 +111,9 @@ static struct capture *target_adopt(struct capture_engine *e, struct fleet_agent
     if (c == NULL)
         return NULL;
     c->own = true;
-    c->created_ns = c->at_ns = clock_realtime_ns();
-    c->deadline_ns = c->created_ns + e->settings.deadline_ms * 1000000u;
+    c->clock = clock_setting(&c->created_ns);
+    c->at_ns = c->created_ns;
+    capture_set_due(c, clock_monotonic_ns() + e->settings.deadline_ms * 1000000u);
     id_text(process->bytes, text);
     size_t bytes = strlen(text) + 9;
     c->selector = malloc(bytes);
@@ -150,7 +151,7 @@ static struct capture_target *target_join(struct capture_engine *e, struct captu
                                           struct fleet_agent *agent,
                                           const struct process_uid *process) CONTROL_LOCKED
 {
-    capture_reopen(e, c, clock_realtime_ns() + e->settings.deadline_ms * 1000000u);
+    capture_reopen(e, c, clock_monotonic_ns() + e->settings.deadline_ms * 1000000u);
     struct capture_target *t =
         capture_target_add(c, process, fleet_process_find(e->fleet, process), agent);
     if (t == NULL)
@@ -178,7 +179,7 @@ static void capture_keep_as(struct capture_engine *e, struct capture *c,
 {
     uint64_t deadline_ms = keep != NULL ? keep->deadline_ms : e->settings.deadline_ms;
     if (c->status == CAPTURE_RUNNING)
-        c->deadline_ns = clock_realtime_ns() + (c->post_ms + deadline_ms) * 1000000u;
+        capture_set_due(c, clock_monotonic_ns() + (c->post_ms + deadline_ms) * 1000000u);
     if (keep == NULL)
         return;
     if (keep->ttl_ms > 0)
@@ -297,13 +298,13 @@ int capture_on_sample(struct capture_engine *e, struct fleet_agent *agent,
         sample_become(e, c, fired, sample);
     if (c->kind != CAPTURE_SAMPLE || strcmp(c->rule, fired->policy) != 0)
         return SKEIN_DENIED;
-    uint64_t end_ns = capture_to_ns(c), now_ns = clock_realtime_ns();
-    uint64_t deadline_ns = (end_ns > now_ns ? end_ns : now_ns) + e->settings.deadline_ms * 1000000u;
+    uint64_t due_ns =
+        clock_monotonic_ns() + capture_window_left_ns(c) + e->settings.deadline_ms * 1000000u;
     struct capture_target *t = capture_target_find(c, &fired->process);
     if (t == NULL && (t = target_join(e, c, agent, &fired->process)) == NULL)
         return SKEIN_AGAIN;
-    if (c->status == CAPTURE_RUNNING && c->deadline_ns < deadline_ns) {
-        c->deadline_ns = deadline_ns;
+    if (c->status == CAPTURE_RUNNING && c->due_ns < due_ns) {
+        capture_set_due(c, due_ns);
         capture_touch(e, c);
     }
     fired_describe(e, c, t, fired);
@@ -409,7 +410,7 @@ int capture_on_target(struct capture_engine *e, struct fleet_agent *agent,
         return status;
     if (report->state == REPORT_CAPTURING && (c == NULL || c->status != CAPTURE_RUNNING))
         capture_tell_stop(e, agent->id, &report->capture,
-                          clock_realtime_ns() + e->settings.deadline_ms * 1000000u);
+                          clock_monotonic_ns() + e->settings.deadline_ms * 1000000u);
     if (c == NULL)
         return SKEIN_OK;
     struct capture_target *t = capture_target_find(c, &report->process);

@@ -86,7 +86,7 @@ bool capture_is_news(struct capture_engine *e, const struct capture_id *id) CONT
 void capture_refuse(struct capture_engine *e, const struct capture_id *id) CONTROL_LOCKED;
 int capture_on_target(struct capture_engine *e, struct fleet_agent *agent,
                       const struct report_target *target, const cJSON *json) CONTROL_LOCKED;
-void capture_tick(struct capture_engine *e, uint64_t now_ns) CONTROL_LOCKED;
+void capture_tick(struct capture_engine *e, uint64_t now_ns) CONTROL_LOCKED; /* monotonic */
 void capture_save(struct capture_engine *e) CONTROL_LOCKED;
 void capture_saved(struct capture_engine *e, bool ok) CONTROL_LOCKED;
 /* Not locked. Deletes partitions that came late for deleted captures. */

@@ -31,11 +31,11 @@
 uint64_t capture_upload_after_ms(const struct capture *c, uint64_t agent)
 {
     size_t agents = c->by_agent.count;
-    uint64_t now_ns = clock_realtime_ns();
-    if (agents <= UPLOADS_AT_ONCE || c->deadline_ns <= now_ns)
+    uint64_t now_ns = clock_monotonic_ns();
+    if (agents <= UPLOADS_AT_ONCE || c->due_ns <= now_ns)
         return 0;
     uint64_t spread_ms = (agents - UPLOADS_AT_ONCE) / UPLOADS_A_MS;
-    uint64_t most_ms = (c->deadline_ns - now_ns) / 1000000 / 4;
+    uint64_t most_ms = (c->due_ns - now_ns) / 1000000 / 4;
     most_ms = most_ms < COMMAND_UPLOAD_AFTER_MS_MAX ? most_ms : COMMAND_UPLOAD_AFTER_MS_MAX;
     return agent % ((spread_ms < most_ms ? spread_ms : most_ms) + 1);
 }
@@ -57,18 +57,18 @@ static int command_capture(struct capture_engine *e, const struct capture *c, ui
                                     .upload_after_ms = capture_upload_after_ms(c, agent),
                                     .unshared = c->at_ns < c->pre_ms * 1000000 + e->deleted_to_ns,
                                     .wish = c->wish,
-                                    .deadline_ns = c->deadline_ns,
+                                    .deadline_ns = clock_setting_time(c->due_ns),
                                     .processes = processes,
                                     .process_count = count};
-    return fleet_command(e->fleet, agent, c->deadline_ns, &command);
+    return fleet_command(e->fleet, agent, c->due_ns, &command);
 }
 
 void capture_tell_stop(struct capture_engine *e, uint64_t agent, const struct capture_id *id,
-                       uint64_t deadline_ns)
+                       uint64_t due_ns)
 {
     control_assert_locked(e->control);
     const struct command command = {.kind = COMMAND_STOP, .capture = *id};
-    fleet_command(e->fleet, agent, deadline_ns, &command);
+    fleet_command(e->fleet, agent, due_ns, &command);
 }
 
 /* fresh: and no command has named it yet. */
@@ -112,7 +112,7 @@ void capture_send(struct capture_engine *e, struct capture *c, const struct flee
     for (struct capture_target *at = capture_targets_at(c, agent->id); at != NULL;)
         sent |= command_send(e, c, agent->id, fresh, at, &at);
     if (sent && c->stopped)
-        capture_tell_stop(e, agent->id, &c->id, c->deadline_ns);
+        capture_tell_stop(e, agent->id, &c->id, c->due_ns);
 }
 
 /* Sends to every agent with targets that wait. The first of an agent's targets sends for all. */
@@ -140,12 +140,23 @@ static int processes_compare(const void *a, const void *b)
     return memcmp((*x)->uid.bytes, (*y)->uid.bytes, sizeof(*x)->uid.bytes);
 }
 
-/* Whether the process lived in the capture's window. A live process is taken even if its begin lies
- * behind the window by our clock: its agent knows better. */
-static bool lived_in(const struct capture *c, const struct fleet_process *p)
+/* The capture's window by our clock as it is set now: as the times of processes are. */
+struct window {
+    uint64_t from_ns, to_ns;
+};
+static struct window window_now(const struct capture *c)
+{
+    int64_t shift_ns = clock_setting_shift(c->clock, clock_setting(NULL));
+    return (struct window){clock_shift_ns(capture_from_ns(c), shift_ns),
+                           clock_shift_ns(capture_to_ns(c), shift_ns)};
+}
+
+/* Whether the process lived in the window. A live process is taken even if its begin lies behind
+ * the window by our clock: its agent knows better. */
+static bool lived_in(const struct window *window, const struct fleet_process *p)
 {
     uint64_t last_ns = p->perhaps_ns != 0 ? p->perhaps_ns : p->ended_ns;
-    return p->live || (last_ns >= capture_from_ns(c) && p->start_ns <= capture_to_ns(c));
+    return p->live || (last_ns >= window->from_ns && p->start_ns <= window->to_ns);
 }
 
 /* Chooses processes that match and lived in the capture's window, in the order of their ids, so
@@ -155,9 +166,11 @@ static int processes_choose(struct capture_engine *e, const struct selector *sel
                             struct capture *c, bool beside, struct choice *out) CONTROL_LOCKED
 {
     size_t at = 0;
+    fleet_follow_clock(e->fleet);
+    const struct window window = window_now(c);
     *out = (struct choice){NULL, 0, 0};
     for (struct fleet_process *p; (p = fleet_process_next(e->fleet, &at)) != NULL;) {
-        if ((beside && capture_targets_at(c, p->agent) == NULL) || !lived_in(c, p) ||
+        if ((beside && capture_targets_at(c, p->agent) == NULL) || !lived_in(&window, p) ||
             !fleet_process_match(selector, p))
             continue;
         if (!array_grow(out->items, out->count + 1, &out->cap))
@@ -214,7 +227,7 @@ static int chosen_add(struct capture_engine *e, struct capture *c,
 
 static int capture_fill(struct capture *c, const struct capture_request *request)
 {
-    c->created_ns = clock_realtime_ns();
+    c->clock = clock_setting(&c->created_ns);
     c->at_ns = request->at_ns != 0 ? request->at_ns : c->created_ns;
     c->pre_ms = request->pre_ms;
     c->post_ms = request->post_ms;
@@ -226,9 +239,8 @@ static int capture_fill(struct capture *c, const struct capture_request *request
     c->wish = request->wish;
     c->min_targets = request->min_targets > 0 ? request->min_targets : 1;
     c->max_targets = request->max_targets;
-    uint64_t end_ns = capture_to_ns(c);
-    c->deadline_ns =
-        (end_ns > c->created_ns ? end_ns : c->created_ns) + request->deadline_ms * 1000000u;
+    capture_set_due(c, clock_monotonic_ns() + capture_window_left_ns(c) +
+                           request->deadline_ms * 1000000u);
     snprintf(c->trigger, sizeof c->trigger, "%s",
              request->trigger != NULL ? request->trigger : "request");
     snprintf(c->rule, sizeof c->rule, "%s", request->rule != NULL ? request->rule : "");
@@ -395,7 +407,7 @@ int64_t capture_extend(struct capture_engine *e, const struct capture_id *id,
  * window is attached and named a moment later; the capture may have ended by then. */
 static bool takes_more(const struct capture *c)
 {
-    bool lately = c->status == CAPTURE_RUNNING || clock_realtime_ns() < c->finished_ns + LATE_NS;
+    bool lately = c->status == CAPTURE_RUNNING || clock_monotonic_ns() - c->over_ns < LATE_NS;
     return lately && !c->stopped && !c->own && c->kind != CAPTURE_SAMPLE;
 }
 
@@ -405,13 +417,14 @@ static size_t processes_add(struct capture_engine *e, struct capture *c,
     char error[128];
     size_t added = 0;
     /* If the capture has ended, a process that began behind its window is none of its targets. */
-    uint64_t began_by_ns = c->status == CAPTURE_RUNNING ? UINT64_MAX : capture_to_ns(c);
+    const struct window window = window_now(c);
+    uint64_t began_by_ns = c->status == CAPTURE_RUNNING ? UINT64_MAX : window.to_ns;
     struct selector *selector = NULL;
     if (selector_new(c->selector, &selector, error, sizeof error) != SKEIN_OK)
         return 0;
     for (size_t i = 0; i < count; i++) {
         bool full = c->max_targets > 0 && c->target_count >= c->max_targets;
-        if (full || !lived_in(c, news[i]) || news[i]->start_ns > began_by_ns ||
+        if (full || !lived_in(&window, news[i]) || news[i]->start_ns > began_by_ns ||
             capture_target_find(c, &news[i]->uid) != NULL ||
             !fleet_process_match(selector, news[i]))
             continue;

@@ -75,7 +75,7 @@ void capture_send(struct capture_engine *e, struct capture *c, const struct flee
 uint64_t capture_upload_after_ms(const struct capture *c, uint64_t agent);
 /* Tells one agent to stop; the capture need not exist here. */
 void capture_tell_stop(struct capture_engine *e, uint64_t agent, const struct capture_id *id,
-                       uint64_t deadline_ns) CONTROL_LOCKED;
+                       uint64_t due_ns) CONTROL_LOCKED;
 void capture_begin_target(struct capture_engine *e, struct capture *c, struct capture_target *t,
                           enum target_status status, const char *reason) CONTROL_LOCKED;
 

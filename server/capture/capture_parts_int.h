@@ -70,7 +70,10 @@ struct capture {
     struct idmap *anywhere;         /* the engine's by_process */
     const struct damages *damages;  /* the engine's */
     uint64_t clock; /* which setting of our clock its times follow, except the deadline */
-    uint64_t created_ns, at_ns, pre_ms, post_ms, deadline_ns, finished_ns;
+    uint64_t created_ns, at_ns, pre_ms, post_ms, finished_ns;
+    /* The deadline: due_ns is monotonic, and what counts; deadline_ns is shown and kept, as the clock
+     * was set last (capture_set_due). */
+    uint64_t due_ns, deadline_ns;
     uint64_t ttl_ms, expires_ns, min_targets, max_targets, stream_ms;
     uint64_t groups;        /* event groups that it is read for; 0: all. All are stored */
     uint64_t known_from_ns; /* processes that ended before may be unknown, so no targets; 0: none */
@@ -98,6 +101,7 @@ struct capture {
     uint64_t behind_taken;           /* those that the listing which is being saved has */
     struct partition_ranges *ranges; /* what it has; NULL: to be gathered when asked for */
     uint64_t touched_ns;             /* monotonic; an ended capture leaves memory some time after */
+    uint64_t over_ns;                /* monotonic: when it ended last */
 };
 
 /* The window that was asked for; its times follow the capture's setting of our clock. */

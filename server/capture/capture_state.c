@@ -221,6 +221,8 @@ static enum capture_status end_status(const struct capture *c)
 void capture_know_from(struct capture *c, uint64_t ns)
 {
     uint64_t end_ns = capture_to_ns(c);
+    if (ns != 0)
+        ns = clock_shift_ns(ns, clock_setting_shift(clock_setting(NULL), c->clock));
     ns = ns < end_ns ? ns : end_ns;
     if (ns > capture_from_ns(c) && ns > c->known_from_ns)
         c->known_from_ns = ns;
@@ -271,11 +273,8 @@ static void count_end(const struct capture *c, enum capture_status status)
  * ended: a service may be restarted. One that an agent began has only those its rule fired for. */
 static bool may_grow(const struct capture *c)
 {
-    uint64_t now_ns = clock_realtime_ns();
-    int64_t shift_ns = clock_setting_shift(c->clock, clock_setting(NULL));
-    uint64_t end_ns = clock_shift_ns(capture_to_ns(c), shift_ns);
     return (!c->own || c->kind == CAPTURE_SAMPLE) && c->status == CAPTURE_RUNNING && !c->stopped &&
-           now_ns < end_ns && now_ns < c->deadline_ns;
+           capture_window_left_ns(c) > 0 && clock_monotonic_ns() < c->due_ns;
 }
 
 void capture_settle(struct capture_engine *e, struct capture *c)
@@ -288,6 +287,7 @@ void capture_settle(struct capture_engine *e, struct capture *c)
     enum capture_status status = end_status(c);
     if (c->status == CAPTURE_RUNNING) {
         c->finished_ns = clock_realtime_ns();
+        c->over_ns = clock_monotonic_ns();
         capture_set_expiry(c);
         count_end(c, status);
         fleet_drop_commands(e->fleet, &c->id);
@@ -307,19 +307,32 @@ void capture_settle(struct capture_engine *e, struct capture *c)
                                                                  : NULL);
 }
 
-void capture_reopen(struct capture_engine *e, struct capture *c, uint64_t deadline_ns)
+void capture_set_due(struct capture *c, uint64_t due_ns)
+{
+    c->due_ns = due_ns;
+    c->deadline_ns = clock_setting_time(due_ns);
+}
+
+uint64_t capture_window_left_ns(const struct capture *c)
+{
+    uint64_t now_ns, clock = clock_setting(&now_ns);
+    uint64_t end_ns = clock_shift_ns(capture_to_ns(c), clock_setting_shift(c->clock, clock));
+    return end_ns > now_ns ? end_ns - now_ns : 0;
+}
+
+void capture_reopen(struct capture_engine *e, struct capture *c, uint64_t due_ns)
 {
     control_assert_locked(e->control);
-    uint64_t earliest = clock_realtime_ns() + e->settings.deadline_ms * 1000000u;
+    uint64_t earliest_ns = clock_monotonic_ns() + e->settings.deadline_ms * 1000000u;
     if (c->status != CAPTURE_RUNNING) {
         c->status = CAPTURE_RUNNING;
         c->finished_ns = c->expires_ns = 0;
         capture_assert(c);
-        if (deadline_ns < earliest)
-            deadline_ns = earliest;
+        if (due_ns < earliest_ns)
+            due_ns = earliest_ns;
     }
-    if (c->deadline_ns < deadline_ns)
-        c->deadline_ns = deadline_ns;
+    if (c->due_ns < due_ns)
+        capture_set_due(c, due_ns);
     capture_touch(e, c);
 }
 

@@ -28,14 +28,18 @@ bool target_set(struct capture_engine *e, struct capture *c, struct capture_targ
                 enum target_status to, const char *reason) CONTROL_LOCKED;
 /* Ends the capture once all its targets have, and renews the verdict of an ended one. */
 void capture_settle(struct capture_engine *e, struct capture *c) CONTROL_LOCKED;
-/* Notes that processes of its window that ended before ns may be unknown. */
+/* Notes that processes of its window that ended before ns may be unknown; by our clock as it is set
+ * now. */
 void capture_know_from(struct capture *c, uint64_t ns);
 /* Computes expires_ns anew from ttl_ms, pin and the capture's end. */
 void capture_set_expiry(struct capture *c);
+/* Sets the deadline: a monotonic time. */
+void capture_set_due(struct capture *c, uint64_t due_ns);
+/* How far behind the window's end our clock is; 0: the window is over. */
+uint64_t capture_window_left_ns(const struct capture *c);
 /* Lets an ended capture run again; call it before adding a target whose state is not final. The
- * deadline is then at least `deadline_ns`. */
-void capture_reopen(struct capture_engine *e, struct capture *c,
-                    uint64_t deadline_ns) CONTROL_LOCKED;
+ * deadline is then at least `due_ns`. */
+void capture_reopen(struct capture_engine *e, struct capture *c, uint64_t due_ns) CONTROL_LOCKED;
 /* Checks what holds for the capture and each target; linear in the targets. */
 void capture_assert(const struct capture *c);
 /* How far the times of the target's window may be from the true ones, by the agent's last report;

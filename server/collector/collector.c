@@ -140,7 +140,7 @@ static void on_tick(void *context, uint64_t now_ns)
 {
     struct collector *c = context;
     control_assert_locked(fleet_control(c->fleet));
-    capture_tick(c->captures, now_ns);
+    capture_tick(c->captures, clock_monotonic_ns());
     rules_tick(c->rules, now_ns);
     policies_tick(c->policies, now_ns);
     events_tick(c->events, clock_monotonic_ns());

@@ -213,6 +213,7 @@ static void fleet_tick(struct fleet *f) CONTROL_LOCKED
         fleet_check_leases(f);
         f->next_second_ns = now + LEASE_CHECK_NS;
     }
+    fleet_follow_clock(f);
     if (f->hooks.tick != NULL)
         f->hooks.tick(f->hooks.context, clock_realtime_ns());
 }

@@ -94,6 +94,9 @@ enum fleet_process_status fleet_process_status(struct fleet *f,
                                                const struct fleet_process *p) CONTROL_LOCKED;
 struct process_labels fleet_process_labels(const struct fleet_process *p);
 bool fleet_process_match(const struct selector *selector, const struct fleet_process *p);
+/* Moves the times of processes to our clock as it is set now, where somebody has set it. Each tick
+ * does; who compares them with the clock calls it before. */
+void fleet_follow_clock(struct fleet *f) CONTROL_LOCKED;
 /* Some matching processes that ended before this time may be unknown; 0: all are known. listed: the
  * asker has itself noted every process that was ever in a list. */
 uint64_t fleet_known_from(struct fleet *f, const struct selector *selector,
@@ -111,9 +114,9 @@ bool fleet_claim_is_kept(struct fleet *f, const struct process_uid *process);
 /* ---- commands ---- */
 
 /* Sends a command about a capture, under a text of its own, again and again: until it is
- * acknowledged, deadline_ns (realtime; 0: none) is over, or the agent says HELLO. SKEIN_OK,
+ * acknowledged, due_ns (monotonic; 0: no deadline) is over, or the agent says HELLO. SKEIN_OK,
  * SKEIN_NO_MEMORY, SKEIN_TOO_LARGE, SKEIN_NOT_FOUND (no such agent). */
-int fleet_command(struct fleet *f, uint64_t agent, uint64_t deadline_ns,
+int fleet_command(struct fleet *f, uint64_t agent, uint64_t due_ns,
                   const struct command *says) CONTROL_LOCKED;
 void fleet_drop_commands(struct fleet *f,
                          const struct capture_id *capture) CONTROL_LOCKED; /* of all agents */

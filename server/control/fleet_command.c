@@ -110,11 +110,11 @@ static int command_add(struct fleet *f, const struct fleet_command *command,
     return SKEIN_OK;
 }
 
-int fleet_command(struct fleet *f, uint64_t agent, uint64_t deadline_ns, const struct command *says)
+int fleet_command(struct fleet *f, uint64_t agent, uint64_t due_ns, const struct command *says)
 {
     control_assert_locked(f->control);
     struct fleet_command command = {.agent = fleet_agent_find(f, agent),
-                                    .deadline_ns = deadline_ns,
+                                    .last_ns = due_ns,
                                     .capture = says->capture,
                                     .set = FLEET_SETS};
     return command.agent != NULL ? command_add(f, &command, says) : SKEIN_NOT_FOUND;
@@ -130,10 +130,8 @@ static bool list_awaited(const struct fleet_agent *a, uint64_t now_ns)
 static void list_ask_for(struct fleet *f, struct fleet_agent *a, uint64_t now_ns) CONTROL_LOCKED
 {
     const struct command says = {.kind = COMMAND_PROCESSES};
-    const struct fleet_command command = {.agent = a,
-                                          .deadline_ns = clock_realtime_ns() + LIST_WAIT_NS,
-                                          .set = FLEET_SETS,
-                                          .asks = true};
+    const struct fleet_command command = {
+        .agent = a, .last_ns = now_ns + LIST_WAIT_NS, .set = FLEET_SETS, .asks = true};
     bool fresh = a->list_ns != 0 && now_ns - a->list_ns < LIST_FRESH_NS;
     if (a->online && a->session && !fresh && !list_awaited(a, now_ns) &&
         command_add(f, &command, &says) == SKEIN_OK)
@@ -289,10 +287,10 @@ static void command_send(struct fleet_command *c, struct fleet_out ***tail)
 void fleet_due_commands(struct fleet *f, struct fleet_out ***tail)
 {
     control_assert_locked(f->control);
-    uint64_t now = clock_monotonic_ns(), now_real = clock_realtime_ns();
+    uint64_t now = clock_monotonic_ns();
     while (f->due_count > 0 && f->due[0]->due_ns <= now) {
         struct fleet_command *c = f->due[0];
-        if (c->deadline_ns != 0 && c->deadline_ns <= now_real) {
+        if (c->last_ns != 0 && c->last_ns <= now) {
             struct fleet_command **at = &c->agent->commands;
             while (*at != c)
                 at = &(*at)->next;

@@ -16,7 +16,8 @@ struct fleet_command {
     struct fleet_command *next; /* next one to the same agent */
     struct fleet_agent *agent;
     size_t due_at; /* its place in the heap */
-    uint64_t number, deadline_ns, due_ns /* monotonic */, wait_ms;
+    uint64_t number, wait_ms;
+    uint64_t due_ns, last_ns; /* monotonic: when it is sent (again); when no longer, 0: always */
     struct capture_id capture;
     enum fleet_set set; /* FLEET_SETS: it is about a capture */
     bool asks;          /* it asks for a list, and is about no capture */
@@ -67,6 +68,8 @@ struct fleet {
     /* the sum of its agents'; 0: a save need not look for one */
     unsigned forgetting CONTROL_GUARDED;
     uint64_t next_second_ns CONTROL_GUARDED; /* monotonic: when leases are looked at again */
+    uint64_t clock
+        CONTROL_GUARDED; /* the setting of our clock that the times of processes follow */
 };
 
 /* fleet_session.c */
@@ -83,6 +86,7 @@ void fleet_saved_agents(struct fleet *f, bool ok) CONTROL_LOCKED;
 void fleet_free_tables(struct fleet *f) CONTROL_LOCKED;
 
 /* fleet_processes.c */
+uint64_t fleet_time_moved(uint64_t ns, int64_t shift_ns); /* 0, which is none, stays 0 */
 /* Whether a peer may report this process: one that has proven who it is, only its own; a plain one,
  * any. SKEIN_OK; SKEIN_DENIED: the process is another agent's. */
 int fleet_claim_from(struct fleet *f, const struct transport_peer *peer,

@@ -11,6 +11,7 @@
 
 #include "catalog_loss.h"
 #include "clock.h"
+#include "clock_steps.h"
 #include "fleet_int.h"
 #include "ledger.h"
 #include "metrics.h"
@@ -122,6 +123,37 @@ void fleet_saved_losses(struct fleet *f, bool ok)
     for (struct fleet_process *p; (p = fleet_process_next(f, &at)) != NULL;)
         saving_end(&p->loss_save, ok);
     saving_end(&f->losses_save, ok);
+}
+
+/* ---- our clock ---- */
+
+uint64_t fleet_time_moved(uint64_t ns, int64_t shift_ns)
+{
+    return ns != 0 ? clock_shift_ns(ns, shift_ns) : 0;
+}
+
+/* What is kept of agents and processes was told under the setting before. */
+void fleet_follow_clock(struct fleet *f)
+{
+    control_assert_locked(f->control);
+    const uint64_t clock = clock_setting(NULL);
+    const int64_t shift_ns = clock_setting_shift(f->clock, clock);
+    size_t at = 0;
+    if (f->clock == clock)
+        return;
+    f->clock = clock;
+    for (struct fleet_process *p; shift_ns != 0 && (p = fleet_process_next(f, &at)) != NULL;) {
+        p->start_ns = fleet_time_moved(p->start_ns, shift_ns);
+        p->attached_ns = fleet_time_moved(p->attached_ns, shift_ns);
+        p->ended_ns = fleet_time_moved(p->ended_ns, shift_ns);
+        p->perhaps_ns = fleet_time_moved(p->perhaps_ns, shift_ns);
+        fleet_process_changed(f, p);
+    }
+    at = 0;
+    for (struct fleet_agent *a; shift_ns != 0 && (a = fleet_agent_next(f, &at)) != NULL;) {
+        a->listed_from_ns = fleet_time_moved(a->listed_from_ns, shift_ns);
+        a->known_from_ns = fleet_time_moved(a->known_from_ns, shift_ns);
+    }
 }
 
 /* ---- lists ---- */

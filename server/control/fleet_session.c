@@ -375,6 +375,20 @@ static void fired_align(struct report_fired *fired)
         clock_shift_ns(fired->at_ns, clock_setting_shift(fired->clock.clock, clock_setting(NULL)));
 }
 
+/* The same for a list: its times are kept beside those of the lists before. */
+static void processes_align(struct fleet *f, struct report_processes *list) CONTROL_LOCKED
+{
+    fleet_follow_clock(f);
+    const int64_t shift_ns = clock_setting_shift(list->clock, f->clock);
+    for (size_t i = 0; i < list->count; i++) {
+        struct report_process *p = &list->items[i];
+        p->start_ns = fleet_time_moved(p->start_ns, shift_ns);
+        p->attached_ns = fleet_time_moved(p->attached_ns, shift_ns);
+        p->ended_ns = fleet_time_moved(p->ended_ns, shift_ns);
+    }
+    list->known_from_ns = fleet_time_moved(list->known_from_ns, shift_ns);
+}
+
 void fleet_on_report(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
                      const struct transport_peer *peer)
 {
@@ -390,6 +404,8 @@ void fleet_on_report(struct fleet *f, const struct wire_frame *frame, const cJSO
     report_align(&report);
     if (report.kind == REPORT_FIRED)
         fired_align(&report.fired);
+    else if (report.kind == REPORT_PROCESSES)
+        processes_align(f, &report.processes);
     struct fleet_agent *agent = fleet_agent_find(f, report.agent);
     /* No answer to a stranger: it says HELLO first, and then reports again. */
     status = SKEIN_AGAIN;

@@ -166,6 +166,22 @@ def collector_steps(m):
 
 
 @case(2)
+def begun_just_after_the_collector_was_set(m):
+    """A capture that is begun in the moment after has all of its time, and also those that have ended."""
+    w = m.world(steps=True)
+    one, two = w.subject("hum 2 100"), w.subject("hum 2 100")
+    w.wait_live(2)
+    time.sleep(1.2)
+    one.tell("exit 0")
+    one.wait()
+    wait_for("its end", lambda: any(p["status"] != "live" for p in w.processes()))
+    step_s = m.rng.choice([-3600, -3600, 3600, -40])
+    w.step("collector", step_s)
+    time.sleep(m.rng.choice([0, 0, 0.001, 0.02, 0.3]))
+    m.judge(w, w.capture(pre_ms=m.rng.randrange(900, 3000)), [one, two], ahead_ns=step_s * 10**9)
+
+
+@case(2)
 def host_steps(m):
     w = m.world(steps=True)
     s = w.subject("hum 3 100")

@@ -421,6 +421,7 @@ START_TEST(lists_of_processes_come_back)
                                      .version = any(),
                                      .pages = 1 + at_most((1u << 20) - 1),
                                      .clock_offset_ns = offset(),
+                                     .clock = at_most(INT64_MAX),
                                      .known_from_ns = when(),
                                      .items = items,
                                      .count = next_random() % 3};
@@ -439,6 +440,7 @@ START_TEST(lists_of_processes_come_back)
         SAME(a, *b, page);
         SAME(a, *b, pages);
         SAME(a, *b, clock_offset_ns);
+        SAME(a, *b, clock);
         SAME(a, *b, known_from_ns);
         SAME(a, *b, count);
         for (size_t i = 0; i < a.count; i++)

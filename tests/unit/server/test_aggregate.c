@@ -203,7 +203,7 @@ static void begin(uint8_t n, bool sample)
     c->created_ns = clock_realtime_ns();
     c->at_ns = SAMPLE_EPOCH_NS;
     c->post_ms = 1000;
-    c->deadline_ns = c->created_ns + 3600 * SECOND;
+    capture_set_due(c, clock_monotonic_ns() + 3600 * SECOND);
     struct fleet_process p = {.uid = uid, .pid = 100};
     struct capture_target *t = capture_target_add(c, &uid, &p, &agent);
     ck_assert_ptr_nonnull(t);

@@ -12,6 +12,7 @@
 #include "capture_has.h"
 #include "capture_incident.h"
 #include "capture_int.h"
+#include "capture_state.h"
 #include "capture_target.h"
 #include "catalog_capture.h"
 #include "catalog_now.h"
@@ -104,7 +105,7 @@ static void begin_of(uint32_t n, uint32_t number)
     struct capture *c = capture_new(engine, &id);
     ck_assert_ptr_nonnull(c);
     c->created_ns = c->at_ns = clock_realtime_ns();
-    c->deadline_ns = c->at_ns + 3600 * SECOND;
+    capture_set_due(c, clock_monotonic_ns() + 3600 * SECOND);
     struct fleet_process p = {.uid = process, .pid = 1};
     struct capture_target *t = capture_target_add(c, &process, &p, &agent);
     ck_assert_ptr_nonnull(t);
@@ -609,8 +610,8 @@ END_TEST
 static void expire(uint32_t n)
 {
     control_lock(control);
-    loaded(n)->deadline_ns = 1;
-    capture_tick(engine, clock_realtime_ns());
+    loaded(n)->due_ns = 1;
+    capture_tick(engine, clock_monotonic_ns());
     ck_assert(loaded(n)->status == CAPTURE_INCOMPLETE);
     ck_assert(loaded(n)->targets[0]->status == TARGET_EXPIRED);
     ck_assert_uint_eq(loaded(n)->targets[0]->stored_events, 0);

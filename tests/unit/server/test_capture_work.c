@@ -5,6 +5,7 @@
 
 #include "capture_control.h"
 #include "capture_int.h"
+#include "capture_state.h"
 #include "capture_target.h"
 #include "catalog_capture.h"
 #include "clock.h"
@@ -78,7 +79,7 @@ static struct capture *capture_of(struct engine *g, size_t targets)
     struct capture *c = capture_new(g->e, &id);
     ck_assert_ptr_nonnull(c);
     c->created_ns = c->at_ns = clock_realtime_ns();
-    c->deadline_ns = c->at_ns + UINT64_C(3600) * 1000000000u;
+    capture_set_due(c, clock_monotonic_ns() + UINT64_C(3600) * 1000000000u);
     for (size_t i = 0; i < targets; i++) {
         struct fleet_process p = {.uid = process_number(i), .pid = 1 + (uint32_t)i};
         struct capture_target *t = capture_target_add(c, &p.uid, &p, &g->agent);
@@ -169,7 +170,7 @@ static uint64_t longest_wait(uint64_t agents, uint64_t left_ms, uint64_t *at_onc
     engine_open(&g);
     struct capture *c = capture_new(g.e, &id);
     ck_assert_ptr_nonnull(c);
-    c->deadline_ns = clock_realtime_ns() + left_ms * 1000000u;
+    capture_set_due(c, clock_monotonic_ns() + left_ms * 1000000u);
     for (uint64_t i = 0; i < agents; i++) {
         struct fleet_process p = {.uid = process_number((size_t)i), .pid = 1};
         struct fleet_agent agent = {.id = i + 1, .host = "host"};
@@ -207,7 +208,7 @@ START_TEST(listing_that_lacks_changes_is_made_anew_by_the_clock)
     flush(&g);
     ck_assert_uint_eq(c->behind, 1);
     c->listed_ns = 0; /* long ago */
-    capture_tick(g.e, clock_realtime_ns());
+    capture_tick(g.e, clock_monotonic_ns());
     flush(&g);
     ck_assert_uint_eq(c->behind, 0);
     ck_assert_int_eq(catalog_capture(g.catalog, &c->id, take_listing, &listed), 1);
