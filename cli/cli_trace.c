@@ -13,6 +13,8 @@
 #include "cli_part.h"
 #include "clock.h"
 #include "event_groups.h"
+#include "json.h"
+#include "trace_twins.h"
 
 struct trace_walk {
     const char *path;
@@ -57,6 +59,30 @@ int trace_groups_parse(const char *text, uint64_t *groups)
         return CLI_OK;
     say_error("--groups %s: must be all, or some of " EVENT_GROUPS ", with commas between", text);
     return CLI_USAGE;
+}
+
+void trace_twins_add(const char *path, cJSON *row)
+{
+    char error[SKEIN_TRACE_ERROR_BYTES];
+    struct trace_twins twins = {0};
+    struct skein_trace *trace;
+    if (skein_trace_open(path, &trace, error) == SKEIN_OK) {
+        twins = trace_twins(trace);
+        skein_trace_free(&trace);
+    }
+    json_add_u64(row, "copies", twins.copies);
+    json_add_u64(row, "others", twins.others);
+}
+
+void trace_twins_say(const cJSON *row)
+{
+    uint64_t copies = json_u64_at(row, "copies"), others = json_u64_at(row, "others");
+    if (copies > 0)
+        printf("%" PRIu64 " partitions are copies of others, and are read once\n", copies);
+    if (others > 0)
+        printf("%" PRIu64 " partitions bear the number of another one and differ from it; they are "
+               "shown as of processes of their own\n",
+               others);
 }
 
 /* Says why what cannot be read is left out. */

@@ -6,6 +6,8 @@
 #ifndef CLI_TRACE_H
 #define CLI_TRACE_H
 
+#include <cjson/cJSON.h>
+
 #include "partition_reader.h"
 #include "trace_file.h"
 #include "trace_merge.h"
@@ -14,6 +16,11 @@ struct trace_walk;
 
 /* Opens a trace file; NULL after telling why it cannot be read. */
 struct trace_file *trace_open(const char *path);
+
+/* Members "copies" and "others" of a row: partitions of the file that are there twice, and those that bear
+ * the number of another one (trace_twins.h). And lines that say so. */
+void trace_twins_add(const char *path, cJSON *row);
+void trace_twins_say(const cJSON *row);
 
 /* From the first record to the last, as skein_trace_bounds: both 0 where there is none. */
 struct trace_bounds {

@@ -7,6 +7,7 @@
 
 #include "cli.h"
 #include "cli_out.h"
+#include "cli_trace.h"
 #include "cmd.h"
 #include "json.h"
 #include "trace_file.h"
@@ -76,7 +77,7 @@ static void file_faults_add(struct trace_file *file, const char *path, cJSON *ro
     }
 }
 
-/* {"file","sound","partitions","events","faults"} of it. */
+/* {"file","sound","partitions","events","copies","others","faults"} of it. */
 static cJSON *file_check(const char *path)
 {
     char error[512] = "";
@@ -100,6 +101,7 @@ static cJSON *file_check(const char *path)
         file_faults_add(file, path, row);
     json_add_u64(row, "partitions", count);
     json_add_u64(row, "events", events);
+    trace_twins_add(path, row);
     const cJSON *faults = json_at(row, "faults");
     cJSON_AddBoolToObject(row, "sound", faults != NULL && faults->child == NULL);
     trace_file_free(&file);
@@ -120,6 +122,7 @@ static int check_command_run(const struct cli_call *call)
             safe_print(call->arguments[i]);
             printf(": sound: %" PRIu64 " partitions, %" PRIu64 " events\n",
                    json_u64_at(row, "partitions"), json_u64_at(row, "events"));
+            trace_twins_say(row);
         }
         cJSON_AddItemToArray(rows, row);
     }

@@ -151,6 +151,7 @@ static cJSON *info_of(const char *path)
     cJSON_ArrayForEach(process, cJSON_GetObjectItemCaseSensitive(info, "processes"))
         times_add(process);
     trace_file_free(&file);
+    trace_twins_add(path, info);
     return info;
 }
 
@@ -220,7 +221,9 @@ static void head_show(const cJSON *info)
         text_put_duration(&line, json_u64_at(info, "length_ns"));
         buf_printf(&line, "\n");
     }
-    printf("%s\n", text_of(&line));
+    printf("%s", text_of(&line));
+    trace_twins_say(info);
+    printf("\n");
     buf_fini(&line);
 }
 

@@ -145,12 +145,37 @@ static int missing_note(struct trace_merge *merge, const struct trace_part *a,
     return gap_add(merge, &gap, &what);
 }
 
+/* What was left out of an input, and may hold what nothing else of the trace does. */
+static int left_note(struct trace_merge *merge, const struct trace_input *input)
+{
+    int status = SKEIN_OK;
+    for (size_t i = 0; status == SKEIN_OK && i < trace_file_count(input->file); i++) {
+        const struct trace_part *part = &input->parts[i];
+        if (part->fate != TRACE_LEFT || (part->facts.slice && part->instead->replaced) ||
+            !is_wanted_process(merge, part->facts.process))
+            continue;
+        struct buf what = {0};
+        struct skein_gap gap = {.reason = SKEIN_GAP_MISSING,
+                                .process = part->facts.process,
+                                .partition = SKEIN_NONE,
+                                .from_ns = part->facts.from_ns,
+                                .to_ns = part->facts.to_ns};
+        buf_printf(&what, "%s: the partition at byte %" PRIu64 " is left out: %s",
+                   trace_file_name(input->file), part->facts.offset,
+                   part->facts.slice ? "another slice of it is there already"
+                                     : "it is broken, and one of its number is there already");
+        status = gap_add(merge, &gap, &what);
+    }
+    return status;
+}
+
 int gaps_known(struct trace_merge *merge)
 {
     const struct skein_trace *trace = merge->trace;
     int status = SKEIN_OK;
     for (size_t i = 0; status == SKEIN_OK && i < trace->input_count; i++)
-        status = torn_note(merge, &trace->inputs[i]);
+        if ((status = torn_note(merge, &trace->inputs[i])) == SKEIN_OK)
+            status = left_note(merge, &trace->inputs[i]);
     struct trace_part **cuts = calloc(trace->part_count + 1, sizeof *cuts);
     if (cuts == NULL)
         return SKEIN_NO_MEMORY;

@@ -17,8 +17,17 @@
 #include "trace_merge.h"
 #include "trace_names.h"
 #include "trace_rows.h"
+#include "trace_twins.h"
 
 /* ---- the trace: trace_open.c ---- */
+
+/* What becomes of a partition whose key another one has, too: trace_twins.c. */
+enum trace_fate {
+    TRACE_GIVEN,
+    TRACE_INSTEAD, /* given, in the place of `instead` */
+    TRACE_COPY,    /* left out, and nothing is missing */
+    TRACE_LEFT     /* left out, and what it alone has is missing */
+};
 
 /* A partition of a file. */
 struct trace_part {
@@ -27,6 +36,12 @@ struct trace_part {
     struct trace_file *file;
     size_t at;        /* in the file */
     int64_t moved_ns; /* all its times are later by so much: trace_causes.h */
+    enum trace_fate fate;
+    uint32_t
+        variant; /* 0: of the process that its key names; else another one that names itself so */
+    uint32_t variants;          /* of the first one of a key: how many others there are */
+    struct trace_part *instead; /* INSTEAD: of this one; LEFT: beside it */
+    bool replaced;              /* its whole is given */
 };
 
 struct trace_input {
@@ -41,7 +56,10 @@ struct trace_input {
 struct skein_trace {
     struct trace_input *inputs;
     size_t input_count, input_cap;
-    struct intern_table process_ids, partition_keys;
+    struct intern_table process_ids, partition_keys, twin_keys;
+    struct trace_part **key_parts, **twin_parts; /* by number in these: the one that is there */
+    size_t key_cap, twin_cap;
+    struct trace_twins twins;
     struct skein_process **processes;
     size_t process_count, process_cap;
     struct trace_part **parts; /* in the order of the header */
@@ -56,6 +74,10 @@ struct skein_trace {
 /* Whether b was cut right after a (F-50): between them there is nothing but evidence. */
 bool trace_part_follows(const struct skein_trace *trace, const struct trace_part *a,
                         const struct trace_part *b);
+
+/* trace_twins.c: the fate of each part of an input that is not in the trace yet. SKEIN_OK;
+ * SKEIN_NO_MEMORY, and the trace knows none of them. */
+int twins_judge(struct skein_trace *trace, struct trace_input *input);
 
 /* ---- the walk: trace_merge.c ---- */
 

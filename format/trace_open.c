@@ -8,10 +8,11 @@
 #include <string.h>
 
 #include "array.h"
+#include "checksum.h"
 #include "clock.h"
 #include "trace_int.h"
 
-#define PARTITION_KEY_BYTES 32 /* process, epoch, sequence */
+#define PROCESS_KEY_BYTES 20 /* its id, and which of those that bear it */
 
 /* Bytes of the caller's, as a source. */
 struct trace_memory {
@@ -54,6 +55,9 @@ void skein_trace_free(struct skein_trace **trace)
     free(t->parts);
     intern_table_fini(&t->process_ids);
     intern_table_fini(&t->partition_keys);
+    intern_table_fini(&t->twin_keys);
+    free(t->key_parts);
+    free(t->twin_parts);
     names_fini(&t->names);
     free(t);
 }
@@ -117,15 +121,13 @@ static int input_room(struct skein_trace *trace, struct trace_input *input)
     size_t n = trace_file_count(input->file);
     input->parts = calloc(n, sizeof *input->parts);
     input->processes = calloc(n, sizeof *input->processes);
-    bool room =
-        input->parts != NULL && input->processes != NULL && n < SKEIN_NONE - trace->part_count &&
-        trace->input_count < SKEIN_NONE &&
-        array_grow(trace->parts, trace->part_count + n, &trace->part_cap) &&
-        array_grow(trace->processes, trace->process_count + n, &trace->process_cap) &&
-        array_grow(trace->inputs, trace->input_count + 1, &trace->input_cap) &&
-        intern_table_reserve(&trace->process_ids, n, n * 16) == SKEIN_OK &&
-        intern_table_reserve(&trace->partition_keys, n, n * PARTITION_KEY_BYTES) == SKEIN_OK;
-    return room ? SKEIN_OK : SKEIN_NO_MEMORY;
+    bool room = input->parts != NULL && input->processes != NULL &&
+                n < SKEIN_NONE - trace->part_count && trace->input_count < SKEIN_NONE &&
+                array_grow(trace->parts, trace->part_count + n, &trace->part_cap) &&
+                array_grow(trace->processes, trace->process_count + n, &trace->process_cap) &&
+                array_grow(trace->inputs, trace->input_count + 1, &trace->input_cap) &&
+                intern_table_reserve(&trace->process_ids, n, n * PROCESS_KEY_BYTES) == SKEIN_OK;
+    return room ? twins_judge(trace, input) : SKEIN_NO_MEMORY;
 }
 
 static const char *text_or(const char *have, const char *text)
@@ -133,12 +135,26 @@ static const char *text_or(const char *have, const char *text)
     return have[0] != 0 ? have : text;
 }
 
+/* The id of a process; another one that bears it has one of its own. */
+static void process_id(const uint8_t key[PROCESS_KEY_BYTES], uint32_t variant, uint8_t id[16])
+{
+    memcpy(id, key, 16);
+    for (unsigned half = 0; variant > 0 && half < 2; half++) {
+        uint64_t sum = checksum64(key, PROCESS_KEY_BYTES - half);
+        memcpy(id + 8 * (size_t)half, &sum, sizeof sum);
+    }
+}
+
 /* The process of a footer, made if it is new. */
 static uint32_t process_of(struct skein_trace *trace, struct trace_input *input, size_t spare,
                            const struct partition_footer *footer)
 {
     bool fresh;
-    int64_t number = intern_table_put(&trace->process_ids, footer->key.process.bytes, 16, &fresh);
+    uint8_t key[PROCESS_KEY_BYTES];
+    uint32_t variant = input->parts[spare].variant;
+    memcpy(key, footer->key.process.bytes, 16);
+    memcpy(key + 16, &variant, sizeof variant);
+    int64_t number = intern_table_put(&trace->process_ids, key, sizeof key, &fresh);
     if (fresh) {
         struct skein_process *made = &input->processes[spare];
         *made = (struct skein_process){.pid = footer->pid,
@@ -147,7 +163,7 @@ static uint32_t process_of(struct skein_trace *trace, struct trace_input *input,
                                        .labels = "",
                                        .exe = "",
                                        .from_ns = UINT64_MAX};
-        memcpy(made->id, footer->key.process.bytes, sizeof made->id);
+        process_id(key, variant, made->id);
         trace->processes[trace->process_count++] = &input->processes[spare];
     }
     struct skein_process *process = trace->processes[number];
@@ -158,51 +174,57 @@ static uint32_t process_of(struct skein_trace *trace, struct trace_input *input,
     return (uint32_t)number;
 }
 
-static bool key_is_new(struct skein_trace *trace, const struct partition_key *key)
+/* Takes the place of the one whose whole it is. */
+static void part_replace(struct skein_trace *trace, struct trace_part *part)
 {
-    bool fresh;
-    uint8_t bytes[PARTITION_KEY_BYTES];
-    memcpy(bytes, key->process.bytes, 16);
-    memcpy(bytes + 16, &key->epoch, 8);
-    memcpy(bytes + 24, &key->sequence, 8);
-    intern_table_put(&trace->partition_keys, bytes, sizeof bytes, &fresh);
-    return fresh;
+    struct skein_process *process = trace->processes[part->facts.process];
+    size_t at = 0;
+    while (at < trace->part_count && trace->parts[at] != part->instead)
+        at++;
+    trace->parts[at] = part;
+    part->instead->replaced = true;
+    process->partitions--;
+    process->events -= part->facts.evidence ? 0 : part->instead->facts.events;
+    trace->twins.copies++;
 }
 
 static void part_add(struct skein_trace *trace, struct trace_input *input, size_t i)
 {
     const struct trace_entry *entry = trace_file_entry(input->file, i);
     const struct partition_footer *f = &entry->footer;
-    if (!key_is_new(trace, &f->key))
-        return;
+    struct trace_part *part = &input->parts[i];
     uint64_t stacks = partition_footer_stacks(f);
     uint32_t number = process_of(trace, input, i, f);
     struct skein_process *process = trace->processes[number];
     int64_t shift =
         (int64_t)(entry->to_ns - (f->events > 0 || f->to_ns > 0 ? f->to_ns : f->window_to_ns));
-    input->parts[i] = (struct trace_part){
-        .facts = {.process = number,
-                  .epoch = f->key.epoch,
-                  .sequence = f->key.sequence,
-                  .from_ns = entry->from_ns,
-                  .to_ns = entry->to_ns,
-                  .window_from_ns = clock_shift_ns(f->window_from_ns, shift),
-                  .window_to_ns = clock_shift_ns(f->window_to_ns, shift),
-                  .offset = entry->offset,
-                  .bytes = entry->bytes,
-                  .file = (uint32_t)trace->input_count,
-                  .events = f->events - (stacks < f->events ? stacks : f->events),
-                  .lost = f->lost,
-                  .fixed_up = f->fixed_up,
-                  .threads = f->threads,
-                  .evidence = f->evidence,
-                  .slice = f->slice},
-        .entry = entry,
-        .file = input->file,
-        .at = i};
-    trace->parts[trace->part_count++] = &input->parts[i];
+    part->facts =
+        (struct skein_partition){.process = number,
+                                 .epoch = f->key.epoch,
+                                 .sequence = f->key.sequence,
+                                 .from_ns = entry->from_ns,
+                                 .to_ns = entry->to_ns,
+                                 .window_from_ns = clock_shift_ns(f->window_from_ns, shift),
+                                 .window_to_ns = clock_shift_ns(f->window_to_ns, shift),
+                                 .offset = entry->offset,
+                                 .bytes = entry->bytes,
+                                 .file = (uint32_t)trace->input_count,
+                                 .events = f->events - (stacks < f->events ? stacks : f->events),
+                                 .lost = f->lost,
+                                 .fixed_up = f->fixed_up,
+                                 .threads = f->threads,
+                                 .evidence = f->evidence,
+                                 .slice = f->slice};
+    trace->twins.copies += part->fate == TRACE_COPY;
+    trace->twins.others += part->fate == TRACE_GIVEN && part->variant > 0;
+    if (part->fate == TRACE_COPY || part->fate == TRACE_LEFT)
+        return;
+    if (part->fate == TRACE_INSTEAD)
+        part_replace(trace, part);
+    else
+        trace->parts[trace->part_count++] = part;
     process->partitions++;
-    process->events += f->evidence ? 0 : input->parts[i].facts.events;
+    process->events += f->evidence ? 0 : part->facts.events;
     process->from_ns = entry->from_ns < process->from_ns ? entry->from_ns : process->from_ns;
     process->to_ns = entry->to_ns > process->to_ns ? entry->to_ns : process->to_ns;
 }

@@ -65,7 +65,8 @@ int skein_trace_new(struct skein_trace **out);
 void skein_trace_free(struct skein_trace **trace); /* its cursors are freed before */
 
 /* Adds a file by its path, bytes in memory (not copied), or a source. A partition that is there
- * already is left out. SKEIN_OK; SKEIN_IO; SKEIN_CORRUPT and SKEIN_VERSION where not even one
+ * already, byte for byte, is left out; another one that bears its number is of a process of its own.
+ * SKEIN_OK; SKEIN_IO; SKEIN_CORRUPT and SKEIN_VERSION where not even one
  * partition can be read; SKEIN_INVALID: there is a cursor; SKEIN_NO_MEMORY. error: a sentence. */
 int skein_trace_add_file(struct skein_trace *trace, const char *path,
                          char error[SKEIN_TRACE_ERROR_BYTES]);
@@ -263,9 +264,11 @@ int skein_cursor_stack(struct skein_cursor *cursor, uint32_t row, struct skein_f
 /* ---- what is not there ---- */
 
 enum skein_gap_reason {
-    SKEIN_GAP_BROKEN = 1,  /* a partition, or its rest, cannot be read: `what` says why */
-    SKEIN_GAP_MISSING = 2, /* between two numbers of a process's cuts there is none */
-    SKEIN_GAP_TORN = 3     /* bytes of the file belong to no partition */
+    SKEIN_GAP_BROKEN = 1, /* a partition, or its rest, cannot be read: `what` says why */
+    SKEIN_GAP_MISSING =
+        2, /* between two numbers of a process's cuts there is none, or one of two slices
+                            * of a partition was left out */
+    SKEIN_GAP_TORN = 3 /* bytes of the file belong to no partition */
 };
 
 struct skein_gap {

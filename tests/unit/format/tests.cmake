@@ -15,6 +15,7 @@ skein_test(unit/format/test_trace_causes.c LINK skein_alloc_fail skein_format sk
 skein_test(unit/format/test_trace_file.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_trace_json.c LINK skein_format skein_common skein_test_support)
 skein_test(unit/format/test_trace_whole.c LINK skein_format skein_test_support skein_alloc_fail)
+skein_test(unit/format/test_trace_twins.c LINK skein_format skein_test_support skein_alloc_fail)
 
 # The installed reader: what it exports, and what a program outside of the tree makes of it.
 if(NOT SKEIN_SANITIZE)
