@@ -14,7 +14,7 @@
     X(counter, ingest_partitions_total, "Partitions stored")                                       \
     X(counter, ingest_bytes_total, "Bytes of stored partitions")                                   \
     X(counter, ingest_duplicates_total, "Partitions received again and not stored twice")          \
-    X(counter, ingest_rejected_total, "Partitions refused because they do not decode")             \
+    X(counter, ingest_rejected_total, "Partitions refused: do not decode, or have another's key")  \
     X(counter, ingest_retries_total, "Partitions that agents were told to send again")             \
     X(counter, ingest_unexpected_total,                                                            \
       "Partitions stored outside the capture that they name, which does not have their process")   \

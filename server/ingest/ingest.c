@@ -58,6 +58,7 @@ static bool chunk_answered(struct ingest *in, struct wire_chunk *chunk, const st
         if (slot != NULL) {
             slot->to = *to;
             slot->repeat = true;
+            slot->checksum = chunk->partition_checksum;
             group_add(in, slot, now_ns);
         } else if (last) {
             ingest_answer(in, to, WIRE_RETRY, RETRY_INDEX_MS, 0);
@@ -66,8 +67,9 @@ static bool chunk_answered(struct ingest *in, struct wire_chunk *chunk, const st
     }
     int known = partition_known(in, chunk);
     if (known == 1 && last) {
-        metrics_add(ingest_duplicates_total, 1);
-        ingest_answer(in, to, WIRE_STORED_BEFORE, 0, 0);
+        enum wire_ack_status result =
+            ingest_repeat_result(in, &chunk->key, chunk->partition_checksum);
+        ingest_answer(in, to, result, result == WIRE_RETRY ? RETRY_INDEX_MS : 0, 0);
     }
     if (known < 0)
         ingest_answer(in, to, WIRE_RETRY, RETRY_INDEX_MS, 0);

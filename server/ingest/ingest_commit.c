@@ -204,12 +204,31 @@ static size_t group_rows(struct ingest *in, const struct group *g)
     return n;
 }
 
+enum wire_ack_status ingest_repeat_result(struct ingest *in, const struct partition_key *key,
+                                          uint64_t checksum)
+{
+    struct partition_row row;
+    uint64_t stored;
+    int found = index_find(in->index, key, &row);
+    int status = found == 1 ? store_checksum(in->store, &row.place, &stored) : SKEIN_OK;
+    if (found < 0 || status == SKEIN_NOT_FOUND)
+        return WIRE_RETRY;
+    if (status != SKEIN_OK || (found == 1 && stored != checksum)) {
+        metrics_add(ingest_rejected_total, 1);
+        return WIRE_REJECTED;
+    }
+    metrics_add(ingest_duplicates_total, 1);
+    return WIRE_STORED_BEFORE;
+}
+
 /* A repeat gets the answer of its partition, which may have been in the group before this one. */
 static enum wire_ack_status result_of(struct ingest *in, const struct member *m)
 {
     if (!m->repeat)
         return WIRE_STORED;
-    return index_find(in->index, &m->to.key, NULL) == 1 ? WIRE_STORED_BEFORE : WIRE_RETRY;
+    return index_find(in->index, &m->to.key, NULL) == 1
+               ? ingest_repeat_result(in, &m->to.key, m->checksum)
+               : WIRE_RETRY;
 }
 
 static void group_acknowledge(struct ingest *in, const struct group *g)
@@ -217,7 +236,6 @@ static void group_acknowledge(struct ingest *in, const struct group *g)
     for (size_t i = 0; i < g->count; i++) {
         const struct member *m = &g->members[i];
         enum wire_ack_status result = result_of(in, m);
-        metrics_add(ingest_duplicates_total, result == WIRE_STORED_BEFORE);
         metrics_add(ingest_partitions_total, !m->repeat);
         metrics_add(ingest_bytes_total, m->len);
         ingest_answer(in, &m->to, result, result == WIRE_RETRY ? RETRY_DISK_MS : 0, 0);

@@ -15,6 +15,11 @@ bool groups_have(const struct ingest *in, const struct partition_key *key);
  * wait for the index. */
 struct member *group_slot(struct ingest *in);
 
+/* What a partition is told whose key is stored, or was sent for a deleted capture: a repeat was stored
+ * before; one of another checksum is rejected. Counts it. */
+enum wire_ack_status ingest_repeat_result(struct ingest *in, const struct partition_key *key,
+                                          uint64_t checksum);
+
 /* Adds the member that group_slot gave to its group. */
 void group_add(struct ingest *in, struct member *member, uint64_t now_ns);
 void member_fini(struct member *member);

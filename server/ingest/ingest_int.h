@@ -54,7 +54,7 @@ struct member {
     int64_t clock_offset_ns;
     const uint8_t *bytes;
     size_t len;
-    uint64_t checksum; /* of the bytes */
+    uint64_t checksum; /* of the bytes; of a repeat as it was said */
     uint8_t *assembled;
     struct transport_message message;
 };

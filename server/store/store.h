@@ -80,6 +80,9 @@ int store_scan(struct store *store, uint64_t segment, uint64_t offset, store_sca
 int store_read(struct store *store, const struct store_place *place, uint64_t from, void *out,
                size_t n);
 
+/* The checksum64 that the partition was stored with. Statuses as store_read; SKEIN_CORRUPT. */
+int store_checksum(struct store *store, const struct store_place *place, uint64_t *checksum);
+
 /* Reads the whole partition, piece by piece, and checks that it is the key's and byte for byte what
  * was stored. SKEIN_OK; SKEIN_CORRUPT (it is not, or cannot be read); SKEIN_NOT_FOUND,
  * SKEIN_NO_MEMORY. */

@@ -404,28 +404,46 @@ int store_append(struct store *store, const struct store_record *record, const v
     return SKEIN_OK;
 }
 
-/* Reads and verifies the record at `place`; its payload goes into `bytes`. */
-static int record_read(struct store *store, const struct store_place *place,
-                       struct segment_record *record, struct buf *bytes)
+/* The head of the record at `place`. SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_CORRUPT. */
+static int record_head_read(struct store *store, const struct store_place *place,
+                            struct segment_record *record)
 {
     uint8_t header[SEGMENT_RECORD_BYTES];
     if (place->offset < SEGMENT_RECORD_BYTES || place->bytes > PARTITION_BYTES_MAX)
         return SKEIN_CORRUPT;
     const struct store_place before = {place->segment, place->offset - SEGMENT_RECORD_BYTES,
                                        sizeof header};
+    int status = store_read(store, &before, 0, header, sizeof header);
+    if (status < 0) /* not SKEIN_IO: that would say that the writing side failed */
+        return status == SKEIN_NOT_FOUND ? status : SKEIN_CORRUPT;
+    bool good = segment_record_get(header, place->segment, before.offset, record) >= 0 &&
+                record->kind == SEGMENT_PARTITION && record->length == place->bytes;
+    return good ? SKEIN_OK : SKEIN_CORRUPT;
+}
+
+int store_checksum(struct store *store, const struct store_place *place, uint64_t *checksum)
+{
+    struct segment_record record;
+    int status = record_head_read(store, place, &record);
+    if (status == SKEIN_OK)
+        *checksum = record.checksum;
+    return status;
+}
+
+/* Reads and verifies the record at `place`; its payload goes into `bytes`. */
+static int record_read(struct store *store, const struct store_place *place,
+                       struct segment_record *record, struct buf *bytes)
+{
+    int status = record_head_read(store, place, record);
+    if (status < 0)
+        return status;
     uint8_t *at = buf_reserve(bytes, (size_t)place->bytes);
     if (at == NULL)
         return SKEIN_NO_MEMORY;
-    int status = store_read(store, &before, 0, header, sizeof header);
-    if (status == SKEIN_OK)
-        status = store_read(store, place, 0, at, (size_t)place->bytes);
-    if (status < 0) /* not SKEIN_IO: that would say that the writing side failed */
+    status = store_read(store, place, 0, at, (size_t)place->bytes);
+    if (status < 0)
         return status == SKEIN_NOT_FOUND ? status : SKEIN_CORRUPT;
-    if (segment_record_get(header, place->segment, before.offset, record) < 0 ||
-        record->kind != SEGMENT_PARTITION || record->length != place->bytes ||
-        record->checksum != checksum64(at, (size_t)place->bytes))
-        return SKEIN_CORRUPT;
-    return SKEIN_OK;
+    return record->checksum == checksum64(at, (size_t)place->bytes) ? SKEIN_OK : SKEIN_CORRUPT;
 }
 
 int store_copy(struct store *store, const struct partition_key *key, struct store_place *place)

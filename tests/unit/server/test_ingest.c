@@ -251,6 +251,42 @@ START_TEST(partitions_of_all_sizes_are_stored_and_acknowledged)
 }
 END_TEST
 
+/* Of its length, and of another one; while the first waits for its commit, and after it. */
+START_TEST(another_partition_under_a_key_that_is_stored_is_no_repeat)
+{
+    collector_open(4 << 20, 0, 64 << 20, 50);
+    struct transport *t = dial();
+    struct buf bytes = {0}, other = {0};
+    struct capture_id capture = capture_of(1);
+    int seen[WIRE_REJECTED + 1] = {0};
+    struct partition_key key = key_of(1, 1, 7);
+    partition_of(&key, 500, &bytes);
+    partition_of(&key, 700, &other);
+    partition_send(t, &key, &capture, &bytes);
+    partition_send(t, &key, &capture, &other);
+    partition_send(t, &key, &capture, &bytes);
+    for (unsigned n = 0; n < 3; n++) {
+        struct wire_ack ack;
+        ck_assert(ack_receive(t, (int)support_deadline_ms(), &ack, NULL));
+        seen[ack.status]++;
+    }
+    ck_assert_int_eq(seen[WIRE_STORED], 1);
+    ck_assert_int_eq(seen[WIRE_STORED_BEFORE], 1);
+    ck_assert_int_eq(seen[WIRE_REJECTED], 1);
+    ck_assert_int_eq(partition_upload(t, &key, &capture, &other), WIRE_REJECTED);
+    partition_of(&key, 500, &other);
+    ck_assert_int_eq(partition_upload(t, &key, &capture, &other), WIRE_STORED_BEFORE);
+    check_stored(&key, &bytes);
+    ck_assert_uint_eq(records_on_disk(), 1);
+    ck_assert_uint_eq(counter(ingest_duplicates_total), 2);
+    ck_assert_uint_eq(counter(ingest_rejected_total), 2);
+    buf_fini(&bytes);
+    buf_fini(&other);
+    transport_free(&t);
+    collector_close();
+}
+END_TEST
+
 START_TEST(many_partitions_share_few_commits)
 {
     collector_open(0, 0, 64 << 20, 50);
@@ -789,6 +825,7 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_set_timeout(c, 280);
     tcase_add_test(c, partitions_of_all_sizes_are_stored_and_acknowledged);
+    tcase_add_test(c, another_partition_under_a_key_that_is_stored_is_no_repeat);
     tcase_add_test(c, many_partitions_share_few_commits);
     tcase_add_test(c, a_group_that_is_worth_a_sync_waits_for_no_company);
     tcase_add_test(c, repeat_inside_a_group_is_stored_once_and_answered_twice);
