@@ -92,8 +92,9 @@ static int link_show(const struct options *o, const char *link, const char *expi
     if (*expires)
         fprintf(stderr, "good once, within a minute%s\n", opened ? "; the browser opens it" : "");
     else
-        fprintf(stderr, "no login is needed: there is no token yet, and everybody on the "
-                        "collector's machine is admin\n");
+        fprintf(stderr,
+                "no login is needed: there is no token yet, and root and the collector's own "
+                "user are admin on its machine\n");
     return out_close();
 }
 
@@ -119,7 +120,7 @@ const struct cli_command cmd_console = {
         "Prints a link that logs a browser in as the token that this command has, once, within\n"
         "a minute; and opens it where there is a display, standard output is a terminal, and\n"
         "$XDG_RUNTIME_DIR is the user's own. While the collector has no token, the link is its\n"
-        "address alone: no login is needed.\n",
+        "address alone: on its machine, root and its own user need no login.\n",
     .examples = "  skein console\n  skein console --print --token-file me.token\n",
     CLI_RUN(options, struct options, console_run),
 };

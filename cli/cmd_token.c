@@ -34,8 +34,9 @@ static const struct table_column listed[] = {{"NAME", "name", TABLE_TEXT},
                                              {"LAST USED", "last_used", TABLE_TIME},
                                              {"REVOKED", "revoked", TABLE_TIME},
                                              {NULL, NULL, TABLE_TEXT}};
-static const struct resource tokens = {"token", "/tokens", listed,
-                                       "no tokens: who reaches the collector on loopback is admin"};
+static const struct resource tokens = {
+    "token", "/tokens", listed,
+    "no tokens: root and the collector's own user are admin on its machine"};
 
 static int token_create_run(const struct cli_call *call)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Who may make a request: a token's holder, by the token or by the session of a browser that has
- * logged in with it; or, while there is no token and only this machine can reach the port, everybody
- * on it. Asked by the HTTP server before a body is read. Any thread.
+ * logged in with it; or, while there is no token and only this machine can reach the port, root and
+ * the collector's own user on it. Asked by the HTTP server before a body is read. Any thread.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "api_access_int.h"
 #include "api_handlers.h"
@@ -38,6 +39,17 @@ static void refusal_audit(struct api_services *api, struct http_exchange *x, con
     struct audit_entry entry = {
         actor, http_address(x), http_request_id(x), "auth.refused", http_path(x), result, detail};
     audit_add_refusal(api->audit, &entry);
+}
+
+static void access_challenge(struct api_services *api, struct http_exchange *x, enum problem kind,
+                             const char *field, const char *detail)
+{
+    /* Who asks without a secret who it is does what each visit of the console begins with. */
+    if (kind != PROBLEM_UNAUTHORIZED || strcmp(http_path(x), "/api/v1/whoami") != 0)
+        refusal_audit(api, x, "", "unauthorized", detail);
+    metrics_add(http_unauthorized_total, 1);
+    http_add_header(x, "WWW-Authenticate", CHALLENGE);
+    http_problem_of(x, kind, field, "%s", detail);
 }
 
 /* ---- pages in browsers ---- */
@@ -117,6 +129,27 @@ bool access_page(struct api_services *api, struct http_exchange *x, const char *
 
 /* ---- this machine, while there is no token ---- */
 
+/* Who could read the collector's files anyway: its own user and root. False: a 401 was given. */
+static bool is_owner(struct api_services *api, struct http_exchange *x)
+{
+    char words[300];
+    uint32_t uid = 0;
+    int status = http_user(x, &uid);
+    if (status == SKEIN_OK && (uid == 0 || uid == geteuid()))
+        return true;
+    if (status == SKEIN_UNSUPPORTED)
+        snprintf(words, sizeof words,
+                 "a token is needed: the kernel does not tell who asks (sock_diag); "
+                 "skeind token create makes one");
+    else
+        snprintf(words, sizeof words,
+                 "a token is needed: without one, only root and the collector's own user (uid %u) "
+                 "are answered; they make one by skeind token create --name NAME --scope viewer",
+                 (unsigned)geteuid());
+    access_challenge(api, x, PROBLEM_UNAUTHORIZED, "Authorization", words);
+    return false;
+}
+
 static bool local_authorize(struct api_services *api, struct http_exchange *x,
                             struct principal *who)
 {
@@ -133,22 +166,13 @@ static bool local_authorize(struct api_services *api, struct http_exchange *x,
                     "pages of other places ask nothing here without a token");
         return false;
     }
+    if (!is_owner(api, x))
+        return false;
     *who = (struct principal){.name = "local", .scope = HTTP_ADMIN};
     return true;
 }
 
 /* ---- tokens ---- */
-
-static void access_challenge(struct api_services *api, struct http_exchange *x, enum problem kind,
-                             const char *field, const char *detail)
-{
-    /* Who asks without a secret who it is does what each visit of the console begins with. */
-    if (kind != PROBLEM_UNAUTHORIZED || strcmp(http_path(x), "/api/v1/whoami") != 0)
-        refusal_audit(api, x, "", "unauthorized", detail);
-    metrics_add(http_unauthorized_total, 1);
-    http_add_header(x, "WWW-Authenticate", CHALLENGE);
-    http_problem_of(x, kind, field, "%s", detail);
-}
 
 /* `field`: where the secret was; a token or a code of a body is a login's. */
 static void login_refused(const char *field, bool too_many)

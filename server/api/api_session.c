@@ -76,9 +76,11 @@ static bool is_login_needed(struct api_services *api, struct http_exchange *x)
     if (needed < 0)
         api_failed(x, needed, "tokens cannot be checked");
     else if (needed == 0)
-        http_problem(x, 409, NULL,
-                     "there is no token yet, and no login is needed: everybody on this machine is "
-                     "admin; skeind token create makes the first token");
+        http_problem(
+            x, 409, NULL,
+            "there is no token yet to log in with: root and the collector's own user are admin on "
+            "this machine, and nobody else is answered; skeind token create makes the first "
+            "token");
     return needed > 0;
 }
 

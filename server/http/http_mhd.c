@@ -17,6 +17,7 @@
 
 #include "http_field.h"
 #include "http_mhd_int.h"
+#include "http_owner.h"
 #include "http_tls.h"
 #include "json.h"
 #include "log.h"
@@ -118,6 +119,11 @@ const struct principal *http_principal(const struct http_exchange *x)
 const char *http_address(const struct http_exchange *x)
 {
     return x->address;
+}
+
+int http_user(const struct http_exchange *x, uint32_t *uid)
+{
+    return http_owner_of(x->peer != NULL ? x->peer->door.fd : -1, uid);
 }
 
 const char *http_path(const struct http_exchange *x)

@@ -11,6 +11,7 @@ endforeach()
 
 find_program(SYSTEMD_ANALYZE systemd-analyze)
 if(SYSTEMD_ANALYZE)
+    set(skeind_may ${CMAKE_SOURCE_DIR}/docs/operations.md AF_NETLINK)
     set(skein-agent_may ${CMAKE_SOURCE_DIR}/docs/operations.md ptrace perf_event_open AF_NETLINK)
     foreach(unit skeind:15 skein-agent:31)
         string(REPLACE ":" ";" unit ${unit})

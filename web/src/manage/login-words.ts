@@ -11,7 +11,7 @@ const WORDS: Readonly<Record<string, string>> = {
 
 export function refusalWords(refused: Refused, byCode: boolean): string {
   const name = refused.type.replace("urn:skein:problem:", "");
-  if (refused.status === 409) return "No login is needed here: there is no token yet.";
+  if (refused.status === 409) return "There is no token yet. On the collector's machine, root and its own user need none; for others they make one: skeind token create.";
   if (byCode && refused.status === 401) return WORDS["code-refused"]!;
   return WORDS[name] ?? refused.message;
 }

@@ -32,7 +32,7 @@ function Keys(): JSX.Element {
   );
 }
 
-const VIA = { local: "no token exists yet, so everybody on the collector's host is an admin", token: "a token", session: "a session of this browser" } as const;
+const VIA = { local: "no token exists yet; root and the collector's own user are admins on its machine", token: "a token", session: "a session of this browser" } as const;
 
 function Reader(): JSX.Element | null {
   const reader = who.value;

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which user of this machine has the other end of a TCP connection, as the kernel says (sock_diag).
+ * No state; any thread; some 10 us.
+ */
+#ifndef HTTP_OWNER_H
+#define HTTP_OWNER_H
+
+#include <stdint.h>
+
+/* fd: the connected socket of this process. SKEIN_OK with the user; SKEIN_NOT_FOUND: no program of
+ * this network namespace holds the other end any more, or its user has no number here;
+ * SKEIN_UNSUPPORTED: the kernel does not tell. */
+int http_owner_of(int fd, uint32_t *uid);
+
+#endif
