@@ -123,7 +123,7 @@ JSON
 cat >"$state/agent.json" <<JSON
 {"collector": {"data": "tcp://127.0.0.1:$data", "control": "tcp://127.0.0.1:$control"},
  "socket": "$SKEIN_SOCKET", "state_dir": "$state/agent", "heartbeat_ms": 1000,
- "checks": {"exec_allow": ["redis-cli"]}}
+ "checks": {"exec_allow": ["redis-cli -p $redis ping"]}}
 JSON
 cat >"$state/redis-ping.json" <<JSON
 {"name": "redis-ping", "description": "Redis answers a ping within half a second",

@@ -267,18 +267,19 @@ static int captures_start(struct agent *agent)
 
 static int rules_start(struct agent *agent)
 {
-    struct agent_rules_settings settings = {.loop = agent->loop,
-                                            .checks = agent->checks,
-                                            .captures = agent->captures,
-                                            .uplink = agent->uplink,
-                                            .worker = agent->worker,
-                                            .spool = agent->spool,
-                                            .host_page = agent->host_page,
-                                            .exec_allow = &agent->config->exec_allow,
-                                            .host = agent->host,
-                                            .folder = agent->state.folder,
-                                            .agent = agent->state.agent,
-                                            .startup_grace_ms = agent->config->startup_grace_ms};
+    struct agent_rules_settings settings = {
+        .loop = agent->loop,
+        .checks = agent->checks,
+        .captures = agent->captures,
+        .uplink = agent->uplink,
+        .worker = agent->worker,
+        .spool = agent->spool,
+        .host_page = agent->host_page,
+        .programs = {&agent->config->exec_allow, agent->config->check_user},
+        .host = agent->host,
+        .folder = agent->state.folder,
+        .agent = agent->state.agent,
+        .startup_grace_ms = agent->config->startup_grace_ms};
     return agent_rules_new(&settings, &agent->rules);
 }
 

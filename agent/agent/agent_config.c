@@ -89,8 +89,12 @@ const struct config_param agent_params[] = {
         "operations and regions that last as long carry the stack of their thread; 0: none does"),
     CONFIG_U64(S, spool_bytes, "spool.max_bytes", UINT64_C(1) << 30, 1 << 20, UINT64_MAX,
                "disk for partitions that the collector has not stored yet"),
-    LIVE_STRS(exec_allow, "checks.exec_allow",
-              "programs that exec checks may run, by name or path"),
+    LIVE_STRS(
+        exec_allow, "checks.exec_allow",
+        "command lines that exec checks may run, \"redis-cli -p * ping\": a program by name or "
+        "path, and all its arguments; * is a value without a slash"),
+    CONFIG_STR(S, check_user, "checks.user", "nobody",
+               "who runs the programs of exec checks, where the agent is root; empty: root"),
     CONFIG_U64(S, checks_max, "checks.max", 64, 1, 4096, "checks that run at once, a thread each"),
     CONFIG_U64(S, startup_grace_ms, "checks.startup_grace_ms", 5000, 0, HOUR,
                "before its first pass, a check of a younger process fires nothing"),

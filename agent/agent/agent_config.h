@@ -20,6 +20,7 @@ struct agent_config {
     uint64_t spool_bytes;
     uint64_t heartbeat_ms, drain_ms;
     struct config_strs exec_allow;
+    char *check_user;
     uint64_t checks_max, startup_grace_ms;
     uint64_t capture_targets_max, partition_bytes;
     bool symbols_enabled;

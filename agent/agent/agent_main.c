@@ -50,9 +50,9 @@ static const struct config_page page = {
         "skein-agent --config /etc/skein/agent.json\n"
         "skein-agent --config agent.json --check-config\n"
         "\n"
-        "A file with a collector elsewhere, and one program that checks may run:\n"
+        "A file with a collector elsewhere, and one command that checks may run:\n"
         "{\"collector\":{\"control\":\"tcp://10.0.0.5:7461\",\"data\":\"tcp://10.0.0.5:7460\"},\n"
-        " \"checks\":{\"exec_allow\":[\"redis-cli\"]}}\n",
+        " \"checks\":{\"exec_allow\":[\"redis-cli -p 6379 ping\"]}}\n",
     .more =
         "SIGTERM ends captures with what there is, waits for uploads (drain_ms), and ends. SIGHUP reads the\n"
         "file again.\n",

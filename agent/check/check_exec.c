@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Checks that run a program: no shell, a process group of its own, nothing inherited but /dev/null,
- * a small environment with a mark, an exact deadline. Any thread.
+ * Checks that run a program (check_spawn.h): no shell, a small environment with a mark, an exact
+ * deadline. Any thread.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "checks.h"
+#include "check_spawn.h"
 #include "clock.h"
 #include "descriptor.h"
 #include "proc_info.h"
@@ -67,26 +66,10 @@ struct child {
     char text[OUTPUT_MAX + 1];
 };
 
-static int actions_spawn(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attr, int output)
+/* 0; or an errno, and what failed. */
+static int child_spawn(const struct check_spec *spec, struct child *child, const char **what)
 {
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    int failed = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
-    failed |= posix_spawn_file_actions_adddup2(actions, output, 1);
-    failed |= posix_spawn_file_actions_adddup2(actions, output, 2);
-    failed |= posix_spawn_file_actions_addclosefrom_np(actions, 3);
-    failed |= posix_spawnattr_setflags(attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                                 POSIX_SPAWN_SETSIGDEF);
-    failed |= posix_spawnattr_setpgroup(attr, 0);
-    failed |= posix_spawnattr_setsigmask(attr, &none);
-    failed |= posix_spawnattr_setsigdefault(attr, &all);
-    return failed;
-}
-
-/* 0, or an errno. */
-static int child_spawn(const struct check_spec *spec, struct child *child)
-{
+    *what = "a pipe";
     int pipe_fds[2];
     if (pipe2(pipe_fds, O_CLOEXEC) != 0)
         return errno;
@@ -94,15 +77,7 @@ static int child_spawn(const struct check_spec *spec, struct child *child)
     snprintf(path, sizeof path, "PATH=%s", path_search());
     char home[] = "HOME=/", language[] = "LANG=C.UTF-8", mark[] = CHECK_ENVIRONMENT "=1";
     char *environment[] = {path, home, language, mark, NULL};
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attr;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attr);
-    int failed = actions_spawn(&actions, &attr, pipe_fds[1]);
-    if (failed == 0)
-        failed = posix_spawn(&child->pid, spec->program, &actions, &attr, spec->argv, environment);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attr);
+    int failed = check_spawn(spec, environment, pipe_fds[1], &child->pid, what);
     close(pipe_fds[1]);
     if (failed != 0) {
         close(pipe_fds[0]);
@@ -216,10 +191,12 @@ static void exec_judge(const struct check_spec *spec, struct child *child, const
 static void child_run(const struct check_spec *spec, const struct check_until *until,
                       struct child *child, const char *name, struct check_result *result)
 {
-    int failed = child_spawn(spec, child);
+    const char *what;
+    int failed = child_spawn(spec, child, &what);
     if (failed != 0) {
-        snprintf(result->reason, sizeof result->reason, "check %s could not be started: %s", name,
-                 strerror(failed));
+        result->not_run = true; /* says nothing of the service */
+        snprintf(result->reason, sizeof result->reason, "check %s could not be started: %s: %s",
+                 name, what, strerror(failed));
         return;
     }
     siginfo_t info;
@@ -236,17 +213,28 @@ static void child_run(const struct check_spec *spec, const struct check_until *u
         snprintf(result->reason, sizeof result->reason, "check %s was cancelled", name);
 }
 
+/* Names the line that would allow it, as the agent's config has it. */
+static void exec_refuse(const struct check_spec *spec, const char *name,
+                        struct check_result *result)
+{
+    result->not_run = true;
+    int n = snprintf(result->reason, sizeof result->reason,
+                     "not allowed here: checks.exec_allow of this agent would need the line %s",
+                     spec->line != NULL ? spec->line : name);
+    if (n < 0 || (size_t)n >= sizeof result->reason || spec->line == NULL)
+        snprintf(result->reason, sizeof result->reason,
+                 "check %s is not allowed here: checks.exec_allow of this agent would need its "
+                 "whole command line",
+                 name);
+}
+
 void check_exec_run(const struct check_spec *spec, const struct check_until *until,
                     struct check_result *result)
 {
     char name[128];
     check_name(spec, name, sizeof name);
     if (spec->program == NULL) {
-        result->not_run = true;
-        snprintf(
-            result->reason, sizeof result->reason,
-            "check %s is not allowed here: checks.exec_allow of this agent does not name the program",
-            name);
+        exec_refuse(spec, name, result);
         return;
     }
     struct child *child = malloc(sizeof *child);

@@ -58,6 +58,8 @@ void check_spec_free(struct check_spec **spec_p)
         free(*arg);
     free(spec->argv);
     free(spec->program);
+    free(spec->line);
+    free(spec->user);
     free(spec->expect);
     free(spec->target);
     free(spec);

@@ -32,6 +32,8 @@ struct check_spec {
     uint64_t timeout_ms;
     char **argv;   /* exec: NULL-terminated; argv[0] as the rule names it */
     char *program; /* exec: the path that is run; NULL: not allowed by checks.exec_allow */
+    char *line;    /* exec: the entry that would allow it; NULL: there is none */
+    char *user;    /* exec: who runs it, where the agent is root; "": the agent's own user */
     char *expect;  /* exec: text in the output, or NULL */
     char *target;  /* http: URL; tcp: host:port; unix: path */
     uint64_t http_status;
@@ -40,7 +42,7 @@ void check_spec_free(struct check_spec **spec);
 
 struct check_result {
     bool passed;
-    bool not_run;     /* not allowed, or no memory: says nothing of the service */
+    bool not_run;     /* not allowed, or not begun: says nothing of the service */
     uint64_t at_ns;   /* realtime, when the outcome was known */
     char reason[256]; /* a sentence where it failed or was not run */
 };

@@ -16,6 +16,7 @@
 #define AGENT_RULES_H
 
 #include "agent_capture.h"
+#include "rule_program.h"
 #include "rule_spec.h"
 
 struct agent_rules;
@@ -28,7 +29,7 @@ struct agent_rules_settings {
     struct worker *worker;
     struct spool *spool; /* whose journal may know of firings that rules-state.json does not */
     struct host_page_owner *host_page;
-    const struct config_strs *exec_allow; /* read on the loop thread; may change between calls */
+    struct rule_program_bounds programs; /* read on the loop thread; may change between calls */
     const char *host;
     int folder; /* where rules.json and rules-state.json are kept */
     /* NULL: the system's own */

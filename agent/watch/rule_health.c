@@ -182,7 +182,7 @@ static int run_begin(struct watch_item *watch)
 {
     const struct agent_rules_settings *settings = &watch->rules->settings;
     struct check_spec *spec =
-        rule_spec_check(watch->spec, watch->process->pid, settings->exec_allow);
+        rule_spec_check(watch->spec, watch->process->pid, &settings->programs);
     if (spec == NULL)
         return SKEIN_NO_MEMORY;
     check_name(spec, watch->run.name, sizeof watch->run.name);

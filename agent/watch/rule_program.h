@@ -10,13 +10,24 @@
 #include "config.h"
 #include "rule_spec.h"
 
-/* The check of process `pid`, of any kind but heartbeat. An exec whose program `allow` does not
- * name gets no program, and so fails with that reason. NULL when out of memory. */
-struct check_spec *rule_spec_check(const struct rule_spec *spec, uint32_t pid,
-                                   const struct config_strs *allow);
+/* What the agent's config says of programs. */
+struct rule_program_bounds {
+    const struct config_strs *allow; /* checks.exec_allow */
+    const char *user;                /* checks.user */
+};
 
-/* Whether `program` is one of the entries: the same file, by name through $PATH or by path. Returns
- * the file to run, to free; NULL if not allowed. */
-char *rule_program_allowed(const char *program, const struct config_strs *allow);
+/* The check of process `pid`, of any kind but heartbeat. An exec whose command is not allowed gets no
+ * program, and so is not run, with that reason. NULL when out of memory. */
+struct check_spec *rule_spec_check(const struct rule_spec *spec, uint32_t pid,
+                                   const struct rule_program_bounds *bounds);
+
+/* Whether the command, as the rule has it, is one of the entries: the same file, by name through
+ * $PATH or by path, and word for word the same arguments. Words of an entry stand apart by blanks,
+ * and may be quoted. A star is one or more letters, digits and ._:- of a word, and no beginning of an
+ * option. Returns the file to run, to free; NULL if not allowed. */
+char *rule_program_allowed(char *const *argv, const struct config_strs *allow);
+
+/* The entry that allows this command alone, to free. NULL: none does, or no memory. */
+char *rule_program_line(char *const *argv);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -60,11 +61,11 @@ struct subject {
     pid_t listener;  /* 0 for exec */
 };
 
-static void subject_start(const struct whole *w, const char *kind, struct subject *subject)
+static void subject_start(const char *folder, const char *kind, struct subject *subject)
 {
     *subject = (struct subject){.listener = 0};
     if (strcmp(kind, "exec") == 0 || strcmp(kind, "unix") == 0)
-        (void)snprintf(subject->where, sizeof subject->where, "%s/%s.target", w->folder, kind);
+        (void)snprintf(subject->where, sizeof subject->where, "%s/%s.target", folder, kind);
     else
         (void)snprintf(subject->where, sizeof subject->where, "%u", free_port());
     if (strcmp(kind, "exec") == 0) {
@@ -200,14 +201,20 @@ START_TEST(checks_that_fail_while_the_collector_is_down_are_captured_at_once)
     struct load load;
     struct subject subjects[KINDS];
     struct load_options options = {.service = "web", .threads = 1, .burst = 5, .pause_us = 1000};
-    whole_init(&w, NULL, "\"checks\":{\"exec_allow\":[\"test\"]}");
+    char agent[256], *open_folder = temp_dir_new();
+    ck_assert_int_eq(chmod(open_folder, 0755),
+                     0); /* where the agent is root, its check is nobody */
+    snprintf(agent, sizeof agent, "\"checks\":{\"exec_allow\":[\"test -e %s/exec.target\"]}",
+             open_folder);
+    whole_init(&w, NULL, agent);
     whole_collector_start(&w);
     whole_agent_start(&w);
     load_start(&w, &options, &load);
     load_wait_attached(&load);
     whole_wait_live(&w, "service%3Dweb", 1);
     for (int i = 0; i < KINDS; i++) {
-        subject_start(&w, kinds[i], &subjects[i]);
+        subject_start(strcmp(kinds[i], "exec") == 0 ? open_folder : w.folder, kinds[i],
+                      &subjects[i]);
         rule_put(&w, kinds[i], subjects[i].where);
     }
     for (int i = 0; i < KINDS; i++) {
@@ -231,6 +238,7 @@ START_TEST(checks_that_fail_while_the_collector_is_down_are_captured_at_once)
     load_free(&load);
     whole_wait_drained(&w);
     whole_fini(&w);
+    temp_dir_free(&open_folder);
 }
 END_TEST
 

@@ -17,6 +17,7 @@
 static void read_rules(const cJSON *rules)
 {
     const struct config_strs nothing = {NULL, 0};
+    const struct rule_program_bounds bounds = {&nothing, ""};
     for (const cJSON *item = rules->child; item != NULL; item = item->next) {
         struct rule_spec *rule;
         char error[256] = "";
@@ -25,7 +26,7 @@ static void read_rules(const cJSON *rules)
                 abort();
             continue;
         }
-        struct check_spec *check = rule_spec_check(rule, 4711, &nothing);
+        struct check_spec *check = rule_spec_check(rule, 4711, &bounds);
         char name[64];
         if (check == NULL || check->program != NULL) /* nothing is allowed here */
             abort();

@@ -54,7 +54,6 @@ class Scene:
     """A collector, an agent, and the services of one incident."""
 
     def __init__(self, **agent):
-        agent.setdefault("checks", {"exec_allow": ["redis-cli", "psql", "mariadb"]})
         agent["evidence"] = {"deadline_ms": 8000}  # on a busy machine all takes longer
         self.world = World(agent=agent).start()
         self.processes, self.ports, self.undo = [], [], []
@@ -93,6 +92,11 @@ class Scene:
         return state["agents"] == state["agents_current"] == 1
 
     def check(self, *command, timeout_ms=500, every_ms=300):
+        """Of a command that the agent then allows."""
+        more = self.world.agent_more
+        more["checks"] = {"exec_allow": ["'%s'" % "' '".join(w.replace("'", "'\"'\"'") for w in command)]}
+        self.world.configure()
+        self.world.agent.process.send_signal(signal.SIGHUP)
         return {"health": {"every_ms": every_ms, "timeout_ms": timeout_ms, "failures": 1,
                            "exec": {"command": list(command)}}}
 

@@ -64,7 +64,7 @@ void agent_setup(void)
     health_path = path_join(folder, "health.sock");
     fake = fake_collector_new(200);
     subject = 0;
-    write_config(",\"checks\":{\"startup_grace_ms\":0,\"exec_allow\":[\"true\",\"sleep\"]}");
+    write_config(",\"checks\":{\"startup_grace_ms\":0,\"exec_allow\":[\"true\",\"sleep 30\"]}");
     start_agent();
 }
 

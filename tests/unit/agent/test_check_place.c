@@ -93,12 +93,13 @@ static struct check_result run(const char *health)
 {
     char text[1024], error[256] = "";
     struct config_strs none = {.count = 0};
+    const struct rule_program_bounds bounds = {&none, ""};
     snprintf(text, sizeof text, "{\"name\":\"r\",\"when\":{\"health\":{\"timeout_ms\":20000,%s}}}",
              health);
     cJSON *json = cJSON_Parse(text);
     struct rule_spec *rule;
     ck_assert_msg(rule_spec_new(json, &rule, error, sizeof error) == SKEIN_OK, "%s", error);
-    struct check_spec *spec = rule_spec_check(rule, (uint32_t)service, &none);
+    struct check_spec *spec = rule_spec_check(rule, (uint32_t)service, &bounds);
     struct check_until until = {.deadline_ns = clock_monotonic_ns() + UINT64_C(20000000000),
                                 .cancel_fd = -1};
     struct check_result result;

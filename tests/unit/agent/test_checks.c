@@ -2,6 +2,7 @@
 #include "checks.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@ static char *folder;
 static void setup(void)
 {
     folder = temp_dir_new();
+    ck_assert_int_eq(chmod(folder, 0777), 0); /* programs of checks are nobody's */
     ck_assert_int_eq(http_client_init(), SKEIN_OK);
 }
 
@@ -35,7 +37,7 @@ static void teardown(void)
 static struct check_spec *check_of(const char *health, uint64_t timeout_ms,
                                    const char *const allow[])
 {
-    char text[1024], error[256] = "";
+    char text[4096], error[256] = "";
     snprintf(
         text, sizeof text,
         "{\"name\":\"r\",\"selector\":\"\",\"when\":{\"health\":{\"every_ms\":10,\"timeout_ms\":%llu,%s}}}",
@@ -49,7 +51,8 @@ static struct check_spec *check_of(const char *health, uint64_t timeout_ms,
     for (; allow != NULL && allow[strs.count] != NULL; strs.count++)
         items[strs.count] = strdup(allow[strs.count]);
     strs.items = items;
-    struct check_spec *spec = rule_spec_check(rule, (uint32_t)getpid(), &strs);
+    const struct rule_program_bounds bounds = {&strs, "nobody"};
+    struct check_spec *spec = rule_spec_check(rule, (uint32_t)getpid(), &bounds);
     ck_assert_ptr_nonnull(spec);
     for (size_t i = 0; i < strs.count; i++)
         free(items[i]);
@@ -88,17 +91,18 @@ END_TEST
 START_TEST(what_it_says_is_part_of_the_reason)
 {
     struct check_result result =
-        run("\"exec\":{\"command\":[\"ls\",\"/no/such/file\"]}", ALLOW("ls"));
+        run("\"exec\":{\"command\":[\"ls\",\"/no/such/file\"]}", ALLOW("ls /no/such/file"));
     FAILS(result, "No such file");
 }
 END_TEST
 
 START_TEST(expected_text_is_looked_for)
 {
-    ck_assert(run("\"exec\":{\"command\":[\"echo\",\"xPONGx\"],\"expect\":\"PONG\"}", ALLOW("echo"))
-                  .passed);
+    ck_assert(
+        run("\"exec\":{\"command\":[\"echo\",\"xPONGx\"],\"expect\":\"PONG\"}", ALLOW("echo *"))
+            .passed);
     struct check_result result =
-        run("\"exec\":{\"command\":[\"echo\",\"ERR\"],\"expect\":\"PONG\"}", ALLOW("echo"));
+        run("\"exec\":{\"command\":[\"echo\",\"ERR\"],\"expect\":\"PONG\"}", ALLOW("echo ERR"));
     FAILS(result, "did not print \"PONG\"");
 }
 END_TEST
@@ -122,12 +126,162 @@ START_TEST(only_allowed_programs_run)
 }
 END_TEST
 
+/* Whether a rule's command, words with '|' between, is allowed by the entry. */
+static bool allows(const char *entry, const char *command)
+{
+    char *items[] = {strdup(entry)}, *words = strdup(command), *argv[16] = {NULL}, *rest = NULL;
+    const struct config_strs strs = {.items = items, .count = 1};
+    size_t count = 0;
+    for (char *word = strtok_r(words, "|", &rest); word != NULL && count < 15;
+         word = strtok_r(NULL, "|", &rest))
+        argv[count++] = strcmp(word, "EMPTY") == 0 ? word + 5 : word;
+    char *path = rule_program_allowed(argv, &strs);
+    bool allowed = path != NULL;
+    free(path);
+    free(words);
+    free(items[0]);
+    return allowed;
+}
+
+/* redis-cli --eval FILE reads any file, find -exec runs any program: arguments count. */
+START_TEST(command_line_is_allowed_as_a_whole)
+{
+    static const struct {
+        const char *entry, *command;
+        bool allowed;
+    } cases[] = {
+        {"echo", "echo", true},
+        {"echo", "echo|--eval|/etc/shadow", false},
+        {"echo ping", "echo|ping", true},
+        {"echo ping", "echo|ping|--eval", false},
+        {"echo ping", "echo", false},
+        {"echo ping", "echo|pin", false},
+        {"echo ping", "echo|pingx", false},
+        {"  echo\t ping  ", "echo|ping", true},
+        {"echo -p * ping", "echo|-p|6379|ping", true},
+        {"echo -p * ping", "echo|-p|redis-1.local:6379|ping", true},
+        {"echo -p * ping", "echo|-p|--eval|ping", false},
+        {"echo -p * ping", "echo|-p|-x|ping", false},
+        {"echo -p * ping", "echo|-p|/etc/shadow|ping", false},
+        {"echo -p * ping", "echo|-p|a/b|ping", false},
+        {"echo -p * ping", "echo|-p|@/etc/shadow|ping", false},
+        {"echo -p * ping", "echo|-p|a b|ping", false},
+        {"echo -p * ping", "echo|-p|a\nb|ping", false},
+        {"echo -p * ping", "echo|-p|ping", false},
+        {"echo -p * ping", "echo|-p|EMPTY|ping", false},
+        {"echo *", "echo|one|two", false},
+        {"echo --port=*", "echo|--port=1", true},
+        {"echo --port=*", "echo|--port=", false},
+        {"echo --port=*", "echo|--port=-1", true},
+        {"echo --port=*", "echo|--eval=1", false},
+        {"echo *-*", "echo|a-b", true},
+        {"echo *-*", "echo|--b", false},
+        {"echo '*'", "echo|*", true},
+        {"echo '*'", "echo|x", false},
+        {"echo 'update t set a = 3'", "echo|update t set a = 3", true},
+        {"echo 'update t set a = 3'", "echo|update t set a = 4", false},
+        {"echo \"it's\" x", "echo|it's|x", true},
+        {"echo ''", "echo|EMPTY", true},
+        {"echo", "echo|EMPTY", false},
+        {"*", "echo", false},
+        {"", "echo", false},
+        {"   ", "echo", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        ck_assert_msg(allows(cases[i].entry, cases[i].command) == cases[i].allowed, "%s: %s",
+                      cases[i].entry, cases[i].command);
+}
+END_TEST
+
+START_TEST(refusal_names_the_line_that_would_allow_it)
+{
+    static const char health[] =
+        "\"exec\":{\"command\":[\"echo\",\"-p\",\"6379\",\"a b\",\"*\",\"\",\"it's\"]}";
+    static const char line[] = "echo -p 6379 'a b' '*' '' \"it's\"";
+    struct check_result result = run(health, ALLOW("echo"));
+    ck_assert(result.not_run);
+    FAILS(result, line);
+    ck_assert(run(health, ALLOW(line)).passed); /* as it was told */
+    char much[1000], filler[801];
+    memset(filler, 'x', 800);
+    filler[800] = '\0';
+    snprintf(much, sizeof much, "\"exec\":{\"command\":[\"echo\",\"%s\"]}", filler);
+    FAILS(run(much, NULL), "would need its whole command line");
+}
+END_TEST
+
+/* What a check's program may do: nothing of root's. */
+START_TEST(program_is_nobody_without_groups_rights_or_descriptors)
+{
+    char *secret = path_join(folder, "secret"), health[512], line[512];
+    file_write_text(secret, "root's");
+    ck_assert_int_eq(chmod(secret, 0600), 0);
+    int left_open = open(secret, O_RDONLY); /* NOLINT: not O_CLOEXEC on purpose */
+    static const char *const said[][2] = {{"NoNewPrivs:", "1"},
+                                          {"CapEff:", "0000000000000000"},
+                                          {"CapPrm:", "0000000000000000"},
+                                          {"CapInh:", "0000000000000000"},
+                                          {"CapAmb:", "0000000000000000"}};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        snprintf(
+            health, sizeof health,
+            "\"exec\":{\"command\":[\"grep\",\"%s\",\"/proc/self/status\"],\"expect\":\"%s\\t%s\"}",
+            said[i][0], said[i][0], said[i][1]);
+        snprintf(line, sizeof line, "grep %s /proc/self/status", said[i][0]);
+        struct check_result result = run(health, ALLOW(line));
+        ck_assert_msg(result.passed, "%s", result.reason);
+    }
+    ck_assert(run("\"exec\":{\"command\":[\"sh\",\"-c\",\"test $(ulimit -c) = 0\"]}",
+                  ALLOW("sh -c 'test $(ulimit -c) = 0'"))
+                  .passed);
+    ck_assert(run("\"exec\":{\"command\":[\"sh\",\"-c\",\"test $(ulimit -n) -le 1024\"]}",
+                  ALLOW("sh -c 'test $(ulimit -n) -le 1024'"))
+                  .passed);
+    snprintf(line, sizeof line, "test ! -e /proc/self/fd/%d", left_open);
+    snprintf(health, sizeof health,
+             "\"exec\":{\"command\":[\"test\",\"!\",\"-e\",\"/proc/self/fd/%d\"]}", left_open);
+    ck_assert(run(health, ALLOW(line)).passed);
+    if (geteuid() == 0) { /* else it stays who it is */
+        snprintf(line, sizeof line, "cat '%s'", secret);
+        snprintf(health, sizeof health, "\"exec\":{\"command\":[\"cat\",\"%s\"]}", secret);
+        FAILS(run(health, ALLOW(line)), "Permission denied");
+        ck_assert(run("\"exec\":{\"command\":[\"id\",\"-u\"],\"expect\":\"65534\"}", ALLOW("id -u"))
+                      .passed);
+        ck_assert(run("\"exec\":{\"command\":[\"sh\",\"-c\",\"test \\\"$(id -G)\\\" = 65534\"]}",
+                      ALLOW("sh -c 'test \"$(id -G)\" = 65534'"))
+                      .passed);
+    }
+    close(left_open);
+    free(secret);
+}
+END_TEST
+
+START_TEST(user_that_there_is_not_runs_nothing)
+{
+    struct check_spec *spec = check_of("\"exec\":{\"command\":[\"true\"]}", 20000, ALLOW("true"));
+    free(spec->user);
+    spec->user = strdup("no-such-user-here");
+    struct check_result result = run_for(spec, 20000, -1);
+    if (geteuid() != 0)
+        return; /* the agent's own user runs it */
+    ck_assert(result.not_run);
+    FAILS(result, "checks.user");
+    /* of root's name there is nothing left but the name */
+    spec = check_of("\"exec\":{\"command\":[\"grep\",\"CapEff:\",\"/proc/self/status\"],"
+                    "\"expect\":\"0000000000000000\"}",
+                    20000, ALLOW("grep CapEff: /proc/self/status"));
+    spec->user[0] = '\0';
+    result = run_for(spec, 20000, -1);
+    ck_assert_msg(result.passed, "%s", result.reason);
+}
+END_TEST
+
 START_TEST(there_is_no_shell_and_the_environment_is_small)
 {
     setenv("SECRET", "do-not-tell", 1);
-    ck_assert(
-        run("\"exec\":{\"command\":[\"echo\",\"$PATH;id\"],\"expect\":\"$PATH;id\"}", ALLOW("echo"))
-            .passed);
+    ck_assert(run("\"exec\":{\"command\":[\"echo\",\"$PATH;id\"],\"expect\":\"$PATH;id\"}",
+                  ALLOW("echo $PATH;id"))
+                  .passed);
     FAILS(run("\"exec\":{\"command\":[\"env\"],\"expect\":\"do-not-tell\"}", ALLOW("env")),
           "did not print");
 }
@@ -139,7 +293,7 @@ START_TEST(the_pid_of_the_process_is_filled_in)
     snprintf(health, sizeof health,
              "\"exec\":{\"command\":[\"echo\",\"<{pid}>\"],\"expect\":\"<%d>\"}", (int)getpid());
     /* `expect` is taken as it is */
-    ck_assert(run(health, ALLOW("echo")).passed);
+    ck_assert(run(health, ALLOW("echo <{pid}>")).passed);
 }
 END_TEST
 
@@ -160,13 +314,14 @@ START_TEST(a_slow_program_is_killed_with_all_that_it_started)
 {
     char *script = path_join(folder, "slow");
     char *pids = path_join(folder, "pids");
-    char text[512], health[512];
+    char text[512], health[512], line[512];
+    snprintf(line, sizeof line, "sh %s", script);
     snprintf(text, sizeof text,
              "#!/bin/sh\nsleep 1000 &\necho $! > %s.tmp\nmv %s.tmp %s\nsleep 1000\n", pids, pids,
              pids);
     file_write_text(script, text);
     snprintf(health, sizeof health, "\"exec\":{\"command\":[\"sh\",\"%s\"]}", script);
-    struct check_result result = run_for(check_of(health, 1000, ALLOW("sh")), 1000, -1);
+    struct check_result result = run_for(check_of(health, 1000, ALLOW(line)), 1000, -1);
     FAILS(result, "did not answer within 1000 ms");
     size_t n;
     char *pid = file_read(pids, &n);
@@ -180,17 +335,18 @@ END_TEST
 
 START_TEST(more_output_than_is_kept_does_not_stop_a_program)
 {
-    ck_assert(
-        run("\"exec\":{\"command\":[\"head\",\"-c\",\"1000000\",\"/dev/zero\"]}", ALLOW("head"))
-            .passed);
+    ck_assert(run("\"exec\":{\"command\":[\"head\",\"-c\",\"1000000\",\"/dev/zero\"]}",
+                  ALLOW("head -c * /dev/zero"))
+                  .passed);
 }
 END_TEST
 
 START_TEST(a_running_check_can_be_cancelled)
 {
     int cancel = eventfd(1, EFD_CLOEXEC);
-    FAILS(run_for(check_of("\"exec\":{\"command\":[\"sleep\",\"1000\"]}", 3000000, ALLOW("sleep")),
-                  3000000, cancel),
+    FAILS(run_for(
+              check_of("\"exec\":{\"command\":[\"sleep\",\"1000\"]}", 3000000, ALLOW("sleep 1000")),
+              3000000, cancel),
           "cancelled");
     close(cancel);
 }
@@ -256,7 +412,8 @@ END_TEST
 START_TEST(a_slow_program_is_asked_to_end_before_it_is_killed)
 {
     char *script = path_join(folder, "polite"), *told = path_join(folder, "told"), *text = NULL;
-    char line[512], health[512];
+    char line[512], health[512], entry[512];
+    snprintf(entry, sizeof entry, "sh '%s'", script);
     snprintf(line, sizeof line,
              "#!/bin/sh\ntrap 'echo interrupted >%s; exit 1' INT\n"
              "echo ready >%s/ready\nwhile :; do read -r x <%s/never; done\n",
@@ -264,12 +421,13 @@ START_TEST(a_slow_program_is_asked_to_end_before_it_is_killed)
     file_write_text(script, line);
     snprintf(line, sizeof line, "%s/never", folder);
     ck_assert_int_eq(mkfifo(line, 0600), 0);
+    ck_assert_int_eq(chmod(line, 0644), 0);
     snprintf(health, sizeof health, "\"exec\":{\"command\":[\"sh\",\"%s\"]}", script);
     snprintf(line, sizeof line, "%s/ready", folder);
     uint64_t timeout_ms = 500;
     do { /* again where the machine was too slow for the script to get there */
         timeout_ms *= 2;
-        FAILS(run_for(check_of(health, timeout_ms, ALLOW("sh")), timeout_ms, -1),
+        FAILS(run_for(check_of(health, timeout_ms, ALLOW(entry)), timeout_ms, -1),
               "did not answer within");
     } while (access(line, F_OK) != 0 && timeout_ms < 30000);
     size_t n;
@@ -332,11 +490,11 @@ START_TEST(a_slow_run_delays_no_other_and_gives_its_place_back)
     static const char sleeps[] = "\"exec\":{\"command\":[\"sleep\",\"1000\"]}";
     ck_assert_int_eq(loop_new(&seen.loop), SKEIN_OK);
     ck_assert_int_eq(checks_new(seen.loop, 2, &third.checks), SKEIN_OK);
-    ck_assert_int_eq(check_start(third.checks, check_of(sleeps, 3000000, ALLOW("sleep")), on_result,
-                                 &never, &slow),
+    ck_assert_int_eq(check_start(third.checks, check_of(sleeps, 3000000, ALLOW("sleep 1000")),
+                                 on_result, &never, &slow),
                      SKEIN_OK);
-    ck_assert_int_eq(check_start(third.checks, check_of(sleeps, 3000000, ALLOW("sleep")), on_result,
-                                 &never, &stopped),
+    ck_assert_int_eq(check_start(third.checks, check_of(sleeps, 3000000, ALLOW("sleep 1000")),
+                                 on_result, &never, &stopped),
                      SKEIN_OK);
     ck_assert(!check_starts(&third));
     check_stop(&stopped);
@@ -400,6 +558,10 @@ int main(void)
     tcase_add_test(tc, expected_text_is_looked_for);
     tcase_add_test(tc, only_allowed_programs_run);
     tcase_add_test(tc, there_is_no_shell_and_the_environment_is_small);
+    tcase_add_test(tc, command_line_is_allowed_as_a_whole);
+    tcase_add_test(tc, refusal_names_the_line_that_would_allow_it);
+    tcase_add_test(tc, program_is_nobody_without_groups_rights_or_descriptors);
+    tcase_add_test(tc, user_that_there_is_not_runs_nothing);
     tcase_add_test(tc, the_pid_of_the_process_is_filled_in);
     tcase_add_test(tc, a_slow_program_is_killed_with_all_that_it_started);
     tcase_add_test(tc, more_output_than_is_kept_does_not_stop_a_program);

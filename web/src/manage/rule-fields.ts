@@ -126,7 +126,7 @@ const MEMBERS: Readonly<Record<string, readonly FieldSpec[]>> = {
 
 const CHECK_MEMBERS: Readonly<Record<string, readonly FieldSpec[]>> = {
   exec: [
-    { path: "exec.command", label: "Command, one word a line", kind: "words", lines: 4, required: true, hint: "the agents' checks.exec_allow must name the program; {pid} is the process's" },
+    { path: "exec.command", label: "Command, one word a line", kind: "words", lines: 4, required: true, hint: "the agents' checks.exec_allow must have this line; {pid} is the process's" },
     { path: "exec.expect", label: "Text in its output", kind: "text", otherwise: "its exit status 0 is enough" },
   ],
   http: [

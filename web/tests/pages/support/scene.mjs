@@ -116,7 +116,7 @@ export class Scene {
       socket: this.env.SKEIN_SOCKET,
       state_dir: join(this.folder, "agent"),
       heartbeat_ms: 300,
-      checks: { exec_allow: ["redis-cli"] },
+      checks: { exec_allow: ["redis-cli -p * ping"] },
     }));
     await this.collectorStart();
     await this.isThisConsole();
