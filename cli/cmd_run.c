@@ -4,6 +4,7 @@
  * stays. One thread.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
@@ -113,8 +114,9 @@ static const char *kind_text(const struct program_kind *kind)
         return "is statically linked: it runs, but what it does cannot be recorded";
     if (kind->changes_user)
         return "changes its user when it starts: the system removes the tracer from it";
-    if (kind->is_other_bits)
-        return "is a 32-bit program: it runs, but what it does cannot be recorded";
+    if (kind->is_other_machine)
+        return "is a 32-bit program, or another processor's: it runs, but what it, or what it "
+               "starts, does cannot be recorded";
     if (kind->has_other_libc)
         return "has another C library: it runs, but what it, or what it starts, does cannot be "
                "recorded";
@@ -267,14 +269,14 @@ static int program_run(const struct cli_call *call)
     int status = labels_set(&o->labels);
     if (status != CLI_OK)
         return status;
-    program_look(program, &kind);
+    program_look(&(struct program_call){AT_FDCWD, program, call->arguments, true}, &kind);
     socket = socket != NULL && *socket ? socket : SOCKET_DEFAULT;
     char text[256];
     const char *unwatched = kind_text(&kind) != NULL ? outside_watch(o, &kind, socket, text) : NULL;
     if (!o->quiet)
         kind_warn(program, &kind, socket, unwatched);
     environment_set(o);
-    if (!kind.has_other_libc)
+    if (!kind.has_other_libc && !kind.is_other_machine)
         preload_set(preload);
     if (kind.is_asan)
         asan_allow();

@@ -2,3 +2,4 @@
 skein_fuzz(program)
 target_sources(fuzz_program PRIVATE ${CMAKE_SOURCE_DIR}/client-lib/preload/preload_program.c)
 target_include_directories(fuzz_program PRIVATE ${CMAKE_SOURCE_DIR}/client-lib/preload)
+skein_fuzz(program_kind LINK skein_program_kind)
