@@ -5,7 +5,6 @@
  */
 #include <mqueue.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <sys/msg.h>
 #include <sys/resource.h>
@@ -14,6 +13,7 @@
 
 #include "attach_client.h"
 #include "preload_asked.h"
+#include "preload_exec.h"
 #include "preload_wait.h"
 
 /* Result, function, event, argument 0, parameters, arguments. Signals: the time that was asked for,
@@ -158,8 +158,12 @@ EXPORT int system(const char *command)
 {
     WAIT(wait_child, -1);
     wait.more[0].i64 = -1;
-    if (attach_client_is_barred())
-        return wait_int(&wait, REAL(system)(command));
+    exec_shell_begin();
+    if (attach_client_is_barred()) {
+        int result = REAL(system)(command);
+        exec_shell_end();
+        return wait_int(&wait, result);
+    }
     int saved = errno;
     long faults = children_faults();
     errno = 0;
@@ -171,6 +175,7 @@ EXPORT int system(const char *command)
         attach_client_release();
     }
     errno = errno ? errno : saved;
+    exec_shell_end();
     if (status >= 0 && command != NULL)
         ended_by(&wait, status);
     return wait_int(&wait, status);
@@ -179,29 +184,13 @@ EXPORT int system(const char *command)
 /* glibc says ENOMEM, whatever was missing. */
 EXPORT FILE *popen(const char *command, const char *mode)
 {
+    exec_shell_begin();
     FILE *stream = REAL(popen)(command, mode);
     if (stream == NULL && (errno == ENOMEM || errno == EAGAIN)) {
         attach_client_hold();
         stream = REAL(popen)(command, mode);
         attach_client_release();
     }
+    exec_shell_end();
     return stream;
 }
-
-#define SPAWN_LIST(X) X(posix_spawn) X(posix_spawnp)
-#define X(function)                                                                                \
-    EXPORT int function(pid_t *restrict pid, const char *restrict program,                         \
-                        const posix_spawn_file_actions_t *restrict actions,                        \
-                        const posix_spawnattr_t *restrict attributes,                              \
-                        char *const *restrict arguments, char *const *restrict environment)        \
-    {                                                                                              \
-        int error = REAL(function)(pid, program, actions, attributes, arguments, environment);     \
-        if (error == EAGAIN) {                                                                     \
-            attach_client_hold();                                                                  \
-            error = REAL(function)(pid, program, actions, attributes, arguments, environment);     \
-            attach_client_release();                                                               \
-        }                                                                                          \
-        return error;                                                                              \
-    }
-SPAWN_LIST(X)
-#undef X

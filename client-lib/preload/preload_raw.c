@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <sys/syscall.h>
 
+#include "preload_exec.h"
 #include "preload_wait.h"
 
 /* libaio's, which returns its errors below 0 and leaves errno alone. */
@@ -67,6 +68,8 @@ static __attribute__((noinline)) long raw_wait(enum site site, long number, cons
 long numbered_call(long number, const long a[6], const void *caller)
 {
     enum site site = site_of(number, a);
+    if (number == SYS_execve || number == SYS_execveat)
+        return exec_call(number, a);
     return site != SITE_COUNT ? raw_wait(site, number, a, caller) : identity_call(number, a);
 }
 

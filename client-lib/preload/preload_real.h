@@ -57,8 +57,8 @@
     X(fstatat64) X(statx) X(__xstat) X(__xstat64) X(__fxstatat) X(__fxstatat64) X(__lxstat)        \
     X(__lxstat64) X(__fxstat) X(__fxstat64) X(lstat) X(lstat64) X(fstat) X(fstat64) X(access)      \
     X(faccessat) X(unlink) X(unlinkat) X(rmdir) X(remove) X(rename) X(renameat) X(renameat2)       \
-    X(opendir) X(popen) X(posix_spawn) X(posix_spawnp) X(_exit) X(_Exit) X(quick_exit) X(exit)     \
-    X(abort) X(__assert_fail)
+    X(opendir) X(popen) X(posix_spawn) X(posix_spawnp) X(execve) X(execvpe) X(fexecve) X(execveat) \
+    X(_exit) X(_Exit) X(quick_exit) X(exit) X(abort) X(__assert_fail)
 /* clang-format on */
 
 enum real_index {

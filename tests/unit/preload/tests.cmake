@@ -46,6 +46,22 @@ if(TARGET skein-preload AND NOT SKEIN_SANITIZE)
         ASAN="$<TARGET_FILE:preload_asan>" WAITS="$<TARGET_FILE:preload_waits>"
         OTHER_LIBC="$<TARGET_FILE:preload_other_libc>" OTHER_LINKER="${other_linker}")
 
+    add_executable(preload_starts ${CMAKE_CURRENT_LIST_DIR}/preload_starts.c)
+    target_compile_definitions(preload_starts PRIVATE _GNU_SOURCE)
+    target_compile_options(preload_starts PRIVATE -Wall -Wno-unused-result -Wno-nonnull -Wno-stringop-overread)
+    add_executable(preload_started ${CMAKE_CURRENT_LIST_DIR}/preload_go.c)
+    target_compile_definitions(preload_started PRIVATE NO_NOTE)
+    set(started_linker ${CMAKE_CURRENT_BINARY_DIR}/started_linker.so) # of this test alone
+    target_link_options(preload_started PRIVATE -Wl,--dynamic-linker=${started_linker})
+    skein_test(unit/preload/test_preload_starts.c LINK skein_test_support)
+    add_dependencies(t_unit_preload_preload_starts skein_cli skein-preload preload_go preload_asan
+        preload_starts preload_started)
+    target_compile_definitions(t_unit_preload_preload_starts PRIVATE
+        SKEIN="$<TARGET_FILE:skein_cli>" PRELOAD="$<TARGET_FILE:skein-preload>"
+        GO="$<TARGET_FILE:preload_go>" ASAN="$<TARGET_FILE:preload_asan>"
+        STARTS="$<TARGET_FILE:preload_starts>"
+        OTHER_LIBC="$<TARGET_FILE:preload_started>" OTHER_LINKER="${started_linker}")
+
     # Programs of Debian, which know what they do.
     skein_test(unit/preload/test_preload_words.c LINK skein_ring_support skein_static)
     add_dependencies(t_unit_preload_preload_words skein-preload transparency_subject)

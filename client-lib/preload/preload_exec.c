@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The calls by which a program starts another, and LD_PRELOAD in the environment that it gives: a
+ * program that the tracer cannot enter must not be told to load it. Another C library, or the runtime
+ * of AddressSanitizer, does not start then; a dynamic linker that cannot read the library, or not as
+ * one of its machine, complains on standard error. So the program is looked at before the call
+ * (program_kind.h), and our entry alone is left out. Where nothing can be known (a program that may
+ * be executed but not read, no descriptor left), the environment stays as it is.
+ *
+ * These are the only system calls that a traced thread makes of itself where the program has barred
+ * some: who may start a program may nearly always read it, for its dynamic linker has to.
+ *
+ * Any thread, also in a signal handler or a vfork child, whose memory is its parent's: what is made
+ * anew lies on the caller's stack, as in the C library's own exec functions; no descriptor stays
+ * open, and errno is as it was. Never allocates, but for a shell (below).
+ */
+#include "preload_exec.h"
+
+#include <fcntl.h>
+#include <link.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "attach_client.h"
+#include "placement.h"
+#include "preload_wait.h"
+#include "program_kind.h"
+#include "sys_raw.h"
+
+#define SHELL       "/bin/sh"
+#define PATH_ELSE   "/bin:/usr/bin" /* where there is no PATH, as the C library has it */
+#define NAME_PRELOAD "LD_PRELOAD="
+#define NAME_ASAN    "ASAN_OPTIONS="
+#define NAME_LISTS   "LD_TRACE_LOADED_OBJECTS=" /* ldd: the libraries are listed, no program runs */
+#define ASAN_ALLOWS  "verify_asan_link_order=0"
+
+extern char **environ;
+
+/* What is about to be started, and with what. */
+struct start {
+    struct program_call call;
+    bool searched; /* along PATH, and a text is run by the shell */
+};
+
+/* ---- texts: the C library's functions might have to be bound first, which takes stack ---- */
+
+static size_t text_bytes(const char *text)
+{
+    size_t n = 0;
+    while (text[n])
+        n++;
+    return n;
+}
+
+/* What follows `name`, which ends with "="; NULL: another variable. */
+static const char *line_value(const char *line, const char *name)
+{
+    for (; *name; name++, line++)
+        if (*line != *name)
+            return NULL;
+    return line;
+}
+
+static bool has_text(const char *text, const char *part)
+{
+    for (; *text; text++)
+        if (line_value(text, part) != NULL)
+            return true;
+    return false;
+}
+
+/* ---- LD_PRELOAD ---- */
+
+/* The path that the dynamic linker loaded this library by; "": it is part of a program. */
+static const char *own_path(void)
+{
+    const struct link_map *library = _r_debug.r_map;
+    while (library != NULL && library->l_ld != _DYNAMIC)
+        library = library->l_next;
+    return library != NULL ? library->l_name : "";
+}
+
+/* One entry of LD_PRELOAD, which blanks and colons part. */
+struct entry {
+    const char *at, *name; /* behind its last slash */
+    size_t bytes;          /* 0: there are no more */
+    const char *next;
+};
+
+static struct entry entry_of(const char *value)
+{
+    while (*value == ':' || *value == ' ')
+        value++;
+    struct entry e = {.at = value, .name = value};
+    for (; *value && *value != ':' && *value != ' '; value++)
+        if (*value == '/')
+            e.name = value + 1;
+    e.bytes = (size_t)(value - e.at);
+    e.next = value;
+    return e;
+}
+
+/* By its name: the folder may be written in several ways. */
+static bool entry_is_own(const struct entry *e)
+{
+    const char *own = own_path(), *name = own;
+    for (; *own; own++)
+        if (*own == '/')
+            name = own + 1;
+    size_t bytes = (size_t)(e->at + e->bytes - e->name);
+    return bytes > 0 && text_bytes(name) == bytes && memcmp(e->name, name, bytes) == 0;
+}
+
+static bool value_has_own(const char *value)
+{
+    for (struct entry e = entry_of(value); e.bytes > 0; e = entry_of(e.next))
+        if (entry_is_own(&e))
+            return true;
+    return false;
+}
+
+static bool entry_is_asan(const struct entry *e)
+{
+    char name[16] = "";
+    size_t bytes = (size_t)(e->at + e->bytes - e->name);
+    memcpy(name, e->name, bytes < sizeof name ? bytes : sizeof name);
+    return program_library_is_asan(name);
+}
+
+/* Writes the value without our entry, and returns what is behind it. */
+static char *value_write(const char *value, char *to)
+{
+    char *begin = to;
+    for (struct entry e = entry_of(value); e.bytes > 0; e = entry_of(e.next)) {
+        if (entry_is_own(&e))
+            continue;
+        if (to != begin)
+            *to++ = ':';
+        memcpy(to, e.at, e.bytes);
+        to += e.bytes;
+    }
+    *to++ = '\0';
+    return to;
+}
+
+/* The line without our entry; NULL: nothing is left. *to grows by its bytes. */
+static char *line_write(const char *value, char **to)
+{
+    char *line = *to, *text = line + sizeof NAME_PRELOAD - 1;
+    memcpy(line, NAME_PRELOAD, sizeof NAME_PRELOAD - 1);
+    *to = value_write(value, text);
+    return *text ? line : NULL;
+}
+
+/* ---- the environment ---- */
+
+/* Bytes for the environment without our entry; 0: it has none. */
+static size_t lines_room(char *const *lines)
+{
+    size_t count = 0, texts = 0;
+    for (; lines[count] != NULL; count++) {
+        const char *value = line_value(lines[count], NAME_PRELOAD);
+        if (value != NULL && value_has_own(value))
+            texts += text_bytes(lines[count]) + 1;
+    }
+    return texts ? (count + 1) * sizeof *lines + texts : 0;
+}
+
+static char *const *lines_without(char *const *lines, void *room)
+{
+    size_t count = 0;
+    while (lines[count] != NULL)
+        count++;
+    char **out = room, *texts = (char *)(out + count + 1);
+    for (; *lines != NULL; lines++) {
+        const char *value = line_value(*lines, NAME_PRELOAD);
+        char *line = *lines;
+        if (value != NULL && value_has_own(value))
+            line = line_write(value, &texts);
+        if (line != NULL)
+            *out++ = line;
+    }
+    *out = NULL;
+    return room;
+}
+
+/* What the environment itself says of it. AddressSanitizer's runtime may be told not to look whether
+ * it is the first library, and a program may be given one by LD_PRELOAD. */
+static bool lines_allow(char *const *lines, bool is_asan)
+{
+    bool told = false;
+    for (; *lines != NULL; lines++) {
+        const char *value = line_value(*lines, NAME_ASAN);
+        told |= value != NULL && has_text(value, ASAN_ALLOWS);
+        if (line_value(*lines, NAME_LISTS) != NULL)
+            return false;
+        value = line_value(*lines, NAME_PRELOAD);
+        for (struct entry e = entry_of(value != NULL ? value : ""); e.bytes > 0;
+             e = entry_of(e.next))
+            is_asan |= entry_is_asan(&e);
+    }
+    return told || !is_asan;
+}
+
+/* ---- the program ---- */
+
+static bool is_program(const char *path)
+{
+    struct stat about;
+    return RAW4(SYS_newfstatat, AT_FDCWD, RAW_POINTER(path), RAW_POINTER(&about), 0) == 0 &&
+           S_ISREG(about.st_mode) && (about.st_mode & 0111) != 0;
+}
+
+/* Of the first folder of PATH that has the program; as execvp() looks it up. */
+static void path_look(const char *file, char *const *arguments, struct program_kind *kind)
+{
+    const char *folders = PATH_ELSE, *value;
+    for (char **line = environ; line != NULL && *line != NULL; line++)
+        if ((value = line_value(*line, "PATH=")) != NULL) {
+            folders = value;
+            break;
+        }
+    size_t file_bytes = text_bytes(file) + 1;
+    char *path = __builtin_alloca(text_bytes(folders) + 1 + file_bytes);
+    for (const char *end = folders;; folders = end + 1) {
+        for (end = folders; *end && *end != ':'; end++)
+            ;
+        size_t bytes = (size_t)(end - folders);
+        memcpy(path, folders, bytes);
+        if (bytes > 0)
+            path[bytes++] = '/';
+        memcpy(path + bytes, file, file_bytes);
+        if (is_program(path)) {
+            program_look(&(struct program_call){.folder = AT_FDCWD, .path = path, .arguments = arguments}, kind);
+            return;
+        }
+        if (*end == '\0')
+            return;
+    }
+}
+
+static bool has_slash(const char *file)
+{
+    while (*file && *file != '/')
+        file++;
+    return *file == '/';
+}
+
+static void start_look(const struct start *s, struct program_kind *kind)
+{
+    const struct program_call shell = {.folder = AT_FDCWD, .path = SHELL};
+    memset(kind, 0, sizeof *kind);
+    if (s->searched && !has_slash(s->call.path))
+        path_look(s->call.path, s->call.arguments, kind);
+    else
+        program_look(&s->call, kind);
+    if (s->searched && kind->is_no_program)
+        program_look(&shell, kind);
+}
+
+static bool tracer_may_enter(const struct start *s, char *const *lines)
+{
+    struct program_kind kind;
+    if (!program_library_is_here(own_path()))
+        return false;
+    start_look(s, &kind);
+    return !kind.is_other_machine && !kind.has_other_libc && lines_allow(lines, kind.is_asan);
+}
+
+/* A bad pointer must give EFAULT, as it does without us. */
+static bool can_be_read(char *const *lines)
+{
+    return lines == environ || attach_client_is_barred() ||
+           raw_futex_wait((const uint32_t *)(const void *)lines, 1, 0, 0) != -EFAULT;
+}
+
+/* Bytes for an environment that the tracer's entry has to be left out of; 0: it stays as it is. */
+static __attribute__((noinline)) size_t start_room(const struct start *s, char *const *lines)
+{
+    if (lines == NULL || !can_be_read(lines))
+        return 0;
+    size_t room = lines_room(lines);
+    return room && !tracer_may_enter(s, lines) ? room : 0;
+}
+
+/* Declares `given`, the environment for the start; `lines` itself where nothing is left out. */
+#define GIVEN(start, lines)                                                                        \
+    char *const *given = (lines);                                                                  \
+    size_t room = start_room(&(start), given);                                                     \
+    if (room > 0)                                                                                  \
+    given = lines_without(given, __builtin_alloca(room))
+
+/* ---- exec ---- */
+
+/* The others are made of these two, as in the C library. */
+static int path_exec(const char *path, char *const *arguments, char *const *lines)
+{
+    const struct start start = {.call = {AT_FDCWD, path, arguments}};
+    GIVEN(start, lines);
+    return REAL(execve)(path, arguments, given);
+}
+
+static int file_exec(const char *file, char *const *arguments, char *const *lines)
+{
+    const struct start start = {.call = {AT_FDCWD, file, arguments}, .searched = true};
+    GIVEN(start, lines);
+    return REAL(execvpe)(file, arguments, given);
+}
+
+EXPORT int execve(const char *path, char *const *arguments, char *const *lines)
+{
+    return path_exec(path, arguments, lines);
+}
+
+EXPORT int execv(const char *path, char *const *arguments)
+{
+    return path_exec(path, arguments, environ);
+}
+
+EXPORT int execvpe(const char *file, char *const *arguments, char *const *lines)
+{
+    return file_exec(file, arguments, lines);
+}
+
+EXPORT int execvp(const char *file, char *const *arguments)
+{
+    return file_exec(file, arguments, environ);
+}
+
+EXPORT int fexecve(int fd, char *const *arguments, char *const *lines)
+{
+    const struct start start = {.call = {fd, "", arguments}};
+    GIVEN(start, lines);
+    return REAL(fexecve)(fd, arguments, given);
+}
+
+EXPORT int execveat(int folder, const char *path, char *const *arguments, char *const *lines,
+                    int flags)
+{
+    const struct start start = {.call = {folder, path, arguments}};
+    GIVEN(start, lines);
+    return REAL(execveat)(folder, path, arguments, given, flags);
+}
+
+long exec_call(long number, const long a[6])
+{
+    const bool at = number == SYS_execveat;
+    const long *b = at ? a + 1 : a; /* path, arguments, environment */
+    const struct start start = {.call = {at ? (int)a[0] : AT_FDCWD, (const char *)b[0],
+                                         (char *const *)b[1]}};
+    GIVEN(start, (char *const *)b[2]);
+    if (at)
+        return REAL(syscall)(number, a[0], a[1], a[2], given, a[4], a[5]);
+    return REAL(syscall)(number, a[0], a[1], given, a[3], a[4], a[5]);
+}
+
+static size_t arguments_count(va_list list)
+{
+    size_t count = 0;
+    while (va_arg(list, const char *) != NULL)
+        count++;
+    return count;
+}
+
+/* Declares `arguments`: first, and those that follow up to NULL; `list` stands behind it then. */
+#define ARGUMENTS(first, list)                                                                     \
+    va_list list;                                                                                  \
+    va_start(list, first);                                                                         \
+    size_t count = 1 + arguments_count(list);                                                      \
+    va_end(list);                                                                                  \
+    const char **arguments = __builtin_alloca((count + 1) * sizeof *arguments);                    \
+    va_start(list, first);                                                                         \
+    arguments[0] = (first);                                                                        \
+    for (size_t i = 1; i <= count; i++)                                                            \
+    arguments[i] = va_arg(list, const char *)
+
+EXPORT int execl(const char *path, const char *first, ...)
+{
+    ARGUMENTS(first, list);
+    va_end(list);
+    return path_exec(path, (char *const *)(uintptr_t)arguments, environ);
+}
+
+EXPORT int execlp(const char *file, const char *first, ...)
+{
+    ARGUMENTS(first, list);
+    va_end(list);
+    return file_exec(file, (char *const *)(uintptr_t)arguments, environ);
+}
+
+EXPORT int execle(const char *path, const char *first, ...)
+{
+    ARGUMENTS(first, list);
+    char *const *lines = va_arg(list, char *const *);
+    va_end(list);
+    return path_exec(path, (char *const *)(uintptr_t)arguments, lines);
+}
+
+/* ---- posix_spawn ---- */
+
+/* The visitor is a task. If no more tasks are allowed, a child is tried again without it. */
+#define SPAWN_LIST(X) X(posix_spawn, false) X(posix_spawnp, true)
+#define X(function, along_path)                                                                    \
+    EXPORT int function(pid_t *restrict pid, const char *restrict program,                         \
+                        const posix_spawn_file_actions_t *restrict actions,                        \
+                        const posix_spawnattr_t *restrict attributes,                              \
+                        char *const *restrict arguments, char *const *restrict environment)        \
+    {                                                                                              \
+        const struct start start = {.call = {AT_FDCWD, program, arguments},                        \
+                                    .searched = (along_path)};             \
+        GIVEN(start, environment);                                                                 \
+        int error = REAL(function)(pid, program, actions, attributes, arguments, given);           \
+        if (error == EAGAIN) {                                                                     \
+            attach_client_hold();                                                                  \
+            error = REAL(function)(pid, program, actions, attributes, arguments, given);           \
+            attach_client_release();                                                               \
+        }                                                                                          \
+        return error;                                                                              \
+    }
+SPAWN_LIST(X)
+#undef X
+
+/* ---- shells that the C library starts: system(), popen() ----
+ *
+ * They get `environ`, whatever it is at that moment. While such a call is made, its line is one
+ * without our entry: another thread reads one or the other, both as good. The line that was there
+ * comes back with the last of the calls. The other lines stay mapped, for a thread may still look at
+ * one; there are as many as the program has had values of LD_PRELOAD. */
+static struct {
+    uint32_t calls;
+    char *shown, *hidden; /* the line as it was, and what stands in for it */
+} shell BESIDE_DATA;
+
+static void line_swap(char *from, char *to)
+{
+    for (char **line = environ; from != NULL && line != NULL && *line != NULL; line++)
+        if (*line == from)
+            __atomic_store_n(line, to, __ATOMIC_SEQ_CST);
+}
+
+static char *own_line(void)
+{
+    const char *value;
+    for (char **line = environ; line != NULL && *line != NULL; line++)
+        if ((value = line_value(*line, NAME_PRELOAD)) != NULL && value_has_own(value))
+            return *line;
+    return NULL;
+}
+
+static void line_hide(char *line)
+{
+    if (line == NULL)
+        return;
+    if (line != shell.shown) {
+        char *room = raw_mmap(NULL, text_bytes(line) + 1, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1);
+        if (room == NULL)
+            return;
+        shell.hidden = room;
+        (void)line_write(line + sizeof NAME_PRELOAD - 1, &room);
+        shell.shown = line;
+    }
+    line_swap(line, shell.hidden);
+}
+
+void exec_shell_begin(void)
+{
+    const struct start start = {.call = {.folder = AT_FDCWD, .path = SHELL}};
+    (void)__atomic_fetch_add(&shell.calls, 1, __ATOMIC_SEQ_CST);
+    if (own_line() != NULL && !tracer_may_enter(&start, environ))
+        line_hide(own_line());
+}
+
+void exec_shell_end(void)
+{
+    if (__atomic_sub_fetch(&shell.calls, 1, __ATOMIC_SEQ_CST) == 0)
+        line_swap(shell.hidden, shell.shown);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Whether the tracer can enter a program that is about to be started, and the environment that it
+ * gets; see preload_exec.c. Included by the preload library's files only. Any thread; signal-safe,
+ * also in a vfork child.
+ */
+#ifndef PRELOAD_EXEC_H
+#define PRELOAD_EXEC_H
+
+/* execve and execveat by their numbers. */
+long exec_call(long number, const long a[6]);
+
+/* Between these two the shell that the C library starts itself finds no entry of ours in `environ`,
+ * if the tracer cannot enter it. They nest, in any thread. Keep errno. */
+void exec_shell_begin(void);
+void exec_shell_end(void);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Starts a program in one of the ways that there are: HOW PROGRAM ARGUMENT. Says what is wrong with
+ * itself afterwards (errno, descriptors, environment), and ends with the program's status. Shares
+ * nothing with the tracer.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static const char *how;
+static int first; /* the number that the next descriptor has */
+
+static int next_number(void)
+{
+    int fd = open("/dev/null", O_RDONLY);
+    close(fd);
+    return fd;
+}
+
+static int is(const char *name)
+{
+    return strcmp(how, name) == 0;
+}
+
+static void become(const char *path, char *const *arguments)
+{
+    const char *name = strrchr(path, '/') + 1;
+    if (is("execv"))
+        execv(path, arguments);
+    else if (is("execvp"))
+        execvp(name, arguments);
+    else if (is("execvpe"))
+        execvpe(name, arguments, environ);
+    else if (is("execl"))
+        execl(path, arguments[0], arguments[1], (char *)NULL);
+    else if (is("execlp"))
+        execlp(name, arguments[0], arguments[1], (char *)NULL);
+    else if (is("execle"))
+        execle(path, arguments[0], arguments[1], (char *)NULL, environ);
+    else if (is("fexecve"))
+        fexecve(open(path, O_RDONLY | O_CLOEXEC), arguments, environ);
+    else if (is("fexecve_path"))
+        fexecve(open(path, O_PATH | O_CLOEXEC), arguments, environ);
+    else if (is("execveat"))
+        execveat(open("/", O_PATH | O_CLOEXEC), path + 1, arguments, environ, 0);
+    else if (is("syscall"))
+        syscall(SYS_execve, path, arguments, environ);
+    else if (is("syscall_at"))
+        syscall(SYS_execveat, AT_FDCWD, path, arguments, environ, 0);
+    else
+        execve(path, arguments, environ);
+}
+
+static int ended(pid_t pid)
+{
+    int status = -1;
+    return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 99;
+}
+
+static int by_child(const char *path, char *const *arguments)
+{
+    pid_t pid = is("vfork") ? vfork() : fork();
+    if (pid == 0) {
+        become(path, arguments);
+        _exit(98);
+    }
+    return ended(pid);
+}
+
+static int spawned(const char *path, char *const *arguments)
+{
+    pid_t pid = -1;
+    int error = is("posix_spawn")
+                    ? posix_spawn(&pid, path, NULL, NULL, arguments, environ)
+                    : posix_spawnp(&pid, strrchr(path, '/') + 1, NULL, NULL, arguments, environ);
+    return error ? 97 : ended(pid);
+}
+
+static int by_shell(const char *path, const char *argument)
+{
+    char command[4096];
+    snprintf(command, sizeof command, "%s %s", path, argument);
+    if (is("system"))
+        return WEXITSTATUS(system(command)); /* NOLINT(cert-env33-c) */
+    FILE *out = popen(command, "r"); /* NOLINT(cert-env33-c) */
+    int status;
+    while (fgets(command, sizeof command, out) != NULL)
+        fputs(command, stdout);
+    fflush(stdout);
+    status = pclose(out);
+    return WEXITSTATUS(status);
+}
+
+/* What a start that fails must leave as it was. */
+static int fails(char *const *arguments)
+{
+    char *const none[] = {NULL}, *const all[] = {arguments[0], NULL};
+    execve("/nonexistent/program", all, environ);
+    int absent = errno;
+    execvp("nonexistent-program", all);
+    int nowhere = errno;
+    execve("/", all, environ);
+    int folder = errno;
+    execve(arguments[0], all, (char *const *)8);
+    int bad_lines = errno;
+    execve((const char *)8, all, none);
+    int bad_path = errno;
+    printf("%d %d %d %d %d, %d left open\n", absent, nowhere, folder, bad_lines, bad_path,
+           next_number() - first);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 4)
+        return 96;
+    how = argv[1];
+    first = next_number();
+    if (is("fails"))
+        return fails(argv);
+    const char *was = getenv("LD_PRELOAD");
+    char *const arguments[] = {argv[2], argv[3], NULL};
+    int status;
+    if (is("posix_spawn") || is("posix_spawnp"))
+        status = spawned(argv[2], arguments);
+    else if (is("system") || is("popen"))
+        status = by_shell(argv[2], argv[3]);
+    else
+        status = by_child(argv[2], arguments);
+    if (getenv("LD_PRELOAD") != was)
+        printf("the environment has changed\n");
+    if (next_number() != first)
+        printf("descriptor %d\n", first);
+    return status;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A traced program starts others, in each way that there is: one that the tracer cannot enter is not
+ * told to load it, and all others are.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support.h"
+
+static char said[8192];
+static int status;
+
+static void run(const char *command)
+{
+    FILE *out = popen(command, "r"); /* NOLINT(cert-env33-c): as a person types it */
+    ck_assert_ptr_nonnull(out);
+    size_t n = fread(said, 1, sizeof said - 1, out);
+    said[n] = '\0';
+    status = WEXITSTATUS(pclose(out));
+}
+
+static const char *const ways[] = {
+    "execve",       "execv",    "execvp",  "execvpe",    "execl",       "execlp",       "execle", "fexecve",
+    "fexecve_path", "execveat", "syscall", "syscall_at", "posix_spawn", "posix_spawnp", "system", "popen",
+    "vfork"};
+
+/* `before` is what comes before the program, as a shell has it. */
+static void started(const char *before, const char *how, const char *program, const char *argument)
+{
+    char command[8192], folder[4096];
+    snprintf(folder, sizeof folder, "%s", program);
+    *strrchr(folder, '/') = '\0';
+    snprintf(command, sizeof command,
+             "export PATH=/nonexistent:\"$PATH\":%s; %s " SKEIN
+             " run -q --socket /nonexistent/agent.sock --preload " PRELOAD " -- " STARTS
+             " %s %s %s 2>&1",
+             folder, before, how, program, argument);
+    run(command);
+}
+
+static void ck_started(const char *before, const char *how, const char *program, const char *says)
+{
+    started(before, how, program, "preloads");
+    ck_assert_msg(strcmp(said, says) == 0, "%s %s: %s", how, program, said);
+    ck_assert_msg(status == 3, "%s %s: status %d", how, program, status);
+}
+
+/* A dynamic linker that is not this program's, though it does the same. */
+static void linker_make(void)
+{
+    run("cp -L \"$(readelf -l " GO " | sed -n 's/.*interpreter: \\(.*\\)].*/\\1/p')\" " OTHER_LINKER
+        " && printf '\\001' | dd of=" OTHER_LINKER " bs=1 seek=15 conv=notrunc status=none");
+    ck_assert_int_eq(status, 0);
+}
+
+START_TEST(a_normal_program_is_traced_in_whatever_way_it_starts)
+{
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        ck_started("", ways[i], GO, PRELOAD "\ndone\n");
+}
+END_TEST
+
+START_TEST(a_program_with_another_c_library_starts_without_the_tracer)
+{
+    linker_make();
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        ck_started("", ways[i], OTHER_LIBC, "none\ndone\n");
+}
+END_TEST
+
+START_TEST(a_program_with_an_address_sanitizer_starts_without_the_tracer)
+{
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        ck_started("", ways[i], ASAN, "none\ndone\n");
+}
+END_TEST
+
+START_TEST(an_address_sanitizer_that_allows_it_is_traced)
+{
+    ck_started("ASAN_OPTIONS=verify_asan_link_order=0", "execve", ASAN, PRELOAD "\ndone\n");
+}
+END_TEST
+
+START_TEST(preloads_of_the_user_stay_in_their_order)
+{
+    linker_make();
+    ck_started("LD_PRELOAD=libm.so.6:libdl.so.2", "execve", OTHER_LIBC,
+               "libm.so.6:libdl.so.2\ndone\n");
+    ck_started("LD_PRELOAD='libm.so.6  libdl.so.2'", "vfork", OTHER_LIBC,
+               "libm.so.6:libdl.so.2\ndone\n");
+    ck_started("LD_PRELOAD=libm.so.6:libdl.so.2", "execve", GO,
+               PRELOAD ":libm.so.6:libdl.so.2\ndone\n");
+}
+END_TEST
+
+START_TEST(a_script_starts_as_its_interpreter_does)
+{
+    char *folder = temp_dir_new(), *path = path_join(folder, "script"),
+         *next = path_join(folder, "next"), text[8192];
+    linker_make();
+    snprintf(text, sizeof text, "#! %s", OTHER_LIBC); /* which is not told to say its preloads */
+    file_write_text(path, text);
+    snprintf(text, sizeof text, "#!%s an argument\n", path);
+    file_write_text(next, text);
+    ck_assert_int_eq(chmod(path, 0755) | chmod(next, 0755), 0);
+    started("", "execve", path, "x");
+    ck_assert_str_eq(said, "done\n");
+    /* The script's interpreter is a script, and so on. */
+    started("", "execvp", next, "x");
+    ck_assert_str_eq(said, "done\n");
+    ck_assert_int_eq(status, 3);
+    free(next);
+    free(path);
+    temp_dir_free(&folder);
+}
+END_TEST
+
+START_TEST(a_text_that_the_shell_runs_is_judged_by_the_shell)
+{
+    char *folder = temp_dir_new(), *path = path_join(folder, "text");
+    file_write_text(path, "echo \"${LD_PRELOAD:-none}\"; exit 3\n");
+    ck_assert_int_eq(chmod(path, 0755), 0);
+    ck_started("", "execvp", path, PRELOAD "\n");
+    free(path);
+    temp_dir_free(&folder);
+}
+END_TEST
+
+/* As ldd does it, whose output programs read. */
+START_TEST(a_list_of_libraries_does_not_name_the_tracer)
+{
+    run(SKEIN " run -q --socket /nonexistent/agent.sock --preload " PRELOAD
+              " -- sh -c 'ldd /bin/ls; LD_TRACE_LOADED_OBJECTS=1 /bin/ls' 2>&1");
+    ck_assert_ptr_nonnull(strstr(said, "libc.so.6"));
+    ck_assert_ptr_null(strstr(said, "skein"));
+}
+END_TEST
+
+START_TEST(a_start_that_fails_leaves_no_trace)
+{
+    started("", "fails", GO, "x");
+    ck_assert_str_eq(said, "2 2 13 14 14, 0 left open\n");
+}
+END_TEST
+
+/* Also not by the capabilities that it loses by exec, as setpriv has them at that moment. */
+START_TEST(a_user_who_cannot_read_the_tracer_hears_nothing_of_it)
+{
+    char command[8192];
+    if (geteuid() != 0)
+        return;
+    char *folder = temp_dir_new();
+    snprintf(command, sizeof command,
+             "cp " PRELOAD " %s && chmod 700 %s && " SKEIN
+             " run -q --socket /nonexistent/agent.sock --preload %s/libskein-preload.so -- sh -c '"
+             "setpriv --reuid 65534 --clear-groups /bin/echo a; "
+             "setpriv --reuid 65534 --regid 65534 --clear-groups sh -c \"/bin/echo b\"; "
+             "/bin/echo c; perl -e \"\\$> = 65534; system q(/bin/echo d; :)\"' 2>&1",
+             folder, folder, folder);
+    run(command);
+    temp_dir_free(&folder);
+    ck_assert_str_eq(said, "a\nb\nc\nd\n");
+}
+END_TEST
+
+/* Its own system() and popen(), too, whose shell the C library starts. */
+START_TEST(a_program_in_a_root_without_the_tracer_hears_nothing_of_it)
+{
+    char command[8192];
+    if (geteuid() != 0)
+        return;
+    char *folder = temp_dir_new();
+    snprintf(command, sizeof command,
+             "cd %s && for file in /bin/sh $(ldd /bin/sh | grep -o '/[^ ]*'); do mkdir -p "
+             ".$(dirname $file) && cp -L $file .$file || exit 1; done; " SKEIN
+             " run -q --socket /nonexistent/agent.sock --preload " PRELOAD
+             " -- perl -e 'chroot q(.); chdir q(/); system q(echo a; :); print `echo b; :`; "
+             "$| = 1; open F, q(echo c; :|); print <F>; close F; "
+             "print exists $ENV{LD_PRELOAD} ? qq(kept\\n) : qq(lost\\n); "
+             "exec q(echo d; :)' 2>&1; chroot . /bin/sh -c 'echo e'",
+             folder);
+    run(command);
+    temp_dir_free(&folder);
+    ck_assert_str_eq(said, "a\nb\nc\nkept\nd\ne\n");
+}
+END_TEST
+
+int main(void)
+{
+    return suite_run(suite_of("starts", a_normal_program_is_traced_in_whatever_way_it_starts,
+                              a_program_with_another_c_library_starts_without_the_tracer,
+                              a_program_with_an_address_sanitizer_starts_without_the_tracer,
+                              an_address_sanitizer_that_allows_it_is_traced,
+                              preloads_of_the_user_stay_in_their_order,
+                              a_script_starts_as_its_interpreter_does,
+                              a_text_that_the_shell_runs_is_judged_by_the_shell,
+                              a_list_of_libraries_does_not_name_the_tracer,
+                              a_start_that_fails_leaves_no_trace,
+                              a_user_who_cannot_read_the_tracer_hears_nothing_of_it,
+                              a_program_in_a_root_without_the_tracer_hears_nothing_of_it, NULL));
+}
