@@ -121,16 +121,42 @@ static int batch_read(struct go_import *i, const struct batch_head *head)
 
 /* ---- one generation ---- */
 
-/* What is left of the file belongs to nothing whole. */
+/* What is left of the file, from there on, belongs to no generation that is given. */
 static void tail_leave(struct go_import *i, uint64_t from, const char *what)
 {
     i->told->cut_bytes = i->source->bytes - from;
     import_why(i->told,
-               "%s at byte %" PRIu64 "; the %" PRIu64 " bytes of its last generation are "
-               "left out",
-               what, i->at, i->told->cut_bytes);
+               "%s at byte %" PRIu64 "; the %" PRIu64 " bytes from byte %" PRIu64
+               " on are left out",
+               what, i->at, i->told->cut_bytes, from);
+    i->tail_left = true;
     i->at = i->source->bytes;
-    import_loss(i->out, PARTITION_LOSS_CORRUPT, 0, i->last_ns, i->last_ns);
+}
+
+/* What no batch begins with. */
+static const char *junk_name(const struct go_import *i)
+{
+    char head[5];
+    bool second = i->source->bytes - i->at >= FILE_HEAD_BYTES &&
+                  i->source->read(i->source->context, i->at, head, sizeof head) == SKEIN_OK &&
+                  memcmp(head, "go 1.", sizeof head) == 0;
+    return second ? "another trace of Go begins" : "there is no batch";
+}
+
+/* The file goes on with what is no whole batch. Before Go 1.26 a generation has no end of its own: the
+ * one that is read is given with the batches that are there, as Go's reader does it. *whole: it is. */
+static void junk_leave(struct go_import *i, const struct batch_head *head, uint64_t from, bool cut,
+                       bool *whole)
+{
+    const struct go_generation *g = &i->gen;
+    bool ended = i->go->version >= MARKER_FROM;
+    *whole = !ended && g->number != 0 && g->frequency != 0;
+    if (*whole && cut && head->generation == g->number)
+        import_why(i->told,
+                   "it ends in generation %" PRIu64 ", of which names and stacks may be "
+                   "missing; its last %" PRIu64 " bytes are left out",
+                   g->number, i->source->bytes - i->at);
+    tail_leave(i, *whole ? i->at : from, cut ? "it ends" : junk_name(i));
 }
 
 /* Batches up to the next generation. *whole: there is one in i->gen. A generation that is broken
@@ -146,7 +172,7 @@ static int generation_read(struct go_import *i, bool *whole, bool *broken)
     for (;;) {
         int status = batch_head_read(i, &head);
         if (status == SKEIN_TRUNCATED || status == SKEIN_CORRUPT) {
-            tail_leave(i, from, status == SKEIN_TRUNCATED ? "it ends" : "there is no batch");
+            junk_leave(i, &head, from, status == SKEIN_TRUNCATED, whole);
             return SKEIN_OK;
         }
         if (status != SKEIN_OK)
@@ -242,6 +268,8 @@ static int file_walk(struct go_import *i)
     }
     if (status == SKEIN_OK)
         status = go_all_end(i);
+    if (status == SKEIN_OK && i->tail_left) /* behind all that is given */
+        import_loss(i->out, PARTITION_LOSS_CORRUPT, 0, i->last_ns, i->last_ns);
     if (status == SKEIN_OK)
         status = import_out_flush(i->out);
     return status == SKEIN_OK ? i->status : status;

@@ -42,7 +42,8 @@ struct go_import {
     struct go_told *go;
     struct import_out *out;
     struct go_generation gen;
-    uint64_t at; /* in the file */
+    uint64_t at;    /* in the file */
+    bool tail_left; /* what ends the file is in no generation that is given */
 
     /* by place; freed ones are used again */
     struct go_goroutine **goroutines;

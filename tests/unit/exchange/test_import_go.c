@@ -243,6 +243,67 @@ START_TEST(what_is_whole_of_a_cut_file_is_given_and_the_rest_is_told)
 }
 END_TEST
 
+/* One generation of Go 1.22 to 1.25, which has no end of its own, and where the next one begins. */
+static size_t whole_generation(void)
+{
+    head("go 1.22 trace\0\0\0");
+    tables(1, 900);
+    one_runs();
+    event(REGION_BEGIN, 10, 3, N(5), N(4), N(0));
+    event(REGION_END, 90, 3, N(5), N(4), N(0));
+    batch(1, 100, 1000);
+    return file.len;
+}
+
+START_TEST(a_whole_generation_is_kept_whatever_follows_it)
+{
+    static const struct {
+        const char *bytes;
+        size_t n;
+        const char *why;
+    } cases[] = {
+        {"\r\n--boundary--\r\n", 16, "there is no batch at byte"},
+        {"<html>", 6, "there is no batch at byte"},
+        {"\0\0\0\0\0\0\0\0\0\0", 10, "there is no batch at byte"},
+        {"\1", 1, "it ends at byte"},                       /* the head of a batch is cut, */
+        {"\1\2\x64\xb8\x17\x40\x08", 7, "it ends at byte"}, /* the batch of the next generation, */
+        {"\1\1\x64\xb8\x17\x40\x2a", 7, "it ends in generation 1, of which"}, /* or one of this */
+        {"\1\2\x64\xb8\x17\xff\xff\xff\xff\x7f", 10, "there is no batch at byte"},
+        {"go 1.22 trace\0\0\0\1", 17, "another trace of Go begins at byte"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t whole = whole_generation();
+        buf_put(&file, cases[i].bytes, cases[i].n);
+        char *lines = lines_of_file();
+        must_say(lines, "region load 1 1010+90 cut=");
+        must_say(lines, "loss - 0 ");
+        must_say(told.why, cases[i].why);
+        ck_assert_uint_eq(told.cut_bytes, file.len - whole);
+        ck_assert_uint_eq(go.generations, 1);
+        free(lines);
+    }
+}
+END_TEST
+
+/* Its clock's rate is in its first batch here: what comes behind it is given as far as it goes. */
+START_TEST(a_cut_file_of_before_go_1_26_is_given_up_to_where_it_ends)
+{
+    size_t whole = whole_generation();
+    uint64_t had = 0;
+    for (size_t n = 16; n <= whole; n++) {
+        struct buf trace = {0};
+        int status = imported(file.data, n, &trace);
+        ck_assert_msg(status == SKEIN_OK || status == SKEIN_NOT_FOUND, "%zu: %d", n, status);
+        ck_assert(told.why[0] != '\0' || n == whole);
+        ck_assert_uint_ge(told.events, had);
+        had = told.events;
+        imported_walk(&trace, NULL, NULL);
+        buf_fini(&trace);
+    }
+    ck_assert_uint_gt(had, 0);
+}
+END_TEST
+
 START_TEST(files_that_are_none_are_refused_with_a_sentence)
 {
     static const struct {
@@ -300,6 +361,8 @@ int main(void)
                             a_region_lasts_over_generations_and_one_that_never_ends_is_open,
                             a_generation_that_cannot_be_ordered_is_told_and_the_next_begins_anew,
                             what_is_whole_of_a_cut_file_is_given_and_the_rest_is_told,
+                            a_whole_generation_is_kept_whatever_follows_it,
+                            a_cut_file_of_before_go_1_26_is_given_up_to_where_it_ends,
                             files_that_are_none_are_refused_with_a_sentence,
                             bytes_that_are_changed_never_give_a_broken_trace, NULL);
     int failed = suite_run(suite);
