@@ -27,8 +27,11 @@ static uint32_t stack_number(struct go_import *i, uint64_t id)
     for (uint32_t k = 0; stack->number == 0 && k < stack->count; k++) {
         const uint64_t *frame = g->pcs + stack->pcs + k * 4;
         pcs[k] = frame[0];
-        import_name(i->out, frame[0], go_text(g, frame[1], function), go_text(g, frame[2], file),
-                    frame[3] <= UINT32_MAX ? (uint32_t)frame[3] : 0);
+        const struct partition_line line = {.function = go_text(g, frame[1], function),
+                                            .file = go_text(g, frame[2], file),
+                                            .line =
+                                                frame[3] <= UINT32_MAX ? (uint32_t)frame[3] : 0};
+        import_name(i->out, frame[0], &line, 1);
     }
     if (stack->number == 0 && stack->count > 0)
         stack->number = import_stack(i->out, pcs, stack->count, stack->count == GO_FRAMES_MAX);

@@ -72,13 +72,13 @@ void import_many_free(struct import_many **many)
     for (size_t i = 0; i < m->process_count; i++) {
         import_out_free(&m->processes[i].out);
         import_map_fini(&m->processes[i].stacks);
+        import_map_fini(&m->processes[i].pc_frames);
     }
     window_fini(&m->window);
     window_fini(&m->raw);
     sched_timeline_free(&m->timeline);
     import_map_fini(&m->process_at);
     import_map_fini(&m->pairs);
-    import_map_fini(&m->pc_frames);
     struct intern_table *tables[] = {&m->thread_keys, &m->names, &m->shapes, &m->frames,
                                      &m->stack_keys};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
@@ -189,27 +189,58 @@ void import_many_thread(struct import_many *m, uint64_t process, uint64_t thread
 
 /* ---- stacks ---- */
 
-/* A frame's number; what it is called lies behind its address and line. */
-static int64_t frame_put(struct import_many *m, const struct import_frame *frame)
+/* The number of what lies at one address: that, and then a line for each frame, of which all but the
+ * last are inlined. */
+struct frame_head {
+    uint64_t pc;
+    uint32_t has_pc, lines;
+};
+
+static int64_t frame_put(struct import_many *m, const struct import_frame *frames, uint32_t count)
 {
     bool fresh;
-    const uint64_t numbers[2] = {frame->pc, frame->line};
+    const struct frame_head head = {frames->pc, frames->has_pc, count};
     if (m->frames.count >= FRAMES_MAX)
         return SKEIN_TOO_LARGE;
     buf_clear(&m->key);
-    buf_put(&m->key, numbers, sizeof numbers);
-    buf_put(&m->key, frame->function, strnlen(frame->function, PARTITION_NAME_MAX));
-    buf_put_u8(&m->key, 0);
-    buf_put(&m->key, frame->file, strnlen(frame->file, PARTITION_NAME_MAX));
-    buf_put_u8(&m->key, 0);
-    int64_t at = m->key.status == SKEIN_OK
-                     ? intern_table_put(&m->frames, m->key.data, m->key.len, &fresh)
-                     : SKEIN_NO_MEMORY;
-    if (at >= 0 && fresh && frame->pc != 0 &&
-        import_map_get(&m->pc_frames, frame->pc) == IMPORT_MAP_NONE &&
-        !import_map_set(&m->pc_frames, frame->pc, (uint32_t)at))
-        return SKEIN_NO_MEMORY;
-    return at;
+    buf_put(&m->key, &head, sizeof head);
+    for (uint32_t i = 0; i < count; i++) {
+        buf_put(&m->key, &frames[i].line, sizeof frames[i].line);
+        buf_put(&m->key, frames[i].function, strnlen(frames[i].function, PARTITION_NAME_MAX));
+        buf_put_u8(&m->key, 0);
+        buf_put(&m->key, frames[i].file, strnlen(frames[i].file, PARTITION_NAME_MAX));
+        buf_put_u8(&m->key, 0);
+    }
+    return m->key.status == SKEIN_OK ? intern_table_put(&m->frames, m->key.data, m->key.len, &fresh)
+                                     : SKEIN_NO_MEMORY;
+}
+
+uint32_t many_frame_get(const struct import_many *m, uint32_t frame, bool *has_pc, uint64_t *pc,
+                        struct partition_line lines[PARTITION_LINES_MAX])
+{
+    struct frame_head head;
+    const uint8_t *at = intern_table_bytes(&m->frames, frame);
+    memcpy(&head, at, sizeof head);
+    at += sizeof head;
+    for (uint32_t i = 0; i < head.lines; i++) {
+        memcpy(&lines[i].line, at, sizeof lines[i].line);
+        lines[i].function = (const char *)at + sizeof lines[i].line;
+        lines[i].file = lines[i].function + strlen(lines[i].function) + 1;
+        at = (const uint8_t *)lines[i].file + strlen(lines[i].file) + 1;
+    }
+    *has_pc = head.has_pc != 0;
+    *pc = head.pc;
+    return head.lines;
+}
+
+/* How many frames from here on lie at one address. */
+static uint32_t inlined_count(const struct import_frame *frames, uint32_t count)
+{
+    uint32_t n = 1;
+    while (n < count && n < PARTITION_LINES_MAX && frames[n - 1].inlined && frames[n].has_pc &&
+           frames[n - 1].has_pc && frames[n].pc == frames[n - 1].pc)
+        n++;
+    return n;
 }
 
 static uint32_t stack_put(struct import_many *m, const uint32_t *frames, uint32_t count, bool cut)
@@ -247,12 +278,14 @@ uint32_t import_many_stack(struct import_many *m, const struct import_frame *fra
     if (count == 0)
         return 0;
     int64_t at = m->stack_keys.count < IMPORT_STACKS_MAX ? SKEIN_OK : SKEIN_TOO_LARGE;
-    for (uint32_t i = 0; i < count && at >= 0; i++) {
-        at = frame_put(m, &frames[i]);
-        numbers[i] = (uint32_t)at;
+    uint32_t kept = 0;
+    for (uint32_t i = 0, n; i < count && at >= 0; i += n) {
+        n = inlined_count(&frames[i], count - i);
+        at = frame_put(m, &frames[i], n);
+        numbers[kept++] = (uint32_t)at;
     }
     if (at >= 0)
-        return stack_put(m, numbers, count, cut);
+        return stack_put(m, numbers, kept, cut);
     if (at == SKEIN_NO_MEMORY) {
         many_fail(m, SKEIN_NO_MEMORY);
         return 0;

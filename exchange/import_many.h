@@ -58,7 +58,9 @@ struct import_entry {
 };
 
 struct import_frame {
-    uint64_t pc; /* 0: unknown, one is made up */
+    bool has_pc;  /* else it has no address, and is shown without one */
+    bool inlined; /* into the next frame, if that has the same address */
+    uint64_t pc;
     const char *function, *file;
     uint32_t line;
 };

@@ -68,6 +68,32 @@ static struct import_out *out_of(struct import_many *m, struct many_process *p)
     return p->out;
 }
 
+/* The number by which a frame's address is kept (F-44): the address itself, if that is no other frame's
+ * of the process; else the next number that is shown as it. */
+static uint64_t address_of(struct import_many *m, struct many_process *p, uint32_t frame,
+                           bool has_pc, uint64_t pc)
+{
+    uint64_t sign = pc & ~(UINT64_MAX >> 1) ? PARTITION_LISTED_BITS : 0;
+    bool plain = (pc & PARTITION_LISTED_BITS) == sign; /* processors have no other addresses */
+    for (uint64_t k = 0; has_pc && plain && k < 32; k++) {
+        uint64_t at = pc ^ k << PARTITION_LISTED_SHIFT;
+        uint32_t had = import_map_get(&p->pc_frames, at);
+        if (had == frame)
+            return at;
+        if (had != IMPORT_MAP_NONE)
+            continue;
+        if (!import_map_set(&p->pc_frames, at, frame))
+            many_fail(m, SKEIN_NO_MEMORY);
+        return at;
+    }
+    if (has_pc)
+        import_why(m->told, "%s",
+                   plain ? "an address has more than 32 names in a process; further "
+                           "ones are shown without it"
+                         : "it has addresses that no processor has; they are left out");
+    return PARTITION_LISTED_NONE | frame;
+}
+
 static uint32_t stack_of(struct import_many *m, struct many_process *p, uint32_t number)
 {
     uint64_t pcs[PARTITION_FRAMES_MAX];
@@ -78,15 +104,13 @@ static uint32_t stack_of(struct import_many *m, struct many_process *p, uint32_t
         return had;
     const struct many_stack *stack = &m->stacks[number - 1];
     for (uint32_t i = 0; i < stack->count; i++) {
+        struct partition_line lines[PARTITION_LINES_MAX];
+        bool has_pc;
+        uint64_t pc;
         uint32_t frame = m->stack_frames[stack->at + i];
-        const uint8_t *bytes = intern_table_bytes(&m->frames, frame);
-        uint64_t numbers[2];
-        memcpy(numbers, bytes, sizeof numbers);
-        const char *function = (const char *)bytes + sizeof numbers;
-        bool own = numbers[0] != 0 && import_map_get(&m->pc_frames, numbers[0]) == frame;
-        pcs[i] = own ? numbers[0] : frame + UINT64_C(1); /* no program has code there */
-        import_name(p->out, pcs[i], function, function + strlen(function) + 1,
-                    (uint32_t)numbers[1]);
+        uint32_t count = many_frame_get(m, frame, &has_pc, &pc, lines);
+        pcs[i] = address_of(m, p, frame, has_pc, pc);
+        import_name(p->out, pcs[i], lines, count);
     }
     uint32_t made = import_stack(p->out, pcs, stack->count, stack->cut);
     if (made > 0 && !import_map_set(&p->stacks, number, made))

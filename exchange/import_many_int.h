@@ -44,6 +44,7 @@ struct many_process {
     uint32_t name, host;    /* of names, + 1 */
     struct import_out *out; /* NULL: no record yet */
     struct import_map stacks;
+    struct import_map pc_frames; /* the frame that has an address: others with it are told apart */
     uint64_t last_ns;
 };
 
@@ -82,7 +83,6 @@ struct import_many {
     struct many_process *processes;
     size_t process_count, process_cap;
     struct intern_table thread_keys, names, shapes, frames, stack_keys;
-    struct import_map pc_frames; /* the frame that has an address: others with it get one made up */
     struct many_thread *threads;
     size_t thread_cap;
     struct many_stack *stacks;
@@ -100,6 +100,9 @@ struct import_many {
 
 void many_fail(struct import_many *m, int status);
 uint32_t many_thread_at(struct import_many *m, uint64_t process, uint64_t thread); /* SKEIN_NONE */
+/* A frame as it is kept: whether it has an address, that, and its lines. Returns how many there are. */
+uint32_t many_frame_get(const struct import_many *m, uint32_t frame, bool *has_pc, uint64_t *pc,
+                        struct partition_line lines[PARTITION_LINES_MAX]);
 const char *many_name(const struct import_many *m, uint32_t name);
 
 bool many_window_put(struct many_window *w, uint64_t time_ns, void *item);

@@ -64,6 +64,7 @@ void import_out_free(struct import_out **out)
     import_map_fini(&o->pcs);
     free(o->types);
     free(o->pc_names);
+    free(o->lines);
     free(o->threads);
     free(o->records);
     free(o->values);
@@ -252,19 +253,23 @@ uint32_t import_stack(struct import_out *out, const uint64_t *pcs, uint32_t coun
     return (uint32_t)at + 1;
 }
 
-void import_name(struct import_out *out, uint64_t pc, const char *function, const char *file,
-                 uint32_t line)
+void import_name(struct import_out *out, uint64_t pc, const struct partition_line *lines,
+                 uint32_t count)
 {
     if (out->pc_count == IMPORT_NAMES_MAX || import_map_get(&out->pcs, pc) != IMPORT_MAP_NONE)
         return;
-    uint32_t function_at = import_keep(out, function), file_at = import_keep(out, file);
     if (!array_grow(out->pc_names, out->pc_count + 1, &out->pc_cap) ||
+        !array_grow(out->lines, out->line_count + count, &out->line_cap) ||
         !import_map_set(&out->pcs, pc, (uint32_t)out->pc_count)) {
         out_fail(out, SKEIN_NO_MEMORY);
         return;
     }
-    out->pc_names[out->pc_count++] =
-        (struct out_name){.function = function_at, .file = file_at, .line = line};
+    out->pc_names[out->pc_count++] = (struct out_name){.lines = out->line_count, .count = count};
+    for (uint32_t i = 0; i < count; i++)
+        out->lines[out->line_count++] =
+            (struct out_line){.function = import_keep(out, lines[i].function),
+                              .file = import_keep(out, lines[i].file),
+                              .line = lines[i].line};
 }
 
 /* ---- records ---- */

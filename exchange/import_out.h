@@ -63,13 +63,14 @@ uint64_t import_text(struct import_out *out, const char *text, size_t n);
 uint32_t import_keep(struct import_out *out, const char *text);
 const char *import_kept(const struct import_out *out, uint32_t kept);
 
-/* A stack, innermost first, of exact addresses: its number, from 1, as long as the import lasts. 0:
+/* A stack, innermost first, of exact addresses (F-44, as another tool lists them): its number, from 1, as long as the import lasts. 0:
  * none, also a new one where IMPORT_STACKS_MAX are there: told->left_out counts these. */
 uint32_t import_stack(struct import_out *out, const uint64_t *pcs, uint32_t count, bool cut);
 
-/* Names an address, the first name is believed. Beyond IMPORT_NAMES_MAX: nothing. */
-void import_name(struct import_out *out, uint64_t pc, const char *function, const char *file,
-                 uint32_t line);
+/* Names an address by `count` lines, those that are inlined in front; the first name is believed. Beyond
+ * IMPORT_NAMES_MAX: nothing. */
+void import_name(struct import_out *out, uint64_t pc, const struct partition_line *lines,
+                 uint32_t count);
 
 /* A record at time_ns; a span's end, dur_ns before which it began. Times never go back: an earlier one
  * is raised. As many values as the type has arguments: numbers, bits of f64, or of import_text. */

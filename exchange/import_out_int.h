@@ -37,8 +37,13 @@ struct out_stack {
     uint32_t at; /* in the partition that is being written + 1; 0: not in it */
 };
 
-struct out_name {
+struct out_line {
     uint32_t function, file, line; /* texts of `names` */
+};
+
+struct out_name {
+    size_t lines; /* place of the first */
+    uint32_t count;
 };
 
 struct import_out {
@@ -58,6 +63,8 @@ struct import_out {
     struct import_map pcs; /* to places in pc_names */
     struct out_name *pc_names;
     size_t pc_count, pc_cap;
+    struct out_line *lines;
+    size_t line_count, line_cap;
     struct intern_table stack_keys;
     uint64_t *stack_pcs;
     size_t stack_pc_count, stack_pc_cap;

@@ -209,7 +209,8 @@ static struct import_frame frame_of(const struct pf_import *i, const struct pf_s
     const char *path = mapping_path(i, s, mapping, &start);
     if (frame.file[0] == '\0')
         frame.file = path;
-    frame.pc = pc != 0 && start <= UINT64_MAX - pc ? start + pc : 0;
+    frame.has_pc = pc != 0 && start <= UINT64_MAX - pc;
+    frame.pc = frame.has_pc ? start + pc : 0;
     return frame;
 }
 

@@ -91,37 +91,37 @@ static int64_t thread_put(struct put *p, uint32_t thread)
 
 static void name_put(struct put *p, uint64_t pc)
 {
-    struct import_out *out = p->out;
+    struct partition_line lines[PARTITION_LINES_MAX];
+    const struct import_out *out = p->out;
     uint32_t at = import_map_get(&out->pcs, pc);
     if (at == IMPORT_MAP_NONE)
         return;
     const struct out_name *name = &out->pc_names[at];
-    const struct partition_line line = {.function = import_kept(out, name->function),
-                                        .file = import_kept(out, name->file),
-                                        .line = name->line};
+    for (uint32_t i = 0; i < name->count; i++) {
+        const struct out_line *line = &out->lines[name->lines + i];
+        lines[i] = (struct partition_line){.function = import_kept(out, line->function),
+                                           .file = import_kept(out, line->file),
+                                           .line = line->line};
+    }
     (void)partition_writer_symbol(
-        p->w, &(struct partition_symbol){.address = pc, .lines = &line, .line_count = 1});
+        p->w, &(struct partition_symbol){.address = pc, .lines = lines, .line_count = name->count});
 }
 
-/* F-48: what is looked up is one in front of a return address. */
 static void stack_put(struct put *p, uint32_t number)
 {
-    uint64_t pcs[PARTITION_FRAMES_MAX];
     struct import_out *out = p->out;
     if (number == 0 || number > out->stack_count)
         return;
     struct out_stack *stack = &out->stacks[number - 1];
-    for (uint32_t i = 0; stack->at == 0 && i < stack->count; i++) {
-        uint64_t pc = out->stack_pcs[stack->pcs + i];
-        pcs[i] = pc + 1;
-        name_put(p, pc);
-    }
+    const uint64_t *pcs = out->stack_pcs + stack->pcs;
+    for (uint32_t i = 0; stack->at == 0 && i < stack->count; i++)
+        name_put(p, pcs[i]);
     if (stack->at == 0) {
         int64_t id = partition_writer_stack(
             p->w, &(struct partition_stack){.pcs = pcs,
                                             .count = stack->count,
-                                            .end = stack->cut ? PARTITION_STACK_CUT
-                                                              : PARTITION_STACK_WHOLE});
+                                            .end = stack->cut ? PARTITION_STACK_LISTED_CUT
+                                                              : PARTITION_STACK_LISTED});
         if (id < 0)
             return; /* its table is full: the record goes without */
         stack->at = (uint32_t)id;

@@ -142,9 +142,11 @@ struct partition_open {
 
 /* How the walk over a stack ended, in the low bits of `end`. One row: its name in JSON. */
 #define PARTITION_STACK_END_LIST(X)                                                                \
-    X(WHOLE, 0, "whole")   /* at the outermost frame */                                            \
-    X(CUT, 1, "cut")       /* at the limit of frames: there are more */                            \
-    X(BROKEN, 2, "broken") /* it could not go on: what is outside of it is unknown */
+    X(WHOLE, 0, "whole")    /* at the outermost frame */                                           \
+    X(CUT, 1, "cut")        /* at the limit of frames: there are more */                           \
+    X(BROKEN, 2, "broken")  /* it could not go on: what is outside of it is unknown */             \
+    X(LISTED, 3, "whole")   /* as another tool listed it, with exact addresses: all of it */       \
+    X(LISTED_CUT, 4, "cut") /* the same, and there are more */
 enum partition_stack_end {
 #define X(name, value, text) PARTITION_STACK_##name = value,
     PARTITION_STACK_END_LIST(X)
@@ -153,18 +155,42 @@ enum partition_stack_end {
 #define PARTITION_STACK_EXACT 0x80                 /* flag of `end`: pcs[0] is no return address */
 const char *partition_stack_end_text(uint8_t end); /* "unknown" for one from the future */
 
-/* Innermost first, as found: return addresses, pcs[0] perhaps excepted. */
+/* F-44: in a stack that was listed, bits 57 to 62 tell names of one address apart, or that there is
+ * no address. */
+#define PARTITION_LISTED_SHIFT 57
+#define PARTITION_LISTED_BITS  (UINT64_C(0x3f) << PARTITION_LISTED_SHIFT)
+#define PARTITION_LISTED_NONE  (UINT64_C(0x20) << PARTITION_LISTED_SHIFT)
+
+/* Innermost first, as found: return addresses, pcs[0] perhaps excepted; of LISTED, exact ones. */
 struct partition_stack {
     const uint64_t *pcs;
     uint32_t count;
     uint8_t end; /* enum partition_stack_end, perhaps with PARTITION_STACK_EXACT */
 };
 
+static inline bool partition_stack_is_listed(const struct partition_stack *stack)
+{
+    unsigned end = stack->end & ~(unsigned)PARTITION_STACK_EXACT;
+    return end == PARTITION_STACK_LISTED || end == PARTITION_STACK_LISTED_CUT;
+}
+
 /* Where to look for frame i: a call lies in front of its return address. */
 static inline uint64_t partition_stack_address(const struct partition_stack *stack, uint32_t i)
 {
-    bool exact = i == 0 && (stack->end & PARTITION_STACK_EXACT) != 0;
+    bool exact =
+        (i == 0 && (stack->end & PARTITION_STACK_EXACT) != 0) || partition_stack_is_listed(stack);
     return stack->pcs[i] - (exact ? 0 : 1);
+}
+
+/* Frame i's address as it was found. false: there is none. */
+static inline bool partition_stack_found(const struct partition_stack *stack, uint32_t i,
+                                         uint64_t *address)
+{
+    uint64_t pc = *address = stack->pcs[i];
+    if (!partition_stack_is_listed(stack))
+        return true;
+    *address = pc >> 63 != 0 ? pc | PARTITION_LISTED_BITS : pc & ~PARTITION_LISTED_BITS;
+    return pc >> PARTITION_LISTED_SHIFT != PARTITION_LISTED_NONE >> PARTITION_LISTED_SHIFT;
 }
 
 /* A file in the process's memory: start <= address < end. */

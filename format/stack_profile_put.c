@@ -344,7 +344,7 @@ static void row_put(struct buf *b, const struct stack_profile *p, const struct p
     text_put(b, p, row->service);
     buf_printf(b, "[%" PRIu32 "];", row->pid);
     text_put(b, p, row->thread);
-    if (stack.end != PARTITION_STACK_WHOLE)
+    if (stack.end != PARTITION_STACK_WHOLE && stack.end != PARTITION_STACK_LISTED)
         buf_printf(b, ";[...]");
     for (size_t at = n; at > sizeof stack; at -= sizeof(uint32_t)) {
         uint32_t location;

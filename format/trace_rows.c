@@ -333,7 +333,7 @@ int skein_cursor_stack(struct skein_cursor *cursor, uint32_t row, struct skein_f
         if (*total >= most)
             continue;
         frames[*total] =
-            (struct skein_frame){.address = frame.address,
+            (struct skein_frame){.address = frame.has_address ? frame.address : 0,
                                  .looked_up = frame.looked_up,
                                  .offset = frame.offset,
                                  .function = frame.function,

@@ -24,11 +24,11 @@ bool trace_frames_next(struct trace_frames *f, struct trace_frame *frame)
     uint64_t address = partition_stack_address(&f->stack, f->frame);
     if (f->line == 0 && !partition_reader_symbol(f->reader, address, &f->symbol))
         f->symbol = (struct partition_symbol){0};
-    *frame = (struct trace_frame){.address = f->stack.pcs[f->frame],
-                                  .looked_up = address,
+    *frame = (struct trace_frame){.looked_up = address,
                                   .function = "",
                                   .file = "",
                                   .mapping = partition_reader_mapping(f->reader, address)};
+    frame->has_address = partition_stack_found(&f->stack, f->frame, &frame->address);
     if (frame->mapping != NULL)
         frame->offset = address - frame->mapping->start + frame->mapping->offset;
     if (f->line < f->symbol.line_count) {
@@ -56,8 +56,10 @@ void trace_frame_place(const struct trace_frame *frame, char out[TRACE_PLACE_BYT
     const char *module = frame->mapping != NULL ? name_base(frame->mapping->path) : "";
     if (*module != 0)
         snprintf(out, TRACE_PLACE_BYTES, "%.72s+0x%" PRIx64, module, frame->offset);
-    else
+    else if (frame->has_address)
         snprintf(out, TRACE_PLACE_BYTES, "0x%" PRIx64, frame->address);
+    else
+        snprintf(out, TRACE_PLACE_BYTES, "(no address)");
 }
 
 bool trace_module_is_tracer(const char *path)
@@ -101,8 +103,10 @@ static void end_text(struct buf *b, uint8_t end, unsigned indent)
 {
     switch (end & ~PARTITION_STACK_EXACT) {
     case PARTITION_STACK_WHOLE:
+    case PARTITION_STACK_LISTED:
         break;
     case PARTITION_STACK_CUT:
+    case PARTITION_STACK_LISTED_CUT:
         buf_printf(b, "%*s... more frames than are recorded\n", (int)indent, "");
         break;
     case PARTITION_STACK_BROKEN:
@@ -182,7 +186,10 @@ void trace_stack_json(struct buf *b, struct partition_reader *reader, uint32_t i
         if (frame.inlined)
             buf_printf(b, "\"inlined\":true,");
         mapping_members(b, &frame);
-        buf_printf(b, "\"address\":\"0x%" PRIx64 "\"}", frame.address);
+        if (frame.has_address)
+            buf_printf(b, "\"address\":\"0x%" PRIx64 "\",", frame.address);
+        b->len -= b->status == SKEIN_OK && b->data[b->len - 1] == ','; /* the last member's */
+        buf_printf(b, "}");
     }
     buf_printf(b, "],\"stack_end\":\"%s\"", partition_stack_end_text(frames.stack.end));
 }

@@ -11,6 +11,7 @@
 #include "partition_reader.h"
 
 struct trace_frame {
+    bool has_address;
     uint64_t address;                        /* as it was found on the stack */
     uint64_t looked_up;                      /* F-48 */
     uint64_t offset;                         /* in the mapping's file, of what was looked up */

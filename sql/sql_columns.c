@@ -30,7 +30,8 @@ static void frame_give(sqlite3_context *to, struct sql_scan *scan, int field)
             sqlite3_result_int64(to, frame->line);
         break;
     case 5:
-        sql_u64_give(to, frame->address);
+        if (frame->address != 0 || frame->looked_up == 0)
+            sql_u64_give(to, frame->address);
         break;
     case 6:
         if (frame->module[0] != '\0')
@@ -44,7 +45,7 @@ static void frame_give(sqlite3_context *to, struct sql_scan *scan, int field)
 
 static void stack_give(sqlite3_context *to, struct sql_scan *scan, int field)
 {
-    static const char *const ends[] = {"whole", "cut", "broken"};
+    static const char *const ends[] = {"whole", "cut", "broken", "whole", "cut"}; /* F-44 */
     int status = sql_scan_frames(scan);
     if (status != SKEIN_OK) {
         sqlite3_result_error_code(to, sql_code_of(status));
@@ -52,7 +53,7 @@ static void stack_give(sqlite3_context *to, struct sql_scan *scan, int field)
         sqlite3_result_int64(to, (int64_t)scan->frame_count);
     } else {
         uint8_t end = scan->stack_end & 0x7f;
-        sql_text_give(to, end < 3 ? ends[end] : "unknown");
+        sql_text_give(to, end < sizeof ends / sizeof *ends ? ends[end] : "unknown");
     }
 }
 

@@ -452,9 +452,10 @@ int sql_scan_stack_id(struct sql_scan *scan, int64_t *id)
         return SKEIN_NO_MEMORY;
     memcpy(words, process->id, sizeof process->id);
     words[2] = scan->stack_end;
+    bool listed = (scan->stack_end & 0x7f) >= 3; /* F-44: names of one address are told apart */
     for (size_t i = 0; i < scan->frame_count; i++)
         if (!scan->frames[i].inlined)
-            words[3 + n++] = scan->frames[i].address;
+            words[3 + n++] = listed ? scan->frames[i].looked_up : scan->frames[i].address;
     /* 53 bits: exact in JSON, too. */
     *id = (int64_t)(checksum64(words, (3 + n) * sizeof *words) >> 11);
     free(words);

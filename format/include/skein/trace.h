@@ -247,7 +247,7 @@ int skein_cursor_next(struct skein_cursor *cursor, struct skein_batch *batch);
 
 /* A frame as people call it: an address at which functions were inlined gives several. */
 struct skein_frame {
-    uint64_t address;                     /* as found on the stack */
+    uint64_t address;                     /* as found on the stack; 0, with looked_up: none */
     uint64_t looked_up;                   /* F-48 */
     uint64_t offset;                      /* in the module's file, of what was looked up */
     const char *function, *file, *module; /* "": unknown */

@@ -519,6 +519,37 @@ START_TEST(nothing_is_carried_into_evidence_or_out_of_it)
 }
 END_TEST
 
+/* F-44: what another tool has listed is exact, one address may have several names, and there may be none. */
+START_TEST(addresses_that_were_listed_are_shown_as_they_were)
+{
+    static const uint64_t high = UINT64_C(0xffffffff81000000);
+    static const struct {
+        uint64_t kept, shown;
+        bool found;
+    } want[] = {
+        {0x401000, 0x401000, true},
+        {0x401000 | UINT64_C(3) << 57, 0x401000, true},
+        {high, high, true},
+        {high ^ UINT64_C(31) << 57, high, true},
+        {UINT64_C(0x4000000000000007), 7, false},
+        {0, 0, true},
+    };
+    for (unsigned listed = 0; listed < 2; listed++)
+        for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+            uint64_t address;
+            const struct partition_stack stack = {
+                &want[i].kept, 1, listed ? PARTITION_STACK_LISTED_CUT : PARTITION_STACK_CUT};
+            ck_assert_uint_eq(partition_stack_address(&stack, 0), want[i].kept - !listed);
+            bool found = partition_stack_found(&stack, 0, &address);
+            ck_assert_uint_eq(address, listed ? want[i].shown : want[i].kept);
+            ck_assert(found == (want[i].found || !listed));
+        }
+    ck_assert_str_eq(partition_stack_end_text(PARTITION_STACK_LISTED), "whole");
+    ck_assert_str_eq(partition_stack_end_text(PARTITION_STACK_LISTED_CUT), "cut");
+    ck_assert_str_eq(partition_stack_end_text(5), "unknown");
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of(
@@ -528,5 +559,6 @@ int main(void)
         a_long_name_is_cut_between_letters_and_says_so, a_full_table_leaves_the_writer_as_it_was,
         a_stack_without_its_record_is_misuse, malformed_tables_are_corrupt,
         symbols_have_their_place_among_the_sections, a_stack_in_the_wrong_place_is_corrupt,
-        evidence_says_so_and_has_no_ranges, nothing_is_carried_into_evidence_or_out_of_it, NULL));
+        evidence_says_so_and_has_no_ranges, nothing_is_carried_into_evidence_or_out_of_it,
+        addresses_that_were_listed_are_shown_as_they_were, NULL));
 }
