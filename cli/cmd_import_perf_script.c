@@ -43,6 +43,9 @@ static void trace_say(void *context)
     printf("%" PRIu64 " lines: %" PRIu64 " samples, %" PRIu64 " switches, %" PRIu64
            " other tracepoints\n",
            run->told.lines, run->told.samples, run->told.switches, run->told.tracepoints);
+    if (run->told.lines_left > 0)
+        printf("%" PRIu64 " lines are left out, the first is line %" PRIu64 "\n",
+               run->told.lines_left, run->told.first_left);
     if (run->told.no_pids)
         say_warning(
             "it names no process, so all threads are of one; perf script -F +pid names them");
@@ -56,6 +59,8 @@ static void trace_say_json(void *context, cJSON *said)
     json_add_u64(said, "switches", run->told.switches);
     json_add_u64(said, "tracepoints", run->told.tracepoints);
     json_add_u64(said, "processes", run->told.processes);
+    json_add_u64(said, "lines_left", run->told.lines_left);
+    json_add_u64(said, "first_left", run->told.first_left);
     cJSON_AddBoolToObject(said, "no_pids", run->told.no_pids);
 }
 

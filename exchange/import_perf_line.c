@@ -114,19 +114,30 @@ static bool time_read(struct perf_span word, uint64_t *ns)
     return true;
 }
 
+/* Letters of -F +misc, which stand in front of the time: "K", "U", "ME". */
+static bool is_misc(struct perf_span word)
+{
+    bool letters = word.n > 0 && word.n <= 4;
+    for (size_t i = 0; letters && i < word.n; i++)
+        letters = word.text[i] != '\0' && strchr("KUHGgMESFC/", word.text[i]) != NULL;
+    return letters;
+}
+
 /* What is in front of the time: comm, tid or pid/tid, and [cpu]. */
 static bool who_read(struct perf_span before, struct perf_head *head)
 {
     size_t slash;
     uint64_t cpu;
     struct perf_span left = before, word = last_word(&left);
+    if (is_misc(word))
+        word = last_word(&left);
     if (word.n > 2 && word.text[0] == '[' && word.text[word.n - 1] == ']' &&
         number_read((struct perf_span){word.text + 1, word.n - 2}, &cpu) && cpu < 65536) {
         head->has_cpu = true;
         head->cpu = (uint32_t)cpu;
         word = last_word(&left);
     }
-    if (word.n > 0 && word.text[0] == '-' && word.n <= 3) { /* -1: nobody's any more */
+    if (perf_is(word, "-1") || perf_is(word, "-1/-1")) { /* nobody's any more */
         head->comm = left;
         return head->has_tid = true;
     }
@@ -153,7 +164,8 @@ static void what_read(struct perf_span after, struct perf_head *head)
             left = behind;
         }
     }
-    if (word.n > 1 && word.text[word.n - 1] == ':') {
+    bool record = word.n > 12 && memcmp(word.text, "PERF_RECORD_", 12) == 0;
+    if (!record && word.n > 1 && word.text[word.n - 1] == ':') {
         head->event = (struct perf_span){word.text, word.n - 1};
         head->rest = left;
     } else {
@@ -198,6 +210,42 @@ static bool hex_read(struct perf_span word, uint64_t *out)
     return word.n > 0;
 }
 
+/* Where the file begins, which the last bracket ends: "f(int) (/tmp/a b (deleted))". It is the bracket that
+ * fits, or the last one behind a blank, if none does. 0: there is no file. */
+static size_t file_find(struct perf_span s)
+{
+    size_t depth = 0, last = 0;
+    bool fits = true; /* the brackets do, so far */
+    if (s.n < 2 || s.text[s.n - 1] != ')')
+        return 0;
+    for (size_t at = s.n; at > 0; at--) {
+        char c = s.text[at - 1];
+        bool behind_blank = at == 1 || s.text[at - 2] == ' ' || s.text[at - 2] == '\t';
+        depth += c == ')';
+        if (c != '(')
+            continue;
+        last = last == 0 && behind_blank ? at : last;
+        if (fits && depth > 0 && --depth == 0 && behind_blank)
+            return at;
+        fits = fits && depth > 0;
+        if (!fits && last > 0)
+            return last;
+    }
+    return last;
+}
+
+/* "0x12" behind the last plus: an offset in the function. */
+static void offset_drop(struct perf_span *s)
+{
+    uint64_t offset;
+    size_t plus = s->n;
+    while (plus > 0 && s->text[plus - 1] != '+')
+        plus--;
+    if (plus > 1 && s->n - plus > 2 && memcmp(s->text + plus, "0x", 2) == 0 &&
+        hex_read(span_of(s->text + plus + 2, s->text + s->n), &offset))
+        s->n = plus - 1;
+}
+
 bool perf_frame_read(struct perf_span line, struct perf_frame *frame)
 {
     struct perf_span left = trimmed(line);
@@ -205,42 +253,58 @@ bool perf_frame_read(struct perf_span line, struct perf_frame *frame)
     if (left.n == 0)
         return false;
     struct perf_span behind = left, word = first_word(&behind);
-    bool has_pc = hex_read(word, &frame->pc);
-    if (has_pc)
+    if (word.n > 2 && word.text[0] == '0' && word.text[1] == 'x')
+        word = span_of(word.text + 2, word.text + word.n);
+    frame->has_pc = hex_read(word, &frame->pc);
+    if (frame->has_pc)
         left = behind;
-    /* "function+0x12 (file)": the file is behind the last " (" */
-    size_t open = left.n;
-    while (open > 0 && left.text[open - 1] != '(')
-        open--;
-    bool file = left.n > 1 && left.text[left.n - 1] == ')' && open > 0 &&
-                (open == 1 || left.text[open - 2] == ' ');
-    if (file) {
-        frame->file = (struct perf_span){left.text + open, left.n - open - 1};
-        left.n = open - 1;
+    size_t file = file_find(left);
+    if (file > 0) {
+        frame->file = (struct perf_span){left.text + file, left.n - file - 1};
+        left.n = file - 1;
         left = trimmed(left);
     }
-    bool inlined = perf_is(frame->file, "inlined");
-    if (inlined || perf_is(frame->file, "[unknown]"))
+    frame->inlined = perf_is(frame->file, "inlined");
+    if (frame->inlined || perf_is(frame->file, "[unknown]"))
         frame->file.n = 0;
-    frame->pc = inlined ? 0 : frame->pc;
-    size_t plus = left.n;
-    while (plus > 0 && left.text[plus - 1] != '+')
-        plus--;
-    if (plus > 1 && left.n - plus > 2 && memcmp(left.text + plus, "0x", 2) == 0)
-        left.n = plus - 1;
+    offset_drop(&left);
     frame->function = perf_is(left, "[unknown]") ? (struct perf_span){"", 0} : left;
-    return has_pc || file || frame->function.n > 0;
+    return frame->has_pc || file > 0 || frame->function.n > 0;
+}
+
+bool perf_frame_is(struct perf_span line, const struct perf_frame *frame)
+{
+    size_t blanks = 0;
+    while (blanks < line.n && line.text[blanks] == ' ')
+        blanks++;
+    bool tab = blanks < line.n && line.text[blanks] == '\t';
+    struct perf_span left = line;
+    size_t address = first_word(&left).n;
+    if (!frame->has_pc) /* a name alone: of perf script -F sym */
+        return tab || blanks >= 8;
+    /* Short words of letters, as "add", are numbers, too. */
+    return tab || blanks >= 8 || address >= 5 || (line.n > 0 && line.text[line.n - 1] == ')');
 }
 
 bool perf_place_read(struct perf_span line, struct perf_span *file, uint32_t *number)
 {
+    uint64_t address;
     struct perf_span s = trimmed(line);
-    size_t colon = s.n;
+    size_t colon = s.n, open = s.n;
     while (colon > 0 && s.text[colon - 1] != ':')
         colon--;
+    while (open > 0 && s.text[open - 1] != '[')
+        open--;
+    *file = (struct perf_span){"", 0};
+    *number = 0;
+    if (open > 1 && s.text[s.n - 1] == ']' &&
+        hex_read(span_of(s.text + open, s.text + s.n - 1), &address))
+        return true;
     if (colon < 2 || !number32_read(span_of(s.text + colon, s.text + s.n), number))
         return false;
     *file = (struct perf_span){s.text, colon - 1};
+    if (perf_is(*file, "??"))
+        *number = 0;
     return true;
 }
 
@@ -347,4 +411,71 @@ bool perf_waking_read(struct perf_span text, struct perf_waking *out)
                between(text, "target_cpu=", NULL, &word) && number32_read(word, &out->cpu);
     return short_read(text, &out->comm, &out->tid, &behind) &&
            between(behind, "CPU:", NULL, &word) && number32_read(word, &out->cpu);
+}
+
+/* ---- processes ---- */
+
+static bool begins_with(struct perf_span span, const char *word, struct perf_span *left)
+{
+    size_t n = strlen(word);
+    if (span.n < n || memcmp(span.text, word, n) != 0)
+        return false;
+    *left = span_of(span.text + n, span.text + span.n);
+    return true;
+}
+
+/* "comm:12/34", and "(12:34):(…)". */
+static bool pair_read(struct perf_span text, char separator, struct perf_task *task)
+{
+    size_t at = text.n;
+    while (at > 0 && text.text[at - 1] != separator)
+        at--;
+    return at > 1 && number32_read((struct perf_span){text.text, at - 1}, &task->pid) &&
+           number32_read(span_of(text.text + at, text.text + text.n), &task->tid);
+}
+
+static bool comm_record_read(struct perf_span text, struct perf_task *task)
+{
+    struct perf_span left = text;
+    bool exec = begins_with(text, " exec", &left);
+    task->kind = exec ? PERF_TASK_EXEC : PERF_TASK_RENAMED;
+    if (!begins_with(left, ":", &left))
+        return false;
+    left = trimmed(left);
+    size_t colon = left.n;
+    while (colon > 0 && left.text[colon - 1] != ':')
+        colon--;
+    task->comm = (struct perf_span){left.text, colon > 0 ? colon - 1 : 0};
+    return colon > 0 && pair_read(span_of(left.text + colon, left.text + left.n), '/', task);
+}
+
+/* The thread that a tracepoint names; of which process it is, is not told. */
+static bool field_read(struct perf_span text, const char *name, struct perf_task *task)
+{
+    struct perf_span word;
+    if (!between(text, name, NULL, &word) || !number32_read(word, &task->tid))
+        return false;
+    task->pid = task->tid;
+    return true;
+}
+
+bool perf_task_read(const struct perf_head *head, struct perf_task *task)
+{
+    size_t close;
+    struct perf_span left, rest = head->rest;
+    *task = (struct perf_task){.kind = PERF_TASK_BORN, .comm = {"", 0}};
+    if (begins_with(rest, "PERF_RECORD_COMM", &left))
+        return comm_record_read(left, task);
+    if (begins_with(rest, "PERF_RECORD_FORK(", &left))
+        return find(left, ")", &close) &&
+               pair_read((struct perf_span){left.text, close}, ':', task);
+    if (perf_is(head->event, "sched:sched_process_fork"))
+        return field_read(rest, " child_pid=", task);
+    if (perf_is(head->event, "task:task_newtask"))
+        return begins_with(rest, "pid=", &left) && field_read(rest, "pid=", task);
+    if (perf_is(head->event, "sched:sched_process_exec")) {
+        task->kind = PERF_TASK_EXEC;
+        return field_read(rest, " pid=", task);
+    }
+    return false;
 }

@@ -25,15 +25,29 @@ struct perf_head {
 bool perf_head_read(struct perf_span line, struct perf_head *head);
 
 struct perf_frame {
-    uint64_t pc; /* 0: not printed, or of a function that is inlined */
+    bool has_pc, inlined; /* inlined: into the next one */
+    uint64_t pc;
     struct perf_span function, file;
 };
 
 /* Address, function, file; each may be missing, but not all. */
 bool perf_frame_read(struct perf_span line, struct perf_frame *frame);
 
-/* "file.c:12", which stands below a frame with -F +srcline. */
+/* Whether it stands where a frame does, and looks like one: with an address, behind whatever blanks; or
+ * without, behind many. */
+bool perf_frame_is(struct perf_span line, const struct perf_frame *frame);
+
+/* "file.c:12", which stands below a frame with -F +srcline; *number 0: "prog[12ab]", where the source is
+ * not known. */
 bool perf_place_read(struct perf_span line, struct perf_span *file, uint32_t *number);
+
+/* What the kernel tells of processes: records of --show-task-events, or tracepoints. */
+struct perf_task {
+    enum perf_task_kind { PERF_TASK_EXEC, PERF_TASK_RENAMED, PERF_TASK_BORN } kind;
+    uint32_t pid, tid;
+    struct perf_span comm; /* "": not told */
+};
+bool perf_task_read(const struct perf_head *head, struct perf_task *task);
 
 /* Whether the event counts what runs: clocks (*clock: its period is in ns) and cycles. */
 bool perf_event_samples(struct perf_span event, bool *clock);

@@ -10,14 +10,17 @@
 #include "import_many.h"
 #include "import_map.h"
 #include "import_perf_line.h"
+#include "import_perf_lives.h"
 #include "import_perf_script.h"
 #include "import_stream.h"
 
-#define FRAMES_MAX  1024u
-#define TEXT_MAX    1024u /* of a name */
-#define TEXTS_BYTES ((size_t)1 << 20)
-#define TIDS_MAX    4000000u
-#define WINDOW      100000u /* events: perf prints them nearly in order */
+#define FRAMES_MAX       1024u
+#define TEXT_MAX         1024u /* of a name */
+#define TEXTS_BYTES      ((size_t)1 << 20)
+#define TIDS_MAX         4000000u
+#define SCHED_STATE_DEAD UINT64_C(0x10) /* the kernel's, of prev_state: X */
+#define SCHED_STATE_GONE UINT64_C(0x30) /* X or Z */
+#define WINDOW           100000u        /* events: perf prints them nearly in order */
 
 struct script {
     const struct import_to *to;
@@ -27,7 +30,10 @@ struct script {
     struct import_many *many;
     uint64_t samples_hz;
     bool second, any_waking, too_long;
-    struct import_map pids; /* by tid */
+    bool any_sched;          /* a record of the scheduler was taken */
+    struct import_map pids;  /* by tid: the first pass's first one, the second pass's last one */
+    struct import_map named; /* of a process: whether it is called by its main thread */
+    struct perf_lives lives;
     uint64_t line, last_ns;
     /* the event whose frames come */
     bool pending, cut;
@@ -55,31 +61,58 @@ static const char *text_keep(struct script *s, struct perf_span text)
 static void line_left(struct script *s, const char *what)
 {
     s->told->left_out++;
+    if (s->script->lines_left++ == 0)
+        s->script->first_left = s->line;
     import_why(s->told, "line %" PRIu64 ": %s", s->line, what);
 }
 
 /* ---- who ---- */
 
-/* The process that a thread is of: that which the file says, else the thread itself; where the file
- * says it of none, all are of one. */
-static uint64_t process_of(const struct script *s, uint32_t tid)
+/* The pid of a thread: that which the file says last, or will say, else the tid itself; where it says none,
+ * each thread is taken for itself. */
+static uint32_t pid_of(const struct script *s, uint32_t tid)
 {
-    uint32_t pid = import_map_get(&s->pids, tid);
-    if (s->script->no_pids)
-        return 0;
+    uint32_t pid = s->script->no_pids ? IMPORT_MAP_NONE : import_map_get(&s->pids, tid);
     return pid != IMPORT_MAP_NONE ? pid : tid;
+}
+
+/* A process and a thread of it, by the lives of its pid. Where the file names no process, all threads are
+ * of one, and it is these that live. */
+struct who {
+    uint64_t process, thread;
+    uint32_t life;
+};
+
+static struct who who_of(const struct script *s, uint32_t tid)
+{
+    uint32_t pid = pid_of(s, tid), life = perf_lives_now(&s->lives, pid);
+    const uint64_t key = (uint64_t)life << 32 | pid;
+    if (s->script->no_pids)
+        return (struct who){.process = 0, .thread = key, .life = life};
+    return (struct who){.process = key, .thread = tid};
+}
+
+/* A process is called like its main thread, or like the first one, if that has no line. */
+static void process_note(struct script *s, uint64_t process, bool is_main, const char *name)
+{
+    uint32_t had = import_map_get(&s->named, process);
+    bool fresh = had == IMPORT_MAP_NONE;
+    import_many_process(s->many, process, (uint32_t)process, fresh || is_main ? name : "", "");
+    if ((fresh || (is_main && had == 0)) && name[0] != '\0' && s->named.count < TIDS_MAX &&
+        !import_map_set(&s->named, process, is_main))
+        s->status = SKEIN_NO_MEMORY;
 }
 
 static void thread_note(struct script *s, uint32_t tid, struct perf_span comm)
 {
     char name[TEXT_MAX + 1];
-    uint64_t process = process_of(s, tid);
+    const struct who who = who_of(s, tid);
     size_t n = comm.n < TEXT_MAX ? comm.n : TEXT_MAX;
     memcpy(name, comm.text, n);
     name[n] = '\0';
-    import_many_thread(s->many, process, tid, tid, 0, name);
-    if (!s->script->no_pids && (process == tid || process == 0))
-        import_many_process(s->many, process, (uint32_t)process, name, "");
+    import_many_thread(s->many, who.process, who.thread, tid, who.life, name);
+    if (!s->script->no_pids)
+        process_note(s, who.process, (uint32_t)who.process == tid, name);
 }
 
 static void comm_copy(char out[SCHED_COMM_BYTES], struct perf_span comm)
@@ -95,7 +128,37 @@ static uint32_t task_of(struct script *s, uint32_t tid, struct perf_span comm)
         return 0;
     if (comm.n > 0)
         thread_note(s, tid, comm);
-    return import_many_task(s->many, process_of(s, tid), tid);
+    const struct who who = who_of(s, tid);
+    return import_many_task(s->many, who.process, who.thread);
+}
+
+/* A thread that runs another program from this line on: what it was leaves the CPU for good, and what it
+ * is comes. */
+static void task_exec(struct script *s, const struct perf_head *head, uint32_t before)
+{
+    struct sched_event event = {.kind = SCHED_EVENT_SWITCH,
+                                .time_ns = head->time_ns,
+                                .cpu = head->cpu,
+                                .tid = before,
+                                .state = SCHED_STATE_DEAD};
+    event.next = task_of(s, head->tid, head->comm);
+    comm_copy(event.next_comm, head->comm);
+    s->status = import_many_sched(s->many, &event);
+}
+
+/* The processes that begin with this line. */
+static void lives_begin(struct script *s, const struct perf_head *head)
+{
+    for (;;) {
+        const struct who who = who_of(s, head->tid); /* as it was */
+        const struct perf_life *life = perf_lives_next(&s->lives, s->line);
+        if (life == NULL)
+            return;
+        bool runs = life->exec && life->pid == head->tid && head->has_cpu && s->any_sched;
+        uint32_t before = runs ? import_many_task(s->many, who.process, who.thread) : 0;
+        if (before != 0 && s->status == SKEIN_OK)
+            task_exec(s, head, before);
+    }
 }
 
 /* ---- the scheduler ---- */
@@ -136,6 +199,7 @@ static bool sched_take(struct script *s)
         line_left(s, "what this event of the scheduler prints is not understood");
         return true;
     }
+    s->any_sched = true;
     s->status = import_many_sched(s->many, &event);
     return true;
 }
@@ -145,8 +209,9 @@ static bool sched_take(struct script *s)
 static void entry_put(struct script *s, struct import_entry *entry)
 {
     const struct perf_head *h = &s->head;
-    entry->process = process_of(s, h->tid);
-    entry->thread = h->tid;
+    const struct who who = who_of(s, h->tid);
+    entry->process = who.process;
+    entry->thread = who.thread;
     entry->time_ns = h->time_ns;
     entry->category = "thread";
     entry->evidence = true;
@@ -208,9 +273,10 @@ static void lost_put(struct script *s)
         else
             records = 0;
     const struct import_value value = {.name = "records", .type = SKEIN_T_U64, .bits = records};
+    const struct who who = who_of(s, h->tid);
     const struct import_entry entry = {.what = IMPORT_LOSS,
-                                       .process = process_of(s, h->tid),
-                                       .thread = h->tid,
+                                       .process = who.process,
+                                       .thread = who.thread,
                                        .time_ns = h->time_ns,
                                        .name = "",
                                        .reason = PARTITION_LOSS_RING_FULL,
@@ -229,6 +295,7 @@ static bool begins_with(struct perf_span span, const char *word)
 static void event_put(struct script *s)
 {
     bool clock = false;
+    struct perf_task task;
     const struct perf_head *h = &s->head;
     if (!s->pending)
         return;
@@ -238,7 +305,7 @@ static void event_put(struct script *s)
     if (begins_with(h->rest, "PERF_RECORD_LOST"))
         lost_put(s);
     else if (begins_with(h->rest, "PERF_RECORD_"))
-        s->told->not_read++;
+        s->told->not_read += !perf_task_read(h, &task); /* these are of perf_lives */
     else if (perf_event_samples(h->event, &clock))
         sample_put(s, clock);
     else if (!sched_take(s) || s->frame_count > 0)
@@ -254,8 +321,11 @@ static void frame_add(struct script *s, const struct perf_frame *frame)
         s->cut = true;
         return;
     }
-    s->frames[s->frame_count++] =
-        (struct import_frame){.pc = frame->pc, .function = function, .file = file};
+    s->frames[s->frame_count++] = (struct import_frame){.has_pc = frame->has_pc,
+                                                        .inlined = frame->inlined,
+                                                        .pc = frame->pc,
+                                                        .function = function,
+                                                        .file = file};
 }
 
 static void head_take(struct script *s, struct perf_span line)
@@ -266,6 +336,10 @@ static void head_take(struct script *s, struct perf_span line)
     memcpy(s->line_kept, line.text, line.n); /* as long as its frames come */
     line.text = s->line_kept;
     (void)perf_head_read(line, &head);
+    if (head.has_pid && import_map_get(&s->pids, head.tid) != IMPORT_MAP_NONE)
+        (void)import_map_set(&s->pids, head.tid,
+                             head.pid < UINT32_MAX ? head.pid : 0); /* is there */
+    lives_begin(s, &head);
     s->head = head;
     s->pending = true;
     s->cut = false;
@@ -291,26 +365,70 @@ static void comment_take(struct script *s, struct perf_span line)
     import_many_host(s->many, text != NULL ? text : "");
 }
 
-/* What stands below a head: a frame, or the place of the frame above. */
+/* The place of the frame above. */
+static void place_take(struct script *s, struct perf_span file, uint32_t number)
+{
+    struct import_frame *frame = &s->frames[s->frame_count - 1];
+    const char *kept = number > 0 ? text_keep(s, file) : NULL;
+    if (kept == NULL)
+        return;
+    frame->file = kept;
+    frame->line = number;
+}
+
+/* What stands below a head: a frame, or the place of the frame above. All frames of a stack have an
+ * address, or none has: a line without one among others is something else. */
 static void below_take(struct script *s, struct perf_span line)
 {
     struct perf_frame frame;
     struct perf_span file;
     uint32_t number;
-    bool deep = line.text[0] == '\t' || (line.n > 16 && memcmp(line.text, "          ", 10) == 0);
-    if (!s->pending) {
+    const struct import_frame *above = s->frame_count > 0 ? &s->frames[s->frame_count - 1] : NULL;
+    if (!s->pending)
         line_left(s,
                   "is neither an event with a thread and a time, nor a frame of one; perf script "
                   "-F +tid,+time prints them");
-    } else if (!deep && s->frame_count > 0 && perf_place_read(line, &file, &number)) {
-        const char *kept = text_keep(s, file);
-        s->frames[s->frame_count - 1].file = kept != NULL ? kept : "";
-        s->frames[s->frame_count - 1].line = number;
-    } else if (deep && perf_frame_read(line, &frame)) {
+    else if (perf_frame_read(line, &frame) && perf_frame_is(line, &frame) &&
+             (above == NULL || above->has_pc == frame.has_pc))
         frame_add(s, &frame);
-    } else if (s->frame_count == 0) {
+    else if (above != NULL && (line.text[0] == ' ' || line.text[0] == '\t') &&
+             perf_place_read(line, &file, &number))
+        place_take(s, file, number);
+    else
         line_left(s, "is no frame");
+}
+
+/* What a head says of who lives. */
+static void head_note(struct script *s, const struct perf_head *head)
+{
+    struct perf_task task;
+    struct perf_switch change;
+    struct perf_waking waking;
+    struct perf_lives *lives = &s->lives;
+    uint32_t pid = head->has_pid ? head->pid : head->tid;
+    s->last_ns = head->time_ns > s->last_ns ? head->time_ns : s->last_ns;
+    s->script->no_pids &= !head->has_pid;
+    if (head->has_pid && s->pids.count < TIDS_MAX &&
+        import_map_get(&s->pids, head->tid) == IMPORT_MAP_NONE &&
+        !import_map_set(&s->pids, head->tid, head->pid < UINT32_MAX ? head->pid : 0))
+        s->status = SKEIN_NO_MEMORY;
+    if (perf_task_read(head, &task)) {
+        if (task.kind == PERF_TASK_EXEC)
+            perf_lives_exec(lives, s->line, task.pid, task.comm);
+        else if (task.pid == task.tid && task.kind == PERF_TASK_RENAMED)
+            perf_lives_renamed(lives, task.pid, task.comm);
+        else if (task.pid == task.tid)
+            perf_lives_born(lives, s->line, task.pid);
+        return;
     }
+    perf_lives_seen(lives, s->line, pid, head->tid, head->comm);
+    if (perf_is(head->event, "sched:sched_wakeup_new") && perf_waking_read(head->rest, &waking))
+        perf_lives_born(lives, s->line, waking.tid);
+    else if (perf_is(head->event, "sched:sched_switch") && perf_switch_read(head->rest, &change) &&
+             (change.state & SCHED_STATE_GONE) != 0)
+        perf_lives_ended(lives, change.prev);
+    if (lives->no_memory)
+        s->status = SKEIN_NO_MEMORY;
 }
 
 static void line_take(struct script *s, struct perf_span line)
@@ -331,17 +449,12 @@ static void line_take(struct script *s, struct perf_span line)
         return;
     }
     bool is_head = line.text[0] != '\t' && perf_head_read(line, &head);
-    if (is_head && !s->second) {
-        s->last_ns = head.time_ns > s->last_ns ? head.time_ns : s->last_ns;
-        s->script->no_pids &= !head.has_pid;
-        if (head.has_pid && s->pids.count < TIDS_MAX &&
-            !import_map_set(&s->pids, head.tid, head.pid < UINT32_MAX ? head.pid : 0))
-            s->status = SKEIN_NO_MEMORY;
-    } else if (is_head) {
+    if (is_head && !s->second)
+        head_note(s, &head);
+    else if (is_head)
         head_take(s, line);
-    } else if (s->second) {
+    else if (s->second)
         below_take(s, line);
-    }
 }
 
 /* What ends a line, or is a piece of one that is too long. */
@@ -423,6 +536,7 @@ static int trace_passes(struct script *s, const struct skein_trace_source *sourc
         s->told->time_guessed = true;
     }
     s->second = true;
+    perf_lives_again(&s->lives);
     if (trace_pass(s, source) == SKEIN_OK)
         s->status = import_many_finish(s->many);
     if (s->status == SKEIN_OK && s->told->partitions == 0) {
@@ -458,6 +572,8 @@ int import_perf_script(const struct skein_trace_source *source, uint64_t samples
     script->processes = s->many != NULL ? import_many_processes(s->many) : 0;
     import_many_free(&s->many);
     import_map_fini(&s->pids);
+    import_map_fini(&s->named);
+    perf_lives_fini(&s->lives);
     buf_fini(&s->texts);
     free(s);
     return status;

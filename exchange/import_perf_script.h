@@ -21,7 +21,9 @@
 
 struct perf_script_told {
     uint64_t lines, samples, switches, tracepoints, processes;
-    bool no_pids; /* it names no process: all threads are one's */
+    uint64_t lines_left,
+        first_left; /* that are no event and no frame, and the number of the first */
+    bool no_pids;   /* it names no process: all threads are one's */
 };
 
 /* samples_hz: how often CPUs were sampled, where the event is no clock that says it; 0: unknown, and

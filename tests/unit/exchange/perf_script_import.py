@@ -115,7 +115,7 @@ a 12 b 78 10.000004: 3 page-faults: 0 zero (/x)
             a b    77 [002] 10.000010: sched:sched_switch: prev_comm=a b prev_pid=77 prev_prio=120 prev_state=R+ ==> next_comm=swapper/2 next_pid=0 next_prio=120
             a b    77 [002] 10.000011: syscalls:sys_enter_read: fd: 0x00000003, 12 1.5: no head
             a b    77 [002] 10.000012: PERF_RECORD_LOST lost 44
-            a b    77 [002] 10.000013: PERF_RECORD_FORK(1:1):(2:2)
+            a b    77 [002] 10.000013: PERF_RECORD_EXIT(1:1):(2:2)
 """
     rows, said = imported(folder, text, "--hz", "1000")
     base = max(int(r["ts_ns"]) for r in rows) - 12000
@@ -136,6 +136,157 @@ a 12 b 78 10.000004: 3 page-faults: 0 zero (/x)
     rule('"box-1"' in info, info[:400])
     folded = ran("export", os.path.join(folder, "a.skein"), "--to", "folded", "-o", "-")
     rule("inner;main loop(int, char) 1" in folded, folded)
+
+
+def sample(who, at, *frames, event="1000000 cpu-clock: ", indent="\t"):
+    return f"{who} {at}.000000: {event}\n" + "".join(f"{indent}{frame}\n" for frame in frames) + "\n"
+
+
+def stacks_of(rows):
+    """Of each record that has one, its frames as (address, function, file)."""
+    return [[(int(f["address"], 16) if "address" in f else None, f.get("function", ""), f.get("file", ""))
+             for f in r["frames"]] for r in rows if "frames" in r]
+
+
+def sql(folder, question):
+    return json.loads(ran("sql", "-j", os.path.join(folder, "a.skein"), question))
+
+
+def who(folder):
+    """A process is its pid, also where its main thread has no line; heads of other fields and odd names."""
+    text = (sample("java  700/701 [001]", 1, "7f0012 a (/b)") + sample("java worker [2] 700/702 [001]", 2, "7f0012 a (/b)") +
+            sample("redis 800/801", 3, "7f0012 r (/b)") + sample("redis-server 800/800", 4) +
+            sample("(sd-pam) 900/900 [003] U", 5) + sample("a/b:1 12 7/8", 6) + sample("x 910/-1 [000]", 7) +
+            sample("x -1/-1 [000]", 8) + sample("700/703", 9))
+    rows, said = imported(folder, text)
+    rule([(r["service"], r["pid"], r["thread"], r["tid"]) for r in rows][:6] ==
+         [("java", 700, "java", 701), ("java", 700, "java worker [2]", 702), ("redis-server", 800, "redis", 801),
+          ("redis-server", 800, "redis-server", 800), ("(sd-pam)", 900, "(sd-pam)", 900), ("a/b:1 12", 7, "a/b:1 12", 8)], rows)
+    rule(said["samples"] == 8 and said["lines_left"] == 1 and said["first_left"] == 16 and not said["no_pids"], said)
+
+
+def indents(folder):
+    """However far a frame is indented, it is one; what is none is counted, with the first one's line."""
+    frames = ["b3cea6c4\tLock::unlock() (/system/lib/libc.so)", "0xb3cea535 main+0x1f (/system/bin/app)"]
+    wanted = [(0xb3cea6c4, "Lock::unlock()", "/system/lib/libc.so"), (0xb3cea535, "main", "/system/bin/app")]
+    for indent in ("", " ", "  ", "    ", "        ", " " * 16, "\t", "\t\t  ", " \t"):
+        rows, said = imported(folder, sample("Gecko\t25122 [007]", 1, *frames, indent=indent))
+        rule(stacks_of(rows) == [wanted] and said["lines_left"] == 0, repr(indent), rows, said)
+    rows, said = imported(folder, sample("a 1", 1, "main (/a)", "start", indent=" " * 8))
+    rule(stacks_of(rows) == [[(None, "main", "/a"), (None, "start", "")]], rows)
+    text = ("app 100/100 [000] 10.000000: 1 cpu-clock: \n\t 401000 a (/b)\n instruction trace error type 1 time 62709.7 cpu -1\n"
+            " some other text\nnot an event\n\tAX:0x12 BX:0x0\n add to this\n\n" + sample("app 100/100 [000]", 11, "401000 a (/b)"))
+    rows, said = imported(folder, text)
+    rule(stacks_of(rows) == [[(0x401000, "a", "/b")]] * 2, rows)
+    rule((said["lines_left"], said["first_left"], said["left_out"]) == (5, 3, 5), said)
+    shown = ran("import", "perf-script", os.path.join(folder, "a.txt"), "-o", os.path.join(folder, "a.skein"))
+    rule("5 lines are left out, the first is line 3" in shown, shown)
+    places = "  a.c:12", "  ??:0", "  libc.so.6[12ab]"
+    rows, said = imported(folder, "a 1/1 1.5: 9 cpu-clock: \n" + "".join(f"\t  7f0{i} f{i} (/x)\n{p}\n" for i, p in enumerate(places)))
+    rule([(f["file"], f.get("line")) for f in rows[0]["frames"]] == [("a.c", 12), ("/x", None), ("/x", None)] and
+         said["lines_left"] == 0, rows, said)
+
+
+def files(folder):
+    """Which bracket holds the file, whatever is in the names of both."""
+    cases = [("[unknown] (/memfd:doublemapper (deleted))", "", "/memfd:doublemapper (deleted)"),
+             ("void Foo(int) (/tmp/a b (deleted))", "void Foo(int)", "/tmp/a b (deleted)"),
+             ("std::function<void (int)>::operator()(int) const (/usr/lib/x.so (deleted))",
+              "std::function<void (int)>::operator()(int) const", "/usr/lib/x.so (deleted)"),
+             ("operator new(unsigned long) (/usr/lib/libstdc++.so.6)", "operator new(unsigned long)", "/usr/lib/libstdc++.so.6"),
+             ("(anonymous namespace)::f() (/usr/bin/a)", "(anonymous namespace)::f()", "/usr/bin/a"),
+             ("f(int) (/opt/x (1)/lib (2).so)", "f(int)", "/opt/x (1)/lib (2).so"), ("g (/tmp/a)b)", "g", "/tmp/a)b"),
+             ("h (/tmp/a(b)", "h", "/tmp/a(b"), ("[unknown] ([unknown])", "", ""), ("a+b+0x1f ([kernel.kallsyms])", "a+b", "[kernel.kallsyms]"),
+             ("Lx;->y (/tmp/perf-7.map)", "Lx;->y", "/tmp/perf-7.map"), ("x+0xzz (/a)", "x+0xzz", "/a")]
+    rows, said = imported(folder, sample("a 7/7", 1, *(f"{0x7f0012 + i:x} {c[0]}" for i, c in enumerate(cases))))
+    got = stacks_of(rows)[0]
+    rule(len(got) == len(cases) and said["lines_left"] == 0, got, said)
+    for i, (one, (_, function, file)) in enumerate(zip(got, cases)):
+        rule(one == (0x7f0012 + i, function, file), one, cases[i])
+
+
+def addresses(folder):
+    """An address is shown as it stands there, whatever else is called by it; where there is none, none is."""
+    texts = [["401000 alpha_leaf (/bin/a)", "402000 alpha_main (/bin/a)"], ["401000 jit_one (/tmp/perf-7.map)", "1 tiny (/bin/a)"],
+             ["401000 alpha_leaf (/bin/a)", "402000 [unknown] ([unknown])"], ["2 tiny_too (/bin/a)", "ffffffff81000000 k ([k])"],
+             ["0 [unknown] ([unknown])", "ffffffff81000000 other ([k])"], ["401000 in_two (inlined)", "401000 in_one (inlined)", "401000 around (/bin/a)"],
+             ["401000 recursive (/bin/a)"] * 3, ["401000 alpha_leaf (inlined)", "402000 alpha_main (/bin/a)"]]
+    rows, said = imported(folder, "".join(sample("a 7/7", i + 1, *t) for i, t in enumerate(texts)) +
+                          sample("a 7/7", 90, "\tmain (/a)") + sample("a 7/7", 91, "4000000000000001 f (/a)"))
+    got = stacks_of(rows)
+    for i, t in enumerate(texts):
+        wanted = []
+        for line in t:
+            address, name, file = re.fullmatch(r"(\w+) (\S+) \((.*)\)", line).groups()
+            wanted.append((int(address, 16), "" if name == "[unknown]" else name, "" if file in ("inlined", "[unknown]") else file))
+        rule(got[i] == wanted, i, got[i], wanted)
+    rule(got[-2] == [(None, "main", "/a")] and got[-1] == [(None, "f", "/a")] and "no processor has" in said["why"], got[-2:], said)
+    rule([f.get("inlined", False) for f in rows[5]["frames"]] == [True, True, False], rows[5])
+    frames = sql(folder, "select event_id, position, function, address from frame order by event_id, position")
+    wanted = [[int(t.split()[0], 16) for t in one] for one in texts] + [[None], [None]]
+    flat = [a for one in wanted for a in one]
+    rule([int(r["address"]) if r["address"] is not None else None for r in frames] == flat, frames, flat)
+    rule(len({r["stack_id"] for r in sql(folder, "select stack_id from stack")}) == 10, "stacks")
+    many = "".join(sample("a 7/7", i + 1, f"401000 name{i} (/b)") for i in range(40))
+    rows, said = imported(folder, many)
+    got = stacks_of(rows)
+    rule([g[0][:2] for g in got[:32]] == [(0x401000, f"name{i}") for i in range(32)], got)
+    rule([g[0][:2] for g in got[32:]] == [(None, f"name{i}") for i in range(32, 40)] and "32 names" in said["why"], got, said)
+
+
+def lives(folder):
+    """What a process was before it ran another program, or before its pid was given away, stays what it was."""
+    def seen(text):
+        rows, said = imported(folder, text)
+        rule(said["lines_left"] == 0, said)
+        return [(r["service"], r["pid"], r["thread"]) for r in rows if r["name"] == "cpu.sample"], len({r["process"] for r in rows}), said
+
+    leaf = "401000 f (/b)"
+    alpha, beta = sample("alpha 100/100", 1, leaf), sample("beta 100/100", 2, leaf)
+    got, count, _ = seen(alpha + beta)
+    rule(got == [("alpha", 100, "alpha"), ("beta", 100, "beta")] and count == 2, got)
+    # another thread goes on: that was a name, and no program
+    got, count, _ = seen(sample("work 100/101", 0, leaf) + alpha + beta + sample("work 100/101", 3, leaf))
+    rule(got == [("beta", 100, "work"), ("beta", 100, "beta"), ("beta", 100, "beta"), ("beta", 100, "work")] and count == 1, got)
+    # a new thread does not: it is the new program's
+    got, count, _ = seen(sample("alpha-io 100/101", 0, leaf) + alpha + beta + sample("beta-io 100/102", 3, leaf))
+    rule([g[0] for g in got] == ["alpha", "alpha", "beta", "beta"] and count == 2, got)
+    # the kernel's own records: exec, a new name, fork
+    record = "%s 100/100 1.5: %s\n"
+    got, count, said = seen(alpha + record % ("alpha", "PERF_RECORD_COMM exec: alpha:100/100") + sample("alpha 100/100", 2, leaf))
+    rule(count == 2 and said["not_read"] == 0, got, said)
+    got, count, _ = seen(alpha + record % ("beta", "PERF_RECORD_COMM: beta:100/100") + beta)
+    rule(count == 1 and got[0][0] == "beta", got)
+    got, count, _ = seen(alpha + record % ("alpha", "PERF_RECORD_FORK(100:100):(1:1)") + sample("alpha 100/100", 2, leaf))
+    rule(count == 2, got, count)
+    for line in ("sched:sched_process_exec: filename=/bin/alpha pid=100 old_pid=100", "sched:sched_process_fork: comm=sh pid=1 child_comm=sh child_pid=100",
+                 "task:task_newtask: pid=100 comm=sh clone_flags=1200011 oom_score_adj=0"):
+        got, count, _ = seen(alpha + "sh 1/1 1.5: " + line + "\n\n" + sample("alpha 100/100", 2, leaf))
+        rule(count == 3, line, got, count)
+    # a pid that another process gets
+    wake = "sh 1/1 [000] 1.5: sched:sched_wakeup_new: comm=sh pid=100 prio=120 target_cpu=000\n"
+    got, count, _ = seen(alpha + wake + sample("alpha 100/100", 2, leaf))
+    rule(count == 2 and [g[0] for g in got] == ["alpha", "alpha"], got)
+    dead = "alpha 100/100 [000] 1.5: sched:sched_switch: prev_comm=alpha prev_pid=100 prev_prio=120 prev_state=X ==> next_comm=sh next_pid=1 next_prio=120\n"
+    got, count, _ = seen(alpha + dead + sample("alpha 100/100", 2, leaf) + sample("sh 1/1", 3, leaf))
+    rule(count == 3, got)
+    # a thread's number that a thread of another process gets, and without processes
+    got, _, _ = seen(sample("a 10/10", 1, leaf) + sample("a1 10/50", 2, leaf) + sample("b 20/20", 3, leaf) + sample("b1 20/50", 4, leaf))
+    rule(got == [("a", 10, "a"), ("a", 10, "a1"), ("b", 20, "b"), ("b", 20, "b1")], got)
+    got, count, _ = seen(sample("alpha 100", 1, leaf) + sample("beta 100", 2, leaf))
+    rule([g[2] for g in got] == ["alpha", "beta"] and count == 1, got)
+
+
+def runs_over_exec(folder):
+    """Time on a CPU before an exec is the old program's, and behind it the new one's."""
+    switch = "%s [000] %s: sched:sched_switch: prev_comm=%s prev_pid=%d prev_prio=120 prev_state=%s ==> next_comm=%s next_pid=%d next_prio=120\n"
+    text = (switch % ("swapper 0/0", "1.0", "swapper/0", 0, "R", "bash", 100) +
+            "ls 100/100 [000] 1.2: PERF_RECORD_COMM exec: ls:100/100\n" +
+            switch % ("ls 100/100", "1.5", "ls", 100, "S", "swapper/0", 0) + switch % ("swapper 0/0", "2.0", "swapper/0", 0, "R", "ls", 100) +
+            switch % ("ls 100/100", "2.5", "ls", 100, "X", "swapper/0", 0))
+    rows, said = imported(folder, "bash 100/100 [000] 0.9: 9 page-faults: \n" + text)
+    runs = [(r["service"], r["dur_ns"], r["args"]["cut"]) for r in rows if r["name"] == "sched.run"]
+    rule(runs == [("bash", 200000000, ""), ("ls", 300000000, ""), ("ls", 500000000, "")] and said["left_out"] == 0, runs, rows)
 
 
 def left_out(folder):
@@ -165,6 +316,6 @@ def late(folder):
 
 
 with tempfile.TemporaryDirectory() as place:
-    for test in (samples, scheduling, plain, words, left_out, late):
+    for test in (samples, scheduling, plain, words, who, indents, files, addresses, lives, runs_over_exec, left_out, late):
         test(place)
         print(test.__name__, "holds")
