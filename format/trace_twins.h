@@ -12,7 +12,8 @@
 
 struct trace_twins {
     uint64_t copies; /* left out: all that is in them is given */
-    uint64_t others; /* differ from the one that was first, and are given as of processes of their own */
+    uint64_t
+        others; /* differ from the one that was first, and are given as of processes of their own */
 };
 
 /* What was found while files were added. */

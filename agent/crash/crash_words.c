@@ -158,10 +158,11 @@ void crash_words_gone(struct crash *crash, struct crash_entry *entry)
 
 /* ---- what is told ---- */
 
-static const struct partition_event_type type_place = EVIDENCE_TYPE(
-    "crash.stderr", SKEIN_CLASS_INSTANT, SKEIN_GROUP_THREAD, EVIDENCE_ARG(STR, "file", ""),
-    EVIDENCE_ARG(U64, "bytes", "bytes"), EVIDENCE_ARG(U64, "before", "bytes"),
-    EVIDENCE_ARG(STR, "since", ""), EVIDENCE_ARG(STR, "missing", ""));
+static const struct partition_event_type type_place =
+    EVIDENCE_TYPE("crash.stderr", SKEIN_CLASS_INSTANT, SKEIN_GROUP_THREAD,
+                  EVIDENCE_ARG(STR, "file", ""), EVIDENCE_ARG(U64, "bytes", "bytes"),
+                  EVIDENCE_ARG(U64, "before", "bytes"), EVIDENCE_ARG(STR, "since", ""),
+                  EVIDENCE_ARG(STR, "missing", ""), EVIDENCE_ARG(STR, "readers", ""));
 static const struct partition_event_type type_piece = EVIDENCE_TYPE(
     "crash.words", SKEIN_CLASS_INSTANT, SKEIN_GROUP_THREAD, EVIDENCE_ARG(STR, "text", ""));
 
@@ -186,13 +187,15 @@ static void words_put(const struct crash_words *said, uint64_t at_ns, struct evi
     char missing[160] = "";
     if (words->bytes == NULL)
         snprintf(missing, sizeof missing, "%s%s", words->why, words->why_more);
-    const struct partition_value args[] = {partition_text(said->place.file),
-                                           {.u64 = words->count},
-                                           {.u64 = words->before},
-                                           partition_text(words->bytes == NULL ? ""
-                                                          : words->since_start ? "start"
-                                                                               : "unknown"),
-                                           partition_text(missing)};
+    const struct partition_value args[] = {
+        partition_text(said->place.file),
+        {.u64 = words->count},
+        {.u64 = words->before},
+        partition_text(words->bytes == NULL ? ""
+                       : words->since_start ? "start"
+                                            : "unknown"),
+        partition_text(missing),
+        partition_text(words->bytes != NULL ? words->readers : "")};
     if (!evidence_event(out, thread, type, at_ns, 0, args))
         return; /* counted there, and there is no room for its words either */
     type = evidence_type(out, &type_piece);

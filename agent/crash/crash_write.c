@@ -341,8 +341,8 @@ static void sender_say(const struct writing *w, const char *cause, struct eviden
     if (w->death->memory_ns != 0)
         evidence_say(note, EVIDENCE_TAKEN, "%s %s", name, cause);
     else
-        evidence_say(note, EVIDENCE_TAKEN, "%s %s, when %" PRIu32 " \"%s\" ran", name, cause,
-                     sender->pid, sender->name);
+        evidence_say(note, EVIDENCE_TAKEN, "%s %s, when %" PRIu32 " ran", name, cause,
+                     sender->pid); /* its name is in the event: not everybody may see it */
 }
 
 static void nothing_say(const struct writing *w, struct evidence_note *note)

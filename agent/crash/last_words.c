@@ -17,6 +17,7 @@
 
 #include "clock.h"
 #include "proc_info.h"
+#include "proc_text.h"
 #include "symbol_open.h"
 #include "text_whole.h"
 #include "utf8_scan.h"
@@ -60,6 +61,20 @@ static bool fdinfo_read(const char *name, struct words_place *place)
     return text_file_read(name, text, sizeof text) > 0 && words_fdinfo_parse(text, place);
 }
 
+/* By which files are opened: not what it calls itself, where a setuid program has two. */
+static bool user_read(pid_t pid, uint32_t *user)
+{
+    char text[4096];
+    uint64_t users[4]; /* real, effective, saved, of files */
+    if (proc_file_read(pid, "status", text, sizeof text) < 0)
+        return false;
+    const char *at = text_line_find(text, "Uid:");
+    if (at == NULL || !text_numbers(&at, users, 4))
+        return false;
+    *user = (uint32_t)users[3];
+    return true;
+}
+
 int words_place_read(pid_t pid, struct words_place *place)
 {
     char name[64], info[64];
@@ -76,6 +91,7 @@ int words_place_read(pid_t pid, struct words_place *place)
     found.file[found.cut ? n - 1 : n] = '\0';
     if (!fdinfo_read(info, &found))
         return SKEIN_NOT_FOUND; /* closed meanwhile */
+    found.has_user = user_read(pid, &found.user);
     *place = found;
     return SKEIN_OK;
 }
@@ -101,6 +117,41 @@ void words_place_stat(pid_t pid, uint64_t start_ns, struct words_place *place,
     place->device = makedev(about.stx_dev_major, about.stx_dev_minor);
     if (S_ISREG(about.stx_mode) && time_ns(&about.stx_mtime) + TICKS_NS < start_ns)
         *mark = (struct words_mark){true, place->device, about.stx_ino, about.stx_size};
+}
+
+/* ---- who could read it ---- */
+
+/* Whether one may go through the folder: everybody; or `user`, if it is his. */
+static bool may_pass(const struct stat *folder, bool has_user, uint32_t user)
+{
+    return (folder->st_mode & S_IXOTH) != 0 || (has_user && user == 0) ||
+           (has_user && folder->st_uid == user && (folder->st_mode & S_IXUSR) != 0);
+}
+
+/* All folders of the path; what cannot be looked at lets nobody through. */
+static bool folders_pass(const char *path, bool has_user, uint32_t user)
+{
+    char folder[WORDS_FILE_BYTES];
+    struct stat about;
+    snprintf(folder, sizeof folder, "%s", path);
+    for (char *slash = strrchr(folder, '/'); slash != NULL; slash = strrchr(folder, '/')) {
+        slash[slash == folder] = '\0';
+        if (stat(folder, &about) != 0 || !may_pass(&about, has_user, user))
+            return false;
+        if (slash == folder)
+            return true;
+    }
+    return false;
+}
+
+const char *words_readers(const struct words_file *file, const struct words_place *place)
+{
+    bool own = place->has_user &&
+               (place->user == 0 || (place->user == file->owner && (file->mode & S_IRUSR) != 0));
+    if ((file->mode & S_IROTH) != 0 && folders_pass(file->path, false, 0))
+        return "everybody";
+    own |= place->has_user && (file->mode & S_IROTH) != 0;
+    return own && folders_pass(file->path, true, place->user) ? "process" : "others";
 }
 
 /* ---- the file's end ---- */
@@ -219,7 +270,7 @@ void words_read(const struct words_place *place, const struct words_mark *mark, 
                 struct words *out)
 {
     struct statx about;
-    *out = (struct words){.why_more = "", .why = place_why(place)};
+    *out = (struct words){.readers = "", .why_more = "", .why = place_why(place)};
     if (out->why != NULL)
         return;
     int fd = symbol_regular_open(place->file);
@@ -231,8 +282,11 @@ void words_read(const struct words_place *place, const struct words_mark *mark, 
         words_lack(out, "a file that could not be read");
     else if (!is_same(fd, &about, place))
         words_lack(out, "a file that another is in the place of, or that was not seen in time");
-    else
+    else {
+        const struct words_file file = {place->file, about.stx_mode, about.stx_uid};
+        out->readers = words_readers(&file, place);
         file_read_end(fd, &about, own_begin(&about, mark, start_ns, &out->since_start), out);
+    }
     close(fd);
 }
 

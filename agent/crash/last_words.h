@@ -28,6 +28,8 @@ struct words_place {
     uint64_t looked_ns;          /* realtime */
     bool has_device;             /* words_place_stat has seen it */
     uint64_t device;
+    bool has_user; /* of the process, as files are opened by */
+    uint32_t user;
 };
 
 /* What a file held before the process wrote to it: nobody had written there since it began. */
@@ -43,6 +45,7 @@ struct words {
     uint64_t before; /* bytes that went before, of those that count */
     /* Those that count: all since the process began, to the kernel's 10 ms; false: the whole file. */
     bool since_start;
+    const char *readers;  /* static: words_readers */
     const char *why;      /* static: what its standard error was, or what has become of it */
     const char *why_more; /* static; ": " and the system's word, or "" */
 };
@@ -63,6 +66,14 @@ void words_place_stat(pid_t pid, uint64_t start_ns, struct words_place *place,
 void words_read(const struct words_place *place, const struct words_mark *mark, uint64_t start_ns,
                 struct words *out);
 void words_fini(struct words *words);
+
+/* Who can read a file of this mode and owner at its path: "everybody"; "process": whoever has the
+ * process's user; "others": neither of these, as where somebody else has opened it for the process. */
+struct words_file {
+    const char *path;
+    uint32_t mode, owner;
+};
+const char *words_readers(const struct words_file *file, const struct words_place *place);
 
 /* What is left of n bytes of a file's end, which may begin amidst a character (`amidst`) or a hole:
  * how many to leave out in front. */

@@ -9,6 +9,7 @@
 #include "api_services.h"
 #include "capture_incident.h"
 #include "json.h"
+#include "withhold.h"
 
 /* api_agents.c */
 cJSON *api_process_json(struct fleet *f, const struct fleet_process *p) CONTROL_LOCKED;
@@ -75,6 +76,9 @@ int api_read_status(int status);
 /* Answers for what may go wrong while a capture is read; `less` says how to ask for less. */
 void api_read_failed(struct http_exchange *x, const struct capture_id *capture, int status,
                      const char *error, const char *less);
+
+/* What of evidence the asker may not know (withhold.h). */
+struct withhold api_withhold(const struct http_exchange *x); /* api_access.c */
 
 /* Who holds places (places.h): the token's holder; "": there is no token. */
 const char *api_holder(const struct http_exchange *x); /* api_access.c */

@@ -323,6 +323,18 @@ static bool holder_authorize(struct api_services *api, struct http_exchange *x,
     return false;
 }
 
+/* A viewer sees of files what everybody may read; who works with processes, what these could read
+ * themselves; who is not confined and an admin, all. */
+struct withhold api_withhold(const struct http_exchange *x)
+{
+    const struct principal *who = http_principal(x);
+    bool confined = who->selector != NULL;
+    return (struct withhold){.names = confined,
+                             .words = who->scope < HTTP_OPERATOR            ? WITHHOLD_WORDS_ALL
+                                      : confined || who->scope < HTTP_ADMIN ? WITHHOLD_WORDS_OTHERS
+                                                                            : WITHHOLD_NO_WORDS};
+}
+
 const char *api_holder(const struct http_exchange *x)
 {
     const struct principal *who = http_principal(x);

@@ -100,6 +100,7 @@ static int stream_open(struct ask *a)
 {
     struct trace_stream_query query = {.process = a->has_process ? &a->process : NULL,
                                        .selector = http_principal(a->x)->selector,
+                                       .withhold = api_withhold(a->x),
                                        .window = a->from_ns > 0 || a->to_ns > 0,
                                        .from_ns = a->from_ns,
                                        .to_ns = a->to_ns > 0 ? a->to_ns : UINT64_MAX,

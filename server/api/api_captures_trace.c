@@ -303,6 +303,7 @@ void api_captures_trace(void *context, struct http_exchange *x)
     a->api = context;
     a->x = x;
     a->query = (struct trace_stream_query){.selector = http_principal(x)->selector,
+                                           .withhold = api_withhold(x),
                                            .damaged = &a->damaged};
     if (!trace_ask_take(a) || trace_reply(a))
         trace_ask_free(a);

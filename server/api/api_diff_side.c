@@ -58,6 +58,7 @@ static int stream_open(struct diff_request *r, const struct diff_part *part,
 {
     struct trace_stream_query query = {.process = part->process,
                                        .selector = selector,
+                                       .withhold = api_withhold(r->x),
                                        .window = part->from_ns > 0 || part->to_ns > 0,
                                        .from_ns = part->from_ns,
                                        .to_ns = part->to_ns > 0 ? part->to_ns : UINT64_MAX,

@@ -274,7 +274,7 @@ void api_partitions_get(void *context, struct http_exchange *x)
         status = SKEIN_NOT_FOUND;
     if (status == SKEIN_OK) {
         struct trace_stream_query query = {
-            .partition = &key, .format = TRACE_SKEIN, .damaged = &key};
+            .partition = &key, .withhold = api_withhold(x), .damaged = &key};
         status = trace_stream_open(api->index, &query, &stream);
     }
     if (status == SKEIN_OK) {

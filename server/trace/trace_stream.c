@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Joins stored partitions, or slices of them, to one download. Owns the list of places, the plan of
- * the slice read last and, for exports, the exporter or the profile and the partition being read.
+ * Joins stored partitions, or slices of them, to one download; see trace_stream_int.h for its state.
  * Reads the store piece by piece; keeps no lock between reads.
  */
-#include "trace_stream.h"
+#include "trace_stream_int.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,45 +12,7 @@
 
 #include "array.h"
 #include "checksum.h"
-#include "clock.h"
-#include "partition_slice.h"
-#include "perfetto_export.h"
-#include "stack_profile.h"
-#include "stored_walk.h"
 #include "trace_file.h"
-
-/* What part of a partition is in the download. */
-struct part {
-    uint64_t bytes, offset; /* in the download */
-    bool cut;               /* a slice, not the whole partition */
-};
-
-struct trace_stream {
-    struct index *index;
-    struct stored_list list;
-    struct part *parts; /* one for each piece of the list */
-    struct buf table;
-    uint64_t bytes;
-    char etag[24];
-    uint64_t from_ns, to_ns;       /* the window; 0 and UINT64_MAX: none */
-    struct partition_slice slice;  /* the plan for piece `sliced` */
-    size_t sliced;                 /* SIZE_MAX: there is no plan */
-    size_t entered;                /* the piece that is being read; SIZE_MAX: none */
-    bool source;                   /* all are verified, and none is again */
-    struct partition_key *damaged; /* left out */
-    size_t damaged_count, damaged_cap;
-    enum trace_format format;
-    uint64_t groups; /* that an export shows; 0: all */
-    char of[16];     /* TRACE_FOLDED; "": samples where there are any */
-    /* exports; of a profile `out` is all of it */
-    struct perfetto_export *exporter;
-    struct stored_pair pair;
-    size_t next;
-    bool exporting; /* the pair's reader has more */
-    struct buf out;
-    size_t out_read;
-    bool finished;
-};
 
 /* ---- which ---- */
 
@@ -131,26 +92,106 @@ static int first_piece_verify(struct trace_stream *s, const struct trace_stream_
     return kept > 0 ? SKEIN_OK : SKEIN_NOT_FOUND;
 }
 
-/* ---- slices ---- */
+/* ---- what is withheld ---- */
+
+static int stored_read(void *context, uint64_t offset, void *out, size_t n);
 
 struct stored {
-    struct index *index;
-    struct stored_piece *piece;
+    struct trace_stream *stream;
+    size_t piece;
 };
+
+/* Makes a piece anew, unless it is the one that was made last. */
+static int piece_pack(struct trace_stream *s, size_t i)
+{
+    struct stored_piece *p = &s->list.pieces[i];
+    if (s->packed_at == i)
+        return SKEIN_OK;
+    s->packed_at = SIZE_MAX;
+    buf_clear(&s->packed);
+    uint8_t *bytes = p->place.bytes <= PARTITION_BYTES_MAX ? malloc((size_t)p->place.bytes) : NULL;
+    if (bytes == NULL)
+        return p->place.bytes <= PARTITION_BYTES_MAX ? SKEIN_NO_MEMORY : SKEIN_CORRUPT;
+    int status = index_read(s->index, &p->key, &p->place, 0, bytes, (size_t)p->place.bytes);
+    if (status == SKEIN_OK)
+        status = withhold_pack(&s->withhold, bytes, (size_t)p->place.bytes, &s->packed);
+    free(bytes);
+    if (status == SKEIN_OK)
+        s->packed_at = i;
+    return status;
+}
+
+/* Finds out whether the piece is told as it is stored, or made anew. */
+static int piece_look(struct trace_stream *s, size_t i)
+{
+    struct stored stored = {s, i};
+    struct partition_source source = {stored_read, &stored, s->parts[i].whole};
+    struct partition_footer footer;
+    int status = partition_footer_read(&source, &footer, NULL);
+    if (status != SKEIN_OK)
+        return status;
+    bool concerned = withhold_concerns(&s->withhold, &footer);
+    partition_footer_free(&footer);
+    if (!concerned)
+        return SKEIN_OK;
+    status = piece_enter(s, i);
+    if (status == SKEIN_OK)
+        status = piece_pack(s, i);
+    s->parts[i].withheld = true;
+    s->parts[i].whole = s->parts[i].bytes = s->packed.len;
+    return status;
+}
+
+/* What cannot be read is not told to who may not know all of it. */
+static int pieces_look(struct trace_stream *s, const struct trace_stream_query *q)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < s->list.count; i++) {
+        int status = piece_look(s, i);
+        bool unread = status == SKEIN_CORRUPT || status == SKEIN_TRUNCATED ||
+                      status == SKEIN_VERSION || status == SKEIN_TOO_LARGE;
+        if (unread && q->damaged != NULL)
+            *q->damaged = s->list.pieces[i].key;
+        if (unread && q->skip_damaged)
+            status = damaged_note(s, &s->list.pieces[i].key);
+        else if (unread)
+            status = SKEIN_CORRUPT;
+        if (status != SKEIN_OK)
+            return status;
+        if (unread)
+            continue;
+        s->parts[kept] = s->parts[i];
+        s->list.pieces[kept++] = s->list.pieces[i];
+    }
+    s->packed_at = s->entered = SIZE_MAX; /* the pieces have other numbers now */
+    s->list.count = kept;
+    return kept > 0 ? SKEIN_OK : SKEIN_NOT_FOUND;
+}
+
+/* ---- slices ---- */
 
 static int stored_read(void *context, uint64_t offset, void *out, size_t n)
 {
     const struct stored *stored = context;
-    struct stored_piece *p = stored->piece;
-    return index_read(stored->index, &p->key, &p->place, offset, out, n);
+    struct trace_stream *s = stored->stream;
+    struct stored_piece *p = &s->list.pieces[stored->piece];
+    const struct part *part = &s->parts[stored->piece];
+    if (!part->withheld)
+        return index_read(s->index, &p->key, &p->place, offset, out, n);
+    int status = piece_pack(s, stored->piece);
+    if (status != SKEIN_OK)
+        return status;
+    if (s->packed.len != part->whole || offset > s->packed.len || n > s->packed.len - offset)
+        return SKEIN_CORRUPT; /* the disk gave other bytes than before */
+    memcpy(out, s->packed.data + offset, n);
+    return SKEIN_OK;
 }
 
 /* The plan of a piece's slice, kept until another piece's is asked for. */
 static int slice_of(struct trace_stream *s, size_t i)
 {
-    struct stored_piece *p = &s->list.pieces[i];
-    struct stored stored = {s->index, p};
-    struct partition_source source = {stored_read, &stored, p->place.bytes};
+    struct stored stored = {s, i};
+    struct partition_source source = {stored_read, &stored, s->parts[i].whole};
     if (s->sliced == i)
         return SKEIN_OK;
     s->sliced = SIZE_MAX;
@@ -175,7 +216,7 @@ static int parts_make(struct trace_stream *s)
 {
     s->parts = calloc(s->list.count, sizeof *s->parts);
     for (size_t i = 0; s->parts != NULL && i < s->list.count; i++)
-        s->parts[i].bytes = s->list.pieces[i].place.bytes;
+        s->parts[i].bytes = s->parts[i].whole = s->list.pieces[i].place.bytes;
     return s->parts != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
@@ -198,19 +239,18 @@ static int window_keep(struct trace_stream *s)
             s->parts[kept++] = part;
         }
     }
-    s->sliced = SIZE_MAX; /* the pieces have other numbers now */
+    s->sliced = s->packed_at = SIZE_MAX; /* the pieces have other numbers now */
     s->list.count = kept;
     return kept > 0 ? SKEIN_OK : SKEIN_NOT_FOUND;
 }
 
 static int piece_read(struct trace_stream *s, size_t i, uint64_t from, void *out, size_t n)
 {
-    struct stored_piece *p = &s->list.pieces[i];
-    struct stored stored = {s->index, p};
-    struct partition_source source = {stored_read, &stored, p->place.bytes};
+    struct stored stored = {s, i};
+    struct partition_source source = {stored_read, &stored, s->parts[i].whole};
     int status = piece_enter(s, i);
     if (status == SKEIN_OK && !s->parts[i].cut)
-        return index_read(s->index, &p->key, &p->place, from, out, n);
+        return stored_read(&stored, from, out, n);
     if (status == SKEIN_OK)
         status = slice_of(s, i);
     if (status == SKEIN_OK && s->slice.bytes != s->parts[i].bytes)
@@ -225,6 +265,7 @@ static int stream_lay_out(struct trace_stream *s, bool with_table)
 {
     struct buf names = {0};
     buf_put_u8(&names, (uint8_t)s->format);
+    buf_put_u8(&names, (uint8_t)(s->withhold.names << 4 | s->withhold.words));
     if (s->format != TRACE_SKEIN) {
         buf_put_u64(&names, s->groups);
         buf_put(&names, s->of, sizeof s->of);
@@ -264,7 +305,8 @@ int trace_stream_open(struct index *index, const struct trace_stream_query *quer
     if (s == NULL)
         return SKEIN_NO_MEMORY;
     s->index = index;
-    s->sliced = s->entered = SIZE_MAX;
+    s->sliced = s->entered = s->packed_at = SIZE_MAX;
+    s->withhold = query->withhold;
     s->from_ns = query->window ? query->from_ns : 0;
     s->to_ns = query->window ? query->to_ns : UINT64_MAX;
     s->source = query->source;
@@ -278,6 +320,8 @@ int trace_stream_open(struct index *index, const struct trace_stream_query *quer
         status = first_piece_verify(s, query);
     if (status == SKEIN_OK)
         status = parts_make(s);
+    if (status == SKEIN_OK && withhold_any(&s->withhold))
+        status = pieces_look(s, query);
     if (status == SKEIN_OK && query->window)
         status = window_keep(s);
     if (status == SKEIN_OK)
@@ -299,6 +343,7 @@ void trace_stream_free(struct trace_stream **stream)
         perfetto_export_free(&s->exporter);
     partition_slice_fini(&s->slice);
     buf_fini(&s->out);
+    buf_fini(&s->packed);
     buf_fini(&s->table);
     stored_list_fini(&s->list);
     free(s->parts);
@@ -356,8 +401,7 @@ static int64_t native_read(struct trace_stream *s, uint64_t offset, void *out, s
 /* Packets are made ahead by so much: a partition's may be a thousand times its own bytes. */
 #define EXPORT_STEP_BYTES (256u << 10)
 
-/* Loads the next partition. */
-static int export_load(struct trace_stream *s)
+int trace_stream_load(struct trace_stream *s)
 {
     uint64_t bytes = s->parts[s->next].bytes;
     uint8_t *room;
@@ -377,7 +421,7 @@ static int export_step(struct trace_stream *s)
         s->finished = true;
         return perfetto_export_finish(s->exporter, &s->out);
     }
-    int status = s->exporting ? SKEIN_OK : export_load(s);
+    int status = s->exporting ? SKEIN_OK : trace_stream_load(s);
     if (status == SKEIN_OK)
         status = perfetto_export_some(s->exporter, s->pair.reader, EXPORT_STEP_BYTES, &s->out);
     s->exporting = status > 0;
@@ -401,105 +445,7 @@ static int64_t perfetto_read(struct trace_stream *s, void *out, size_t n)
     return (int64_t)n;
 }
 
-/* ---- profiles ---- */
-
-/* Whether the process has no later cut: only that one tells what is still open. */
-static bool is_last_cut(const struct trace_stream *s, size_t at)
-{
-    const struct process_uid *process = &s->list.pieces[at].key.process;
-    for (size_t i = at + 1; i < s->list.count; i++) {
-        const struct partition_key *key = &s->list.pieces[i].key;
-        if (!process_uid_equal(&key->process, process))
-            return true;
-        if (key->sequence < PARTITION_EVIDENCE_FROM)
-            return false;
-    }
-    return true;
-}
-
-/* Cuts the event down to what of it lies in the window; false: nothing does. What is added up must be
- * of the window alone, and not of the blocks that reach into it. */
-static bool event_clip(const struct trace_stream *s, struct trace_event *event)
-{
-    int64_t offset_ns = partition_reader_info(s->pair.reader)->clock_offset_ns;
-    if (s->from_ns == 0 && s->to_ns == UINT64_MAX)
-        return true;
-    uint64_t left_ns = UINT64_MAX - event->time_ns;
-    uint64_t end_ns = event->time_ns + (event->dur_ns < left_ns ? event->dur_ns : left_ns);
-    uint64_t from_ns = clock_shift_ns(event->time_ns, offset_ns);
-    uint64_t to_ns = clock_shift_ns(end_ns, offset_ns);
-    if (from_ns > s->to_ns || to_ns < s->from_ns)
-        return false;
-    uint64_t before_ns = from_ns < s->from_ns ? s->from_ns - from_ns : 0;
-    uint64_t behind_ns = to_ns > s->to_ns ? to_ns - s->to_ns : 0;
-    event->time_ns += before_ns;
-    event->dur_ns = to_ns - from_ns - before_ns - behind_ns;
-    return true;
-}
-
-static int events_profile(struct trace_stream *s, bool last, struct stack_profile *profile)
-{
-    struct trace_event event;
-    int status = SKEIN_OK, got = 1;
-    while (status == SKEIN_OK && got > 0) {
-        got = partition_reader_next(s->pair.reader, &event);
-        if (got > 0 && (event.kind != TRACE_OPEN || last) &&
-            event_type_shown(event.type, s->groups) && event_clip(s, &event))
-            status = stack_profile_add(profile, s->pair.reader, &event);
-    }
-    return status == SKEIN_OK && got < 0 ? got : status;
-}
-
-static int profile_put(struct trace_stream *s, const struct stack_profile *profile)
-{
-    uint64_t samples = stack_profile_samples(profile), waits = stack_profile_waits(profile);
-    if (samples + waits == 0)
-        return SKEIN_INVALID;
-    if (s->format == TRACE_PPROF)
-        return stack_profile_pprof(profile, &s->out);
-    enum stack_profile_of of = samples > 0 ? STACK_PROFILE_SAMPLES : STACK_PROFILE_WAITS;
-    if (s->of[0] != '\0' && !stack_profile_of_find(s->of, &of))
-        return SKEIN_INVALID;
-    size_t before = s->out.len;
-    int status = stack_profile_folded(profile, of, &s->out);
-    return status == SKEIN_OK && s->out.len == before ? SKEIN_INVALID : status;
-}
-
-/* Takes the piece at s->next. */
-static int piece_profile(struct trace_stream *s, struct stack_profile *profile)
-{
-    size_t at = s->next;
-    int status = piece_enter(s, at);
-    if (status != SKEIN_OK)
-        return status;
-    status = export_load(s);
-    if (status == SKEIN_OK)
-        status = events_profile(s, is_last_cut(s, at), profile);
-    if (status == SKEIN_CORRUPT || status == SKEIN_TRUNCATED || status == SKEIN_VERSION)
-        status = SKEIN_UNSUPPORTED; /* its bytes are as they came */
-    return status;
-}
-
-int trace_stream_profile(struct trace_stream *s, const struct trace_profile_bounds *bounds,
-                         struct partition_key *damaged)
-{
-    struct stack_profile *profile = NULL;
-    int status = stack_profile_new(bounds->most_bytes, &profile);
-    while (status == SKEIN_OK && s->next < s->list.count) {
-        *damaged = s->list.pieces[s->next].key;
-        if (bounds->stop(bounds->context))
-            status = SKEIN_CLOSED;
-        else if (clock_monotonic_ns() >= bounds->deadline_ns)
-            status = SKEIN_TIMEOUT;
-        else
-            status = piece_profile(s, profile);
-    }
-    if (status == SKEIN_OK)
-        status = profile_put(s, profile);
-    stack_profile_free(&profile);
-    stored_pair_fini(&s->pair);
-    return status;
-}
+/* ---- what is read ---- */
 
 static int64_t profile_read(const struct trace_stream *s, uint64_t offset, void *out, size_t n)
 {

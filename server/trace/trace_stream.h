@@ -19,6 +19,7 @@
 
 #include "index.h"
 #include "store.h"
+#include "withhold.h"
 
 struct trace_stream;
 
@@ -39,6 +40,8 @@ struct trace_stream_query {
     uint64_t groups; /* not TRACE_SKEIN: events of these alone; 0: all */
     const char
         *of; /* TRACE_FOLDED: a name of enum stack_profile_of; NULL: samples where there are any */
+    /* What is left out of evidence, whatever the format: of that a partition is made anew. */
+    struct withhold withhold;
     bool skip_damaged;             /* what is damaged is left out; else nothing is given */
     struct partition_key *damaged; /* the first that is; NULL: not asked */
     /* For reading in any order, over and over (trace_stream_give): TRACE_SKEIN, of which all is

@@ -550,8 +550,7 @@ START_TEST(who_has_killed_it_is_told)
     ck_assert_str_eq(end->cause, "sent by kill");
     ck_assert_int_eq(told.note.state, EVIDENCE_TAKEN);
     snprintf(text, sizeof text,
-             "SIGKILL sent by kill, when %d \"%s\" ran; no last words: crash.words is false",
-             getpid(), name);
+             "SIGKILL sent by kill, when %d ran; no last words: crash.words is false", getpid());
     ck_assert_str_eq(told.note.why, text);
 }
 END_TEST

@@ -503,6 +503,55 @@ START_TEST(the_kernels_lines_are_read)
 }
 END_TEST
 
+/* By mode, owner and folders; the process is this one, or somebody else. */
+START_TEST(who_could_read_the_file_is_told)
+{
+    static const struct {
+        const char *readers;
+        mode_t mode, folder;
+        uint32_t owner, user;
+    } cases[] = {
+        {"everybody", 0644, 0755, 0, NOBODY}, {"everybody", 0604, 0711, 0, NOBODY},
+        {"others", 0640, 0755, 0, NOBODY},    {"others", 0600, 0755, 0, NOBODY},
+        {"process", 0600, 0755, 1000, 1000},  {"others", 0200, 0755, 1000, 1000},
+        {"others", 0600, 0755, 1000, 1001},   {"process", 0600, 0755, 1000, 0},
+        {"others", 0644, 0700, 0, NOBODY},    {"process", 0644, 0700, NOBODY, 0},
+        {"everybody", 0644, 0701, 0, NOBODY}, {"others", 0666, 0766, 0, NOBODY},
+    };
+    struct stat about;
+    for (char *up = strdup(folder), *slash; up != NULL; *slash = '\0') { /* a test's own, or /tmp */
+        slash = strrchr(up, '/');
+        if (strcmp(up, folder) != 0 && *up != '\0' && stat(up, &about) == 0 &&
+            (about.st_mode & S_IXOTH) == 0) {
+            fprintf(stderr, "not shown: %s is closed to others\n", up);
+            free(up);
+            return;
+        }
+        if (slash == up || slash == NULL) {
+            free(up);
+            break;
+        }
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct words_file file = {path, S_IFREG | cases[i].mode, cases[i].owner};
+        const struct words_place of = {.has_user = true, .user = cases[i].user};
+        ck_assert_int_eq(chmod(folder, cases[i].folder), 0);
+        ck_assert_msg(strcmp(words_readers(&file, &of), cases[i].readers) == 0, "case %zu: %s", i,
+                      words_readers(&file, &of));
+        const struct words_place unseen = {.has_user = false};
+        ck_assert_str_ne(words_readers(&file, &unseen), "process");
+    }
+    ck_assert_int_eq(chmod(folder, 0700), 0);
+    stderr_to(path, O_WRONLY | O_CREAT);
+    ck_assert_int_eq(chmod(path, 0600), 0);
+    look(0);
+    say("mine\n");
+    read_end(0);
+    ck_assert(place.has_user && place.user == geteuid());
+    ck_assert_str_eq(words.readers, "process");
+}
+END_TEST
+
 START_TEST(pieces_end_with_lines_or_else_with_characters)
 {
     char text[3000];
@@ -553,6 +602,7 @@ int main(void)
     tcase_add_test(all, a_file_that_may_not_be_read_says_so);
     tcase_add_test(all, a_name_that_is_too_long_is_not_guessed);
     tcase_add_test(all, the_kernels_lines_are_read);
+    tcase_add_test(all, who_could_read_the_file_is_told);
     tcase_add_test(all, pieces_end_with_lines_or_else_with_characters);
     suite_add_tcase(suite, all);
     return suite_run(suite);

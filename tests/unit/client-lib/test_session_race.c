@@ -18,8 +18,8 @@ static char *folder, *path;
 
 /* ---- a thread is held at a point ---- */
 
-static const char *held_at;          /* atomic; NULL: nobody is */
-static uint32_t is_held, is_let_go;  /* atomic */
+static const char *held_at;         /* atomic; NULL: nobody is */
+static uint32_t is_held, is_let_go; /* atomic */
 
 /* Also on the visitor's thread, which has no libc. */
 static bool is_same(const char *a, const char *b)
@@ -158,8 +158,7 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("session_race",
-                              first_events_that_many_threads_miss_at_once_are_all_in_the_gap,
-                              an_event_that_comes_as_the_ring_does_is_in_the_ring_or_in_the_gap,
-                              NULL));
+    return suite_run(
+        suite_of("session_race", first_events_that_many_threads_miss_at_once_are_all_in_the_gap,
+                 an_event_that_comes_as_the_ring_does_is_in_the_ring_or_in_the_gap, NULL));
 }

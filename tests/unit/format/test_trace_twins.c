@@ -38,8 +38,8 @@ static void slice_put(struct buf *whole, uint64_t from, uint64_t to, struct buf 
 {
     const struct partition_source source = {memory_read, whole, whole->len};
     struct partition_slice slice;
-    ck_assert_int_eq(
-        partition_slice_plan(&source, made_ns(&one, from), made_ns(&one, to), &slice), SKEIN_OK);
+    ck_assert_int_eq(partition_slice_plan(&source, made_ns(&one, from), made_ns(&one, to), &slice),
+                     SKEIN_OK);
     ck_assert(slice.cut && slice.bytes > 0);
     uint8_t *room = buf_reserve(out, (size_t)slice.bytes);
     ck_assert_int_eq(partition_slice_read(&slice, &source, 0, room, (size_t)slice.bytes), SKEIN_OK);
@@ -97,8 +97,9 @@ static struct seen seen_of(struct buf *const *parts, unsigned count)
     return a;
 }
 
-#define SEEN(...) seen_of((struct buf *const[]){__VA_ARGS__},                                      \
-                          sizeof(struct buf *const[]){__VA_ARGS__} / sizeof(struct buf *))
+#define SEEN(...)                                                                                  \
+    seen_of((struct buf *const[]){__VA_ARGS__},                                                    \
+            sizeof(struct buf *const[]){__VA_ARGS__} / sizeof(struct buf *))
 
 START_TEST(what_differs_under_one_number_is_of_a_process_of_its_own)
 {
@@ -131,9 +132,9 @@ START_TEST(ids_of_those_that_bear_one_number_differ)
     ck_assert_uint_eq(skein_trace_process_count(trace), 9);
     for (uint32_t i = 0; i < 9; i++)
         for (uint32_t k = 0; k < i; k++)
-            ck_assert_int_ne(memcmp(skein_trace_process(trace, i)->id,
-                                    skein_trace_process(trace, k)->id, 16),
-                             0);
+            ck_assert_int_ne(
+                memcmp(skein_trace_process(trace, i)->id, skein_trace_process(trace, k)->id, 16),
+                0);
     skein_trace_free(&trace);
     buf_fini(&file);
 }
@@ -147,10 +148,10 @@ START_TEST(other_names_of_addresses_make_no_other_partition)
     ck_assert_int_eq(sample_stacks_partition(&plain), SKEIN_OK);
     ck_assert_int_eq(partition_writer_new(&info, &names), SKEIN_OK);
     const struct partition_line line = {.function = "renamed", .file = "", .line = 1};
-    ck_assert_int_ge(partition_writer_symbol(names, &(struct partition_symbol){.address = 4711,
-                                                                                .lines = &line,
-                                                                                .line_count = 1}),
-                     0);
+    ck_assert_int_ge(
+        partition_writer_symbol(
+            names, &(struct partition_symbol){.address = 4711, .lines = &line, .line_count = 1}),
+        0);
     ck_assert_int_eq(partition_rename(plain.data, plain.len, names, &named), SKEIN_OK);
     partition_writer_free(&names);
     ck_assert(plain.len != named.len);
@@ -159,8 +160,8 @@ START_TEST(other_names_of_addresses_make_no_other_partition)
     char error[SKEIN_TRACE_ERROR_BYTES] = "";
     ck_assert_int_eq(skein_trace_new(&trace), SKEIN_OK);
     for (unsigned i = 0; i < 2; i++)
-        ck_assert_int_eq(
-            skein_trace_add_memory(trace, files[i]->data, files[i]->len, "one", error), SKEIN_OK);
+        ck_assert_int_eq(skein_trace_add_memory(trace, files[i]->data, files[i]->len, "one", error),
+                         SKEIN_OK);
     ck_assert_uint_eq(skein_trace_partition_count(trace), 1);
     ck_assert_uint_eq(trace_twins(trace).copies, 1);
     ck_assert_uint_eq(trace_twins(trace).others, 0);
@@ -244,11 +245,9 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("trace_twins",
-                              what_differs_under_one_number_is_of_a_process_of_its_own,
-                              ids_of_those_that_bear_one_number_differ,
-                              other_names_of_addresses_make_no_other_partition,
-                              the_whole_is_given_and_of_two_slices_one_is_told,
-                              a_broken_one_gives_way_to_a_sound_one,
-                              each_allocation_that_fails_changes_nothing, NULL));
+    return suite_run(suite_of(
+        "trace_twins", what_differs_under_one_number_is_of_a_process_of_its_own,
+        ids_of_those_that_bear_one_number_differ, other_names_of_addresses_make_no_other_partition,
+        the_whole_is_given_and_of_two_slices_one_is_told, a_broken_one_gives_way_to_a_sound_one,
+        each_allocation_that_fails_changes_nothing, NULL));
 }

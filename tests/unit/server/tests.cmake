@@ -65,6 +65,8 @@ skein_test(unit/server/test_policy_check.c LINK skein_server_core skein_test_sup
 skein_test(unit/server/test_retention.c LONG LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_access.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_owner.c LINK skein_test_collector)
+skein_test(unit/server/test_withhold.c LINK skein_test_collector skein_alloc_fail)
+target_compile_definitions(t_unit_server_withhold PRIVATE ANALYST_PROGRAM="$<TARGET_FILE:skein-analyst>")
 skein_test(unit/server/test_enrolment.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_audited.c LINK skein_test_collector)
 skein_test(unit/server/test_audit.c LINK skein_server_core skein_test_support LABELS tsan)
