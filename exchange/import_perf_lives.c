@@ -87,7 +87,8 @@ static void life_begin(struct perf_lives *l, struct perf_pid *p, uint32_t pid, u
 /* A thread of life `of` goes on: what began since was no other process. */
 static void lives_join(struct perf_lives *l, const struct perf_pid *p, uint32_t of)
 {
-    for (uint32_t at = p->last; at > 0 && l->lives[at - 1].number > of; at = l->lives[at - 1].before)
+    for (uint32_t at = p->last; at > 0 && l->lives[at - 1].number > of;
+         at = l->lives[at - 1].before)
         if (l->lives[at - 1].sure)
             return;
         else

@@ -16,8 +16,9 @@
 #include "import_map.h"
 #include "import_perf_line.h"
 
-#define PERF_LIVES_MAX    1000000u /* of all pids; the last one goes on */
-#define PERF_LIVES_UNSURE 64u      /* of a pid; one that is renamed more often is a program that renames itself */
+#define PERF_LIVES_MAX 1000000u /* of all pids; the last one goes on */
+#define PERF_LIVES_UNSURE                                                                          \
+    64u /* of a pid; one that is renamed more often is a program that renames itself */
 
 struct perf_life {
     uint64_t line;
@@ -36,7 +37,8 @@ struct perf_pid {
 struct perf_lives {
     struct perf_life *lives; /* by line */
     size_t count, cap;
-    struct import_map pid_at, threads; /* threads: the life in which each was seen, by pid and tid */
+    struct import_map pid_at,
+        threads; /* threads: the life in which each was seen, by pid and tid */
     struct perf_pid *pids;
     size_t pid_count, pid_cap;
     size_t next; /* of the second pass */

@@ -77,7 +77,7 @@ static int child_spawn(const struct check_spec *spec, struct child *child, const
     snprintf(path, sizeof path, "PATH=%s", path_search());
     char home[] = "HOME=/", language[] = "LANG=C.UTF-8", mark[] = CHECK_ENVIRONMENT "=1";
     char *environment[] = {path, home, language, mark, NULL};
-    int failed = check_spawn(spec, environment, pipe_fds[1], &child->pid, what);
+    int failed = check_program_begin(spec, environment, pipe_fds[1], &child->pid, what);
     close(pipe_fds[1]);
     if (failed != 0) {
         close(pipe_fds[0]);

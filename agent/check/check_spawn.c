@@ -153,8 +153,8 @@ static __attribute__((noinline)) pid_t child_make(struct start *start)
     return pid;
 }
 
-int check_spawn(const struct check_spec *spec, char *const *environment, int output, pid_t *pid,
-                const char **what)
+int check_program_begin(const struct check_spec *spec, char *const *environment, int output,
+                        pid_t *pid, const char **what)
 {
     struct start start = {.program = spec->program,
                           .argv = spec->argv,

@@ -12,7 +12,7 @@
  * descriptor; in a process group of its own, as spec->user where this is root, with no further
  * group, no capability, no way to new rights, and bounds of memory, processor time, files and cores.
  * 0 with *pid; or an errno, and what failed. */
-int check_spawn(const struct check_spec *spec, char *const *environment, int output, pid_t *pid,
-                const char **what);
+int check_program_begin(const struct check_spec *spec, char *const *environment, int output,
+                        pid_t *pid, const char **what);
 
 #endif

@@ -31,8 +31,8 @@
 #include "program_kind.h"
 #include "sys_raw.h"
 
-#define SHELL       "/bin/sh"
-#define PATH_ELSE   "/bin:/usr/bin" /* where there is no PATH, as the C library has it */
+#define SHELL        "/bin/sh"
+#define PATH_ELSE    "/bin:/usr/bin" /* where there is no PATH, as the C library has it */
 #define NAME_PRELOAD "LD_PRELOAD="
 #define NAME_ASAN    "ASAN_OPTIONS="
 #define NAME_LISTS   "LD_TRACE_LOADED_OBJECTS=" /* ldd: the libraries are listed, no program runs */
@@ -235,7 +235,9 @@ static void path_look(const char *file, char *const *arguments, struct program_k
             path[bytes++] = '/';
         memcpy(path + bytes, file, file_bytes);
         if (is_program(path)) {
-            program_look(&(struct program_call){.folder = AT_FDCWD, .path = path, .arguments = arguments}, kind);
+            program_look(
+                &(struct program_call){.folder = AT_FDCWD, .path = path, .arguments = arguments},
+                kind);
             return;
         }
         if (*end == '\0')
@@ -350,8 +352,8 @@ long exec_call(long number, const long a[6])
 {
     const bool at = number == SYS_execveat;
     const long *b = at ? a + 1 : a; /* path, arguments, environment */
-    const struct start start = {.call = {at ? (int)a[0] : AT_FDCWD, (const char *)b[0],
-                                         (char *const *)b[1]}};
+    const struct start start = {
+        .call = {at ? (int)a[0] : AT_FDCWD, (const char *)b[0], (char *const *)b[1]}};
     GIVEN(start, (char *const *)b[2]);
     if (at)
         return REAL(syscall)(number, a[0], a[1], a[2], given, a[4], a[5]);
@@ -411,7 +413,7 @@ EXPORT int execle(const char *path, const char *first, ...)
                         char *const *restrict arguments, char *const *restrict environment)        \
     {                                                                                              \
         const struct start start = {.call = {AT_FDCWD, program, arguments},                        \
-                                    .searched = (along_path)};             \
+                                    .searched = (along_path)};                                     \
         GIVEN(start, environment);                                                                 \
         int error = REAL(function)(pid, program, actions, attributes, arguments, given);           \
         if (error == EAGAIN) {                                                                     \

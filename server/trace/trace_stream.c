@@ -265,7 +265,7 @@ static int stream_lay_out(struct trace_stream *s, bool with_table)
 {
     struct buf names = {0};
     buf_put_u8(&names, (uint8_t)s->format);
-    buf_put_u8(&names, (uint8_t)(s->withhold.names << 4 | s->withhold.words));
+    buf_put_u8(&names, (uint8_t)((s->withhold.names ? 16u : 0u) | (unsigned)s->withhold.words));
     if (s->format != TRACE_SKEIN) {
         buf_put_u64(&names, s->groups);
         buf_put(&names, s->of, sizeof s->of);

@@ -27,12 +27,12 @@ struct trace_stream {
     struct buf table;
     uint64_t bytes;
     char etag[24];
-    uint64_t from_ns, to_ns;       /* the window; 0 and UINT64_MAX: none */
-    struct partition_slice slice;  /* the plan for piece `sliced` */
-    size_t sliced;                 /* SIZE_MAX: there is no plan */
+    uint64_t from_ns, to_ns;      /* the window; 0 and UINT64_MAX: none */
+    struct partition_slice slice; /* the plan for piece `sliced` */
+    size_t sliced;                /* SIZE_MAX: there is no plan */
     struct withhold withhold;
-    struct buf packed; /* piece `packed_at`, made anew */
-    size_t packed_at;  /* SIZE_MAX: none */
+    struct buf packed;             /* piece `packed_at`, made anew */
+    size_t packed_at;              /* SIZE_MAX: none */
     size_t entered;                /* the piece that is being read; SIZE_MAX: none */
     bool source;                   /* all are verified, and none is again */
     struct partition_key *damaged; /* left out */

@@ -21,14 +21,16 @@ static void event_look(const struct withhold *what, const struct trace_event *ev
 {
     const struct partition_event_type *type = event->type;
     if (!what->names || type == NULL || strcmp(type->name, "sched.neighbour") != 0 ||
-        event->thread == NULL || event->thread->tid != 0 || strcmp(event->thread->name, "host") != 0)
+        event->thread == NULL || event->thread->tid != 0 ||
+        strcmp(event->thread->name, "host") != 0)
         return;
     for (unsigned i = 0; i < type->nargs; i++) /* without a number there is no own */
         if (type->args[i].type == SKEIN_T_U64)
             return;
     for (unsigned i = 0; i < type->nargs; i++)
         require(type->args[i].type != SKEIN_T_STR ||
-                (event->args[i].str.len == 10 && memcmp(event->args[i].str.text, "(withheld)", 10) == 0));
+                (event->args[i].str.len == 10 &&
+                 memcmp(event->args[i].str.text, "(withheld)", 10) == 0));
 }
 
 static void packed_look(const struct withhold *what, const struct buf *packed)

@@ -91,7 +91,7 @@ static int by_shell(const char *path, const char *argument)
     snprintf(command, sizeof command, "%s %s", path, argument);
     if (is("system"))
         return WEXITSTATUS(system(command)); /* NOLINT(cert-env33-c) */
-    FILE *out = popen(command, "r"); /* NOLINT(cert-env33-c) */
+    FILE *out = popen(command, "r");         /* NOLINT(cert-env33-c) */
     int status;
     while (fgets(command, sizeof command, out) != NULL)
         fputs(command, stdout);

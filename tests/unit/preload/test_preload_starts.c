@@ -26,9 +26,9 @@ static void run(const char *command)
 }
 
 static const char *const ways[] = {
-    "execve",       "execv",    "execvp",  "execvpe",    "execl",       "execlp",       "execle", "fexecve",
-    "fexecve_path", "execveat", "syscall", "syscall_at", "posix_spawn", "posix_spawnp", "system", "popen",
-    "vfork"};
+    "execve",      "execv",        "execvp",       "execvpe",  "execl",   "execlp",
+    "execle",      "fexecve",      "fexecve_path", "execveat", "syscall", "syscall_at",
+    "posix_spawn", "posix_spawnp", "system",       "popen",    "vfork"};
 
 /* `before` is what comes before the program, as a shell has it. */
 static void started(const char *before, const char *how, const char *program, const char *argument)
@@ -193,15 +193,13 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("starts", a_normal_program_is_traced_in_whatever_way_it_starts,
-                              a_program_with_another_c_library_starts_without_the_tracer,
-                              a_program_with_an_address_sanitizer_starts_without_the_tracer,
-                              an_address_sanitizer_that_allows_it_is_traced,
-                              preloads_of_the_user_stay_in_their_order,
-                              a_script_starts_as_its_interpreter_does,
-                              a_text_that_the_shell_runs_is_judged_by_the_shell,
-                              a_list_of_libraries_does_not_name_the_tracer,
-                              a_start_that_fails_leaves_no_trace,
-                              a_user_who_cannot_read_the_tracer_hears_nothing_of_it,
-                              a_program_in_a_root_without_the_tracer_hears_nothing_of_it, NULL));
+    return suite_run(suite_of(
+        "starts", a_normal_program_is_traced_in_whatever_way_it_starts,
+        a_program_with_another_c_library_starts_without_the_tracer,
+        a_program_with_an_address_sanitizer_starts_without_the_tracer,
+        an_address_sanitizer_that_allows_it_is_traced, preloads_of_the_user_stay_in_their_order,
+        a_script_starts_as_its_interpreter_does, a_text_that_the_shell_runs_is_judged_by_the_shell,
+        a_list_of_libraries_does_not_name_the_tracer, a_start_that_fails_leaves_no_trace,
+        a_user_who_cannot_read_the_tracer_hears_nothing_of_it,
+        a_program_in_a_root_without_the_tracer_hears_nothing_of_it, NULL));
 }

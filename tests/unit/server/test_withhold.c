@@ -21,8 +21,7 @@
 #define OWN     4711u
 #define OTHER   815u
 
-static const struct withhold nothing = {.names = false},
-                             names = {true, WITHHOLD_NO_WORDS},
+static const struct withhold nothing = {.names = false}, names = {true, WITHHOLD_NO_WORDS},
                              others_words = {false, WITHHOLD_WORDS_OTHERS},
                              all_words = {false, WITHHOLD_WORDS_ALL};
 
@@ -34,26 +33,37 @@ static const struct withhold nothing = {.names = false},
     }
 #define ARG(t, n) PARTITION_ARG(SKEIN_T_##t, n, "")
 static const struct partition_event_type
-    cpu_others = TYPE("cpu.others", .nargs = 4,
-                      .args = {ARG(U64, "weight"), ARG(U64, "samples"), ARG(U64, "pid"),
-                               ARG(STR, "name")}),
+    cpu_others =
+        TYPE("cpu.others", .nargs = 4,
+             .args = {ARG(U64, "weight"), ARG(U64, "samples"), ARG(U64, "pid"), ARG(STR, "name")}),
     top = TYPE("host.top.cpu", .nargs = 4,
                .args = {ARG(U64, "rank"), ARG(U64, "pid"), ARG(STR, "name"), ARG(F64, "cpu")}),
     neighbour = TYPE("sched.neighbour", .nargs = 3,
                      .args = {ARG(U64, "pid"), ARG(STR, "comm"), ARG(U64, "cpu_ns")}),
     newer = TYPE("host.newer", .nargs = 1, .args = {ARG(STR, "what")}),
-    sent = TYPE("crash.sent", .nargs = 4,
-                .args = {ARG(I64, "signal"), ARG(STR, "cause"), ARG(U64, "by"), ARG(STR, "by_name")}),
+    sent =
+        TYPE("crash.sent", .nargs = 4,
+             .args = {ARG(I64, "signal"), ARG(STR, "cause"), ARG(U64, "by"), ARG(STR, "by_name")}),
     place = TYPE("crash.stderr", .nargs = 5,
-                 .args = {ARG(STR, "file"), ARG(U64, "bytes"), ARG(STR, "since"), ARG(STR, "missing"),
-                          ARG(STR, "readers")}),
+                 .args = {ARG(STR, "file"), ARG(U64, "bytes"), ARG(STR, "since"),
+                          ARG(STR, "missing"), ARG(STR, "readers")}),
     old_place = TYPE("crash.stderr", .nargs = 2, .args = {ARG(STR, "file"), ARG(STR, "missing")}),
     piece = TYPE("crash.words", .nargs = 1, .args = {ARG(STR, "text")});
 static const struct partition_event_type runnable = {
-    .name = "sched.runnable", .text = "", .file = "", .klass = SKEIN_CLASS_SPAN, .group = 4, .nargs = 3,
+    .name = "sched.runnable",
+    .text = "",
+    .file = "",
+    .klass = SKEIN_CLASS_SPAN,
+    .group = 4,
+    .nargs = 3,
     .args = {ARG(STR, "why"), ARG(U64, "instead_tid"), ARG(STR, "instead")}};
 static const struct partition_event_type blocked = {
-    .name = "sched.blocked", .text = "", .file = "", .klass = SKEIN_CLASS_SPAN, .group = 4, .nargs = 3,
+    .name = "sched.blocked",
+    .text = "",
+    .file = "",
+    .klass = SKEIN_CLASS_SPAN,
+    .group = 4,
+    .nargs = 3,
     .args = {ARG(STR, "state"), ARG(U64, "waker_tid"), ARG(STR, "waker")}};
 
 static struct partition_value number(uint64_t value)
@@ -72,7 +82,8 @@ static void put(struct partition_writer *w, const struct partition_event_type *t
 
 static void host_write(struct partition_writer *w)
 {
-    PUT(w, &cpu_others, 100, 0, number(7), number(1), number(OTHER), partition_text("zeta-sampled"));
+    PUT(w, &cpu_others, 100, 0, number(7), number(1), number(OTHER),
+        partition_text("zeta-sampled"));
     PUT(w, &cpu_others, 101, 0, number(8), number(1), number(OWN), partition_text("own-sampled"));
     PUT(w, &cpu_others, 102, 0, number(9), number(1), number(0), partition_text("(12 others)"));
     PUT(w, &top, 103, 0, number(1), number(OTHER), partition_text("zeta-top"), {.f64 = 93.5});
@@ -84,7 +95,8 @@ static void own_write(struct partition_writer *w, const char *readers)
 {
     static const uint64_t pcs[] = {0x401000, 0x402000};
     const struct partition_stack stack = {pcs, 2, 0};
-    PUT(w, &runnable, 300, 150, partition_text("woken"), number(OTHER), partition_text("zeta-instead"));
+    PUT(w, &runnable, 300, 150, partition_text("woken"), number(OTHER),
+        partition_text("zeta-instead"));
     int64_t id = partition_writer_stack(w, &stack);
     ck_assert_int_gt(id, 0);
     partition_writer_event_stack(w, (uint32_t)id);
@@ -265,7 +277,7 @@ START_TEST(words_are_told_to_who_could_read_the_file)
         const struct withhold *what;
         const char *readers; /* NULL: of an agent that did not look */
         bool shown;
-    } cases[] = {{&nothing, "others", true},        {&nothing, NULL, true},
+    } cases[] = {{&nothing, "others", true},         {&nothing, NULL, true},
                  {&others_words, "everybody", true}, {&others_words, "process", true},
                  {&others_words, "others", false},   {&others_words, NULL, false},
                  {&others_words, "", false},         {&others_words, "processes", false},
@@ -353,7 +365,8 @@ static void start(struct fixture *f, const char *readers, char key_text[PARTITIO
                                 sizeof error));
     ck_assert_int_eq(id_parse(CAPTURE, id.bytes), SKEIN_OK);
     ck_assert_int_eq(partition_upload(f->agent.data, &key, &id, &whole), WIRE_STORED);
-    cJSON *report = wire_target(&f->agent, CAPTURE, 1, "uploading", 1, 1), *range = cJSON_CreateObject();
+    cJSON *report = wire_target(&f->agent, CAPTURE, 1, "uploading", 1, 1),
+          *range = cJSON_CreateObject();
     json_add_u64(range, "epoch", key.epoch);
     json_add_u64(range, "first", key.sequence);
     json_add_u64(range, "last", key.sequence);
@@ -376,7 +389,8 @@ static char *body_of(const struct fixture *f, const char *path, const char *sql,
     call(f, sql != NULL ? "POST" : "GET", path, sql != NULL ? body : NULL, token, &response);
     ck_assert_msg(response.status == 200, "%s: %ld", path, response.status);
     bool trace = response.body.len > 8 && memcmp(response.body.data, "SKEIN", 5) == 0;
-    char *said = trace ? tell(response.body.data, response.body.len) : malloc(response.body.len + 1);
+    char *said =
+        trace ? tell(response.body.data, response.body.len) : malloc(response.body.len + 1);
     if (!trace) {
         for (size_t i = 0; i < response.body.len; i++) /* of binary forms the texts alone */
             said[i] = response.body.data[i] != 0 ? (char)response.body.data[i] : ' ';
@@ -423,7 +437,8 @@ static void ways_go(const struct fixture *f, const char *key, const char *token,
     }
 }
 
-static void tokens_go(const char *readers, bool operator_words, bool confined_words, bool viewer_words)
+static void tokens_go(const char *readers, bool operator_words, bool confined_words,
+                      bool viewer_words)
 {
     struct fixture f;
     char key[PARTITION_KEY_TEXT_BYTES], admin[128], operator[128], viewer[128], mine[128], own[128];
@@ -478,10 +493,8 @@ START_TEST(pieces_of_a_download_fit_together_and_have_a_name_of_their_own)
     for (size_t from = 0; from < all.body.len; from += 97) {
         char range[64];
         const char *headers[] = {mine, range, NULL};
-        const struct http_request request = {.method = "GET",
-                                             .url = url,
-                                             .headers = headers,
-                                             .timeout_ms = support_deadline_ms()};
+        const struct http_request request = {
+            .method = "GET", .url = url, .headers = headers, .timeout_ms = support_deadline_ms()};
         snprintf(range, sizeof range, "Range: bytes=%zu-%zu", from, from + 96);
         ck_assert_int_eq(http_request(&request, &part), SKEIN_OK);
         ck_assert_int_eq(part.status, 206);
