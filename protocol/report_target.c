@@ -102,6 +102,8 @@ void report_target_put(const struct report_target *report, struct buf *out)
     cJSON_AddStringToObject(root, "state", states[report->state]);
     if (report->state == REPORT_CAPTURING)
         cJSON_AddStringToObject(root, "trigger", trigger_text(report->trigger));
+    if (report->state == REPORT_CAPTURING && report->stream)
+        cJSON_AddBoolToObject(root, "stream", true);
     json_add_text_some(root, "reason", report->reason);
     if (report->has_window)
         window_add(cJSON_AddObjectToObject(root, "window"), report->from_ns, report->to_ns);
@@ -211,6 +213,7 @@ static void state_get(struct json_reader *r, const cJSON *json, struct report_ta
     const char *state = json_str(r, json, "", "state", JSON_REQUIRED, "", 15);
     enum trigger_type trigger = trigger_find(body_text(r, json, "", "trigger", 32));
     out->trigger = trigger == TRIGGER_TYPES ? TRIGGER_REQUEST : trigger;
+    out->stream = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "stream"));
     for (int i = 0; i <= REPORT_FAILED; i++) {
         if (strcmp(state, states[i]) == 0) {
             out->state = (enum report_state)i;

@@ -45,6 +45,7 @@ struct report_target {
     struct process_uid process;
     enum report_state state;
     enum trigger_type trigger; /* told with REPORT_CAPTURING alone, for the agent's restart */
+    bool stream;               /* the same: what it lists is the collector's already */
     const char *reason;        /* "" where there is none */
     bool has_window, has_death;
     uint64_t from_ns, to_ns;   /* the window */

@@ -53,7 +53,8 @@ static int agent_spool_open(struct agent *agent, char *error, size_t error_bytes
         return status;
     struct spool_counters found;
     spool_count(agent->spool, &found);
-    int ended = captures_recover(agent->spool, agent->state.agent);
+    const struct capture_proof proof = {agent_held_proves, agent};
+    int ended = captures_recover(agent->spool, agent->state.agent, &proof);
     if (found.partitions + found.reports + found.torn > 0)
         log_info("spool", "recovered", "partitions", log_fmt("%" PRIu64, found.partitions),
                  "reports", log_fmt("%" PRIu64, found.reports), "torn",
@@ -321,8 +322,11 @@ static int attach_start(struct agent *agent, char *error, size_t error_bytes)
                                        .privacy = &agent->privacy};
     struct attach_hooks hooks = agent_attach_hooks;
     hooks.context = agent;
-    return attach_new(agent->loop, agent->host_page, &settings, &hooks, &agent->attach, error,
-                      error_bytes);
+    status = attach_new(agent->loop, agent->host_page, &settings, &hooks, &agent->attach, error,
+                        error_bytes);
+    if (status == SKEIN_OK)
+        agent_held_take(agent);
+    return status;
 }
 
 static void outside_missed(void *context, const struct process *p)
@@ -355,6 +359,10 @@ static int parts_start(struct agent *agent, char *error, size_t error_bytes)
     int status = agent_state_open(agent->config->state_dir, &agent->state, error, error_bytes);
     agent->privacy.mode = agent_config_privacy(agent->config);
     memcpy(agent->privacy.key, agent->state.privacy_key, sizeof agent->privacy.key);
+    if (status == SKEIN_OK && ring_hold_open(agent->state.folder, &agent->hold) != SKEIN_OK)
+        log_warn("agent", "nobody keeps rings over its death: a restart will know less", NULL);
+    if (status == SKEIN_OK)
+        agent_held_fetch(agent);
     if (status == SKEIN_OK)
         status = http_client_init();
     if (status == SKEIN_OK)
@@ -549,6 +557,8 @@ size_t agent_free(struct agent **agent_p)
     worker_free(&agent->worker);
     roster_file_free(&agent->roster_file);
     roster_free(&agent->roster);
+    agent_held_forget(agent);
+    ring_hold_close(&agent->hold);
     uplink_free(&agent->uplink, 0);
     uplink_seal_free(&agent->seal);
     if (agent->loop != NULL)

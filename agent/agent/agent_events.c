@@ -201,6 +201,12 @@ static void on_attached(void *context, struct process *process)
     list_changed(agent);
 }
 
+static void on_taken(void *context, struct process *process)
+{
+    const struct agent *agent = context;
+    agent_held_put(agent, process, false);
+}
+
 static const char *refusal_text(int status)
 {
     switch (status) {
@@ -295,6 +301,11 @@ static void on_gone(void *context, struct process *process)
     if (crashed)
         capture_crash(agent, process);
     roster_keep(agent->roster, process);
+    const struct roster_entry *kept = roster_find(agent->roster, &process->uid);
+    if (kept != NULL && kept->process == process)
+        agent_held_put(agent, process, true);
+    else
+        agent_held_drop(agent, process);
     agent_rules_gone(agent->rules, process);
     agent_policies_gone(agent->policies, process);
     if (agent->outside != NULL)
@@ -330,6 +341,7 @@ static int on_watch(void *context, const struct attach_watch *ask, const struct 
 }
 
 const struct attach_hooks agent_attach_hooks = {.attached = on_attached,
+                                                .taken = on_taken,
                                                 .refused = on_refused,
                                                 .snapshot = on_snapshot,
                                                 .heartbeat = on_heartbeat,

@@ -19,6 +19,7 @@
 #include "files_source.h"
 #include "go_source.h"
 #include "outside.h"
+#include "ring_hold.h"
 #include "roster.h"
 #include "roster_file.h"
 #include "symbolizer.h"
@@ -48,8 +49,10 @@ struct agent {
     struct uplink_seal *seal;
     struct uplink *uplink;
     struct attach *attach;
-    struct outside *outside;         /* who is watched without a ring */
-    struct roster *roster;           /* those that are not attached */
+    struct outside *outside; /* who is watched without a ring */
+    struct roster *roster;   /* those that are not attached */
+    struct ring_hold *hold;  /* keeps rings over our death; NULL: nobody does */
+    struct held_list *held;  /* that an agent before this one had, at the start; NULL: none */
     struct roster_file *roster_file; /* those that are, for the next run */
     struct agent_log lines;
     struct symbolizer *symbolizer; /* NULL: none is wanted, or its program is absent */
@@ -83,6 +86,17 @@ void agent_grace_over(void *agent);                                /* loop_fn */
 void agent_look(void *agent);                                      /* loop_fn */
 /* Thresholds and privacy, as they are configured. */
 void agent_set_page(const struct agent *agent, struct process *process);
+
+/* agent_held.c: what the holder keeps of processes. _put: of one that is attached, or whose ring is
+ * kept in the roster (ended); _drop as the roster's hook. At the start _fetch asks for all that an
+ * agent before this one had, _proves says whether one of these rings has all since then
+ * (capture_proof), and _take takes them into table and roster, or else _forget lets them go. */
+void agent_held_put(const struct agent *agent, const struct process *p, bool ended);
+void agent_held_drop(void *agent, const struct process *p);
+void agent_held_fetch(struct agent *agent);
+bool agent_held_proves(void *agent, const struct process_uid *process, uint64_t from_ns);
+void agent_held_take(struct agent *agent);
+void agent_held_forget(struct agent *agent);
 
 /* agent_left.c: finds the end of what the process lacks: the last record of the ring before. */
 void agent_left_look(struct agent *agent, struct process *former, struct process *process);

@@ -358,6 +358,7 @@ void hello_answer(struct attach *attach, int socket, struct hello_packet *packet
     bool adopted = false;
     struct member *back = hello_comes_back(attach, socket, packet);
     if (back != NULL) {
+        fd_close(&packet->ring_fd);
         member_return(back, socket);
         return;
     }
@@ -382,12 +383,29 @@ void hello_answer(struct attach *attach, int socket, struct hello_packet *packet
         past_remove(past);
     attach->counters.attach_accepted++;
     attach->counters.attach_adopted += adopted;
+    if (attach->hooks.taken != NULL)
+        attach->hooks.taken(attach->hooks.context, p);
     if (welcome_send(attach, socket, SKEIN_OK, p) != SKEIN_OK) {
         member_socket_lost(attach->members);
         return;
     }
     if (attach->hooks.attached != NULL)
         attach->hooks.attached(attach->hooks.context, p);
+}
+
+int attach_recover(struct attach *attach, struct process *p)
+{
+    int status = attach_recover_ring(attach, p);
+    p->away = true;
+    if (status == SKEIN_OK)
+        status = member_add(attach, process_ref(p), -1);
+    if (status != SKEIN_OK)
+        return status;
+    attach->counters.attach_accepted++;
+    attach->counters.attach_adopted++;
+    if (attach->hooks.attached != NULL)
+        attach->hooks.attached(attach->hooks.context, p);
+    return SKEIN_OK;
 }
 
 /* ---- life ---- */

@@ -32,6 +32,8 @@ struct attach_settings {
 struct attach_hooks {
     void *context;
     void (*attached)(void *context, struct process *p);
+    /* It is in the table, and is told so next: nothing is in its ring yet. May be NULL. */
+    void (*taken)(void *context, struct process *p);
     /* The process said who it is, and was refused with this status. May be NULL. */
     void (*refused)(void *context, const struct process *p, int status);
     void (*snapshot)(void *context, struct process *p, const char *reason);
@@ -80,6 +82,13 @@ struct process *attach_processes(struct attach *attach); /* list through ->next 
  * SKEIN_NO_MEMORY, SKEIN_IO. *out is it wherever it is known who it is, with a reference. */
 int attach_watch(struct attach *attach, const struct attach_watch_order *order,
                  struct process **out);
+/* Takes over a process of an agent before this one, with its ring_fd, its pidfd, and who it is, from a
+ * holder (ring_hold.h). SKEIN_OK: it is in the table as one that has left and will be back, or will be
+ * seen to have ended at died_ns; the hook `attached` is called. Else the caller lets it go. */
+int attach_recover(struct attach *attach, struct process *p);
+/* The same of one that has ended, or left its ring: makes its ring readable. */
+int attach_recover_ring(struct attach *attach, struct process *p);
+
 /* It is watched no more, and runs on; the hook `gone` is called. False: it was not. */
 bool attach_unwatch(struct attach *attach, const struct process_uid *uid);
 

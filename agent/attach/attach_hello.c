@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent_clock.h"
@@ -240,15 +241,20 @@ static uint8_t mode_grant(const struct attach_settings *settings, uint8_t wished
     return wished == SKEIN_MODE_CIRCULAR || wished == SKEIN_MODE_ONESHOT ? wished : settings->mode;
 }
 
+static struct ring_identity ring_identity_of(const struct attach *attach, const struct process *p)
+{
+    return (struct ring_identity){.pid = p->pid,
+                                  .clock = host_page_clock(attach->host),
+                                  .shift = host_page_shift(attach->host),
+                                  .start_ticks = p->attached_clock.ticks,
+                                  .service = p->service};
+}
+
 /* Adopts the ring that came, which takes no new memory, or makes one. */
 static int ring_fill(const struct attach *attach, struct hello_packet *packet,
                      const struct member *former, struct process *p, bool *adopted)
 {
-    struct ring_identity identity = {.pid = p->pid,
-                                     .clock = host_page_clock(attach->host),
-                                     .shift = host_page_shift(attach->host),
-                                     .start_ticks = p->attached_clock.ticks,
-                                     .service = p->service};
+    const struct ring_identity identity = ring_identity_of(attach, p);
     *adopted = false;
     if (packet->ring_fd >= 0) {
         int status = ring_memory_adopt(packet->ring_fd, attach->settings.ring_bytes_max, &identity,
@@ -369,18 +375,42 @@ static int process_fill(struct attach *attach, int socket, struct hello_packet *
     return status;
 }
 
+int attach_recover_ring(struct attach *attach, struct process *p)
+{
+    host_page_snapshot(attach->host, &p->attached_clock);
+    p->attached_ns = p->recorded_ns = p->attached_clock.realtime_ns;
+    const struct ring_identity identity = ring_identity_of(attach, p);
+    int status = ring_memory_adopt(p->ring_fd, RING_BYTES_MAX, &identity, &p->geometry, &p->ring);
+    if (status != SKEIN_OK)
+        return status;
+    recording_adopt(attach, p);
+    p->unrecorded = p->lacks_from_ns != 0 ? LOSS_REPLACED : LOSS_LATE;
+    return page_fill(attach, p);
+}
+
+/* Whether the member has this ring, as one that a holder has kept. */
+static bool is_ring_of(const struct member *member, int fd)
+{
+    struct stat came, had;
+    return fstat(fd, &came) == 0 && fstat(member->process->ring_fd, &had) == 0 &&
+           came.st_dev == had.st_dev && came.st_ino == had.st_ino;
+}
+
 struct member *hello_comes_back(const struct attach *attach, int socket,
                                 const struct hello_packet *packet)
 {
     struct process *p = NULL;
     struct member *member = NULL;
-    if (packet->hello.comes_back != 1 || packet->ring_fd >= 0 || !peer_allowed(attach, packet) ||
+    const bool has_ring = packet->ring_fd >= 0;
+    if ((packet->hello.comes_back != 1) == !has_ring || !peer_allowed(attach, packet) ||
         process_new(&p) != SKEIN_OK)
         return NULL;
     if (identity_fill(attach, socket, packet, p) == SKEIN_OK)
         member = member_find(attach, &p->uid);
     process_unref(&p);
-    return member != NULL && !member->process->watched ? member : NULL;
+    if (member == NULL || member->process->watched)
+        return NULL;
+    return !has_ring || is_ring_of(member, packet->ring_fd) ? member : NULL;
 }
 
 int hello_accept(struct attach *attach, int socket, struct hello_packet *packet,

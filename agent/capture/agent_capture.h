@@ -104,6 +104,14 @@ size_t captures_running(const struct captures *captures);
 /* Before the uplink starts: makes the final report of each target that an earlier run left
  * unfinished, so that its partitions are uploaded and nobody waits for the rest. Returns how many
  * targets, or an error. */
-int captures_recover(struct spool *spool, uint64_t agent);
+struct capture_proof;
+int captures_recover(struct spool *spool, uint64_t agent, const struct capture_proof *proof);
+
+/* Whether a ring that outlived the run before still has all that the process recorded since then: what
+ * was asked for is then cut anew, once the collector repeats its command. NULL: none has. */
+struct capture_proof {
+    bool (*has)(void *context, const struct process_uid *process, uint64_t from_ns);
+    void *context;
+};
 
 #endif

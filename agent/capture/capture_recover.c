@@ -7,7 +7,8 @@
  * says that the agent died between two cuts. It lists what the cuts so far brought; a stream may
  * have uploaded that already. The rest was in a ring that this run may no longer have, so the
  * target ends here, with what there is and a gap that says why. If nothing was taken yet, the
- * target is forgotten: a request comes again, and a rule fires again.
+ * target is forgotten: a request comes again, and a rule fires again. So it is where a ring outlived
+ * the agent (ring_hold.h) and still has the whole window: what was cut of it by then is cut again.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,11 @@
 
 struct leftover {
     struct target_result result;
-    uint64_t told_ns; /* up to here the intent lists all; 0: there is none */
+    uint64_t told_ns;           /* up to here the intent lists all; 0: there is none */
+    uint64_t first_ns;          /* of its partitions that nobody has sent yet */
+    bool fired;                 /* nobody repeats it */
+    struct partition_key *held; /* its own partitions: those */
+    size_t held_count, held_cap;
 };
 struct leftovers {
     struct leftover *items;
@@ -54,6 +59,12 @@ static void partition_take(void *context, const struct spool_head *head, int hel
     if (item == NULL)
         return;
     struct target_result *result = &item->result;
+    if (array_grow(item->held, item->held_count + 1, &item->held_cap))
+        item->held[item->held_count++] = head->key;
+    else
+        left->status = SKEIN_NO_MEMORY;
+    if (item->first_ns == 0 || head->from_ns < item->first_ns)
+        item->first_ns = head->from_ns;
     for (size_t i = 0; i < result->range_count; i++) {
         const struct report_range *range = &result->ranges[i];
         if (range->epoch == head->key.epoch && range->first <= head->key.sequence &&
@@ -123,12 +134,58 @@ static void evidence_end(struct target_result *result)
     }
 }
 
-static void target_end(struct spool *spool, uint64_t agent, struct leftover *item)
+static bool range_has(const struct report_range *range, const struct partition_key *key)
+{
+    return range->epoch == key->epoch && range->first <= key->sequence &&
+           key->sequence <= range->last;
+}
+
+static bool is_listed_elsewhere(const struct leftovers *left, const struct leftover *but,
+                                const struct partition_key *key)
+{
+    for (size_t i = 0; i < left->count; i++) {
+        const struct target_result *result = &left->items[i].result;
+        if (&left->items[i] == but || !process_uid_equal(&result->process, &key->process))
+            continue;
+        for (size_t k = 0; k < result->range_count; k++)
+            if (range_has(&result->ranges[k], key))
+                return true;
+    }
+    return false;
+}
+
+/* It begins anew: what nobody else lists of it would be there twice. What is with the collector
+ * already is another capture's, or of an epoch that the next report takes the place of. */
+static void target_forget(struct spool *spool, const struct leftovers *left,
+                          const struct leftover *item)
+{
+    const struct target_result *result = &item->result;
+    for (size_t i = 0; i < item->held_count; i++)
+        if (!is_listed_elsewhere(left, item, &item->held[i]))
+            spool_done(spool, &item->held[i], SPOOL_STORED);
+    spool_release(spool, &result->capture, &result->process);
+    spool_report_drop(spool, SPOOL_INTENT, &result->capture, &result->process);
+}
+
+/* Whether a ring has all that it is to list, so far and from now on. A stream has sent what it lists,
+ * and goes on as a gap. */
+static bool is_proven(const struct leftover *item, const struct capture_proof *proof)
+{
+    const struct target_result *result = &item->result;
+    uint64_t from_ns = item->told_ns != 0 ? result->from_ns : item->first_ns;
+    return proof != NULL && !result->stream &&
+           proof->has(proof->context, &result->process, from_ns);
+}
+
+static void target_end(struct spool *spool, uint64_t agent, const struct leftovers *left,
+                       struct leftover *item, const struct capture_proof *proof)
 {
     struct target_result *result = &item->result;
-    /* Nothing was taken from the ring yet, and the collector repeats its command (P-7). */
-    if (result->range_count == 0 && result->trigger == TRIGGER_REQUEST) {
-        spool_report_drop(spool, SPOOL_INTENT, &result->capture, &result->process);
+    /* Nothing was taken from the ring yet, or it is there still, and the collector repeats its
+     * command (P-7). */
+    if (!item->fired && result->trigger == TRIGGER_REQUEST &&
+        (result->range_count == 0 || is_proven(item, proof))) {
+        target_forget(spool, left, item);
         return;
     }
     /* The gap begins where the intent ends: behind it the target listed cuts of others too, and
@@ -173,18 +230,38 @@ static int firings_settle(struct spool *spool, const struct leftovers *left)
     return status == SKEIN_NOT_FOUND ? SKEIN_OK : status;
 }
 
-int captures_recover(struct spool *spool, uint64_t agent)
+/* Which of them began by themselves. */
+static void firings_note(struct spool *spool, struct leftovers *left)
+{
+    struct spool_report report;
+    uint64_t after = 0;
+    while (spool_report_next(spool, after, &report) == SKEIN_OK) {
+        after = report.revision;
+        for (size_t i = 0; i < left->count; i++) {
+            struct target_result *result = &left->items[i].result;
+            if ((report.kind == SPOOL_FIRING || report.kind == SPOOL_FIRED) &&
+                process_uid_equal(&result->process, &report.process) &&
+                capture_id_equal(&result->capture, &report.capture))
+                left->items[i].fired = true;
+        }
+        free(report.text);
+    }
+}
+
+int captures_recover(struct spool *spool, uint64_t agent, const struct capture_proof *proof)
 {
     struct leftovers left = {0};
     int status = reports_take(spool, &left);
     spool_visit(spool, partition_take, &left);
+    firings_note(spool, &left);
     status = status == SKEIN_OK ? left.status : status;
     if (status == SKEIN_OK)
         status = firings_settle(spool, &left);
+    for (size_t i = 0; i < left.count && status == SKEIN_OK; i++)
+        target_end(spool, agent, &left, &left.items[i], proof);
     for (size_t i = 0; i < left.count; i++) {
-        if (status == SKEIN_OK)
-            target_end(spool, agent, &left.items[i]);
         target_result_fini(&left.items[i].result);
+        free(left.items[i].held);
     }
     free(left.items);
     return status == SKEIN_OK ? (int)left.count : status;

@@ -234,7 +234,7 @@ void process_unref(struct process **pointer)
 
 void process_set_gone(struct process *p, enum process_state state)
 {
-    p->gone_ns = agent_clock_ns();
+    p->gone_ns = p->died_ns != 0 ? p->died_ns : agent_clock_ns();
     __atomic_store_n(&p->state, (uint32_t)state, __ATOMIC_RELEASE);
 }
 

@@ -26,6 +26,8 @@ struct roster {
     uint64_t ring_bytes, max_bytes;
     struct loop_timer *timer;             /* until the oldest ring goes; NULL: none does */
     uint64_t known_from_ns, forgotten_ns; /* forgotten: that the collector was told of */
+    void (*released)(void *context, const struct process *p); /* may be NULL */
+    void *context;                                            /* its */
 };
 
 int roster_new(struct loop *loop, const uint64_t *linger_ms, uint64_t max_bytes,
@@ -45,9 +47,18 @@ static void ring_release(struct roster *roster, struct roster_entry *e)
 {
     if (e->process == NULL)
         return;
+    if (roster->released != NULL)
+        roster->released(roster->context, e->process);
     process_unref(&e->process);
     roster->rings--;
     roster->ring_bytes -= e->ring_bytes;
+}
+
+void roster_on_release(struct roster *roster, void (*fn)(void *context, const struct process *p),
+                       void *context)
+{
+    roster->released = fn;
+    roster->context = context;
 }
 
 static void entry_remove(struct roster *roster, struct roster_entry *e)
@@ -65,6 +76,7 @@ void roster_free(struct roster **pointer)
         return;
     *pointer = NULL;
     struct roster_entry *next;
+    roster->released = NULL;
     for (struct roster_entry *e = TAILQ_FIRST(&roster->entries); e != NULL; e = next) {
         next = TAILQ_NEXT(e, link);
         ring_release(roster, e);

@@ -45,6 +45,9 @@ struct roster;
 int roster_new(struct loop *loop, const uint64_t *linger_ms, uint64_t max_bytes,
                struct roster **out);
 void roster_free(struct roster **roster);
+/* fn is told of each process whose ring the roster lets go, but at its own end. */
+void roster_on_release(struct roster *roster, void (*fn)(void *context, const struct process *p),
+                       void *context);
 
 /* It has ended, or left its ring for another: its ring is kept. Takes a reference of its own. */
 void roster_keep(struct roster *roster, struct process *p);

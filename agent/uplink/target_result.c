@@ -196,6 +196,7 @@ void target_result_put(uint64_t agent, const struct target_result *result, struc
         .process = result->process,
         .state = result->state,
         .trigger = result->trigger,
+        .stream = result->stream,
         .reason = result->reason,
         .has_window = result->to_ns != 0,
         .from_ns = result->from_ns,
@@ -238,6 +239,7 @@ static int report_add(struct target_result *result, const struct report_target *
         result->to_ns = report->to_ns;
     if (report->trigger != TRIGGER_REQUEST)
         result->trigger = report->trigger;
+    result->stream |= report->stream;
     result->map.offset_ns = report->clock.offset_ns;
     result->map.clock = report->clock.clock;
     result->map.known = result->map.offset_ns != 0 || result->map.clock != 0;

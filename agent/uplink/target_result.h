@@ -21,6 +21,7 @@ struct target_result {
     struct capture_id capture;
     struct process_uid process;
     enum trigger_type trigger; /* told while REPORT_CAPTURING, for a restart */
+    bool stream;               /* the same */
     enum report_state state;
     char reason[256]; /* "" where there is none */
     uint64_t from_ns, to_ns;

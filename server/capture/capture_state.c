@@ -348,9 +348,20 @@ bool target_lists(const struct capture_target *t, uint64_t epoch, uint64_t seque
     return false;
 }
 
+/* The first epoch of its agent that the report lists: what was sent in one before, and is not listed,
+ * was cut again since (V-33). 0: it lists nothing. */
+static uint64_t listed_epoch(const struct report_target *facts)
+{
+    uint64_t first = facts->partition_count > 0 ? UINT64_MAX : 0;
+    for (size_t i = 0; i < facts->partition_count; i++)
+        first = facts->partitions[i].epoch < first ? facts->partitions[i].epoch : first;
+    return first;
+}
+
 int target_take_sent(struct capture_target *t, const struct partition_key *key, uint64_t to_ns)
 {
-    bool takes = !target_is_stored(t->status) && !target_lists(t, key->epoch, key->sequence);
+    bool takes = !target_is_stored(t->status) && !target_lists(t, key->epoch, key->sequence) &&
+                 key->epoch >= listed_epoch(&t->facts);
     int added = takes ? stored_set_add(&t->sent, key->epoch, key->sequence) : 0;
     if (added == 1) {
         bool first = t->sent_high_ns == 0;
@@ -520,6 +531,8 @@ int target_take_facts(struct capture_engine *e, struct capture *c, struct captur
     report_target_fini(&t->facts);
     t->report = json;
     t->facts = facts;
+    if (stored_set_drop_before(&t->sent, listed_epoch(&t->facts)))
+        saving_mark(&t->list_save);
     target_weigh(c, t);
     target_assert(c, t);
     return target_look_up(e, c, t);

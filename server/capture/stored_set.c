@@ -68,6 +68,16 @@ bool stored_set_missing(const struct stored_set *set, uint64_t epoch, uint64_t *
     return true;
 }
 
+bool stored_set_drop_before(struct stored_set *set, uint64_t epoch)
+{
+    size_t n = range_at(set, epoch, 0);
+    if (n == 0)
+        return false;
+    set->count -= n;
+    memmove(set->ranges, set->ranges + n, set->count * sizeof *set->ranges);
+    return true;
+}
+
 void stored_set_fini(struct stored_set *set)
 {
     free(set->ranges);

@@ -23,6 +23,8 @@ int stored_set_add(struct stored_set *set, uint64_t epoch, uint64_t sequence);
 /* Moves *first and *last to the first range between them that the set lacks; false: none. */
 bool stored_set_missing(const struct stored_set *set, uint64_t epoch, uint64_t *first,
                         uint64_t *last);
+/* Takes out what is of an earlier epoch; whether there was some. */
+bool stored_set_drop_before(struct stored_set *set, uint64_t epoch);
 void stored_set_fini(struct stored_set *set); /* empty again */
 
 #endif

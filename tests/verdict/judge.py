@@ -50,6 +50,7 @@ class Verdict:
 
     def __init__(self, name):
         self.name, self.wrong, self.note = name, [], ""
+        self.empty = []  # the reasons of gaps that cover nothing, and may not
 
     def say(self, sentence):
         self.wrong.append(sentence)
@@ -167,7 +168,7 @@ def may_be_empty(by_pid, truth, cuts, window, begins):
     return allowed
 
 
-def check_gaps(by_pid, allowed, gone, window, verdict):
+def check_gaps(by_pid, allowed, gone, window, verdict, unknowable):
     """A gap lies in the window and covers something that is not there, at its very ends too."""
     lost_of = spans_by_pid(gone)
     for pid, gaps in by_pid.items():
@@ -178,8 +179,9 @@ def check_gaps(by_pid, allowed, gone, window, verdict):
             outside = gap.last < window[0] - SHOWN or gap.first > window[1] + SHOWN
             if outside:
                 verdict.say("gap of %s lies outside of the window" % gap.reason)
-            elif gap.reason not in UNKNOWABLE and not at_edge and gap not in allowed and not any(
+            elif gap.reason not in unknowable and not at_edge and gap not in allowed and not any(
                     gap.holds(*span) for span in lost):
+                verdict.empty.append(gap.reason)
                 verdict.say("gap of %s for %d (%.3f s, to %.3f s before the end) covers nothing that is missing"
                             % (gap.reason, pid, (gap.last - gap.first) / 1e9,
                                (window[1] - gap.last) / 1e9))
@@ -199,10 +201,12 @@ def check_counts(capture, gaps, gone, missing, window, verdict):
         verdict.say("%d counted as lost, %d are, %d near the ends" % (told, len(missing), estimated))
 
 
-def judge(name, capture, trace, subjects, ahead_ns=0, lasting=None, event=("ev", 0), begins=()):
+def judge(name, capture, trace, subjects, ahead_ns=0, lasting=None, event=("ev", 0), begins=(),
+          unknowable=frozenset(UNKNOWABLE)):
     """One capture, ended, with its trace's bytes. ahead_ns: the collector's clock beside the true
     one. `lasting`: reasons for which a capture may be incomplete although nothing is missing.
-    `begins`: of the windows of captures before it, in ns of the collector's clock."""
+    `begins`: of the windows of captures before it, in ns of the collector's clock. `unknowable`: reasons
+    whose gaps may cover nothing."""
     verdict = Verdict(name)
     truth, open_keys = truth_of(subjects)
     stored, records, cuts = stored_events(trace, event, verdict)
@@ -232,9 +236,10 @@ def judge(name, capture, trace, subjects, ahead_ns=0, lasting=None, event=("ev",
     allowed = may_be_empty(by_pid, truth, cuts, window, [b - ahead_ns for b in begins])
     of_targets = [g for gaps in by_pid.values() for g in gaps]
     explained = of_targets and all(g in allowed for g in of_targets)
-    if not says and not near and not explained and not ({g.reason for g in all_gaps} & (UNKNOWABLE | set(lasting or ()))):
+    if not says and not near and not explained and not ({g.reason for g in all_gaps} & (unknowable | set(lasting or ()))):
+        verdict.empty.append("all")
         verdict.say("incomplete, but nothing is missing")
-    check_gaps(by_pid, allowed, gone, window, verdict)
+    check_gaps(by_pid, allowed, gone, window, verdict, unknowable)
     check_counts(capture, all_gaps, gone, missing, window, verdict)
     check_times(stored, truth, open_keys, ahead_ns, errors, verdict)
     if capture["ledger"]["stored"] != records:

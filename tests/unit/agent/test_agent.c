@@ -194,9 +194,23 @@ START_TEST(killed_in_the_middle_of_uploads_it_loses_and_repeats_nothing)
 }
 END_TEST
 
-START_TEST(a_capture_interrupted_between_two_cuts_ends_with_a_gap)
+/* Nobody keeps rings: the place of the holder's socket is taken. */
+static void start_agent_without_holder(void)
+{
+    char *path = state_path("holder"), *state = path_join(folder, "state");
+    ck_assert_int_eq(spawn_stop(agent, SIGKILL, 0), 128 + SIGKILL);
+    (void)mkdir(state, 0700); /* where it was not yet */
+    free(state);
+    (void)unlink(path);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    free(path);
+    start_agent();
+}
+
+START_TEST(a_capture_interrupted_between_two_cuts_ends_with_a_gap_where_no_ring_was_kept)
 {
     char id[ID_TEXT_BYTES];
+    start_agent_without_holder();
     start_subject();
     wait_attached(id);
     command_capture(capture_a, id, 3600000);
@@ -206,6 +220,35 @@ START_TEST(a_capture_interrupted_between_two_cuts_ends_with_a_gap)
     start_agent();
     free(fake_wait_report(fake, WORDS("\"kind\":\"target\"", capture_a, "\"state\":\"uploading\"",
                                       "agent_restarted")));
+    wait_capture_stored(capture_a);
+}
+END_TEST
+
+/* The agent is killed between two cuts, and the service while no agent is there. */
+START_TEST(a_capture_of_a_process_that_died_with_its_agent_is_whole)
+{
+    char id[ID_TEXT_BYTES];
+    start_subject();
+    wait_attached(id);
+    const uint64_t at_ns = clock_realtime_ns();
+    command_capture_at(capture_a, id, 3600000, at_ns);
+    free(
+        fake_wait_report(fake, WORDS("\"kind\":\"target\"", capture_a, "\"state\":\"capturing\"")));
+    ck_assert_int_eq(spawn_stop(agent, SIGKILL, 0), 128 + SIGKILL);
+    ck_assert_int_eq(spawn_stop(subject, SIGKILL, 0), 128 + SIGKILL);
+    subject = 0;
+    struct fake_counters c;
+    fake_count(fake, &c);
+    start_agent();
+    FAKE_WAIT(fake, hellos, c.hellos + 1);
+    command_capture_at(capture_a, id, 3600000, at_ns);
+    char *report =
+        fake_wait_report(fake, WORDS("\"kind\":\"target\"", capture_a, "\"state\":\"uploading\""));
+    ck_assert_msg(strstr(report, "agent_restarted") == NULL, "%s", report);
+    ck_assert_msg(strstr(report, "ring_released") == NULL, "%s", report);
+    ck_assert_msg(strstr(report, "\"epoch\":1") == NULL, "%s", report);
+    ck_assert_msg(strstr(report, "\"signal\":9") != NULL, "%s", report);
+    free(report);
     wait_capture_stored(capture_a);
 }
 END_TEST
@@ -522,7 +565,9 @@ int main(void)
     tcase_add_test(tc, an_unknown_process_is_reported_as_failed);
     tcase_add_test(tc, stop_ends_the_post_window_at_once);
     tcase_add_test(tc, killed_in_the_middle_of_uploads_it_loses_and_repeats_nothing);
-    tcase_add_test(tc, a_capture_interrupted_between_two_cuts_ends_with_a_gap);
+    tcase_add_test(tc,
+                   a_capture_interrupted_between_two_cuts_ends_with_a_gap_where_no_ring_was_kept);
+    tcase_add_test(tc, a_capture_of_a_process_that_died_with_its_agent_is_whole);
     tcase_add_test(tc, a_record_longer_than_the_ring_reaches_is_whole);
     tcase_add_test(tc, a_stream_uploads_while_it_runs_and_ends_when_stopped);
     tcase_add_test(tc, a_stream_ends_with_its_process);

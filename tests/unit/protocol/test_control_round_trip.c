@@ -525,6 +525,7 @@ static void fill_target(struct report_target *a, struct report_range *ranges,
     id(a->process.bytes);
     if (a->state == REPORT_CAPTURING)
         a->trigger = (enum trigger_type)(next_random() % TRIGGER_TYPES);
+    a->stream = a->state == REPORT_CAPTURING && next_random() % 2 == 0;
     a->from_ns = a->has_window ? when() : 0;
     a->to_ns = a->has_window ? when() : 0;
     a->signal = a->has_death ? (int64_t)at_most(127) : 0;
@@ -559,6 +560,7 @@ START_TEST(targets_come_back)
         SAME_ID(a, b, process);
         SAME(a, b, state);
         SAME(a, b, trigger);
+        SAME(a, b, stream);
         SAME_TEXT(a, b, reason);
         SAME(a, b, has_window);
         SAME(a, b, has_death);

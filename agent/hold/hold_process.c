@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The holder, and the packets. It waits for packets, agents and ends of processes, one after the
+ * other; see hold_int.h. No heap, no log, no libc state: it was forked.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "descriptor.h"
+#include "hold_int.h"
+
+/* ---- packets ---- */
+
+union hold_control {
+    struct cmsghdr align;
+    char bytes[CMSG_SPACE(HOLD_FDS * sizeof(int))];
+};
+
+ssize_t hold_send(int socket, const struct hold_packet *packet, const int fds[HOLD_FDS], int flags)
+{
+    union hold_control control;
+    struct hold_packet out = *packet;
+    struct iovec part = {&out, offsetof(struct hold_packet, note) + packet->note_bytes};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    int list[HOLD_FDS];
+    out.magic = HOLD_MAGIC;
+    out.version = HOLD_VERSION;
+    out.fds = 0;
+    for (int i = 0; fds != NULL && i < HOLD_FDS && fds[i] >= 0; i++)
+        list[out.fds++] = fds[i];
+    if (out.fds > 0) {
+        memset(&control, 0, sizeof control);
+        message.msg_control = control.bytes;
+        message.msg_controllen = CMSG_SPACE(out.fds * sizeof(int));
+        struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(out.fds * sizeof(int));
+        memcpy(CMSG_DATA(c), list, out.fds * sizeof(int));
+    }
+    ssize_t n;
+    do {
+        n = sendmsg(socket, &message, flags | MSG_NOSIGNAL);
+    } while (n < 0 && errno == EINTR);
+    return n;
+}
+
+static bool packet_valid(const struct hold_packet *packet, ssize_t n, size_t fds)
+{
+    const size_t head = offsetof(struct hold_packet, note);
+    return n >= (ssize_t)head && packet->magic == HOLD_MAGIC && packet->version == HOLD_VERSION &&
+           packet->note_bytes <= HOLD_NOTE_MAX && (size_t)n == head + packet->note_bytes &&
+           packet->fds == fds;
+}
+
+ssize_t hold_receive(int socket, struct hold_packet *packet, int fds[HOLD_FDS], int flags)
+{
+    union hold_control control;
+    struct iovec part = {packet, sizeof *packet};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
+    ssize_t n;
+    for (int i = 0; i < HOLD_FDS; i++)
+        fds[i] = -1;
+    do {
+        n = recvmsg(socket, &message, flags | MSG_CMSG_CLOEXEC);
+    } while (n < 0 && errno == EINTR);
+    if (n <= 0)
+        return n;
+    size_t count = message_fds_take(&message, fds, HOLD_FDS);
+    if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0 && packet_valid(packet, n, count))
+        return n;
+    for (int i = 0; i < HOLD_FDS; i++)
+        fd_close(&fds[i]);
+    errno = EPROTO;
+    return -1;
+}
+
+/* ---- the holder ---- */
+
+struct held {
+    bool used;
+    int fds[HOLD_FDS];
+    struct hold_packet packet;
+};
+
+struct holder {
+    int poll, listener, agent; /* agent -1: none is here */
+    struct held *items;        /* HOLD_MAX; pages are touched as they are used */
+    size_t high;               /* those behind were never used */
+};
+
+enum { WAKE_LISTENER = HOLD_MAX, WAKE_AGENT };
+
+static uint64_t holder_now_ns(void)
+{
+    struct timespec now = {0, 0};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static bool wake_add(const struct holder *holder, int fd, uint64_t what)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = what};
+    return epoll_ctl(holder->poll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+static void wake_remove(const struct holder *holder, int fd)
+{
+    if (fd >= 0)
+        (void)epoll_ctl(holder->poll, EPOLL_CTL_DEL, fd, NULL);
+}
+
+/* The process of this item has ended: just now, as the holder does nothing else for long. */
+static void item_died(struct holder *holder, struct held *item)
+{
+    wake_remove(holder, item->fds[1]);
+    if (item->packet.died_ns == 0)
+        item->packet.died_ns = holder_now_ns();
+}
+
+static struct held *item_find(struct holder *holder, const struct hold_key *key)
+{
+    for (size_t i = 0; i < holder->high; i++)
+        if (holder->items[i].used && memcmp(&holder->items[i].packet.key, key, sizeof *key) == 0)
+            return &holder->items[i];
+    return NULL;
+}
+
+static struct held *item_free(struct holder *holder)
+{
+    size_t i = 0;
+    while (i < holder->high && holder->items[i].used)
+        i++;
+    if (i == HOLD_MAX)
+        return NULL;
+    holder->high = i < holder->high ? holder->high : i + 1;
+    return &holder->items[i];
+}
+
+static void item_drop(struct holder *holder, struct held *item)
+{
+    wake_remove(holder, item->fds[1]);
+    for (int i = 0; i < HOLD_FDS; i++)
+        fd_close(&item->fds[i]);
+    item->used = false;
+}
+
+/* Takes the descriptors. */
+static void item_put(struct holder *holder, const struct hold_packet *packet, int fds[HOLD_FDS])
+{
+    struct held *item = item_find(holder, &packet->key);
+    uint64_t died_ns = item != NULL ? item->packet.died_ns : 0;
+    if (item != NULL)
+        item_drop(holder, item);
+    item = item_free(holder);
+    if (item == NULL || fds[0] < 0) {
+        for (int i = 0; i < HOLD_FDS; i++)
+            fd_close(&fds[i]);
+        return;
+    }
+    item->used = true;
+    item->packet = *packet;
+    if (item->packet.died_ns == 0)
+        item->packet.died_ns = died_ns;
+    memcpy(item->fds, fds, sizeof item->fds);
+    if (item->fds[1] >= 0 && item->packet.died_ns == 0)
+        (void)wake_add(holder, item->fds[1], (uint64_t)(item - holder->items));
+}
+
+static void agent_leave(struct holder *holder)
+{
+    wake_remove(holder, holder->agent);
+    fd_close(&holder->agent);
+}
+
+static void items_give(struct holder *holder)
+{
+    struct hold_packet end = {.kind = HOLD_END};
+    for (size_t i = 0; i < holder->high; i++) {
+        struct held *item = &holder->items[i];
+        if (!item->used)
+            continue;
+        item->packet.kind = HOLD_ITEM;
+        if (hold_send(holder->agent, &item->packet, item->fds, 0) < 0)
+            break;
+    }
+    (void)hold_send(holder->agent, &end, NULL, 0);
+}
+
+/* Takes one packet; false: no more is there. */
+static bool agent_hear(struct holder *holder)
+{
+    struct hold_packet packet;
+    int fds[HOLD_FDS];
+    ssize_t n = hold_receive(holder->agent, &packet, fds, MSG_DONTWAIT);
+    if (n < 0 && errno == EAGAIN)
+        return false;
+    if (n <= 0) {
+        agent_leave(holder);
+        return false;
+    }
+    struct held *item = packet.kind == HOLD_DROP ? item_find(holder, &packet.key) : NULL;
+    if (packet.kind == HOLD_PUT)
+        item_put(holder, &packet, fds);
+    else if (item != NULL)
+        item_drop(holder, item);
+    else if (packet.kind == HOLD_TAKE)
+        items_give(holder);
+    for (int i = 0; packet.kind != HOLD_PUT && i < HOLD_FDS; i++)
+        fd_close(&fds[i]);
+    return true;
+}
+
+/* The state folder has one agent at a time: who comes takes the place of one that is gone. */
+static void agent_come(struct holder *holder)
+{
+    struct ucred peer;
+    socklen_t bytes = sizeof peer;
+    int agent = accept4(holder->listener, NULL, NULL, SOCK_CLOEXEC);
+    if (agent < 0)
+        return;
+    if (getsockopt(agent, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0 || peer.uid != geteuid()) {
+        close(agent);
+        return;
+    }
+    while (holder->agent >= 0 && agent_hear(holder)) /* its last words */
+        continue;
+    agent_leave(holder);
+    holder->agent = agent;
+    if (!wake_add(holder, agent, WAKE_AGENT))
+        agent_leave(holder);
+}
+
+/* False: no agent has come in time. */
+static bool holder_turn(struct holder *holder, uint64_t *alone_ns)
+{
+    struct epoll_event events[32];
+    uint64_t now_ns = holder_now_ns();
+    if (holder->agent >= 0)
+        *alone_ns = now_ns;
+    uint64_t waited_ms = (now_ns - *alone_ns) / 1000000u;
+    if (waited_ms >= HOLD_ALONE_MS)
+        return false;
+    int wait_ms = holder->agent >= 0 ? -1 : (int)(HOLD_ALONE_MS - waited_ms);
+    int n = epoll_wait(holder->poll, events, 32, wait_ms);
+    for (int i = 0; i < n; i++) {
+        if (events[i].data.u64 == WAKE_LISTENER)
+            agent_come(holder);
+        else if (events[i].data.u64 < HOLD_MAX)
+            item_died(holder, &holder->items[events[i].data.u64]);
+        else if (holder->agent >= 0)
+            (void)agent_hear(holder);
+    }
+    return n >= 0 || errno == EINTR;
+}
+
+void hold_process_run(int listener)
+{
+    uint64_t alone_ns = holder_now_ns();
+    struct holder holder = {.listener = listener, .agent = -1};
+    prctl(PR_SET_NAME, "skein-holder");
+    holder.poll = epoll_create1(EPOLL_CLOEXEC);
+    holder.items = mmap(NULL, HOLD_MAX * sizeof *holder.items, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (holder.poll >= 0 && holder.items != MAP_FAILED &&
+        wake_add(&holder, listener, WAKE_LISTENER))
+        while (holder_turn(&holder, &alone_ns))
+            continue;
+    _exit(0);
+}

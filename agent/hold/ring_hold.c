@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The agent's side of the holder: finds or starts it, and talks to it; see ring_hold.h. Owns the
+ * connection.
+ */
+#include "ring_hold.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "descriptor.h"
+#include "hold_int.h"
+#include "log.h"
+
+#define ANSWER_MS 2000 /* a holder that is stopped does not keep an agent from its start */
+
+struct ring_hold {
+    int socket;  /* -1: the holder is gone */
+    bool behind; /* said once */
+};
+
+/* The folder's path may be longer than a socket's may be. */
+static struct sockaddr_un address_of(int folder)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/" HOLD_SOCKET, folder);
+    return address;
+}
+
+static int hold_connect(int folder)
+{
+    const struct sockaddr_un address = address_of(folder);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    const struct timeval most = {.tv_sec = ANSWER_MS / 1000};
+    if (fd >= 0 && (connect(fd, (const struct sockaddr *)&address, sizeof address) != 0 ||
+                    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most) != 0))
+        fd_close(&fd);
+    return fd;
+}
+
+static int hold_listen(int folder)
+{
+    const struct sockaddr_un address = address_of(folder);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    (void)unlinkat(folder, HOLD_SOCKET, 0);
+    if (fd >= 0 &&
+        (bind(fd, (const struct sockaddr *)&address, sizeof address) != 0 || listen(fd, 4) != 0))
+        fd_close(&fd);
+    return fd;
+}
+
+/* In the child's child, which nobody waits for: has nothing of the agent's but the listener. */
+static _Noreturn void holder_become(int listener)
+{
+    struct rlimit files;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; fd < 3; fd++)
+        (void)dup2(null, fd);
+    if (listener != 3)
+        listener = dup2(listener, 3);
+    if (listener != 3 || close_range(4, ~0u, 0) != 0)
+        _exit(1);
+    for (int number = 1; number < NSIG; number++)
+        (void)signal(number, number == SIGPIPE ? SIG_IGN : SIG_DFL);
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
+    if (chdir("/") != 0)
+        _exit(1);
+    sigset_t none;
+    sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    hold_process_run(listener);
+}
+
+static int holder_start(int folder)
+{
+    int listener = hold_listen(folder), status = 0;
+    if (listener < 0)
+        return SKEIN_IO;
+    pid_t child = fork();
+    if (child == 0) {
+        (void)setsid();
+        pid_t holder = fork();
+        if (holder == 0)
+            holder_become(listener);
+        _exit(holder < 0);
+    }
+    close(listener);
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return child > 0 && status == 0 ? SKEIN_OK : SKEIN_NO_MEMORY;
+}
+
+int ring_hold_open(int folder, struct ring_hold **out)
+{
+    int socket = hold_connect(folder), status = SKEIN_OK;
+    *out = NULL;
+    if (socket < 0 && (status = holder_start(folder)) == SKEIN_OK)
+        socket = hold_connect(folder);
+    if (socket < 0)
+        return status != SKEIN_OK ? status : SKEIN_IO;
+    *out = calloc(1, sizeof **out);
+    if (*out == NULL) {
+        close(socket);
+        return SKEIN_NO_MEMORY;
+    }
+    (*out)->socket = socket;
+    return SKEIN_OK;
+}
+
+void ring_hold_close(struct ring_hold **hold)
+{
+    if (*hold == NULL)
+        return;
+    fd_close(&(*hold)->socket);
+    free(*hold);
+    *hold = NULL;
+}
+
+/* Without it the agent does without from now on; said once. */
+static void hold_lose(struct ring_hold *hold)
+{
+    fd_close(&hold->socket);
+    log_warn("agent", "the holder of rings is gone: a restart will know less", NULL);
+}
+
+void ring_hold_take(struct ring_hold *hold, ring_hold_fn *fn, void *context)
+{
+    struct hold_packet packet = {.kind = HOLD_TAKE};
+    int fds[HOLD_FDS];
+    if (hold == NULL || hold->socket < 0)
+        return;
+    ssize_t n = hold_send(hold->socket, &packet, NULL, 0);
+    while (n > 0) {
+        n = hold_receive(hold->socket, &packet, fds, 0);
+        if (n > 0 && packet.kind == HOLD_END)
+            return;
+        const struct hold_item item = {
+            packet.key, {fds[0], fds[1]}, packet.died_ns, packet.note, packet.note_bytes};
+        if (n > 0)
+            fn(context, &item);
+    }
+    hold_lose(hold);
+}
+
+static void packet_send(struct ring_hold *hold, const struct hold_packet *packet, const int *fds)
+{
+    if (hold == NULL || hold->socket < 0)
+        return;
+    if (hold_send(hold->socket, packet, fds, MSG_DONTWAIT) > 0)
+        return;
+    if (errno != EAGAIN && errno != ENOBUFS && errno != ETOOMANYREFS)
+        hold_lose(hold);
+    else if (!hold->behind)
+        log_warn("agent", "the holder of rings is behind: a restart will know less", NULL);
+    hold->behind = true;
+}
+
+void ring_hold_put(struct ring_hold *hold, const struct hold_item *item)
+{
+    struct hold_packet packet = {.kind = HOLD_PUT, .key = item->key, .died_ns = item->died_ns};
+    packet.note_bytes = (uint32_t)(item->note_bytes < HOLD_NOTE_MAX ? item->note_bytes : 0);
+    memcpy(packet.note, item->note, packet.note_bytes);
+    packet_send(hold, &packet, item->fds);
+}
+
+void ring_hold_drop(struct ring_hold *hold, const struct hold_key *key)
+{
+    const struct hold_packet packet = {.kind = HOLD_DROP, .key = *key};
+    packet_send(hold, &packet, NULL);
+}

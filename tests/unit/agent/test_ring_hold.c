@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The holder: what one agent puts, another takes, with the memory of rings and the ends of processes.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "hold_int.h"
+#include "support.h"
+
+static char *folder;
+static int folder_fd;
+
+static void setup(void)
+{
+    folder = temp_dir_new();
+    folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void teardown(void)
+{
+    close(folder_fd);
+    temp_dir_free(&folder);
+}
+
+struct taken {
+    size_t count;
+    struct hold_key keys[8];
+    char notes[8][32], bytes[8][8];
+    uint64_t died_ns[8];
+};
+
+static void item_take(void *context, const struct hold_item *item)
+{
+    struct taken *taken = context;
+    size_t n = taken->count++;
+    ck_assert_uint_lt(n, 8);
+    ck_assert_uint_lt(item->note_bytes, 32);
+    taken->keys[n] = item->key;
+    taken->died_ns[n] = item->died_ns;
+    memcpy(taken->notes[n], item->note, item->note_bytes);
+    ck_assert_int_eq(pread(item->fds[0], taken->bytes[n], 7, 0), 7);
+    close(item->fds[0]);
+    if (item->fds[1] >= 0)
+        close(item->fds[1]);
+}
+
+static struct taken take(struct ring_hold *hold)
+{
+    struct taken taken = {.count = 0};
+    ring_hold_take(hold, item_take, &taken);
+    return taken;
+}
+
+static struct ring_hold *hold_new(void)
+{
+    struct ring_hold *hold;
+    ck_assert_int_eq(ring_hold_open(folder_fd, &hold), SKEIN_OK);
+    return hold;
+}
+
+static void put(struct ring_hold *hold, uint8_t process, const char *bytes, int pidfd,
+                const char *note)
+{
+    int memory = memfd_create("ring", MFD_CLOEXEC);
+    struct stat st;
+    ck_assert_int_eq(pwrite(memory, bytes, 7, 0), 7);
+    ck_assert_int_eq(fstat(memory, &st), 0);
+    struct hold_item item = {.key = {{process}, (uint64_t)st.st_ino},
+                             .fds = {memory, pidfd},
+                             .note = (const uint8_t *)note,
+                             .note_bytes = strlen(note)};
+    ring_hold_put(hold, &item);
+    close(memory); /* as the agent's death would */
+}
+
+static pid_t child_start(int *pidfd)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        pause();
+        _exit(0);
+    }
+    *pidfd = (int)syscall(SYS_pidfd_open, child, 0u);
+    ck_assert_int_ge(*pidfd, 0);
+    return child;
+}
+
+START_TEST(what_an_agent_has_put_the_next_one_takes)
+{
+    struct ring_hold *hold = hold_new();
+    ck_assert_uint_eq(take(hold).count, 0);
+    put(hold, 1, "first..", -1, "one");
+    put(hold, 2, "second.", -1, "two");
+    ring_hold_close(&hold);
+    hold = hold_new();
+    struct taken taken = take(hold);
+    ck_assert_uint_eq(taken.count, 2);
+    ck_assert_str_eq(taken.notes[0], "one");
+    ck_assert_str_eq(taken.bytes[1], "second.");
+    ck_assert_uint_eq(taken.died_ns[0], 0);
+    ring_hold_drop(hold, &taken.keys[0]);
+    ring_hold_close(&hold);
+    hold = hold_new();
+    taken = take(hold);
+    ck_assert_uint_eq(taken.count, 1);
+    ck_assert_str_eq(taken.notes[0], "two");
+    ring_hold_close(&hold);
+}
+END_TEST
+
+START_TEST(an_item_takes_the_place_of_the_one_of_its_key)
+{
+    struct ring_hold *hold = hold_new();
+    put(hold, 1, "memory.", -1, "lives");
+    struct taken taken = take(hold);
+    int memory = memfd_create("ring", MFD_CLOEXEC);
+    ck_assert_int_eq(pwrite(memory, "memory.", 7, 0), 7);
+    const struct hold_item ended = {
+        taken.keys[0], {memory, -1}, 77, (const uint8_t *)"ended", strlen("ended")};
+    ring_hold_put(hold, &ended);
+    close(memory);
+    taken = take(hold);
+    ck_assert_uint_eq(taken.count, 1);
+    ck_assert_str_eq(taken.notes[0], "ended");
+    ck_assert_uint_eq(taken.died_ns[0], 77);
+    ring_hold_close(&hold);
+}
+END_TEST
+
+static bool has_died(void *context)
+{
+    struct taken *taken = context;
+    struct ring_hold *hold = hold_new();
+    *taken = take(hold);
+    ring_hold_close(&hold);
+    return taken->died_ns[0] != 0;
+}
+
+/* No agent is there when it ends, and none when it is reaped. */
+START_TEST(a_death_is_dated_while_no_agent_is_there)
+{
+    int pidfd;
+    pid_t child = child_start(&pidfd);
+    struct ring_hold *hold = hold_new();
+    put(hold, 1, "memory.", pidfd, "child");
+    ck_assert_uint_eq(take(hold).died_ns[0], 0);
+    ring_hold_close(&hold);
+    close(pidfd);
+    uint64_t before_ns = clock_monotonic_ns();
+    kill(child, SIGKILL);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    struct taken taken;
+    ck_assert(wait_until(has_died, &taken, 0));
+    ck_assert_uint_ge(taken.died_ns[0], before_ns);
+    ck_assert_uint_le(taken.died_ns[0], clock_monotonic_ns());
+    ck_assert_str_eq(taken.bytes[0], "memory.");
+}
+END_TEST
+
+START_TEST(packets_that_are_none_are_refused)
+{
+    int pair[2], fds[HOLD_FDS];
+    struct hold_packet packet = {.kind = HOLD_PUT, .note_bytes = 3}, got;
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+    ck_assert_int_gt(hold_send(pair[0], &packet, NULL, 0), 0);
+    const ssize_t whole = hold_receive(pair[1], &got, fds, 0);
+    ck_assert_int_gt(whole, 0);
+    for (ssize_t n = 1; n <= whole; n++) { /* one byte less, or of another version */
+        struct hold_packet bad = got;
+        bad.version = (uint16_t)(n == whole ? HOLD_VERSION + 1 : HOLD_VERSION);
+        ck_assert_int_eq(send(pair[0], &bad, (size_t)n, 0), n);
+        ck_assert_int_lt(hold_receive(pair[1], &packet, fds, 0), 0);
+    }
+    got.note_bytes = HOLD_NOTE_MAX + 1;
+    ck_assert_int_eq(send(pair[0], &got, (size_t)whole, 0), whole);
+    ck_assert_int_lt(hold_receive(pair[1], &packet, fds, 0), 0);
+    close(pair[0]);
+    ck_assert_int_eq(hold_receive(pair[1], &packet, fds, 0), 0);
+    close(pair[1]);
+}
+END_TEST
+
+START_TEST(a_socket_that_a_dead_holder_left_is_no_obstacle)
+{
+    char *path = path_join(folder, HOLD_SOCKET);
+    int file = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    close(file);
+    free(path);
+    struct ring_hold *hold = hold_new();
+    put(hold, 1, "memory.", -1, "one");
+    ck_assert_uint_eq(take(hold).count, 1);
+    ring_hold_close(&hold);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ring_hold");
+    TCase *tc = tcase_create("all");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 280);
+    tcase_add_test(tc, what_an_agent_has_put_the_next_one_takes);
+    tcase_add_test(tc, an_item_takes_the_place_of_the_one_of_its_key);
+    tcase_add_test(tc, a_death_is_dated_while_no_agent_is_there);
+    tcase_add_test(tc, packets_that_are_none_are_refused);
+    tcase_add_test(tc, a_socket_that_a_dead_holder_left_is_no_obstacle);
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}
