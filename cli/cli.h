@@ -16,7 +16,9 @@
     X(FAILED, 1, "failed: the message says what, where and what to do")                            \
     X(USAGE, 2, "wrong usage")                                                                     \
     X(INCOMPLETE, 3, "the capture has gaps, or rows are left out; what there is of it is kept")    \
-    X(UNREACHABLE, 4, "no collector answers")
+    X(UNREACHABLE, 4, "no collector answers")                                                      \
+    X(NOT_STARTED, 126, "run: the program is there, and could not be started")                     \
+    X(NOT_THERE, 127, "run: no such program")
 enum cli_exit {
 #define X(name, value, text) CLI_##name = value,
     CLI_EXIT_LIST(X)

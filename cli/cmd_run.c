@@ -232,10 +232,36 @@ static void asan_allow(void)
     buf_fini(&all);
 }
 
+/* What is to be said of the program before it starts. */
+static void program_judge(const struct options *o, const char *program, char *const *arguments,
+                          const char *socket, struct program_kind *kind)
+{
+    char text[256];
+    const char *unwatched = NULL;
+    program_look(&(struct program_call){AT_FDCWD, program, arguments, true}, kind);
+    if (kind_text(kind) != NULL)
+        unwatched = outside_watch(o, kind, socket, text);
+    if (!o->quiet)
+        kind_warn(program, kind, socket, unwatched);
+}
+
+/* The statuses are those that env, nice and shells have. */
+static int start_failed(const char *program, int error)
+{
+    struct stat about;
+    if (error == ENOENT && strchr(program, '/') == NULL)
+        say_error("%s: no such program in the PATH", program);
+    else if (error == ENOENT && stat(program, &about) == 0)
+        say_error("%s: the interpreter that it names is not there", program);
+    else
+        say_error("%s: %s", program, strerror(error));
+    return error == ENOENT ? CLI_NOT_THERE : CLI_NOT_STARTED;
+}
+
 static int program_run(const struct cli_call *call)
 {
     const struct options *o = call->options;
-    struct program_kind kind;
+    struct program_kind kind = {0};
     char preload[PATH_MAX], program[PATH_MAX], own[PATH_MAX];
     if (o->socket == NULL && getenv("SKEIN_SOCKET") == NULL && agent_socket_own(own))
         setenv("SKEIN_SOCKET", own, 1);
@@ -260,31 +286,23 @@ static int program_run(const struct cli_call *call)
                   preload);
         return CLI_FAILED;
     }
-    if (!program_find(call->arguments[0], program, sizeof program)) {
-        say_error("%s: no such program%s", call->arguments[0],
-                  strchr(call->arguments[0], '/') != NULL ? ", or it may not be executed"
-                                                          : " in the PATH");
-        return CLI_FAILED;
-    }
     int status = labels_set(&o->labels);
     if (status != CLI_OK)
         return status;
-    program_look(&(struct program_call){AT_FDCWD, program, call->arguments, true}, &kind);
     socket = socket != NULL && *socket ? socket : SOCKET_DEFAULT;
-    char text[256];
-    const char *unwatched = kind_text(&kind) != NULL ? outside_watch(o, &kind, socket, text) : NULL;
-    if (!o->quiet)
-        kind_warn(program, &kind, socket, unwatched);
+    bool found = program_find(call->arguments[0], program, sizeof program);
+    if (found)
+        program_judge(o, program, call->arguments, socket, &kind);
     environment_set(o);
     if (!kind.has_other_libc && !kind.is_other_machine)
         preload_set(preload);
     if (kind.is_asan)
         asan_allow();
-    execv(program, call->arguments);
-    if (errno == ENOEXEC) /* a script without #! runs as it would from a shell */
+    if (found)
+        execv(program, call->arguments);
+    if (!found || errno == ENOEXEC) /* a script without #! runs as it would from a shell */
         execvp(call->arguments[0], call->arguments);
-    say_error("%s: %s", program, strerror(errno));
-    return CLI_FAILED;
+    return start_failed(call->arguments[0], errno);
 }
 
 const struct cli_command cmd_run = {

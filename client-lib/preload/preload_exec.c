@@ -252,7 +252,7 @@ static bool has_slash(const char *file)
     return *file == '/';
 }
 
-static void start_look(const struct start *s, struct program_kind *kind)
+static void kind_look(const struct start *s, struct program_kind *kind)
 {
     const struct program_call shell = {.folder = AT_FDCWD, .path = SHELL};
     memset(kind, 0, sizeof *kind);
@@ -269,7 +269,7 @@ static bool tracer_may_enter(const struct start *s, char *const *lines)
     struct program_kind kind;
     if (!program_library_is_here(own_path()))
         return false;
-    start_look(s, &kind);
+    kind_look(s, &kind);
     return !kind.is_other_machine && !kind.has_other_libc && lines_allow(lines, kind.is_asan);
 }
 

@@ -228,9 +228,9 @@ static bool is_elf(const struct program *p)
     return p->head_bytes >= sizeof(Elf64_Ehdr) && memcmp(p->head, ELFMAG, SELFMAG) == 0;
 }
 
-static const ElfW(Ehdr) * own_linker(void)
+static const Elf64_Ehdr *own_linker(void)
 {
-    return (const ElfW(Ehdr) *)_r_debug.r_ldbase;
+    return (const Elf64_Ehdr *)_r_debug.r_ldbase;
 }
 
 static bool is_of_machine(const struct program *p)

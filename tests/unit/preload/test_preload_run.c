@@ -127,6 +127,49 @@ START_TEST(a_program_whose_warnings_nobody_reads_runs)
 }
 END_TEST
 
+static int program_status(const char *starter, const char *before, const char *program)
+{
+    char command[8192];
+    snprintf(command, sizeof command, "%s PATH=/usr/bin:/bin:$PWD; %s %s 2>/dev/null", before,
+             starter, program);
+    run(command);
+    return WEXITSTATUS(status);
+}
+
+/* As the programs that do the same have it, env for one. */
+START_TEST(what_does_not_start_ends_as_it_does_without_the_tracer)
+{
+    static const struct {
+        const char *program;
+        int status;
+    } cases[] = {{"nosuch", 127},        {"./nosuch", 127},
+                 {"./plain", 126},       {"plain", 126},
+                 {"./folder", 126},      {"./plain/below", 126},
+                 {"./interpreter", 127}, {"./ring", 126},
+                 {"./text", 6},          {"text", 6}};
+    char *folder = temp_dir_new(), before[4600];
+    snprintf(before, sizeof before,
+             "cd %s && cp /bin/true plain && chmod 644 plain && mkdir folder && ln -s ring ring && "
+             "echo '#!/nonexistent/i' >interpreter && echo 'exit 6' >text && chmod +x interpreter "
+             "text",
+             folder);
+    run(before);
+    ck_assert_int_eq(status, 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(before, sizeof before, "cd %s;", folder);
+        ck_assert_int_eq(program_status("env", before, cases[i].program), cases[i].status);
+        ck_assert_int_eq(
+            program_status(SKEIN " run -q --socket /nonexistent/agent.sock --preload " PRELOAD
+                                 " --",
+                           before, cases[i].program),
+            cases[i].status);
+    }
+    run(SKEIN " run -q --preload " PRELOAD " -- nosuch 2>&1");
+    ck_says("nosuch: no such program in the PATH");
+    temp_dir_free(&folder);
+}
+END_TEST
+
 static struct fake_agent agent;
 
 static bool has_hello(void *unused)
@@ -374,7 +417,9 @@ int main(void)
         a_script_is_judged_by_its_interpreter, a_program_under_a_sanitizer_starts,
         a_program_that_changes_its_user_is_told,
         a_program_with_another_c_library_runs_without_the_tracer,
-        a_program_whose_warnings_nobody_reads_runs, captures_of_a_go_program_carry_a_label,
+        a_program_whose_warnings_nobody_reads_runs,
+        what_does_not_start_ends_as_it_does_without_the_tracer,
+        captures_of_a_go_program_carry_a_label,
         a_process_that_waits_for_a_signal_from_the_start_is_recorded,
         waits_carry_the_stacks_of_their_threads, in_a_storm_of_signals_each_wait_has_its_own_stack,
         the_service_is_recorded_from_its_first_event_on,
