@@ -25,7 +25,7 @@
 
 #define PRELOAD_NAME   "libskein-preload.so"
 #define SOCKET_DEFAULT AGENT_SOCKET_DEFAULT
-#define WATCH_WAIT_MS  200 /* as long as the tracer would wait for the agent */
+#define WATCH_WAIT_MS  200 /* for the agent's answer, which is shown */
 
 struct options {
     const char *service, *socket, *preload;

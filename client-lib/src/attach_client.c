@@ -49,6 +49,7 @@ static struct {
     uint32_t looks;        /* at the clock, up to LOOKS_FIRST */
     uint64_t due_ns;       /* when it may come; coarse monotonic clock */
     uint32_t postponed;    /* so often since it was here */
+    uint64_t waited_ns;    /* by threads of the program, until it had attached; atomic */
     void (*prepare)(void); /* still to be called; or NULL */
     /* {milliseconds:32, what was said:32} of the last heartbeat sent; 0: none to this agent.
      * Threads that disagree may leave the word of the one that was overtaken here; then the other's
@@ -230,9 +231,9 @@ bool attach_client_asked(void)
     return skein_load32(&desk.asked) && !attach_client_is_barred();
 }
 
-static int attached_await(unsigned timeout_ms, bool one_try)
+static int attached_await(uint64_t timeout_ns, bool one_try)
 {
-    uint64_t until = raw_clock_ns(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * (uint64_t)MS, now;
+    uint64_t until = raw_clock_ns(CLOCK_MONOTONIC) + timeout_ns, now;
     uint32_t before = slot_load(&desk.visit.tried);
     if (!skein_attached()) {
         (void)visitor_start(0);
@@ -251,12 +252,16 @@ static int attached_await(unsigned timeout_ms, bool one_try)
 
 int attach_client_wait(unsigned timeout_ms)
 {
-    return attached_await(timeout_ms, false);
+    return attached_await((uint64_t)timeout_ms * (uint64_t)MS, false);
 }
 
 int attach_client_now(void)
 {
-    return attached_await(ATTACH_NOW_MS, true);
+    const uint64_t most = ATTACH_NOW_MS * (uint64_t)MS, waited = skein_load64(&desk.waited_ns);
+    uint64_t before = raw_clock_ns(CLOCK_MONOTONIC);
+    int status = attached_await(waited < most ? most - waited : 0, true);
+    skein_store64(&desk.waited_ns, waited + raw_clock_ns(CLOCK_MONOTONIC) - before);
+    return status;
 }
 
 /* ---- leaving ---- */
@@ -445,6 +450,8 @@ void attach_client_fork_child(void)
         slot_reset(&requests[i].state);
     if (desk.health_told)
         desk.health_told = 0;
+    if (desk.waited_ns)
+        desk.waited_ns = 0;
     if (skips)
         skips = 0;
     if (fork_held)

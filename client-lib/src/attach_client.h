@@ -91,9 +91,10 @@ void attach_client_fork_child(void);
 /* Waits until a ring is attached, and does not wait to be old enough: SKEIN_OK or SKEIN_TIMEOUT. */
 int attach_client_wait(unsigned timeout_ms);
 
-/* Attaches before it returns, if an agent answers at the first attempt and within ATTACH_NOW_MS;
- * else the visitor goes on trying. */
-#define ATTACH_NOW_MS 200
+/* Attaches before it returns, if an agent answers at the first attempt, and in time; else the visitor
+ * goes on trying. All calls of a process together wait for ATTACH_NOW_MS: an agent that is stopped
+ * must delay nobody. */
+#define ATTACH_NOW_MS 5
 int attach_client_now(void);
 
 /* Hands SNAPSHOT to the agent; signal-safe; waits for the visitor to do so, some milliseconds at

@@ -94,8 +94,14 @@ static void powers_drop(void)
     if (powerful)
         (void)RAW2(SYS_capset, RAW_POINTER(&head), RAW_POINTER(has));
     (void)raw_call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0);
-    (void)raw_call(SYS_prctl, PR_SET_TIMERSLACK, (long)LOOK_SLACK, 0, 0, 0, 0);
     (void)raw_call(SYS_prctl, PR_SET_NAME, RAW_POINTER("skein"), 0, 0, 0, 0);
+}
+
+/* Who waits for the visitor to attach or to leave has no time for the slack, which it has only while
+ * it stays. 0: as the thread had it that made this one. */
+static void slack_set(uint64_t ns)
+{
+    (void)raw_call(SYS_prctl, PR_SET_TIMERSLACK, RAW_ARG(ns), 0, 0, 0, 0);
 }
 
 /* ---- packets ---- */
@@ -217,15 +223,15 @@ static bool answer_wait(const struct visitor *v)
     struct visit *visit = v->visit;
     struct pollfd wait = {.fd = v->socket_fd, .events = POLLIN};
     struct timespec time = {0, 2 * MS};
-    for (unsigned waited = 2, ms = 2; waited < WELCOME_WAIT_MS; waited += ms) {
+    for (unsigned waited = 2, ms = 1; waited < WELCOME_WAIT_MS; waited += ms) {
         uint32_t bell = __atomic_load_n(&visit->bell, __ATOMIC_SEQ_CST);
         if (ordered_out(visit))
             return false;
         if (raw_call(SYS_ppoll, RAW_POINTER(&wait), 1, RAW_POINTER(&time), 0, 0, 0) > 0)
             return true;
         time.tv_nsec = 0;
-        ms = ms < 32 ? ms * 2 : ms;
         (void)raw_futex_wait(&visit->bell, bell, ms * (uint64_t)MS, 0);
+        ms = ms < 32 ? ms * 2 : ms;
     }
     return false;
 }
@@ -399,15 +405,17 @@ static bool is_to_leave(struct visitor *v)
 static void visitor_stay(struct visitor *v)
 {
     struct visit *visit = v->visit;
+    slack_set(LOOK_SLACK);
     for (;;) {
         uint32_t bell = __atomic_load_n(&visit->bell, __ATOMIC_SEQ_CST);
         if (is_to_leave(v))
-            return;
+            break;
         requests_send(v);
         if (agent_is_gone(v))
-            return;
+            break;
         (void)raw_futex_wait(&visit->bell, bell, LOOK_EVERY, 0);
     }
+    slack_set(0);
 }
 
 /* Waits before the next attempt; those who ask meanwhile hear that there is no agent. */

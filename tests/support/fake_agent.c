@@ -121,6 +121,8 @@ static void send_welcome(struct fake_agent *agent, struct fake_peer *peer)
 {
     if (agent->mute)
         return;
+    if (agent->late_ms)
+        (void)poll(NULL, 0, (int)agent->late_ms);
     struct attach_welcome welcome = {
         .head = {ATTACH_MAGIC, ATTACH_VERSION, ATTACH_WELCOME},
         .status = SKEIN_OK,
@@ -292,4 +294,16 @@ void fake_agent_stop(struct fake_agent *agent)
             close(agent->peers[i].socket);
         agent->peers[i].socket = -1;
     }
+}
+
+bool fake_agent_was_late(const struct fake_agent *agent)
+{
+    for (unsigned i = 0; i < agent->peer_count; i++) {
+        const struct fake_ring *ring = &agent->peers[i].ring;
+        const struct ring_process_record *record =
+            ring->ring != NULL ? (const void *)(ring->ring + ring->geometry.process_off) : NULL;
+        if (record == NULL || record->began_ns == 0 || record->missed_ns != 0)
+            return true;
+    }
+    return false;
 }

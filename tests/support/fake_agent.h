@@ -44,6 +44,7 @@ struct fake_agent {
     uint64_t stack_ns;           /* of each process page */
     bool refuse_adoption, old;   /* old: takes nothing beyond the first version */
     bool mute;                   /* hears, and does not answer */
+    unsigned late_ms;            /* answers only then */
     struct privacy_rule privacy; /* of the rings that it makes */
     uint64_t threshold_ns;       /* the same, of all groups; 0: each one's own */
     int listener, wake;
@@ -69,5 +70,10 @@ void fake_agent_attach_self(struct fake_agent *agent, struct fake_ring *ring, ui
  * rings stay readable until fini. */
 void fake_agent_serve(struct fake_agent *agent, const char *path, uint8_t mode, uint64_t bytes);
 void fake_agent_stop(struct fake_agent *agent);
+
+/* Whether a process that attached had events before it had its ring, as one has that the agent
+ * answered late, or ended before. What is to be found from the first event on is tried again then:
+ * nobody waits long for an agent. */
+bool fake_agent_was_late(const struct fake_agent *agent);
 
 #endif

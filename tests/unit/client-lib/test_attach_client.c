@@ -115,6 +115,12 @@ static bool next_peer_gone(void *context)
     return peer_is_gone(&next_agent, context);
 }
 
+static bool agent_knows_us(void *context)
+{
+    (void)context;
+    return peer_of(&agent, getpid()) != NULL;
+}
+
 static bool next_agent_knows_us(void *context)
 {
     (void)context;
@@ -623,6 +629,79 @@ START_TEST(the_visitor_has_no_capability_and_takes_no_signal)
 }
 END_TEST
 
+static uint64_t slack_of(pid_t tid)
+{
+    char name[64];
+    unsigned long long ns = 0;
+    snprintf(name, sizeof name, "/proc/%d/timerslack_ns", tid);
+    FILE *file = fopen(name, "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fscanf(file, "%llu", &ns), 1);
+    fclose(file);
+    return ns;
+}
+
+static bool visitor_has_slack(void *context)
+{
+    pid_t *tid = context;
+    return slack_of(*tid) > 1000000;
+}
+
+/* The thread of this process that is not the first. */
+static pid_t visitor_tid(void)
+{
+    pid_t tid = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *entry; (entry = readdir(tasks)) != NULL;)
+        if (atoi(entry->d_name) != 0 && atoi(entry->d_name) != getpid())
+            tid = atoi(entry->d_name);
+    closedir(tasks);
+    return tid;
+}
+
+/* Who waits for it, as at the program's end, would wait as much longer. While it stays it shares
+ * others' wake-ups. */
+START_TEST(a_visitor_that_waits_for_an_agent_is_punctual)
+{
+    if (geteuid() != 0) /* the kernel tells it root alone */
+        return;
+    setup_path();
+    fake_agent_init(&agent, 7);
+    agent.mute = true;
+    fake_agent_serve(&agent, path, SKEIN_MODE_CIRCULAR, 1 << 20);
+    start();
+    ck_assert(wait_until(agent_knows_us, NULL, 0));
+    pid_t tid = visitor_tid();
+    ck_assert_uint_eq(slack_of(tid), slack_of(getpid()));
+    skein_stop();
+    fake_agent_stop(&agent);
+    fake_agent_init(&next_agent, 7);
+    fake_agent_serve(&next_agent, path, SKEIN_MODE_CIRCULAR, 1 << 20);
+    start();
+    ck_assert_int_eq(skein_wait_attached(support_deadline_ms()), SKEIN_OK);
+    tid = visitor_tid();
+    ck_assert(wait_until(visitor_has_slack, &tid, 0));
+    finish();
+    fake_agent_stop(&next_agent);
+}
+END_TEST
+
+/* It would have been here within 200 ms. */
+START_TEST(a_start_does_not_wait_for_an_agent_that_answers_late)
+{
+    setup_path();
+    fake_agent_init(&agent, 7);
+    agent.late_ms = 150;
+    fake_agent_serve(&agent, path, SKEIN_MODE_CIRCULAR, 1 << 20);
+    start();
+    ck_assert_int_eq(attach_client_now(), SKEIN_TIMEOUT);
+    ck_assert(!skein_attached());
+    ck_assert_int_eq(skein_wait_attached(support_deadline_ms()), SKEIN_OK);
+    finish();
+    fake_agent_stop(&agent);
+}
+END_TEST
+
 START_TEST(a_program_that_wants_to_be_alone_is)
 {
     setup_path();
@@ -1014,6 +1093,8 @@ int main(void)
         tcase_add_test(forks, a_program_that_closes_everything_stays_attached_over_agents);
         tcase_add_test(forks, the_visitor_has_no_capability_and_takes_no_signal);
         tcase_add_test(forks, a_program_that_wants_to_be_alone_is);
+        tcase_add_test(forks, a_visitor_that_waits_for_an_agent_is_punctual);
+        tcase_add_test(forks, a_start_does_not_wait_for_an_agent_that_answers_late);
         tcase_add_test(forks, the_visitor_comes_back_to_the_same_ring);
         tcase_add_test(forks, a_visitor_that_is_sent_away_as_it_comes_says_so);
         tcase_add_test(forks, who_counts_its_threads_is_left_alone_until_it_has);

@@ -217,8 +217,9 @@ END_TEST
 
 static uint64_t stack_ns; /* what the agent asks for */
 
-/* Runs a shell command to its end, with an agent. */
-static void run_with_agent(const char *command)
+#define TRIES 100
+
+static void run_with_agent_once(const char *command)
 {
     char *folder = temp_dir_new(), *path = path_join(folder, "agent.sock"), text[8192];
     fake_agent_init(&agent, 7);
@@ -230,6 +231,18 @@ static void run_with_agent(const char *command)
     fake_agent_stop(&agent);
     free(path);
     temp_dir_free(&folder);
+}
+
+/* Runs a shell command to its end, with an agent that has answered in time: where much else is at
+ * work, it is not always asked soon enough. */
+static void run_with_agent(const char *command)
+{
+    run_with_agent_once(command);
+    for (int i = 1; i < TRIES && fake_agent_was_late(&agent); i++) {
+        fake_agent_fini(&agent);
+        memset(&agent, 0, sizeof agent);
+        run_with_agent_once(command);
+    }
 }
 
 static const struct ring_process_record *record_of(const struct fake_ring *ring)

@@ -17,6 +17,8 @@
 #define SAID_BYTES 16384
 
 static struct fake_agent agent;
+#define TRIES 100
+
 static struct decoded_ring decoded;
 static char *folder, said[SAID_BYTES];
 static uint64_t stack_ns; /* what the agent asks for; 0: no stacks */
@@ -36,8 +38,7 @@ static void teardown(void)
     temp_dir_free(&folder);
 }
 
-/* Runs it to its end as a service; what it printed is in `said`. Returns its status. */
-static int run(uint32_t privacy, const char *const argv[])
+static int run_once(uint32_t privacy, const char *const argv[])
 {
     char *path = path_join(folder, "agent.sock"), *out = path_join(folder, "out"), line[4200];
     snprintf(line, sizeof line, "SKEIN_SOCKET=%s", path);
@@ -56,6 +57,19 @@ static int run(uint32_t privacy, const char *const argv[])
     fclose(file);
     free(out);
     free(path);
+    return status;
+}
+
+/* Runs it to its end as a service, with an agent that has answered in time: where much else is at
+ * work, it is not always asked soon enough. What it printed is in `said`. Returns its status. */
+static int run(uint32_t privacy, const char *const argv[])
+{
+    int status = run_once(privacy, argv);
+    for (int i = 1; i < TRIES && (agent.peer_count == 0 || fake_agent_was_late(&agent)); i++) {
+        fake_agent_fini(&agent);
+        memset(&agent, 0, sizeof agent);
+        status = run_once(privacy, argv);
+    }
     ck_assert_msg(agent.peer_count > 0, "it was not recorded: %s", said);
     return status;
 }
