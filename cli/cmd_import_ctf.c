@@ -185,6 +185,9 @@ static void trace_say(void *context)
            run->traces, run->told.processes, run->told.streams, run->told.packets);
     if (run->told.discarded > 0)
         printf("%" PRIu64 " events had been discarded by the tracer\n", run->told.discarded);
+    if (run->told.lost_packets > 0)
+        printf("%" PRIu64 " packets are missing, by their numbers; nobody knows how many events\n",
+               run->told.lost_packets);
 }
 
 static void trace_say_json(void *context, cJSON *said)
@@ -195,6 +198,7 @@ static void trace_say_json(void *context, cJSON *said)
     json_add_u64(said, "streams", run->told.streams);
     json_add_u64(said, "packets", run->told.packets);
     json_add_u64(said, "discarded", run->told.discarded);
+    json_add_u64(said, "lost_packets", run->told.lost_packets);
 }
 
 static int ctf_run(const struct cli_call *call)

@@ -108,19 +108,97 @@ static void heap_down(struct ctf_import *i, size_t at)
     }
 }
 
-static int streams_open(struct ctf_import *i, const struct skein_trace_source *sources)
+/* A file, by what its first packet says of itself. */
+struct file_about {
+    size_t at; /* in the sources */
+    uint64_t stream, instance, begin;
+    bool chains; /* it says all of that */
+};
+
+static int file_look(struct ctf_import *i, size_t at, struct file_about *about)
 {
-    for (size_t k = 0; k < i->stream_count; k++) {
-        i->streams[k].source = &sources[k];
-        int more = ctf_stream_next(i, &i->streams[k]);
-        if (more < 0)
-            return more;
+    struct ctf_head head;
+    int more = ctf_head_peek(i, &i->sources[at], 0, &head);
+    *about = (struct file_about){.at = at};
+    if (more == 1 && head.has_instance && head.has_begin)
+        *about = (struct file_about){.at = at,
+                                     .stream = head.description->id,
+                                     .instance = head.instance,
+                                     .begin = head.begin,
+                                     .chains = true};
+    return more < 0 ? more : SKEIN_OK;
+}
+
+/* 1: all its packets are whole and one behind the other in time, and the last ends up to `until`. */
+static int file_ends(struct ctf_import *i, size_t at, uint64_t until)
+{
+    struct ctf_head head;
+    const struct skein_trace_source *source = &i->sources[at];
+    uint64_t offset = 0, end = 0;
+    int more = 1;
+    while (more == 1 && offset < source->bytes) {
+        more = ctf_head_peek(i, source, offset, &head);
+        if (more == 1 && (!head.has_begin || !head.has_end || head.begin < end ||
+                          head.end < head.begin || head.end > until))
+            return 0;
+        end = more == 1 ? head.end : end;
+        offset += more == 1 ? head.bytes : 0;
+    }
+    return more;
+}
+
+static int files_compare(const void *a, const void *b)
+{
+    const struct file_about *x = a, *y = b;
+    if (x->chains != y->chains)
+        return x->chains ? -1 : 1;
+    if (x->stream != y->stream)
+        return x->stream < y->stream ? -1 : 1;
+    if (x->instance != y->instance)
+        return x->instance < y->instance ? -1 : 1;
+    return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+/* A tracer may begin a new file of a stream when one is large: then its counts go on from file to file.
+ * Files of one stream that follow each other in time are read as one. */
+static int files_chain(struct ctf_import *i, bool *later)
+{
+    struct file_about *files = calloc(i->stream_count + 1, sizeof *files);
+    int status = files != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
+    for (size_t k = 0; k < i->stream_count && status == SKEIN_OK; k++)
+        status = file_look(i, k, &files[k]);
+    if (status == SKEIN_OK)
+        qsort(files, i->stream_count, sizeof *files, files_compare);
+    for (size_t k = 1; k < i->stream_count && status == SKEIN_OK; k++) {
+        const struct file_about *a = &files[k - 1], *b = &files[k];
+        if (!b->chains || a->stream != b->stream || a->instance != b->instance)
+            continue;
+        int ends = file_ends(i, a->at, b->begin);
+        status = ends < 0 ? ends : SKEIN_OK;
+        if (ends == 1) {
+            i->streams[a->at].next = b->at + 1;
+            later[b->at] = true;
+        }
+    }
+    free(files);
+    return status;
+}
+
+static int streams_open(struct ctf_import *i)
+{
+    bool *later = calloc(i->stream_count + 1, sizeof *later);
+    int status = later != NULL ? files_chain(i, later) : SKEIN_NO_MEMORY;
+    for (size_t k = 0; k < i->stream_count && status == SKEIN_OK; k++) {
+        i->streams[k].source = &i->sources[k];
+        int more = later[k] ? 0 : ctf_stream_next(i, &i->streams[k]);
+        status = more < 0 ? more : SKEIN_OK;
         if (more > 0)
             i->heap[i->heap_count++] = k;
     }
     for (size_t k = i->heap_count / 2; k-- > 0;)
         heap_down(i, k);
-    return SKEIN_OK;
+    free(later);
+    return status;
 }
 
 static void progress(struct ctf_import *i, const struct ctf_stream *s)
@@ -187,7 +265,7 @@ int import_ctf(const struct skein_trace_source *metadata, const struct skein_tra
                struct ctf_told *ctf)
 {
     struct ctf_import i = {
-        .to = to, .told = told, .ctf = ctf, .pairs = pairs, .stream_count = count};
+        .to = to, .told = told, .ctf = ctf, .pairs = pairs, .sources = streams, .stream_count = count};
     uint64_t before = told->events;
     if (count > CTF_STREAMS_MAX) {
         import_why(told, "it has more than %u streams", CTF_STREAMS_MAX);
@@ -205,7 +283,7 @@ int import_ctf(const struct skein_trace_source *metadata, const struct skein_tra
     if (status == SKEIN_OK)
         status = events_number(&i);
     if (status == SKEIN_OK)
-        status = streams_open(&i, streams);
+        status = streams_open(&i);
     if (status == SKEIN_OK)
         status = streams_merge(&i);
     if (status == SKEIN_OK)

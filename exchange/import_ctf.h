@@ -20,6 +20,7 @@
 
 struct ctf_told {
     uint64_t packets, discarded; /* discarded: events that the tracer had no room for */
+    uint64_t lost_packets;       /* which their numbers say that there were */
     uint64_t streams, processes;
 };
 

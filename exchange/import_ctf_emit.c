@@ -276,10 +276,10 @@ int ctf_event_emit(struct ctf_import *i, struct ctf_stream *s)
     return outs_flush(i, pending >= IMPORT_RECORDS_MAX);
 }
 
-void ctf_loss_emit(struct ctf_import *i, struct ctf_stream *s, uint64_t from_ns, uint64_t to_ns)
+void ctf_loss_emit(struct ctf_import *i, uint8_t reason, uint64_t events, uint64_t from_ns,
+                   uint64_t to_ns)
 {
     struct import_out *out = process_out(i, i->t.has_vpid ? i->t.vpid : CTF_NO_PID, "");
     if (out != NULL)
-        import_loss(out, s->lost > 0 ? PARTITION_LOSS_RING_FULL : PARTITION_LOSS_CORRUPT, s->lost,
-                    from_ns, to_ns > from_ns ? to_ns : from_ns);
+        import_loss(out, reason, events, from_ns, to_ns > from_ns ? to_ns : from_ns);
 }

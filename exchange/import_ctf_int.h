@@ -53,16 +53,26 @@ const struct ctf_value *ctf_value_find(const struct ctf_values *values, size_t f
 void ctf_value_put(struct buf *out, const struct tsdl *t, const struct ctf_values *values,
                    const struct ctf_value *value);
 
+/* What a packet's header and context say. */
+struct ctf_head {
+    const struct tsdl_stream *description;
+    uint64_t bytes, content; /* of the whole packet; content in bits */
+    uint64_t begin, end;     /* clocks; as far as they are told: */
+    uint64_t cpu, discarded, number, instance;
+    bool has_begin, has_end, has_cpu, has_discarded, has_number, has_instance;
+};
+
 struct ctf_stream {
     const struct skein_trace_source *source;
+    size_t next; /* the source in which it goes on, + 1; 0: none */
     uint64_t offset;    /* of the next packet */
     uint64_t packet_at; /* of the one that is read */
     struct buf packet;
     struct ctf_bits bits;
     const struct tsdl_stream *description;
     uint64_t clock, end_clock, last_ns; /* last_ns: up to which nothing more can be lost */
-    uint64_t discarded, lost, cpu;
-    bool begun, has_cpu, has_discarded;
+    uint64_t discarded, number, cpu; /* number: of its last packet */
+    bool begun, has_cpu, has_discarded, has_number;
     /* the event that comes next, whose head has been read */
     const struct tsdl_event *event;
     uint64_t event_at, time_ns; /* where it begins, in bits */
@@ -87,6 +97,7 @@ struct ctf_import {
     bool pairs;
     struct ctf_stream *streams;
     size_t stream_count;
+    const struct skein_trace_source *sources;
     size_t *heap; /* of streams that have an event, by time */
     size_t heap_count;
     struct import_map events; /* by number and stream, to places */
@@ -101,6 +112,11 @@ struct ctf_import {
     int status;
 };
 
+/* Its first packet, without reading on: 1; 0: there is none that can be read; a status below 0. At `at`
+ * of the source, and *head says where the next one is. */
+int ctf_head_peek(struct ctf_import *i, const struct skein_trace_source *source, uint64_t at,
+                  struct ctf_head *head);
+
 /* The head of the stream's next event: 1; 0: it has no more; a status below 0. A packet whose
  * place and size are not known ends its stream; one whose event is broken ends there. Both are told. */
 int ctf_stream_next(struct ctf_import *i, struct ctf_stream *s);
@@ -111,7 +127,9 @@ int ctf_packet_leave(struct ctf_import *i, struct ctf_stream *s, const char *wha
 
 /* The rest of the event whose head was read, as a record. */
 int ctf_event_emit(struct ctf_import *i, struct ctf_stream *s);
-void ctf_loss_emit(struct ctf_import *i, struct ctf_stream *s, uint64_t from_ns, uint64_t to_ns);
+/* Events of the process are missing; 0: nobody knows how many. */
+void ctf_loss_emit(struct ctf_import *i, uint8_t reason, uint64_t events, uint64_t from_ns,
+                   uint64_t to_ns);
 uint64_t ctf_ns(const struct ctf_import *i, uint64_t clock);
 
 #endif

@@ -134,7 +134,7 @@ static void event_read(struct tsdl_reader *r)
         else if (is(&entry, "name"))
             event.name = tsdl_keep(r, entry.value.text);
         else if (is(&entry, "stream_id"))
-            event.stream = entry.value.number;
+            event.stream = entry.value.number, event.has_stream = true;
         else if (is(&entry, "context"))
             event.context = entry.type;
         else if (is(&entry, "fields"))
@@ -162,11 +162,39 @@ static void block_read(struct tsdl_reader *r)
         tsdl_must(r, "{");
         blocks[i].read(r);
         r->name_count = scope;
-        tsdl_must(r, ";");
+        (void)tsdl_take(r, ";"); /* the brace has ended it */
         return;
     }
-    if (!tsdl_alias_read(r) && tsdl_type_read(r) != TSDL_NONE) /* "struct X { … };" */
-        tsdl_must(r, ";");
+    bool named = tsdl_is(r, "struct") || tsdl_is(r, "variant") || tsdl_is(r, "enum");
+    if (!tsdl_alias_read(r) && tsdl_type_read(r) != TSDL_NONE && !tsdl_take(r, ";") && !named)
+        tsdl_must(r, ";"); /* "struct X { … }" needs none */
+}
+
+/* Where the metadata has no stream, there is one without anything; what names no stream is of the only
+ * one. */
+static void streams_link(struct tsdl_reader *r)
+{
+    struct tsdl *t = r->out;
+    const struct tsdl_stream plain = {
+        .header = TSDL_NONE, .packet_context = TSDL_NONE, .event_context = TSDL_NONE};
+    if (t->stream_count == 0 && t->event_count > 0) {
+        if (!array_grow(t->streams, 1, &t->stream_cap)) {
+            tsdl_fail(r, SKEIN_NO_MEMORY, "out of memory");
+            return;
+        }
+        t->streams[t->stream_count++] = plain;
+    }
+    for (size_t k = 0; k < t->event_count && t->stream_count == 1; k++)
+        if (!t->events[k].has_stream)
+            t->events[k].stream = t->streams[0].id;
+    for (size_t s = 0; s < t->stream_count; s++) {
+        size_t events = 0;
+        for (size_t k = 0; k < t->event_count && events < 2; k++)
+            if (t->events[k].stream == t->streams[s].id) {
+                t->streams[s].only = events == 0 ? t->events[k].id : 0;
+                events++;
+            }
+    }
 }
 
 /* Numbers of streams and events, and what they have, are there; structures where some must be. */
@@ -204,6 +232,8 @@ int tsdl_read(const char *text, size_t n, struct tsdl *out, char *error, size_t 
     tsdl_next(&r);
     while (r.status == SKEIN_OK && r.word.kind != WORD_END)
         block_read(&r);
+    if (r.status == SKEIN_OK)
+        streams_link(&r);
     if (r.status == SKEIN_OK)
         all_check(&r);
     free(r.names);

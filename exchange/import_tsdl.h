@@ -48,10 +48,12 @@ struct tsdl_label {
 
 struct tsdl_stream {
     uint64_t id;
+    uint64_t only; /* the number of its event, where it has but one; else 0 */
     uint32_t header, packet_context, event_context;
 };
 struct tsdl_event {
     uint64_t id, stream;
+    bool has_stream; /* it names one; else it is of the only one */
     uint32_t name, context, fields;
 };
 

@@ -88,10 +88,9 @@ static void number_read(struct tsdl_reader *r)
 {
     unsigned base = 10;
     r->word.kind = WORD_NUMBER;
-    if (*r->at == '-') {
-        r->word.negative = true;
+    r->word.negative = *r->at == '-';
+    if (*r->at == '-' || *r->at == '+')
         char_step(r);
-    }
     if (peek(r, 0) == '0' && (peek(r, 1) == 'x' || peek(r, 1) == 'X')) {
         base = 16;
         r->at += 2;
@@ -144,7 +143,8 @@ void tsdl_next(struct tsdl_reader *r)
         for (; r->status == SKEIN_OK && (isalnum((unsigned char)peek(r, 0)) || peek(r, 0) == '_');
              char_step(r))
             char_put(r, &n, *r->at);
-    } else if (isdigit((unsigned char)c) || (c == '-' && isdigit((unsigned char)peek(r, 1)))) {
+    } else if (isdigit((unsigned char)c) ||
+               ((c == '-' || c == '+') && isdigit((unsigned char)peek(r, 1)))) {
         number_read(r);
     } else if (c == '"' || c == '\'') {
         text_read(r);
