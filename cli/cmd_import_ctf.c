@@ -4,6 +4,7 @@
  * after the other. One thread.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,35 +45,55 @@ static bool is_file(const char *path)
     return stat(path, &stat_) == 0 && S_ISREG(stat_.st_mode);
 }
 
-static void folders_find(struct folders *f, const char *path, unsigned depth)
+static int folder_add(struct folders *f, const char *path)
+{
+    if (f->count == TRACES_MAX) {
+        f->more = true;
+        return SKEIN_OK;
+    }
+    f->paths[f->count] = strdup(path);
+    if (f->paths[f->count] == NULL)
+        return SKEIN_NO_MEMORY;
+    f->count++;
+    return SKEIN_OK;
+}
+
+/* What cannot be opened is no folder that is empty: it is said, and where it is memory that is short, all
+ * ends. */
+static int folders_find(struct folders *f, const char *path, unsigned depth)
 {
     struct buf name = {0};
     struct dirent *entry;
+    int status = SKEIN_OK;
     DIR *folder = opendir(path);
+    if (folder == NULL && errno == ENOMEM)
+        return SKEIN_NO_MEMORY;
     if (folder == NULL)
-        return;
-    while ((entry = readdir(folder)) != NULL) {
+        say_warning("%s: %s", path, strerror(errno));
+    while (folder != NULL && status == SKEIN_OK && (entry = readdir(folder)) != NULL) {
         bool metadata = strcmp(entry->d_name, "metadata") == 0;
         if (entry->d_name[0] == '.')
             continue;
         buf_clear(&name);
         buf_printf(&name, "%s/%s", path, entry->d_name);
         struct stat stat_;
-        bool below = lstat(text_of(&name), &stat_) == 0 && S_ISDIR(stat_.st_mode) &&
-                     strcmp(entry->d_name, "index") != 0;
-        if (metadata && is_file(text_of(&name))) {
-            if (f->count == TRACES_MAX)
-                f->more = true;
-            else if ((f->paths[f->count] = strdup(path)) != NULL)
-                f->count++;
-        } else if (below && depth == DEPTH_MAX) {
+        bool below = name.status == SKEIN_OK && lstat(text_of(&name), &stat_) == 0 &&
+                     S_ISDIR(stat_.st_mode) && strcmp(entry->d_name, "index") != 0;
+        if (name.status != SKEIN_OK)
+            status = SKEIN_NO_MEMORY;
+        else if (metadata && is_file(text_of(&name)))
+            status = folder_add(f, path);
+        else if (metadata && !below)
+            say_warning("%s: is no regular file", text_of(&name));
+        else if (below && depth == DEPTH_MAX)
             f->more = true;
-        } else if (below) {
-            folders_find(f, text_of(&name), depth + 1);
-        }
+        else if (below)
+            status = folders_find(f, text_of(&name), depth + 1);
     }
-    closedir(folder);
+    if (folder != NULL)
+        closedir(folder);
     buf_fini(&name);
+    return status;
 }
 
 static int names_compare(const void *a, const void *b)
@@ -108,23 +129,41 @@ static int file_add(struct trace_files *files, const char *path)
     return SKEIN_OK;
 }
 
+/* Files are streams. Folders beside them are looked at by folders_find; all else (a pipe, a socket) would
+ * wait for ever or be anything. */
+static int entry_add(struct trace_files *files, struct buf *name)
+{
+    struct stat about;
+    if (name->status != SKEIN_OK)
+        return SKEIN_NO_MEMORY;
+    if (stat(text_of(name), &about) != 0)
+        say_warning("%s: %s", text_of(name), strerror(errno));
+    else if (S_ISREG(about.st_mode))
+        return file_add(files, text_of(name));
+    else if (!S_ISDIR(about.st_mode))
+        say_warning("%s: is no regular file, and is left out", text_of(name));
+    return SKEIN_OK;
+}
+
 static int files_find(struct trace_files *files, const char *folder)
 {
     struct dirent **entries = NULL;
     struct buf name = {0};
     int status = SKEIN_OK, count = scandir(folder, &entries, NULL, alphasort);
+    int wrong = errno;
     for (int k = 0; k < count; k++) {
         const char *base = entries[k]->d_name;
         buf_clear(&name);
         buf_printf(&name, "%s/%s", folder, base);
-        if (status == SKEIN_OK && base[0] != '.' && strcmp(base, "metadata") != 0 &&
-            is_file(text_of(&name)))
-            status = file_add(files, text_of(&name));
+        if (status == SKEIN_OK && base[0] != '.' && strcmp(base, "metadata") != 0)
+            status = entry_add(files, &name);
         free(entries[k]);
     }
     free(entries);
     buf_fini(&name);
-    return count < 0 ? SKEIN_IO : status;
+    if (count < 0 && wrong != ENOMEM)
+        say_error("%s: %s", folder, strerror(wrong));
+    return count >= 0 ? status : wrong == ENOMEM ? SKEIN_NO_MEMORY : SKEIN_IO;
 }
 
 static int trace_import(struct run *run, const char *folder, const struct import_to *to,
@@ -156,9 +195,8 @@ static int folder_import(void *context, const struct skein_trace_source *source,
 {
     struct run *run = context;
     struct folders folders = {.count = 0};
-    int status = SKEIN_OK;
+    int status = folders_find(&folders, run->path, 0);
     (void)source;
-    folders_find(&folders, run->path, 0);
     qsort(folders.paths, folders.count, sizeof *folders.paths, names_compare);
     for (size_t k = 0; k < folders.count; k++) {
         if (status == SKEIN_OK || status == SKEIN_NOT_FOUND)
@@ -166,7 +204,7 @@ static int folder_import(void *context, const struct skein_trace_source *source,
         free(folders.paths[k]);
     }
     run->traces = folders.count;
-    if (folders.count == 0)
+    if (folders.count == 0 && status == SKEIN_OK)
         snprintf(told->why, sizeof told->why, "there is no file \"metadata\" in it or below");
     if (folders.more)
         say_warning("%s: read are %u traces, not deeper than %u folders", run->path, TRACES_MAX,
@@ -175,7 +213,7 @@ static int folder_import(void *context, const struct skein_trace_source *source,
         told->why[0] = '\0';
         status = SKEIN_OK;
     }
-    return folders.count == 0 ? SKEIN_NOT_FOUND : status;
+    return folders.count == 0 && status == SKEIN_OK ? SKEIN_NOT_FOUND : status;
 }
 
 static void trace_say(void *context)

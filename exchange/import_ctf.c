@@ -4,6 +4,7 @@
  */
 #include "import_ctf.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +52,15 @@ static int metadata_text(struct ctf_import *i, const uint8_t *bytes, size_t n, s
     return text->status;
 }
 
+/* Its metadata are JSON objects, each with a record separator in front, which many writers leave out. */
+static bool is_of_ctf_2(const struct buf *text)
+{
+    size_t at = 0;
+    while (at < text->len && (text->data[at] == 0x1e || isspace(text->data[at])))
+        at++;
+    return at < text->len && text->data[at] == '{';
+}
+
 static int metadata_read(struct ctf_import *i, const struct skein_trace_source *source)
 {
     struct buf bytes = {0}, text = {0};
@@ -66,6 +76,11 @@ static int metadata_read(struct ctf_import *i, const struct skein_trace_source *
     if (status == SKEIN_OK) {
         i->seed ^= checksum64(room, (size_t)source->bytes);
         status = metadata_text(i, room, (size_t)source->bytes, &text);
+    }
+    if (status == SKEIN_OK && is_of_ctf_2(&text)) {
+        import_why(i->told, "it is of CTF 2, which is not read; babeltrace2 2.1 makes CTF 1.8 of it: "
+                            "babeltrace2 FOLDER -c sink.ctf.fs -p 'path=\"OUT\",ctf-version=\"1\"'");
+        status = SKEIN_UNSUPPORTED;
     }
     if (status == SKEIN_OK)
         status = tsdl_read((const char *)text.data, text.len, &i->t, error, sizeof error);
