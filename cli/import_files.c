@@ -210,6 +210,7 @@ static int told_json(struct files *f, const struct import_told *told, const stru
     json_add_u64(said, "partitions", told->partitions);
     json_add_u64(said, "stacks", told->stacks);
     json_add_u64(said, "fixed_up", told->fixed_up);
+    json_add_u64(said, "clamped", told->clamped);
     json_add_u64(said, "left_out", told->left_out);
     json_add_u64(said, "not_read", told->not_read);
     json_add_u64(said, "cut_bytes", told->cut_bytes);
@@ -232,6 +233,9 @@ static int told_say(struct files *f, const struct import_told *told, const struc
     if (told->fixed_up > 0)
         printf("%" PRIu64 " times were raised, so that no effect is before its cause\n",
                told->fixed_up);
+    if (told->clamped > 0)
+        printf("%" PRIu64 " times lie where no trace can hold them, and are shown at the bound\n",
+               told->clamped);
     if (told->not_read > 0)
         printf("%" PRIu64 " records are of kinds that are not read\n", told->not_read);
     if (told->left_out > 0)

@@ -28,6 +28,7 @@ struct import_to {
 struct import_told {
     uint64_t partitions, threads, events, stacks;
     uint64_t fixed_up;  /* times that were raised, so that no effect is before its cause */
+    uint64_t clamped;   /* times that no trace can hold, shown at the bound */
     uint64_t left_out;  /* records that could not be placed or named, and are not in the trace */
     uint64_t cut_bytes; /* of what is broken or not whole, and not in the trace */
     uint64_t not_read;  /* records of kinds that are not read */

@@ -5,6 +5,7 @@
 #include "import_ctf.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,8 +79,9 @@ static int metadata_read(struct ctf_import *i, const struct skein_trace_source *
         status = metadata_text(i, room, (size_t)source->bytes, &text);
     }
     if (status == SKEIN_OK && is_of_ctf_2(&text)) {
-        import_why(i->told, "it is of CTF 2, which is not read; babeltrace2 2.1 makes CTF 1.8 of it: "
-                            "babeltrace2 FOLDER -c sink.ctf.fs -p 'path=\"OUT\",ctf-version=\"1\"'");
+        import_why(i->told,
+                   "it is of CTF 2, which is not read; babeltrace2 2.1 makes CTF 1.8 of it: "
+                   "babeltrace2 FOLDER -c sink.ctf.fs -p 'path=\"OUT\",ctf-version=\"1\"'");
         status = SKEIN_UNSUPPORTED;
     }
     if (status == SKEIN_OK)
@@ -199,10 +201,62 @@ static int files_chain(struct ctf_import *i, bool *later)
     return status;
 }
 
+/* When the first event is, of all streams; what is read for that counts nowhere. */
+static int first_find(struct ctf_import *i, const bool *later, ctf_wide *first)
+{
+    struct import_told told = {.partitions = 0}, *const real_told = i->told;
+    struct ctf_told ctf = {.packets = 0}, *const real = i->ctf;
+    bool any = false;
+    int more = 0;
+    *first = 0;
+    i->probes = true;
+    i->told = &told;
+    i->ctf = &ctf;
+    for (size_t k = 0; k < i->stream_count && more >= 0; k++) {
+        struct ctf_stream s = {.source = &i->sources[k]};
+        more = later[k] ? 0 : ctf_stream_next(i, &s);
+        ctf_wide ns = ctf_wide_ns(i, s.clock);
+        if (more > 0 && (!any || ns < *first))
+            *first = ns;
+        any |= more > 0;
+        buf_fini(&s.packet);
+    }
+    i->probes = false;
+    i->told = real_told;
+    i->ctf = real;
+    return more < 0 ? more : SKEIN_OK;
+}
+
+/* Times that a record cannot take are moved, all of them by as much. Behind 2116 the clock of records is
+ * another one than the time of day, which goes up to 2262; in front of 1970 there is none. */
+static void times_move(struct ctf_import *i, ctf_wide first)
+{
+    if (first >= 0 && first <= (ctf_wide)IMPORT_TIME_MAX)
+        return;
+    i->moved_ns = -first;
+    if (first > 0)
+        i->ahead_ns = first < (ctf_wide)INT64_MAX ? (int64_t)first : INT64_MAX;
+    if (first < 0)
+        import_why(i->told,
+                   "it begins %" PRIu64
+                   " s before 1970, where no trace can; all its times are moved, "
+                   "so that it begins with 1970",
+                   (uint64_t)(-first / 1000000000));
+    else if (first > (ctf_wide)INT64_MAX)
+        import_why(i->told,
+                   "it begins behind 2262, where no trace can; all its times are moved, so that "
+                   "it begins there");
+}
+
 static int streams_open(struct ctf_import *i)
 {
     bool *later = calloc(i->stream_count + 1, sizeof *later);
     int status = later != NULL ? files_chain(i, later) : SKEIN_NO_MEMORY;
+    ctf_wide first = 0;
+    if (status == SKEIN_OK)
+        status = first_find(i, later, &first);
+    if (status == SKEIN_OK)
+        times_move(i, first);
     for (size_t k = 0; k < i->stream_count && status == SKEIN_OK; k++) {
         i->streams[k].source = &i->sources[k];
         int more = later[k] ? 0 : ctf_stream_next(i, &i->streams[k]);
@@ -279,8 +333,12 @@ int import_ctf(const struct skein_trace_source *metadata, const struct skein_tra
                size_t count, bool pairs, const struct import_to *to, struct import_told *told,
                struct ctf_told *ctf)
 {
-    struct ctf_import i = {
-        .to = to, .told = told, .ctf = ctf, .pairs = pairs, .sources = streams, .stream_count = count};
+    struct ctf_import i = {.to = to,
+                           .told = told,
+                           .ctf = ctf,
+                           .pairs = pairs,
+                           .sources = streams,
+                           .stream_count = count};
     uint64_t before = told->events;
     if (count > CTF_STREAMS_MAX) {
         import_why(told, "it has more than %u streams", CTF_STREAMS_MAX);

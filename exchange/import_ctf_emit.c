@@ -12,14 +12,17 @@
 
 #define CPU_THREADS (UINT64_C(1) << 32) /* incarnation of threads that are CPUs */
 
-/* By the clock's offset, the time of day. Held inside what records take. */
+/* By the clock's offset, the time of day. */
+ctf_wide ctf_wide_ns(const struct ctf_import *i, uint64_t clock)
+{
+    ctf_wide ticks = (ctf_wide)clock + (ctf_wide)i->t.clock_offset;
+    return ticks * 1000000000 / i->t.clock_frequency + (ctf_wide)i->t.clock_offset_s * 1000000000;
+}
+
 uint64_t ctf_ns(const struct ctf_import *i, uint64_t clock)
 {
-    uint64_t hz = i->t.clock_frequency;
-    __extension__ typedef __int128 wide;
-    wide ticks = (wide)clock + (wide)i->t.clock_offset;
-    wide ns = ticks * 1000000000 / hz + (wide)i->t.clock_offset_s * 1000000000;
-    return ns < 0 ? 0 : ns > (wide)IMPORT_TIME_MAX ? IMPORT_TIME_MAX : (uint64_t)ns;
+    ctf_wide ns = ctf_wide_ns(i, clock) + i->moved_ns;
+    return ns < 0 ? 0 : ns > (ctf_wide)IMPORT_TIME_MAX ? IMPORT_TIME_MAX : (uint64_t)ns;
 }
 
 /* ---- processes ---- */
@@ -38,6 +41,7 @@ static struct import_out *process_out(struct ctf_import *i, uint64_t pid, const 
     const struct import_process process = {.seed = i->seed,
                                            .number = pid,
                                            .pid = pid != CTF_NO_PID ? (uint32_t)pid : i->to->pid,
+                                           .ahead_ns = i->ahead_ns,
                                            .host = i->to->host[0] != '\0' ? i->to->host : host,
                                            .service = name[0] != '\0'      ? name
                                                       : program[0] != '\0' ? program
@@ -265,7 +269,9 @@ int ctf_event_emit(struct ctf_import *i, struct ctf_stream *s)
     cpu.number = s->cpu;
     if (s->has_cpu && who.has_tid)
         shown.values[shown.count++] = &cpu;
-    i->told->fixed_up += s->time_ns < i->last_ns;
+    ctf_wide ns = ctf_wide_ns(i, s->clock) + i->moved_ns;
+    if (ns < 0 || ns > (ctf_wide)IMPORT_TIME_MAX)
+        import_clamped(i->told);
     i->last_ns = s->time_ns > i->last_ns ? s->time_ns : i->last_ns;
     record_put(i, s, &who, &shown);
     if (i->status != SKEIN_OK)
@@ -279,6 +285,8 @@ int ctf_event_emit(struct ctf_import *i, struct ctf_stream *s)
 void ctf_loss_emit(struct ctf_import *i, uint8_t reason, uint64_t events, uint64_t from_ns,
                    uint64_t to_ns)
 {
+    if (i->probes)
+        return;
     struct import_out *out = process_out(i, i->t.has_vpid ? i->t.vpid : CTF_NO_PID, "");
     if (out != NULL)
         import_loss(out, reason, events, from_ns, to_ns > from_ns ? to_ns : from_ns);

@@ -17,6 +17,8 @@
 #define CTF_NO_PID     UINT64_MAX /* of events whose process nothing names: 0 is one, the idle one */
 #define CTF_OPENS_MAX  4096       /* begins that wait for their ends; the oldest give way */
 
+__extension__ typedef __int128 ctf_wide;
+
 struct ctf_bits {
     const uint8_t *bytes;
     uint64_t at, end; /* in bits */
@@ -64,14 +66,14 @@ struct ctf_head {
 
 struct ctf_stream {
     const struct skein_trace_source *source;
-    size_t next; /* the source in which it goes on, + 1; 0: none */
+    size_t next;        /* the source in which it goes on, + 1; 0: none */
     uint64_t offset;    /* of the next packet */
     uint64_t packet_at; /* of the one that is read */
     struct buf packet;
     struct ctf_bits bits;
     const struct tsdl_stream *description;
     uint64_t clock, end_clock, last_ns; /* last_ns: up to which nothing more can be lost */
-    uint64_t discarded, number, cpu; /* number: of its last packet */
+    uint64_t discarded, number, cpu;    /* number: of its last packet */
     bool begun, has_cpu, has_discarded, has_number;
     /* the event that comes next, whose head has been read */
     const struct tsdl_event *event;
@@ -94,7 +96,7 @@ struct ctf_import {
     const struct import_to *to;
     struct import_told *told;
     struct ctf_told *ctf;
-    bool pairs;
+    bool pairs, probes; /* probes: nothing that is read counts yet */
     struct ctf_stream *streams;
     size_t stream_count;
     const struct skein_trace_source *sources;
@@ -107,6 +109,9 @@ struct ctf_import {
     struct ctf_values values;
     struct buf more;
     uint64_t last_ns, seed, pending; /* pending: records since all were written */
+    ctf_wide
+        moved_ns; /* all times are later by so much than the file says; and so much the time of */
+    int64_t ahead_ns; /* day is ahead of them */
     struct ctf_open *opens;
     size_t open_count, open_cap;
     int status;
@@ -130,6 +135,8 @@ int ctf_event_emit(struct ctf_import *i, struct ctf_stream *s);
 /* Events of the process are missing; 0: nobody knows how many. */
 void ctf_loss_emit(struct ctf_import *i, uint8_t reason, uint64_t events, uint64_t from_ns,
                    uint64_t to_ns);
+/* Nanoseconds since 1970, as the file says; and as records take them, held inside what they can be. */
+ctf_wide ctf_wide_ns(const struct ctf_import *i, uint64_t clock);
 uint64_t ctf_ns(const struct ctf_import *i, uint64_t clock);
 
 #endif

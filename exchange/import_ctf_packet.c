@@ -171,8 +171,8 @@ static int packet_open(struct ctf_import *i, struct ctf_stream *s)
     struct ctf_head head;
     uint64_t left = s->source->bytes - s->offset;
     buf_clear(&s->packet);
-    int status = bytes_take(s->source, s->offset, &s->packet,
-                            left < HEAD_BYTES_MAX ? left : HEAD_BYTES_MAX);
+    int status =
+        bytes_take(s->source, s->offset, &s->packet, left < HEAD_BYTES_MAX ? left : HEAD_BYTES_MAX);
     if (status != SKEIN_OK)
         return status;
     s->bits = (struct ctf_bits){

@@ -84,6 +84,8 @@ uint64_t fxt_ns(struct fxt_import *i, uint64_t ticks)
     __extension__ typedef unsigned __int128 wide;
     wide ns = (wide)ticks * 1000000000u / i->ticks_per_s;
     uint64_t at = ns < IMPORT_TIME_MAX ? (uint64_t)ns : IMPORT_TIME_MAX;
+    if (i->second && ns > IMPORT_TIME_MAX)
+        import_clamped(i->told);
     i->last_ns = at > i->last_ns ? at : i->last_ns;
     return at;
 }

@@ -245,9 +245,7 @@ static void record_put(struct import_many *m, const struct many_item *item,
     struct import_out *out = out_of(m, p);
     if (out == NULL)
         return;
-    uint64_t to_ns = item->time_ns < IMPORT_TIME_MAX ? item->time_ns : IMPORT_TIME_MAX;
-    m->told->fixed_up += to_ns < p->last_ns;
-    to_ns = p->last_ns = to_ns > p->last_ns ? to_ns : p->last_ns;
+    uint64_t to_ns = item->time_ns;
     if (item->what == IMPORT_LOSS) {
         import_loss(out, item->reason, shown->count > 0 ? shown->values[0].bits : 0,
                     from_ns < to_ns ? from_ns : to_ns, to_ns);

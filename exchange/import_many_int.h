@@ -45,7 +45,6 @@ struct many_process {
     struct import_out *out; /* NULL: no record yet */
     struct import_map stacks;
     struct import_map pc_frames; /* the frame that has an address: others with it are told apart */
-    uint64_t last_ns;
 };
 
 struct many_thread {

@@ -23,6 +23,15 @@ void import_why(struct import_told *told, const char *format, ...)
     va_end(args);
 }
 
+void import_clamped(struct import_told *told)
+{
+    told->clamped++;
+    import_why(
+        told,
+        "it has times before 1970 or more than 146 years later, which no trace can hold; they "
+        "are shown at that bound");
+}
+
 /* ---- the whole ---- */
 
 int import_out_new(const struct import_to *to, const struct import_process *process,
@@ -171,7 +180,8 @@ uint32_t import_thread(struct import_out *out, uint32_t tid, uint64_t incarnatio
         out->threads[at] =
             (struct out_thread){.tid = tid,
                                 .incarnation = incarnation,
-                                .name = (uint32_t)import_text(out, name, strlen(name))};
+                                .name = (uint32_t)import_text(out, name, strlen(name)),
+                                .last_ns = fresh ? 0 : out->threads[at].last_ns};
     return (uint32_t)at;
 }
 
@@ -274,16 +284,18 @@ void import_name(struct import_out *out, uint64_t pc, const struct partition_lin
 
 /* ---- records ---- */
 
-static uint64_t time_note(struct import_out *out, uint64_t time_ns)
+/* Not before the thread's last one, and what was flushed: then it is raised. */
+static uint64_t time_note(struct import_out *out, struct out_thread *thread, uint64_t time_ns)
 {
-    if (time_ns > IMPORT_TIME_MAX)
-        time_ns = IMPORT_TIME_MAX;
-    if (time_ns < out->last_ns)
-        time_ns = out->last_ns;
-    if (!out->begun)
+    uint64_t least = thread->last_ns > out->flushed_ns ? thread->last_ns : out->flushed_ns;
+    out->told->fixed_up += time_ns < least;
+    if (time_ns < least)
+        time_ns = least;
+    if (!out->begun || time_ns < out->from_ns)
         out->from_ns = time_ns;
     out->begun = true;
-    out->last_ns = time_ns;
+    out->last_ns = time_ns > out->last_ns ? time_ns : out->last_ns;
+    thread->last_ns = time_ns;
     return time_ns;
 }
 
@@ -298,10 +310,15 @@ void import_event(struct import_out *out, uint32_t type, uint32_t thread, uint64
         out_fail(out, SKEIN_NO_MEMORY);
         return;
     }
-    time_ns = time_note(out, time_ns);
+    if (time_ns > IMPORT_TIME_MAX) {
+        import_clamped(out->told);
+        time_ns = IMPORT_TIME_MAX;
+    }
+    uint64_t raised_ns = time_note(out, &out->threads[thread], time_ns);
     out->records[out->record_count++] = (struct out_record){.type = type,
                                                             .thread = thread,
-                                                            .time_ns = time_ns,
+                                                            .time_ns = raised_ns,
+                                                            .raised = raised_ns > time_ns,
                                                             .dur_ns = dur_ns,
                                                             .values = out->value_count,
                                                             .stack = stack};
@@ -355,6 +372,6 @@ int import_out_flush(struct import_out *out)
     out->open_count = out->loss_count = 0;
     intern_table_fini(&out->texts);
     intern_table_fini(&out->thread_keys);
-    out->from_ns = out->last_ns;
+    out->from_ns = out->flushed_ns = out->last_ns;
     return out->status;
 }

@@ -26,6 +26,9 @@
 
 struct import_out;
 
+/* A time lies where none can be held: before 1970, or behind IMPORT_TIME_MAX. Counts it, with a sentence. */
+void import_clamped(struct import_told *told);
+
 /* A sentence for who reads the report, if it is the first. */
 void import_why(struct import_told *told, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -72,8 +75,9 @@ uint32_t import_stack(struct import_out *out, const uint64_t *pcs, uint32_t coun
 void import_name(struct import_out *out, uint64_t pc, const struct partition_line *lines,
                  uint32_t count);
 
-/* A record at time_ns; a span's end, dur_ns before which it began. Times never go back: an earlier one
- * is raised. As many values as the type has arguments: numbers, bits of f64, or of import_text. */
+/* A record at time_ns; a span's end, dur_ns before which it began. Times of a thread never go back, and none
+ * is before the end of what was flushed: an earlier one is raised, counted, and marked (F-29). As many
+ * values as the type has arguments: numbers, bits of f64, or of import_text. */
 void import_event(struct import_out *out, uint32_t type, uint32_t thread, uint64_t time_ns,
                   uint64_t dur_ns, const uint64_t *values, uint32_t stack);
 

@@ -20,7 +20,8 @@ struct out_type {
 struct out_thread {
     uint32_t tid;
     uint64_t incarnation;
-    uint32_t name; /* of texts */
+    uint32_t name;    /* of texts */
+    uint64_t last_ns; /* of its records so far */
 };
 
 struct out_record {
@@ -28,6 +29,7 @@ struct out_record {
     uint64_t time_ns, dur_ns;
     size_t values; /* place of the first */
     uint32_t stack;
+    bool raised; /* it was earlier than its thread allowed */
 };
 
 struct out_stack {
@@ -83,8 +85,9 @@ struct import_out {
     size_t open_count, open_cap;
     struct partition_loss *losses;
     size_t loss_count, loss_cap;
-    bool begun;                /* from_ns says where the chunk begins */
-    uint64_t from_ns, last_ns; /* last_ns: of all records so far */
+    bool begun; /* from_ns says where the chunk begins */
+    uint64_t from_ns, last_ns,
+        flushed_ns; /* last_ns: of all records so far; flushed_ns: of those before */
 };
 
 /* Keeps the first failure. */

@@ -145,7 +145,9 @@ static int record_put(struct put *p, const struct out_record *record)
         values[i] = type->args[i].type == SKEIN_T_STR ? noted_text(out, value)
                                                       : (struct partition_value){.u64 = value};
     }
-    partition_writer_event(p->w, (uint32_t)at, record->time_ns, record->dur_ns, values);
+    /* One that was raised begins its batch a moment earlier: the reader raises it, and marks it (F-29). */
+    uint64_t ns = record->time_ns - (record->raised && record->time_ns > out->flushed_ns);
+    partition_writer_event(p->w, (uint32_t)at, ns, record->dur_ns, values);
     stack_put(p, record->stack);
     out->told->events++;
     return SKEIN_OK;
@@ -172,15 +174,16 @@ static int partition_put(struct put *p)
     struct import_out *out = p->out;
     int status = writer_begin(p);
     uint32_t before = UINT32_MAX;
+    uint64_t sequence = 0; /* which nothing goes on from: each batch stands for itself */
     for (size_t i = 0; status == SKEIN_OK && i < out->record_count; i++) {
         const struct out_record *record = &out->records[i];
         if (out->types[record->type].evidence != p->evidence)
             continue;
-        if (record->thread != before) {
+        if (record->thread != before || record->raised) {
             int64_t thread = thread_put(p, record->thread);
             if (thread < 0)
                 return (int)thread;
-            partition_writer_batch(p->w, (uint32_t)thread, 0, 0, false);
+            partition_writer_batch(p->w, (uint32_t)thread, 0, sequence += 2, false);
             before = record->thread;
         }
         status = record_put(p, record);

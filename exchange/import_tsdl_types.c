@@ -237,32 +237,45 @@ static uint32_t field_put(struct tsdl_reader *r, uint32_t name, uint32_t type)
     return (uint32_t)t->field_count++;
 }
 
+/* Fields of a structure so far. */
+struct field_list {
+    uint32_t first, last, align; /* align: the most that one has */
+};
+
+/* "name[4]" of this type, as the next field. */
+static void field_read(struct tsdl_reader *r, uint32_t type, struct field_list *list)
+{
+    uint32_t name;
+    type = tsdl_declarator_read(r, type, &name);
+    uint32_t at = r->status == SKEIN_OK ? field_put(r, name, type) : TSDL_NONE;
+    if (r->status != SKEIN_OK)
+        return;
+    if (list->first == TSDL_NONE)
+        list->first = at;
+    else
+        r->out->fields[list->last].next = at;
+    list->last = at;
+    if (r->out->types[type].align > list->align)
+        list->align = r->out->types[type].align;
+}
+
 /* Fields up to the closing brace; *align becomes the most that one has. */
 static uint32_t fields_read(struct tsdl_reader *r, uint32_t *align)
 {
-    uint32_t first = TSDL_NONE, last = TSDL_NONE;
+    struct field_list list = {.first = TSDL_NONE, .last = TSDL_NONE, .align = *align};
     while (r->status == SKEIN_OK && !tsdl_take(r, "}")) {
         if (tsdl_alias_read(r))
             continue;
-        uint32_t type = tsdl_type_read(r), name;
+        uint32_t type = tsdl_type_read(r);
         if (tsdl_take(r, ";"))
             continue; /* a type alone */
-        type = tsdl_declarator_read(r, type, &name);
+        do
+            field_read(r, type, &list);
+        while (tsdl_take(r, ","));
         tsdl_must(r, ";");
-        if (r->status != SKEIN_OK)
-            return TSDL_NONE;
-        uint32_t at = field_put(r, name, type);
-        if (r->status != SKEIN_OK)
-            return TSDL_NONE;
-        if (first == TSDL_NONE)
-            first = at;
-        else
-            r->out->fields[last].next = at;
-        last = at;
-        if (r->out->types[type].align > *align)
-            *align = r->out->types[type].align;
     }
-    return first;
+    *align = list.align;
+    return r->status == SKEIN_OK ? list.first : TSDL_NONE;
 }
 
 static uint32_t struct_read(struct tsdl_reader *r)

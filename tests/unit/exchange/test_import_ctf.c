@@ -13,12 +13,16 @@
 static struct import_told told;
 static struct ctf_told ctf;
 
-static int imported(const char *metadata, const uint8_t *stream, size_t n, bool pairs,
-                    struct buf *trace)
+enum { STREAMS_MAX = 4 };
+
+static int imported_of(const char *metadata, const struct buf *streams, unsigned count, bool pairs,
+                       struct buf *trace)
 {
-    struct bytes_source from[2] = {{(const uint8_t *)metadata, strlen(metadata)}, {stream, n}};
-    struct skein_trace_source sources[2];
-    for (unsigned i = 0; i < 2; i++)
+    struct bytes_source from[STREAMS_MAX + 1] = {{(const uint8_t *)metadata, strlen(metadata)}};
+    struct skein_trace_source sources[STREAMS_MAX + 1];
+    for (unsigned i = 0; i < count; i++)
+        from[i + 1] = (struct bytes_source){streams[i].data, streams[i].len};
+    for (unsigned i = 0; i < count + 1; i++)
         sources[i] = (struct skein_trace_source){.read = bytes_source_read,
                                                  .context = &from[i],
                                                  .bytes = from[i].n,
@@ -27,8 +31,18 @@ static int imported(const char *metadata, const uint8_t *stream, size_t n, bool 
         .put = imported_put, .context = trace, .host = "", .service = "test"};
     told = (struct import_told){.partitions = 0};
     ctf = (struct ctf_told){.packets = 0};
-    int status = import_ctf(&sources[0], &sources[1], 1, pairs, &to, &told, &ctf);
+    int status = import_ctf(&sources[0], &sources[1], count, pairs, &to, &told, &ctf);
     imported_count(trace, &told);
+    return status;
+}
+
+static int imported(const char *metadata, const uint8_t *stream, size_t n, bool pairs,
+                    struct buf *trace)
+{
+    struct buf one = {0};
+    buf_put(&one, stream, n);
+    int status = imported_of(metadata, &one, 1, pairs, trace);
+    buf_fini(&one);
     return status;
 }
 
@@ -115,6 +129,11 @@ START_TEST(metadata_that_cannot_be_read_is_refused_with_its_line)
         {"event { fields := integer { size = 8; }; };", "is no structure", SKEIN_CORRUPT},
         {"clock { freq = 0; };", "frequency is 0", SKEIN_CORRUPT},
         {"trace { major = 2; };", "not of CTF 1", SKEIN_UNSUPPORTED},
+        {"{\n  \"type\": \"preamble\", \"version\": 2\n}\n",
+         "of CTF 2, which is not read; babeltrace2", SKEIN_UNSUPPORTED},
+        {"\x1e{\"type\":\"preamble\",\"version\":2}", "ctf-version=\"1\"", SKEIN_UNSUPPORTED},
+        {"struct x { string a; }\nenum y : nothing { a }", "line 2: a type is named",
+         SKEIN_CORRUPT},
         {"typealias integer { size = 99999999999999999999; } := x;", "more than 64 bits",
          SKEIN_CORRUPT},
         {"", "no event", SKEIN_NOT_FOUND},
@@ -329,6 +348,168 @@ START_TEST(every_cut_and_changed_stream_gives_a_sound_trace_and_tells_the_rest)
 }
 END_TEST
 
+/* No stream block, no semicolon behind a structure or a block, and a number with a sign. */
+START_TEST(what_the_metadata_may_leave_out_is_not_missed)
+{
+    static const char bare[] = "/* CTF 1.8 */ trace { major = 1; minor = 8; byte_order = le; }\n"
+                               "struct pair { integer { size = 8; } a; integer { size = 8; } b; }\n"
+                               "clock { name = c; freq = 1000; offset = +1000; };\n"
+                               "event { name = only; fields := struct { struct pair p; }; };\n";
+    static const char numbered[] =
+        "trace { byte_order = le; }; stream { id = 3; event.header := struct { integer { size = 8; } t; "
+        "}; }; event { id = 7; name = only; fields := struct { integer { size = 8; } n; }; };";
+    static const uint8_t stream[] = {1, 2, 3, 4};
+    struct buf trace = {0}, lines = {0};
+    int status = imported(bare, stream, sizeof stream, false, &trace);
+    ck_assert_msg(status == SKEIN_OK, "%d %s", status, told.why);
+    ck_assert_uint_eq(told.events, 2);
+    must_say(imported_lines(&trace, &lines), "instant only 0 1000000000+0\n");
+    buf_fini(&trace);
+    buf_fini(&lines);
+    /* the only event of the only stream, whatever their numbers are */
+    status = imported(numbered, stream, sizeof stream, false, &trace);
+    ck_assert_msg(status == SKEIN_OK, "%d %s", status, told.why);
+    ck_assert_uint_eq(told.events, 2);
+    buf_fini(&trace);
+}
+END_TEST
+
+START_TEST(a_packet_that_names_its_content_alone_has_that_size)
+{
+    static const char sized[] =
+        "trace { byte_order = le; }; stream { packet.context := struct { integer { size = 32; } "
+        "content_size; }; }; event { name = one; fields := struct { integer { size = 32; } f; }; };";
+    struct buf stream = {0}, trace = {0};
+    for (unsigned i = 0; i < 3; i++) {
+        le_put(&stream, 64, 4);
+        le_put(&stream, 0x42424242, 4);
+    }
+    ck_assert_int_eq(imported(sized, stream.data, stream.len, false, &trace), SKEIN_OK);
+    ck_assert_uint_eq(told.events, 3);
+    ck_assert_uint_eq(ctf.packets, 3);
+    ck_assert_str_eq(told.why, "");
+    buf_fini(&stream);
+    buf_fini(&trace);
+}
+END_TEST
+
+/* Packets with all that a tracer says of them. */
+static const char counted[] =
+    "trace { byte_order = le; packet.header := struct { integer { size = 64; } stream_instance_id; }; };\n"
+    "clock { name = c; freq = 1000000000; };\n"
+    "stream { packet.context := struct { integer { size = 64; } timestamp_begin, timestamp_end,\n"
+    "  packet_size, events_discarded, packet_seq_num; };\n"
+    "  event.header := struct { integer { size = 64; map = clock.c.value; } t; }; };\n"
+    "event { name = one; fields := struct { integer { size = 8; } n; }; };\n";
+
+/* One event, at `ns`, in a packet from 10 ns before to 10 ns behind it. */
+static void counted_put(struct buf *out, uint64_t instance, uint64_t ns, uint64_t number,
+                        uint64_t discarded)
+{
+    const uint64_t fields[] = {instance, ns - 10, ns + 10, (6 * 8 + 9) * 8, discarded, number, ns};
+    for (unsigned i = 0; i < sizeof fields / sizeof *fields; i++)
+        le_put(out, fields[i], 8);
+    le_put(out, 1, 1);
+}
+
+static const char *losses_of(const struct buf *trace, struct buf *lines)
+{
+    buf_fini(lines);
+    *lines = (struct buf){0};
+    return imported_lines(trace, lines);
+}
+
+START_TEST(packets_that_are_missing_by_their_numbers_are_a_loss)
+{
+    struct buf stream = {0}, trace = {0}, lines = {0};
+    counted_put(&stream, 0, 1000, 7, 0); /* whatever came before it: nobody says */
+    counted_put(&stream, 0, 2000, 8, 0);
+    counted_put(&stream, 0, 3000, 11, 0);
+    counted_put(&stream, 0, 4000, 3, 0); /* it begins anew */
+    counted_put(&stream, 0, 5000, 5, 4);
+    ck_assert_int_eq(imported(counted, stream.data, stream.len, false, &trace), SKEIN_OK);
+    ck_assert_uint_eq(told.events, 5);
+    ck_assert_uint_eq(ctf.lost_packets, 2 + 1);
+    ck_assert_uint_eq(ctf.discarded, 4);
+    const char *text = losses_of(&trace, &lines);
+    must_say(text, "loss - 0 2010+980\n"); /* from the end of one to the begin of the next */
+    must_say(text, "loss - 0 4010+980\n");
+    must_say(text, "loss - 0 4010+1000\n"); /* of events: to its end */
+    buf_fini(&stream);
+    buf_fini(&trace);
+    buf_fini(&lines);
+}
+END_TEST
+
+START_TEST(files_of_one_stream_go_on_from_each_other)
+{
+    struct buf streams[4] = {{0}}, trace = {0}, lines = {0};
+    counted_put(&streams[0], 0, 3000, 3, 5); /* the later file first, and one of another stream */
+    counted_put(&streams[0], 0, 4000, 4, 5);
+    counted_put(&streams[1], 1, 1500, 9, 0);
+    counted_put(&streams[1], 1, 3500, 10, 0);
+    counted_put(&streams[2], 0, 1000, 0, 0);
+    counted_put(&streams[2], 0, 2000, 1, 5);
+    ck_assert_int_eq(imported_of(counted, streams, 3, false, &trace), SKEIN_OK);
+    ck_assert_uint_eq(told.events, 6);
+    ck_assert_uint_eq(told.fixed_up, 0);
+    ck_assert_uint_eq(ctf.discarded, 5); /* once, though three packets say it */
+    ck_assert_uint_eq(ctf.lost_packets, 1);
+    must_say(losses_of(&trace, &lines), "loss - 0 2010+980\n");
+    buf_fini(&trace);
+    /* of one that lies across the other nothing follows: they are streams of their own */
+    counted_put(&streams[2], 0, 3500, 2, 5);
+    ck_assert_int_eq(imported_of(counted, streams, 3, false, &trace), SKEIN_OK);
+    ck_assert_uint_eq(told.events, 7);
+    ck_assert_uint_eq(told.fixed_up, 0);
+    for (unsigned i = 0; i < 4; i++)
+        buf_fini(&streams[i]);
+    buf_fini(&trace);
+    buf_fini(&lines);
+}
+END_TEST
+
+/* Whatever a clock shows, times that are apart stay apart, and what is moved is told. */
+START_TEST(times_before_1970_and_far_behind_it_are_moved_and_told)
+{
+    static const struct {
+        const char *offset;
+        const char *first, *second, *why;
+    } cases[] = {
+        {"-5", "one 0 0+0", "one 0 6000000000+0", "it begins 5 s before 1970"},
+        {"0", "one 0 0+0", "one 0 6000000000+0", ""},
+        {"5000000000", "one 0 0+0", "one 0 6000000000+0", ""}, /* 2128: behind 2^62 ns */
+        {"900000000000", "one 0 0+0", "one 0 6000000000+0", "it begins behind 2262"},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct buf text = {0}, stream = {0}, trace = {0}, lines = {0};
+        buf_printf(
+            &text,
+            "trace { byte_order = le; }; clock { name = c; freq = 1; offset_s = %s; };\n"
+            "stream { event.header := struct { integer { size = 8; map = clock.c.value; } t; "
+            "}; }; event { name = one; fields := struct { integer { size = 8; } n; }; };",
+            cases[k].offset);
+        buf_put_u8(&text, 0);
+        le_put(&stream, 0x0100, 2);
+        le_put(&stream, 0x0206, 2);
+        ck_assert_int_eq(imported((char *)text.data, stream.data, stream.len, false, &trace),
+                         SKEIN_OK);
+        const char *said = imported_lines(&trace, &lines);
+        must_say(said, cases[k].first);
+        must_say(said, cases[k].second);
+        if (cases[k].why[0] != '\0')
+            must_say(told.why, cases[k].why);
+        else
+            ck_assert_str_eq(told.why, "");
+        ck_assert_uint_eq(told.clamped, 0);
+        buf_fini(&text);
+        buf_fini(&stream);
+        buf_fini(&trace);
+        buf_fini(&lines);
+    }
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(
@@ -338,5 +519,10 @@ int main(void)
                  names_of_types_have_a_limit_that_is_told,
                  a_broken_event_ends_its_packet_and_the_next_goes_on,
                  an_array_longer_than_a_text_is_cut_and_one_of_too_many_elements_is_told,
-                 every_cut_and_changed_stream_gives_a_sound_trace_and_tells_the_rest, NULL));
+                 every_cut_and_changed_stream_gives_a_sound_trace_and_tells_the_rest,
+                 what_the_metadata_may_leave_out_is_not_missed,
+                 a_packet_that_names_its_content_alone_has_that_size,
+                 packets_that_are_missing_by_their_numbers_are_a_loss,
+                 files_of_one_stream_go_on_from_each_other,
+                 times_before_1970_and_far_behind_it_are_moved_and_told, NULL));
 }

@@ -86,10 +86,64 @@ START_TEST(processes_whose_numbers_are_alike_have_ids_of_their_own)
 }
 END_TEST
 
+struct marks {
+    unsigned events, marked;
+    uint64_t ns[8];
+    bool raised[8];
+};
+
+static void mark_note(void *context, struct partition_reader *reader,
+                      const struct trace_event *event)
+{
+    struct marks *m = context;
+    (void)reader;
+    ck_assert_uint_lt(m->events, 8);
+    m->ns[m->events] = event->ticks;
+    m->raised[m->events++] = event->fixed_up;
+    m->marked += event->fixed_up;
+}
+
+/* A time that another thread has passed is kept; one behind its own thread's is raised, and marked. */
+START_TEST(an_event_that_was_raised_is_marked)
+{
+    struct buf trace = {0};
+    struct import_told told = {.partitions = 0};
+    struct import_out *out = NULL;
+    struct marks marks = {.events = 0};
+    const struct import_to to = {
+        .put = imported_put, .context = &trace, .host = "", .service = "test"};
+    const struct import_process process = {.seed = 1, .number = 1, .host = "", .service = "test"};
+    const struct partition_event_type type = {
+        .name = "e", .text = "", .file = "", .klass = SKEIN_CLASS_INSTANT};
+    ck_assert_int_eq(import_out_new(&to, &process, &told, &out), SKEIN_OK);
+    uint32_t e = import_type(out, &type, false), a = import_thread(out, 1, 0, "a", true),
+             b = import_thread(out, 2, 0, "b", true);
+    import_event(out, e, a, 1000, 0, NULL, 0);
+    import_event(out, e, b, 900, 0, NULL, 0);
+    import_event(out, e, a, 700, 0, NULL, 0);
+    import_event(out, e, a, 1100, 0, NULL, 0);
+    ck_assert_int_eq(import_out_flush(out), SKEIN_OK);
+    imported_walk(&trace, mark_note, &marks);
+    ck_assert_uint_eq(told.fixed_up, 1);
+    ck_assert_uint_eq(marks.events, 4);
+    ck_assert_uint_eq(marks.marked, 1);
+    const uint64_t wanted[] = {900, 1000, 1000, 1100};
+    for (unsigned i = 0; i < 4; i++) {
+        ck_assert_uint_eq(marks.ns[i], wanted[i]);
+        ck_assert_int_eq(marks.raised[i], i == 2);
+    }
+    import_event(out, e, import_thread(out, 1, 0, "a", true), IMPORT_TIME_MAX + 1, 0, NULL, 0);
+    ck_assert_uint_eq(told.clamped, 1);
+    ck_assert_ptr_nonnull(strstr(told.why, "146 years"));
+    import_out_free(&out);
+    buf_fini(&trace);
+}
+END_TEST
+
 int main(void)
 {
-    return suite_run(suite_of("import_out",
-                              beyond_the_limit_known_stacks_are_found_and_new_ones_are_counted,
-                              a_seed_is_of_every_byte_and_of_the_place,
-                              processes_whose_numbers_are_alike_have_ids_of_their_own, NULL));
+    return suite_run(
+        suite_of("import_out", beyond_the_limit_known_stacks_are_found_and_new_ones_are_counted,
+                 a_seed_is_of_every_byte_and_of_the_place, an_event_that_was_raised_is_marked,
+                 processes_whose_numbers_are_alike_have_ids_of_their_own, NULL));
 }
