@@ -129,6 +129,8 @@ int tick_scale_init(struct tick_scale *scale,
 uint64_t tick_scale_ns(const struct tick_scale *scale, uint64_t ticks);
 /* Gives times `offset_ns` later; as near as 0 to 2^64 - 1 allow. */
 struct tick_scale tick_scale_shift(const struct tick_scale *scale, int64_t offset_ns);
-uint64_t tick_scale_span_ns(const struct tick_scale *scale, uint64_t ticks); /* a length */
+/* From one tick's time to another's, which may differ by 1 ns from that of their difference: so what
+ * ends at one tick ends at one time, however long it was. 0 where it ends before. */
+uint64_t tick_scale_span_ns(const struct tick_scale *scale, uint64_t from_ticks, uint64_t to_ticks);
 
 #endif

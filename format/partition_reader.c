@@ -259,7 +259,7 @@ static void range_give(const struct partition_reader *r, const struct lane *lane
     event->begin_clipped = frame->clipped;
     event->depth = (uint32_t)(frame - lane->stack);
     event->time_ns = tick_scale_ns(&r->scale, frame->ticks);
-    event->dur_ns = until > frame->ticks ? tick_scale_span_ns(&r->scale, until - frame->ticks) : 0;
+    event->dur_ns = tick_scale_span_ns(&r->scale, frame->ticks, until);
     event->stack = event->stack != 0 ? event->stack : frame->stack;
     memcpy(event->args, frame->args, sizeof event->args);
 }
@@ -337,7 +337,7 @@ static int record_give(struct partition_reader *r, struct lane *lane, struct tra
         block_reach(r, lane->batch->block, dur < lane->raw_ticks ? lane->raw_ticks - dur : 0, 0);
         event->kind = TRACE_REGION;
         event->time_ns = tick_scale_ns(&r->scale, begin);
-        event->dur_ns = tick_scale_span_ns(&r->scale, r->now - begin);
+        event->dur_ns = tick_scale_span_ns(&r->scale, begin, r->now);
         return SKEIN_OK;
     }
     event->kind = type->klass == SKEIN_CLASS_COUNTER ? TRACE_COUNTER
@@ -376,8 +376,7 @@ static void loss_give(struct partition_reader *r, struct trace_event *event)
     event->loss = loss;
     event->ticks = loss->from_ticks;
     event->time_ns = tick_scale_ns(&r->scale, loss->from_ticks);
-    if (loss->to_ticks > loss->from_ticks)
-        event->dur_ns = tick_scale_span_ns(&r->scale, loss->to_ticks - loss->from_ticks);
+    event->dur_ns = tick_scale_span_ns(&r->scale, loss->from_ticks, loss->to_ticks);
     if (loss->thread != UINT32_MAX)
         event->thread = &r->threads[loss->thread];
 }
@@ -427,8 +426,7 @@ static bool open_give(struct partition_reader *r, struct trace_event *event)
     event->depth = (uint32_t)r->lanes[open->thread].depth;
     event->ticks = open->since_ticks;
     event->time_ns = tick_scale_ns(&r->scale, open->since_ticks);
-    if (cut > open->since_ticks)
-        event->dur_ns = tick_scale_span_ns(&r->scale, cut - open->since_ticks);
+    event->dur_ns = tick_scale_span_ns(&r->scale, open->since_ticks, cut);
     event->detail = open->detail;
     event->has_detail = true;
     return true;

@@ -49,12 +49,6 @@ static inline uint64_t ns_of(const struct tick_scale *scale, uint64_t ticks)
     return back > scale->anchor_ns ? 0 : scale->anchor_ns - (uint64_t)back;
 }
 
-static inline uint64_t span_of(const struct tick_scale *scale, uint64_t ticks)
-{
-    unsigned __int128 ns = ((unsigned __int128)ticks * scale->factor) >> FRACTION_BITS;
-    return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
-}
-
 /* ---- a row ---- */
 
 static bool is_outside(const struct row_run *run, const struct ahead_row *row)
@@ -69,11 +63,11 @@ INLINE void row_put(struct taking *t, const struct record *record)
     const struct tick_scale *scale = &t->r->scale;
     struct lane_ahead *ahead = &t->lane->ahead;
     struct ahead_row *row = &ahead->rows[t->count];
-    row->dur_ns = record->begin < record->now ? span_of(scale, record->now - record->begin) : 0;
-    if (row->dur_ns < t->least_ns)
-        return;
     row->made_ns = ns_of(scale, record->now);
     row->time_ns = record->begin == record->now ? row->made_ns : ns_of(scale, record->begin);
+    row->dur_ns = record->begin < record->now ? row->made_ns - row->time_ns : 0;
+    if (row->dur_ns < t->least_ns)
+        return;
     if (run->has_window && is_outside(run, row))
         return;
     row->ticks = t->ticks;

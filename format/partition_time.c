@@ -35,8 +35,9 @@ uint64_t tick_scale_ns(const struct tick_scale *scale, uint64_t ticks)
     return ns > (__int128)UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
 }
 
-uint64_t tick_scale_span_ns(const struct tick_scale *scale, uint64_t ticks)
+uint64_t tick_scale_span_ns(const struct tick_scale *scale, uint64_t from_ticks, uint64_t to_ticks)
 {
-    unsigned __int128 ns = ((unsigned __int128)ticks * scale->factor) >> FRACTION_BITS;
-    return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
+    if (from_ticks >= to_ticks)
+        return 0;
+    return tick_scale_ns(scale, to_ticks) - tick_scale_ns(scale, from_ticks);
 }
