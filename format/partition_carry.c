@@ -170,14 +170,31 @@ struct known_thread {
 };
 #define LANE_TAKEN SIZE_MAX
 
+static int thread_compare(const struct partition_thread *a, const struct partition_thread *b)
+{
+    if (a->tid != b->tid)
+        return a->tid < b->tid ? -1 : 1;
+    if (a->incarnation != b->incarnation)
+        return a->incarnation < b->incarnation ? -1 : 1;
+    return 0;
+}
+
 static int thread_order(const void *a, const void *b)
 {
     const struct known_thread *x = a, *y = b;
-    if (x->thread.tid != y->thread.tid)
-        return x->thread.tid < y->thread.tid ? -1 : 1;
-    if (x->thread.incarnation != y->thread.incarnation)
-        return x->thread.incarnation < y->thread.incarnation ? -1 : 1;
-    return strcmp(x->thread.name, y->thread.name);
+    int order = thread_compare(&x->thread, &y->thread);
+    return order != 0 ? order : strcmp(x->thread.name, y->thread.name);
+}
+
+/* The same thread as it was called before; of several, one that nobody has taken. NULL: none. */
+static struct known_thread *thread_renamed(struct known_thread *known, size_t count,
+                                           const struct partition_thread *thread)
+{
+    size_t at;
+    array_find(at, 0, count, thread_compare(&known[at].thread, thread) < 0);
+    while (at < count && known[at].lane == LANE_TAKEN)
+        at++;
+    return at < count && thread_compare(&known[at].thread, thread) == 0 ? &known[at] : NULL;
 }
 
 static void lane_carry(struct carrier *c, struct lane *lane, const struct lane *from)
@@ -209,6 +226,8 @@ void partition_reader_continue(struct partition_reader *to, const struct partiti
         struct known_thread wanted = {to->threads[i], 0};
         struct known_thread *same =
             bsearch(&wanted, known, from->thread_count, sizeof *known, thread_order);
+        if (same == NULL)
+            same = thread_renamed(known, from->thread_count, &to->threads[i]);
         if (same == NULL || same->lane == LANE_TAKEN)
             continue;
         lane_carry(&c, &to->lanes[i], &from->lanes[same->lane]);
