@@ -105,6 +105,8 @@ int64_t names_thread(struct trace_names *names, uint32_t process, bool evidence,
     buf_clear(&names->key);
     const char *name = names_text(names, thread->name);
     buf_clear(&names->key);
+    if (thread->tid == 0) /* no thread: what is of the host, and of the process as a whole */
+        names_text(names, thread->name);
     buf_put_u32(&names->key, process);
     buf_put_u32(&names->key, thread->tid);
     buf_put_u64(&names->key, thread->incarnation);
@@ -123,7 +125,8 @@ int64_t names_thread(struct trace_names *names, uint32_t process, bool evidence,
                                                         .incarnation = thread->incarnation,
                                                         .evidence = evidence};
     }
-    if (number >= 0)
+    /* Evidence may know a thread by its number alone. */
+    if (number >= 0 && (fresh || name[0] != '\0'))
         names->threads[number]->name = name;
     return number;
 }

@@ -22,7 +22,8 @@ struct trace_names {
 };
 
 void names_fini(struct trace_names *names);
-/* The number of what is named; SKEIN_NO_MEMORY. A thread's name is the one given last. */
+/* The number of what is named; SKEIN_NO_MEMORY. A thread's name is the one given last; without
+ * a name it keeps that. Of tid 0, which is no thread, the name says what it is. */
 int64_t names_type(struct trace_names *names, const struct partition_event_type *type);
 int64_t names_thread(struct trace_names *names, uint32_t process, bool evidence,
                      const struct partition_thread *thread);
