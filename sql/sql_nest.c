@@ -64,18 +64,27 @@ static bool open_reach(struct sql_place *place, size_t depth)
 
 static uint64_t open_place(struct sql_place *place, size_t depth)
 {
-    if (place->open[depth] == 0)
-        place->open[depth] = ++place->places;
-    return place->open[depth] & ~GIVEN;
+    if (place->open[depth].place == 0)
+        place->open[depth].place = ++place->places;
+    return place->open[depth].place & ~GIVEN;
+}
+
+/* How many of the open ranges are around what began then: a span is recorded when it ends, and ranges
+ * that began after it go on. */
+static size_t depth_of(const struct sql_place *place, size_t depth, uint64_t from_ns)
+{
+    while (depth > 0 && depth <= place->depth && place->open[depth - 1].from_ns > from_ns)
+        depth--;
+    return depth;
 }
 
 /* The place of a region's row, which comes once. */
 static uint64_t region_place(struct sql_place *place, size_t depth, bool given)
 {
-    if ((place->open[depth] & GIVEN) != 0)
-        place->open[depth] = 0;
+    if ((place->open[depth].place & GIVEN) != 0)
+        place->open[depth].place = 0;
     uint64_t at = open_place(place, depth);
-    place->open[depth] |= given ? GIVEN : 0;
+    place->open[depth].place |= given ? GIVEN : 0;
     return at;
 }
 
@@ -98,10 +107,11 @@ int sql_nest_add(struct sql_nest *nest, const struct skein_batch *batch, uint32_
     }
     if (!open_reach(place, depth + (range ? 1 : 0)))
         return SKEIN_NO_MEMORY;
-    if (depth > 0)
-        *parent = base + sign * (int64_t)open_place(place, depth - 1);
+    size_t around = range ? depth : depth_of(place, depth, batch->time_ns[row]);
+    if (around > 0)
+        *parent = base + sign * (int64_t)open_place(place, around - 1);
     if (kind == SKEIN_ROW_BEGIN)
-        place->open[depth] = 0;
+        place->open[depth] = (struct sql_range){.from_ns = batch->time_ns[row]};
     *id = base + sign * (int64_t)(range ? region_place(place, depth, kind == SKEIN_ROW_OPEN)
                                         : ++place->places);
     /* What was deeper has lost its end; of open ones, all rows come at the end of what is known. */
@@ -121,7 +131,7 @@ bool sql_nest_is_ahead(const struct sql_nest *nest, int64_t id)
     if (of >= count || places[of].places < at)
         return true;
     for (size_t i = places[of].depth; i-- > 0;)
-        if (places[of].open[i] == at)
+        if (places[of].open[i].place == at)
             return true;
     return false;
 }
@@ -133,31 +143,40 @@ static uint64_t stretch_ns(struct sql_stretch s)
     return s.to_ns > s.from_ns ? s.to_ns - s.from_ns : 0;
 }
 
-/* The time of a level's stretches from from_ns on; what begins there or later is taken off. */
-static uint64_t level_take(struct sql_level *level, uint64_t from_ns)
+/* How long the level's stretches behind the first `from` ones last, two that overlap counted once. */
+static uint64_t level_sum(const struct sql_level *level, size_t from)
 {
-    uint64_t sum = 0;
-    while (level->count > 0 && level->list[level->count - 1].from_ns >= from_ns)
-        sum += stretch_ns(level->list[--level->count]);
-    if (level->count > 0)
-        sum += stretch_ns((struct sql_stretch){from_ns, level->list[level->count - 1].to_ns});
+    uint64_t sum = 0, next_ns = UINT64_MAX;
+    for (size_t i = level->count; i-- > from;) {
+        struct sql_stretch s = level->list[i];
+        s.to_ns = s.to_ns < next_ns ? s.to_ns : next_ns;
+        next_ns = s.from_ns;
+        sum += stretch_ns(s);
+    }
     return sum;
 }
 
-/* Stretches come by their ends, and are kept apart: of one that reaches into the one before, the rest
- * counts. */
+/* The time of a level's stretches that began no earlier than from_ns, which are taken off. */
+static uint64_t level_take(struct sql_level *level, uint64_t from_ns)
+{
+    size_t first;
+    array_find(first, 0, level->count, level->list[first].from_ns < from_ns);
+    uint64_t sum = level_sum(level, first);
+    level->count = first;
+    return sum;
+}
+
+/* Stretches come by their ends, after those in them were taken off. */
 static bool level_put(struct sql_level *level, struct sql_stretch s)
 {
-    if (level->count > 0 && level->list[level->count - 1].to_ns > s.from_ns)
-        s.from_ns = level->list[level->count - 1].to_ns;
     if (s.from_ns >= s.to_ns)
         return true;
     if (level->count == SQL_NEST_APART) {
         const size_t half = SQL_NEST_APART / 2;
-        for (size_t i = 0; i < half; i++)
-            level->folded_ns += stretch_ns(level->list[i]);
-        level->count -= half;
-        memmove(level->list, level->list + half, level->count * sizeof *level->list);
+        uint64_t all = level_sum(level, 0);
+        memmove(level->list, level->list + half, half * sizeof *level->list);
+        level->count = half;
+        level->folded_ns += all - level_sum(level, 0);
     }
     if (!array_grow(level->list, level->count + 1, &level->cap))
         return false;
@@ -165,31 +184,56 @@ static bool level_put(struct sql_level *level, struct sql_stretch s)
     return true;
 }
 
+static bool levels_reach(struct sql_place *place, size_t need)
+{
+    if (need <= place->level_count)
+        return true;
+    if (!array_grow(place->levels, need, &place->level_cap))
+        return false;
+    memset(place->levels + place->level_count, 0,
+           (need - place->level_count) * sizeof *place->levels);
+    place->level_count = need;
+    return true;
+}
+
+/* What has ended in a range that ends. What began before it crosses it, and stands beside it from now
+ * on. SKEIN_OK, SKEIN_NO_MEMORY. */
+static int range_take(struct sql_level *beside, struct sql_level *inside, uint64_t from_ns,
+                      uint64_t *covered)
+{
+    *covered = inside->folded_ns + level_take(inside, from_ns);
+    for (size_t i = 0; i < inside->count; i++) {
+        level_take(beside, inside->list[i].from_ns);
+        if (!level_put(beside, inside->list[i]))
+            return SKEIN_NO_MEMORY;
+    }
+    inside->count = 0;
+    inside->folded_ns = 0;
+    return SKEIN_OK;
+}
+
 int sql_nest_self(struct sql_nest *nest, const struct skein_batch *batch, uint32_t row,
                   uint8_t klass, uint64_t *self_ns)
 {
     int64_t base;
     struct sql_place *place = place_get(nest, batch, row, &base);
-    size_t depth = batch->depth[row], need = depth + 2;
-    if (place == NULL)
-        return SKEIN_NO_MEMORY;
-    if (need > place->level_count) {
-        if (!array_grow(place->levels, need, &place->level_cap))
-            return SKEIN_NO_MEMORY;
-        memset(place->levels + place->level_count, 0,
-               (need - place->level_count) * sizeof *place->levels);
-        place->level_count = need;
-    }
-    uint64_t from_ns = batch->time_ns[row], dur_ns = batch->dur_ns[row];
+    size_t depth = batch->depth[row], around = depth;
+    uint64_t from_ns = batch->time_ns[row], dur_ns = batch->dur_ns[row], covered = 0;
     uint64_t to_ns = dur_ns > UINT64_MAX - from_ns ? UINT64_MAX : from_ns + dur_ns;
-    uint64_t covered = level_take(&place->levels[depth], from_ns);
+    if (place == NULL || !levels_reach(place, depth + 2))
+        return SKEIN_NO_MEMORY;
     if (klass == SKEIN_CLASS_RANGE_BEGIN) {
-        struct sql_level *inside = &place->levels[depth + 1];
-        covered = inside->folded_ns + level_take(inside, from_ns);
-        inside->count = 0;
-        inside->folded_ns = 0;
+        int status =
+            range_take(&place->levels[depth], &place->levels[depth + 1], from_ns, &covered);
+        if (status != SKEIN_OK)
+            return status;
+        level_take(&place->levels[depth], from_ns);
+    } else {
+        around = depth_of(place, depth, from_ns);
+        covered = level_take(&place->levels[around], from_ns);
     }
     *self_ns = covered < dur_ns ? dur_ns - covered : 0;
-    return level_put(&place->levels[depth], (struct sql_stretch){from_ns, to_ns}) ? SKEIN_OK
-                                                                                  : SKEIN_NO_MEMORY;
+    return level_put(&place->levels[around], (struct sql_stretch){from_ns, to_ns})
+               ? SKEIN_OK
+               : SKEIN_NO_MEMORY;
 }

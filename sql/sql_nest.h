@@ -17,20 +17,24 @@
 
 #define SQL_ID_STEP INT64_C(10000000000)
 /* Finished regions side by side in an open one that are kept apart; of older ones the sum is kept. A
- * span that reaches back over these counts them twice. */
+ * span that reaches back over these does not see them. */
 #define SQL_NEST_APART 65536
 
 struct sql_stretch {
     uint64_t from_ns, to_ns;
 };
-struct sql_level { /* what has ended at a depth, since the region around it began */
-    struct sql_stretch *list;
+struct sql_level {            /* what has ended at a depth, since the region around it began */
+    struct sql_stretch *list; /* each begins and ends behind the one in front */
     size_t count, cap;
     uint64_t folded_ns;
 };
+struct sql_range {
+    uint64_t place; /* 0: not known */
+    uint64_t from_ns;
+};
 struct sql_place {
     uint64_t places;
-    uint64_t *open; /* places of the open regions, outermost first; 0: not known */
+    struct sql_range *open; /* ranges, outermost first */
     size_t depth, open_cap;
     struct sql_level *levels;
     size_t level_count, level_cap;
@@ -43,13 +47,14 @@ struct sql_nest {
 /* All-zero is valid. */
 void sql_nest_fini(struct sql_nest *nest);
 
-/* Takes a row in; the batch has types and depths. klass: of the row's type, 0 without one. *parent is
- * 0 where there is none. SKEIN_OK, SKEIN_NO_MEMORY. */
+/* Takes a row in; the batch has times, types and depths. klass: of the row's type, 0 without one.
+ * *parent is the innermost range that was open and had begun when it began; 0 where there is none.
+ * SKEIN_OK, SKEIN_NO_MEMORY. */
 int sql_nest_add(struct sql_nest *nest, const struct skein_batch *batch, uint32_t row,
                  uint8_t klass, int64_t *id, int64_t *parent);
 
-/* Takes a finished region in; the batch has times and depths. *self_ns: its length without the time
- * of regions that ended before it, one level below, or beside it where it is a span.
+/* Takes a finished region in, after sql_nest_add. *self_ns: its length without the time of regions that
+ * lie in it from begin to end, but not of one that crosses it, with what lies in that.
  * SKEIN_OK, SKEIN_NO_MEMORY. */
 int sql_nest_self(struct sql_nest *nest, const struct skein_batch *batch, uint32_t row,
                   uint8_t klass, uint64_t *self_ns);

@@ -226,7 +226,7 @@ static int row_take(struct sql_scan *scan)
     uint8_t klass = type != NULL ? type->klass : 0;
     int status = SKEIN_OK;
     scan->parts = 0;
-    if (WANTS(scan, ID))
+    if (WANTS(scan, ID) || WANTS(scan, SELF))
         status = sql_nest_add(&scan->nest, b, scan->row, klass, &scan->id, &scan->parent);
     if (status == SKEIN_OK && WANTS(scan, SELF) && b->kind[scan->row] == SKEIN_ROW_REGION)
         status = sql_nest_self(&scan->nest, b, scan->row, klass, &scan->self_ns);
@@ -298,7 +298,7 @@ static uint32_t columns_of(const struct sql_scan *scan)
 {
     uint32_t columns = SKEIN_COLUMN_TYPE;
     enum sql_rows rows = scan->table->rows;
-    if (WANTS(scan, TS) || WANTS(scan, DUR) || WANTS(scan, SELF))
+    if (WANTS(scan, TS) || WANTS(scan, DUR) || WANTS(scan, ID) || WANTS(scan, SELF))
         columns |= SKEIN_COLUMN_TIME;
     if (WANTS(scan, DEPTH) || WANTS(scan, ID) || WANTS(scan, SELF))
         columns |= SKEIN_COLUMN_DEPTH;
@@ -389,7 +389,7 @@ int sql_scan_open(struct sql_scan *scan, uint64_t wants, struct sql_filter *filt
     scan->wants = wants;
     if (WANTS(scan, PARENT) || scan->filter.by_id)
         scan->wants |= UINT64_C(1) << SQL_ID;
-    if (WANTS(scan, ID) || scan->filter.texts[SQL_TEXT_THREAD] != NULL ||
+    if (WANTS(scan, ID) || WANTS(scan, THREAD) || scan->filter.texts[SQL_TEXT_THREAD] != NULL ||
         scan->filter.has[SQL_NUMBER_THREAD])
         status = sql_names_learn(scan->engine);
     if (status != SKEIN_OK)

@@ -65,12 +65,14 @@ def nested(events):
     found = {}
     for key, regions in threads.items():
         for at, (begin, end, is_range, depth, n, cut) in enumerate(regions):
-            around = [r for r in regions if r[2] and r[3] == depth - 1 and r[0] <= begin and end <= r[1]]
-            if len(around) > 1:
-                around = [min(around, key=lambda r: r[1] - r[0])]
-            # What ended before it one level below, or beside it where it is a span, and when that was.
-            inside = sorted((max(r[0], begin), r[1]) for i, r in enumerate(regions)
-                            if i != at and begin < r[1] < end and r[3] == depth + is_range)
+            around = [r for r in regions if r[2] and r[3] < depth and r[0] <= begin and end <= r[1]]
+            around = [r for r in around if r[3] == max(r[3] for r in around)]
+            # What ended before it and began no earlier is in it, but not what lies in one that crosses it:
+            # in one that had ended, or, of a span, in a range that had begun.
+            crossing = [r for i, r in enumerate(regions)
+                        if i < at and r[0] < begin < r[1] or not is_range and r[2] and begin < r[0] < end < r[1]]
+            inside = sorted((r[0], r[1]) for r in regions[:at] if begin <= r[0] and r[1] <= end and
+                            not any(q[0] <= r[0] and r[1] <= q[1] for q in crossing))
             covered, reached = 0, begin
             for b, e in inside:
                 covered += max(0, e - max(b, reached))
