@@ -107,6 +107,13 @@ static void region_settle(struct summary_feed *f, const struct feed_thread *thre
     region->idle_ns = 0;
 }
 
+/* How much of a region is not in the one behind it, which begins later and may cross it. */
+static uint64_t region_apart(const struct feed_region *region, uint64_t next_ns)
+{
+    uint64_t shared = region->end_ns > next_ns ? region->end_ns - next_ns : 0;
+    return shared < region->sum_ns ? region->sum_ns - shared : 0;
+}
+
 /* The older half becomes half as many. */
 static void regions_pair(struct summary_feed *f, struct feed_thread *thread)
 {
@@ -118,7 +125,7 @@ static void regions_pair(struct summary_feed *f, struct feed_thread *thread)
         region_settle(f, thread, two);
         regions[kept] = (struct feed_region){.begin_ns = one->begin_ns,
                                              .end_ns = two->end_ns,
-                                             .sum_ns = one->sum_ns,
+                                             .sum_ns = region_apart(one, two->begin_ns),
                                              .several = true};
         sum_add(&regions[kept].sum_ns, two->sum_ns);
     }
@@ -131,6 +138,7 @@ static void regions_pair(struct summary_feed *f, struct feed_thread *thread)
 static void regions_claim(struct summary_feed *f, struct feed_thread *thread, bool work,
                           uint64_t begin_ns, uint64_t *in_ns, uint64_t *unsure_ns)
 {
+    uint64_t next_ns = UINT64_MAX;
     *in_ns = *unsure_ns = 0;
     for (; thread->count > 0; thread->count--) {
         struct feed_region *last = &thread->regions[thread->count - 1];
@@ -140,7 +148,8 @@ static void regions_claim(struct summary_feed *f, struct feed_thread *thread, bo
                 *unsure_ns = in < last->sum_ns ? in : last->sum_ns;
             return;
         }
-        sum_add(in_ns, last->sum_ns);
+        sum_add(in_ns, region_apart(last, next_ns));
+        next_ns = last->begin_ns;
         if (!work)
             region_settle(f, thread, last);
     }
