@@ -11,6 +11,7 @@
 #include <linux/seccomp.h>
 #include <mqueue.h>
 #include <stdarg.h>
+#include <string.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -186,6 +187,17 @@ static void change_after(enum change change, bool barred, bool made)
     errno = saved;
 }
 
+/* The calling thread has another name, of which the kernel keeps 15 bytes. */
+static void name_take(const char *name)
+{
+    char kept[16] = "";
+    int saved = errno;
+    memcpy(kept, name, strnlen(name, sizeof kept - 1));
+    if (!attach_client_is_barred())
+        skein_thread_name(kept);
+    errno = saved;
+}
+
 EXPORT int prctl(int option, ...)
 {
     unsigned long a[4];
@@ -195,8 +207,12 @@ EXPORT int prctl(int option, ...)
         a[i] = va_arg(list, unsigned long);
     va_end(list);
     enum change change = change_of_prctl(option, a[0]);
-    if (change == CHANGE_NONE)
-        return REAL(prctl)(option, a[0], a[1], a[2], a[3]);
+    if (change == CHANGE_NONE) {
+        int done = REAL(prctl)(option, a[0], a[1], a[2], a[3]);
+        if (option == PR_SET_NAME && done == 0 && !caller_is_own(CALLER))
+            name_take((const char *)a[0]);
+        return done;
+    }
     bool barred = change_before(change);
     int result = REAL(prctl)(option, a[0], a[1], a[2], a[3]);
     change_after(change, barred, result >= 0);
