@@ -243,19 +243,16 @@ static void run_put(struct bundle *b, const struct export_run_on **on,
     *on = run;
 }
 
-/* On the first track, which is a process. */
-static void left_out_put(struct perfetto_export *x)
+void export_left_out_put(struct perfetto_export *x, const char *what, uint64_t boot_ns,
+                         uint64_t count)
 {
-    const struct export_sched *s = &x->sched;
-    if (s->left_out == 0)
-        return;
-    pb_varint(&x->packet, PACKET_TIMESTAMP, s->runs[s->count - 1].to_ns);
+    pb_varint(&x->packet, PACKET_TIMESTAMP, boot_ns);
     pb_varint(&x->packet, PACKET_SEQUENCE, SEQUENCE_TRACE);
     pb_varint(&x->event, EVENT_TYPE, EVENT_INSTANT);
     pb_varint(&x->event, EVENT_TRACK, export_uuid(0));
-    pb_text(&x->event, EVENT_NAME, "switches of CPUs left out; their spans are there");
+    pb_text(&x->event, EVENT_NAME, what);
     pb_text(&x->item, ANNOTATION_NAME, "count");
-    pb_varint(&x->item, ANNOTATION_UINT, s->left_out);
+    pb_varint(&x->item, ANNOTATION_UINT, count);
     pb_message(&x->event, EVENT_ANNOTATIONS, &x->item);
     pb_message(&x->packet, PACKET_TRACK_EVENT, &x->event);
     export_packet_end(x, x->out);
@@ -278,6 +275,8 @@ int export_sched_end(struct perfetto_export *x)
         if (other)
             on = NULL;
         b.cpu = run->cpu;
+        if (other) /* importers skip the first switch of a CPU, as they do not know who left */
+            switch_put(&b, run->from_ns, 0, 0, "swapper");
         if (run->from_ns == run->to_ns)
             waking_put(&b, run, name_of(x, run->name));
         else
@@ -286,7 +285,9 @@ int export_sched_end(struct perfetto_export *x)
     if (on != NULL)
         switch_put(&b, on->to_ns, on->state, 0, "swapper");
     bundle_end(&b);
-    left_out_put(x);
+    if (s->left_out > 0)
+        export_left_out_put(x, "switches of CPUs left out; their spans are there",
+                            s->runs[s->count - 1].to_ns, s->left_out);
     for (unsigned field = 0; field < COLUMNS; field++)
         buf_fini(&b.columns[field]);
     intern_table_fini(&b.names);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stacks of the Perfetto exporter: interned frames and callstacks of a packet sequence, and samples
- * of the CPU. What a sequence was told is in x->told, whose numbers are the iids. Entered through
+ * Stacks of the Perfetto exporter: interned frames and callstacks of a packet sequence. What a sequence was told is in x->told, whose numbers are the iids. Entered through
  * perfetto_export.c alone.
  */
 #include <string.h>
@@ -24,8 +23,8 @@ _Static_assert(sizeof(struct told_key) == 24, "no padding: keys are compared as 
 static uint64_t told_iid(struct perfetto_export *x, uint32_t track, enum told_kind kind,
                          uint64_t address, uint32_t line, bool *fresh)
 {
-    const struct told_key key = {(uint64_t)track << 32 | x->sequences[track].restarts, address,
-                                 kind, line};
+    const struct told_key key = {(uint64_t)track << 32 | x->track_at[track].restarts, address, kind,
+                                 line};
     int64_t at = intern_table_put(&x->told, &key, sizeof key, fresh);
     if (at < 0)
         x->status = SKEIN_NO_MEMORY;
@@ -127,27 +126,6 @@ uint64_t export_stack_intern(struct perfetto_export *x, uint32_t track, uint32_t
 
 void export_interned_flush(struct perfetto_export *x)
 {
-    if (x->interned.len > 0)
+    if (x->interned.len > 0 || x->interned.status != SKEIN_OK)
         pb_message(&x->packet, PACKET_INTERNED, &x->interned);
-}
-
-bool export_is_sample(const struct perfetto_export *x, const struct trace_event *event)
-{
-    return x->info->evidence && !x->plain && event->kind == TRACE_INSTANT && event->stack != 0 &&
-           event->thread != NULL && strcmp(event->type->name, "cpu.sample") == 0;
-}
-
-void export_sample_put(struct perfetto_export *x, const struct trace_event *event, uint32_t track)
-{
-    const struct partition_event_type *type = event->type;
-    uint64_t stack = export_stack_intern(x, track, event->stack);
-    export_interned_flush(x);
-    for (unsigned i = 0; i < type->nargs; i++)
-        if (type->args[i].type == SKEIN_T_U64 && strcmp(type->args[i].name, "cpu") == 0)
-            pb_varint(&x->item, SAMPLE_CPU, event->args[i].u64);
-    pb_varint(&x->item, SAMPLE_PID, x->info->pid);
-    pb_varint(&x->item, SAMPLE_TID, event->thread->tid);
-    pb_varint(&x->item, SAMPLE_CALLSTACK, stack);
-    pb_varint(&x->item, SAMPLE_CPU_MODE, SAMPLE_MODE_USER);
-    pb_message(&x->packet, PACKET_PERF_SAMPLE, &x->item);
 }

@@ -61,6 +61,26 @@ static void clock_put(struct perfetto_export *x, uint64_t id, uint64_t ns)
     pb_message(&x->part, SNAPSHOT_CLOCKS, &x->item);
 }
 
+static void snapshot_end(struct perfetto_export *x)
+{
+    pb_varint(&x->part, SNAPSHOT_PRIMARY, CLOCK_BOOTTIME_ID);
+    pb_message(&x->packet, PACKET_CLOCK_SNAPSHOT, &x->part);
+    pb_varint(&x->packet, PACKET_SEQUENCE, SEQUENCE_TRACE);
+    export_packet_end(x, x->out);
+}
+
+/* In front of all records, whichever process they are of: importers answer what the time was before
+ * the first snapshot with the time of that snapshot. MONOTONIC is not in it: it may have stood since
+ * then, for a while, with the machine. */
+static void snapshot_of_boot(struct perfetto_export *x, uint64_t boot, uint64_t utc)
+{
+    if (boot <= 1 || utc <= boot)
+        return;
+    clock_put(x, CLOCK_BOOTTIME_ID, 1);
+    clock_put(x, CLOCK_REALTIME_ID, utc - (boot - 1));
+    snapshot_end(x);
+}
+
 void export_snapshot(struct perfetto_export *x)
 {
     const struct clock_snapshot *end = &x->info->end;
@@ -70,52 +90,89 @@ void export_snapshot(struct perfetto_export *x)
     if (x->foreign || (!first && (boot <= x->last_boot_ns || utc <= x->last_utc_ns ||
                                   end->monotonic_ns <= x->last_monotonic_ns)))
         return;
+    if (first)
+        snapshot_of_boot(x, boot, utc);
     x->last_boot_ns = boot;
     x->last_monotonic_ns = end->monotonic_ns;
     x->last_utc_ns = utc;
     clock_put(x, CLOCK_BOOTTIME_ID, boot);
     clock_put(x, CLOCK_MONOTONIC_ID, end->monotonic_ns);
     clock_put(x, CLOCK_REALTIME_ID, utc);
-    pb_varint(&x->part, SNAPSHOT_PRIMARY, CLOCK_BOOTTIME_ID);
-    pb_message(&x->packet, PACKET_CLOCK_SNAPSHOT, &x->part);
-    pb_varint(&x->packet, PACKET_SEQUENCE, SEQUENCE_TRACE);
-    export_packet_end(x, x->out);
+    snapshot_end(x);
 }
 
 /* ---- tracks ---- */
 
-enum track_kind { TRACK_OF_PROCESS, TRACK_OF_THREAD, TRACK_OF_COUNTER, TRACK_OF_EVIDENCE };
+void export_tracks_fini(struct perfetto_export *x)
+{
+    for (size_t i = 0; i < x->track_cap; i++) {
+        free(x->track_at[i].name);
+        span_lanes_fini(&x->track_at[i].rows);
+    }
+    free(x->track_at);
+    free(x->tid_at);
+}
 
-/* The number of a track of the process: the same for what is the same, and for nothing else. */
-static uint32_t track_number(struct perfetto_export *x, enum track_kind kind, uint64_t tid,
-                             uint64_t incarnation, const char *name)
+static bool key_is_of_host(const struct export_track_key *key)
+{
+    return key->kind >= TRACK_OF_HOST;
+}
+
+uint32_t export_track_number(struct perfetto_export *x, const struct export_track_key *key,
+                             const char *name)
 {
     bool fresh;
-    buf_clear(&x->item);
-    buf_put(&x->item, x->info->key.process.bytes, sizeof x->info->key.process.bytes);
-    buf_put_u8(&x->item, (uint8_t)kind);
-    buf_put_u64(&x->item, tid);
-    buf_put_u64(&x->item, incarnation);
-    buf_put(&x->item, name, strlen(name));
-    int64_t at = intern_table_put(&x->tracks, x->item.data, x->item.len, &fresh);
-    if (x->item.status != SKEIN_OK || at < 0 ||
-        !array_grow_zero(x->sequences, (size_t)at + 1, &x->sequence_cap))
+    struct buf bytes = {0};
+    buf_put_u8(&bytes, (uint8_t)key->kind);
+    if (key_is_of_host(key))
+        buf_put_text(&bytes, x->info->host, strlen(x->info->host));
+    else
+        buf_put(&bytes, x->info->key.process.bytes, sizeof x->info->key.process.bytes);
+    buf_put_u64(&bytes, key->number);
+    buf_put_u64(&bytes, key->more);
+    buf_put(&bytes, name, strlen(name));
+    int64_t at = intern_table_put(&x->tracks, bytes.data, bytes.len, &fresh);
+    if (bytes.status != SKEIN_OK || at < 0 ||
+        !array_grow_zero(x->track_at, (size_t)at + 1, &x->track_cap))
         x->status = SKEIN_NO_MEMORY;
-    buf_clear(&x->item);
+    buf_fini(&bytes);
     return x->status == SKEIN_OK ? (uint32_t)at : 0;
 }
 
-/* Whether the track is still to be described. */
-static bool track_is_fresh(struct perfetto_export *x, uint32_t track)
+/* A name that is not known tells nothing of a track that has one. */
+bool export_track_is_fresh(struct perfetto_export *x, uint32_t track, const char *name)
 {
-    return x->status == SKEIN_OK && export_is_fresh(x, &x->described, &track, sizeof track);
+    if (x->status != SKEIN_OK)
+        return false;
+    struct export_track *t = &x->track_at[track];
+    if (t->name != NULL && (name[0] == '\0' || strcmp(t->name, name) == 0))
+        return false;
+    free(t->name);
+    t->name = strdup(name);
+    if (t->name == NULL)
+        x->status = SKEIN_NO_MEMORY;
+    return t->name != NULL;
 }
 
-static void descriptor_end(struct perfetto_export *x)
+void export_descriptor_end(struct perfetto_export *x)
 {
     pb_message(&x->packet, PACKET_TRACK, &x->part);
     pb_varint(&x->packet, PACKET_SEQUENCE, SEQUENCE_TRACE);
     export_packet_end(x, x->out);
+}
+
+void export_category_put(struct perfetto_export *x, struct buf *to, unsigned field,
+                         const struct partition_event_type *type)
+{
+    struct buf name = {0};
+    if (x->info->evidence)
+        buf_printf(&name, "evidence");
+    else if (type->group < 64)
+        event_groups_put(&name, UINT64_C(1) << type->group);
+    if (name.len == 0)
+        buf_printf(&name, "%u", type->group);
+    pb_message(to, field, &name);
+    buf_fini(&name);
 }
 
 /* Perfetto knows processes by pid. The first to come with one keeps it; another host's becomes a
@@ -146,9 +203,9 @@ static void groups_put(const struct perfetto_export *x, struct buf *to, const ch
 void export_process(struct perfetto_export *x)
 {
     const struct partition_info *info = x->info;
-    x->process = track_number(x, TRACK_OF_PROCESS, 0, 0, "");
+    x->process = export_track_number(x, &(struct export_track_key){.kind = TRACK_OF_PROCESS}, "");
     pid_claim(x);
-    if (!track_is_fresh(x, x->process))
+    if (!export_track_is_fresh(x, x->process, info->service))
         return;
     pb_varint(&x->part, TRACK_UUID, export_uuid(x->process));
     if (x->plain) {
@@ -172,44 +229,137 @@ void export_process(struct perfetto_export *x)
         }
         pb_message(&x->part, TRACK_PROCESS, &x->item);
     }
-    descriptor_end(x);
+    export_descriptor_end(x);
+}
+
+/* A track that Perfetto does not know by pid and tid. It never becomes one with another of that name,
+ * and takes another name. */
+static void named_put(struct perfetto_export *x, uint32_t track, uint32_t parent)
+{
+    struct export_track *t = &x->track_at[track];
+    pb_varint(&x->part, TRACK_UUID, export_uuid(track));
+    pb_varint(&x->part, TRACK_PARENT, export_uuid(parent));
+    export_text(&x->part, TRACK_NAME, t->name);
+    pb_varint(&x->part, TRACK_SIBLING_MERGE, TRACK_SIBLING_MERGE_NONE);
+    export_descriptor_end(x);
+}
+
+/* Names it "NAME TID", with more in front. */
+static void thread_named(struct perfetto_export *x, uint32_t track, const char *before,
+                         const struct partition_thread *thread)
+{
+    struct buf name = {0};
+    bool known = thread->name[0] != '\0' || x->track_at[track].name == NULL;
+    buf_printf(&name, "%s%s%s%u", before, thread->name, thread->name[0] != '\0' ? " " : "",
+               thread->tid);
+    buf_put_u8(&name, 0);
+    if (name.status != SKEIN_OK)
+        x->status = name.status;
+    else if (known && export_track_is_fresh(x, track, (const char *)name.data))
+        named_put(x, track, x->process);
+    buf_fini(&name);
+}
+
+static void thread_put(struct perfetto_export *x, uint32_t track,
+                       const struct partition_thread *thread)
+{
+    if (!export_track_is_fresh(x, track, thread->name))
+        return;
+    pb_varint(&x->part, TRACK_UUID, export_uuid(track));
+    pb_varint(&x->item, THREAD_PID, x->info->pid);
+    pb_varint(&x->item, THREAD_TID, thread->tid);
+    if (thread->name[0] != '\0')
+        export_text(&x->item, THREAD_NAME, thread->name);
+    pb_message(&x->part, TRACK_THREAD, &x->item);
+    export_descriptor_end(x);
+}
+
+/* Who is thread `tid` of the process; NULL without memory. */
+static struct export_tid *tid_get(struct perfetto_export *x, uint32_t tid)
+{
+    bool fresh;
+    uint32_t key[2] = {x->process, tid};
+    int64_t at = intern_table_put(&x->tids, key, sizeof key, &fresh);
+    if (at < 0 || !array_grow_zero(x->tid_at, (size_t)at + 1, &x->tid_cap)) {
+        x->status = SKEIN_NO_MEMORY;
+        return NULL;
+    }
+    if (fresh)
+        x->tid_at[at].track = export_track_number(
+            x, &(struct export_track_key){.kind = TRACK_OF_THREAD, .number = tid}, "");
+    return &x->tid_at[at];
+}
+
+/* Tids are used again: the first thread of a tid that has events of its own is Perfetto's thread, and
+ * others are named tracks. */
+static uint32_t own_track(struct perfetto_export *x, const struct partition_thread *thread)
+{
+    struct export_tid *t = x->plain ? NULL : tid_get(x, thread->tid);
+    if (x->status != SKEIN_OK)
+        return 0;
+    if (t != NULL && (!t->own || t->incarnation == thread->incarnation)) {
+        t->own = true;
+        t->incarnation = thread->incarnation;
+        thread_put(x, t->track, thread);
+        return t->track;
+    }
+    /* an incarnation of 0 is as good as any, and no thread of Perfetto's has this key */
+    uint32_t track = export_track_number(x,
+                                         &(struct export_track_key){.kind = TRACK_OF_THREAD,
+                                                                    .number = thread->tid,
+                                                                    .more = thread->incarnation},
+                                         "named");
+    if (x->status == SKEIN_OK)
+        thread_named(x, track, "", thread);
+    return track;
+}
+
+/* Of evidence: its spans lie across those of the thread, so it has a track of its own. A thread that
+ * nobody else tells of gets its name here. */
+static uint32_t evidence_track(struct perfetto_export *x, const struct partition_thread *thread)
+{
+    uint32_t track = export_track_number(x,
+                                         &(struct export_track_key){.kind = TRACK_OF_EVIDENCE,
+                                                                    .number = thread->tid,
+                                                                    .more = thread->incarnation},
+                                         thread->tid == 0 ? thread->name : "");
+    struct export_tid *t = x->plain || thread->tid == 0 ? NULL : tid_get(x, thread->tid);
+    if (x->status != SKEIN_OK)
+        return 0;
+    if (t != NULL && !t->own)
+        thread_put(x, t->track, thread);
+    if (x->status == SKEIN_OK)
+        thread_named(x, track, "evidence: ", thread);
+    return track;
 }
 
 void export_thread_track(struct perfetto_export *x, size_t i)
 {
     const struct partition_thread *thread = &x->thread_table[i];
-    uint32_t tid_key[2] = {x->process, thread->tid};
-    bool evidence = x->info->evidence; /* its spans lie across those of the thread */
-    uint32_t track = track_number(x, evidence ? TRACK_OF_EVIDENCE : TRACK_OF_THREAD, thread->tid,
-                                  thread->incarnation, thread->name);
-    x->threads[i] = track;
-    if (!track_is_fresh(x, track))
-        return;
-    pb_varint(&x->part, TRACK_UUID, export_uuid(track));
-    if (!evidence && !x->plain && export_is_fresh(x, &x->tids, tid_key, sizeof tid_key)) {
-        pb_varint(&x->item, THREAD_PID, x->info->pid);
-        pb_varint(&x->item, THREAD_TID, thread->tid);
-        export_text(&x->item, THREAD_NAME, thread->name);
-        pb_message(&x->part, TRACK_THREAD, &x->item);
-    } else {
-        pb_varint(&x->part, TRACK_PARENT, export_uuid(x->process));
-        buf_printf(&x->item, "%s%s %u", evidence ? "evidence: " : "", thread->name, thread->tid);
-        export_text_made(&x->part, TRACK_NAME, &x->item);
-    }
-    descriptor_end(x);
+    x->threads[i] = x->info->evidence ? evidence_track(x, thread) : own_track(x, thread);
 }
 
-uint32_t export_counter_track(struct perfetto_export *x, const struct partition_event_type *type)
+uint32_t export_counter_owner(struct perfetto_export *x, const struct partition_thread *thread)
 {
-    uint32_t track = track_number(x, TRACK_OF_COUNTER, 0, 0, type->name);
-    if (!track_is_fresh(x, track))
-        return track;
-    pb_varint(&x->part, TRACK_UUID, export_uuid(track));
-    pb_varint(&x->part, TRACK_PARENT, export_uuid(x->process));
-    export_text(&x->part, TRACK_NAME, type->name);
-    if (type->nargs > 0)
-        export_text(&x->item, COUNTER_UNIT_NAME, type->args[0].unit);
-    pb_message(&x->part, TRACK_COUNTER, &x->item);
-    descriptor_end(x);
-    return track;
+    struct export_tid *t =
+        x->info->evidence && !x->plain && thread->tid != 0 ? tid_get(x, thread->tid) : NULL;
+    return t != NULL ? t->track : export_track_of(x, thread);
+}
+
+uint32_t export_row_track(struct perfetto_export *x, uint32_t track, uint32_t row)
+{
+    struct buf name = {0};
+    uint32_t below = export_track_number(
+        x, &(struct export_track_key){.kind = TRACK_OF_ROW, .number = track, .more = row}, "");
+    if (x->status != SKEIN_OK)
+        return 0;
+    buf_printf(&name, "%s: crossing %u", x->track_at[track].name, row);
+    buf_put_u8(&name, 0);
+    if (name.status != SKEIN_OK)
+        x->status = name.status;
+    else if (x->track_at[below].name == NULL &&
+             export_track_is_fresh(x, below, (const char *)name.data))
+        named_put(x, below, track);
+    buf_fini(&name);
+    return below;
 }

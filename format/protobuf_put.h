@@ -16,6 +16,12 @@ static inline void pb_varint(struct buf *b, unsigned field, uint64_t v)
     buf_put_uleb(b, v);
 }
 
+static inline void pb_fixed64(struct buf *b, unsigned field, uint64_t v)
+{
+    buf_put_uleb(b, (uint64_t)field << 3 | 1);
+    buf_put_u64(b, v);
+}
+
 static inline void pb_f64(struct buf *b, unsigned field, double v)
 {
     buf_put_uleb(b, (uint64_t)field << 3 | 1);

@@ -124,7 +124,8 @@ def perfetto(skein, protoc, source, trace, folder):
     whole = decoded.ByteSize()
     decoded.DiscardUnknownFields()
     rule(decoded.ByteSize() == whole, "fields that Perfetto does not have here")
-    sequences, events, samples = {}, [], []
+    sequences, events, samples, counts = {}, [], [], {}
+    sampled_on = set()
     for packet in decoded.packet:
         if packet.sequence_flags & 1:
             sequences[packet.trusted_packet_sequence_id] = Sequence()
@@ -132,13 +133,19 @@ def perfetto(skein, protoc, source, trace, folder):
         if packet.HasField("interned_data"):
             sequence.take(packet.interned_data)
         if packet.track_event.HasField("callstack_iid"):
-            events.append((packet.track_event.type,
+            events.append((packet.track_event.type, packet.track_event.callstack_weight,
                            list(sequence.names(packet.track_event.callstack_iid))))
         if packet.HasField("perf_sample"):
             s = packet.perf_sample
-            samples.append((s.pid, s.tid, s.cpu, list(sequence.names(s.callstack_iid))))
-    rule(sorted(events) == [(1, PAY), (1, PAY), (2, LOAD)], "events:", events)
-    rule(samples == [(77, 78, i % 2, SPIN) for i in range(4)] + [(77, 78, 0, LOAD)], samples)
+            sampled_on.add(packet.trusted_packet_sequence_id)
+            # What a sample stands for is how its CPU's count went on.
+            weight = s.timebase_count - counts.get(s.cpu, 0)
+            counts[s.cpu] = s.timebase_count
+            samples.append((packet.timestamp, s.pid, s.tid, s.cpu, weight, list(sequence.names(s.callstack_iid))))
+    rule(sorted(events) == [(1, 30.0 * MS, PAY), (1, 50.0 * MS, PAY), (2, 500.0 * MS, LOAD)], "events:", events)
+    rule([s[1:] for s in sorted(samples)] ==
+         [(77, 78, i % 2, 10 * MS, SPIN) for i in range(4)] + [(77, 78, 0, 10 * MS, LOAD)], samples)
+    rule(len(sampled_on) == 1, "samples are one profile:", sampled_on)
 
 
 def main():

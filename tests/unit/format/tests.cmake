@@ -8,6 +8,7 @@ skein_test(unit/format/test_partition_slice.c LINK skein_format skein_test_suppo
 skein_test(unit/format/test_partition_stacks.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_partition_writer.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_perfetto_export.c LINK skein_format skein_test_support)
+skein_test(unit/format/test_span_lanes.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_stack_profile.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_trace_columns.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_trace_cursor.c LINK skein_format skein_test_support)
@@ -42,6 +43,12 @@ if(PROTOC AND SYSTEM_PYTHON)
         ${CMAKE_SOURCE_DIR}/tests/unit/format/perfetto_rules.py $<TARGET_FILE:skein_cli>
         $<TARGET_FILE:make_perfetto_trace> ${PROTOC} ${CMAKE_SOURCE_DIR}/tests/unit/format)
     set_tests_properties(unit/format/perfetto_rules PROPERTIES LABELS unit TIMEOUT 120)
+    skein_program(make_crossing_trace FILES unit/format/make_crossing_trace.c
+        LINK skein_test_partition)
+    add_test(NAME unit/format/perfetto_judged COMMAND ${SYSTEM_PYTHON} -B
+        ${CMAKE_SOURCE_DIR}/tests/unit/format/perfetto_judged.py $<TARGET_FILE:skein_cli>
+        $<TARGET_FILE:make_crossing_trace> ${PROTOC} ${CMAKE_SOURCE_DIR}/tests/unit/format)
+    set_tests_properties(unit/format/perfetto_judged PROPERTIES LABELS unit TIMEOUT 120)
     # Stacks in all exports; pprof's own reader comes with Go.
     find_program(GO_PROGRAM go)
     skein_program(make_stack_trace FILES unit/format/make_stack_trace.c LINK skein_format)
