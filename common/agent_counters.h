@@ -16,6 +16,7 @@
     X(attach_refused, "processes refused, or without memory or descriptors to answer them")        \
     X(attach_silent, "connections without a word, ended by either side")                           \
     X(attach_malformed, "connections with bytes that are none of ours")                            \
+    X(captures_refused, "own captures not begun: a share of agents.captures_per_hour was used up") \
     X(stacks_missed, "stacks that processes left out: no room in a ring's tables")                 \
     X(welcomes, "sessions with the collector")                                                     \
     X(heartbeats, "heartbeats sent")                                                               \

@@ -43,6 +43,8 @@ void welcome_put(const struct welcome *welcome, struct buf *out)
     json_add_u64(root, "rules_generation", welcome->rules_generation);
     json_add_u64(root, "received_ns", welcome->received_ns);
     json_add_u64(root, "clock", welcome->clock);
+    if (welcome->captures_per_hour != WELCOME_SAYS_NOT)
+        json_add_u64(root, "captures_per_hour", welcome->captures_per_hour);
     cJSON_AddNullToObject(root, "seal");
     body_print(root, out);
 }
@@ -56,6 +58,8 @@ int welcome_get(const cJSON *json, struct welcome *out, char *error, size_t erro
     w.rules_generation = body_up_to(&r, json, "rules_generation", INT64_MAX);
     w.received_ns = body_up_to(&r, json, "received_ns", INT64_MAX);
     w.clock = body_up_to(&r, json, "clock", INT64_MAX);
+    w.captures_per_hour =
+        json_u64(&r, json, "", "captures_per_hour", JSON_OPTIONAL, WELCOME_SAYS_NOT, 0, INT64_MAX);
     *out = w;
     return body_status(&r, error, error_bytes);
 }

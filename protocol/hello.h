@@ -23,7 +23,11 @@ struct welcome {
     uint64_t heartbeat_ms, rules_generation;
     uint64_t received_ns; /* when HELLO came, on the collector's clock; 0: it does not say */
     uint64_t clock;       /* the number of that clock's setting (P-28) */
+    /* that it takes of this agent's own; 0: without a bound. WELCOME_SAYS_NOT: it does not say */
+    uint64_t captures_per_hour;
 };
+#define WELCOME_SAYS_NOT         UINT64_MAX
+#define WELCOME_CAPTURES_DEFAULT 3600 /* until an agent has heard */
 void welcome_put(const struct welcome *welcome, struct buf *out);
 int welcome_get(const cJSON *json, struct welcome *out, char *error, size_t error_bytes);
 

@@ -28,6 +28,8 @@ void report_fired_put(const struct report_fired *report, struct buf *out)
     json_add_id(root, "process", report->process.bytes);
     report_fired_add_with(root, report);
     json_add_u64(root, "pid", report->pid);
+    if (report->user != SHARE_USER_UNKNOWN)
+        json_add_u64(root, "uid", report->user);
     cJSON_AddStringToObject(root, "service", report->service);
     cJSON_AddStringToObject(root, "labels", report->labels);
     cJSON_AddStringToObject(root, "exe", report->exe);
@@ -80,6 +82,8 @@ int report_fired_get(const cJSON *json, struct report_fired *out, char *error, s
     trigger_get(&r, json, out);
     out->reason = body_text(&r, json, "", "reason", CONTROL_WORDS_MAX);
     out->pid = (uint32_t)body_up_to(&r, json, "pid", UINT32_MAX);
+    out->user = (uint32_t)json_u64(&r, json, "", "uid", JSON_OPTIONAL, SHARE_USER_UNKNOWN, 0,
+                                   SHARE_USER_UNKNOWN);
     out->service = body_text(&r, json, "", "service", 127);
     out->labels = body_labels(&r, json, "");
     out->exe = body_text(&r, json, "", "exe", CONTROL_NAME_MAX);

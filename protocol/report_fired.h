@@ -9,6 +9,7 @@
 #include "control_body.h"
 #include "ids.h"
 #include "report_clock.h"
+#include "shares.h"
 #include "trigger.h"
 
 #define REPORT_WITH_MAX 512 /* so that it fits a message (P-5) */
@@ -22,7 +23,8 @@ struct report_fired {
     enum trigger_type trigger; /* the condition, or TRIGGER_POLICY */
     const char *rule, *policy; /* "" where it is none's */
     const char *reason;
-    uint32_t pid; /* 0: the agent does not say who it is */
+    uint32_t pid;  /* 0: the agent does not say who it is */
+    uint32_t user; /* whose shares the process uses; SHARE_USER_UNKNOWN: the agent does not say */
     const char *service, *labels, *exe;
     uint64_t at_ns, pre_ms, post_ms;
     struct report_clock clock; /* of at_ns */

@@ -35,6 +35,8 @@ static cJSON *process_json(const struct report_process *p)
     cJSON *item = cJSON_CreateObject();
     json_add_id(item, "process", p->uid.bytes);
     json_add_u64(item, "pid", p->pid);
+    if (p->user != SHARE_USER_UNKNOWN)
+        json_add_u64(item, "uid", p->user);
     cJSON_AddStringToObject(item, "service", p->service);
     cJSON_AddStringToObject(item, "labels", p->labels);
     cJSON_AddStringToObject(item, "exe", p->exe);
@@ -99,6 +101,8 @@ static void process_get(struct json_reader *r, const cJSON *o, struct report_pro
     const char *path = "processes[]";
     body_id(r, o, path, "process", p->uid.bytes);
     p->pid = (uint32_t)json_u64(r, o, path, "pid", JSON_REQUIRED, 0, 0, UINT32_MAX);
+    p->user = (uint32_t)json_u64(r, o, path, "uid", JSON_OPTIONAL, SHARE_USER_UNKNOWN, 0,
+                                 SHARE_USER_UNKNOWN);
     p->service = body_text(r, o, path, "service", 127);
     p->labels = body_labels(r, o, path);
     p->exe = body_text(r, o, path, "exe", CONTROL_NAME_MAX);

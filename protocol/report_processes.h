@@ -10,10 +10,12 @@
 
 #include "control_body.h"
 #include "ids.h"
+#include "shares.h"
 
 struct report_process {
     struct process_uid uid;
     uint32_t pid;
+    uint32_t user; /* SHARE_USER_UNKNOWN: an older agent does not say */
     bool live;
     const char *service, *labels, *exe;
     uint64_t start_ns;

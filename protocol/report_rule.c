@@ -19,6 +19,7 @@ void report_rule_put(const struct report_rule *report, struct buf *out)
     json_add_u64(root, "checks", report->checks);
     json_add_u64(root, "failures", report->failures);
     cJSON_AddStringToObject(root, "last_error", report->last_error);
+    json_add_text_some(root, "held", report->held);
     json_add_u64(root, "fired", report->fired);
     json_add_u64(root, "suppressed", report->suppressed);
     body_print(root, out);
@@ -31,6 +32,7 @@ int report_rule_get(const cJSON *json, struct report_rule *out, char *error, siz
     report.rule = json_str(&r, json, "", "rule", JSON_REQUIRED, "", 63);
     report.health = json_str(&r, json, "", "health", JSON_REQUIRED, "", 15);
     report.last_error = body_text(&r, json, "", "last_error", CONTROL_WORDS_MAX);
+    report.held = body_text(&r, json, "", "held", CONTROL_WORDS_MAX);
     body_id(&r, json, "", "process", report.process.bytes);
     report.since_ns = body_time(&r, json, "", "since_ns");
     report.clock = report_read_clock(&r, json);

@@ -17,6 +17,7 @@ struct report_rule {
     const char *rule;
     const char *health; /* "passing", "failing" or "unknown" */
     const char *last_error;
+    const char *held; /* why its last firing began no capture; "": a cooldown, or it did */
     uint64_t since_ns, checks, failures, fired, suppressed;
 };
 void report_rule_put(const struct report_rule *report, struct buf *out);

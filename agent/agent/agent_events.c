@@ -37,6 +37,7 @@ void agent_send_list(void *context)
     struct clock_snapshot now;
     struct agent_counters counters = {0};
     attach_count(agent->attach, &counters);
+    counters.captures_refused = captures_refused(agent->captures);
     symbols_count(agent, &counters);
     uplink_set_local(agent->uplink, &counters);
     host_page_snapshot(agent->host_page, &now);
@@ -213,7 +214,8 @@ static const char *refusal_text(int status)
     case SKEIN_BUSY:
         return "the agent watches as many processes as watch.max allows";
     case SKEIN_FULL:
-        return "the agent had no room for it (ring.total_max_bytes, processes.max)";
+        return "the agent had no room for it, or no more for its user "
+               "(ring.total_max_bytes, processes.max)";
     case SKEIN_DENIED:
         return "the agent does not take processes of other users (processes.same_uid_only)";
     case SKEIN_CLOSED:
@@ -244,8 +246,13 @@ static void on_snapshot(void *context, struct process *process, const char *reas
                                   .at_ns = agent_clock_ns(),
                                   .pre_ms = config->snapshot_pre_ms,
                                   .post_ms = config->snapshot_post_ms};
-    if (!agent_rules_capture(agent->rules, &order, process, config->snapshot_cooldown_ms))
+    char why[CAPTURE_WHY_BYTES];
+    int status =
+        agent_rules_capture(agent->rules, &order, process, config->snapshot_cooldown_ms, why);
+    if (status == SKEIN_AGAIN)
         agent_log_snapshot(process, "snapshot within the cooldown: not taken", reason);
+    else if (status == SKEIN_REFUSED)
+        agent_log_snapshot(process, log_fmt("snapshot not taken: %s", why), reason);
 }
 
 static void on_heartbeat(void *context, struct process *process)
@@ -284,8 +291,13 @@ static void capture_crash(struct agent *agent, struct process *process)
                                   .reason = reason,
                                   .at_ns = process->gone_ns,
                                   .pre_ms = agent->config->crash_pre_ms};
-    if (!agent_rules_capture(agent->rules, &order, process, agent->config->crash_cooldown_ms))
+    char why[CAPTURE_WHY_BYTES];
+    int status =
+        agent_rules_capture(agent->rules, &order, process, agent->config->crash_cooldown_ms, why);
+    if (status == SKEIN_AGAIN)
         agent_log_process(&agent->lines, AGENT_LINE_CRASH_HELD, process, NULL);
+    else if (status == SKEIN_REFUSED)
+        agent_log_process(&agent->lines, AGENT_LINE_CRASH_REFUSED, process, why);
 }
 
 static void on_gone(void *context, struct process *process)
@@ -323,7 +335,7 @@ static uint64_t kept_bytes(void *context)
 static bool kept_release(void *context)
 {
     const struct agent *agent = context;
-    return roster_release_oldest(agent->roster);
+    return roster_release_one(agent->roster);
 }
 
 static bool on_expected(void *context, const struct process_uid *uid)

@@ -16,6 +16,7 @@
 #include "durable.h"
 #include "log.h"
 #include "proc_info.h"
+#include "shares.h"
 
 #define FILE_NAME  "processes"
 #define FILE_BYTES ((size_t)64 << 20)
@@ -172,6 +173,7 @@ static bool process_take(struct cursor *from, uint64_t agent, const char *boot_i
                          struct process *p)
 {
     p->pid = cursor_u32(from);
+    p->user = SHARE_USER_UNKNOWN; /* until it comes back and the kernel says so */
     p->start_clock_ticks = cursor_u64(from);
     text_take(from, p->service, sizeof p->service);
     text_take(from, p->labels, sizeof p->labels);

@@ -34,6 +34,7 @@
 #include "descriptor.h"
 #include "proc_info.h"
 #include "rule_match.h"
+#include "shares.h"
 
 #define GRACE_MS         1000
 #define PACKETS_A_ROUND  16
@@ -82,6 +83,7 @@ static void past_add(struct attach *attach, struct past *past, struct process *p
 {
     *past = (struct past){.attach = attach,
                           .uid = p->uid,
+                          .user = p->user,
                           .next_sequence = __atomic_load_n(&p->next_sequence, __ATOMIC_RELAXED),
                           .lacks_from_ns = process_lacks_from(p),
                           .pidfd = p->pidfd,
@@ -89,6 +91,28 @@ static void past_add(struct attach *attach, struct past *past, struct process *p
     p->pidfd = -1;
     attach->pasts = past;
     attach->past_count++;
+}
+
+bool user_shares(uint32_t user)
+{
+    return user != 0 && user != geteuid();
+}
+
+/* Processes that left but run on hold a descriptor each, so they count as well. */
+int place_look(const struct attach *attach, uint32_t user, uint32_t less)
+{
+    const uint32_t max = attach->settings.max_processes;
+    uint32_t taken = attach->member_count + attach->past_count - less, own = 0;
+    if (taken >= max)
+        return SKEIN_FULL;
+    if (!user_shares(user))
+        return SKEIN_OK;
+    for (const struct member *m = attach->members; m != NULL; m = m->next)
+        own += m->process->user == user;
+    for (const struct past *past = attach->pasts; past != NULL; past = past->next)
+        own += past->user == user;
+    own = own > less ? own - less : 0; /* those are of the same process */
+    return own > 0 && own >= share_most(max, taken - own) ? SKEIN_FULL : SKEIN_OK;
 }
 
 static void socket_drop(struct member *m)

@@ -63,6 +63,8 @@ struct attach_watch_order {
     const char *service;        /* "": the program's name */
     const char *labels;
     uint32_t watched_max; /* processes that are watched at once */
+    bool by_hand; /* `asker` has named it, and has his share of the places; else the operator */
+    uint32_t asker;
 };
 
 /* Binds and listens; settings and hooks are copied, loop and host must outlive it. SKEIN_OK;

@@ -19,6 +19,7 @@
 #include "ring_budget.h"
 #include "ring_memory.h"
 #include "selector.h"
+#include "shares.h"
 
 #define PACKET_FDS_MAX 8
 #define ENDED_TICKS    (UINT64_C(1) << 63) /* no clock tick of /proc has this */
@@ -166,6 +167,7 @@ static int identity_fill(const struct attach *attach, int socket, const struct h
                          struct process *p)
 {
     p->pid = (uint32_t)packet->peer.pid;
+    p->user = proc_user_charged(packet->peer.pid, packet->peer.uid);
     p->pidfd = pidfd_of_peer(socket, packet->peer.pid);
     if (p->pidfd < 0)
         return errno == ESRCH ? SKEIN_CLOSED : errno == ENOSYS ? SKEIN_UNSUPPORTED : SKEIN_IO;
@@ -205,33 +207,43 @@ static uint64_t ring_bytes_grant(const struct attach_settings *settings, uint64_
     return bytes - bytes % 4096;
 }
 
-/* What rings take now, without the one that is to be replaced. */
-static struct ring_budget budget_of(const struct attach *attach, const struct member *former)
+/* What rings take now, without the one that is to be replaced; *own: the user's part of it. */
+static struct ring_budget budget_of(const struct attach *attach, const struct member *former,
+                                    uint32_t user, uint64_t *own)
 {
     const struct attach_hooks *hooks = &attach->hooks;
     uint64_t kept = hooks->kept_bytes != NULL ? hooks->kept_bytes(hooks->context) : 0;
     struct ring_budget budget = {attach->settings.total_ring_bytes_max, kept, kept};
+    *own = 0;
     for (const struct member *m = attach->members; m != NULL; m = m->next) {
         const struct process *p = m->process;
         if (m == former || p->watched)
             continue;
-        budget.used += ring_memory_used(p->ring_fd, p->geometry.total);
+        uint64_t used = ring_memory_used(p->ring_fd, p->geometry.total);
+        budget.used += used;
         budget.reserved += p->geometry.total;
+        *own += p->user == user ? used : 0;
     }
     return budget;
 }
 
-/* The size of a new ring; 0: no room. Rings of gone processes make room first. */
+/* The size of a new ring; 0: no room. Rings of gone processes make room first, but not for a user
+ * whose share is used up. */
 static uint64_t ring_bytes_take(const struct attach *attach, const struct member *former,
-                                uint64_t wished)
+                                uint32_t user, uint64_t wished)
 {
     const struct attach_hooks *hooks = &attach->hooks;
-    uint64_t bytes = ring_bytes_grant(&attach->settings, wished), granted;
+    uint64_t bytes = ring_bytes_grant(&attach->settings, wished), granted, own;
+    struct ring_budget budget;
     do {
-        const struct ring_budget budget = budget_of(attach, former);
+        budget = budget_of(attach, former, user, &own);
         granted = ring_budget_grant(&budget, bytes);
     } while (granted == 0 && hooks->kept_release != NULL && hooks->kept_release(hooks->context));
-    return granted;
+    if (granted == 0 || own == 0 || !user_shares(user))
+        return granted;
+    const uint64_t others = budget.used - own;
+    budget.total = others + share_most(budget.total, others);
+    return ring_budget_grant(&budget, granted);
 }
 
 /* Streaming needs somebody who saves chunks as they fill. Who wishes it gets the default instead,
@@ -266,7 +278,7 @@ static int ring_fill(const struct attach *attach, struct hello_packet *packet,
             return SKEIN_OK;
         }
     }
-    uint64_t bytes = ring_bytes_take(attach, former, packet->hello.ring_bytes);
+    uint64_t bytes = ring_bytes_take(attach, former, p->user, packet->hello.ring_bytes);
     if (bytes == 0)
         return SKEIN_FULL;
     struct ring_geometry geometry;
@@ -355,10 +367,9 @@ static int process_fill(struct attach *attach, int socket, struct hello_packet *
     const struct member *former = member_find(attach, &p->uid);
     pasts_prune(attach);
     const struct past *past = *past_find(attach, &p->uid);
-    /* Processes that left but run on hold a descriptor each, so they count as well. */
-    uint32_t taken = attach->member_count + attach->past_count - (former != NULL) - (past != NULL);
-    if (taken >= attach->settings.max_processes)
-        return SKEIN_FULL;
+    status = place_look(attach, p->user, (uint32_t)(former != NULL) + (uint32_t)(past != NULL));
+    if (status != SKEIN_OK)
+        return status;
     host_page_snapshot(attach->host, &p->attached_clock);
     p->attached_ns = p->attached_clock.realtime_ns;
     p->next_sequence = sequence_start(former, past);

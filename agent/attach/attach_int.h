@@ -31,6 +31,7 @@ struct member {
 struct past {
     struct attach *attach;
     struct process_uid uid;
+    uint32_t user;
     uint64_t next_sequence, lacks_from_ns; /* of its ring: process_lacks_from */
     int pidfd;
     struct past *next;
@@ -112,6 +113,13 @@ void hello_answer(struct attach *attach, int socket, struct hello_packet *packet
 
 /* The table's entry for this identity, or NULL. */
 struct member *member_find(const struct attach *attach, const struct process_uid *uid);
+
+/* Whether the table has a place for one more process of the user, beside all but `less` of what it
+ * has: SKEIN_OK, SKEIN_FULL. */
+int place_look(const struct attach *attach, uint32_t user, uint32_t less);
+/* Whether the user is bounded by his share: root and the agent's own user set the bounds, and have
+ * what is left. */
+bool user_shares(uint32_t user);
 
 /* Answers a WATCH. Takes the socket (attach_watch.c). */
 void watch_answer(struct attach *attach, int socket, const struct hello_packet *packet);

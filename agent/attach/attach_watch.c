@@ -16,6 +16,7 @@
 #include "proc_info.h"
 #include "ring_memory.h"
 #include "selector.h"
+#include "shares.h"
 
 /* The kernel's own threads run no program, and neither does a process that has ended. */
 static bool runs_program(uint32_t pid)
@@ -31,6 +32,9 @@ static int watched_identify(const struct attach *attach, const struct attach_wat
     p->watched = true;
     p->unrecorded = LOSS_WATCHED;
     p->pid = order->pid;
+    p->by_hand = order->by_hand;
+    p->user = order->by_hand ? order->asker
+                             : proc_user_charged((pid_t)order->pid, proc_user((pid_t)order->pid));
     p->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)order->pid, 0u);
     if (p->pidfd < 0)
         return errno == ESRCH || errno == EINVAL ? SKEIN_CLOSED : SKEIN_IO;
@@ -49,12 +53,18 @@ static int watched_identify(const struct attach *attach, const struct attach_wat
     return status;
 }
 
-static uint32_t watched_count(const struct attach *attach)
+/* Whether one more may be watched: of all that are, whoever asked has a share. */
+static bool watch_has_room(const struct attach *attach, const struct attach_watch_order *order)
 {
-    uint32_t count = 0;
-    for (const struct member *m = attach->members; m != NULL; m = m->next)
+    uint32_t count = 0, own = 0;
+    for (const struct member *m = attach->members; m != NULL; m = m->next) {
         count += m->process->watched;
-    return count;
+        own += m->process->watched && m->process->by_hand && m->process->user == order->asker;
+    }
+    if (count >= order->watched_max)
+        return false;
+    return !order->by_hand || !user_shares(order->asker) || own == 0 ||
+           own < share_most(order->watched_max, count - own);
 }
 
 static int room_look(const struct attach *attach, const struct attach_watch_order *order,
@@ -65,10 +75,9 @@ static int room_look(const struct attach *attach, const struct attach_watch_orde
         return SKEIN_EXISTS;
     if (hooks->expected != NULL && hooks->expected(hooks->context, &p->uid))
         return SKEIN_AGAIN;
-    if (watched_count(attach) >= order->watched_max)
+    if (!watch_has_room(attach, order))
         return SKEIN_BUSY;
-    return attach->member_count + attach->past_count >= attach->settings.max_processes ? SKEIN_FULL
-                                                                                       : SKEIN_OK;
+    return place_look(attach, order->by_hand ? order->asker : 0, 0);
 }
 
 /* What the sources of evidence ask of any process's page. */

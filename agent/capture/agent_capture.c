@@ -266,6 +266,7 @@ static int target_new(struct captures *captures, const struct capture_order *ord
         target->end_ns = order->deadline_ns;
     target->result.capture = order->capture;
     target->result.process = process->uid;
+    target->result.user = process->user;
     target->result.map = order->map;
     target_place(target);
     target->result.trigger = order->trigger;
@@ -432,5 +433,6 @@ void captures_free(struct captures **captures_p)
         loop_timer_cancel(captures->settings.loop, &target->late_timer);
         capture_target_unref(target);
     }
+    shares_fini(&captures->shares);
     free(captures);
 }

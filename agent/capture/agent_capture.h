@@ -81,6 +81,14 @@ struct capture_order {
     size_t with_count;
 };
 
+#define CAPTURE_WHY_BYTES 256
+/* Whether a capture of the agent's own may begin for this process and cause: the rule, or the trigger
+ * where that is NULL or "". It counts then. False, and why says whose share is used up; nothing is
+ * told to anybody. */
+bool captures_admit(struct captures *captures, const struct process *process,
+                    enum trigger_type trigger, const char *rule, char why[CAPTURE_WHY_BYTES]);
+uint64_t captures_refused(const struct captures *captures);
+
 /* Begins a capture of one process; one that is known already is left alone. Failures are reported
  * to the collector as the target's state. SKEIN_OK, SKEIN_EXISTS, SKEIN_BUSY, SKEIN_NO_MEMORY. */
 int captures_begin(struct captures *captures, const struct capture_order *order,

@@ -106,7 +106,8 @@ static int partition_store(struct target *target, const struct evidence_partitio
 {
     struct spool *spool = target->captures->settings.spool;
     const struct partition_key *key = &partition->key;
-    const struct spool_head head = {.capture = target->capture,
+    const struct spool_head head = {.user = target->process->user,
+                                    .capture = target->capture,
                                     .key = *key,
                                     .events = partition->events,
                                     .from_ns = partition->from_ns,

@@ -170,6 +170,7 @@ static void journal_fired(struct target *target, uint16_t kind)
         .policy = sample ? target->rule : "",
         .reason = target->reason,
         .pid = process->pid,
+        .user = process->user,
         .service = process->service,
         .labels = process->labels,
         .exe = process->exe,
@@ -179,8 +180,8 @@ static void journal_fired(struct target *target, uint16_t kind)
         .clock = {.offset_ns = target->result.map.offset_ns, .clock = target->result.map.clock}};
     report_fired_put(&fired, &text);
     if (text.status == SKEIN_OK)
-        (void)spool_report_put(settings->spool, kind, &target->capture, &target->process->uid,
-                               (const char *)text.data, text.len);
+        (void)spool_report_put(settings->spool, kind, process->user, &target->capture,
+                               &target->process->uid, (const char *)text.data, text.len);
     buf_fini(&text);
     target->begun = true;
 }
@@ -188,7 +189,8 @@ static void journal_fired(struct target *target, uint16_t kind)
 static void spool_partition(struct target *target, const struct cut_result *cut,
                             struct cut_entry *entry)
 {
-    struct spool_head head = {.capture = target->capture,
+    struct spool_head head = {.user = target->process->user,
+                              .capture = target->capture,
                               .key = cut->key,
                               .events = cut->events,
                               .from_ns = cut->from_ns,
@@ -334,8 +336,9 @@ static void progress_announce(struct target *target)
         id_text(target->capture.bytes, capture);
         id_text(target->process->uid.bytes, process);
         snprintf(key, sizeof key, "target:%s:%s", capture, process);
-        (void)spool_report_put(settings->spool, SPOOL_INTENT, &target->capture,
-                               &target->process->uid, (const char *)text.data, text.len);
+        (void)spool_report_put(settings->spool, SPOOL_INTENT, target->process->user,
+                               &target->capture, &target->process->uid, (const char *)text.data,
+                               text.len);
         (void)uplink_report(settings->uplink, key, &target->capture, &target->process->uid,
                             (const char *)text.data, text.len);
     }
@@ -398,8 +401,8 @@ void capture_finish(struct spool *spool, struct uplink *uplink, uint64_t agent,
     target_result_put(agent, result, &text);
     int status = text.status;
     if (status == SKEIN_OK)
-        status = spool_report_put(spool, SPOOL_TARGET, &result->capture, &result->process,
-                                  (const char *)text.data, text.len);
+        status = spool_report_put(spool, SPOOL_TARGET, result->user, &result->capture,
+                                  &result->process, (const char *)text.data, text.len);
     buf_fini(&text);
     if (status != SKEIN_OK)
         log_error("capture", "a report could not be journalled", "reason",

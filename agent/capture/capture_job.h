@@ -11,6 +11,7 @@
 
 #include "agent_capture.h"
 #include "cut_chain.h"
+#include "shares.h"
 
 /* What the worker does for a target. A job is one cut of it, up to job->to_ns; the loop posts them
  * in the order of time (agent_capture.c), and the last one ends the target.
@@ -91,6 +92,8 @@ struct captures {
     uint32_t draining; /* atomic, set by the loop: the agent ends */
     struct done_target done[CAPTURES_REMEMBERED];
     size_t done_count;
+    struct shares shares; /* of the captures an hour that the agent begins by itself */
+    uint64_t refused;
 };
 
 struct capture_job {

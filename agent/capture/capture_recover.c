@@ -87,6 +87,7 @@ static void intent_take(struct leftovers *left, const struct spool_report *repor
     struct leftover *item = leftover_of(left, &report->capture, &report->process);
     if (item == NULL)
         return;
+    item->result.user = report->user;
     if (target_result_read(&item->result, report->text, report->len) == SKEIN_NO_MEMORY)
         left->status = SKEIN_NO_MEMORY;
     item->told_ns = item->result.to_ns;
@@ -221,8 +222,8 @@ static int firings_settle(struct spool *spool, const struct leftovers *left)
     while ((status = spool_report_next(spool, after, &report)) == SKEIN_OK) {
         after = report.revision;
         if (report.kind == SPOOL_FIRING && is_kept(left, &report))
-            (void)spool_report_put(spool, SPOOL_FIRED, &report.capture, &report.process,
-                                   report.text, report.len);
+            (void)spool_report_put(spool, SPOOL_FIRED, report.user, &report.capture,
+                                   &report.process, report.text, report.len);
         else if (report.kind == SPOOL_FIRING)
             spool_report_drop(spool, SPOOL_FIRING, &report.capture, &report.process);
         free(report.text);

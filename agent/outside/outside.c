@@ -92,6 +92,11 @@ static void process_look_at(void *context, uint32_t pid)
                                              .watched_max =
                                                  (uint32_t)*outside->settings.watched_max};
     int status = attach_watch(outside->settings.attach, &order, &p);
+    /* What the operator has named comes before what anybody else has. */
+    if (p != NULL && (status == SKEIN_BUSY || status == SKEIN_FULL) && hands_give_way(outside)) {
+        process_unref(&p);
+        status = attach_watch(outside->settings.attach, &order, &p);
+    }
     if (status == SKEIN_EXISTS)
         known_describe(outside, &p->uid, rule);
     if (p != NULL && (status == SKEIN_BUSY || status == SKEIN_FULL))

@@ -22,6 +22,7 @@
 #include "proc_text.h"
 #include "selector.h"
 #include "set_store.h"
+#include "shares.h"
 #include "skein_check.h"
 
 #define FILE_NAME "watched"
@@ -88,23 +89,6 @@ void hands_free(struct outside *outside)
         hand_remove(outside, hand);
 }
 
-/* NULL: there are HANDS_MAX, or no memory. */
-static struct hand *hand_add(struct outside *outside, uint32_t pid, uint64_t start_clock_ticks,
-                             uint32_t asker, const char *service, const char *labels)
-{
-    struct hand *hand = outside->hand_count < HANDS_MAX ? calloc(1, sizeof *hand) : NULL;
-    if (hand == NULL)
-        return NULL;
-    hand->pid = pid;
-    hand->start_clock_ticks = start_clock_ticks;
-    hand->asker = asker;
-    snprintf(hand->service, sizeof hand->service, "%s", service);
-    snprintf(hand->labels, sizeof hand->labels, "%s", labels);
-    TAILQ_INSERT_TAIL(&outside->hands, hand, link);
-    outside->hand_count++;
-    return hand;
-}
-
 static void hands_store(const struct outside *outside)
 {
     cJSON *array = cJSON_CreateArray();
@@ -123,6 +107,62 @@ static void hands_store(const struct outside *outside)
     cJSON_Delete(array);
 }
 
+static size_t hands_of(const struct outside *outside, uint32_t asker)
+{
+    size_t count = 0;
+    const struct hand *hand;
+    TAILQ_FOREACH(hand, &outside->hands, link)
+        count += hand->asker == asker;
+    return count;
+}
+
+static bool hand_has_room(const struct outside *outside, uint32_t asker)
+{
+    size_t own = hands_of(outside, asker);
+    return outside->hand_count < HANDS_MAX &&
+           (asker == 0 || own == 0 || own < share_most(HANDS_MAX, outside->hand_count - own));
+}
+
+bool hands_give_way(struct outside *outside)
+{
+    struct hand *hand, *newest = NULL;
+    size_t most = 0;
+    TAILQ_FOREACH_REVERSE(hand, &outside->hands, hand_list, link) {
+        size_t own = hand->asker != 0 && hand->waits == 0 ? hands_of(outside, hand->asker) : 0;
+        if (own <= most)
+            continue;
+        most = own;
+        newest = hand;
+    }
+    if (newest == NULL)
+        return false;
+    const struct process_uid uid = newest->uid;
+    log_info("outside", "no longer watched: a selector of the config wants its place", "service",
+             newest->service, "pid", log_fmt("%u", newest->pid), NULL);
+    /* Where it is watched, the hook takes the hand out. */
+    if (!attach_unwatch(outside->settings.attach, &uid))
+        hand_remove(outside, newest);
+    hands_store(outside);
+    return true;
+}
+
+/* NULL: there are HANDS_MAX, the asker's share of these is used up, or no memory. */
+static struct hand *hand_add(struct outside *outside, uint32_t pid, uint64_t start_clock_ticks,
+                             uint32_t asker, const char *service, const char *labels)
+{
+    struct hand *hand = hand_has_room(outside, asker) ? calloc(1, sizeof *hand) : NULL;
+    if (hand == NULL)
+        return NULL;
+    hand->pid = pid;
+    hand->start_clock_ticks = start_clock_ticks;
+    hand->asker = asker;
+    snprintf(hand->service, sizeof hand->service, "%s", service);
+    snprintf(hand->labels, sizeof hand->labels, "%s", labels);
+    TAILQ_INSERT_TAIL(&outside->hands, hand, link);
+    outside->hand_count++;
+    return hand;
+}
+
 /* ---- taking one ---- */
 
 /* As attach_watch; the hand is watched then. */
@@ -134,7 +174,9 @@ static int hand_watch(struct outside *outside, struct hand *hand)
                                              .service = hand->service,
                                              .labels = hand->labels,
                                              .watched_max =
-                                                 (uint32_t)*outside->settings.watched_max};
+                                                 (uint32_t)*outside->settings.watched_max,
+                                             .by_hand = true,
+                                             .asker = hand->asker};
     int status = attach_watch(outside->settings.attach, &order, &p);
     if (status == SKEIN_OK) {
         hand->uid = p->uid;
@@ -158,9 +200,9 @@ static const char *watch_text(int status)
     case SKEIN_AGAIN:
         return "it was attached to the agent before this one, and may come back in a moment";
     case SKEIN_BUSY:
-        return "as many processes are watched as watch.max allows";
+        return "as many processes are watched as watch.max allows, or as it leaves your user";
     case SKEIN_FULL:
-        return "the agent has as many processes as processes.max allows";
+        return "the agent has as many processes as processes.max allows, or as it leaves your user";
     case SKEIN_DENIED:
         return "it is not yours, or its program changes its user: root may";
     default:

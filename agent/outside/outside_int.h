@@ -54,6 +54,9 @@ void outside_wake(struct outside *outside);
 void hands_load(struct outside *outside);
 void hands_look(struct outside *outside); /* each second */
 void hands_free(struct outside *outside);
+/* Ends the watch of a process that somebody else than root has named, the newest of whoever named
+ * most: a selector of the agent's config wants its place. False: there is none. */
+bool hands_give_way(struct outside *outside);
 bool hand_has(const struct outside *outside, const struct process_uid *uid);
 
 #endif

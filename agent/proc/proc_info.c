@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/nsfs.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@
 #include "clock.h"
 #include "kept_file.h"
 #include "proc_text.h"
+#include "shares.h"
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
@@ -213,4 +215,52 @@ bool pidfd_death(int pidfd, pid_t pid, int32_t *signal, int32_t *status)
         return true;
     *signal = *status = 0;
     return false;
+}
+
+/* ---- whose it is ---- */
+
+uint32_t proc_user(pid_t pid)
+{
+    char text[4096];
+    uint64_t users[2]; /* real, effective */
+    const char *at =
+        proc_file_read(pid, "status", text, sizeof text) > 0 ? text_line_find(text, "Uid:") : NULL;
+    return at != NULL && text_numbers(&at, users, 2) ? (uint32_t)users[1] : SHARE_USER_UNKNOWN;
+}
+
+#define NAMESPACES_MAX 40 /* the kernel nests 32 */
+
+/* The maker of the outermost namespace below ours that `fd` lies in; `user`, where that is ours, or
+ * root's. Takes fd. */
+static uint32_t namespace_maker(int fd, const struct stat *ours, uint32_t user)
+{
+    uid_t maker = user;
+    for (int i = 0; fd >= 0 && i < NAMESPACES_MAX; i++) {
+        struct stat about;
+        int parent = ioctl(fd, NS_GET_PARENT);
+        bool outermost = parent >= 0 && fstat(parent, &about) == 0 && about.st_ino == ours->st_ino;
+        if (outermost && ioctl(fd, NS_GET_OWNER_UID, &maker) != 0)
+            maker = user;
+        close(fd);
+        fd = parent;
+        if (outermost)
+            break;
+    }
+    if (fd >= 0)
+        close(fd);
+    return maker != 0 ? maker : user;
+}
+
+uint32_t proc_user_charged(pid_t pid, uint32_t user)
+{
+    char path[48];
+    struct stat ours, its;
+    snprintf(path, sizeof path, "/proc/%d/ns/user", (int)pid);
+    int fd = user != 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return user;
+    if (stat("/proc/self/ns/user", &ours) == 0 && fstat(fd, &its) == 0 && its.st_ino != ours.st_ino)
+        return namespace_maker(fd, &ours, user);
+    close(fd);
+    return user;
 }

@@ -36,6 +36,12 @@ uint64_t proc_start_realtime_ns(uint64_t start_clock_ticks);
  * that clock began. */
 uint64_t proc_start_monotonic_ns(uint64_t start_clock_ticks);
 
+/* The user that the process runs as; SHARE_USER_UNKNOWN: it is gone. */
+uint32_t proc_user(pid_t pid);
+/* To whom what a process of `user` takes is charged: within a user namespace that somebody else than
+ * root has made, its maker, who may choose among thousands of users there. */
+uint32_t proc_user_charged(pid_t pid, uint32_t user);
+
 /* Path of the executable; where we may not read it, the process's short name; else "". */
 void proc_exe(pid_t pid, char *text, size_t bytes);
 

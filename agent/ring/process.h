@@ -35,6 +35,7 @@ struct process {
     /* constant after attach */
     struct process_uid uid;
     uint32_t pid;
+    uint32_t user;              /* whose shares it uses (proc_user_charged) */
     uint64_t start_clock_ticks; /* /proc/PID/stat field 22 */
     uint64_t start_ns;          /* realtime */
     uint64_t attached_ns;       /* realtime, of this attach */
@@ -48,6 +49,7 @@ struct process {
     uint64_t lacks_from_ns, lacks_to_ns;
     char service[128], labels[512], exe[256];
     bool watched;         /* from outside: it has no ring */
+    bool by_hand;         /* and `user` has asked for that */
     struct process_go go; /* process_go_set's; it may change */
     uint8_t *ring;        /* read and (for PIN only) written */
     struct ring_geometry geometry;

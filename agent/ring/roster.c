@@ -15,6 +15,7 @@
 #include "descriptor.h"
 #include "proc_info.h"
 #include "ring_memory.h"
+#include "shares.h"
 
 #define RINGS_MAX 1024 /* a descriptor each */
 
@@ -124,6 +125,7 @@ static struct roster_entry *entry_new(struct roster *roster, const struct proces
         return NULL;
     *e = (struct roster_entry){.uid = p->uid,
                                .pid = p->pid,
+                               .user = p->user,
                                .start_clock_ticks = p->start_clock_ticks,
                                .start_ns = p->start_ns};
     char *at = (char *)(e + 1);
@@ -185,9 +187,27 @@ static void timer_set(struct roster *roster)
     roster->timer = loop_timer_add(roster->loop, wait_ns / NS_PER_MS + 1, 0, rings_due, roster);
 }
 
-bool roster_release_oldest(struct roster *roster)
+/* The oldest ring of the user who has most of them, so that somebody's many short processes let go
+ * of their own rings alone. */
+static struct roster_entry *ring_giving_way(const struct roster *roster)
 {
-    struct roster_entry *e = oldest_ring(roster);
+    struct share_tally tally = {{0}};
+    struct roster_entry *e;
+    TAILQ_FOREACH(e, &roster->entries, link) {
+        if (e->process != NULL)
+            share_tally_add(&tally, e->user, e->ring_bytes + 1);
+    }
+    const uint64_t most = share_tally_most(&tally);
+    TAILQ_FOREACH(e, &roster->entries, link) {
+        if (e->process != NULL && share_tally_of(&tally, e->user) == most)
+            return e;
+    }
+    return NULL;
+}
+
+bool roster_release_one(struct roster *roster)
+{
+    struct roster_entry *e = ring_giving_way(roster);
     if (e != NULL)
         ring_release(roster, e);
     return e != NULL;
@@ -214,7 +234,7 @@ void roster_keep(struct roster *roster, struct process *p)
     e->ring_bytes = p->watched ? 0 : ring_memory_used(p->ring_fd, p->geometry.total);
     while (roster->rings >= RINGS_MAX ||
            (roster->rings > 0 && e->ring_bytes + roster->ring_bytes > roster->max_bytes))
-        (void)roster_release_oldest(roster);
+        (void)roster_release_one(roster);
     descriptors_release(p);
     e->process = process_ref(p);
     e->keep_until_ns = clock_monotonic_ns() + *roster->linger_ms * NS_PER_MS;

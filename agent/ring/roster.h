@@ -24,7 +24,7 @@ struct roster_entry {
     TAILQ_ENTRY(roster_entry) link;
     struct process *process; /* a reference, while its ring is kept; else NULL */
     struct process_uid uid;
-    uint32_t pid;
+    uint32_t pid, user;
     uint64_t start_clock_ticks;
     /* realtime; recorded 0: never was; ended 0: it runs */
     uint64_t start_ns, recorded_ns, ended_ns;
@@ -67,8 +67,8 @@ void roster_attached(struct roster *roster, const struct process *p);
 const struct roster_entry *roster_find(const struct roster *roster, const struct process_uid *uid);
 /* Ring bytes that are kept, in memory. */
 uint64_t roster_ring_bytes(const struct roster *roster);
-/* Lets go of the oldest ring; false: there is none. */
-bool roster_release_oldest(struct roster *roster);
+/* Lets go of a ring, the oldest of the user who has most of them; false: there is none. */
+bool roster_release_one(struct roster *roster);
 
 /* ---- the collector's list ---- */
 

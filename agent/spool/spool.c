@@ -20,6 +20,7 @@
 #include "descriptor.h"
 #include "durable.h"
 #include "loss.h"
+#include "shares.h"
 #include "skein_check.h"
 #include "wire.h"
 
@@ -36,6 +37,13 @@ static struct spool_item *item_find_locked(struct spool *spool, const struct par
             return item;
     }
     return NULL;
+}
+
+static uint64_t item_process(const struct spool_item *item)
+{
+    uint64_t number;
+    memcpy(&number, item->head.key.process.bytes + 8, sizeof number);
+    return number;
 }
 
 void spool_item_assert(const struct spool *spool, const struct spool_item *item)
@@ -134,6 +142,35 @@ static void item_evict_locked(struct spool *spool, struct spool_item *item)
     item_enter(spool, item, SPOOL_EVICTED);
 }
 
+static bool item_may_go(const struct spool_item *item)
+{
+    return item->state == SPOOL_QUEUED || item->state == SPOOL_ON_WAY;
+}
+
+/* Of the user who has most in the spool, the process that has most: its oldest partition that may
+ * go. So who fills the spool loses his own. NULL: all are held. */
+static struct spool_item *item_giving_way_locked(struct spool *spool)
+{
+    struct share_tally users = {{0}}, processes = {{0}};
+    struct spool_item *item;
+    TAILQ_FOREACH(item, &spool->items, link) {
+        if (item_may_go(item))
+            share_tally_add(&users, item->head.user, spool_room(item->head.payload_bytes));
+    }
+    const uint64_t user = share_tally_most(&users);
+    TAILQ_FOREACH(item, &spool->items, link) {
+        if (item_may_go(item) && share_tally_of(&users, item->head.user) == user)
+            share_tally_add(&processes, item_process(item), spool_room(item->head.payload_bytes));
+    }
+    const uint64_t process = share_tally_most(&processes);
+    TAILQ_FOREACH(item, &spool->items, link) {
+        if (item_may_go(item) && share_tally_of(&users, item->head.user) == user &&
+            share_tally_of(&processes, item_process(item)) == process)
+            return item;
+    }
+    return NULL;
+}
+
 static int spool_reserve(struct spool *spool, const struct partition_key *key, uint64_t room)
 {
     if (room > spool->max_bytes)
@@ -144,15 +181,11 @@ static int spool_reserve(struct spool *spool, const struct partition_key *key, u
         status = SKEIN_EXISTS;
     while (status == SKEIN_OK &&
            spool->counters.bytes + spool->reserved_bytes > spool->max_bytes - room) {
-        struct spool_item *oldest;
-        TAILQ_FOREACH(oldest, &spool->items, link) {
-            if (oldest->state == SPOOL_QUEUED || oldest->state == SPOOL_ON_WAY)
-                break;
-        }
-        if (oldest == NULL)
+        struct spool_item *item = item_giving_way_locked(spool);
+        if (item == NULL)
             status = SKEIN_FULL;
         else
-            item_evict_locked(spool, oldest);
+            item_evict_locked(spool, item);
     }
     if (status == SKEIN_OK)
         spool->reserved_bytes += room;

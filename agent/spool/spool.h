@@ -9,8 +9,9 @@
  *                                           +----no room---------------> gone, counted, reported
  *
  * A partition is put *held*. It is uploaded once a report that lists it is journalled
- * (spool_release). A new partition that finds no room drops the oldest released ones: their report
- * is rewritten first, so that it says what is missing, and then the file goes. A held partition is
+ * (spool_release). A new partition that finds no room drops released ones, the oldest of the process
+ * with most bytes of the user with most: so who fills the spool loses his own. Their report is
+ * rewritten first, so that it says what is missing, and then the file goes. A held partition is
  * never dropped; if only such are left, the put is refused. A partition that is on its way gives up
  * its file and its room, but it is lost only if its upload ends otherwise than stored.
  *
@@ -33,7 +34,7 @@ typedef int spool_amend_fn(const char *report, size_t n, const struct spool_head
 struct spool_settings {
     const char *folder;
     uint64_t max_bytes;    /* of partitions, each rounded up to 4 KiB */
-    uint32_t max_reports;  /* 0: 4096; beyond, the oldest is dropped and counted */
+    uint32_t max_reports;  /* 0: 4096; beyond, one is dropped and counted */
     uint32_t max_rejected; /* 0: 16 files kept aside */
     spool_amend_fn *amend;
 };
@@ -70,10 +71,11 @@ int spool_open_partition(struct spool *spool, const struct partition_key *key, i
 enum spool_fate { SPOOL_STORED, SPOOL_REJECTED, SPOOL_UNREADABLE };
 void spool_done(struct spool *spool, const struct partition_key *key, enum spool_fate fate);
 
-/* Journals a report (any kind but PARTITION), replacing the one of the same name.
- * SKEIN_OK, SKEIN_TOO_LARGE, SKEIN_FULL, SKEIN_IO, SKEIN_NO_MEMORY. */
-int spool_report_put(struct spool *spool, uint16_t kind, const struct capture_id *capture,
-                     const struct process_uid *process, const char *text, size_t n);
+/* Journals a report (any kind but PARTITION), replacing the one of the same name. Where there are
+ * max_reports, the oldest of the user with most of them goes. SKEIN_OK, SKEIN_TOO_LARGE, SKEIN_FULL, SKEIN_IO, SKEIN_NO_MEMORY. */
+int spool_report_put(struct spool *spool, uint16_t kind, uint32_t user,
+                     const struct capture_id *capture, const struct process_uid *process,
+                     const char *text, size_t n);
 
 /* Takes the next partition that a target under way has lost after its release, so that its next
  * report leaves it out; its journalled intent does already. `reason` is static text. A final report
@@ -85,6 +87,7 @@ int spool_loss_take(struct spool *spool, const struct capture_id *capture,
 struct spool_report {
     uint64_t revision; /* never used twice in a run; grows with every put and rewrite */
     uint16_t kind;
+    uint32_t user;
     struct capture_id capture;
     struct process_uid process;
     char *text; /* NUL-terminated; the caller's to free */

@@ -43,7 +43,7 @@ void spool_head_put(uint8_t out[SPOOL_FILE_HEAD_BYTES], const struct spool_head 
     le_put(&pos, head->created_ns, 8);
     le_put(&pos, head->payload_bytes, 8);
     le_put(&pos, head->payload_checksum, 8);
-    le_put(&pos, 0, 4);
+    le_put(&pos, head->user, 4);
     le_put(&pos, checksum32(out, CHECKED_BYTES), 4);
     skein_check(pos == out + SPOOL_FILE_HEAD_BYTES);
 }
@@ -83,7 +83,7 @@ int spool_head_get(const uint8_t *bytes, size_t n, struct spool_head *head)
     int status = head_read(&c, &read);
     if (status != SKEIN_OK)
         return status;
-    (void)cursor_u32(&c);
+    read.user = cursor_u32(&c);
     if (cursor_u32(&c) != checksum32(bytes, CHECKED_BYTES) || c.status != SKEIN_OK)
         return SKEIN_CORRUPT;
     if (read.kind < SPOOL_PARTITION || read.kind > SPOOL_FIRING)

@@ -7,10 +7,10 @@
  *    +------+----+------+---------+---------+-------+----------+--------+---------+-------+
  *    | SKSP | v1 | kind | capture | process | epoch | sequence | events | from_ns | to_ns |
  *    +------+----+------+---------+---------+-------+----------+--------+---------+-------+
- *    80           88              96                 104 108     112
- *    +------------+---------------+------------------+---+-------+
- *    | created_ns | payload bytes | payload checksum | 0 | check |
- *    +------------+---------------+------------------+---+-------+
+ *    80           88              96                 104   108     112
+ *    +------------+---------------+------------------+-----+-------+
+ *    | created_ns | payload bytes | payload checksum | uid | check |
+ *    +------------+---------------+------------------+-----+-------+
  */
 #ifndef SPOOL_FILE_H
 #define SPOOL_FILE_H
@@ -37,6 +37,7 @@ static inline bool spool_kind_fired(uint16_t kind)
 
 struct spool_head {
     uint16_t kind;
+    uint32_t user; /* whose share of the spool it takes */
     struct capture_id capture;
     struct partition_key key; /* epoch and sequence: partitions only */
     uint64_t events, from_ns, to_ns;

@@ -9,6 +9,7 @@
 #include "checksum.h"
 #include "clock.h"
 #include "durable.h"
+#include "shares.h"
 #include "skein_check.h"
 #include "spool_int.h"
 
@@ -66,14 +67,29 @@ static struct spool_entry *same_file_find_locked(struct spool *spool, const stru
     return NULL;
 }
 
-/* Takes the entry in. It replaces the one with its file name; beyond the bound the oldest goes. */
+/* The oldest of the user who has most. */
+static struct spool_entry *entry_giving_way_locked(struct spool *spool)
+{
+    struct share_tally tally = {{0}};
+    struct spool_entry *entry;
+    TAILQ_FOREACH(entry, &spool->reports, link)
+        share_tally_add(&tally, entry->head.user, 1);
+    const uint64_t most = share_tally_most(&tally);
+    TAILQ_FOREACH(entry, &spool->reports, link) {
+        if (share_tally_of(&tally, entry->head.user) == most)
+            return entry;
+    }
+    return NULL;
+}
+
+/* Takes the entry in. It replaces the one with its file name; beyond the bound another goes. */
 void spool_entry_add_locked(struct spool *spool, struct spool_entry *entry)
 {
     struct spool_entry *old = same_file_find_locked(spool, &entry->head);
     if (old != NULL) {
         spool_entry_remove_locked(spool, old);
     } else if (spool->counters.reports >= spool->max_reports) {
-        old = TAILQ_FIRST(&spool->reports);
+        old = entry_giving_way_locked(spool);
         entry_unlink(spool, old);
         spool_entry_remove_locked(spool, old);
         spool->counters.lost_reports++;
@@ -144,12 +160,14 @@ static void noted_report_amend_locked(struct spool *spool, const struct capture_
     }
 }
 
-int spool_report_put(struct spool *spool, uint16_t kind, const struct capture_id *capture,
-                     const struct process_uid *process, const char *text, size_t n)
+int spool_report_put(struct spool *spool, uint16_t kind, uint32_t user,
+                     const struct capture_id *capture, const struct process_uid *process,
+                     const char *text, size_t n)
 {
     if (n > SPOOL_REPORT_MAX)
         return SKEIN_TOO_LARGE;
     struct spool_head head = {.kind = kind,
+                              .user = user,
                               .capture = *capture,
                               .key.process = *process,
                               .created_ns = clock_realtime_ns(),
@@ -242,6 +260,7 @@ int spool_report_next(struct spool *spool, uint64_t after, struct spool_report *
     if (entry != NULL) {
         *out = (struct spool_report){.revision = entry->revision,
                                      .kind = entry->head.kind,
+                                     .user = entry->head.user,
                                      .capture = entry->head.capture,
                                      .process = entry->head.key.process,
                                      .text = strdup(entry->text),

@@ -88,6 +88,7 @@ static int process_list(struct listing *list, struct process *process,
         proc_title((pid_t)process->pid, title, sizeof list->titles[0]);
     *to = (struct report_process){.uid = process->uid,
                                   .pid = process->pid,
+                                  .user = process->user,
                                   .live = live,
                                   .service = process->service,
                                   .labels = process->labels,
@@ -114,6 +115,7 @@ static int list_note(struct listing *list, const struct roster_entry *e)
         return SKEIN_NO_MEMORY;
     *to = (struct report_process){.uid = e->uid,
                                   .pid = e->pid,
+                                  .user = e->user,
                                   .live = e->ended_ns == 0,
                                   .service = e->service,
                                   .labels = e->labels,

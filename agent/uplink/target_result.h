@@ -20,6 +20,7 @@ struct target_evidence {
 struct target_result {
     struct capture_id capture;
     struct process_uid process;
+    uint32_t user;             /* whose share of the journal it takes */
     enum trigger_type trigger; /* told while REPORT_CAPTURING, for a restart */
     bool stream;               /* the same */
     enum report_state state;

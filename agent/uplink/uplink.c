@@ -14,6 +14,7 @@
 
 #include "clock.h"
 #include "descriptor.h"
+#include "hello.h"
 #include "json.h"
 #include "uplink_int.h"
 
@@ -164,6 +165,14 @@ void uplink_set_refused(struct uplink *uplink, const struct heartbeat_refused *r
     pthread_mutex_unlock(&uplink->mutex);
 }
 
+uint64_t uplink_captures_per_hour(struct uplink *uplink)
+{
+    pthread_mutex_lock(&uplink->mutex);
+    uint64_t bound = uplink->captures_per_hour;
+    pthread_mutex_unlock(&uplink->mutex);
+    return bound;
+}
+
 void uplink_set_local(struct uplink *uplink, const struct agent_counters *counters)
 {
     pthread_mutex_lock(&uplink->mutex);
@@ -172,6 +181,7 @@ void uplink_set_local(struct uplink *uplink, const struct agent_counters *counte
     uplink->counters.attach_refused = counters->attach_refused;
     uplink->counters.attach_silent = counters->attach_silent;
     uplink->counters.attach_malformed = counters->attach_malformed;
+    uplink->counters.captures_refused = counters->captures_refused;
     uplink->counters.symbols_asked = counters->symbols_asked;
     uplink->counters.symbols_named = counters->symbols_named;
     uplink->counters.symbolizer_failures = counters->symbolizer_failures;
@@ -285,6 +295,8 @@ int uplink_new(const struct uplink_settings *settings, const struct uplink_hooks
 {
     *out = NULL;
     struct uplink *uplink = calloc(1, sizeof *uplink);
+    if (uplink != NULL)
+        uplink->captures_per_hour = WELCOME_CAPTURES_DEFAULT;
     if (uplink == NULL)
         return SKEIN_NO_MEMORY;
     uplink->hooks = *hooks;

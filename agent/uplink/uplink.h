@@ -77,6 +77,10 @@ void uplink_set_rules_generation(struct uplink *uplink, uint64_t generation);
 void uplink_set_policies_generation(struct uplink *uplink, uint64_t generation);
 void uplink_set_processes_version(struct uplink *uplink, uint64_t version);
 
+/* How many captures an hour the collector takes of this agent's own, as it said last; 0: without a
+ * bound. Before it has, what it has by default. */
+uint64_t uplink_captures_per_hour(struct uplink *uplink);
+
 /* From this agent's line of time to the collector's clock, as of now. */
 struct clock_map uplink_clock_map(struct uplink *uplink);
 int64_t uplink_clock_offset(struct uplink *uplink); /* the map's; 0 while it is not known */

@@ -385,6 +385,8 @@ static void welcome_take(struct uplink *uplink, const struct wire_frame *frame, 
         sample_take(uplink, &uplink->hello, welcome.clock, welcome.received_ns);
     pthread_mutex_lock(&uplink->mutex);
     uplink->counters.welcomes++;
+    if (welcome.captures_per_hour != WELCOME_SAYS_NOT)
+        uplink->captures_per_hour = welcome.captures_per_hour;
     struct outgoing *out;
     TAILQ_FOREACH(out, &uplink->list, link)
         out->next_ns = 0;

@@ -81,6 +81,7 @@ struct uplink {
     pthread_mutex_t mutex; /* guards the list, the counters and the map */
     struct outgoing_list list;
     struct agent_counters counters;
+    uint64_t captures_per_hour; /* of WELCOME */
     struct heartbeat_samples samples;
     struct heartbeat_refused refused;
     struct clock_map map; /* of the collector's newest clock */

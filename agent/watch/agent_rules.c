@@ -272,15 +272,20 @@ bool agent_rules_asked(struct agent_rules *rules, struct process *process, const
     return taken;
 }
 
-bool agent_rules_capture(struct agent_rules *rules, const struct capture_order *order,
-                         struct process *process, uint64_t cooldown_ms)
+int agent_rules_capture(struct agent_rules *rules, const struct capture_order *order,
+                        struct process *process, uint64_t cooldown_ms, char why[CAPTURE_WHY_BYTES])
 {
     uint64_t key = rule_memory_key(NULL, order->trigger, process);
-    if (!rule_memory_fire(rule_memory_take(rules, key), order->at_ns, cooldown_ms))
-        return false;
+    const struct rule_memory *before = rule_memory_find(rules, key);
+    if (before != NULL && rule_memory_cools(before, order->at_ns, cooldown_ms))
+        return SKEIN_AGAIN;
+    /* Who is refused here leaves nothing behind, so that he cannot have others forgotten. */
+    if (!captures_admit(rules->settings.captures, process, order->trigger, NULL, why))
+        return SKEIN_REFUSED;
+    rule_memory_fire(rule_memory_take(rules, key), order->at_ns);
     (void)captures_begin(rules->settings.captures, order, process);
     rule_memory_save(rules); /* behind the cut: see watch_fire */
-    return true;
+    return SKEIN_OK;
 }
 
 static void report_due(void *context)

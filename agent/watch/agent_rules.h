@@ -64,9 +64,10 @@ bool agent_rules_crashed(struct agent_rules *rules, const struct process *proces
 bool agent_rules_asked(struct agent_rules *rules, struct process *process, const char *reason);
 
 /* Begins a capture of the agent's own, for a crash or a snapshot for which no rule is in force.
- * False: held back by the cooldown, which is kept as a rule's is. */
-bool agent_rules_capture(struct agent_rules *rules, const struct capture_order *order,
-                         struct process *process, uint64_t cooldown_ms);
+ * SKEIN_OK; SKEIN_AGAIN: held back by the cooldown, which is kept as a rule's is; SKEIN_REFUSED, and
+ * why says it: a share of captures an hour is used up. */
+int agent_rules_capture(struct agent_rules *rules, const struct capture_order *order,
+                        struct process *process, uint64_t cooldown_ms, char why[CAPTURE_WHY_BYTES]);
 
 /* Everything is to be reported anew: the collector may have forgotten it. */
 void agent_rules_report(struct agent_rules *rules);

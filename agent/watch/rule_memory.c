@@ -39,16 +39,16 @@ uint64_t rule_memory_key(const struct rule_spec *spec, enum trigger_type type,
 }
 
 /* A time in the future was left by a clock that has gone back since, and holds nothing up. */
-bool rule_memory_fire(struct rule_memory *memory, uint64_t at_ns, uint64_t cooldown_ms)
+bool rule_memory_cools(const struct rule_memory *memory, uint64_t at_ns, uint64_t cooldown_ms)
 {
-    if (memory->last_fired_ns != 0 && at_ns < memory->last_fired_ns + cooldown_ms * NS_PER_MS &&
-        memory->last_fired_ns <= agent_clock_ns()) {
-        memory->suppressed++;
-        return false;
-    }
+    return memory->last_fired_ns != 0 && at_ns < memory->last_fired_ns + cooldown_ms * NS_PER_MS &&
+           memory->last_fired_ns <= agent_clock_ns();
+}
+
+void rule_memory_fire(struct rule_memory *memory, uint64_t at_ns)
+{
     memory->last_fired_ns = at_ns;
     memory->fired++;
-    return true;
 }
 
 const struct rule_memory *rule_memory_find(const struct agent_rules *rules, uint64_t key)

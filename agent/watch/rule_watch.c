@@ -21,10 +21,10 @@ static void report_key(const struct watch_item *watch, char key[192])
     snprintf(key, 192, "rule:%s:%s", watch->spec->name, process);
 }
 
-void watch_report(struct watch_item *watch)
+static void report_send(const struct watch_item *watch, const char *key)
 {
     static const char *const words[] = {"unknown", "passing", "failing"};
-    struct agent_rules *rules = watch->rules;
+    const struct agent_rules *rules = watch->rules;
     struct clock_map map = uplink_clock_map(rules->settings.uplink);
     struct report_rule report = {.agent = rules->settings.agent,
                                  .process = watch->process->uid,
@@ -32,6 +32,7 @@ void watch_report(struct watch_item *watch)
                                  .rule = watch->spec->name,
                                  .health = words[watch->health],
                                  .last_error = watch->last_error,
+                                 .held = watch->held,
                                  .since_ns = watch->since_ns,
                                  .checks = watch->checks,
                                  .failures = watch->failures,
@@ -39,12 +40,17 @@ void watch_report(struct watch_item *watch)
                                  .suppressed = watch->suppressed - watch->suppressed_before};
     struct buf text = {0};
     report_rule_put(&report, &text);
-    char key[192];
-    report_key(watch, key);
     if (text.status == SKEIN_OK)
         (void)uplink_report(rules->settings.uplink, key, NULL, NULL, (const char *)text.data,
                             text.len);
     buf_fini(&text);
+}
+
+void watch_report(struct watch_item *watch)
+{
+    char key[192];
+    report_key(watch, key);
+    report_send(watch, key);
 }
 
 void watch_set_health(struct watch_item *watch, enum health health, uint64_t at_ns)
@@ -124,7 +130,14 @@ void watch_fire(struct watch_item *watch, uint64_t at_ns, const char *reason)
 {
     const struct rule_spec *spec = watch->spec;
     struct rule_memory *memory = rule_memory_take(watch->rules, watch->memory_key);
-    bool fires = rule_memory_fire(memory, at_ns, spec->cooldown_ms);
+    watch->held[0] = '\0';
+    bool fires = !rule_memory_cools(memory, at_ns, spec->cooldown_ms) &&
+                 captures_admit(watch->rules->settings.captures, watch->process, rule_trigger(spec),
+                                spec->name, watch->held);
+    if (fires)
+        rule_memory_fire(memory, at_ns);
+    else
+        memory->suppressed++;
     watch->fired = memory->fired;
     watch->suppressed = memory->suppressed;
     if (!fires) {
@@ -291,6 +304,11 @@ void watch_lead(struct watch_item *watch, struct process *process)
 void watch_end(struct watch_item *watch)
 {
     report_forget(watch);
+    if (watch->held[0] != '\0') { /* the process may have ended by what began no capture */
+        char key[192];
+        snprintf(key, sizeof key, "held:%s", watch->spec->name);
+        report_send(watch, key);
+    }
     TAILQ_REMOVE(&watch->rules->watches, watch, link);
     health_stop(watch);
     events_stop(watch);

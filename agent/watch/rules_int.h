@@ -44,6 +44,8 @@ struct watch_item {
     struct scan_window window;
     uint64_t unseen; /* looks that did not see everything */
     char last_error[256];
+    char held
+        [CAPTURE_WHY_BYTES]; /* why its last firing began no capture; "": a cooldown, or it did */
 };
 TAILQ_HEAD(watch_list, watch_item);
 
@@ -104,8 +106,9 @@ void events_stop(struct watch_item *watch);
 /* spec NULL: the agent's own captures of that type. */
 uint64_t rule_memory_key(const struct rule_spec *spec, enum trigger_type type,
                          const struct process *process);
-/* Whether the cooldown is over; remembers that it fired, or was held back. */
-bool rule_memory_fire(struct rule_memory *memory, uint64_t at_ns, uint64_t cooldown_ms);
+/* Whether the cooldown of its last firing is not over. */
+bool rule_memory_cools(const struct rule_memory *memory, uint64_t at_ns, uint64_t cooldown_ms);
+void rule_memory_fire(struct rule_memory *memory, uint64_t at_ns); /* remembers that it fired */
 const struct rule_memory *rule_memory_find(const struct agent_rules *rules, uint64_t key);
 struct rule_memory *rule_memory_take(struct agent_rules *rules, uint64_t key); /* never NULL */
 void rule_memory_save(struct agent_rules *rules);

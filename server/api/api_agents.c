@@ -35,9 +35,8 @@ static cJSON *agent_json(const struct fleet_agent *a)
     json_add_u64(json, "policies_generation", a->sets[FLEET_POLICIES].generation);
     json_add_u64(json, "processes", a->processes_live);
     cJSON *own = cJSON_AddObjectToObject(json, "own_captures");
-    struct hourly hour = a->own; /* it turns when it is read */
     json_add_u64(own, "last_hour",
-                 (hourly_sum(&hour, clock_monotonic_ns()) + CAPTURE_OWN_UNITS - 1) /
+                 (shares_used(&a->own, clock_monotonic_ns()) + CAPTURE_OWN_UNITS - 1) /
                      CAPTURE_OWN_UNITS);
     json_add_u64(own, "refused", a->own_refused);
     heartbeat_state_add(&a->state, json);

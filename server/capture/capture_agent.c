@@ -83,20 +83,51 @@ static uint32_t units_of(struct capture_engine *e, const struct capture_id *id,
     return c->kind == CAPTURE_SAMPLE && capture_target_find(c, process) == NULL ? 1 : 0;
 }
 
+/* To whom a report's units are charged. A report of a target that comes before the firing's has no
+ * cause yet, and counts as one of its own. */
+static struct share_key charged_to(struct capture_engine *e, const struct process_uid *process,
+                                   const struct report_fired *fired) CONTROL_LOCKED
+{
+    const struct fleet_process *p = fleet_process_find(e->fleet, process);
+    uint32_t user = fired != NULL && fired->user != SHARE_USER_UNKNOWN ? fired->user
+                    : p != NULL                                        ? p->user
+                                                                       : SHARE_USER_UNKNOWN;
+    const char *program = fired != NULL && fired->exe[0] != '\0' ? fired->exe
+                          : p != NULL                            ? p->exe
+                                                                 : "";
+    const char *cause = fired == NULL              ? ""
+                        : fired->policy[0] != '\0' ? fired->policy
+                        : fired->rule[0] != '\0'   ? fired->rule
+                                                   : trigger_text(fired->trigger);
+    return share_key_of(user, program, cause);
+}
+
 bool capture_admits(struct capture_engine *e, struct fleet_agent *agent,
-                    const struct capture_id *id, const struct process_uid *process)
+                    const struct capture_id *id, const struct process_uid *process,
+                    const struct report_fired *fired, char *error, size_t error_bytes)
 {
     control_assert_locked(e->control);
     uint64_t limit = e->settings.agent_captures_per_hour, now_ns = clock_monotonic_ns();
     uint32_t units = limit > 0 ? units_of(e, id, process) : 0;
-    if (units == 0 || hourly_take(&agent->own, now_ns, units, limit * CAPTURE_OWN_UNITS))
+    if (units == 0)
+        return true;
+    const struct share_key key = charged_to(e, process, fired);
+    enum share_answer answer =
+        shares_take(&agent->own, now_ns, &key, units, limit * CAPTURE_OWN_UNITS);
+    if (answer == SHARE_GRANTED)
         return true;
     agent->own_refused++;
     metrics_add(captures_refused_total, 1);
+    snprintf(error, error_bytes,
+             "agents.captures_per_hour: %s is used up on %.100s; all together have begun %" PRIu64
+             " of %" PRIu64 " captures within the hour",
+             share_answer_text(answer), agent->host,
+             shares_used(&agent->own, now_ns) / CAPTURE_OWN_UNITS, limit);
     if (agent->own_said_ns == 0 || now_ns - agent->own_said_ns > REFUSED_SAY_NS) {
         agent->own_said_ns = now_ns;
         log_warn("captures", "an agent begins more captures than agents.captures_per_hour allows",
-                 "host", agent->host, "refused", log_fmt("%" PRIu64, agent->own_refused), NULL);
+                 "host", agent->host, "refused", log_fmt("%" PRIu64, agent->own_refused), "reason",
+                 error, NULL);
     }
     return false;
 }

@@ -56,12 +56,15 @@ struct capture_keep {
     struct evidence_wish wish;         /* that it asks for by name, also of its neighbours */
 };
 /* Whether the agent may report this process for this capture. Captures that an agent begins by
- * itself, and processes that it adds to captures, are bounded an hour. Call it once a report: it
- * counts. False: it is counted and logged, and nothing of the report is kept. */
+ * itself, and processes that it adds to captures, are bounded an hour, and shared out among its
+ * users, their programs and causes. `fired` where the report is one, else NULL. Call it once a
+ * report: it counts. False: it is counted and logged, error says whose share is used up, and
+ * nothing of the report is kept. */
 #define CAPTURE_OWN_UNITS 16 /* units of a capture that is begun; a process that joins is one */
 bool capture_admits(struct capture_engine *e, struct fleet_agent *agent,
-                    const struct capture_id *capture,
-                    const struct process_uid *process) CONTROL_LOCKED;
+                    const struct capture_id *id, const struct process_uid *process,
+                    const struct report_fired *fired, char *error,
+                    size_t error_bytes) CONTROL_LOCKED;
 /* Takes in a capture that an agent has begun. SKEIN_OK, also if it is known or deleted;
  * SKEIN_AGAIN. */
 int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,

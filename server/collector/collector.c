@@ -111,10 +111,12 @@ static int on_report(void *context, struct fleet_agent *agent, const struct repo
     const struct capture_id *capture;
     const struct process_uid *process;
     if (about_capture(report, &capture, &process) &&
-        !capture_admits(c->captures, agent, capture, process)) {
-        snprintf(error, error_bytes,
-                 "agents.captures_per_hour: this agent has begun %" PRIu64 " captures by itself",
-                 c->config.agent_captures_per_hour);
+        !capture_admits(c->captures, agent, capture, process,
+                        report->kind == REPORT_FIRED ? &report->fired : NULL, error, error_bytes)) {
+        if (report->kind == REPORT_FIRED) {
+            capture_refuse(c->captures, capture); /* and with it what its agent says of it next */
+            rules_on_refused(c->rules, &report->fired, error);
+        }
         return SKEIN_REFUSED;
     }
     switch (report->kind) {
@@ -383,8 +385,9 @@ static int http_check(const struct collector *c, char *error, size_t error_bytes
 static int state_make(struct collector *c, char *error, size_t error_bytes)
 {
     const struct collector_config *g = &c->config;
-    struct fleet_settings fleet = {g->control_address, g->lease_ms,      g->heartbeat_ms,
-                                   g->max_agents,      g->max_processes, g->keep_gone_ms};
+    struct fleet_settings fleet = {
+        g->control_address, g->lease_ms,     g->heartbeat_ms,           g->max_agents,
+        g->max_processes,   g->keep_gone_ms, g->agent_captures_per_hour};
     struct capture_settings captures = {.deadline_ms = g->deadline_ms,
                                         .agent_captures_per_hour = g->agent_captures_per_hour,
                                         .ttl_ms = g->retention_ttl_ms,

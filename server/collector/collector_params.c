@@ -60,15 +60,17 @@ const struct config_param collector_params[] = {
                "processes of one agent"),
     CONFIG_U64(struct collector_config, agent_captures_per_hour, "agents.captures_per_hour", 3600,
                0, 1000000,
-               "captures that one agent may begin by itself in an hour; a process that joins one "
-               "counts a sixteenth; 0: no bound"),
+               "captures that one agent may begin by itself in an hour, shared out among users and "
+               "programs; a process that joins one counts a sixteenth; 0: no bound"),
     CONFIG_U64(
         struct collector_config, keep_gone_ms, "agents.keep_gone_ms", 3600000, 0, 7 * DAY_MS,
         "how long a process that is gone stays listed, and a partition that no capture has is kept"),
     CONFIG_U64(struct collector_config, deadline_ms, "captures.deadline_ms", 30000, 1000, DAY_MS,
                "time for captures that agents begin without a rule"),
     CONFIG_U64(struct collector_config, rule_captures_per_hour, "rules.captures_per_hour", 3600, 0,
-               UINT64_MAX, "captures that all rules together may begin in an hour; 0: no bound"),
+               UINT64_MAX,
+               "captures that all rules together may begin in an hour, shared out among them; 0: "
+               "no bound"),
     CONFIG_U64(struct collector_config, rule_bytes_per_hour, "rules.bytes_per_hour", 0, 0,
                UINT64_MAX,
                "bytes stored of captures that rules began within an hour, from which on they begin "

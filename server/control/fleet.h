@@ -23,6 +23,7 @@ enum fleet_process_status { FLEET_LIVE, FLEET_GONE, FLEET_OFFLINE };
 struct fleet_settings {
     const char *address; /* "tcp://127.0.0.1:7461" */
     uint64_t lease_ms, heartbeat_ms, max_agents, max_processes_per_agent, keep_gone_ms;
+    uint64_t own_captures_per_hour; /* that each agent may begin by itself; 0: no bound */
 };
 
 struct fleet_hooks {

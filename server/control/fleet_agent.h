@@ -10,7 +10,7 @@
 #include "control.h"
 #include "control_body.h"
 #include "heartbeat.h"
-#include "hourly.h"
+#include "shares.h"
 #include "transport.h"
 
 #define FLEET_OFFSET_SAMPLES 16
@@ -47,7 +47,7 @@ struct fleet_agent {
     struct heartbeat_state state; /* as its last heartbeat says */
     bool counted;                 /* there was a heartbeat */
     /* capture_admits' own: what the agent began by itself, in CAPTURE_OWN_UNITS */
-    struct hourly own;
+    struct shares own; /* by user, program and cause */
     uint64_t own_refused, own_said_ns;
     /* fleet.c's own */
     uint64_t heard_ns, saved_ns; /* monotonic */
@@ -68,6 +68,7 @@ struct fleet_process {
     struct process_uid uid;
     uint64_t agent;
     uint32_t pid;
+    uint32_t user; /* whose shares it uses; SHARE_USER_UNKNOWN: its agent has not said */
     bool live;
     char service[128], labels[CONTROL_LABELS_MAX + 1], exe[CONTROL_NAME_MAX + 1], mode[16];
     char title[128];    /* what the program calls itself; "": unknown */

@@ -274,6 +274,7 @@ struct fleet_process *fleet_process_add(struct fleet *f, struct fleet_agent *age
         return NULL;
     }
     p->uid = *uid;
+    p->user = SHARE_USER_UNKNOWN;
     p->agent = agent->id;
     p->next_of_agent = agent->processes;
     agent->processes = p;
@@ -314,6 +315,7 @@ static int process_put(struct fleet *f, struct fleet_agent *agent, const struct 
         p->ended_ns = 0;
     p->perhaps_ns = 0;
     p->pid = in->pid;
+    p->user = in->user;
     p->live = in->live;
     p->start_ns = in->start_ns;
     p->attached_ns = in->attached_ns;

@@ -115,6 +115,7 @@ static void session_agent_free(struct fleet *f, struct fleet_agent *agent) CONTR
 {
     fleet_drop_agent_commands(f, agent, NULL);
     free(agent->list_have);
+    shares_fini(&agent->own);
     for (size_t i = 0; i < FLEET_SETS; i++)
         free(agent->sets[i].refused);
     free(agent);
@@ -206,7 +207,8 @@ void fleet_on_hello(struct fleet *f, const struct wire_frame *frame, const cJSON
                                     .heartbeat_ms = f->settings.heartbeat_ms,
                                     .rules_generation = rules_generation(f),
                                     .received_ns = received_ns,
-                                    .clock = clock};
+                                    .clock = clock,
+                                    .captures_per_hour = f->settings.own_captures_per_hour};
     struct buf body = {0};
     welcome_put(&welcome, &body);
     fleet_answer(f, peer, WIRE_WELCOME, frame->id, &body);

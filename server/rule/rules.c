@@ -269,6 +269,7 @@ void rules_free(struct rules **rules) CONTROL_ALONE
         return;
     named_set_fini(&r->set);
     free(r->rows);
+    shares_fini(&r->shares);
     if (r->fleet == NULL)
         control_free(&r->control);
     free(r);

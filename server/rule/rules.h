@@ -74,6 +74,11 @@ void rules_on_report(struct rules *r, struct fleet_agent *agent,
 int rules_on_fired(struct rules *r, struct fleet_agent *agent, const struct report_fired *fired,
                    char *error, size_t error_bytes) CONTROL_LOCKED;
 
+/* The firing was refused, as somebody's share of what its agent may begin is used up: it is counted,
+ * and the rule's state says why. */
+void rules_on_refused(struct rules *r, const struct report_fired *fired,
+                      const char *why) CONTROL_LOCKED;
+
 /* A capture of the rule has ended, or its verdict has changed since. Takes `listing`, the capture
  * without targets; NULL: it is not its incident's first. May come before rules_set_captures. */
 void rules_on_ended(struct rules *r, const struct capture_id *incident, const char *rule,

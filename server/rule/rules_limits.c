@@ -10,7 +10,9 @@
 
 #include "array.h"
 #include "capture_control.h"
+#include "checksum.h"
 #include "clock.h"
+#include "log.h"
 #include "metrics.h"
 #include "ruleset_int.h"
 
@@ -47,7 +49,8 @@ void rules_on_report(struct rules *r, struct fleet_agent *agent, const struct re
         rule->suppressed += held_back;
         metrics_add(rules_suppressed_total, held_back);
         rule_note_held(r, rule, &report->process, clock_realtime_ns(),
-                       "cooldown, held back by the agent");
+                       report->held[0] != '\0' ? log_fmt("held back by the agent: %s", report->held)
+                                               : "cooldown, held back by the agent");
     }
     if (!p->reported || strcmp(p->health, report->health) != 0) {
         rules_note(r, rule->item.name, report->health, report->last_error, report->since_ns,
@@ -63,6 +66,18 @@ void rules_on_report(struct rules *r, struct fleet_agent *agent, const struct re
     p->suppressed = report->suppressed;
     snprintf(p->health, sizeof p->health, "%s", report->health);
     snprintf(p->last_error, sizeof p->last_error, "%s", report->last_error);
+}
+
+void rules_on_refused(struct rules *r, const struct report_fired *fired, const char *why)
+{
+    control_assert_locked(r->control);
+    struct rule *rule = fired->rule[0] != '\0' ? rules_find(r, fired->rule) : NULL;
+    if (rule == NULL)
+        return;
+    rule->suppressed++;
+    metrics_add(rules_suppressed_total, 1);
+    rule_note_held(r, rule, &fired->process, fired->at_ns != 0 ? fired->at_ns : clock_realtime_ns(),
+                   why);
 }
 
 /* ---- limits ---- */
@@ -195,6 +210,36 @@ static bool bytes_held(struct rules *r, struct rule *rule, uint64_t now_ns, uint
     return true;
 }
 
+/* Whether the rule, or the user whose process fired, has had its share of what all rules together may
+ * begin; else it counts. */
+static bool share_held(struct rules *r, const struct rule *rule, const struct rule_process *p,
+                       char why[RULE_WHY_BYTES]) CONTROL_LOCKED
+{
+    static const char *const whose[] = {[SHARE_FULL_USER] = "the rule's share",
+                                        [SHARE_FULL_PROGRAM] = "the rule's share for this host",
+                                        [SHARE_FULL_CAUSE] = "the rule's share for this user",
+                                        [SHARE_FULL] = "the bound"};
+    const struct fleet_process *process =
+        r->fleet != NULL && p != NULL ? fleet_process_find(r->fleet, &p->process) : NULL;
+    char host[24] = "", user[16] = "";
+    if (process != NULL) {
+        snprintf(host, sizeof host, "%016" PRIx64, process->agent);
+        snprintf(user, sizeof user, "%" PRIu32, process->user);
+    }
+    const struct share_key key =
+        share_key_of(checksum64(rule->item.name, strlen(rule->item.name)), host, user);
+    enum share_answer answer =
+        shares_take(&r->shares, clock_monotonic_ns(), &key, 1, r->captures_per_hour);
+    if (answer == SHARE_GRANTED)
+        return false;
+    snprintf(why, RULE_WHY_BYTES,
+             "rules.captures_per_hour: %s is used up (host %.60s, uid %s); all rules together have "
+             "begun %" PRIu64 " of %" PRIu64,
+             whose[answer], process != NULL ? process->host : "", user,
+             shares_used(&r->shares, clock_monotonic_ns()), r->captures_per_hour);
+    return true;
+}
+
 bool rule_held(struct rules *r, struct rule *rule, const struct rule_process *p, uint64_t at_ns,
                bool joins, char why[RULE_WHY_BYTES])
 {
@@ -233,7 +278,8 @@ bool rule_held(struct rules *r, struct rule *rule, const struct rule_process *p,
         return true;
     }
     return bytes_held(r, rule, at_ns, rule->bytes_per_hour, why) ||
-           bytes_held(r, NULL, at_ns, r->bytes_per_hour, why);
+           bytes_held(r, NULL, at_ns, r->bytes_per_hour, why) ||
+           (r->captures_per_hour != 0 && share_held(r, rule, p, why));
 }
 
 /* Tells of a capture that ended before its rule was known, because its agent's reports came first.

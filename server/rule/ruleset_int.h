@@ -8,6 +8,7 @@
 #include "capture.h"
 #include "idmap.h"
 #include "rules.h"
+#include "shares.h"
 
 #define FIRINGS_KEEP_NS (UINT64_C(24) * 3600 * 1000000000u) /* the longest cooldown and window */
 #define HOUR_NS         (UINT64_C(3600) * 1000000000u)
@@ -75,6 +76,7 @@ struct rules {
     const char *public_url; /* of rules_settings */
     struct named_set set;
     uint64_t captures_per_hour, bytes_per_hour; /* of all rules together; 0: no bound */
+    struct shares shares CONTROL_GUARDED;       /* of captures_per_hour: by rule, host and user */
     uint64_t sweep_ns CONTROL_GUARDED;
     struct history_row *rows CONTROL_GUARDED;
     size_t row_count CONTROL_GUARDED, row_cap CONTROL_GUARDED;
@@ -109,8 +111,9 @@ void rules_history_save(struct rules *r) CONTROL_LOCKED;
 void rules_history_saved(struct rules *r, bool ok) CONTROL_LOCKED;
 
 /* rules_limits.c */
-/* Whether a limit holds a firing back; why says which. p may be NULL. joins: the firing would join
- * an incident that is there. */
+/* Whether a limit holds a firing back; why says which. One that is not held back counts for the
+ * shares of what all rules may begin. p may be NULL. joins: the firing would join an incident that is
+ * there. */
 bool rule_held(struct rules *r, struct rule *rule, const struct rule_process *p, uint64_t at_ns,
                bool joins, char why[RULE_WHY_BYTES]) CONTROL_LOCKED;
 /* Notes a firing that a limit held back, or one that began a capture. */

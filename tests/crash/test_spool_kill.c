@@ -73,8 +73,8 @@ static void put_one(struct spool *spool, struct shared *shared)
         _exit(4);
     shared->state[i] |= PROMISED;
     if (i % 3 == 2) {
-        if (spool_report_put(spool, SPOOL_TARGET, &capture, &process, "{\"partitions\":[]}", 17) !=
-            SKEIN_OK)
+        if (spool_report_put(spool, SPOOL_TARGET, 0, &capture, &process, "{\"partitions\":[]}",
+                             17) != SKEIN_OK)
             _exit(5);
         spool_release(spool, &capture, &process);
     }

@@ -80,3 +80,11 @@ if(NOT SKEIN_SANITIZE) # it preloads into programs of the system; and a static o
         OUTSIDE_COUNTER="$<TARGET_FILE:watched_counter>")
     add_dependencies(t_e2e_whole_watched skein_cli skein-symbolizer watched_counter)
 endif()
+
+add_executable(whole_crowd ${CMAKE_CURRENT_LIST_DIR}/../support/whole_crowd.c)
+target_link_libraries(whole_crowd PRIVATE skein_flags skein_static)
+skein_test(e2e/test_whole_crowd.c LINK skein_test_whole)
+target_compile_definitions(t_e2e_whole_crowd PRIVATE WHOLE_CROWD="$<TARGET_FILE:whole_crowd>"
+    SKEIN_PROGRAM="$<TARGET_FILE:skein_cli>")
+add_dependencies(t_e2e_whole_crowd whole_crowd skein_cli)
+set_tests_properties(e2e/whole_crowd PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: to be two users")

@@ -81,7 +81,7 @@ static void session(struct spool *spool, int taken[PARTITIONS])
         struct spool_head head = {.capture = capture, .key = {process, 1, i}, .events = 1};
         taken[i] = spool_put(spool, &head, (uint8_t *)bytes, sizeof bytes);
     }
-    (void)spool_report_put(spool, SPOOL_TARGET, &capture, &process, "{}", 2);
+    (void)spool_report_put(spool, SPOOL_TARGET, 0, &capture, &process, "{}", 2);
     spool_release(spool, &capture, &process);
 }
 

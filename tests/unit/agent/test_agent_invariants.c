@@ -36,7 +36,7 @@ END_TEST
 START_TEST(a_report_of_no_kind)
 {
     struct spool *spool = spool_with_one();
-    ck_assert_int_eq(spool_report_put(spool, SPOOL_TARGET, &capture, &uid, "{}", 2), SKEIN_OK);
+    ck_assert_int_eq(spool_report_put(spool, SPOOL_TARGET, 0, &capture, &uid, "{}", 2), SKEIN_OK);
     TAILQ_FIRST(&spool->reports)->head.kind = SPOOL_PARTITION;
     spool_report_drop(spool, SPOOL_PARTITION, &capture, &uid);
 }

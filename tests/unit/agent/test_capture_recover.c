@@ -36,8 +36,8 @@ static void teardown(void)
 
 static void firing_put(const struct capture_id *capture, const char *text)
 {
-    ck_assert_int_eq(spool_report_put(spool, SPOOL_FIRING, capture, &process, text, strlen(text)),
-                     SKEIN_OK);
+    ck_assert_int_eq(
+        spool_report_put(spool, SPOOL_FIRING, 0, capture, &process, text, strlen(text)), SKEIN_OK);
 }
 
 static void partition_put(uint64_t sequence)
@@ -113,9 +113,9 @@ static void intent_put(const struct capture_id *capture, uint64_t from_ns)
     struct buf text = {0};
     ck_assert_int_eq(target_result_add_range(&result, &range), SKEIN_OK);
     target_result_put(7, &result, &text);
-    ck_assert_int_eq(
-        spool_report_put(spool, SPOOL_INTENT, capture, &process, (const char *)text.data, text.len),
-        SKEIN_OK);
+    ck_assert_int_eq(spool_report_put(spool, SPOOL_INTENT, 0, capture, &process,
+                                      (const char *)text.data, text.len),
+                     SKEIN_OK);
     buf_fini(&text);
     target_result_fini(&result);
 }
@@ -193,7 +193,7 @@ START_TEST(what_has_fired_replaces_what_is_firing)
 {
     char text[1024];
     firing_put(&kept, "{\"n\":1}");
-    ck_assert_int_eq(spool_report_put(spool, SPOOL_FIRED, &kept, &process, "{\"n\":2}", 7),
+    ck_assert_int_eq(spool_report_put(spool, SPOOL_FIRED, 0, &kept, &process, "{\"n\":2}", 7),
                      SKEIN_OK);
     spool_close(&spool);
     open_spool();

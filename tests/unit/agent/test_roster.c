@@ -57,6 +57,25 @@ static const struct roster_entry *find(struct place *place, uint32_t n)
     return roster_find(place->roster, &uid);
 }
 
+/* However many processes of one user end, another's ring is kept. */
+START_TEST(who_ends_most_lets_go_of_his_own_rings)
+{
+    struct place place;
+    place_init(&place, 3600000, 250);
+    keep(&place, 1, 100);
+    for (uint32_t n = 2; n < 50; n++) {
+        struct process *p = process_make(n, 50);
+        p->user = 65534;
+        roster_keep(place.roster, p);
+        process_unref(&p);
+    }
+    ck_assert_ptr_nonnull(find(&place, 1)->process);
+    ck_assert_ptr_null(find(&place, 2)->process);
+    ck_assert_ptr_nonnull(find(&place, 49)->process);
+    place_fini(&place);
+}
+END_TEST
+
 START_TEST(a_ring_is_kept_within_its_room_and_a_note_outlives_it)
 {
     struct place place;
@@ -70,10 +89,10 @@ START_TEST(a_ring_is_kept_within_its_room_and_a_note_outlives_it)
     ck_assert_uint_eq(find(&place, 1)->ended_ns, 2001);
     ck_assert_str_eq(find(&place, 1)->service, "s1");
     ck_assert_ptr_nonnull(find(&place, 2)->process);
-    ck_assert(roster_release_oldest(place.roster));
+    ck_assert(roster_release_one(place.roster));
     ck_assert_ptr_null(find(&place, 2)->process);
-    ck_assert(roster_release_oldest(place.roster));
-    ck_assert(!roster_release_oldest(place.roster));
+    ck_assert(roster_release_one(place.roster));
+    ck_assert(!roster_release_one(place.roster));
     ck_assert_uint_eq(roster_ring_bytes(place.roster), 0);
     place_fini(&place);
 }
@@ -197,7 +216,8 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("roster", a_ring_is_kept_within_its_room_and_a_note_outlives_it,
+    return suite_run(suite_of("roster", who_ends_most_lets_go_of_his_own_rings,
+                              a_ring_is_kept_within_its_room_and_a_note_outlives_it,
                               a_ring_goes_when_its_time_is_over,
                               who_does_not_come_back_in_time_and_runs_is_named_as_not_recorded,
                               a_refusal_is_news_once_and_forgotten_when_the_process_is_taken,

@@ -93,7 +93,7 @@ static void report_as(uint16_t kind, enum report_state state, uint64_t first, ui
     struct buf text = {0};
     target_result_put(7, &result, &text);
     ck_assert_int_eq(
-        spool_report_put(spool, kind, &capture, &process, (const char *)text.data, text.len),
+        spool_report_put(spool, kind, 0, &capture, &process, (const char *)text.data, text.len),
         SKEIN_OK);
     buf_fini(&text);
     target_result_fini(&result);
@@ -322,9 +322,9 @@ static void report_other(uint64_t first, uint64_t last)
     ck_assert_int_eq(target_result_add_range(&result, &range), SKEIN_OK);
     struct buf text = {0};
     target_result_put(7, &result, &text);
-    ck_assert_int_eq(
-        spool_report_put(spool, SPOOL_TARGET, &other, &process, (const char *)text.data, text.len),
-        SKEIN_OK);
+    ck_assert_int_eq(spool_report_put(spool, SPOOL_TARGET, 0, &other, &process,
+                                      (const char *)text.data, text.len),
+                     SKEIN_OK);
     buf_fini(&text);
     target_result_fini(&result);
 }
@@ -400,7 +400,8 @@ END_TEST
 
 START_TEST(a_final_report_replaces_its_intent_on_disk_too)
 {
-    ck_assert_int_eq(spool_report_put(spool, SPOOL_INTENT, &capture, &process, "{}", 2), SKEIN_OK);
+    ck_assert_int_eq(spool_report_put(spool, SPOOL_INTENT, 0, &capture, &process, "{}", 2),
+                     SKEIN_OK);
     report(REPORT_NOTHING, 1, 0);
     reopen(1 << 20);
     struct spool_report next;
@@ -417,10 +418,93 @@ START_TEST(the_journal_is_bounded_and_counts_what_it_drops)
     open_spool(1 << 20, 3);
     for (uint8_t i = 0; i < 5; i++) {
         struct capture_id id = {{i}};
-        ck_assert_int_eq(spool_report_put(spool, SPOOL_FIRED, &id, &process, "{}", 2), SKEIN_OK);
+        ck_assert_int_eq(spool_report_put(spool, SPOOL_FIRED, 0, &id, &process, "{}", 2), SKEIN_OK);
     }
     ck_assert_uint_eq(counters().reports, 3);
     ck_assert_uint_eq(counters().lost_reports, 2);
+}
+END_TEST
+
+/* A released partition of the user's process. */
+static void put_of(uint32_t user, uint8_t number, uint64_t sequence, size_t n)
+{
+    struct spool_head head = head_of(sequence);
+    uint8_t *bytes = calloc(1, n);
+    head.user = user;
+    head.capture.bytes[0] = number;
+    head.key.process.bytes[15] = number;
+    ck_assert_int_eq(spool_put(spool, &head, bytes, n), SKEIN_OK);
+    spool_release(spool, &head.capture, &head.key.process);
+    free(bytes);
+}
+
+struct held_by {
+    size_t of[2]; /* root, and all others */
+};
+
+static void user_count(void *context, const struct spool_head *head, int held)
+{
+    struct held_by *by = context;
+    (void)held;
+    by->of[head->user != 0]++;
+}
+
+/* The oldest are root's; nobody's go, also after a restart, and however many processes he has. */
+START_TEST(who_fills_the_spool_loses_his_own)
+{
+    struct held_by by = {{0}};
+    for (uint64_t i = 0; i < 10; i++)
+        put_of(0, 1, i, 4000);
+    for (uint64_t i = 0; i < 80; i++)
+        put_of(65534, (uint8_t)(2 + i % 40), i, 16000);
+    reopen(1 << 20); /* where all are held until their reports are read */
+    for (uint8_t number = 1; number < 42; number++) {
+        struct capture_id of = capture;
+        struct process_uid by_process = process;
+        of.bytes[0] = by_process.bytes[15] = number;
+        spool_release(spool, &of, &by_process);
+    }
+    for (uint64_t i = 80; i < 120; i++)
+        put_of(65534, (uint8_t)(2 + i % 40), i, 16000);
+    spool_visit(spool, user_count, &by);
+    ck_assert_uint_eq(by.of[0], 10);
+    ck_assert_uint_gt(by.of[1], 20);
+    ck_assert_uint_gt(counters().lost_partitions, 0);
+}
+END_TEST
+
+START_TEST(of_one_users_processes_the_one_with_most_gives_way)
+{
+    size_t kept = 0;
+    put_of(7, 1, 0, 4000);
+    for (uint64_t i = 0; i < 80; i++)
+        put_of(7, 2, i, 16000);
+    uint64_t order = 0;
+    struct spool_head head;
+    while (spool_next(spool, order, &order, &head) == SKEIN_OK)
+        kept += head.key.process.bytes[15] == 1;
+    ck_assert_uint_eq(kept, 1);
+}
+END_TEST
+
+START_TEST(who_fills_the_journal_loses_his_own_reports)
+{
+    struct spool_report next;
+    size_t roots = 0;
+    spool_close(&spool);
+    open_spool(1 << 20, 20);
+    for (uint8_t i = 0; i < 200; i++) {
+        struct capture_id id = {{i}};
+        ck_assert_int_eq(
+            spool_report_put(spool, SPOOL_FIRED, i < 3 ? 0 : 65534, &id, &process, "{}", 2),
+            SKEIN_OK);
+    }
+    for (uint64_t after = 0; spool_report_next(spool, after, &next) == SKEIN_OK;) {
+        after = next.revision;
+        roots += next.user == 0;
+        free(next.text);
+    }
+    ck_assert_uint_eq(roots, 3);
 }
 END_TEST
 
@@ -519,6 +603,9 @@ int main(void)
     tcase_add_test(tc, a_report_that_was_rewritten_is_not_acknowledged_by_its_older_text);
     tcase_add_test(tc, a_final_report_replaces_its_intent_on_disk_too);
     tcase_add_test(tc, the_journal_is_bounded_and_counts_what_it_drops);
+    tcase_add_test(tc, who_fills_the_spool_loses_his_own);
+    tcase_add_test(tc, of_one_users_processes_the_one_with_most_gives_way);
+    tcase_add_test(tc, who_fills_the_journal_loses_his_own_reports);
     tcase_add_test(tc, rejected_partitions_are_kept_aside_within_bounds);
     tcase_add_test(tc, torn_and_foreign_files_are_removed_at_start);
     tcase_add_test(tc, every_flipped_byte_of_a_head_is_noticed);

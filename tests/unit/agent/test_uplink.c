@@ -245,7 +245,7 @@ START_TEST(journalled_reports_are_repeated_until_acknowledged)
 {
     fake_drop_reports(fake, 1);
     ck_assert_int_eq(
-        spool_report_put(spool, SPOOL_FIRED, &capture, &process, "{\"kind\":\"fired\"}", 16),
+        spool_report_put(spool, SPOOL_FIRED, 0, &capture, &process, "{\"kind\":\"fired\"}", 16),
         SKEIN_OK);
     uplink_wake(uplink);
     FAKE_WAIT(fake, reports, 2);
@@ -257,10 +257,10 @@ START_TEST(a_target_waits_for_its_fired_report)
 {
     fake_drop_reports(fake, 1);
     ck_assert_int_eq(
-        spool_report_put(spool, SPOOL_FIRED, &capture, &process, "{\"kind\":\"fired\"}", 16),
+        spool_report_put(spool, SPOOL_FIRED, 0, &capture, &process, "{\"kind\":\"fired\"}", 16),
         SKEIN_OK);
     ck_assert_int_eq(
-        spool_report_put(spool, SPOOL_TARGET, &capture, &process, "{\"kind\":\"target\"}", 17),
+        spool_report_put(spool, SPOOL_TARGET, 0, &capture, &process, "{\"kind\":\"target\"}", 17),
         SKEIN_OK);
     uplink_wake(uplink);
     FAKE_WAIT(fake, reports, 3); /* fired, fired again, target */
@@ -273,7 +273,8 @@ END_TEST
 START_TEST(a_refused_report_is_not_repeated)
 {
     fake_refuse_reports(fake, true);
-    ck_assert_int_eq(spool_report_put(spool, SPOOL_FIRED, &capture, &process, "{}", 2), SKEIN_OK);
+    ck_assert_int_eq(spool_report_put(spool, SPOOL_FIRED, 0, &capture, &process, "{}", 2),
+                     SKEIN_OK);
     uplink_wake(uplink);
     ck_assert(wait_until(spool_is_empty, NULL, 0));
     ck_assert_uint_eq(counters().reports, 1);

@@ -75,11 +75,12 @@ START_TEST(a_session_begins)
                                     .heartbeat_ms = 5000,
                                     .rules_generation = 4,
                                     .received_ns = UINT64_C(1790000000000000000),
-                                    .clock = 2};
+                                    .clock = 2,
+                                    .captures_per_hour = 3600};
     GOLDEN(welcome, welcome,
            "{\"collector\":\"00000000000000aa\",\"lease_ms\":15000,\"heartbeat_ms\":5000,"
            "\"rules_generation\":4,\"received_ns\":\"1790000000000000000\",\"clock\":2,"
-           "\"seal\":null}");
+           "\"captures_per_hour\":3600,\"seal\":null}");
     const struct control_error error_message = {"no such session"};
     GOLDEN(control_error, error_message, "{\"error\":\"no such session\"}");
 }
@@ -105,20 +106,21 @@ START_TEST(an_agent_says_that_it_lives)
                                        .counters = {.attach_accepted = 9, .partitions_resent = 10},
                                        .samples = {true, 99, 2, 33554432, 19000, "EPERM"},
                                        .refused = {"no tracefs", ""}}};
-    GOLDEN(heartbeat, beat,
-           "{" AGENT ",\"instance\":\"18446744073709551615\",\"sent_ns\":\"1790000000000000001\","
-           "\"clock_offset_ns\":-7,\"clock_error_ns\":81,\"clock\":2,\"rules_generation\":1,"
-           "\"policies_generation\":2,"
-           "\"processes_version\":3,\"spool\":{\"bytes\":4,\"partitions\":5},\"lost\":"
-           "{\"spool_partitions\":6,\"spool_events\":7},\"cpu_ms\":8,\"counters\":{"
-           "\"attach_accepted\":9,\"attach_adopted\":0,\"attach_refused\":0,\"attach_silent\":0,"
-           "\"attach_malformed\":0,\"stacks_missed\":0,\"welcomes\":0,\"heartbeats\":0,"
-           "\"redials\":0,\"clock_steps\":0,\"malformed\":0,\"commands\":0,\"reports_acked\":0,"
-           "\"reports_refused\":0,\"chunks_sent\":0,\"partitions_stored\":0,"
-           "\"partitions_rejected\":0,\"partitions_resent\":10,\"symbols_asked\":0,"
-           "\"symbols_named\":0,\"symbolizer_failures\":0},"
-           "\"samples\":{\"hz\":99,\"cpus\":2,\"bytes\":33554432,\"reach_ms\":19000,"
-           "\"refused\":\"EPERM\"},\"refused\":{\"sched\":\"no tracefs\"}}");
+    GOLDEN(
+        heartbeat, beat,
+        "{" AGENT ",\"instance\":\"18446744073709551615\",\"sent_ns\":\"1790000000000000001\","
+        "\"clock_offset_ns\":-7,\"clock_error_ns\":81,\"clock\":2,\"rules_generation\":1,"
+        "\"policies_generation\":2,"
+        "\"processes_version\":3,\"spool\":{\"bytes\":4,\"partitions\":5},\"lost\":"
+        "{\"spool_partitions\":6,\"spool_events\":7},\"cpu_ms\":8,\"counters\":{"
+        "\"attach_accepted\":9,\"attach_adopted\":0,\"attach_refused\":0,\"attach_silent\":0,"
+        "\"attach_malformed\":0,\"captures_refused\":0,\"stacks_missed\":0,\"welcomes\":0,\"heartbeats\":0,"
+        "\"redials\":0,\"clock_steps\":0,\"malformed\":0,\"commands\":0,\"reports_acked\":0,"
+        "\"reports_refused\":0,\"chunks_sent\":0,\"partitions_stored\":0,"
+        "\"partitions_rejected\":0,\"partitions_resent\":10,\"symbols_asked\":0,"
+        "\"symbols_named\":0,\"symbolizer_failures\":0},"
+        "\"samples\":{\"hz\":99,\"cpus\":2,\"bytes\":33554432,\"reach_ms\":19000,"
+        "\"refused\":\"EPERM\"},\"refused\":{\"sched\":\"no tracefs\"}}");
     struct heartbeat_ack ack = {
         .received_ns = UINT64_C(1790000000000000000), .clock = 2, .rules_generation = 4};
     GOLDEN(heartbeat_ack, ack,
@@ -243,6 +245,7 @@ START_TEST(pages_of_processes_fit_a_message)
         memset(text, "\x01\"\\x"[kind], sizeof text - 1);
         for (size_t i = 0; i < 1000; i++)
             items[i] = (struct report_process){.pid = UINT32_MAX,
+                                               .user = UINT32_MAX - 1,
                                                .service = text + sizeof text - 128,
                                                .labels = i % 3 == 0 ? "" : text,
                                                .exe = text + sizeof text - 256,
@@ -299,6 +302,7 @@ START_TEST(processes_are_listed)
 {
     struct report_process items[] = {{.uid = process,
                                       .pid = 42,
+                                      .user = 1000,
                                       .live = true,
                                       .service = "shop",
                                       .labels = "a=b",
@@ -316,6 +320,7 @@ START_TEST(processes_are_listed)
                                       .wrapped = 6},
                                      {.uid = processes[1],
                                       .pid = 43,
+                                      .user = SHARE_USER_UNKNOWN,
                                       .service = "shop",
                                       .labels = "",
                                       .exe = "",
@@ -326,17 +331,18 @@ START_TEST(processes_are_listed)
                                       .title = ""}};
     struct report_processes list = {
         .agent = AGENT_ID, .version = 12, .page = 0, .pages = 1, .items = items, .count = 2};
-    GOLDEN_OWNER(report_processes, list,
-                 "{" AGENT ",\"kind\":\"processes\",\"version\":12,\"page\":0,\"pages\":1,"
-                 "\"clock_offset_ns\":\"0\",\"processes\":[{\"process\":" PROCESS
-                 ",\"pid\":42,\"service\":\"shop\",\"labels\":\"a=b\",\"exe\":\"/usr/bin/shop\","
-                 "\"start_ns\":100,\"state\":\"live\",\"mode\":\"circular\","
-                 "\"ring_bytes\":1048576,\"attached_ns\":101,\"events_lost\":5,\"wrapped\":6,"
-                 "\"used_bytes\":7,\"bytes_per_s\":8,\"reach_ms\":9,\"title\":\"shop serve\"},"
-                 "{\"process\":" PROCESS2
-                 ",\"pid\":43,\"service\":\"shop\",\"labels\":\"\",\"exe\":\"\",\"start_ns\":100,"
-                 "\"state\":\"gone\",\"ended_ns\":200,\"attached_ns\":0,"
-                 "\"not_recorded\":\"attach_refused\"}]}");
+    GOLDEN_OWNER(
+        report_processes, list,
+        "{" AGENT ",\"kind\":\"processes\",\"version\":12,\"page\":0,\"pages\":1,"
+        "\"clock_offset_ns\":\"0\",\"processes\":[{\"process\":" PROCESS
+        ",\"pid\":42,\"uid\":1000,\"service\":\"shop\",\"labels\":\"a=b\",\"exe\":\"/usr/bin/shop\","
+        "\"start_ns\":100,\"state\":\"live\",\"mode\":\"circular\","
+        "\"ring_bytes\":1048576,\"attached_ns\":101,\"events_lost\":5,\"wrapped\":6,"
+        "\"used_bytes\":7,\"bytes_per_s\":8,\"reach_ms\":9,\"title\":\"shop serve\"},"
+        "{\"process\":" PROCESS2
+        ",\"pid\":43,\"service\":\"shop\",\"labels\":\"\",\"exe\":\"\",\"start_ns\":100,"
+        "\"state\":\"gone\",\"ended_ns\":200,\"attached_ns\":0,"
+        "\"not_recorded\":\"attach_refused\"}]}");
     struct report_processes none = {.agent = AGENT_ID,
                                     .page = 1,
                                     .pages = 2,
@@ -361,6 +367,7 @@ START_TEST(a_firing_is_reported)
                                  .policy = "",
                                  .reason = "check fails",
                                  .pid = 42,
+                                 .user = 33,
                                  .service = "shop",
                                  .labels = "a=b",
                                  .exe = "/usr/bin/shop",
@@ -368,16 +375,17 @@ START_TEST(a_firing_is_reported)
                                  .pre_ms = 10000,
                                  .post_ms = 5000,
                                  .clock = {.offset_ns = -600000000000, .clock = 42}};
-    GOLDEN_OWNER(report_fired, fired,
-                 "{" AGENT ",\"kind\":\"fired\",\"capture\":" CAPTURE
-                 ",\"trigger\":\"health\",\"rule\":\"ping\",\"process\":" PROCESS
-                 ",\"with\":[" PROCESS2
-                 "],\"pid\":42,\"service\":\"shop\",\"labels\":\"a=b\",\"exe\":\"/usr/bin/shop\","
-                 "\"at_ns\":\"1790000000000000001\",\"clock_offset_ns\":-600000000000,"
-                 "\"clock\":42,\"reason\":\"check fails\",\"pre_ms\":10000,\"post_ms\":5000}");
+    GOLDEN_OWNER(
+        report_fired, fired,
+        "{" AGENT ",\"kind\":\"fired\",\"capture\":" CAPTURE
+        ",\"trigger\":\"health\",\"rule\":\"ping\",\"process\":" PROCESS ",\"with\":[" PROCESS2
+        "],\"pid\":42,\"uid\":33,\"service\":\"shop\",\"labels\":\"a=b\",\"exe\":\"/usr/bin/shop\","
+        "\"at_ns\":\"1790000000000000001\",\"clock_offset_ns\":-600000000000,"
+        "\"clock\":42,\"reason\":\"check fails\",\"pre_ms\":10000,\"post_ms\":5000}");
     fired.trigger = TRIGGER_POLICY;
     fired.rule = "";
     fired.policy = "p";
+    fired.user = SHARE_USER_UNKNOWN;
     fired.with_count = 0;
     fired.clock = (struct report_clock){0};
     GOLDEN_OWNER(report_fired, fired,
@@ -455,16 +463,18 @@ START_TEST(rules_and_policies_are_reported)
                                      .rule = "ping",
                                      .health = "failing",
                                      .last_error = "exit status 1",
+                                     .held = "the share of the user is used up",
                                      .since_ns = 1,
                                      .checks = 2,
                                      .failures = 3,
                                      .fired = 4,
                                      .suppressed = 5};
-    GOLDEN(report_rule, rule,
-           "{" AGENT ",\"kind\":\"rule\",\"rule\":\"ping\",\"process\":" PROCESS
-           ",\"health\":\"failing\",\"since_ns\":1,\"clock_offset_ns\":-5,\"clock\":6,"
-           "\"checks\":2,\"failures\":3,\"last_error\":\"exit status 1\",\"fired\":4,"
-           "\"suppressed\":5}");
+    GOLDEN(
+        report_rule, rule,
+        "{" AGENT ",\"kind\":\"rule\",\"rule\":\"ping\",\"process\":" PROCESS
+        ",\"health\":\"failing\",\"since_ns\":1,\"clock_offset_ns\":-5,\"clock\":6,"
+        "\"checks\":2,\"failures\":3,\"last_error\":\"exit status 1\",\"held\":\"the share of the user is used up\",\"fired\":4,"
+        "\"suppressed\":5}");
     const struct report_policy policy = {
         .agent = AGENT_ID, .policy = "p", .paused = true, .cpu_percent = 12};
     GOLDEN(report_policy, policy,

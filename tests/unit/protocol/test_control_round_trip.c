@@ -149,7 +149,9 @@ START_TEST(hello_and_welcome_come_back)
                                   .heartbeat_ms = at_most(3600000),
                                   .rules_generation = at_most(INT64_MAX),
                                   .received_ns = at_most(INT64_MAX),
-                                  .clock = at_most(INT64_MAX)};
+                                  .clock = at_most(INT64_MAX),
+                                  .captures_per_hour =
+                                      coin() ? at_most(INT64_MAX) : WELCOME_SAYS_NOT};
         struct welcome d;
         TRIP(welcome, c, d);
         SAME_TEXT(c, d, collector);
@@ -158,6 +160,7 @@ START_TEST(hello_and_welcome_come_back)
         SAME(c, d, rules_generation);
         SAME(c, d, received_ns);
         SAME(c, d, clock);
+        SAME(c, d, captures_per_hour);
         cJSON_Delete(json);
     }
 }
@@ -366,6 +369,7 @@ END_TEST
 static void fill_process(struct report_process *p)
 {
     *p = (struct report_process){.pid = (uint32_t)next_random(),
+                                 .user = coin() ? (uint32_t)next_random() : SHARE_USER_UNKNOWN,
                                  .live = coin(),
                                  .service = words(),
                                  .labels = labels(),
@@ -393,6 +397,7 @@ static void same_process(const struct report_process *a, const struct report_pro
 {
     SAME_ID(*a, *b, uid);
     SAME(*a, *b, pid);
+    SAME(*a, *b, user);
     SAME(*a, *b, live);
     SAME_TEXT(*a, *b, service);
     SAME_TEXT(*a, *b, labels);
@@ -465,6 +470,7 @@ START_TEST(firings_come_back)
                                  .policy = "",
                                  .reason = words(),
                                  .pid = (uint32_t)next_random(),
+                                 .user = coin() ? (uint32_t)next_random() : SHARE_USER_UNKNOWN,
                                  .service = words(),
                                  .labels = labels(),
                                  .exe = words(),
@@ -491,6 +497,7 @@ START_TEST(firings_come_back)
         SAME_TEXT(a, b, policy);
         SAME_TEXT(a, b, reason);
         SAME(a, b, pid);
+        SAME(a, b, user);
         SAME_TEXT(a, b, service);
         SAME_TEXT(a, b, labels);
         SAME_TEXT(a, b, exe);
@@ -605,6 +612,7 @@ START_TEST(rules_and_policies_come_back)
                                 .rule = words(),
                                 .health = healths[next_random() % 3],
                                 .last_error = words(),
+                                .held = words(),
                                 .since_ns = when(),
                                 .checks = any(),
                                 .failures = any(),
@@ -620,6 +628,7 @@ START_TEST(rules_and_policies_come_back)
         SAME_TEXT(a, b, rule);
         SAME_TEXT(a, b, health);
         SAME_TEXT(a, b, last_error);
+        SAME_TEXT(a, b, held);
         SAME(a, b, since_ns);
         SAME(a, b, checks);
         SAME(a, b, failures);

@@ -124,6 +124,7 @@ export const COUNTER_WORDS = table({
   attach_adopted: "… of these with the ring that they had before",
   attach_refused: "processes not taken",
   attach_silent: "connections without a word",
+  captures_refused: "captures of its own not begun, as a share was used up",
   attach_malformed: "connections that could not be understood",
   stacks_missed: "stacks for which a ring had no room",
   welcomes: "times that the collector welcomed it",
