@@ -295,5 +295,5 @@ int capture_wait(const struct api *api, const char *id, uint64_t until_monotonic
 
 int capture_exit(const cJSON *capture)
 {
-    return cJSON_IsTrue(json_at(capture, "verdict.complete")) ? CLI_OK : CLI_INCOMPLETE;
+    return capture_is_whole(capture) ? CLI_OK : CLI_INCOMPLETE;
 }

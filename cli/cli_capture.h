@@ -37,8 +37,8 @@ uint64_t capture_until_ns(const cJSON *capture);
 int capture_wait(const struct api *api, const char *id, uint64_t until_monotonic_ns, bool stops,
                  cJSON **capture);
 
-/* The exit status that a final capture stands for: CLI_OK where nothing is missing, whether it was
- * stopped or not, else CLI_INCOMPLETE. */
+/* The exit status that a final capture stands for: CLI_OK where nothing is missing but the begins of young
+ * processes (verdict.begins), whether it was stopped or not, else CLI_INCOMPLETE. */
 int capture_exit(const cJSON *capture);
 
 #endif

@@ -167,3 +167,9 @@ void gaps_put(struct buf *out, const cJSON *capture, bool all)
     if (left > 0)
         buf_printf(out, "%-10s %zu more: skein capture show --gaps\n", "gaps", left);
 }
+
+bool capture_is_whole(const cJSON *capture)
+{
+    return cJSON_IsTrue(json_at(capture, "verdict.complete")) ||
+           cJSON_IsTrue(json_at(capture, "verdict.begins.rest_complete"));
+}

@@ -14,4 +14,7 @@
  * beyond the first few are counted, unless `all`. */
 void gaps_put(struct buf *out, const cJSON *capture, bool all);
 
+/* Whether a capture's verdict says that nothing is missing but the begins of young processes. */
+bool capture_is_whole(const cJSON *capture);
+
 #endif

@@ -11,11 +11,6 @@ static const cJSON *capture_at(const struct report_sources *sources, int i)
     return sources->subjects[i].capture;
 }
 
-static bool is_whole(const cJSON *capture)
-{
-    return cJSON_IsTrue(json_at(capture, "verdict.complete"));
-}
-
 void verdict_lines_put(struct buf *out, const struct report_sources *sources)
 {
     for (int i = 0; i < sources->count; i++) {
@@ -24,7 +19,7 @@ void verdict_lines_put(struct buf *out, const struct report_sources *sources)
         if (*words == '\0')
             continue;
         buf_printf(out, "capture %s: %s", json_text_at(capture, "capture"),
-                   colour_on(stdout, is_whole(capture) ? COLOUR_GREEN : COLOUR_RED));
+                   colour_on(stdout, capture_is_whole(capture) ? COLOUR_GREEN : COLOUR_RED));
         shown_put(out, words);
         buf_printf(out, "%s\n", colour_off(stdout));
         gaps_put(out, capture, false);
@@ -56,7 +51,7 @@ bool verdict_sentence_put(struct buf *out, const struct report_sources *sources)
         if (sources->count > 1)
             buf_printf(out, "%.8s: ", json_text_at(capture, "capture"));
         buf_printf(out, "%s", words);
-        incomplete = incomplete || !is_whole(capture);
+        incomplete = incomplete || !capture_is_whole(capture);
     }
     return incomplete;
 }

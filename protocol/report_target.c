@@ -107,6 +107,7 @@ void report_target_put(const struct report_target *report, struct buf *out)
     json_add_text_some(root, "reason", report->reason);
     if (report->has_window)
         window_add(cJSON_AddObjectToObject(root, "window"), report->from_ns, report->to_ns);
+    json_add_u64_some(root, "began_ns", report->began_ns);
     report_add_clock(root, &report->clock);
     report_partitions_add(report, root);
     gaps_add(root, report);
@@ -231,6 +232,7 @@ static void window_get(struct json_reader *r, const cJSON *json, struct report_t
         out->from_ns = body_time(r, window, "window", "from_ns");
         out->to_ns = body_time(r, window, "window", "to_ns");
     }
+    out->began_ns = body_time(r, json, "", "began_ns");
     const cJSON *death = json_object(r, json, "", "death", JSON_OPTIONAL);
     if (death != NULL) {
         out->has_death = true;
@@ -275,6 +277,7 @@ void report_target_align(struct report_target *report)
     const struct report_clock *clock = &report->clock;
     report->from_ns = report_clock_time(clock, report->from_ns);
     report->to_ns = report_clock_time(clock, report->to_ns);
+    report->began_ns = report_clock_time(clock, report->began_ns);
     for (size_t i = 0; i < report->gap_count; i++) {
         report->gaps[i].from_ns = report_clock_time(clock, report->gaps[i].from_ns);
         report->gaps[i].to_ns = report_clock_time(clock, report->gaps[i].to_ns);

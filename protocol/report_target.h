@@ -49,6 +49,7 @@ struct report_target {
     const char *reason;        /* "" where there is none */
     bool has_window, has_death;
     uint64_t from_ns, to_ns;   /* the window */
+    uint64_t began_ns;         /* the process; 0: the agent does not say */
     struct report_clock clock; /* of all its times */
     uint64_t events;           /* of the ledger, with the losses */
     int64_t signal, status;    /* of the death */

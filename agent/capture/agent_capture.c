@@ -271,6 +271,7 @@ static int target_new(struct captures *captures, const struct capture_order *ord
     target_place(target);
     target->result.trigger = order->trigger;
     target->result.stream = order->stream_ms != 0;
+    target->result.began_ns = process->start_ns;
     target->result.state = REPORT_CAPTURING;
     target->result.from_ns = window_begin_ns(order);
     target->process = process_ref(process);

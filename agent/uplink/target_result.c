@@ -201,6 +201,7 @@ void target_result_put(uint64_t agent, const struct target_result *result, struc
         .has_window = result->to_ns != 0,
         .from_ns = result->from_ns,
         .to_ns = result->to_ns,
+        .began_ns = result->began_ns,
         .clock = {result->map.offset_ns, result->map.clock, error_of(result)},
         .partitions = result->ranges,
         .partition_count = result->range_count,
@@ -240,6 +241,7 @@ static int report_add(struct target_result *result, const struct report_target *
     if (report->trigger != TRIGGER_REQUEST)
         result->trigger = report->trigger;
     result->stream |= report->stream;
+    result->began_ns = report->began_ns;
     result->map.offset_ns = report->clock.offset_ns;
     result->map.clock = report->clock.clock;
     result->map.known = result->map.offset_ns != 0 || result->map.clock != 0;

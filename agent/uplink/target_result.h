@@ -26,6 +26,7 @@ struct target_result {
     enum report_state state;
     char reason[256]; /* "" where there is none */
     uint64_t from_ns, to_ns;
+    uint64_t began_ns;           /* the process */
     struct clock_map map;        /* of all its times to the collector's clock */
     struct report_range *ranges; /* by epoch and sequence, apart from each other */
     size_t range_count, range_cap;

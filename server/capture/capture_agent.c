@@ -402,7 +402,8 @@ static int on_capturing(struct capture_engine *e, struct capture *c, struct capt
 static int on_nothing(struct capture_engine *e, struct capture *c, struct capture_target *t,
                       const struct report_target *report, const cJSON *json) CONTROL_LOCKED
 {
-    bool tells = report->has_death || report->gap_count > 0 || report->loss_count > 0;
+    bool young = report->began_ns >= capture_from_ns(c); /* one of those that the verdict counts */
+    bool tells = report->has_death || report->gap_count > 0 || report->loss_count > 0 || young;
     if (tells && !target_is_stored(t->status) && facts_take(e, c, t, json) != SKEIN_OK)
         return SKEIN_AGAIN;
     enum target_status to = target_lacks_ring(report)        ? TARGET_WATCHED

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "capture_begins.h"
 #include "capture_int.h"
 #include "capture_ledger.h"
 #include "capture_state.h"
@@ -15,7 +16,8 @@
 #include "event_groups.h"
 #include "json.h"
 
-#define REACH_NS 1000000 /* clocks differ by less */
+#define REACH_NS           1000000                   /* clocks differ by less */
+#define VERDICT_BUT_BEGINS "complete but for begins" /* in place of the status */
 #define VERDICT_FINDINGS                                                                           \
     5 /* named in the text; the rest is counted there and told by the targets */
 
@@ -108,6 +110,7 @@ static bool gap_is_said(const struct capture_target *t, const struct loss_gap *g
     return t->status == TARGET_WATCHED && gap->reason == LOSS_WATCHED;
 }
 
+/* The others come first: what everybody has is not what somebody looks for. */
 static void target_say(struct verdict *v, const struct capture *c, const struct capture_target *t)
 {
     bool ended = t->status == TARGET_COMPLETE || t->status == TARGET_NOTHING;
@@ -144,9 +147,42 @@ static void unknown_say(struct verdict *v, const struct capture *c)
     buf_printf(&v->text, "processes that ended before %s may not be known", from);
 }
 
+static void findings_say(struct verdict *v, const struct capture *c)
+{
+    unknown_say(v, c);
+    for (int late = 0; late <= 1; late++)
+        for (size_t i = 0; i < c->target_count; i++)
+            if (target_begins_late(c, c->targets[i]) == (late != 0))
+                target_say(v, c, c->targets[i]);
+    if (v->findings > v->named)
+        buf_printf(&v->text, "; and %u more", v->findings - v->named);
+}
+
+static void begins_say(struct verdict *v, const struct capture_begins *begins)
+{
+    if (begins->late > 0)
+        buf_printf(&v->text, ", %zu of %zu young processes begin late, by up to %" PRIu64 " ms",
+                   begins->late, begins->young, (begins->longest_ns + 999999) / 1000000);
+    if (begins->rest_whole)
+        buf_printf(&v->text, ", nothing else lost in the window");
+}
+
+static void begins_add(cJSON *json, const struct capture_begins *begins)
+{
+    if (begins->late == 0)
+        return;
+    cJSON *to = cJSON_AddObjectToObject(json, "begins");
+    json_add_u64(to, "late", begins->late);
+    json_add_u64(to, "young", begins->young);
+    json_add_u64(to, "longest_ms", (begins->longest_ns + 999999) / 1000000);
+    cJSON_AddBoolToObject(to, "rest_complete", begins->rest_whole);
+}
+
 static cJSON *verdict_json(const struct capture *c)
 {
     struct verdict v = {.named = 0};
+    struct capture_begins begins;
+    capture_begins_find(c, &begins);
     uint64_t complete = 0, idle = 0, watched = 0, events = 0;
     for (size_t i = 0; i < c->target_count; i++) {
         watched += c->targets[i]->status == TARGET_WATCHED;
@@ -155,18 +191,16 @@ static cJSON *verdict_json(const struct capture *c)
         events += c->targets[i]->stored_events;
     }
     buf_printf(&v.text, "%s: %" PRIu64 " of %zu targets, %" PRIu64 " events",
-               capture_status_text(c->status), (complete + idle), c->target_count, events);
+               begins.rest_whole ? VERDICT_BUT_BEGINS : capture_status_text(c->status),
+               (complete + idle), c->target_count, events);
     if (idle > 0)
         buf_printf(&v.text, ", %" PRIu64 " idle", idle);
     if (watched > 0)
         buf_printf(&v.text, ", %" PRIu64 " watched", watched);
-    unknown_say(&v, c);
-    for (size_t i = 0; i < c->target_count; i++)
-        target_say(&v, c, c->targets[i]);
+    begins_say(&v, &begins);
+    findings_say(&v, c);
     if (v.findings == 0 && c->status == CAPTURE_COMPLETE)
         buf_printf(&v.text, ", nothing lost in the window");
-    if (v.findings > v.named)
-        buf_printf(&v.text, "; and %u more", v.findings - v.named);
     buf_put_u8(&v.text, 0);
     cJSON *json = cJSON_CreateObject();
     /* A stopped capture is complete, too, if every target is and nothing is missing. */
@@ -176,6 +210,7 @@ static cJSON *verdict_json(const struct capture *c)
     cJSON_AddBoolToObject(json, "complete", whole);
     cJSON_AddStringToObject(json, "text",
                             v.text.status == SKEIN_OK ? (const char *)v.text.data : "");
+    begins_add(json, &begins);
     buf_fini(&v.text);
     return json;
 }

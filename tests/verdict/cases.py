@@ -421,6 +421,44 @@ def attached_in_the_window(m):
         m.judge(w, c, [s])
 
 
+@case(2)
+def a_process_for_each_client(m):
+    """Children of a database: each lacks its begin, until it has its ring. The verdict tells these apart,
+    and speaks of the rest."""
+    w = m.world(agent={"vitals": {"host": False, "top": False}}, no_disk=True)
+    s = w.subject("hum 2 50")
+    s.tell("storm %d %d %d 3000" % (m.rng.randrange(60000, 120000), m.rng.randrange(300, 900),
+                                    m.rng.randrange(50, 200)))
+    time.sleep(1.5)
+    for _ in range(2):
+        capture = w.capture(pre_ms=m.rng.randrange(500, 1400))
+        m.judge(w, capture, [s])
+        c = w.final(capture)
+        begins = c["verdict"].get("begins", {})
+        late = [t for t in c["targets"] if any(g["reason"] == "attached_late" for g in t["ledger"]["gaps"])]
+        m.expect("the rest is told to be complete", begins.get("rest_complete") and not c["verdict"]["complete"] and
+                 c["verdict"]["text"].startswith("complete but for begins: "), c["verdict"]["text"])
+        m.expect("those that begin late are counted", begins.get("late") == len(late) <= begins.get("young", 0),
+                 "%s, %d have such a gap" % (begins, len(late)))
+        time.sleep(0.3)
+
+
+@case(1)
+def attached_late_is_no_begin(m):
+    """Who ran for long before it was recorded does not begin late."""
+    w = m.world(start=False)
+    w.start_collector()
+    s = w.subject("start 0 0", "hum 3 100", attach=None)
+    time.sleep(m.rng.uniform(1.5, 2.5))
+    w.start_agent()
+    w.wait_live(1)
+    time.sleep(0.3)
+    capture = w.capture(pre_ms=m.rng.choice([1000, 10000]))
+    m.judge(w, capture, [s])
+    verdict = w.final(capture)["verdict"]
+    m.expect("it is incomplete", "begins" not in verdict and not verdict["complete"], verdict["text"])
+
+
 @case(1)
 def ended_before_its_agent_came(m):
     """Children that ask to be recorded, and end while their agent stands still."""

@@ -532,6 +532,7 @@ static void fill_target(struct report_target *a, struct report_range *ranges,
     id(a->process.bytes);
     if (a->state == REPORT_CAPTURING)
         a->trigger = (enum trigger_type)(next_random() % TRIGGER_TYPES);
+    a->began_ns = when();
     a->stream = a->state == REPORT_CAPTURING && next_random() % 2 == 0;
     a->from_ns = a->has_window ? when() : 0;
     a->to_ns = a->has_window ? when() : 0;
@@ -568,6 +569,7 @@ START_TEST(targets_come_back)
         SAME(a, b, state);
         SAME(a, b, trigger);
         SAME(a, b, stream);
+        SAME(a, b, began_ns);
         SAME_TEXT(a, b, reason);
         SAME(a, b, has_window);
         SAME(a, b, has_death);

@@ -191,6 +191,93 @@ START_TEST(a_ring_that_was_too_short_is_told_by_how_far_it_reached)
 }
 END_TEST
 
+#define MS UINT64_C(1000000)
+
+/* Reports a process that began after_ms behind the window's begin, and lacks what lies between two
+ * times behind its own begin. */
+static void young_report(struct fixture *f, const char *id, unsigned n, uint64_t began_ns,
+                         uint64_t lacks_ms, uint64_t to_ms, const char *reason)
+{
+    cJSON *target = wire_target(&f->agent, id, n, "nothing", 0, 0), *gap = cJSON_CreateObject();
+    json_add_u64(target, "began_ns", began_ns);
+    json_add_u64(gap, "from_ns", began_ns + lacks_ms * MS);
+    json_add_u64(gap, "to_ns", began_ns + to_ms * MS);
+    cJSON_AddStringToObject(gap, "reason", reason);
+    if (to_ms > 0)
+        cJSON_AddItemToArray(cJSON_GetObjectItem(target, "gaps"), gap);
+    else
+        cJSON_Delete(gap);
+    report(f, target);
+}
+
+/* The verdict of three processes, of which the third is as the arguments say. The caller frees it. */
+static cJSON *young_verdict(struct fixture *f, int64_t began_ms, uint64_t lacks_ms, uint64_t to_ms,
+                            const char *reason)
+{
+    char id[ID_TEXT_BYTES], path[96];
+    uint64_t from_ns = 0;
+    begin(f, REQUEST, id, path);
+    ack_command(f, "capture");
+    cJSON *json = call_json(f, "GET", path, NULL, 200);
+    ck_assert_int_eq(clock_parse(text_at(json, "window.from"), &from_ns), SKEIN_OK);
+    cJSON_Delete(json);
+    young_report(f, id, 1, from_ns - 60000 * MS, 0, 0, "");
+    young_report(f, id, 2, from_ns + 200 * MS, 0, 0, "");
+    young_report(f, id, 3, (uint64_t)((int64_t)from_ns + began_ms * (int64_t)MS), lacks_ms, to_ms,
+                 reason);
+    wait_for_text(f, path, "status", to_ms > 0 ? "incomplete" : "complete");
+    return call_json(f, "GET", path, NULL, 200);
+}
+
+static void young_is_told(struct fixture *f, bool begins, int64_t began_ms, uint64_t lacks_ms,
+                          uint64_t to_ms, const char *reason)
+{
+    cJSON *json = young_verdict(f, began_ms, lacks_ms, to_ms, reason);
+    const char *text = text_at(json, "verdict.text");
+    ck_assert_msg(cJSON_IsFalse(at_path(json, "verdict.complete")), "%s", text);
+    ck_assert_msg((strncmp(text, "complete but for begins: 3 of 3", 31) == 0) == begins, "%s",
+                  text);
+    ck_assert_msg(strstr(text, reason) != NULL, "%s", text); /* with its bounds */
+    if (begins) {
+        ck_assert_double_eq(number_at(json, "verdict.begins.late"), 1);
+        ck_assert_double_eq(number_at(json, "verdict.begins.young"), 2);
+        ck_assert_double_eq(number_at(json, "verdict.begins.longest_ms"), (double)to_ms);
+        ck_assert(cJSON_IsTrue(at_path(json, "verdict.begins.rest_complete")));
+        ck_assert_msg(strstr(text, "1 of 2 young processes begin late") != NULL, "%s", text);
+    } else {
+        ck_assert_msg(at_path(json, "verdict.begins") == NULL, "%s", text);
+    }
+    cJSON_Delete(json);
+}
+
+START_TEST(begins_of_young_processes_are_told_beside_a_verdict_on_the_rest)
+{
+    struct fixture f;
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 3, "shop");
+    young_is_told(&f, true, 1000, 5, 250, "attached_late");
+    young_is_told(&f, true, 1000, 0, 900, "ring_replaced");   /* a shim that called exec */
+    young_is_told(&f, true, -100, 100, 150, "attached_late"); /* it began just before the window */
+    cJSON *whole = young_verdict(&f, 1000, 0, 0, "");
+    ck_assert(cJSON_IsTrue(at_path(whole, "verdict.complete")));
+    ck_assert_ptr_null(at_path(whole, "verdict.begins"));
+    cJSON_Delete(whole);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(a_gap_that_is_none_of_a_begin_is_told_as_ever)
+{
+    struct fixture f;
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 3, "shop");
+    young_is_told(&f, false, 1000, 5, 1500, "attached_late");        /* its agent came late */
+    young_is_told(&f, false, 1000, 5, 250, "overwritten");           /* another reason */
+    young_is_told(&f, false, -60000, 60100, 60200, "attached_late"); /* it is old */
+    fixture_stop(&f);
+}
+END_TEST
+
 /* A list without processes, as of an agent that had to forget some. */
 static void list_known_from(struct fixture *f, uint64_t known_from_ns)
 {
@@ -657,6 +744,8 @@ int main(void)
         partitions_may_arrive_before_the_report, gaps_make_a_capture_incomplete_and_are_named,
         a_process_without_a_ring_is_neither_complete_nor_failed,
         a_ring_that_was_too_short_is_told_by_how_far_it_reached,
+        begins_of_young_processes_are_told_beside_a_verdict_on_the_rest,
+        a_gap_that_is_none_of_a_begin_is_told_as_ever,
         a_window_of_which_not_all_processes_are_known_is_not_complete,
         late_truth_beats_an_early_verdict, command_is_repeated_until_it_is_acknowledged,
         offline_target_is_sent_when_its_agent_returns,

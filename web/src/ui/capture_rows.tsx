@@ -5,10 +5,10 @@ import { useMade } from "../api/ask";
 import { part } from "../api/client";
 import { Chip, Text } from "./parts";
 import { processNames } from "./process_names";
-import { type Capture, captureSentence, selectorWords, statusMood, statusWords } from "./capture_words";
+import { type Capture, captureSentence, lacksBegins, selectorWords, statusMood, statusWords } from "./capture_words";
 
 export function StatusChip(props: { capture: Capture }): JSX.Element {
-  const mood = statusMood(props.capture.status);
+  const mood = lacksBegins(props.capture) ? "ok" : statusMood(props.capture.status);
   const mark = mood === "ok" ? "✓ " : mood === "warn" ? "⚠ " : "";
   return (
     <Chip {...(mood === undefined ? {} : { kind: mood })} title={props.capture.verdict?.text ?? ""}>

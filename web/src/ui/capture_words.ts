@@ -44,8 +44,14 @@ export function statusMood(status: string): Mood {
   }
 }
 
+/* Whether young processes lack their begins, and nothing else is missing. */
+export function lacksBegins(capture: Pick<Capture, "verdict">): boolean {
+  return capture.verdict?.begins?.rest_complete === true;
+}
+
 /* A short word for a chip: where it runs, how far it is. */
-export function statusWords(capture: Pick<Capture, "status" | "target_counts">): string {
+export function statusWords(capture: Pick<Capture, "status" | "target_counts" | "verdict">): string {
+  if (lacksBegins(capture)) return "complete but for begins";
   if (capture.status !== "running") return capture.status;
   const counts = capture.target_counts as Record<string, number>;
   const all = Object.values(counts).reduce((sum, n) => sum + n, 0);

@@ -54,6 +54,12 @@ test("what went wrong is begun by a rule, a crash or a program, never by a hand,
 test("a capture that runs says how many of its targets are done", () => {
   assert.equal(statusWords({ status: "running", target_counts: { complete: 2, sent: 3, failed: 1 } }), "running: 3 of 6 targets");
   assert.equal(statusWords({ status: "stopped", target_counts: {} }), "stopped");
+  const text = "complete but for begins: 41 of 41 targets, 5000 events, 3 of 41 young processes begin late, by up to 250 ms, nothing else lost in the window";
+  const verdict = { complete: false, text, begins: { late: 3, young: 41, longest_ms: 250, rest_complete: true } };
+  const words = statusWords({ status: "incomplete", target_counts: {}, verdict });
+  assert.equal(words, "complete but for begins");
+  assert.equal(verdictWords(words, text), "41 of 41 targets, 5,000 events, 3 of 41 young processes begin late, by up to 250 ms, nothing else lost in the window");
+  assert.equal(statusWords({ status: "incomplete", target_counts: {}, verdict: { ...verdict, begins: { ...verdict.begins, rest_complete: false } } }), "incomplete");
 });
 
 test("a verdict behind its chip says the status once, and numbers of events as elsewhere", () => {

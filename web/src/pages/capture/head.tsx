@@ -5,7 +5,7 @@ import { usePage } from "../../api/ask";
 import type { Schemas } from "../../api/client";
 import { may } from "../../api/who";
 import type { Capture, Target } from "../../ui/capture_words";
-import { verdictWords, windowWords } from "../../ui/capture_words";
+import { lacksBegins, statusWords, verdictWords, windowWords } from "../../ui/capture_words";
 import { type Missing, gapWords, mergeGaps } from "../../ui/gap_words";
 import { Bar, Fact, Facts, Note, Text, Time } from "../../ui/parts";
 import { count, duration, millis, numeric } from "../../ui/units";
@@ -86,9 +86,9 @@ export function Verdict(props: { capture: Capture }): JSX.Element | null {
   const { rows, more } = useFirst(missing, FIRST);
   if (capture.status === "running") return null;
   return (
-    <Note kind={capture.status === "complete" ? "info" : "warn"}>
+    <Note kind={capture.status === "complete" || lacksBegins(capture) ? "info" : "warn"}>
       <p>
-        <StatusChip capture={capture} /> {capture.verdict !== undefined && <Text text={verdictWords(capture.status, capture.verdict.text)} most={600} />}
+        <StatusChip capture={capture} /> {capture.verdict !== undefined && <Text text={verdictWords(statusWords(capture), capture.verdict.text)} most={600} />}
       </p>
       {rows.length > 0 && (
         <ul class="lines">
