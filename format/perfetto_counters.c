@@ -85,8 +85,7 @@ void export_counters_fini(struct perfetto_export *x)
 
 static uint32_t host_track(struct perfetto_export *x)
 {
-    uint32_t track =
-        export_track_number(x, &(struct export_track_key){.kind = TRACK_OF_HOST}, "");
+    uint32_t track = export_track_number(x, &(struct export_track_key){.kind = TRACK_OF_HOST}, "");
     struct buf name = {0};
     buf_printf(&name, "host %s", x->info->host);
     buf_put_u8(&name, 0);

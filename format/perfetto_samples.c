@@ -90,8 +90,7 @@ static uint64_t frame_intern(struct perfetto_export *x, uint32_t track,
     pb_varint(&content, FRAME_FUNCTION,
               text_intern(x, track, INTERNED_FUNCTIONS, name, strlen(name)));
     pb_varint(&content, FRAME_MAPPING, mapping);
-    pb_varint(&content, FRAME_REL_PC,
-              frame->mapping != NULL ? frame->offset : frame->looked_up);
+    pb_varint(&content, FRAME_REL_PC, frame->mapping != NULL ? frame->offset : frame->looked_up);
     if (frame->file[0] != '\0')
         pb_varint(&content, FRAME_SOURCE_PATH,
                   text_intern(x, track, INTERNED_SOURCE_PATHS, frame->file, strlen(frame->file)));
@@ -188,8 +187,7 @@ bool export_sample_note(struct perfetto_export *x, const struct trace_event *eve
     sample.has_cpu = number_get(event, "cpu", &cpu) && cpu <= UINT32_MAX;
     sample.cpu = (uint32_t)cpu;
     sample.has_weight = number_get(event, "weight", &sample.weight);
-    sample.track = export_track_number(
-        x, &(struct export_track_key){.kind = TRACK_OF_SAMPLES}, "");
+    sample.track = export_track_number(x, &(struct export_track_key){.kind = TRACK_OF_SAMPLES}, "");
     if (x->status != SKEIN_OK)
         return true;
     sequence_begin(x, sample.track);

@@ -59,8 +59,8 @@ static bool place_nudge(const struct span_lane *row, struct span_lane_place *pla
 {
     struct span_lane_item *item = &place->item;
     const struct span_lane_item *inner = &row->items[place->first];
-    bool same = place->first < place->last && inner->from_ns == item->from_ns &&
-                inner->to_ns < item->to_ns;
+    bool same =
+        place->first < place->last && inner->from_ns == item->from_ns && inner->to_ns < item->to_ns;
     if (!same)
         return true;
     uint64_t before = place->first > 0 ? row->items[place->first - 1].to_ns : 0;
@@ -72,7 +72,8 @@ static bool place_nudge(const struct span_lane *row, struct span_lane_place *pla
 }
 
 /* floor_ns: nothing may begin earlier here. */
-static bool place_find(const struct span_lane *row, uint64_t floor_ns, struct span_lane_place *place)
+static bool place_find(const struct span_lane *row, uint64_t floor_ns,
+                       struct span_lane_place *place)
 {
     struct span_lane_item *item = &place->item;
     if (item->from_ns < floor_ns && floor_ns - item->from_ns <= SPAN_LANES_SLACK_NS &&
@@ -85,9 +86,10 @@ static bool place_find(const struct span_lane *row, uint64_t floor_ns, struct sp
         item->from_ns = before->to_ns;
     item->shown_ns = item->from_ns;
     place->last = items_before(row, item->to_ns);
-    place->inside = (before != NULL && before->to_ns >= item->to_ns) ||
-                    (place->first < row->count && row->items[place->first].from_ns == item->from_ns &&
-                     row->items[place->first].to_ns >= item->to_ns);
+    place->inside =
+        (before != NULL && before->to_ns >= item->to_ns) ||
+        (place->first < row->count && row->items[place->first].from_ns == item->from_ns &&
+         row->items[place->first].to_ns >= item->to_ns);
     if (item->from_ns < floor_ns)
         return false;
     if (place->inside)

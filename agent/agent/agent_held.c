@@ -51,6 +51,7 @@ static void held_put(const struct process *p, bool ended, struct buf *out)
     buf_put_u8(out, (uint8_t)((ended ? HELD_ENDED : 0) | (p->left ? HELD_LEFT : 0) |
                               (p->death.known ? HELD_DEATH : 0)));
     buf_put_u32(out, p->pid);
+    buf_put_u32(out, p->user);
     buf_put_u64(out, p->start_clock_ticks);
     buf_put_u32(out, (uint32_t)p->death.signal);
     buf_put_u32(out, (uint32_t)p->death.status);
@@ -103,6 +104,7 @@ static uint8_t held_take(struct cursor *from, struct process *p)
 {
     uint8_t flags = cursor_u8(from);
     p->pid = cursor_u32(from);
+    p->user = cursor_u32(from);
     p->start_clock_ticks = cursor_u64(from);
     p->death.signal = (int32_t)cursor_u32(from);
     p->death.status = (int32_t)cursor_u32(from);

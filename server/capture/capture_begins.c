@@ -55,8 +55,8 @@ static uint64_t begin_ns(const struct capture_target *t)
 
 void capture_begins_find(const struct capture *c, struct capture_begins *out)
 {
-    *out = (struct capture_begins){.rest_whole = c->status != CAPTURE_RUNNING &&
-                                                 c->known_from_ns == 0};
+    *out = (struct capture_begins){.rest_whole =
+                                       c->status != CAPTURE_RUNNING && c->known_from_ns == 0};
     for (size_t i = 0; i < c->target_count; i++) {
         const struct capture_target *t = c->targets[i];
         bool late = target_begins_late(c, t);

@@ -9,7 +9,8 @@
 #include "capture_parts_int.h"
 
 struct capture_begins {
-    size_t young, late;  /* processes that began in the window; of these, those that lack their begin */
+    size_t young,
+        late; /* processes that began in the window; of these, those that lack their begin */
     uint64_t longest_ns; /* from a process's begin until it was recorded */
     bool rest_whole;     /* nothing else is missing in the capture, and it has ended */
 };

@@ -115,8 +115,8 @@ static void stacks_make(struct maker *m)
 
 static void types_make(struct maker *m)
 {
-    m->range = type_of(m, &(struct partition_event_type){.name = "range",
-                                                         .klass = SKEIN_CLASS_RANGE_BEGIN});
+    m->range = type_of(
+        m, &(struct partition_event_type){.name = "range", .klass = SKEIN_CLASS_RANGE_BEGIN});
     m->span = type_of(m, &(struct partition_event_type){
                              .name = "span", .klass = SKEIN_CLASS_SPAN, .group = SKEIN_GROUP_IO});
     m->twin = type_of(m, &(struct partition_event_type){.name = "twin", .klass = SKEIN_CLASS_SPAN});
@@ -244,17 +244,17 @@ static void loads_put(struct maker *m, uint32_t load, uint32_t host)
 /* Two threads take turns on CPU 1, and each is sampled there. */
 static void runs_put(struct maker *m)
 {
-    uint32_t run = type_of(m, &(struct partition_event_type){.name = "sched.run",
-                                                             .klass = SKEIN_CLASS_SPAN,
-                                                             .nargs = 2,
-                                                             .args = {{SKEIN_T_U64, "cpu", ""},
-                                                                      {SKEIN_T_STR, "cut", ""}}});
-    uint32_t sample = type_of(m, &(struct partition_event_type){.name = "cpu.sample",
-                                                                .klass = SKEIN_CLASS_INSTANT,
-                                                                .nargs = 2,
-                                                                .args = {{SKEIN_T_U64, "cpu", ""},
-                                                                         {SKEIN_T_U64, "weight",
-                                                                          "ns"}}});
+    uint32_t run = type_of(m, &(struct partition_event_type){
+                                  .name = "sched.run",
+                                  .klass = SKEIN_CLASS_SPAN,
+                                  .nargs = 2,
+                                  .args = {{SKEIN_T_U64, "cpu", ""}, {SKEIN_T_STR, "cut", ""}}});
+    uint32_t sample =
+        type_of(m, &(struct partition_event_type){
+                       .name = "cpu.sample",
+                       .klass = SKEIN_CLASS_INSTANT,
+                       .nargs = 2,
+                       .args = {{SKEIN_T_U64, "cpu", ""}, {SKEIN_T_U64, "weight", "ns"}}});
     for (uint32_t i = 0; i < 2; i++) {
         struct partition_thread thread = {m->pid + i, i == 0 ? "main" : "second", 0};
         partition_writer_batch(m->w, (uint32_t)partition_writer_thread(m->w, &thread), 0, 0, false);
@@ -273,12 +273,12 @@ static void evidence_put(struct maker *m, FILE *out)
 {
     struct partition_info info = info_of(m, 0, true);
     must(partition_writer_new(&info, &m->w) == SKEIN_OK, "partition_writer_new");
-    uint32_t load = type_of(m, &(struct partition_event_type){.name = "thread.load",
-                                                              .klass = SKEIN_CLASS_COUNTER,
-                                                              .nargs = 2,
-                                                              .args = {{SKEIN_T_F64, "run", "%"},
-                                                                       {SKEIN_T_U64, "moves",
-                                                                        "/s"}}});
+    uint32_t load =
+        type_of(m, &(struct partition_event_type){
+                       .name = "thread.load",
+                       .klass = SKEIN_CLASS_COUNTER,
+                       .nargs = 2,
+                       .args = {{SKEIN_T_F64, "run", "%"}, {SKEIN_T_U64, "moves", "/s"}}});
     uint32_t host = type_of(m, &(struct partition_event_type){.name = "host.load",
                                                               .klass = SKEIN_CLASS_COUNTER,
                                                               .nargs = 1,
