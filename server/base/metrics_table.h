@@ -101,6 +101,7 @@
     X(gauge, http_certificate_expires_seconds,                                                     \
       "When the certificate of HTTPS ends; 0: plain HTTP")                                         \
     X(counter, http_slow_clients_total, "Connections cut because a request or answer stood still") \
+    X(counter, http_crowded_out_total, "Connections cut because there were as many as may be")     \
     X(counter, http_cut_answers_total, "Streamed answers that broke off because a read failed")
 
 /* Counters with a label: name, how many values it has, help. metrics.c says what the values are. */

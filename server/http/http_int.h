@@ -11,6 +11,8 @@
  * SKEIN_BUSY, SKEIN_IO with words. */
 int http_listen(const char *address, int *out, unsigned *port, char *error, size_t error_bytes);
 
+struct sockaddr;
+
 /* ---- http_mhd_live.c: connections that are set aside ---- */
 
 struct MHD_Connection;
@@ -59,7 +61,6 @@ bool http_gzip(const char *accept_encoding, const void *body, size_t n, struct b
 void http_request_id_make(const char *given, char out[HTTP_REQUEST_ID_BYTES]);
 
 #define HTTP_ADDRESS_BYTES 64
-struct sockaddr;
 void http_address_text(const struct sockaddr *address, char out[HTTP_ADDRESS_BYTES]);
 
 /* One line of the access log: changes at info, refusals and the server's failures at warn, reads
@@ -90,13 +91,27 @@ struct MHD_Response *http_body_response(struct http_watch *watch, struct http_li
 
 /* ---- http_watch.c: deadlines of connections; any thread ---- */
 
-/* `look` is called by its thread four times a second. NULL: no memory or thread. */
-struct http_watch *http_watch_start(void (*look)(void *context), void *context);
+/* Where a connection comes from: its address, and what counts as one place with it where room is
+ * short: all of this host, or a network that is one customer's. Hashes. */
+struct http_whence {
+    uint64_t address, around;
+};
+struct http_whence
+http_whence_of(const struct sockaddr *address); /* http_request.c; NULL: unknown */
+
+/* At most so many connections are open, of all and of one address. `look` is called by its thread
+ * four times a second. NULL: no memory or thread. */
+struct http_watch *http_watch_start(uint64_t max, uint64_t max_per_address,
+                                    void (*look)(void *context), void *context);
 void http_watch_stop(struct http_watch **watch);
 
 #define HTTP_NO_DEADLINE (UINT64_MAX / 2) /* centuries */
-/* fd is shut down (not closed) when the deadline, from now, is over. NULL when out of memory. */
-struct http_link *http_watch_add(struct http_watch *w, int fd, uint64_t deadline_ns);
+/* fd is shut down (not closed) when the deadline, from now, is over. Where there is no room, another
+ * is shut down, or, if all are being answered, this one. NULL when out of memory. */
+struct http_link *http_watch_add(struct http_watch *w, int fd, const struct http_whence *whence,
+                                 uint64_t deadline_ns);
+/* A request has begun to come; or its answer is over, and the next is waited for. */
+void http_watch_asking(struct http_watch *w, struct http_link *link, bool asking);
 /* before fd is closed; link may be NULL */
 void http_watch_remove(struct http_watch *w, struct http_link *link);
 void http_watch_deadline(struct http_watch *w, struct http_link *link, uint64_t from_now_ns);

@@ -29,6 +29,7 @@
 /* More than those bounds, so that it is this server that says what is too much: libmicrohttpd does
  * it in HTML. Pages that no request touches take no memory. */
 #define CONNECTION_MEMORY (128u << 10)
+#define CONNECTIONS_SPARE 64
 #define DISCARD_BYTES_MAX (UINT64_C(8) << 20)
 /* Bodies that are kept in memory for anybody: of requests that need no token, and of those that say
  * all in their address. */
@@ -36,14 +37,15 @@
 
 /* ---- connections ---- */
 
-static struct http_peer *peer_new(struct http_server *s, int fd)
+static struct http_peer *peer_new(struct http_server *s, int fd, const struct sockaddr *address)
 {
+    const struct http_whence whence = http_whence_of(address);
     struct http_peer *peer = calloc(1, sizeof *peer);
     if (peer == NULL)
         return NULL;
     peer->door.fd = fd;
     peer->door.tls = s->tls != NULL;
-    peer->link = http_watch_add(s->watch, fd, s->settings.receive_ms * 1000000u);
+    peer->link = http_watch_add(s->watch, fd, &whence, s->settings.receive_ms * 1000000u);
     if (peer->link != NULL && http_door_open(&peer->door))
         return peer;
     http_watch_remove(s->watch, peer->link);
@@ -58,8 +60,10 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         const union MHD_ConnectionInfo *info =
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        const int fd = info != NULL ? info->connect_fd : -1;
+        info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
         /* Without a peer the request is refused when it comes. */
-        *socket_context = info != NULL ? peer_new(s, info->connect_fd) : NULL;
+        *socket_context = fd >= 0 ? peer_new(s, fd, info != NULL ? info->client_addr : NULL) : NULL;
     } else if (*socket_context != NULL) {
         /* libmicrohttpd calls this before it closes the descriptor, so the watchdog never shuts
          * down a descriptor that has become somebody else's, and the door never filters it. */
@@ -345,6 +349,7 @@ static void exchange_begin(struct http_exchange *x, struct MHD_Connection *conne
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     x->peer = info != NULL ? info->socket_context : NULL;
     x->link = x->peer != NULL ? x->peer->link : NULL;
+    http_watch_asking(x->server->watch, x->link, true);
     x->number = x->peer != NULL ? ++x->peer->requests : 0;
     info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     http_address_text(info != NULL ? info->client_addr : NULL, x->address);
@@ -431,6 +436,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     if (x == NULL)
         return;
     http_watch_answering(s->watch, x->link, false);
+    http_watch_asking(s->watch, x->link, false);
     /* The next request on this connection: time to sit idle, then to arrive. */
     http_watch_deadline(s->watch, x->link,
                         (s->settings.idle_ms + s->settings.receive_ms) * 1000000u);
@@ -450,8 +456,10 @@ static void daemon_start(struct http_server *s)
     struct MHD_OptionItem options[] = {
         {MHD_OPTION_LISTEN_SOCKET, s->listen_fd, NULL},
         {MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)s->settings.threads, NULL},
-        {MHD_OPTION_CONNECTION_LIMIT, (intptr_t)s->settings.max_connections, NULL},
-        {MHD_OPTION_PER_IP_CONNECTION_LIMIT, (intptr_t)s->settings.max_connections_per_ip, NULL},
+        /* http_watch.c holds them to their number; this is more, for those that it has shut down
+         * and that are not closed yet, on whichever thread they are. */
+        {MHD_OPTION_CONNECTION_LIMIT,
+         (intptr_t)((s->settings.max_connections + CONNECTIONS_SPARE) * s->settings.threads), NULL},
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, NULL},
         {MHD_OPTION_CONNECTION_TIMEOUT, (intptr_t)((s->settings.idle_ms + 999) / 1000), NULL},
         {MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL},
@@ -503,7 +511,9 @@ int http_start(const struct http_settings *settings, const struct http_route *ro
         ((s->lives = http_lives_new()) == NULL || (s->asides = http_asides_new()) == NULL)) {
         snprintf(error, error_bytes, "%s", skein_status_text(SKEIN_NO_MEMORY));
         status = SKEIN_NO_MEMORY;
-    } else if (status == SKEIN_OK && (s->watch = http_watch_start(request_look, s)) == NULL) {
+    } else if (status == SKEIN_OK && (s->watch = http_watch_start(settings->max_connections,
+                                                                  settings->max_connections_per_ip,
+                                                                  request_look, s)) == NULL) {
         snprintf(error, error_bytes, "no thread for the HTTP watchdog");
         status = SKEIN_IO;
     } else if (status == SKEIN_OK) {

@@ -4,10 +4,13 @@
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
+#include "checksum.h"
 #include "http_int.h"
 #include "ids.h"
 #include "log.h"
@@ -42,6 +45,30 @@ void http_address_text(const struct sockaddr *address, char out[HTTP_ADDRESS_BYT
     }
     if (text == NULL)
         snprintf(out, HTTP_ADDRESS_BYTES, "unknown");
+}
+
+struct http_whence http_whence_of(const struct sockaddr *address)
+{
+    uint8_t bytes[16] = {0};
+    size_t around = 8; /* of IPv6, a network of 64 bits is one customer's */
+    if (address != NULL && address->sa_family == AF_INET) {
+        memcpy(bytes + 12, (const uint8_t *)address + offsetof(struct sockaddr_in, sin_addr), 4);
+        around = 16;
+    } else if (address != NULL && address->sa_family == AF_INET6) {
+        struct sockaddr_in6 v6;
+        memcpy(&v6, address, sizeof v6);
+        memcpy(bytes, &v6.sin6_addr, sizeof bytes);
+        bool mapped = IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr);
+        if (mapped)
+            memset(bytes, 0, 12);
+        around = mapped || IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr) ? 16 : 8;
+    }
+    struct http_whence whence = {.address = checksum64(bytes, sizeof bytes)};
+    static const uint8_t here[12];
+    bool local = memcmp(bytes, here, sizeof here) == 0 &&
+                 (bytes[12] == 127 || memcmp(bytes + 12, "\0\0\0\1", 4) == 0);
+    whence.around = local ? 0 : checksum64(bytes, around);
+    return whence;
 }
 
 void http_access_log(const struct http_access *a)
