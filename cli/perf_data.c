@@ -218,7 +218,15 @@ static int threads_compare(const void *a, const void *b)
     const struct perf_thread *x = a, *y = b;
     if (x->tid != y->tid)
         return x->tid < y->tid ? -1 : 1;
-    return x->pid < y->pid ? -1 : x->pid > y->pid;
+    return x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
+}
+
+static int lives_compare(const void *a, const void *b)
+{
+    const struct perf_life *x = a, *y = b;
+    if (x->pid != y->pid)
+        return x->pid < y->pid ? -1 : 1;
+    return x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
 }
 
 static void all_sort(struct perf_data *d)
@@ -229,6 +237,8 @@ static void all_sort(struct perf_data *d)
         qsort(d->gaps, d->gap_count, sizeof *d->gaps, gaps_compare);
     if (d->thread_count > 0)
         qsort(d->threads, d->thread_count, sizeof *d->threads, threads_compare);
+    if (d->life_count > 0)
+        qsort(d->lives, d->life_count, sizeof *d->lives, lives_compare);
 }
 
 static int file_read_all(struct perf_reader *r)
@@ -288,19 +298,42 @@ void perf_data_fini(struct perf_data *data)
 {
     free(data->events);
     free(data->threads);
+    free(data->lives);
     free(data->gaps);
     *data = (struct perf_data){.count = 0};
 }
 
-uint32_t perf_data_process(const struct perf_data *data, uint32_t tid)
+/* How many rows lie in front of the first that is behind the key. */
+static size_t rows_before(const void *rows, size_t count, size_t bytes, const void *key,
+                          int (*compare)(const void *a, const void *b))
 {
-    size_t low = 0, high = data->thread_count;
+    size_t low = 0, high = count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (data->threads[middle].tid <= tid)
+        if (compare((const char *)rows + middle * bytes, key) <= 0)
             low = middle + 1;
         else
             high = middle;
     }
-    return low > 0 && data->threads[low - 1].tid == tid ? data->threads[low - 1].pid : tid;
+    return low;
+}
+
+uint32_t perf_data_process(const struct perf_data *data, uint32_t tid, uint64_t at_ns)
+{
+    const struct perf_thread key = {.tid = tid, .from_ns = at_ns};
+    size_t at = rows_before(data->threads, data->thread_count, sizeof *data->threads, &key,
+                            threads_compare);
+    if (at > 0 && data->threads[at - 1].tid == tid)
+        return data->threads[at - 1].pid;
+    return at < data->thread_count && data->threads[at].tid == tid ? data->threads[at].pid : tid;
+}
+
+uint32_t perf_data_life(const struct perf_data *data, uint32_t pid, uint64_t at_ns)
+{
+    const struct perf_life first = {.pid = pid}, key = {.pid = pid, .from_ns = at_ns};
+    size_t from =
+        rows_before(data->lives, data->life_count, sizeof *data->lives, &first, lives_compare);
+    return (uint32_t)(rows_before(data->lives, data->life_count, sizeof *data->lives, &key,
+                                  lives_compare) -
+                      from);
 }

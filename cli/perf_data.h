@@ -12,8 +12,16 @@
 
 #include "sched_layout.h"
 
+/* From then on, the thread is of this process. */
 struct perf_thread {
     uint32_t tid, pid;
+    uint64_t from_ns;
+};
+
+/* From then on, the pid is another process: it is new, or runs another program. */
+struct perf_life {
+    uint32_t pid;
+    uint64_t from_ns;
 };
 
 struct perf_gap {
@@ -24,8 +32,10 @@ struct perf_gap {
 struct perf_data {
     struct sched_event *events; /* by time */
     size_t count;
-    struct perf_thread *threads; /* by tid; one that two processes had counts as of the later pid */
+    struct perf_thread *threads; /* by tid and time */
     size_t thread_count;
+    struct perf_life *lives; /* by pid and time */
+    size_t life_count;
     struct perf_gap *gaps; /* by time */
     size_t gap_count;
     uint64_t others; /* samples of events that are not read */
@@ -41,7 +51,11 @@ int perf_data_read(const uint8_t *bytes, size_t n, struct perf_data *out, char *
                    size_t error_bytes);
 void perf_data_fini(struct perf_data *data);
 
-/* The process of a thread; the tid itself where the file does not say. */
-uint32_t perf_data_process(const struct perf_data *data, uint32_t tid);
+/* The process of a thread at a time, or of the first time that the file says it; the tid itself where it
+ * never does. */
+uint32_t perf_data_process(const struct perf_data *data, uint32_t tid, uint64_t at_ns);
+
+/* Which of the processes that have this pid it was then, from 0. */
+uint32_t perf_data_life(const struct perf_data *data, uint32_t pid, uint64_t at_ns);
 
 #endif

@@ -24,7 +24,7 @@ struct perf_reader {
     size_t attr_count;
     struct sched_layout layout;
     uint64_t data_offset, data_bytes;
-    size_t event_cap, thread_cap, gap_cap;
+    size_t event_cap, thread_cap, life_cap, gap_cap;
     uint64_t *cpu_last_ns; /* of the last sample of each CPU */
     size_t cpu_count, cpu_cap;
     struct perf_data *out;

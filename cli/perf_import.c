@@ -17,7 +17,7 @@
 #define USERS           10
 
 struct import_span {
-    uint32_t pid;
+    uint64_t process; /* the pid, and above it, which of those that have it */
     struct sched_span span;
 };
 
@@ -43,15 +43,16 @@ static void span_keep(void *context, const struct sched_span *span)
         i->failed = true;
         return;
     }
-    i->spans[i->count++] =
-        (struct import_span){.pid = perf_data_process(i->data, span->tid), .span = *span};
+    uint32_t pid = perf_data_process(i->data, span->tid, span->begin_ns);
+    uint64_t life = perf_data_life(i->data, pid, span->begin_ns);
+    i->spans[i->count++] = (struct import_span){.process = life << 32 | pid, .span = *span};
 }
 
 static int spans_compare(const void *a, const void *b)
 {
     const struct import_span *x = a, *y = b;
-    if (x->pid != y->pid)
-        return x->pid < y->pid ? -1 : 1;
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
     if (x->span.tid != y->span.tid)
         return x->span.tid < y->span.tid ? -1 : 1;
     return x->span.end_ns < y->span.end_ns ? -1 : x->span.end_ns > y->span.end_ns;
@@ -145,10 +146,20 @@ static void span_put(struct import *i, const struct sched_span *span)
 static const char *service_of(const struct import *i, size_t first)
 {
     const char *name = i->spans[first].span.comm;
-    for (size_t k = first; k < i->count && i->spans[k].pid == i->spans[first].pid; k++)
-        if (i->spans[k].span.tid == i->spans[first].pid)
+    for (size_t k = first; k < i->count && i->spans[k].process == i->spans[first].process; k++)
+        if (i->spans[k].span.tid == (uint32_t)i->spans[first].process)
             name = i->spans[k].span.comm;
     return name;
+}
+
+/* What a thread was called last. */
+static const char *thread_name(const struct import *i, size_t first)
+{
+    size_t last = first;
+    while (last + 1 < i->count && i->spans[last + 1].process == i->spans[first].process &&
+           i->spans[last + 1].span.tid == i->spans[first].span.tid)
+        last++;
+    return i->spans[last].span.comm;
 }
 
 static int processes_put(struct import *i, struct perf_imported *imported)
@@ -159,7 +170,7 @@ static int processes_put(struct import *i, struct perf_imported *imported)
         return SKEIN_OK;
     for (size_t k = 0; k < i->count && status == SKEIN_OK; k++) {
         const struct import_span *now = &spans[k], *before = k > 0 ? &spans[k - 1] : NULL;
-        bool process = before == NULL || before->pid != now->pid;
+        bool process = before == NULL || before->process != now->process;
         bool thread = process || before->span.tid != now->span.tid;
         bool full = !process && partition_writer_bytes(i->writer) > PARTITION_BYTES;
         if (process || full) {
@@ -167,10 +178,10 @@ static int processes_put(struct import *i, struct perf_imported *imported)
             i->sequence = process ? 0 : i->sequence;
             imported->processes += process;
             if (status == SKEIN_OK)
-                status = writer_begin(i, now->pid, now->pid, service_of(i, k));
+                status = writer_begin(i, now->process, (uint32_t)now->process, service_of(i, k));
         }
         if (status == SKEIN_OK && (thread || full))
-            status = batch_begin(i, now->span.tid, now->span.comm);
+            status = batch_begin(i, now->span.tid, thread_name(i, k));
         if (status == SKEIN_OK)
             span_put(i, &now->span);
     }
@@ -199,7 +210,7 @@ static size_t users_group(const struct import *i, const struct sched_use *uses, 
     size_t kept = 0;
     for (size_t k = 0; k < count; k++)
         rows[k] = (struct sched_neighbour){
-            .pid = uses[k].tid == 0 ? 0 : perf_data_process(i->data, uses[k].tid),
+            .pid = uses[k].tid == 0 ? 0 : perf_data_process(i->data, uses[k].tid, i->to_ns),
             .comm = uses[k].tid == 0 ? "(idle)" : uses[k].comm,
             .cpu_ns = uses[k].ns,
             .runs = uses[k].runs,

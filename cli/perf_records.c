@@ -3,6 +3,7 @@
  * The data section: records of 8 bytes of header (type, misc, size) and what linux/perf_event.h says
  * of each type.
  */
+#include <string.h>
 
 #include "array.h"
 #include "perf_data_int.h"
@@ -15,6 +16,7 @@
 #define RECORD_LOST_SAMPLES 13
 #define RECORD_AUXTRACE     71 /* with data behind it that its size does not count */
 #define RECORD_COMPRESSED   81
+#define MISC_COMM_EXEC      (1u << 13)
 #define RECORD_COMPRESSED2  83
 
 #define SAMPLE_IP         (1u << 0)
@@ -36,7 +38,7 @@ static uint64_t u64_if(struct cursor *c, uint64_t type, uint32_t bit)
 
 /* ---- threads and gaps ---- */
 
-static int thread_add(struct perf_reader *r, uint32_t pid, uint32_t tid)
+static int thread_add(struct perf_reader *r, uint32_t pid, uint32_t tid, uint64_t from_ns)
 {
     struct perf_data *out = r->out;
     struct perf_thread *last = out->thread_count > 0 ? &out->threads[out->thread_count - 1] : NULL;
@@ -45,7 +47,17 @@ static int thread_add(struct perf_reader *r, uint32_t pid, uint32_t tid)
         return SKEIN_OK;
     if (!array_grow(out->threads, out->thread_count + 1, &r->thread_cap))
         return SKEIN_NO_MEMORY;
-    out->threads[out->thread_count++] = (struct perf_thread){.tid = tid, .pid = pid};
+    out->threads[out->thread_count++] =
+        (struct perf_thread){.tid = tid, .pid = pid, .from_ns = from_ns};
+    return SKEIN_OK;
+}
+
+static int life_add(struct perf_reader *r, uint32_t pid, uint64_t from_ns)
+{
+    struct perf_data *out = r->out;
+    if (!array_grow(out->lives, out->life_count + 1, &r->life_cap))
+        return SKEIN_NO_MEMORY;
+    out->lives[out->life_count++] = (struct perf_life){.pid = pid, .from_ns = from_ns};
     return SKEIN_OK;
 }
 
@@ -60,17 +72,25 @@ static uint64_t *cpu_last(struct perf_reader *r, uint32_t cpu)
     return &r->cpu_last_ns[cpu];
 }
 
+/* What all records end with. */
+static void id_take(const struct perf_reader *r, struct cursor *c, uint64_t *at_ns, uint32_t *cpu)
+{
+    uint64_t type = r->attrs[0].sample_type;
+    u64_if(c, type, SAMPLE_TID);
+    *at_ns = u64_if(c, type, SAMPLE_TIME);
+    u64_if(c, type, SAMPLE_ID);
+    u64_if(c, type, SAMPLE_STREAM_ID);
+    *cpu = (uint32_t)u64_if(c, type, SAMPLE_CPU);
+}
+
 /* Before this record, the CPU's buffer was full. */
 static int lost_take(struct perf_reader *r, struct cursor c, uint64_t records)
 {
-    const struct perf_attr *attr = &r->attrs[0];
-    if (!attr->id_all)
+    uint64_t at_ns;
+    uint32_t cpu;
+    if (!r->attrs[0].id_all)
         return perf_fail(r, SKEIN_UNSUPPORTED, "records were lost, nobody knows when");
-    u64_if(&c, attr->sample_type, SAMPLE_TID);
-    uint64_t at_ns = u64_if(&c, attr->sample_type, SAMPLE_TIME);
-    u64_if(&c, attr->sample_type, SAMPLE_ID);
-    u64_if(&c, attr->sample_type, SAMPLE_STREAM_ID);
-    uint32_t cpu = (uint32_t)u64_if(&c, attr->sample_type, SAMPLE_CPU);
+    id_take(r, &c, &at_ns, &cpu);
     uint64_t *last_ns = cpu_last(r, cpu);
     if (c.status != SKEIN_OK)
         return perf_fail(r, SKEIN_CORRUPT, "a record of lost ones is cut");
@@ -142,7 +162,8 @@ static int sample_take(struct perf_reader *r, struct cursor c)
     if (c.status != SKEIN_OK)
         return perf_fail(r, SKEIN_CORRUPT, "a sample is cut");
     uint64_t *last_ns = cpu_last(r, head.cpu);
-    if (last_ns == NULL || thread_add(r, (uint32_t)task, (uint32_t)(task >> 32)) != SKEIN_OK ||
+    if (last_ns == NULL ||
+        thread_add(r, (uint32_t)task, (uint32_t)(task >> 32), head.time_ns) != SKEIN_OK ||
         !array_grow(r->out->events, r->out->count + 1, &r->event_cap))
         return SKEIN_NO_MEMORY;
     *last_ns = head.time_ns;
@@ -158,22 +179,64 @@ static int sample_take(struct perf_reader *r, struct cursor c)
 
 /* ---- */
 
-static int record_take(struct perf_reader *r, uint32_t type, struct cursor c)
+/* A thread runs another program from here on. The scheduler tells nothing of it: a switch from the thread
+ * to itself divides its time. */
+static int exec_take(struct perf_reader *r, uint32_t pid, uint32_t tid, const char *comm,
+                     uint64_t at_ns, uint32_t cpu)
 {
-    uint32_t pid, parent, tid;
+    struct perf_data *out = r->out;
+    struct sched_event event = {
+        .kind = SCHED_EVENT_SWITCH, .time_ns = at_ns, .cpu = cpu, .tid = tid, .next = tid};
+    if (!array_grow(out->events, out->count + 1, &r->event_cap))
+        return SKEIN_NO_MEMORY;
+    memcpy(event.next_comm, comm, sizeof event.next_comm);
+    out->events[out->count++] = event;
+    return life_add(r, pid, at_ns);
+}
+
+static int comm_take(struct perf_reader *r, struct cursor c, bool exec)
+{
+    char comm[SCHED_COMM_BYTES] = "";
+    uint32_t cpu = 0, pid = cursor_u32(&c), tid = cursor_u32(&c);
+    uint64_t at_ns = 0;
+    for (unsigned i = 0, ends = 0; c.status == SKEIN_OK && (ends == 0 || i % 8 != 0); i++) {
+        char letter = (char)cursor_u8(&c); /* eight at a time, with a NUL */
+        ends |= letter == '\0';
+        if (i < sizeof comm - 1 && ends == 0)
+            comm[i] = letter;
+    }
+    if (c.status == SKEIN_OK && r->attrs[0].id_all)
+        id_take(r, &c, &at_ns, &cpu);
+    if (c.status != SKEIN_OK)
+        return SKEIN_OK;
+    int status = thread_add(r, pid, tid, at_ns);
+    if (status == SKEIN_OK && exec && at_ns != 0 && tid != 0)
+        status = exec_take(r, pid, tid, comm, at_ns, cpu);
+    return status;
+}
+
+static int fork_take(struct perf_reader *r, struct cursor c)
+{
+    uint32_t pid = cursor_u32(&c), parent = cursor_u32(&c), tid = cursor_u32(&c);
+    (void)parent;
+    (void)cursor_u32(&c); /* the thread that made it */
+    uint64_t at_ns = cursor_u64(&c);
+    if (c.status != SKEIN_OK)
+        return SKEIN_OK;
+    int status = thread_add(r, pid, tid, at_ns);
+    /* perf itself tells at time 0 who was there already. */
+    return status == SKEIN_OK && pid == tid && at_ns != 0 ? life_add(r, pid, at_ns) : status;
+}
+
+static int record_take(struct perf_reader *r, uint32_t type, uint16_t misc, struct cursor c)
+{
     switch (type) {
     case RECORD_SAMPLE:
         return sample_take(r, c);
     case RECORD_COMM:
-        pid = cursor_u32(&c);
-        tid = cursor_u32(&c);
-        return c.status == SKEIN_OK ? thread_add(r, pid, tid) : SKEIN_OK;
+        return comm_take(r, c, (misc & MISC_COMM_EXEC) != 0);
     case RECORD_FORK:
-        pid = cursor_u32(&c);
-        parent = cursor_u32(&c);
-        tid = cursor_u32(&c);
-        (void)parent;
-        return c.status == SKEIN_OK ? thread_add(r, pid, tid) : SKEIN_OK;
+        return fork_take(r, c);
     case RECORD_LOST:
         cursor_u64(&c);
         return lost_take(r, c, cursor_u64(&c));
@@ -196,14 +259,14 @@ int perf_records_read(struct perf_reader *r)
     cursor_init(&c, r->bytes + r->data_offset, (size_t)r->data_bytes);
     while (status == SKEIN_OK && cursor_left(&c) > 0) {
         uint32_t type = cursor_u32(&c);
-        cursor_u16(&c);
+        uint16_t misc = cursor_u16(&c);
         uint16_t size = cursor_u16(&c);
         const uint8_t *body = size >= 8 ? cursor_bytes(&c, size - 8u) : NULL;
         struct cursor record;
         if (body == NULL)
             return perf_fail(r, SKEIN_TRUNCATED, "its data ends inside of a record");
         cursor_init(&record, body, size - 8u);
-        status = record_take(r, type, record);
+        status = record_take(r, type, misc, record);
     }
     return status;
 }
