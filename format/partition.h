@@ -155,11 +155,11 @@ enum partition_stack_end {
 #define PARTITION_STACK_EXACT 0x80                 /* flag of `end`: pcs[0] is no return address */
 const char *partition_stack_end_text(uint8_t end); /* "unknown" for one from the future */
 
-/* F-44: in a stack that was listed, bits 57 to 62 tell names of one address apart, or that there is
- * no address. */
+/* F-44: in a stack that was listed, the top seven bits of a number say whether it is an address (all but
+ * 64 to 95), stands for none (64), or tells names of one address apart (65 to 95), which is below. */
 #define PARTITION_LISTED_SHIFT 57
-#define PARTITION_LISTED_BITS  (UINT64_C(0x3f) << PARTITION_LISTED_SHIFT)
-#define PARTITION_LISTED_NONE  (UINT64_C(0x20) << PARTITION_LISTED_SHIFT)
+#define PARTITION_LISTED_NONE  UINT64_C(64)
+#define PARTITION_LISTED_LAST  UINT64_C(95)
 
 /* Innermost first, as found: return addresses, pcs[0] perhaps excepted; of LISTED, exact ones. */
 struct partition_stack {
@@ -182,15 +182,24 @@ static inline uint64_t partition_stack_address(const struct partition_stack *sta
     return stack->pcs[i] - (exact ? 0 : 1);
 }
 
+/* An address of 57 bits, as processors have them: bit 56 stands in all above it, too. */
+static inline uint64_t partition_listed_address(uint64_t number)
+{
+    const uint64_t sign = UINT64_C(1) << (PARTITION_LISTED_SHIFT - 1);
+    return ((number & (2 * sign - 1)) ^ sign) - sign;
+}
+
 /* Frame i's address as it was found. false: there is none. */
 static inline bool partition_stack_found(const struct partition_stack *stack, uint32_t i,
                                          uint64_t *address)
 {
-    uint64_t pc = *address = stack->pcs[i];
-    if (!partition_stack_is_listed(stack))
+    uint64_t top = stack->pcs[i] >> PARTITION_LISTED_SHIFT;
+    *address = stack->pcs[i];
+    if (!partition_stack_is_listed(stack) || top < PARTITION_LISTED_NONE ||
+        top > PARTITION_LISTED_LAST)
         return true;
-    *address = pc >> 63 != 0 ? pc | PARTITION_LISTED_BITS : pc & ~PARTITION_LISTED_BITS;
-    return pc >> PARTITION_LISTED_SHIFT != PARTITION_LISTED_NONE >> PARTITION_LISTED_SHIFT;
+    *address = partition_listed_address(*address);
+    return top != PARTITION_LISTED_NONE;
 }
 
 /* A file in the process's memory: start <= address < end. */

@@ -212,7 +212,8 @@ def addresses(folder):
              ["0 [unknown] ([unknown])", "ffffffff81000000 other ([k])"], ["401000 in_two (inlined)", "401000 in_one (inlined)", "401000 around (/bin/a)"],
              ["401000 recursive (/bin/a)"] * 3, ["401000 alpha_leaf (inlined)", "402000 alpha_main (/bin/a)"]]
     rows, said = imported(folder, "".join(sample("a 7/7", i + 1, *t) for i, t in enumerate(texts)) +
-                          sample("a 7/7", 90, "\tmain (/a)") + sample("a 7/7", 91, "4000000000000001 f (/a)"))
+                          sample("a 7/7", 90, "\tmain (/a)") + sample("a 7/7", 91, "8000000000000001 f (/a)") +
+                          sample("a 7/7", 92, "6f6c6c6568202020 [unknown] ([unknown])"))
     got = stacks_of(rows)
     for i, t in enumerate(texts):
         wanted = []
@@ -220,13 +221,14 @@ def addresses(folder):
             address, name, file = re.fullmatch(r"(\w+) (\S+) \((.*)\)", line).groups()
             wanted.append((int(address, 16), "" if name == "[unknown]" else name, "" if file in ("inlined", "[unknown]") else file))
         rule(got[i] == wanted, i, got[i], wanted)
-    rule(got[-2] == [(None, "main", "/a")] and got[-1] == [(None, "f", "/a")] and "no processor has" in said["why"], got[-2:], said)
+    rule(got[-3] == [(None, "main", "/a")] and got[-2] == [(None, "f", "/a")] and "none that a processor has" in said["why"], got[-2:], said)
+    rule(got[-1] == [(0x6f6c6c6568202020, "", "")], got[-1])
     rule([f.get("inlined", False) for f in rows[5]["frames"]] == [True, True, False], rows[5])
     frames = sql(folder, "select event_id, position, function, address from frame order by event_id, position")
-    wanted = [[int(t.split()[0], 16) for t in one] for one in texts] + [[None], [None]]
+    wanted = [[int(t.split()[0], 16) for t in one] for one in texts] + [[None], [None], [0x6f6c6c6568202020]]
     flat = [a for one in wanted for a in one]
     rule([int(r["address"]) if r["address"] is not None else None for r in frames] == flat, frames, flat)
-    rule(len({r["stack_id"] for r in sql(folder, "select stack_id from stack")}) == 10, "stacks")
+    rule(len({r["stack_id"] for r in sql(folder, "select stack_id from stack")}) == 11, "stacks")
     many = "".join(sample("a 7/7", i + 1, f"401000 name{i} (/b)") for i in range(40))
     rows, said = imported(folder, many)
     got = stacks_of(rows)
