@@ -181,8 +181,12 @@ static int trace_import(struct run *run, const char *folder, const struct import
     if (status == SKEIN_OK)
         status = import_ctf(&metadata, files.sources, files.count, run->regions, &here, told,
                             &run->told);
-    for (size_t k = 0; k < files.count; k++)
+    for (size_t k = 0; k < files.count; k++) {
+        import_source_tell(&files.sources[k], told);
         import_source_close(&files.sources[k]);
+    }
+    if (metadata.context != NULL)
+        import_source_tell(&metadata, told);
     free(files.sources);
     import_source_close(&metadata);
     buf_fini(&name);

@@ -5,16 +5,13 @@
 #include "import_files.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "checksum.h"
 #include "cli.h"
 #include "cli_out.h"
 #include "cli_progress.h"
@@ -33,65 +30,6 @@ struct files {
     uint64_t changed_ns, shown_ns;
     bool unwritten; /* the output's failure was said */
 };
-
-/* ---- sources ---- */
-
-struct source_file {
-    int fd;
-    char *name;
-};
-
-static int bytes_read(void *context, uint64_t offset, void *out, size_t n)
-{
-    const struct source_file *f = context;
-    /* Or it has become shorter, or cannot be read. */
-    return bytes_read_at(f->fd, out, n, offset) == (ssize_t)n ? SKEIN_OK : SKEIN_IO;
-}
-
-int import_source_open(const char *path, struct skein_trace_source *source)
-{
-    struct stat stat;
-    struct source_file *f = calloc(1, sizeof *f);
-    *source = (struct skein_trace_source){.read = bytes_read, .context = f};
-    if (f == NULL)
-        return SKEIN_NO_MEMORY;
-    f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    f->name = strdup(path);
-    source->name = f->name;
-    if (f->name == NULL)
-        return SKEIN_NO_MEMORY;
-    if (f->fd < 0 || fstat(f->fd, &stat) != 0) {
-        say_error("%s: %s", path, strerror(errno));
-        return SKEIN_IO;
-    }
-    if (!S_ISREG(stat.st_mode)) {
-        say_error("%s: is no regular file", path);
-        return SKEIN_IO;
-    }
-    source->bytes = (uint64_t)stat.st_size;
-    return SKEIN_OK;
-}
-
-void import_source_close(struct skein_trace_source *source)
-{
-    struct source_file *f = source->context;
-    if (f == NULL)
-        return;
-    if (f->fd >= 0)
-        close(f->fd);
-    free(f->name);
-    free(f);
-    source->context = NULL;
-}
-
-uint64_t import_place(const char *path)
-{
-    char *real = realpath(path, NULL);
-    const char *place = real != NULL ? real : path;
-    uint64_t number = checksum64(place, strlen(place));
-    free(real);
-    return number;
-}
 
 /* ---- what goes out ---- */
 
@@ -122,19 +60,10 @@ static void on_progress(void *context, uint64_t done, uint64_t total)
     buf_fini(&line);
 }
 
-/* Without slashes at the end. */
-static size_t path_length(const char *path)
+/* The name, of so many bytes, without its folder and what is behind the last dot. */
+static void service_name(const char *path, size_t end, struct buf *service)
 {
-    size_t n = strlen(path);
-    while (n > 1 && path[n - 1] == '/')
-        n--;
-    return n;
-}
-
-/* The name without its folder and what is behind the last dot. */
-static void service_name(const char *path, struct buf *service)
-{
-    size_t end = path_length(path), from = end, dot = end;
+    size_t from = end, dot = end;
     while (from > 0 && path[from - 1] != '/')
         from--;
     for (size_t k = end; k-- > from + 1;)
@@ -185,11 +114,12 @@ static bool files_open(struct files *f, const struct import_options *o,
     if (!how->folder && import_source_open(f->path, &f->source) != SKEIN_OK)
         return false;
     f->changed_ns = (uint64_t)about.st_mtim.tv_sec * 1000000000u + (uint64_t)about.st_mtim.tv_nsec;
+    size_t length = import_source_length(how->folder ? NULL : &f->source, f->path);
     if (o->result.file != NULL)
         buf_printf(&f->name, "%s", o->result.file);
     else
-        buf_printf(&f->name, "%.*s.skein", (int)path_length(f->path), f->path);
-    service_name(f->path, &f->service);
+        buf_printf(&f->name, "%.*s.skein", (int)length, f->path);
+    service_name(f->path, length, &f->service);
     const char *to = text_of(&f->name);
     if (f->name.status != SKEIN_OK || f->service.status != SKEIN_OK) {
         say_error("out of memory");
@@ -260,6 +190,8 @@ static int file_import(struct files *f, const struct import_options *o,
                                  .place = import_place(f->path),
                                  .changed_ns = f->changed_ns};
     int status = how->import(how->context, &f->source, &to, told);
+    if (!how->folder)
+        import_source_tell(&f->source, told);
     progress_clear();
     if (status == SKEIN_OK)
         return CLI_OK;

@@ -41,11 +41,23 @@ struct import_how {
     bool folder;   /* it is read by `import` itself: there is no source */
 };
 
-/* A regular file as a source. SKEIN_OK; SKEIN_IO, after saying why. Close it in any case. */
+/* ---- import_source.c ---- */
+
+/* A regular file as a source; one that is packed by gzip or zstd is unpacked first, to a file without a
+ * name (in $TMPDIR, else /var/tmp). SKEIN_OK; a status, after saying why. Close it in any case. */
 int import_source_open(const char *path, struct skein_trace_source *source);
+void import_source_close(struct skein_trace_source *source);
+/* When it was last written, the time of day. */
+uint64_t import_source_changed_ns(const struct skein_trace_source *source);
+/* The length of the path without slashes at the end, and without ".gz" or the like, if the source (NULL: a
+ * folder) was packed. */
+size_t import_source_length(const struct skein_trace_source *source, const char *path);
+/* What could not be unpacked; behind the import. */
+void import_source_tell(const struct skein_trace_source *source, struct import_told *told);
 /* Of import_to: where it lies, as a number. */
 uint64_t import_place(const char *path);
-void import_source_close(struct skein_trace_source *source);
+
+/* ---- import_files.c ---- */
 
 /* An exit status; what failed has been said. */
 int import_file(const char *path, const struct import_options *options,

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gzip by zlib, in one go. Owns nothing.
+ * gzip by zlib: files in one go, and members piece by piece.
  */
 #include "pack_zlib.h"
+
+#include <stdlib.h>
 
 #define ZLIB_CONST
 #include <zlib.h>
@@ -33,4 +35,45 @@ int gzip_pack(struct buf *out, const uint8_t *bytes, size_t n)
     }
     deflateEnd(&stream);
     return status;
+}
+
+struct gzip_member {
+    z_stream stream;
+};
+
+struct gzip_member *gzip_member_new(void)
+{
+    struct gzip_member *member = calloc(1, sizeof *member);
+    if (member != NULL && inflateInit2(&member->stream, GZIP_WINDOW) != Z_OK) {
+        free(member);
+        member = NULL;
+    }
+    return member;
+}
+
+void gzip_member_free(struct gzip_member **member)
+{
+    if (*member == NULL)
+        return;
+    inflateEnd(&(*member)->stream);
+    free(*member);
+    *member = NULL;
+}
+
+int gzip_member_unpack(struct gzip_member *member, const uint8_t *in, size_t *in_n, uint8_t *out,
+                       size_t *out_n)
+{
+    z_stream *stream = &member->stream;
+    stream->next_in = in;
+    stream->avail_in = (uInt)*in_n;
+    stream->next_out = out;
+    stream->avail_out = (uInt)*out_n;
+    int result = inflate(stream, Z_NO_FLUSH);
+    *in_n = stream->avail_in;
+    *out_n = stream->avail_out;
+    if (result == Z_STREAM_END)
+        return inflateReset(stream) == Z_OK ? 1 : SKEIN_NO_MEMORY;
+    if (result == Z_OK || result == Z_BUF_ERROR)
+        return 0;
+    return result == Z_MEM_ERROR ? SKEIN_NO_MEMORY : SKEIN_CORRUPT;
 }

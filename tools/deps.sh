@@ -11,12 +11,12 @@ set -eu
 cd "$(dirname "$0")/.."
 
 packages="gcc make cmake ninja-build pkg-config libc6-dev
-    libmicrohttpd-dev libgnutls28-dev libnanomsg-dev liblz4-dev zlib1g-dev libcjson-dev libsqlite3-dev libcurl4-openssl-dev
+    libmicrohttpd-dev libgnutls28-dev libnanomsg-dev liblz4-dev zlib1g-dev libzstd-dev libcjson-dev libsqlite3-dev libcurl4-openssl-dev
     libxxhash-dev libsodium-dev libdw-dev libiberty-dev libdebuginfod-dev libedit-dev"
 # C for the browser
 wasm="clang lld wasi-libc libclang-rt-dev-wasm32"
 tests="g++ lld check openssl redis-server redis-tools protobuf-compiler python3 python3-protobuf python3-lz4 golang-go babeltrace2
-    python3-bt2"
+    python3-bt2 zstd"
 npm="web tests/contract"
 if [ "${SKEIN_WEB:-ON}" = OFF ]; then
     npm=tests/contract
@@ -34,11 +34,11 @@ fi
 for group in "$@"; do
     case $group in
     --bench) packages="$packages lttng-tools liblttng-ust-dev babeltrace2 libunwind-dev linux-perf memcached nginx-light chromium
-        postgresql libzstd-dev uftrace" ;;
+        postgresql uftrace" ;;
     --ci) packages="$packages git ccache clang clang-format clang-tidy clang-tools
         libclang-rt-14-dev shellcheck prometheus-alertmanager prometheus groff-base mandoc
         nginx-light postgresql mariadb-server memcached haproxy rsync strace default-jdk-headless netcat-openbsd
-        socat sqlite3 tcl bc jq ed patch zstd xz-utils bsdutils curl openssh-client chromium chromium-headless-shell
+        socat sqlite3 tcl bc jq ed patch xz-utils bsdutils curl openssh-client chromium chromium-headless-shell
         fonts-dejavu-core" ;;
     *)
         echo "usage: tools/deps.sh [--build | [--bench] [--ci]]" >&2

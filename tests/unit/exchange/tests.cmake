@@ -24,7 +24,10 @@ if(SYSTEM_PYTHON)
     add_test(NAME unit/exchange/perf_script_import COMMAND ${SYSTEM_PYTHON} -B
         ${CMAKE_CURRENT_LIST_DIR}/perf_script_import.py $<TARGET_FILE:skein_cli>
         ${CMAKE_SOURCE_DIR}/tests/exchange/traces/perf_script)
-    set_tests_properties(unit/exchange/fxt_import unit/exchange/perf_script_import PROPERTIES LABELS unit TIMEOUT 120)
+    add_test(NAME unit/exchange/unpack_import COMMAND ${SYSTEM_PYTHON} -B
+        ${CMAKE_CURRENT_LIST_DIR}/unpack_import.py $<TARGET_FILE:skein_cli> ${CMAKE_SOURCE_DIR})
+    set_tests_properties(unit/exchange/fxt_import unit/exchange/perf_script_import unit/exchange/unpack_import
+        PROPERTIES LABELS unit TIMEOUT 120)
 endif()
 find_program(PROTOC protoc)
 if(SYSTEM_PYTHON AND PROTOC)
