@@ -110,7 +110,7 @@ def members(folder):
 def broken(folder):
     """What lies behind is told, a cut file is given as far as it goes, and one that is damaged, too."""
     chance = random.Random(7)
-    data = "".join(f"ls 12 {at}.5: 9 cpu-clock: \n\t{chance.getrandbits(44):x} f{chance.getrandbits(32)} (/x)\n\n" for at in range(20000)).encode()
+    data = "".join(f"ls 12 {at}.5: 9 cpu-clock: \n\t{chance.getrandbits(44):x} f{chance.getrandbits(32)} (/x)\n\n" for at in range(5000)).encode()
     plain, _ = imported("perf-script", write(os.path.join(folder, "plain"), data))
     for form in ("gzip", "zstd"):
         whole = packed(form, data)
