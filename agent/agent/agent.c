@@ -319,7 +319,9 @@ static int attach_start(struct agent *agent, char *error, size_t error_bytes)
                                        .enabled_groups = UINT64_MAX,
                                        .max_processes = (uint32_t)config->processes_max,
                                        .same_uid_only = config->same_uid_only,
-                                       .privacy = &agent->privacy};
+                                       .privacy = &agent->privacy,
+                                       .service_users = config->service_users.items,
+                                       .service_user_count = config->service_users.count};
     struct attach_hooks hooks = agent_attach_hooks;
     hooks.context = agent;
     status = attach_new(agent->loop, agent->host_page, &settings, &hooks, &agent->attach, error,

@@ -81,6 +81,10 @@ const struct config_param agent_params[] = {
                "processes attached at once, shared out among users"),
     CONFIG_BOOL(S, same_uid_only, "processes.same_uid_only", true,
                 "refuse processes of other users, unless the agent is root"),
+    CONFIG_STRS(
+        S, service_users, "processes.service_users",
+        "services that are bound to users of this host, \"payments=pay,root\": a process of "
+        "another user that calls itself so is called payments.uid-NUMBER"),
     LIVE_U64(io_threshold_ns, "thresholds.io_ns", 0, 0, UINT64_C(3600000000000),
              "shorter I/O is not recorded; 0: each process's own default"),
     LIVE_U64(lock_threshold_ns, "thresholds.lock_ns", 0, 0, UINT64_C(3600000000000),

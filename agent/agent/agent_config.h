@@ -19,7 +19,7 @@ struct agent_config {
     uint64_t io_threshold_ns, lock_threshold_ns, stack_ns;
     uint64_t spool_bytes;
     uint64_t heartbeat_ms, drain_ms;
-    struct config_strs exec_allow;
+    struct config_strs exec_allow, service_users;
     char *check_user;
     uint64_t checks_max, startup_grace_ms;
     uint64_t capture_targets_max, partition_bytes;

@@ -469,10 +469,13 @@ int attach_new(struct loop *loop, struct host_page_owner *host,
     attach->settings.socket_path = attach->path;
     attach->hooks = *hooks;
     attach->listener = (struct attach_socket){.fd = -1, .lock_fd = -1};
+    status = attach_names_new(settings->service_users, settings->service_user_count, &attach->names,
+                              error, error_bytes);
     attach->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     text_file_read("/proc/sys/kernel/random/boot_id", attach->boot_id, sizeof attach->boot_id);
     attach->boot_id[strcspn(attach->boot_id, "\n")] = '\0';
-    status = listener_open(attach, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = listener_open(attach, error, error_bytes);
     if (status == SKEIN_OK) {
         status = loop_fd_add(loop, attach->listener.fd, EPOLLIN, listener_event, attach);
         if (status != SKEIN_OK)
@@ -506,6 +509,7 @@ void attach_free(struct attach **pointer)
         loop_fd_remove(attach->loop, attach->listener.fd);
     attach_socket_close(&attach->listener, attach->path);
     fd_close(&attach->spare_fd);
+    attach_names_free(&attach->names);
     free(attach->path);
     free(attach);
 }

@@ -27,6 +27,9 @@ struct attach_settings {
     bool same_uid_only; /* refuse peers of other users unless the agent is root */
     /* Read whenever a process comes; the caller's, as long as the attach; NULL: off. */
     const struct privacy_rule *privacy;
+    /* "SERVICE=USER[,USER...]": who may call its processes so (attach_names.h); read at the start */
+    char *const *service_users;
+    size_t service_user_count;
 };
 
 struct attach_hooks {

@@ -18,7 +18,6 @@
 #include "proc_info.h"
 #include "ring_budget.h"
 #include "ring_memory.h"
-#include "selector.h"
 #include "shares.h"
 
 #define PACKET_FDS_MAX 8
@@ -134,14 +133,12 @@ static const char *path_base(const char *path)
     return slash == NULL ? path : slash + 1;
 }
 
-static void names_fill(const struct hello_packet *packet, struct process *p)
+static void names_fill(const struct attach *attach, const struct hello_packet *packet,
+                       struct process *p)
 {
     const char *service = packet->hello.service;
-    attach_text_clean(p->service, sizeof p->service,
-                      service[0] != '\0' ? service : path_base(p->exe));
-    attach_text_clean(p->labels, sizeof p->labels, packet->hello.labels);
-    labels_clean(
-        p->labels); /* the collector refuses a report with others, and with it the host's */
+    attach_names_set(attach->names, p, service[0] != '\0' ? service : path_base(p->exe),
+                     packet->hello.labels, packet->peer.uid);
 }
 
 /* The pidfd was opened first: if it has not ended afterwards, /proc spoke of the same process all
@@ -173,7 +170,7 @@ static int identity_fill(const struct attach *attach, int socket, const struct h
         return errno == ESRCH ? SKEIN_CLOSED : errno == ENOSYS ? SKEIN_UNSUPPORTED : SKEIN_IO;
     int status = attach_identity_read(attach, p);
     if (status == SKEIN_OK)
-        names_fill(packet, p);
+        names_fill(attach, packet, p);
     return status;
 }
 
@@ -192,7 +189,7 @@ static void identity_of_ended(const struct attach *attach, const struct hello_pa
     p->start_ns = agent_clock_ns() - age_ms * NS_PER_MS;
     p->uid =
         process_uid_make(attach->settings.agent_id, attach->boot_id, p->pid, p->start_clock_ticks);
-    names_fill(packet, p);
+    names_fill(attach, packet, p);
 }
 
 /* ---- its memory ---- */

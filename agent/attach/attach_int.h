@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "attach.h"
+#include "attach_names.h"
 #include "attach_proto.h"
 #include "attach_socket.h"
 
@@ -61,6 +62,7 @@ struct attach {
     struct past *pasts;
     uint32_t past_count;
     struct agent_counters counters;
+    struct attach_names *names;
 };
 
 /* The first packet of a connection. */

@@ -15,7 +15,6 @@
 #include "attach_int.h"
 #include "proc_info.h"
 #include "ring_memory.h"
-#include "selector.h"
 #include "shares.h"
 
 /* The kernel's own threads run no program, and neither does a process that has ended. */
@@ -46,10 +45,12 @@ static int watched_identify(const struct attach *attach, const struct attach_wat
         return SKEIN_CLOSED;
     const char *slash = strrchr(p->exe, '/');
     const char *program = slash != NULL ? slash + 1 : p->exe;
-    attach_text_clean(p->service, sizeof p->service,
-                      order->service[0] != '\0' ? order->service : program);
-    attach_text_clean(p->labels, sizeof p->labels, order->labels);
-    labels_clean(p->labels);
+    uint32_t uid = proc_user((pid_t)order->pid);
+    if (status == SKEIN_OK && uid == SHARE_USER_UNKNOWN)
+        return pidfd_ended(p->pidfd) ? SKEIN_CLOSED : SKEIN_IO;
+    if (status == SKEIN_OK)
+        attach_names_set(attach->names, p, order->service[0] != '\0' ? order->service : program,
+                         order->labels, uid);
     return status;
 }
 

@@ -17,7 +17,7 @@
 
 #include "clock.h"
 #include "proc_info.h"
-#include "proc_text.h"
+#include "shares.h"
 #include "symbol_open.h"
 #include "text_whole.h"
 #include "utf8_scan.h"
@@ -61,20 +61,6 @@ static bool fdinfo_read(const char *name, struct words_place *place)
     return text_file_read(name, text, sizeof text) > 0 && words_fdinfo_parse(text, place);
 }
 
-/* By which files are opened: not what it calls itself, where a setuid program has two. */
-static bool user_read(pid_t pid, uint32_t *user)
-{
-    char text[4096];
-    uint64_t users[4]; /* real, effective, saved, of files */
-    if (proc_file_read(pid, "status", text, sizeof text) < 0)
-        return false;
-    const char *at = text_line_find(text, "Uid:");
-    if (at == NULL || !text_numbers(&at, users, 4))
-        return false;
-    *user = (uint32_t)users[3];
-    return true;
-}
-
 int words_place_read(pid_t pid, struct words_place *place)
 {
     char name[64], info[64];
@@ -91,7 +77,8 @@ int words_place_read(pid_t pid, struct words_place *place)
     found.file[found.cut ? n - 1 : n] = '\0';
     if (!fdinfo_read(info, &found))
         return SKEIN_NOT_FOUND; /* closed meanwhile */
-    found.has_user = user_read(pid, &found.user);
+    found.user = proc_user(pid);
+    found.has_user = found.user != SHARE_USER_UNKNOWN;
     *place = found;
     return SKEIN_OK;
 }
