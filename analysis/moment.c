@@ -5,6 +5,7 @@
  */
 #include "array.h"
 #include "moment_int.h"
+#include "skein/trace.h"
 #include "wait_kind.h"
 
 #include <stdlib.h>
@@ -126,7 +127,10 @@ int64_t moment_thread_put(struct moment *f, size_t process, uint32_t tid, uint64
     if (!array_grow(f->threads, f->thread_count + 1, &f->thread_cap))
         return SKEIN_NO_MEMORY;
     struct thread *t = &f->threads[f->thread_count++];
-    *t = (struct thread){.process = process, .tid = tid, .name = strdup(name)};
+    *t = (struct thread){.process = process,
+                         .tid = tid,
+                         .stands_in = (incarnation & SKEIN_STAND_IN) != 0,
+                         .name = strdup(name)};
     return t->name != NULL ? at : SKEIN_NO_MEMORY;
 }
 

@@ -46,6 +46,7 @@ struct process {
 struct thread {
     size_t process;
     uint32_t tid;
+    bool stands_in; /* it is no thread: SKEIN_STAND_IN */
     char *name;
     struct stat *stats;
     size_t stat_count;

@@ -144,6 +144,7 @@ static struct report_actor *actor_get(struct trace_report_builder *b, uint32_t n
     const struct skein_thread *thread = skein_trace_thread(b->trace, number);
     if (process_get(b, thread->process) == NULL)
         return NULL;
+    a->stands_in = (thread->incarnation & SKEIN_STAND_IN) != 0;
     a->moment = moment_thread_put(b->moment, (size_t)b->processes[thread->process].moment,
                                   thread->tid, thread->incarnation, thread->name);
     return a->moment >= 0 ? a : NULL;
@@ -307,7 +308,8 @@ static void region_take(struct trace_report_builder *b, struct skein_cursor *cur
     bool work = skein_trace_type(b->trace, batch->type[row])->klass == SKEIN_CLASS_SPAN;
     if (moment_span_put(b->moment, (size_t)a->moment, label, &span, work) != SKEIN_OK)
         b->status = SKEIN_NO_MEMORY;
-    span_keep(b, batch, row, t, stack);
+    if (!a->stands_in)
+        span_keep(b, batch, row, t, stack);
     if (!open)
         series_take(b, &b->processes[number], label, t, batch, row);
     b->report.totals.open += open;

@@ -54,6 +54,7 @@ struct report_process {
 
 struct report_actor { /* a thread of the trace */
     int64_t moment;   /* its number there; -1: not yet */
+    bool stands_in;   /* it is no thread (SKEIN_STAND_IN): no finding is about it */
     uint64_t first_ns, last_ns;
     uint32_t rows;
     double starved; /* of its time ready without a CPU, by vitals; of less than a fifth 0 */

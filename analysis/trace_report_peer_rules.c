@@ -96,7 +96,7 @@ static void peers_fill(struct trace_report_builder *b, struct peers *peers)
 {
     const struct moment *m = b->moment;
     for (uint32_t i = 0; i < b->actor_count && b->status == SKEIN_OK; i++) {
-        if (b->actors[i].moment < 0)
+        if (b->actors[i].moment < 0 || b->actors[i].stands_in)
             continue;
         const struct thread *t = &m->threads[b->actors[i].moment];
         uint32_t process = skein_trace_thread(b->trace, i)->process;
@@ -304,7 +304,8 @@ static void pause_judge(struct trace_report_builder *b, uint32_t process,
     const struct report_span *held = pause_holder(b, process, pause);
     for (size_t i = 0; i < b->actor_count; i++) {
         const struct report_actor *a = &b->actors[i];
-        if (a->moment < 0 || skein_trace_thread(b->trace, (uint32_t)i)->process != process ||
+        if (a->moment < 0 || a->stands_in ||
+            skein_trace_thread(b->trace, (uint32_t)i)->process != process ||
             a->first_ns > pause->from_ns || a->last_ns < pause->to_ns || a->rows < PEER_COUNT_MIN)
             continue;
         enum pause_part part = part_of(a, pause);

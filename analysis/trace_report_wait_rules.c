@@ -374,7 +374,8 @@ void report_long_rules(struct trace_report_builder *b)
                 (struct long_call){thread, *span, is_wait(b->moment, span->name), 0, 0};
     }
     for (size_t i = 0; i < count && b->status == SKEIN_OK; i++)
-        if (calls[i].thread < b->moment->thread_count && !is_filled(calls, count, i) &&
+        if (calls[i].thread < b->moment->thread_count &&
+            !b->moment->threads[calls[i].thread].stands_in && !is_filled(calls, count, i) &&
             !is_explained(b, &calls[i])) {
             call_narrow(b->moment, &calls[i]);
             long_tell(b, &calls[i]);

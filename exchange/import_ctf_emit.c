@@ -10,7 +10,7 @@
 #include "checksum.h"
 #include "import_ctf_int.h"
 
-#define CPU_THREADS (UINT64_C(1) << 32) /* incarnation of threads that are CPUs */
+#define CPU_THREADS SKEIN_STAND_IN /* incarnation of threads that are CPUs */
 
 /* By the clock's offset, the time of day. */
 ctf_wide ctf_wide_ns(const struct ctf_import *i, uint64_t clock)

@@ -408,7 +408,8 @@ static void evidence_name(struct pf_import *i, struct pf_place place, const char
                   : UINT32_MAX;
     memcpy(text, name, n);
     text[end > 0 ? end - 1 : n] = '\0';
-    import_many_thread(i->many, place.process, place.thread, small(tid), place.thread, text);
+    import_many_thread(i->many, place.process, place.thread, small(tid),
+                       place.thread & ~SKEIN_STAND_IN, text);
 }
 
 struct pf_place pf_track_place(struct pf_import *i, uint64_t uuid)
@@ -433,8 +434,8 @@ struct pf_place pf_track_place(struct pf_import *i, uint64_t uuid)
         place.thread = 0;
         name = "process";
     }
-    /* A thread for each track: its slices nest in themselves alone. Threads of the system are below. */
-    uint64_t number = place.thread | UINT64_C(1) << 63;
+    /* A stand-in for each track: its slices nest in themselves alone. Threads of the system are below. */
+    uint64_t number = place.thread | SKEIN_STAND_IN;
     place.thread = number;
     if (PF_OURS(uuid) && strncmp(name, PF_EVIDENCE, sizeof PF_EVIDENCE - 1) == 0)
         evidence_name(i, place, name + sizeof PF_EVIDENCE - 1);

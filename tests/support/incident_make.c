@@ -2,6 +2,8 @@
  * See incident_make.h. */
 #include "incident_make.h"
 
+#include "skein/trace.h"
+
 #include <check.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -124,6 +126,7 @@ struct incident {
     struct made_process processes[PROCESSES];
     size_t count;
     struct buf bytes;
+    bool stand_ins;
 };
 
 struct incident *incident_new(uint64_t seed)
@@ -181,6 +184,11 @@ void incident_die(struct incident *in, size_t process, int32_t signal)
     in->processes[process].signal = signal;
 }
 
+void incident_stand_ins(struct incident *in)
+{
+    in->stand_ins = true;
+}
+
 void incident_exe(struct incident *in, size_t process, const char *exe)
 {
     in->processes[process].exe = exe;
@@ -192,7 +200,8 @@ void incident_add(struct incident *in, size_t process, const struct incident_eve
     if (!array_grow(p->events, p->count + 1,
                     &p->cap)) /* millions: check writes each of its own down */
         ck_abort_msg("no memory");
-    p->events[p->count++] = *event;
+    p->events[p->count] = *event;
+    p->events[p->count++].stands_in |= in->stand_ins;
     uint64_t end_ns = event->from_ns + event->dur_ns;
     p->end_ns = end_ns > p->end_ns ? end_ns : p->end_ns;
 }
@@ -282,7 +291,7 @@ static void event_put(struct partition_writer *w, const struct incident_event *e
     int64_t thread = partition_writer_thread(
         w, &(struct partition_thread){.tid = e->tid,
                                       .name = e->thread != NULL ? e->thread : "host",
-                                      .incarnation = e->tid});
+                                      .incarnation = e->tid | (e->stands_in ? SKEIN_STAND_IN : 0)});
     if (type < 0 || thread < 0)
         ck_abort_msg("type %" PRId64 ", thread %" PRId64, type, thread);
     if (e->open) {

@@ -25,7 +25,8 @@ struct incident_event {
     uint64_t from_ns, dur_ns;
     struct partition_value args[8];
     bool open, evidence;
-    bool stack; /* it has one: work, serve, main */
+    bool stands_in; /* its thread is none (F-21) */
+    bool stack;     /* it has one: work, serve, main */
 };
 
 struct incident *incident_new(uint64_t seed);
@@ -42,6 +43,8 @@ void incident_lose(struct incident *in, size_t process, uint64_t from_ns, uint64
 void incident_step(struct incident *in, size_t process, uint64_t at_ns, int64_t by_ns);
 void incident_die(struct incident *in, size_t process, int32_t signal);
 void incident_exe(struct incident *in, size_t process, const char *exe);
+/* From now on all threads stand for something else. */
+void incident_stand_ins(struct incident *in);
 
 void incident_add(struct incident *in, size_t process, const struct incident_event *event);
 

@@ -130,11 +130,15 @@ struct skein_event_type {
     struct skein_arg_type args[SKEIN_ARGS_MAX];
 };
 
+/* Bit of `incarnation`: no thread, but a CPU, a track or a counter that stands for one (F-21). */
+#define SKEIN_STAND_IN (UINT64_C(1) << 63)
+
 struct skein_thread {
     uint32_t process, tid;
-    uint64_t incarnation; /* tells threads apart that had the same tid */
-    bool evidence;        /* it names what evidence tells of, beside the thread's own events */
-    const char *name;     /* the last one known */
+    uint64_t
+        incarnation;  /* tells threads apart that had the same tid; SKEIN_STAND_IN: it is none */
+    bool evidence;    /* it names what evidence tells of, beside the thread's own events */
+    const char *name; /* the last one known */
 };
 
 uint32_t skein_trace_type_count(const struct skein_trace *trace);

@@ -177,9 +177,13 @@ END_TEST
 
 /* Threads work in short steps; from 4 s on one of them is in a call, or all wait for each other. The
  * one has worked, too, or is in nothing else. */
+static bool stand_ins; /* they are CPUs, or tracks */
+
 static void interpreter_of(bool sleeps, bool works, const char *exe)
 {
     in = incident_new(3);
+    if (stand_ins)
+        incident_stand_ins(in);
     p = incident_process(in, "app", 500, 3600 * S);
     incident_exe(in, p, exe);
     for (uint32_t tid = 500; tid < 506; tid++) {
@@ -235,6 +239,20 @@ START_TEST(where_nobody_is_in_a_call_they_stopped_together)
     interpreter(false, "/usr/bin/python3.11");
     first_is("stopped_together", "all 6 busy threads of app[500]");
     end();
+}
+END_TEST
+
+/* Both what they have in common and the long call of one are findings about threads. */
+START_TEST(what_stands_for_threads_is_none_and_is_not_judged)
+{
+    stand_ins = true;
+    for (unsigned sleeps = 0; sleeps < 2; sleeps++) {
+        interpreter(sleeps == 1, "/usr/bin/python3.11");
+        ck_assert_uint_eq(r.report->finding_count, 0);
+        ck_assert_uint_gt(r.report->totals.regions, 1000); /* they are told all the same */
+        end();
+    }
+    stand_ins = false;
 }
 END_TEST
 
@@ -340,6 +358,7 @@ int main(void)
                               who_sleeps_with_the_interpreters_lock_is_named,
                               of_another_program_no_interpreter_is_told,
                               where_nobody_is_in_a_call_they_stopped_together,
+                              what_stands_for_threads_is_none_and_is_not_judged,
                               what_was_before_the_asked_window_is_left_out_and_counted,
                               tables_say_what_the_summary_of_the_trace_says, NULL));
 }
