@@ -293,6 +293,8 @@ static int event_begin(struct export_run *x, const struct export_row *row, const
     tid = pid;
     if (status == SKEIN_OK && row->thread != SKEIN_NONE)
         status = export_tid(x, row->thread, &tid, &fresh);
+    if (status == SKEIN_OK && row->lane != 0)
+        status = export_lane_tid(x, row, &tid, &fresh);
     if (status != SKEIN_OK)
         return status;
     struct buf *out = &x->out;
@@ -458,6 +460,17 @@ static void names_put(struct export_run *x)
         text_member(x, "name", &c->item);
         buf_printf(&x->out, ",\"" OWN_KEYS "tid\":%u}}", thread->tid);
     }
+    struct export_lane lane;
+    for (size_t i = 0; export_lane_made(x, i, &lane); i++) {
+        metadata_begin(x, "thread_name", x->numbers.pids[lane.process], lane.tid);
+        buf_clear(&c->item);
+        export_lane_name(x, &lane, &c->item);
+        text_member(x, "name", &c->item);
+        if (lane.thread != SKEIN_NONE)
+            buf_printf(&x->out, ",\"" OWN_KEYS "tid\":%u",
+                       skein_trace_thread(x->trace, lane.thread)->tid);
+        export_put(&x->out, "}}");
+    }
 }
 
 static void frames_put(struct export_run *x)
@@ -567,6 +580,7 @@ static void chrome_fini(struct export_run *x)
 const struct export_kind export_chrome = {
     .state_bytes = sizeof(struct chrome),
     .columns = SKEIN_COLUMN_TIME | SKEIN_COLUMN_TYPE | SKEIN_COLUMN_STACK | SKEIN_COLUMN_ARGS,
+    .nests = true,
     .begin = chrome_begin,
     .row = chrome_row,
     .end = chrome_end,

@@ -110,6 +110,14 @@ static void thread_describe(struct export_run *x, uint32_t thread, uint32_t pid,
     kernel_object_put(x, FXT_OBJECT_THREAD, thread_koid(one->process, tid), &f->name, pid);
 }
 
+static void lane_describe(struct export_run *x, const struct export_lane *lane, uint32_t pid)
+{
+    struct fxt *f = x->state;
+    buf_clear(&f->name);
+    export_lane_name(x, lane, &f->name);
+    kernel_object_put(x, FXT_OBJECT_THREAD, thread_koid(lane->process, lane->tid), &f->name, pid);
+}
+
 int fxt_place(struct export_run *x, const struct export_row *row, struct fxt_place *place)
 {
     uint32_t pid, tid;
@@ -126,6 +134,11 @@ int fxt_place(struct export_run *x, const struct export_row *row, struct fxt_pla
         status = export_tid(x, row->thread, &tid, &fresh);
         if (status == SKEIN_OK && fresh)
             thread_describe(x, row->thread, pid, tid);
+    }
+    if (status == SKEIN_OK && row->lane != 0) {
+        status = export_lane_tid(x, row, &tid, &fresh);
+        if (status == SKEIN_OK && fresh)
+            lane_describe(x, &(struct export_lane){row->process, row->thread, row->lane, tid}, pid);
     }
     *place = (struct fxt_place){pid, thread_koid(row->process, tid)};
     return status;
@@ -402,6 +415,9 @@ static int fxt_end(struct export_run *x)
         if (x->numbers.tids[i] != 0)
             thread_describe(x, i, x->numbers.pids[skein_trace_thread(x->trace, i)->process],
                             x->numbers.tids[i]);
+    struct export_lane lane;
+    for (size_t i = 0; status == SKEIN_OK && export_lane_made(x, i, &lane); i++)
+        lane_describe(x, &lane, x->numbers.pids[lane.process]);
     return status;
 }
 
@@ -420,6 +436,7 @@ static void fxt_fini(struct export_run *x)
 const struct export_kind export_fxt = {
     .state_bytes = sizeof(struct fxt),
     .columns = SKEIN_COLUMN_TIME | SKEIN_COLUMN_TYPE | SKEIN_COLUMN_STACK | SKEIN_COLUMN_ARGS,
+    .nests = true,
     .begin = fxt_begin,
     .row = fxt_row,
     .end = fxt_end,

@@ -10,6 +10,7 @@
 
 #include "export_trace.h"
 #include "intern_table.h"
+#include "span_lanes.h"
 
 #define EXPORT_ROW_KINDS 9 /* enum skein_row_kind, by number */
 
@@ -25,6 +26,7 @@ struct export_row {
     const struct skein_arg *args;
     const struct skein_row_more *more; /* NULL: none */
     uint32_t number;                   /* in the batch */
+    uint32_t lane; /* of a format that nests: 0, or it crosses others of its thread */
 };
 
 /* A format. Functions return SKEIN_OK or a status below 0. */
@@ -33,6 +35,7 @@ struct export_kind {
     uint32_t kinds;     /* of rows that it asks for, as in struct skein_query */
     uint32_t columns;   /* the same */
     bool folder, by_process;
+    bool nests; /* regions of a thread are drawn inside each other, by their times */
     int (*begin)(struct export_run *x);
     int (*row)(struct export_run *x, const struct export_row *row);
     int (*end)(struct export_run *x);
@@ -48,6 +51,14 @@ struct export_numbers {
     size_t pid_cap, tid_cap;
 };
 
+/* Regions of each thread and process by their times, and threads that are made up for those that cross;
+ * see export_lanes.c. */
+struct export_lanes {
+    struct span_lanes *threads, *processes; /* by number */
+    size_t thread_cap, process_cap;
+    struct intern_table made;
+};
+
 struct export_run {
     struct skein_trace *trace;
     struct skein_cursor *cursor;
@@ -56,6 +67,7 @@ struct export_run {
     struct buf out; /* of the one file; not written yet */
     void *state;
     struct export_numbers numbers;
+    struct export_lanes lanes;
     uint64_t rows, expected;
     uint64_t had[EXPORT_ROW_KINDS];        /* rows by kind, all of them */
     uint64_t left[EXPORT_ROW_KINDS];       /* that are not in the export */
@@ -112,6 +124,22 @@ bool export_row_is_sample(const struct export_row *row);
 
 /* "1 region", "2 regions", with `and` in front where the line has something already. */
 void export_count_put(struct buf *line, uint64_t n, const char *one, const char *more);
+
+/* ---- export_lanes.c ---- */
+
+/* Sets the row's lane, and its times where others of its thread ask for that (span_lanes.h).
+ * SKEIN_OK, SKEIN_NO_MEMORY. */
+int export_lane_take(struct export_run *x, struct export_row *row);
+/* The number of the thread of a row whose lane is not 0. SKEIN_OK, SKEIN_NO_MEMORY. */
+#define EXPORT_LANES UINT32_C(0x60000000)
+int export_lane_tid(struct export_run *x, const struct export_row *row, uint32_t *tid, bool *fresh);
+/* The ith of these threads; false: there is none. */
+struct export_lane {
+    uint32_t process, thread, lane, tid; /* thread: whose regions these are; SKEIN_NONE */
+};
+bool export_lane_made(const struct export_run *x, size_t i, struct export_lane *lane);
+void export_lane_name(struct export_run *x, const struct export_lane *lane, struct buf *out);
+void export_lanes_fini(struct export_lanes *lanes);
 
 /* ---- export_json.c ---- */
 

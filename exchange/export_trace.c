@@ -85,6 +85,7 @@ void export_free(struct export_run **run)
     intern_table_fini(&x->numbers.taken);
     free(x->numbers.pids);
     free(x->numbers.tids);
+    export_lanes_fini(&x->lanes);
     buf_fini(&x->out);
     free(x->state);
     free(x);
@@ -149,7 +150,10 @@ int export_some(struct export_run *x)
         struct export_row row;
         row_take(x, &batch, i, &row);
         row_count(x, &row);
-        status = x->kind->row(x, &row);
+        if (x->kind->nests)
+            status = export_lane_take(x, &row);
+        if (status == SKEIN_OK)
+            status = x->kind->row(x, &row);
         if (status == SKEIN_OK && x->out.len >= FLUSH_BYTES)
             status = run_flush(x);
     }

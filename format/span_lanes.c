@@ -14,9 +14,9 @@
 #define NUDGES_MAX 16 /* regions in each other that begin at once, and are drawn so */
 
 /* [from, to), and where its begin was written: a few ns earlier, where it is around another one that
- * begins at once. */
+ * begins at once. From free_ns on, nothing that lies in it is in the way of one that ends with it. */
 struct span_lane_item {
-    uint64_t from_ns, to_ns, shown_ns;
+    uint64_t from_ns, to_ns, shown_ns, free_ns;
 };
 
 void span_lanes_fini(struct span_lanes *lanes)
@@ -49,9 +49,21 @@ static size_t items_before(const struct span_lane *row, uint64_t ns)
 /* Where a region fits in: behind `first` items, around those up to `last`. */
 struct span_lane_place {
     size_t first, last;
-    bool inside; /* of the item in front: nothing is taken anew */
+    struct span_lane_item *around; /* it is in this one, and nothing is taken anew; NULL: in none */
     struct span_lane_item item;
 };
+
+/* What comes later ends no earlier: so it is in one that is there already, where both end at once. */
+static struct span_lane_item *item_around(const struct span_lane *row,
+                                          const struct span_lane_place *place)
+{
+    size_t at = place->first;
+    bool same = at < row->count && row->items[at].from_ns == place->item.from_ns;
+    if (!same && at-- == 0)
+        return NULL;
+    struct span_lane_item *item = &row->items[at];
+    return item->to_ns >= place->item.to_ns && item->to_ns > place->item.from_ns ? item : NULL;
+}
 
 /* Makes the begin 1 ns earlier than that of an item in it which begins at once. */
 static bool place_nudge(const struct span_lane *row, struct span_lane_place *place,
@@ -86,14 +98,11 @@ static bool place_find(const struct span_lane *row, uint64_t floor_ns,
         item->from_ns = before->to_ns;
     item->shown_ns = item->from_ns;
     place->last = items_before(row, item->to_ns);
-    place->inside =
-        (before != NULL && before->to_ns >= item->to_ns) ||
-        (place->first < row->count && row->items[place->first].from_ns == item->from_ns &&
-         row->items[place->first].to_ns >= item->to_ns);
+    place->around = item_around(row, place);
     if (item->from_ns < floor_ns)
         return false;
-    if (place->inside)
-        return true;
+    if (place->around != NULL)
+        return item->from_ns >= place->around->free_ns;
     if (before != NULL && before->to_ns > item->from_ns)
         return false;
     if (place->last > place->first && row->items[place->last - 1].to_ns > item->to_ns) {
@@ -107,7 +116,7 @@ static bool place_find(const struct span_lane *row, uint64_t floor_ns,
 static void items_fold(struct span_lane *row)
 {
     const size_t half = row->count / 2;
-    row->items[0].to_ns = row->items[half - 1].to_ns;
+    row->items[0].to_ns = row->items[0].free_ns = row->items[half - 1].to_ns;
     row->count -= half - 1;
     memmove(row->items + 1, row->items + half, (row->count - 1) * sizeof *row->items);
 }
@@ -116,12 +125,17 @@ static void items_fold(struct span_lane *row)
 static bool place_take(struct span_lane *row, struct span_lane_place *place)
 {
     size_t first = place->first, behind = row->count - place->last;
-    if (place->inside)
+    struct span_lane_item *item = &place->item;
+    if (place->around != NULL) {
+        bool last = item->to_ns == place->around->to_ns;
+        place->around->free_ns = last ? item->from_ns : item->to_ns;
         return true;
+    }
+    item->free_ns = place->last > first ? row->items[place->last - 1].to_ns : item->from_ns;
     if (!array_grow(row->items, row->count + 1, &row->cap))
         return false;
     memmove(row->items + first + 1, row->items + place->last, behind * sizeof *row->items);
-    row->items[first] = place->item;
+    row->items[first] = *item;
     row->count = first + 1 + behind;
     if (row->count > SPAN_LANES_APART)
         items_fold(row);
@@ -156,7 +170,7 @@ int span_lanes_close(struct span_lanes *lanes, uint64_t *at_ns)
         *at_ns = last_ns;
     struct span_lane_place place = {.first = items_before(row, from_ns),
                                     .last = row->count,
-                                    .item = {from_ns, *at_ns, from_ns}};
+                                    .item = {from_ns, *at_ns, from_ns, from_ns}};
     return from_ns == *at_ns || place_take(row, &place) ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
@@ -172,7 +186,7 @@ int64_t span_lanes_put(struct span_lanes *lanes, uint64_t *from_ns, uint64_t *to
     for (size_t i = 0;; i++) {
         if (!row_reach(lanes, i))
             return SKEIN_NO_MEMORY;
-        struct span_lane_place place = {.item = {*from_ns, *to_ns, *from_ns}};
+        struct span_lane_place place = {.item = {*from_ns, *to_ns, *from_ns, *from_ns}};
         if (*from_ns >= *to_ns && *from_ns >= floor_of(lanes, i))
             return (int64_t)i; /* without a length it is in nobody's way */
         if (!place_find(&lanes->rows[i], floor_of(lanes, i), &place))

@@ -21,6 +21,9 @@ endif()
 if(SYSTEM_PYTHON)
     add_test(NAME unit/exchange/fxt_import COMMAND ${SYSTEM_PYTHON} -B
         ${CMAKE_CURRENT_LIST_DIR}/fxt_import.py $<TARGET_FILE:skein_cli> $<TARGET_FILE:make_exchange_trace>)
+    add_test(NAME unit/exchange/crossing_rules COMMAND ${SYSTEM_PYTHON} -B
+        ${CMAKE_CURRENT_LIST_DIR}/crossing_rules.py $<TARGET_FILE:skein_cli> $<TARGET_FILE:make_crossing_trace>)
+    set_tests_properties(unit/exchange/crossing_rules PROPERTIES LABELS unit TIMEOUT 120)
     add_test(NAME unit/exchange/perf_script_import COMMAND ${SYSTEM_PYTHON} -B
         ${CMAKE_CURRENT_LIST_DIR}/perf_script_import.py $<TARGET_FILE:skein_cli>
         ${CMAKE_SOURCE_DIR}/tests/exchange/traces/perf_script)

@@ -75,6 +75,19 @@ START_TEST(times_of_two_partitions_may_overlap_by_less_than_a_tick)
 }
 END_TEST
 
+START_TEST(of_those_that_end_at_once_each_lies_in_the_one_before)
+{
+    ck_assert_int_eq(put(2000, 3000), 0);
+    ck_assert_int_eq(put(1000, 9000), 0);
+    ck_assert_int_eq(put(2500, 9000), 1); /* it is in that one, and crosses what else is */
+    ck_assert_int_eq(put(4000, 9000), 0);
+    ck_assert_int_eq(put(3500, 9000), 1);
+    ck_assert_int_eq(put(4000, 9000), 0);
+    ck_assert_int_eq(put(8999, 9000), 0);
+    span_lanes_fini(&lanes);
+}
+END_TEST
+
 /* Ends of random regions close these and no others, whatever they were. */
 START_TEST(regions_of_a_row_nest)
 {
@@ -120,5 +133,6 @@ int main(void)
                               one_that_began_before_an_open_range_is_a_row_below,
                               the_outer_one_of_two_that_begin_at_once_begins_earlier,
                               times_of_two_partitions_may_overlap_by_less_than_a_tick,
+                              of_those_that_end_at_once_each_lies_in_the_one_before,
                               regions_of_a_row_nest, many_side_by_side_take_bounded_room, NULL));
 }

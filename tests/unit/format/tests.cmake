@@ -36,6 +36,7 @@ endif()
 # An export read by another decoder, by Perfetto's own rules.
 find_program(PROTOC protoc)
 find_program(SYSTEM_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
+skein_program(make_crossing_trace FILES unit/format/make_crossing_trace.c LINK skein_test_partition)
 if(PROTOC AND SYSTEM_PYTHON)
     skein_program(make_perfetto_trace FILES unit/format/make_perfetto_trace.c
         LINK skein_test_partition)
@@ -43,8 +44,6 @@ if(PROTOC AND SYSTEM_PYTHON)
         ${CMAKE_SOURCE_DIR}/tests/unit/format/perfetto_rules.py $<TARGET_FILE:skein_cli>
         $<TARGET_FILE:make_perfetto_trace> ${PROTOC} ${CMAKE_SOURCE_DIR}/tests/unit/format)
     set_tests_properties(unit/format/perfetto_rules PROPERTIES LABELS unit TIMEOUT 120)
-    skein_program(make_crossing_trace FILES unit/format/make_crossing_trace.c
-        LINK skein_test_partition)
     add_test(NAME unit/format/perfetto_judged COMMAND ${SYSTEM_PYTHON} -B
         ${CMAKE_SOURCE_DIR}/tests/unit/format/perfetto_judged.py $<TARGET_FILE:skein_cli>
         $<TARGET_FILE:make_crossing_trace> ${PROTOC} ${CMAKE_SOURCE_DIR}/tests/unit/format)
