@@ -40,8 +40,8 @@ int export_lane_take(struct export_run *x, struct export_row *row)
     if (row->kind != SKEIN_ROW_REGION && row->kind != SKEIN_ROW_OPEN)
         return SKEIN_OK;
     struct span_lanes *lanes = lanes_of(&x->lanes, row);
-    int64_t lane = lanes != NULL ? span_lanes_put(lanes, &row->time_ns, &row->made_ns)
-                                 : SKEIN_NO_MEMORY;
+    int64_t lane =
+        lanes != NULL ? span_lanes_put(lanes, &row->time_ns, &row->made_ns) : SKEIN_NO_MEMORY;
     if (lane < 0)
         return (int)lane;
     row->lane = (uint32_t)lane;

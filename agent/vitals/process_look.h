@@ -60,8 +60,11 @@ bool thread_sums_take(struct thread_sums **sums, const char *proc_pid, uint64_t 
 void thread_sums_free(struct thread_sums **sums);
 
 /* What one thread had between the two last looks at sums. */
+#define THREAD_NAME_BYTES 16 /* with its NUL */
 struct thread_growth {
     uint32_t tid;
+    char name
+        [THREAD_NAME_BYTES]; /* at the last look; the kernel's, where \ and line ends are escaped */
     uint64_t over_ns, run_ns, delay_ns, voluntary, involuntary;
 };
 /* The threads of the look at at_ns, from at = 0 on: fills in one and returns the next `at`; 0: no

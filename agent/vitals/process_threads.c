@@ -15,6 +15,7 @@
 
 struct thread_count {
     uint64_t tid, run_ns, delay_ns, voluntary, involuntary;
+    char name[THREAD_NAME_BYTES];
     struct thread_growth growth; /* since the sums before */
     bool idle;                   /* then, too: it has no row */
 };
@@ -37,6 +38,17 @@ static int threads_compare(const void *a, const void *b)
     return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
+/* The first line of a status: "Name:", a tab and the name. */
+static void name_take(const char *status, char name[THREAD_NAME_BYTES])
+{
+    static const char key[] = "Name:\t";
+    if (strncmp(status, key, sizeof key - 1) != 0)
+        return;
+    status += sizeof key - 1;
+    size_t n = strcspn(status, "\n");
+    memcpy(name, status, n < THREAD_NAME_BYTES ? n : THREAD_NAME_BYTES - 1);
+}
+
 static bool thread_read(const char *tasks, uint64_t tid, struct thread_count *thread)
 {
     char name[64], text[4096];
@@ -46,8 +58,10 @@ static bool thread_read(const char *tasks, uint64_t tid, struct thread_count *th
         proc_parse_schedstat(text, &thread->run_ns, &thread->delay_ns) != SKEIN_OK)
         return false;
     snprintf(name, sizeof name, "%u/status", (unsigned)tid);
-    return once_read(tasks, name, text, sizeof text) &&
-           text_value(text, "voluntary_ctxt_switches", &thread->voluntary) &&
+    if (!once_read(tasks, name, text, sizeof text))
+        return false;
+    name_take(text, thread->name);
+    return text_value(text, "voluntary_ctxt_switches", &thread->voluntary) &&
            text_value(text, "nonvoluntary_ctxt_switches", &thread->involuntary);
 }
 
@@ -101,6 +115,7 @@ static void sums_grow(const struct thread_sums *before, struct thread_sums *now)
                                            .delay_ns = t->delay_ns - old->delay_ns,
                                            .voluntary = t->voluntary - old->voluntary,
                                            .involuntary = t->involuntary - old->involuntary};
+        memcpy(t->growth.name, t->name, sizeof t->name);
         t->idle = old != &none && growth_is_none(&old->growth);
     }
     now->grown = true;

@@ -2,7 +2,7 @@
  *
  * What threads of attached processes did from look to look, for the last VITALS_SECONDS: one ring
  * for all of them, the oldest go first. A thread that did nothing takes no room. THREAD_ROWS_MAX
- * rows of 48 bytes, 3 MB at most. One thread adds, any reads.
+ * rows of 64 bytes, 4 MB at most. One thread adds, any reads.
  */
 #ifndef THREAD_ROWS_H
 #define THREAD_ROWS_H
@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "process_look.h"
 
 #define THREAD_ROWS_MAX 65536
 
@@ -20,6 +22,7 @@ struct thread_row {
     uint32_t over_us;
     uint32_t run_us, wait_us; /* on a CPU; ready and not on one */
     uint32_t voluntary, involuntary;
+    char name[THREAD_NAME_BYTES];
 };
 
 struct thread_rows;

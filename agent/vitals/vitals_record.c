@@ -3,6 +3,7 @@
  * What the recorder does each second; see vitals.h. Its thread alone, or tests.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "clock.h"
 #include "vitals_int.h"
@@ -66,17 +67,19 @@ static int item_look(struct vitals *v, struct process_look *look, uint64_t now_n
     if (status != SKEIN_OK)
         return status;
     store_row_add(v->store, &row);
-    for (size_t at = 0; (at = thread_sums_next(look->sums, now_ns, at, &growth)) != 0;)
-        thread_rows_add(v->threads,
-                        &(struct thread_row){.at_ns = now_ns,
-                                             .start_ticks = look->start_ticks,
-                                             .pid = look->pid,
-                                             .tid = growth.tid,
-                                             .over_us = number_cut(growth.over_ns / 1000),
-                                             .run_us = number_cut(growth.run_ns / 1000),
-                                             .wait_us = number_cut(growth.delay_ns / 1000),
-                                             .voluntary = number_cut(growth.voluntary),
-                                             .involuntary = number_cut(growth.involuntary)});
+    for (size_t at = 0; (at = thread_sums_next(look->sums, now_ns, at, &growth)) != 0;) {
+        struct thread_row one = {.at_ns = now_ns,
+                                 .start_ticks = look->start_ticks,
+                                 .pid = look->pid,
+                                 .tid = growth.tid,
+                                 .over_us = number_cut(growth.over_ns / 1000),
+                                 .run_us = number_cut(growth.run_ns / 1000),
+                                 .wait_us = number_cut(growth.delay_ns / 1000),
+                                 .voluntary = number_cut(growth.voluntary),
+                                 .involuntary = number_cut(growth.involuntary)};
+        memcpy(one.name, growth.name, sizeof one.name);
+        thread_rows_add(v->threads, &one);
+    }
     return SKEIN_OK;
 }
 

@@ -15,14 +15,18 @@ static const struct partition_event_type type_load =
                   EVIDENCE_ARG(F64, "wait", "%"), EVIDENCE_ARG(F64, "gave_way", "/s"),
                   EVIDENCE_ARG(F64, "preempted", "/s"), EVIDENCE_ARG(U64, "over", "ns"));
 
-/* "": it has ended. */
-static void name_read(const char *proc, uint32_t pid, uint32_t tid, char *name, size_t bytes)
+/* The name of the thread of the first row; of one that has ended, as it was at the last look. */
+static void name_read(const char *proc, const struct thread_row *rows, size_t count, char *name,
+                      size_t bytes)
 {
     char folder[512], file[64];
-    snprintf(folder, sizeof folder, "%.400s/%u/task", proc, pid);
-    snprintf(file, sizeof file, "%u/comm", tid);
+    size_t last = 0;
+    while (last + 1 < count && rows[last + 1].tid == rows[0].tid)
+        last++;
+    snprintf(folder, sizeof folder, "%.400s/%u/task", proc, rows[0].pid);
+    snprintf(file, sizeof file, "%u/comm", rows[0].tid);
     if (!once_read(folder, file, name, bytes))
-        name[0] = '\0';
+        snprintf(name, bytes, "%s", rows[last].name);
     name[strcspn(name, "\n")] = '\0';
 }
 
@@ -50,7 +54,7 @@ int vitals_threads_put(struct vitals *v, const struct evidence_ask *ask, uint64_
                                 &rows, &count, whole_ns);
     for (size_t i = 0; status == SKEIN_OK && i < count; i++) {
         if (i == 0 || rows[i].tid != rows[i - 1].tid) {
-            name_read(v->roots.proc, pid, rows[i].tid, name, sizeof name);
+            name_read(v->roots.proc, &rows[i], count - i, name, sizeof name);
             thread = evidence_thread(out, rows[i].tid, name);
         }
         row_put(out, thread, type, &rows[i]);

@@ -421,7 +421,16 @@ START_TEST(each_thread_has_what_it_ran)
         rows = loads_of(&list, child.process.pid);
         told_free(&list);
     } while (rows != before_them);
+
+    /* Its name is known also when nobody can look any more. */
+    char name[64];
+    list = collect(vitals, &child, clock_monotonic_ns(), &note);
+    snprintf(name, sizeof name, "%s", told_find(&list, "thread.load", 0)->thread);
+    told_free(&list);
     child_end(&child);
+    list = collect(vitals, &child, clock_monotonic_ns(), &note);
+    ck_assert_str_eq(told_find(&list, "thread.load", 0)->thread, name);
+    told_free(&list);
     vitals_free(&vitals);
 }
 END_TEST
