@@ -135,6 +135,9 @@ static void perfetto_say(void *context)
     printf("%" PRIu64 " packets: %" PRIu64 " processes, %" PRIu64 " tracks, %" PRIu64
            " sequences\n",
            perfetto->packets, perfetto->processes, perfetto->tracks, perfetto->sequences);
+    if (perfetto->kernel_lost > 0 || perfetto->kernel_gaps > 0)
+        printf("the kernel had lost %" PRIu64 " events, in %" PRIu64 " places\n",
+               perfetto->kernel_lost, perfetto->kernel_gaps);
     if (perfetto->overwritten > 0)
         printf("%" PRIu64 " pieces had been lost by the tracer\n", perfetto->overwritten);
 }
@@ -148,6 +151,8 @@ static void perfetto_say_json(void *context, cJSON *said)
     json_add_u64(said, "sequences", perfetto->sequences);
     json_add_u64(said, "stateless", perfetto->stateless);
     json_add_u64(said, "overwritten", perfetto->overwritten);
+    json_add_u64(said, "kernel_lost", perfetto->kernel_lost);
+    json_add_u64(said, "kernel_gaps", perfetto->kernel_gaps);
 }
 
 static int perfetto_run(const struct cli_call *call)

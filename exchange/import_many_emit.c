@@ -388,9 +388,27 @@ static void crossing_put(struct import_many *m, struct many_item *item)
     pair_put(m, begin, item);
 }
 
+/* The first of all: where it lies before 1970, all times are moved, so that what lies between them stays. */
+static void first_note(struct import_many *m, const struct many_item *item)
+{
+    uint64_t from_ns = item->time_ns > item->dur_ns ? item->time_ns - item->dur_ns : 0;
+    if (m->any)
+        return;
+    m->any = true;
+    if (m->ahead_ns >= 0 || from_ns >= 0 - (uint64_t)m->ahead_ns)
+        return;
+    import_why(m->told,
+               "it begins %" PRIu64
+               " s before 1970, where no trace can; all its times are moved, so that it "
+               "begins with 1970",
+               (0 - (uint64_t)m->ahead_ns - from_ns) / 1000000000u);
+    m->ahead_ns = -(int64_t)from_ns;
+}
+
 void many_emit(struct import_many *m, struct many_item *item)
 {
     struct shown shown = {.count = 0};
+    first_note(m, item);
     m->last_ns = item->time_ns > m->last_ns ? item->time_ns : m->last_ns;
     if (item->what == IMPORT_BEGIN || item->what == IMPORT_END) {
         if (item->pair != 0)

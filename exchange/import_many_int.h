@@ -74,6 +74,7 @@ struct import_many {
     struct import_told *told;
     uint64_t seed;
     int64_t ahead_ns;
+    bool any; /* something has left the window */
     size_t window_events;
     uint32_t host; /* of names, + 1 */
     int status;

@@ -33,9 +33,9 @@ static bool packet_read(struct pb_reader reader, struct pf_packet *p)
     *p = (struct pf_packet){.time = 0};
     while (pb_next(&reader, &field)) {
         struct pb_field *const places[] = {
-            [1] = &p->ftrace,      [2] = &p->tree,   [6] = &p->snapshot, [11] = &p->event,
-            [12] = &p->interned,   [35] = &p->stats, [44] = &p->thread,  [59] = &p->defaults,
-            [60] = &p->descriptor, [66] = &p->sample};
+            [1] = &p->ftrace,    [2] = &p->tree,          [6] = &p->snapshot, [11] = &p->event,
+            [12] = &p->interned, [34] = &p->kernel_stats, [35] = &p->stats,   [44] = &p->thread,
+            [59] = &p->defaults, [60] = &p->descriptor,   [66] = &p->sample};
         bool placed = field.number < sizeof places / sizeof *places && places[field.number] != NULL;
         if (placed && field.wire != PB_BYTES)
             return false;
@@ -63,28 +63,64 @@ static bool packet_read(struct pb_reader reader, struct pf_packet *p)
 
 /* ---- the first pass ---- */
 
+enum { STATS_BUFFER = 1, STATS_CHUNKS_DISCARDED = 8, STATS_INVALID_PACKETS = 10 };
+enum { BUFFER_OVERWRITTEN = 3, BUFFER_DISCARDED = 18, BUFFER_PACKETS_LOST = 19 };
+enum { KERNEL_PHASE = 1, KERNEL_CPU = 2, KERNEL_BEGIN = 1, KERNEL_END = 2 };
+enum { CPU_OVERRUN = 3, CPU_COMMIT_OVERRUN = 4, CPU_DROPPED = 8 };
+
+/* So that no sum of hostile ones goes round. */
+static uint64_t few(uint64_t value)
+{
+    return value < UINT32_MAX ? value : UINT32_MAX;
+}
+
 static void stats_take(struct pf_import *i, struct pb_reader stats)
 {
     struct pb_field field, part;
-    i->perfetto->overwritten = 0; /* the last one counts */
+    i->lost_in_buffers = 0; /* the last one counts */
     while (pb_next(&stats, &field)) {
         struct pb_reader buffer = pb_message_of(&field);
-        while (field.number == 1 && pb_next(&buffer, &part))
-            if (part.number == 3 || part.number == 18 || part.number == 19)
-                i->perfetto->overwritten += part.value < UINT32_MAX ? part.value : UINT32_MAX;
+        if (field.number == STATS_CHUNKS_DISCARDED || field.number == STATS_INVALID_PACKETS)
+            i->lost_in_buffers += few(field.value);
+        while (field.number == STATS_BUFFER && pb_next(&buffer, &part))
+            if (part.number == BUFFER_OVERWRITTEN || part.number == BUFFER_DISCARDED ||
+                part.number == BUFFER_PACKETS_LOST)
+                i->lost_in_buffers += few(part.value);
     }
+}
+
+/* What the kernel's buffers had no room for: counts of each CPU, at the begin of the trace and at its end. */
+static void kernel_stats_take(struct pf_import *i, struct pb_reader stats)
+{
+    struct pb_field field, part;
+    uint64_t lost = 0, phase = 0;
+    while (pb_next(&stats, &field)) {
+        struct pb_reader cpu = pb_message_of(&field);
+        if (field.number == KERNEL_PHASE)
+            phase = field.value;
+        while (field.number == KERNEL_CPU && pb_next(&cpu, &part))
+            if (part.number == CPU_OVERRUN || part.number == CPU_COMMIT_OVERRUN ||
+                part.number == CPU_DROPPED)
+                lost += few(part.value);
+    }
+    if (phase == KERNEL_BEGIN)
+        i->kernel_lost_before = lost;
+    else if (phase == KERNEL_END)
+        i->lost_of_kernel = lost > i->kernel_lost_before ? lost - i->kernel_lost_before : 0;
 }
 
 static void packet_first(struct pf_import *i, const struct pf_packet *p)
 {
     if (p->snapshot.n > 0)
-        pf_snapshot_note(i, pb_message_of(&p->snapshot));
+        pf_snapshot_note(i, (uint32_t)p->sequence, pb_message_of(&p->snapshot));
     if (p->descriptor.n > 0)
         pf_track_take(i, pb_message_of(&p->descriptor));
     if (p->tree.n > 0)
         pf_tree_take(i, pb_message_of(&p->tree));
     if (p->stats.n > 0)
         stats_take(i, pb_message_of(&p->stats));
+    if (p->kernel_stats.n > 0)
+        kernel_stats_take(i, pb_message_of(&p->kernel_stats));
 }
 
 /* ---- the second pass ---- */
@@ -135,6 +171,12 @@ static void defaults_take(struct pf_sequence *s, struct pb_reader defaults)
     }
 }
 
+/* Of a signed number of microseconds, modulo 2^64. */
+static uint64_t micros_ns(uint64_t us)
+{
+    return us * 1000u;
+}
+
 static void thread_descriptor_take(struct pf_import *i, struct pf_sequence *s,
                                    struct pb_reader thread)
 {
@@ -145,6 +187,10 @@ static void thread_descriptor_take(struct pf_import *i, struct pf_sequence *s,
             s->pid = (uint32_t)field.value;
         else if (field.number == 2)
             s->tid = (uint32_t)field.value;
+        else if (field.number == 6) {
+            s->reference_ns = (int64_t)micros_ns(field.value);
+            s->has_reference = true;
+        }
     pf_thread_note(i, s->pid, s->tid, "");
 }
 
@@ -169,6 +215,33 @@ static void left_put(struct pf_import *i, const char *why)
     import_why(i->told, "at byte %" PRIu64 ": %s", i->packet_at, why);
 }
 
+enum { TIME_DELTA_US = 1, TIME_ABSOLUTE_US = 16 };
+
+/* As events had their times before packets did: of the monotonic clock, from one event of the sequence to
+ * the next, from what its thread's descriptor says; or a time of its own, which counts for no other. */
+static bool event_time(struct pf_import *i, struct pf_sequence *s, struct pb_reader event,
+                       uint64_t *ns)
+{
+    struct pb_field field;
+    bool found = false;
+    int64_t at_ns = 0;
+    while (!found && pb_next(&event, &field)) {
+        if (field.number == TIME_DELTA_US && s->has_reference)
+            at_ns = s->reference_ns = (int64_t)((uint64_t)s->reference_ns + micros_ns(field.value));
+        else if (field.number == TIME_ABSOLUTE_US)
+            at_ns = (int64_t)micros_ns(field.value);
+        found =
+            (field.number == TIME_DELTA_US && s->has_reference) || field.number == TIME_ABSOLUTE_US;
+    }
+    if (found && at_ns < 0)
+        import_clamped(i->told);
+    *ns = at_ns > 0 ? (uint64_t)at_ns : 0;
+    uint64_t on_trace;
+    if (found && pf_time(i, s, PF_MONOTONIC, *ns, &on_trace))
+        *ns = on_trace;
+    return found;
+}
+
 static void event_take(struct pf_import *i, struct pf_sequence *s, const struct pf_packet *p)
 {
     uint64_t time_ns;
@@ -177,14 +250,19 @@ static void event_take(struct pf_import *i, struct pf_sequence *s, const struct 
         left_put(i, "a packet needs what its sequence had said before, and that is lost");
         return;
     }
-    if (!p->has_time || !pf_time(i, s, p->clock, p->time, &time_ns)) {
+    bool timed = p->has_time
+                     ? pf_time(i, s, p->clock, p->time, &time_ns)
+                     : p->event.n > 0 && event_time(i, s, pb_message_of(&p->event), &time_ns);
+    if (!timed) {
         left_put(i,
                  p->has_time ? "the packet's clock is in no snapshot" : "an event without a time");
         return;
     }
-    if (p->dropped)
+    if (s->dropped)
         dropped_put(i, s, time_ns);
+    s->dropped = false;
     s->any = true;
+    i->first_ns = i->first_ns == 0 || time_ns < i->first_ns ? time_ns : i->first_ns;
     s->last_ns = time_ns;
     i->last_ns = time_ns > i->last_ns ? time_ns : i->last_ns;
     if (p->event.n > 0)
@@ -223,6 +301,7 @@ static void packet_second(struct pf_import *i, const struct pf_packet *p)
         pf_sequence_clear(i, s);
     else if (p->dropped)
         s->valid = false;
+    s->dropped |= p->dropped;
     if (p->snapshot.n > 0)
         pf_snapshot_take(i, s, pb_message_of(&p->snapshot));
     if (p->interned.n > 0)
@@ -350,12 +429,42 @@ static void import_fini(struct pf_import *i)
     import_map_fini(&i->sequence_at);
     import_map_fini(&i->track_at);
     import_map_fini(&i->pid_of);
+    import_map_fini(&i->first_at);
+    free(i->firsts);
     intern_table_fini(&i->texts);
     buf_fini(&i->scratch);
     free(i->sequences);
     free(i->tracks);
     free(i->cpus);
     free(i);
+}
+
+static void lost_of(struct pf_import *i, uint64_t records)
+{
+    const struct import_value value = {.name = "records", .type = SKEIN_T_U64, .bits = records};
+    const struct import_entry loss = {.what = IMPORT_LOSS,
+                                      .process = PF_GLOBAL,
+                                      .time_ns = i->last_ns,
+                                      .dur_ns = i->last_ns - i->first_ns,
+                                      .name = "",
+                                      .reason = PARTITION_LOSS_RING_FULL,
+                                      .values = &value,
+                                      .count = 1};
+    i->status = import_many_add(i->many, &loss);
+}
+
+/* What its statistics say was lost, somewhere between the first event and the last: of buffers a number of
+ * pieces, each of which held nobody knows how many events; of the kernel a number of events. */
+static void lost_put(struct pf_import *i)
+{
+    i->perfetto->overwritten = i->lost_in_buffers;
+    i->perfetto->kernel_lost = i->lost_of_kernel;
+    if (i->first_ns == 0 && i->last_ns == 0)
+        return;
+    if (i->lost_in_buffers > 0 && i->status == SKEIN_OK)
+        lost_of(i, 0);
+    if (i->lost_of_kernel > 0 && i->status == SKEIN_OK)
+        lost_of(i, i->lost_of_kernel);
 }
 
 static int trace_passes(struct pf_import *i, const struct skein_trace_source *source)
@@ -372,7 +481,9 @@ static int trace_passes(struct pf_import *i, const struct skein_trace_source *so
         import_many_ahead(i->many, (int64_t)(i->to->changed_ns - i->last_ns));
         i->told->time_guessed = true;
     }
-    i->status = import_many_finish(i->many);
+    lost_put(i);
+    if (i->status == SKEIN_OK)
+        i->status = import_many_finish(i->many);
     if (i->status == SKEIN_OK && i->told->partitions == 0) {
         import_why(i->told, "it has no track event, and nothing of the scheduler");
         i->status = SKEIN_NOT_FOUND;

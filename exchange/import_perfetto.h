@@ -21,6 +21,8 @@ struct perfetto_told {
     uint64_t packets, sequences, tracks, processes;
     uint64_t stateless;   /* packets whose sequence's state is lost */
     uint64_t overwritten; /* chunks that the tracer had overwritten or thrown away, as it says */
+    uint64_t kernel_lost; /* events for which the kernel's buffers had no room, as it says */
+    uint64_t kernel_gaps; /* pieces of a CPU's events in front of which some are missing */
 };
 
 /* SKEIN_OK, also where something was left out: *told says it. SKEIN_CORRUPT, SKEIN_NOT_FOUND with a

@@ -12,6 +12,7 @@
 #define REALTIME       1u
 #define SNAPSHOT_MAX   64u /* clocks in one */
 #define PAIRS_MAX      1000000u
+#define FIRSTS_MAX     1000000u
 #define SNAPSHOT_CLOCK 1u
 #define SNAPSHOT_MAIN  2u
 
@@ -94,11 +95,39 @@ static void pair_note(struct pf_import *i, const struct reading *r, uint64_t tra
     clock->pairs[clock->count++] = (struct pf_pair){scaled(r->time, r->unit_ns), trace_ns};
 }
 
-void pf_snapshot_note(struct pf_import *i, struct pb_reader snapshot)
+/* Of a sequence's own clocks the first snapshot is kept, by a clock that all of the trace knows. */
+static void firsts_note(struct pf_import *i, uint32_t sequence, const struct reading *readings,
+                        unsigned count)
+{
+    const struct reading *global = NULL;
+    for (unsigned k = 0; k < count && global == NULL; k++)
+        global = !is_local(readings[k].id) ? &readings[k] : NULL;
+    for (unsigned k = 0; k < count && global != NULL; k++) {
+        const struct reading *r = &readings[k];
+        uint64_t key = (uint64_t)sequence << 8 | r->id;
+        if (!is_local(r->id) || i->first_count >= FIRSTS_MAX ||
+            import_map_get(&i->first_at, key) != IMPORT_MAP_NONE)
+            continue;
+        if (!array_grow(i->firsts, i->first_count + 1, &i->first_cap) ||
+            !import_map_set(&i->first_at, key, (uint32_t)i->first_count)) {
+            i->status = SKEIN_NO_MEMORY;
+            return;
+        }
+        i->firsts[i->first_count++] =
+            (struct pf_first){.id = global->id,
+                              .time_ns = scaled(global->time, global->unit_ns),
+                              .raw_ns = scaled(r->time, r->unit_ns),
+                              .unit_ns = r->unit_ns,
+                              .incremental = r->incremental};
+    }
+}
+
+void pf_snapshot_note(struct pf_import *i, uint32_t sequence, struct pb_reader snapshot)
 {
     uint32_t primary;
     struct reading readings[SNAPSHOT_MAX];
     unsigned count = snapshot_read(snapshot, readings, &primary);
+    firsts_note(i, sequence, readings, count);
     const struct reading *boot = reading_of(readings, count, PF_BOOTTIME);
     const struct reading *main = boot;
     if (i->trace_clock != 0)
@@ -150,7 +179,10 @@ static bool global_time(struct pf_import *i, uint32_t id, uint64_t time, uint64_
     const struct pf_pair *pair = &clock->pairs[at > 0 ? at - 1 : 0];
     uint64_t moved =
         pair->trace_ns + (time - pair->clock_ns); /* modulo 2^64: it may lie in front */
-    *ns = time < pair->clock_ns && pair->clock_ns - time > pair->trace_ns ? 0 : moved;
+    bool before = time < pair->clock_ns && pair->clock_ns - time > pair->trace_ns;
+    if (before) /* the trace's clock had not begun */
+        import_clamped(i->told);
+    *ns = before ? 0 : moved;
     return true;
 }
 
@@ -187,6 +219,25 @@ void pf_snapshot_take(struct pf_import *i, struct pf_sequence *s, struct pb_read
     }
 }
 
+/* A packet in front of the first snapshot of its clock. One that counts from packet to packet says nothing
+ * there: how many went before is not known. */
+static bool first_time(struct pf_import *i, const struct pf_sequence *s, uint32_t clock,
+                       uint64_t time, uint64_t *ns)
+{
+    uint64_t trace_ns;
+    uint32_t at = import_map_get(&i->first_at, (uint64_t)s->id << 8 | clock);
+    const struct pf_first *first = at != IMPORT_MAP_NONE ? &i->firsts[at] : NULL;
+    if (first == NULL || first->incremental ||
+        !global_time(i, first->id, first->time_ns, &trace_ns))
+        return false;
+    uint64_t raw_ns = scaled(time, first->unit_ns);
+    bool before = raw_ns < first->raw_ns && first->raw_ns - raw_ns > trace_ns;
+    if (before)
+        import_clamped(i->told);
+    *ns = before ? 0 : trace_ns + (raw_ns - first->raw_ns);
+    return true;
+}
+
 bool pf_time(struct pf_import *i, struct pf_sequence *s, uint32_t clock, uint64_t time,
              uint64_t *ns)
 {
@@ -198,13 +249,15 @@ bool pf_time(struct pf_import *i, struct pf_sequence *s, uint32_t clock, uint64_
         return global_time(i, clock, time, ns);
     struct pf_local_clock *local = s->clocks != NULL ? &s->clocks[clock - PF_CLOCK_LOCAL] : NULL;
     if (local == NULL || !local->known)
-        return false;
+        return first_time(i, s, clock, time, ns);
     uint64_t raw_ns = scaled(time, local->unit_ns);
     if (local->incremental)
         raw_ns =
             raw_ns < IMPORT_TIME_MAX - local->raw_ns ? local->raw_ns + raw_ns : IMPORT_TIME_MAX;
     local->raw_ns = raw_ns;
     bool back = raw_ns < local->base_raw_ns && local->base_raw_ns - raw_ns > local->base_ns;
+    if (back)
+        import_clamped(i->told);
     *ns = back ? 0 : local->base_ns + (raw_ns - local->base_raw_ns);
     return true;
 }

@@ -15,6 +15,7 @@
 #include "import_stream.h"
 #include "protobuf_get.h"
 
+#define PF_MONOTONIC  3u
 #define PF_BOOTTIME   6u
 #define PF_OURS(uuid) ((uuid) >> 24 == UINT64_C(0x536b65696e)) /* docs/format.md, annex */
 #define PF_EVIDENCE   "evidence: "        /* as our own export calls tracks of evidence */
@@ -31,12 +32,13 @@ struct pf_clock {
 };
 
 struct pf_cpu {
-    uint32_t next; /* task, which a compact switch leaves out */
+    uint32_t next;    /* task, which a compact switch leaves out */
+    uint64_t last_ns; /* when its last piece of events ended; 0: there was none */
 };
 
 struct pf_packet {
     struct pb_field event, interned, defaults, descriptor, ftrace, sample, snapshot, tree, thread,
-        stats;
+        stats, kernel_stats;
     uint64_t time, sequence, flags;
     uint32_t clock;
     bool has_time, dropped, other, compressed;
@@ -60,12 +62,18 @@ struct pf_import {
     struct import_map pid_of; /* by tid */
     struct pf_clock clocks[64];
     size_t clock_count;
+    struct import_map first_at; /* by sequence and clock, in `firsts` */
+    struct pf_first *firsts;
+    size_t first_count, first_cap;
     uint32_t trace_clock; /* 0: no snapshot yet */
     bool has_realtime;
     int64_t ahead_ns;
     struct pf_cpu *cpus;
     size_t cpu_cap;
-    uint64_t last_ns, packet_at;
+    uint64_t first_ns, last_ns, packet_at; /* first_ns: of the second pass; 0: none yet */
+    uint64_t lost_in_buffers,
+        lost_of_kernel;          /* as its statistics say at the end; and of the kernel */
+    uint64_t kernel_lost_before; /* what had been lost at its begin */
     bool any_waking;
     struct buf scratch; /* texts of the arguments at hand: never grows while they are */
     struct import_value values[IMPORT_VALUES_MAX];
@@ -101,7 +109,7 @@ struct pf_place pf_track_place(struct pf_import *i, uint64_t uuid);
 
 /* ---- clocks ---- */
 
-void pf_snapshot_note(struct pf_import *i, struct pb_reader snapshot);
+void pf_snapshot_note(struct pf_import *i, uint32_t sequence, struct pb_reader snapshot);
 void pf_clocks_sort(struct pf_import *i);
 void pf_snapshot_take(struct pf_import *i, struct pf_sequence *s, struct pb_reader snapshot);
 /* On the trace's clock; false: nobody knows this clock. */

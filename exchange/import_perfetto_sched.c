@@ -234,6 +234,26 @@ static void compact_wakings(struct pf_import *i, struct compact *c, uint32_t on,
 
 /* ---- a bundle ---- */
 
+/* Events of the CPU that the kernel had no room for lie between its piece before and this one. */
+static void piece_end(struct pf_import *i, uint64_t number, bool lost)
+{
+    struct pf_cpu *cpu = cpu_get(i, number);
+    if (cpu == NULL)
+        return;
+    uint64_t from_ns = cpu->last_ns > 0 ? cpu->last_ns : i->last_ns;
+    cpu->last_ns = i->last_ns;
+    if (!lost || i->status != SKEIN_OK)
+        return;
+    const struct import_entry loss = {.what = IMPORT_LOSS,
+                                      .process = PF_GLOBAL,
+                                      .time_ns = i->last_ns,
+                                      .dur_ns = i->last_ns > from_ns ? i->last_ns - from_ns : 0,
+                                      .name = "",
+                                      .reason = PARTITION_LOSS_RING_FULL};
+    i->perfetto->kernel_gaps++;
+    i->status = import_many_add(i->many, &loss);
+}
+
 void pf_ftrace_take(struct pf_import *i, struct pb_reader bundle)
 {
     struct compact c = {.text_count = 0};
@@ -241,7 +261,7 @@ void pf_ftrace_take(struct pf_import *i, struct pb_reader bundle)
     struct pb_field field;
     struct pb_reader at = bundle;
     uint64_t cpu = pb_find(bundle, 1, &field) ? field.value : 0;
-    bool raw = pb_find(bundle, 5, &field) && field.value == FTRACE_MONO_RAW;
+    bool lost = false, raw = pb_find(bundle, 5, &field) && field.value == FTRACE_MONO_RAW;
     uint32_t clock = raw ? CLOCK_MONO_RAW : PF_BOOTTIME;
     if (cpu >= CPUS_MAX) {
         i->told->left_out++;
@@ -253,11 +273,11 @@ void pf_ftrace_take(struct pf_import *i, struct pb_reader bundle)
             single_take(i, pb_message_of(&field), (uint32_t)cpu, clock, &none);
         else if (field.number == 4)
             compact_read(i, pb_message_of(&field), &c);
-        else if (field.number == 3 && field.value != 0)
-            import_why(i->told, "at byte %" PRIu64 ": the kernel had lost events of CPU %" PRIu64,
-                       i->packet_at, cpu);
+        else if (field.number == 3)
+            lost = field.value != 0;
     compact_wakings(i, &c, (uint32_t)cpu, clock, &none);
     compact_switches(i, &c, (uint32_t)cpu, clock, &none);
+    piece_end(i, cpu, lost);
 }
 
 void pf_sample_take(struct pf_import *i, struct pf_sequence *s, struct pb_reader sample,

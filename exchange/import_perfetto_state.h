@@ -17,6 +17,14 @@ struct pf_local_clock {
     uint64_t unit_ns, raw_ns, base_raw_ns, base_ns; /* raw_ns: of the last packet */
 };
 
+/* The first snapshot that a sequence has of a clock of its own: for packets in front of it. */
+struct pf_first {
+    uint32_t id;              /* of a clock of the whole trace, */
+    uint64_t time_ns;         /* which showed this, */
+    uint64_t raw_ns, unit_ns; /* when the sequence's own showed that */
+    bool incremental;
+};
+
 struct pf_interned {
     uint32_t text;  /* of texts, + 1; 0: it is a message: */
     uint32_t stack; /* of import_many, where it is a callstack that was used */
@@ -28,6 +36,9 @@ struct pf_sequence {
     bool valid;     /* its state is whole */
     uint32_t epoch; /* how often it was cleared */
     bool any;       /* it had an event */
+    bool dropped;   /* packets are missing behind last_ns, and that is not told yet */
+    bool has_reference;
+    int64_t reference_ns; /* of times that are counted from event to event */
     uint64_t last_ns, default_track;
     uint32_t default_clock;
     uint64_t extra[PF_EXTRA_MAX];

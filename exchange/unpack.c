@@ -52,8 +52,9 @@ static bool is_member(const struct unpacking *u, const uint8_t *bytes, size_t n)
 static void tell(struct unpacking *u, const char *what)
 {
     u->told->left = import_stream_left(&u->stream);
-    snprintf(u->told->why, sizeof u->told->why, "%s at byte %" PRIu64 "; %" PRIu64
-             " bytes from there on are left out", what, u->stream.at, u->told->left);
+    snprintf(u->told->why, sizeof u->told->why,
+             "%s at byte %" PRIu64 "; %" PRIu64 " bytes from there on are left out", what,
+             u->stream.at, u->told->left);
 }
 
 /* What is behind a member is another one, zeros up to the end (of a tape), or nothing of the file. */

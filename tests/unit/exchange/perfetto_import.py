@@ -158,6 +158,79 @@ def clocks(folder):
     rule(said["left_out"] == 1 and "clock is in no snapshot" in said["why"], said)
 
 
+def old_times(folder):
+    """Times of events themselves: from event to event, and one by itself; of the monotonic clock."""
+    m = Maker()
+    base = (BOOT - 300) // 1000
+    m.packet(trusted_packet_sequence_id=7, sequence_flags=1,
+             thread_descriptor={"pid": 50, "tid": 51, "reference_timestamp_us": base + 1})
+    for fields in ({"timestamp_delta_us": 10}, {"timestamp_absolute_us": base + 5}, {"timestamp_delta_us": 20}):
+        m.packet(trusted_packet_sequence_id=7, sequence_flags=2, track_event={"type": INSTANT, "name": "old", **fields})
+    m.packet(trusted_packet_sequence_id=8, sequence_flags=1, track_event={"type": INSTANT, "name": "lost", "timestamp_delta_us": 1})
+    rows, said = imported(folder, m.trace)
+    rest = base * 1000 - (BOOT - 300)
+    got = [(r["name"], r["thread"], int(r["ts_ns"]) - T0 - rest) for r in rows]
+    rule(got == [("old", "t1", 5000), ("old", "t1", 11000), ("old", "t1", 31000)], got)
+    rule(said["left_out"] == 1 and "without a time" in said["why"], said)
+
+
+def early_clocks(folder):
+    """Packets in front of the first snapshot of their sequence's clock; one that counts says nothing there."""
+    m = Maker()
+    m.packet(trusted_packet_sequence_id=7, sequence_flags=1,
+             trace_packet_defaults={"timestamp_clock_id": 65, "track_event_defaults": {"track_uuid": 11}})
+    m.event(7, 1010, type=INSTANT, name="early")
+    m.packet(trusted_packet_sequence_id=7, clock_snapshot={"clocks": [
+        {"clock_id": 65, "timestamp": 1020, "unit_multiplier_ns": 100}, {"clock_id": BOOTTIME, "timestamp": BOOT + 9000}]})
+    m.event(7, 1030, type=INSTANT, name="late")
+    m.packet(trusted_packet_sequence_id=8, sequence_flags=1,
+             trace_packet_defaults={"timestamp_clock_id": 65, "track_event_defaults": {"track_uuid": 12}})
+    m.event(8, 5, type=INSTANT, name="counted")
+    m.packet(trusted_packet_sequence_id=8, clock_snapshot={"clocks": [
+        {"clock_id": 65, "timestamp": 0, "is_incremental": True}, {"clock_id": BOOTTIME, "timestamp": BOOT + 9000}]})
+    rows, said = imported(folder, m.trace)
+    got = [(r["name"], int(r["ts_ns"]) - T0) for r in rows]
+    rule(got == [("early", 8000), ("late", 10000)], got)
+    rule(said["left_out"] == 1 and "clock is in no snapshot" in said["why"], said)
+
+
+def bounds(folder):
+    """Before 1970 all is moved and told; what no trace can hold is counted and told."""
+    trace = pb.Trace()
+    trace.packet.append(pb.TracePacket(clock_snapshot={"clocks": [
+        {"clock_id": BOOTTIME, "timestamp": 5 * 10 ** 9}, {"clock_id": REALTIME, "timestamp": 10 ** 9}]}))
+    trace.packet.append(pb.TracePacket(track_descriptor={"uuid": 1, "thread": {"pid": 10, "tid": 10}}))
+    for at in (1000, 6 * 10 ** 9):
+        trace.packet.append(pb.TracePacket(timestamp=at, trusted_packet_sequence_id=1,
+                                           track_event={"type": INSTANT, "name": "e", "track_uuid": 1}))
+    rows, said = imported(folder, trace)
+    rule([int(r["ts_ns"]) for r in rows] == [0, 6 * 10 ** 9 - 1000] and said["clamped"] == 0, rows)
+    rule("before 1970" in said["why"], said)
+    trace.packet[-1].timestamp = 2 ** 63
+    rows, said = imported(folder, trace)
+    rule(said["clamped"] == 1 and said["events"] == 2, said)
+
+
+def statistics(folder):
+    """What the tracer and the kernel say of themselves that they lost is in the trace, with its bounds."""
+    m = Maker()
+    m.start(7, 11)
+    m.event(7, BOOT + 10, type=INSTANT, name="first")
+    for phase, overrun in ((1, 100), (2, 130)):
+        m.packet(ftrace_stats={"phase": phase, "cpu_stats": [{"cpu": 0, "overrun": overrun}, {"cpu": 1, "dropped_events": phase}]})
+    m.event(7, BOOT + 500, type=INSTANT, name="last")
+    m.packet(trace_stats={"buffer_stats": [{"chunks_overwritten": 3}]})
+    m.packet(trace_stats={"buffer_stats": [{"chunks_overwritten": 5}, {"chunks_discarded": 2}], "chunks_discarded": 1})
+    for at, lost in ((600, False), (900, True)):
+        m.packet(ftrace_events={"cpu": 2, "lost_events": lost, "event": [
+            {"timestamp": BOOT + at, "pid": 51, "sched_switch": {"prev_pid": 51, "next_pid": 0}}]})
+    rows, said = imported(folder, m.trace)
+    got = sorted((int(r["ts_ns"]) - T0, int(r["args"]["to_ts_ns"]) - T0, r["args"]["events"])
+                 for r in rows if r["type"] == "loss")
+    rule(got == [(10, 900, 0), (10, 900, 31), (600, 900, 0)], got)
+    rule((said["overwritten"], said["kernel_lost"], said["kernel_gaps"]) == (8, 31, 1), said)
+
+
 def losses(folder):
     """State that is lost stays lost until it is cleared; a gap is a loss of that thread's process."""
     m = Maker()
@@ -172,7 +245,8 @@ def losses(folder):
     m.packet(trace_stats={"buffer_stats": [{"chunks_overwritten": 3, "trace_writer_packet_loss": 1}]})
     rows, said = imported(folder, m.trace)
     got = [(r["type"], r["name"], int(r["ts_ns"]) - T0) for r in rows]
-    rule(sorted(got) == [("instant", "anew", 40), ("instant", "named", 10), ("loss", "records lost", 10)], got)
+    rule(sorted(got) == [("instant", "anew", 40), ("instant", "named", 10), ("loss", "records lost", 10),
+                         ("loss", "records lost", 10)], got)
     rule((said["stateless"], said["not_read"], said["overwritten"], said["left_out"]) == (2, 1, 4, 3), said)
     rule("needs what its sequence had said before" in said["why"], said)
 
@@ -352,7 +426,7 @@ def switches(folder):
 
 
 def main(folder):
-    for test in (events, clocks, losses, scheduling, foreign, samples, broken, round_trip, switches):
+    for test in (events, clocks, old_times, early_clocks, bounds, losses, statistics, scheduling, foreign, samples, broken, round_trip, switches):
         test(folder)
         print(test.__name__, "holds")
 
