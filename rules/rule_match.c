@@ -149,3 +149,8 @@ enum rule_death rule_death_of(int signal, int status)
         return asks_to_end(signal) ? RULE_DEATH_ORDERLY : RULE_DEATH_SIGNAL;
     return status == 0 || asks_to_end(status - 128) ? RULE_DEATH_ORDERLY : RULE_DEATH_EXIT;
 }
+
+bool rule_exit_counts(bool is_service, uint64_t start_ns, uint64_t end_ns)
+{
+    return is_service || (end_ns > start_ns && end_ns - start_ns >= RULE_SERVICE_LIVES_NS);
+}

@@ -45,4 +45,11 @@ void scan_reason(const struct rule_spec *spec, const struct scan_hit *hit, char 
 enum rule_death { RULE_DEATH_ORDERLY, RULE_DEATH_EXIT, RULE_DEATH_SIGNAL };
 enum rule_death rule_death_of(int signal, int status);
 
+/* Whether an end by itself is a service's: of what was started as one, or has lived for a second.
+ * Of all else that a script starts, a failing status is most often its answer (grep, test, diff). */
+#define RULE_SERVICE_LIVES_NS UINT64_C(1000000000)
+bool rule_exit_counts(bool is_service, uint64_t start_ns, uint64_t end_ns);
+/* Why it did not count, behind how it ended. */
+#define RULE_EXIT_HELD "it was not started as the service, and lived for less than a second"
+
 #endif

@@ -147,7 +147,7 @@ const struct config_param agent_params[] = {
                "counted"),
     LIVE_BOOL(crash_capture, "crash.capture", true, "capture processes that crash"),
     LIVE_BOOL(crash_exit, "crash.exit", true,
-              "also those that end by themselves with another exit status than 0"),
+              "also services that end by themselves with another exit status than 0"),
     CONFIG_BOOL(
         S, crash_stacks, "crash.stacks", true,
         "have the kernel note the signals that end programs: of a captured crash the thread, "

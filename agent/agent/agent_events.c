@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "log.h"
 #include "process_report.h"
+#include "rule_match.h"
 
 #define LIST_DELAY_MS 20 /* many processes that start together make one list */
 
@@ -283,9 +284,15 @@ static void capture_crash(struct agent *agent, struct process *process)
     char reason[160];
     crash_reason(process, reason);
     bool by_exit = process->death.known && process->death.signal == 0;
-    if (agent_rules_crashed(agent->rules, process, by_exit, reason) ||
+    bool held =
+        by_exit && !rule_exit_counts(process->is_service, process->start_ns, process->gone_ns);
+    if (agent_rules_crashed(agent->rules, process, by_exit, held, reason) ||
         !agent->config->crash_capture || (by_exit && !agent->config->crash_exit))
         return;
+    if (held) {
+        agent_log_process(&agent->lines, AGENT_LINE_EXIT_HELD, process, RULE_EXIT_HELD);
+        return;
+    }
     struct capture_order order = {.capture = capture_id_new(),
                                   .trigger = TRIGGER_CRASH,
                                   .reason = reason,

@@ -139,6 +139,7 @@ static void names_fill(const struct attach *attach, const struct hello_packet *p
     const char *service = packet->hello.service;
     attach_names_set(attach->names, p, service[0] != '\0' ? service : path_base(p->exe),
                      packet->hello.labels, packet->peer.uid);
+    p->is_service = packet->hello.is_service == 1;
 }
 
 /* The pidfd was opened first: if it has not ended afterwards, /proc spoke of the same process all

@@ -29,6 +29,7 @@ static int watched_identify(const struct attach *attach, const struct attach_wat
                             struct process *p)
 {
     p->watched = true;
+    p->is_service = true;
     p->unrecorded = LOSS_WATCHED;
     p->pid = order->pid;
     p->by_hand = order->by_hand;

@@ -17,7 +17,8 @@
     X(CRASHED, "crashed", 60)                                                                      \
     X(REFUSED, "refused", 20)                                                                      \
     X(CRASH_HELD, "crash within the cooldown: not captured", 20)                                   \
-    X(CRASH_REFUSED, "crash not captured", 20)
+    X(CRASH_REFUSED, "crash not captured", 20)                                                     \
+    X(EXIT_HELD, "a failing end that is no service's: not captured", 20)
 enum agent_line {
 #define X(kind, words, most) AGENT_LINE_##kind,
     AGENT_LINE_LIST(X)

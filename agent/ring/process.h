@@ -50,6 +50,7 @@ struct process {
     char service[128], labels[512], exe[256];
     bool watched;         /* from outside: it has no ring */
     bool by_hand;         /* and `user` has asked for that */
+    bool is_service;      /* what was started by this name, or is watched: no program of a script */
     struct process_go go; /* process_go_set's; it may change */
     uint8_t *ring;        /* read and (for PIN only) written */
     struct ring_geometry geometry;

@@ -14,6 +14,7 @@
 #include "array.h"
 #include "log.h"
 #include "process_labels.h"
+#include "rule_match.h"
 #include "rules_int.h"
 #include "set_store.h"
 
@@ -242,7 +243,7 @@ void agent_rules_reload(struct agent_rules *rules)
 }
 
 bool agent_rules_crashed(struct agent_rules *rules, const struct process *process, bool by_exit,
-                         const char *reason)
+                         bool held, const char *reason)
 {
     struct watch_item *watch;
     bool taken = false;
@@ -250,7 +251,11 @@ bool agent_rules_crashed(struct agent_rules *rules, const struct process *proces
         if (watch->process != process || watch->spec->when != RULE_CRASH)
             continue;
         taken = true;
-        if (!by_exit || watch->spec->exits)
+        if (by_exit && !watch->spec->exits)
+            continue;
+        if (held)
+            watch_hold(watch, log_fmt("%s: %s", reason, RULE_EXIT_HELD));
+        else
             watch_fire(watch, process->gone_ns, reason);
     }
     return taken;

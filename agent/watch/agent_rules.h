@@ -58,9 +58,9 @@ void agent_rules_heartbeat(struct agent_rules *rules, const struct process *proc
 /* The process has crashed, or has asked for a snapshot. Returns whether a rule of that kind is in
  * force for it and so replaces what the agent does without one. That rule has fired, or its
  * cooldown or its pattern held it back. by_exit: no signal ended it, but an exit status other than
- * 0. */
+ * 0; held: and that is no service's (rule_exit_counts), which the rule tells. */
 bool agent_rules_crashed(struct agent_rules *rules, const struct process *process, bool by_exit,
-                         const char *reason);
+                         bool held, const char *reason);
 bool agent_rules_asked(struct agent_rules *rules, struct process *process, const char *reason);
 
 /* Begins a capture of the agent's own, for a crash or a snapshot for which no rule is in force.

@@ -163,6 +163,14 @@ void watch_fire(struct watch_item *watch, uint64_t at_ns, const char *reason)
     watch_report(watch);
 }
 
+void watch_hold(struct watch_item *watch, const char *why)
+{
+    struct rule_memory *memory = rule_memory_take(watch->rules, watch->memory_key);
+    watch->suppressed = ++memory->suppressed;
+    snprintf(watch->held, sizeof watch->held, "%s", why);
+    watch_report(watch);
+}
+
 void watch_take(struct watch_item *watch, const struct check_result *result)
 {
     if (result->not_run) {
@@ -280,6 +288,8 @@ int watch_begin(struct agent_rules *rules, struct rule_spec *spec, struct proces
     if (memory != NULL) {
         watch->fired = memory->fired;
         watch->suppressed = memory->suppressed;
+        if (spec->when == RULE_CRASH) /* those of earlier processes: none crashes twice */
+            watch->suppressed_before = memory->suppressed;
     }
     watch_start(watch);
     return SKEIN_OK;

@@ -82,6 +82,8 @@ void watch_report(struct watch_item *watch);
 void watch_take(struct watch_item *watch, const struct check_result *result);
 /* Fires, unless it has lately. */
 void watch_fire(struct watch_item *watch, uint64_t at_ns, const char *reason);
+/* It would fire, but for what `why` says: counted and told, as a cooldown is. */
+void watch_hold(struct watch_item *watch, const char *why);
 /* Reports where it is new. */
 void watch_set_health(struct watch_item *watch, enum health health, uint64_t at_ns);
 /* What keeps it from being looked at: told, without a change of its health. */

@@ -107,6 +107,7 @@ static void preload_start(const char *path, const struct environment *environmen
         .labels = or_else(labels_of_program(environment->labels), ""),
         .socket_path = or_else(environment->socket, START_SOCKET),
         .young_ms = young_ms ? young_ms : ATTACH_YOUNG_MS,
+        .is_service = is_the_service(environment),
         .prepare = recording_prepare};
     pthread_atfork(fork_begins, NULL, wait_forked);
     if (start_recording(&settings) < 0)

@@ -206,6 +206,7 @@ static void settings_set(struct visit_settings *to, const struct start_settings 
     text_set(to->socket_path, sizeof to->socket_path, from->socket_path);
     to->ring_bytes = from->ring_bytes;
     to->mode = (uint8_t)from->mode;
+    to->is_service = from->is_service;
 }
 
 int attach_client_start(const struct start_settings *settings)
@@ -452,6 +453,8 @@ void attach_client_fork_child(void)
         desk.health_told = 0;
     if (desk.waited_ns)
         desk.waited_ns = 0;
+    if (desk.visit.settings.is_service)
+        desk.visit.settings.is_service = 0;
     if (skips)
         skips = 0;
     if (fork_held)

@@ -59,7 +59,7 @@ struct attach_hello {
     uint8_t mode;        /* enum skein_mode, 0: the agent's default */
     uint8_t has_ring;    /* 1: the packet carries the memfd of a ring from an agent that is gone */
     uint8_t comes_back;  /* 1: this program was here, and has its ring mapped */
-    uint8_t reserved;
+    uint8_t is_service;  /* 1: the program that was started as the service, not what that starts */
     /* Since when the process has something to record: CLOCK_MONOTONIC in ms, the low 32 bits; 0: it
      * does not say. An agent that reads this after the process has ended knows what is lacking. */
     uint32_t began_ms;

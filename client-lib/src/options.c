@@ -42,7 +42,8 @@ int start_when_old(const struct skein_options *options, unsigned young_ms)
         .socket_path = text_or(o.agent_socket, "SKEIN_SOCKET", START_SOCKET),
         .ring_bytes = o.ring_bytes,
         .mode = o.mode,
-        .young_ms = young_ms};
+        .young_ms = young_ms,
+        .is_service = young_ms == 0};
     return start_recording(&settings);
 }
 

@@ -13,6 +13,7 @@ struct start_settings {
     uint64_t ring_bytes;
     enum skein_mode mode;
     unsigned young_ms;     /* attach at this age */
+    bool is_service;       /* what was started, by whoever named it: no program that that starts */
     void (*prepare)(void); /* called before the process is first recorded, once; or NULL. Any
                             * thread, also in a signal handler. */
 };

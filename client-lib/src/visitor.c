@@ -193,6 +193,7 @@ static bool hello_send(const struct visitor *v)
     hello.mode = settings->mode;
     hello.has_ring = v->ring_fd >= 0;
     hello.comes_back = !hello.has_ring && skein_session_load(&skein_control_page->session) != NULL;
+    hello.is_service = settings->is_service;
     hello.began_ms = began_ms();
     raw_copy(hello.service, settings->service, sizeof hello.service);
     raw_copy(hello.labels, settings->labels, sizeof hello.labels);

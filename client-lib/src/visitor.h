@@ -20,7 +20,7 @@
 struct visit_settings {
     char service[128], labels[512], socket_path[108];
     uint64_t ring_bytes;
-    uint8_t mode;
+    uint8_t mode, is_service;
 };
 
 enum visit_order {

@@ -47,6 +47,16 @@ bool replay_scans(const struct rule_spec *spec)
 
 /* ---- what is met ---- */
 
+/* It would fire, but for what an agent holds back. */
+static int scan_hold(struct scan *s, uint64_t at_ns)
+{
+    struct replay *p = s->replay;
+    bool within = at_ns >= p->request->from_ns && at_ns <= p->request->to_ns;
+    p->met += within;
+    p->held += within;
+    return SKEIN_OK;
+}
+
 /* Applies the cooldown as an agent does; so a condition that is always met gives no long list. */
 static int scan_meet(struct scan *s, uint64_t at_ns, const char *reason)
 {
@@ -139,7 +149,10 @@ static int death_take(struct scan *s, const struct partition_reader *reader)
         snprintf(reason, sizeof reason, "the process died by signal %d", info->death.signal);
     else
         snprintf(reason, sizeof reason, "the process ended with status %d", info->death.status);
-    return scan_meet(s, partition_reader_time_ns(reader, info->window_to_ticks), reason);
+    uint64_t at_ns = partition_reader_time_ns(reader, info->window_to_ticks);
+    if (death == RULE_DEATH_EXIT && !rule_exit_counts(false, info->process_start_ns, at_ns))
+        return scan_hold(s, at_ns); /* whether it was started as the service is not stored */
+    return scan_meet(s, at_ns, reason);
 }
 
 /* Judges all that is left, before events that cannot be compared with it. */

@@ -2,11 +2,12 @@
  *
  * A service for tests of the agent: traces until it is told to end.
  *
- *   agent_subject SOCKET SERVICE [busy|abort|exit|await]
+ *   agent_subject SOCKET SERVICE [busy|abort|exit|child|await]
  *
  * Makes the file SOCKET.traced once its ring holds records. SIGUSR1 asks for a snapshot, SIGUSR2
  * makes it unwell and, the second time, silent, SIGTERM ends it. With `abort` it writes a last
- * record as soon as it is attached, and aborts; with `exit` it ends with the status 3. With
+ * record as soon as it is attached, and aborts; with `exit` it ends with the status 3, with `child`
+ * a child of it does, and it ends with 0. With
  * `await` it writes nothing before it is attached.
  */
 #include <signal.h>
@@ -14,7 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "skein/skein.h"
 
@@ -54,8 +57,8 @@ int main(int argc, char **argv)
     const char *how = argc == 4 ? argv[3] : "";
     bool busy = strcmp(how, "busy") == 0; /* fills a small ring in about a second */
     bool aborts = strcmp(how, "abort") == 0, exits = strcmp(how, "exit") == 0;
-    bool awaits = strcmp(how, "await") == 0;
-    if (argc != 3 && !busy && !aborts && !exits && !awaits)
+    bool awaits = strcmp(how, "await") == 0, begets = strcmp(how, "child") == 0;
+    if (argc != 3 && !busy && !aborts && !exits && !awaits && !begets)
         return 2;
     signal(SIGUSR1, on_usr1);
     signal(SIGUSR2, on_usr2);
@@ -68,6 +71,11 @@ int main(int argc, char **argv)
     if (skein_start(&options) != SKEIN_OK)
         return 1;
     bool traced = false;
+    if (begets && fork() != 0) {
+        int status = 0;
+        return wait(&status) < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 3;
+    }
+    exits = exits || begets;
     if (awaits && skein_wait_attached(60000) != SKEIN_OK)
         return 1;
     for (uint64_t n = 0; !ended; n++) {

@@ -347,6 +347,53 @@ START_TEST(a_crash_rule_may_leave_exits_out)
 }
 END_TEST
 
+static bool log_says_held(void)
+{
+    return log_says((char[]){"a failing end that is no service's: not captured"});
+}
+
+static void child_exit_once(void)
+{
+    subject =
+        spawn((const char *const[]){AGENT_SUBJECT, socket_path, "redis", "child", NULL}, NULL);
+    ck_assert_int_eq(spawn_wait(subject, 0), 0);
+    subject = 0;
+}
+
+/* Where much else is at work, a child may take more than the second that makes it a service. */
+START_TEST(a_brief_child_that_fails_is_no_crash)
+{
+    FAKE_WAIT(fake, hellos, 1);
+    for (int i = 0; i < 20 && !log_says_held(); i++)
+        child_exit_once();
+    ck_assert(wait_until(log_says, (char[]){"a failing end that is no service's"}, 0));
+    ck_assert(log_says((char[]){"it was not started as the service, and lived for less than"}));
+    exit_once(); /* the service itself counts, however brief it is */
+    free(fake_wait_report(
+        fake, WORDS("\"kind\":\"fired\"", "\"trigger\":\"crash\"", "ended with status 3")));
+    fake_wait_stored(fake, 1);
+}
+END_TEST
+
+START_TEST(a_crash_rule_says_why_a_brief_child_does_not_fire_it)
+{
+    FAKE_WAIT(fake, hellos, 1);
+    push_condition("\"crash\":{}", 8);
+    bool told = false;
+    for (int i = 0; i < 20 && !told; i++) {
+        child_exit_once();
+        char *report = fake_report(
+            fake, WORDS("\"kind\":\"rule\"", "\"suppressed\":1",
+                        "\"held\":\"the process ended with status 3: it was not started as "
+                        "the service, and lived for less than a second\""));
+        told = report != NULL;
+        free(report);
+    }
+    if (!told) /* the last one's is on its way */
+        free(fake_wait_report(fake, WORDS("\"kind\":\"rule\"", "\"held\":\"")));
+}
+END_TEST
+
 #define CRASHES 4
 
 static bool log_says_often(void *context)
@@ -474,6 +521,8 @@ int main(void)
     tcase_add_test(tc, a_crash_is_captured_with_the_signal);
     tcase_add_test(tc, an_exit_with_another_status_than_0_is_captured_as_a_crash);
     tcase_add_test(tc, a_crash_rule_may_leave_exits_out);
+    tcase_add_test(tc, a_brief_child_that_fails_is_no_crash);
+    tcase_add_test(tc, a_crash_rule_says_why_a_brief_child_does_not_fire_it);
     tcase_add_test(tc, a_service_that_crashes_again_and_again_is_captured_once);
     tcase_add_test(tc, the_last_record_before_an_abort_is_in_the_capture);
     tcase_add_test(tc, a_normal_end_is_not_captured);

@@ -112,10 +112,20 @@ START_TEST(a_counter_matches_above_or_below)
 }
 END_TEST
 
+START_TEST(a_failing_exit_counts_of_a_service)
+{
+    const uint64_t start = UINT64_C(1700000000000000000), second = UINT64_C(1000000000);
+    ck_assert(rule_exit_counts(true, start, start));
+    ck_assert(rule_exit_counts(false, start, start + second));
+    ck_assert(!rule_exit_counts(false, start, start + second - 1));
+    ck_assert(!rule_exit_counts(false, start, start - 5 * second)); /* the clock was set back */
+}
+END_TEST
+
 int main(void)
 {
-    return suite_run(
-        suite_of("rule_match", so_many_events_within_the_window_fire_once_and_then_count_anew,
-                 a_region_matches_by_name_when_it_took_longer,
-                 a_log_line_matches_by_level_and_pattern, a_counter_matches_above_or_below, NULL));
+    return suite_run(suite_of(
+        "rule_match", so_many_events_within_the_window_fire_once_and_then_count_anew,
+        a_region_matches_by_name_when_it_took_longer, a_log_line_matches_by_level_and_pattern,
+        a_counter_matches_above_or_below, a_failing_exit_counts_of_a_service, NULL));
 }
