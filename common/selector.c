@@ -240,6 +240,14 @@ bool selector_match(const struct selector *selector, selector_get_fn *get, void 
     return true;
 }
 
+bool selector_allows(const struct selector *selector, const char *key, const char *value)
+{
+    for (size_t i = 0; i < selector->count; i++)
+        if (strcmp(selector->terms[i].key, key) == 0 && !term_match(&selector->terms[i], value))
+            return false;
+    return true;
+}
+
 bool selector_is_all(const struct selector *selector)
 {
     return selector == NULL || selector->count == 0;

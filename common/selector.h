@@ -26,6 +26,9 @@ void selector_free(struct selector **selector);
 typedef const char *selector_get_fn(void *context, const char *key);
 bool selector_match(const struct selector *selector, selector_get_fn *get, void *context);
 
+/* Whether what has this value of the key may match: all terms of that key hold. */
+bool selector_allows(const struct selector *selector, const char *key, const char *value);
+
 /* Whether it has no term, and matches everything; so does none (NULL). */
 bool selector_is_all(const struct selector *selector);
 

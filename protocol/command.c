@@ -9,7 +9,14 @@
 
 #include "control_body_int.h"
 
-static const char *const kinds[] = {"", "capture", "stop", "rules", "policies", "processes"};
+static const char *const kinds[] = {"",         "capture",   "stop",        "rules",
+                                    "policies", "processes", "rules_change"};
+
+/* The member that holds the set. */
+static const char *set_name(const struct command *command)
+{
+    return kinds[command->kind == COMMAND_RULES_CHANGE ? COMMAND_RULES : command->kind];
+}
 
 /* ---- put ---- */
 
@@ -42,10 +49,14 @@ void command_put(const struct command *command, struct buf *out)
         json_add_id(root, "capture", command->capture.bytes);
     } else if (command->kind != COMMAND_PROCESSES) {
         json_add_u64(root, "generation", command->generation);
-        cJSON_AddItemReferenceToObject(root, kinds[command->kind], command->set);
+        cJSON_AddItemReferenceToObject(root, set_name(command), command->set);
     }
     if (command->kind == COMMAND_CAPTURE)
         capture_put(command, root);
+    if (command->kind == COMMAND_RULES_CHANGE) {
+        json_add_u64(root, "base", command->base);
+        cJSON_AddItemReferenceToObject(root, "removed", command->removed);
+    }
     if (command->command != NULL)
         cJSON_AddStringToObject(root, "command", command->command);
     body_print(root, out);
@@ -90,14 +101,28 @@ static void command_capture_get(struct json_reader *r, const cJSON *json, struct
     processes_get(r, json, command);
 }
 
+static void rules_change_get(struct json_reader *r, const cJSON *json, struct command *command)
+{
+    const cJSON *name;
+    command->base = json_u64(r, json, "", "base", JSON_REQUIRED, 0, 0, INT64_MAX);
+    (void)json_array(r, json, "", "removed", JSON_REQUIRED);
+    command->removed = cJSON_GetObjectItemCaseSensitive(json, "removed");
+    cJSON_ArrayForEach(name, command->removed) {
+        if (!cJSON_IsString(name))
+            json_fail(r, "", "removed", "must be names");
+    }
+}
+
 static void kind_get(struct json_reader *r, const cJSON *json, struct command *command)
 {
     const char *kind = json_str(r, json, "", "kind", JSON_REQUIRED, "", 32);
-    for (int i = COMMAND_CAPTURE; i <= COMMAND_PROCESSES; i++)
+    for (int i = COMMAND_CAPTURE; i <= COMMAND_RULES_CHANGE; i++)
         if (strcmp(kind, kinds[i]) == 0)
             command->kind = (enum command_kind)i;
     if (command->kind == 0)
-        json_fail(r, "", "kind", "this agent knows capture, stop, rules, policies and processes");
+        json_fail(r, "", "kind",
+                  "this agent knows capture, stop, rules, policies, processes "
+                  "and rules_change");
 }
 
 int command_get(const cJSON *json, struct command *out, char *error, size_t error_bytes)
@@ -113,11 +138,13 @@ int command_get(const cJSON *json, struct command *out, char *error, size_t erro
         body_id(&r, json, "", "capture", out->capture.bytes);
     } else if (out->kind != COMMAND_PROCESSES) {
         out->generation = json_u64(&r, json, "", "generation", JSON_REQUIRED, 0, 0, INT64_MAX);
-        (void)json_array(&r, json, "", kinds[out->kind], JSON_REQUIRED);
-        out->set = cJSON_GetObjectItemCaseSensitive(json, kinds[out->kind]);
+        (void)json_array(&r, json, "", set_name(out), JSON_REQUIRED);
+        out->set = cJSON_GetObjectItemCaseSensitive(json, set_name(out));
     }
     if (out->kind == COMMAND_CAPTURE)
         command_capture_get(&r, json, out);
+    if (out->kind == COMMAND_RULES_CHANGE)
+        rules_change_get(&r, json, out);
     int status = body_status(&r, error, error_bytes);
     if (status != SKEIN_OK)
         command_fini(out);

@@ -21,7 +21,8 @@ enum command_kind {
     COMMAND_STOP,
     COMMAND_RULES,
     COMMAND_POLICIES,
-    COMMAND_PROCESSES /* tell of all that there are, now */
+    COMMAND_PROCESSES,   /* tell of all that there are, now */
+    COMMAND_RULES_CHANGE /* what has changed in the set of rules since `base` */
 };
 
 struct command {
@@ -42,6 +43,9 @@ struct command {
     /* rules and policies */
     uint64_t generation;
     cJSON *set; /* the array, as in docs/api.md; not looked into here */
+    /* rules_change: to be made to a set of any generation from base on */
+    uint64_t base;
+    cJSON *removed; /* names; those that the set does not have are passed over */
 };
 void command_put(const struct command *command, struct buf *out);
 /* The set points into the JSON. After a failure out->command is the text to refuse it by, or NULL

@@ -473,10 +473,15 @@ static void command_set(struct agent *agent, const struct agent_command *command
 {
     char why[512] = "";
     uint64_t generation = command->says.generation;
-    int status =
-        command->says.kind == COMMAND_RULES
-            ? agent_rules_set(agent->rules, generation, command->says.set, why, sizeof why)
-            : agent_policies_set(agent->policies, generation, command->says.set, why, sizeof why);
+    int status = SKEIN_OK;
+    if (command->says.kind == COMMAND_RULES)
+        status = agent_rules_set(agent->rules, generation, command->says.set, why, sizeof why);
+    else if (command->says.kind == COMMAND_RULES_CHANGE)
+        status = agent_rules_change(agent->rules, command->says.base, generation, command->says.set,
+                                    command->says.removed, why, sizeof why);
+    else
+        status =
+            agent_policies_set(agent->policies, generation, command->says.set, why, sizeof why);
     if (status != SKEIN_OK && why[0] == '\0')
         strncpy(why, skein_status_text(status), sizeof why - 1);
     uplink_command_ack(agent->uplink, command->frame_id, command->says.command,
@@ -501,6 +506,7 @@ static void command_run(void *context)
         uplink_command_ack(agent->uplink, command->frame_id, command->says.command, NULL);
         break;
     case COMMAND_RULES:
+    case COMMAND_RULES_CHANGE:
     case COMMAND_POLICIES:
         command_set(agent, command);
         break;

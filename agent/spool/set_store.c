@@ -51,7 +51,7 @@ void set_store(struct worker *worker, int folder, const char *name, uint64_t gen
     job->name = name;
     file_of(name, job->file);
     json_add_u64(root, "generation", generation);
-    cJSON_AddItemToObject(root, name, cJSON_Duplicate(array, 1));
+    cJSON_AddItemReferenceToObject(root, name, (cJSON *)(uintptr_t)array);
     json_print(root, &job->text);
     cJSON_Delete(root);
     if (job->text.status != SKEIN_OK || worker_post(worker, store_run, job) != SKEIN_OK) {

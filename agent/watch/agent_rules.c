@@ -147,30 +147,162 @@ static void set_free(struct rule_spec **specs, size_t count)
     free(specs);
 }
 
-static int set_take(struct agent_rules *rules, uint64_t generation, const cJSON *array, char *error,
-                    size_t error_bytes)
+/* Watches where a rule is new. */
+static void specs_watch(struct agent_rules *rules, struct rule_spec **specs, size_t count,
+                        struct rule_spec **old, size_t old_count)
 {
-    struct rule_spec **specs = NULL;
-    size_t count = 0;
-    int status = set_parse(array, &specs, &count, error, error_bytes);
-    if (status == SKEIN_NO_MEMORY)
-        return status;
-    watches_move(rules, specs, count);
-    struct rule_spec **old = rules->specs;
-    size_t old_count = rules->count;
-    rules->specs = specs;
-    rules->count = count;
-    rules->generation = generation;
     for (size_t i = 0; i < count; i++) {
         if (same_spec(old, old_count, specs[i]) != NULL)
             continue;
         for (size_t j = 0; j < rules->process_count; j++)
             watch_where_matching(rules, specs[i], rules->processes[j]);
     }
-    set_free(old, old_count);
+}
+
+/* Takes the array. */
+static void set_is(struct agent_rules *rules, uint64_t generation, cJSON *array)
+{
+    if (rules->array != array)
+        cJSON_Delete(rules->array);
+    rules->array = array;
+    rules->generation = generation;
     uplink_set_rules_generation(rules->settings.uplink, generation);
     log_info("rules", "in force", "generation", log_fmt("%" PRIu64, generation), "rules",
-             log_fmt("%zu", count), NULL);
+             log_fmt("%zu", rules->count), NULL);
+}
+
+static int set_take(struct agent_rules *rules, uint64_t generation, const cJSON *array, char *error,
+                    size_t error_bytes)
+{
+    struct rule_spec **specs = NULL;
+    size_t count = 0;
+    cJSON *copy = cJSON_Duplicate(array, true);
+    int status =
+        copy != NULL ? set_parse(array, &specs, &count, error, error_bytes) : SKEIN_NO_MEMORY;
+    if (status == SKEIN_NO_MEMORY) {
+        cJSON_Delete(copy);
+        return status;
+    }
+    watches_move(rules, specs, count);
+    struct rule_spec **old = rules->specs;
+    size_t old_count = rules->count;
+    rules->specs = specs;
+    rules->count = count;
+    specs_watch(rules, specs, count, old, old_count);
+    set_free(old, old_count);
+    set_is(rules, generation, copy);
+    return status;
+}
+
+/* ---- changes of the set ---- */
+
+static const char *name_of(const cJSON *item)
+{
+    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "name"));
+    return name != NULL ? name : "";
+}
+
+/* Whether the change removes, or replaces, what has this name. */
+static bool is_changed(const char *name, const cJSON *put, const cJSON *removed)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, put) {
+        if (strcmp(name_of(item), name) == 0)
+            return true;
+    }
+    cJSON_ArrayForEach(item, removed) {
+        if (strcmp(item->valuestring, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Takes out of the array what is changed, and puts copies. False: no memory, some may lack. */
+static bool array_change(cJSON *array, const cJSON *put, const cJSON *removed)
+{
+    const cJSON *item;
+    for (cJSON *at = array->child, *next; at != NULL; at = next) {
+        next = at->next;
+        if (is_changed(name_of(at), put, removed))
+            cJSON_Delete(cJSON_DetachItemViaPointer(array, at));
+    }
+    cJSON_ArrayForEach(item, put) {
+        cJSON *copy = cJSON_Duplicate(item, true);
+        if (copy == NULL)
+            return false;
+        cJSON_AddItemToArray(array, copy);
+    }
+    return true;
+}
+
+/* The watches of a rule that is no more end; those of one that came again go on. */
+static void spec_leave(struct agent_rules *rules, const struct rule_spec *spec,
+                       struct rule_spec **fresh, size_t count)
+{
+    struct rule_spec *same = same_spec(fresh, count, spec);
+    struct watch_item *watch, *next;
+    for (watch = TAILQ_FIRST(&rules->watches); watch != NULL; watch = next) {
+        next = TAILQ_NEXT(watch, link);
+        if (watch->spec == spec && same != NULL)
+            watch->spec = same;
+        else if (watch->spec == spec)
+            watch_end(watch);
+    }
+}
+
+static int set_change(struct agent_rules *rules, const cJSON *put, const cJSON *removed,
+                      char *error, size_t error_bytes)
+{
+    struct rule_spec **fresh = NULL;
+    size_t count = 0, kept = 0, left = 0;
+    int status = set_parse(put, &fresh, &count, error, error_bytes);
+    if (status == SKEIN_NO_MEMORY)
+        return status;
+    struct rule_spec **specs = calloc(rules->count + count + 1, sizeof *specs);
+    struct rule_spec **out = calloc(rules->count + 1, sizeof(struct rule_spec *));
+    if (specs == NULL || out == NULL) {
+        free(specs);
+        free(out);
+        set_free(fresh, count);
+        return SKEIN_NO_MEMORY;
+    }
+    for (size_t i = 0; i < rules->count; i++) {
+        if (is_changed(rules->specs[i]->name, put, removed))
+            out[left++] = rules->specs[i];
+        else
+            specs[kept++] = rules->specs[i];
+    }
+    for (size_t i = 0; i < left; i++)
+        spec_leave(rules, out[i], fresh, count);
+    memcpy(specs + kept, fresh, count * sizeof(struct rule_spec *));
+    free(rules->specs);
+    rules->specs = specs;
+    rules->count = kept + count;
+    specs_watch(rules, fresh, count, out, left);
+    set_free(out, left);
+    free(fresh);
+    return status;
+}
+
+int agent_rules_change(struct agent_rules *rules, uint64_t base, uint64_t generation,
+                       const cJSON *put, const cJSON *removed, char *error, size_t error_bytes)
+{
+    if (rules->array == NULL || rules->generation < base || rules->generation > generation) {
+        snprintf(error, error_bytes, "the set here is of generation %" PRIu64, rules->generation);
+        return SKEIN_AGAIN;
+    }
+    int status = set_change(rules, put, removed, error, error_bytes);
+    if (status == SKEIN_NO_MEMORY)
+        return status;
+    bool whole = array_change(rules->array, put, removed);
+    set_is(rules, generation, rules->array);
+    if (whole)
+        set_store(rules->settings.worker, rules->settings.folder, "rules", generation,
+                  rules->array);
+    else { /* what is kept on disk is older, and the next change is refused */
+        cJSON_Delete(rules->array);
+        rules->array = NULL;
+    }
     return status;
 }
 
@@ -343,6 +475,7 @@ void agent_rules_free(struct agent_rules **rules_p)
         process_unref(&rules->processes[i]);
     free(rules->processes);
     set_free(rules->specs, rules->count);
+    cJSON_Delete(rules->array);
     loop_timer_cancel(rules->settings.loop, &rules->report_timer);
     free(rules);
 }

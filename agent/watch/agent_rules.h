@@ -49,6 +49,12 @@ void agent_rules_free(struct agent_rules **rules);
 int agent_rules_set(struct agent_rules *rules, uint64_t generation, const cJSON *array, char *error,
                     size_t error_bytes);
 
+/* Makes a change to the set: what is removed by its name, and then put. SKEIN_OK; SKEIN_INVALID as
+ * above; SKEIN_AGAIN, and words: the set is not of a generation from `base` on, and is as it was, as
+ * with SKEIN_NO_MEMORY. */
+int agent_rules_change(struct agent_rules *rules, uint64_t base, uint64_t generation,
+                       const cJSON *put, const cJSON *removed, char *error, size_t error_bytes);
+
 void agent_rules_attached(struct agent_rules *rules, struct process *process);
 void agent_rules_gone(struct agent_rules *rules, const struct process *process);
 

@@ -62,6 +62,7 @@ struct agent_rules {
     uint64_t generation;
     struct rule_spec **specs;
     size_t count;
+    cJSON *array; /* the set as it was pushed, with rules that this agent leaves out; or NULL */
     struct process **processes; /* references; those attached now */
     size_t process_count, process_cap;
     struct watch_list watches;

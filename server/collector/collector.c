@@ -30,7 +30,7 @@ static void agent_publish(struct collector *c, const struct fleet_agent *agent, 
     events_publish(c->events, &note);
 }
 
-static const struct pushed_set *pushed(struct collector *c, enum fleet_set set) CONTROL_LOCKED
+static struct pushed_set *pushed(struct collector *c, enum fleet_set set) CONTROL_LOCKED
 {
     struct named_set *named =
         set == FLEET_POLICIES ? policies_set(c->policies) : rules_set(c->rules);

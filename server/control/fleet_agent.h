@@ -19,6 +19,9 @@
 enum fleet_set { FLEET_RULES, FLEET_POLICIES, FLEET_SETS };
 struct fleet_set_state {
     uint64_t generation; /* which one the agent has */
+    uint64_t wanted;     /* of the last push: changes since then do not concern it */
+    bool is_change;      /* the last push was of what has changed alone */
+    bool whole;          /* it does not take changes: the whole set each time */
     char *refused;       /* what it says it left out of the last one; NULL: nothing */
 };
 const char *fleet_set_text(enum fleet_set set); /* "rules": the command's kind */

@@ -85,8 +85,12 @@ static void policy_inherit(struct named_item *item, const struct named_item *bef
 
 /* ---- the push to agents ---- */
 
-static cJSON *policies_list(void *context)
+static cJSON *policies_list(void *context, const struct fleet_agent *agent, uint64_t base,
+                            cJSON *removed)
 {
+    (void)agent; /* they get the whole set */
+    (void)base;
+    (void)removed;
     const struct policies *p = context;
     control_assert_locked(p->control);
     cJSON *set = cJSON_CreateArray();

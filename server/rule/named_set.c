@@ -43,6 +43,24 @@ static struct named_item *item_remove(struct named_set *set, const char *name) C
     return item;
 }
 
+#define PUSHED_MORE 96 /* what a message adds to a thing's own text */
+
+/* How much it is as text, at most in a message to agents. */
+static size_t text_bytes(const cJSON *json)
+{
+    struct buf text = {0};
+    json_print(json, &text);
+    size_t n = text.status == SKEIN_OK ? text.len + PUSHED_MORE : PUSHED_SET_BYTES_MAX;
+    const cJSON *notify = cJSON_GetObjectItemCaseSensitive(json, "notify");
+    buf_fini(&text);
+    if (notify == NULL || n >= PUSHED_SET_BYTES_MAX)
+        return n;
+    json_print(notify, &text); /* agents are not told who is notified */
+    n -= text.len < n ? text.len : 0;
+    buf_fini(&text);
+    return n;
+}
+
 struct named_item *named_item_make(const struct named_kind *kind, const char *name, cJSON *json)
 {
     struct named_item *item = json != NULL ? kind->make(json) : NULL;
@@ -52,6 +70,7 @@ struct named_item *named_item_make(const struct named_kind *kind, const char *na
     }
     snprintf(item->name, sizeof item->name, "%s", name);
     item->json = json;
+    item->pushed_bytes = text_bytes(json);
     item->selector = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "selector"));
     return item;
 }
@@ -95,6 +114,7 @@ void named_set_init(struct named_set *set, const struct named_kind *kind, void *
                               .pushed = {.fleet = fleet,
                                          .set = kind->set,
                                          .generation = generation,
+                                         .since = generation,
                                          .list = kind->list,
                                          .context = context}};
     pthread_mutex_init(&set->changing, NULL);
@@ -194,12 +214,14 @@ static int named_set_commit(struct named_set *set, struct named_item *put,
 
 /* ---- put, get, delete ---- */
 
-static void named_set_tell(struct named_set *set, const char *name, const struct named_item *item,
-                           const char *change) CONTROL_LOCKED
+/* `before` and `item`: as it was and is; NULL: it was not, or is no more. */
+static void named_set_tell(struct named_set *set, const char *name, const struct named_item *before,
+                           const struct named_item *item, const char *change) CONTROL_LOCKED
 {
     if (set->kind->changed != NULL)
         set->kind->changed(set->context, name, item);
-    pushed_set_to_all(&set->pushed);
+    pushed_set_changed(&set->pushed, name, before != NULL ? before->selector : NULL,
+                       item != NULL ? item->selector : NULL);
     named_set_publish(set, name, change);
 }
 
@@ -215,14 +237,19 @@ static struct named_item *replace(struct named_set *set, struct named_item *fres
     return old;
 }
 
-static int fits(struct named_set *set, struct named_item *fresh) CONTROL_LOCKED
+static bool is_pushed(const struct named_set *set, const struct named_item *item)
 {
-    struct named_item *old = replace(set, fresh);
-    int status = pushed_set_fits(&set->pushed);
-    item_remove(set, fresh->name);
-    if (old != NULL)
-        named_set_insert(set, old);
-    return status;
+    return set->kind->is_pushed == NULL || set->kind->is_pushed(item);
+}
+
+/* Whether the set with it, in the place of the old one, fits a message. */
+static int fits(struct named_set *set, const struct named_item *fresh) CONTROL_LOCKED
+{
+    size_t bytes = is_pushed(set, fresh) ? fresh->pushed_bytes : 0;
+    for (const struct named_item *item = set->list; item != NULL; item = item->next)
+        if (strcmp(item->name, fresh->name) != 0 && is_pushed(set, item))
+            bytes += item->pushed_bytes;
+    return bytes > PUSHED_SET_BYTES_MAX ? SKEIN_TOO_LARGE : SKEIN_OK;
 }
 
 /* Saves it and puts it in place. Takes fresh. */
@@ -243,8 +270,8 @@ static int item_put_locked(struct named_set *set, struct named_item *fresh,
         set->kind->take(fresh, old);
     if (old != NULL && old->save != SAVE_NOTHING)
         named_set_mark(set, fresh);
+    named_set_tell(set, fresh->name, old, fresh, *created ? "created" : "replaced");
     named_item_free(set->kind, old);
-    named_set_tell(set, fresh->name, fresh, *created ? "created" : "replaced");
     return SKEIN_OK;
 }
 
@@ -309,8 +336,9 @@ int named_set_delete(struct named_set *set, const char *name, const struct named
                  : !named_allows(when, item->json) ? SKEIN_EXISTS
                                                    : named_set_commit(set, NULL, name);
     if (status == SKEIN_OK) {
-        named_item_free(set->kind, item_remove(set, name));
-        named_set_tell(set, name, NULL, "deleted");
+        struct named_item *old = item_remove(set, name);
+        named_set_tell(set, name, old, NULL, "deleted");
+        named_item_free(set->kind, old);
     }
     control_unlock(set->control);
     pthread_mutex_unlock(&set->changing);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A set of things that people put under names and that agents are pushed whole: rules, and
+ * A set of things that people put under names and that agents are pushed: rules, and
  * policies. Put, get, delete, list, load and save, with a generation that tells agents of a change.
  * A change is committed before it is answered, before any agent hears of it, and before it is in
  * the set. The control lock guards what says so.
@@ -23,6 +23,7 @@ struct named_item {
     char *selector;       /* in json */
     uint64_t generation;  /* the set's, when this was put; 0: before this collector began */
     enum save_state save; /* the counters beside the text */
+    size_t pushed_bytes;  /* at most, in a message to agents */
 };
 
 /* Where the sets differ. `context` is the set's. */
@@ -43,7 +44,9 @@ struct named_kind {
     void (*drop)(struct catalog *catalog, const char *name);
     cJSON *(*state)(void *context, struct named_item *item); /* the text and `state` */
     void (*changed)(void *context, const char *name, const struct named_item *item); /* or NULL */
-    cJSON *(*list)(void *context); /* as struct pushed_set has it */
+    bool (*is_pushed)(const struct named_item *item); /* to agents; NULL: all are */
+    /* as struct pushed_set has it */
+    cJSON *(*list)(void *context, const struct fleet_agent *agent, uint64_t base, cJSON *removed);
 };
 
 struct named_set {

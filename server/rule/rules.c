@@ -125,16 +125,29 @@ struct rule_process *rule_process_of(struct rule *rule, const struct process_uid
 
 /* ---- the push ---- */
 
-static cJSON *rules_list(void *context)
+/* Others are conditions that we check ourselves. */
+static bool rule_is_pushed(const struct named_item *item)
+{
+    const struct rule *rule = (const struct rule *)item;
+    return rule->every_ms == 0 && rule->webhook == NULL;
+}
+
+static cJSON *rules_list(void *context, const struct fleet_agent *agent, uint64_t base,
+                         cJSON *removed)
 {
     struct rules *r = context;
     control_assert_locked(r->control);
     cJSON *set = cJSON_CreateArray();
     for (struct rule *rule = rules_first(r); rule != NULL; rule = rule_next(rule)) {
-        if (rule->every_ms != 0 || rule->webhook != NULL)
-            continue; /* conditions that we check ourselves; agents need not know who is notified */
+        if (base != PUSHED_WHOLE && rule->item.generation <= base)
+            continue;
+        if (!rule_is_pushed(&rule->item) || !pushed_set_concerns(rule->item.selector, agent)) {
+            if (removed != NULL)
+                cJSON_AddItemToArray(removed, cJSON_CreateString(rule->item.name));
+            continue;
+        }
         cJSON *copy = cJSON_Duplicate(rule->item.json, true);
-        cJSON_DeleteItemFromObjectCaseSensitive(copy, "notify");
+        cJSON_DeleteItemFromObjectCaseSensitive(copy, "notify"); /* no affair of agents */
         cJSON_AddItemToArray(set, copy);
     }
     return set;
@@ -177,6 +190,7 @@ static const struct named_kind rule_kind = {.noun = "rule",
                                             .drop = catalog_delete_rule,
                                             .state = rule_state,
                                             .changed = receiver_set,
+                                            .is_pushed = rule_is_pushed,
                                             .list = rules_list};
 
 static int rule_load(void *context, const struct catalog_rule *row)

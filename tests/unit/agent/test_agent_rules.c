@@ -251,6 +251,60 @@ START_TEST(killed_before_it_has_saved_the_cooldown_a_rule_has_fired_once)
 }
 END_TEST
 
+static void push_change(unsigned base, unsigned generation, const char *put, const char *removed)
+{
+    char text[1024];
+    struct fake_counters c;
+    snprintf(text, sizeof text,
+             "{\"command\":\"change-%u\",\"kind\":\"rules_change\",\"generation\":%u,\"base\":%u,"
+             "\"rules\":[%s],\"removed\":[%s]}",
+             generation, generation, base, put, removed);
+    fake_count(fake, &c);
+    ck_assert_uint_ne(fake_command(fake, text), 0);
+    FAKE_WAIT(fake, command_acks, c.command_acks + 1);
+}
+
+#define CHANGED(name, selector)                                                                    \
+    "{\"name\":\"" name "\",\"selector\":\"" selector "\",\"when\":{\"memory\":{\"above_bytes\":"  \
+    "4096,\"for_ms\":0}},\"capture\":{\"pre_ms\":7},\"limits\":{\"cooldown_ms\":60000}}"
+
+/* The rules that stay go on with what they have counted, and a restart knows the changed set. */
+START_TEST(a_change_of_the_set_touches_what_it_names_alone)
+{
+    char id[ID_TEXT_BYTES];
+    start_subject();
+    wait_attached(id);
+    push_condition("\"memory\":{\"above_bytes\":4096,\"for_ms\":0}", 7);
+    free(fake_wait_report(fake,
+                          WORDS("\"rule\":\"watch\"", "\"health\":\"failing\"", "\"fired\":1")));
+    push_change(7, 8, CHANGED("more", "service=redis") "," CHANGED("other", "service=mysql"),
+                "\"nobody\"");
+    free(fake_wait_report(fake, WORDS("\"kind\":\"fired\"", "\"rule\":\"more\"")));
+    push_change(8, 10, CHANGED("third", "service=redis"), "\"more\"");
+    free(fake_wait_report(fake, WORDS("\"kind\":\"fired\"", "\"rule\":\"third\"")));
+    struct fake_counters before, after;
+    fake_count(fake, &before);
+    push_change(11, 12, CHANGED("fourth", "service=redis"), ""); /* of a set that is not here */
+    push_change(2, 9, CHANGED("fourth", "service=redis"), "");   /* that leads back */
+    fake_count(fake, &after);
+    ck_assert_uint_eq(after.commands_failed, before.commands_failed + 2);
+    ck_assert_ptr_null(fake_report(fake, WORDS("\"kind\":\"fired\"", "\"rule\":\"fourth\"")));
+    ck_assert_int_eq(spawn_stop(agent, SIGTERM, 0), 0);
+    char *path = state_path("rules.json"), *kept = file_read(path, NULL);
+    ck_assert_ptr_nonnull(strstr(kept, "\"generation\":10"));
+    ck_assert_ptr_nonnull(strstr(kept, "\"watch\""));
+    ck_assert_ptr_nonnull(strstr(kept, "\"other\""));
+    ck_assert_ptr_nonnull(strstr(kept, "\"third\""));
+    ck_assert_ptr_null(strstr(kept, "\"more\""));
+    free(kept);
+    free(path);
+    start_agent();
+    free(fake_wait_report(fake, WORDS("\"rule\":\"watch\"", "\"fired\":1", "\"suppressed\":1")));
+    free(fake_wait_report(fake, WORDS("\"rule\":\"third\"", "\"fired\":1", "\"suppressed\":1")));
+    push_change(10, 11, "", "\"watch\",\"third\",\"other\"");
+}
+END_TEST
+
 START_TEST(a_rule_for_crashes_takes_the_place_of_the_default)
 {
     char id[ID_TEXT_BYTES];
@@ -515,6 +569,7 @@ int main(void)
     tcase_add_test(tc, a_service_that_says_it_is_unwell_or_falls_silent_fires);
     tcase_add_test(tc, memory_over_a_limit_fires_once_also_over_a_restart);
     tcase_add_test(tc, killed_before_it_has_saved_the_cooldown_a_rule_has_fired_once);
+    tcase_add_test(tc, a_change_of_the_set_touches_what_it_names_alone);
     tcase_add_test(tc, a_rule_for_crashes_takes_the_place_of_the_default);
     tcase_add_test(tc, a_rule_for_snapshots_decides_by_the_reason);
     tcase_add_test(tc, rules_are_in_force_after_a_restart_without_a_collector);

@@ -186,6 +186,17 @@ START_TEST(sets_are_pushed)
     GOLDEN_OWNER(command, command,
                  "{\"kind\":\"rules\",\"generation\":7,\"rules\":[{\"name\":\"ping\"}],"
                  "\"command\":\"x\"}");
+    cJSON *removed = cJSON_Parse("[\"pong\",\"pang\"]");
+    struct command change = {.kind = COMMAND_RULES_CHANGE,
+                             .command = "x",
+                             .generation = 9,
+                             .base = 7,
+                             .set = rules,
+                             .removed = removed};
+    GOLDEN_OWNER(command, change,
+                 "{\"kind\":\"rules_change\",\"generation\":9,\"rules\":[{\"name\":\"ping\"}],"
+                 "\"base\":7,\"removed\":[\"pong\",\"pang\"],\"command\":\"x\"}");
+    cJSON_Delete(removed);
     command.kind = COMMAND_POLICIES;
     GOLDEN_OWNER(command, command,
                  "{\"kind\":\"policies\",\"generation\":7,\"policies\":[{\"name\":\"ping\"}],"

@@ -241,14 +241,16 @@ START_TEST(heartbeats_come_back)
 }
 END_TEST
 
-static void fill_command(struct command *a, struct process_uid *list, cJSON *set)
+static void fill_command(struct command *a, struct process_uid *list, cJSON *set, cJSON *names)
 {
-    *a = (struct command){.kind = (enum command_kind)(1 + next_random() % 5), .command = words()};
+    *a = (struct command){.kind = (enum command_kind)(1 + next_random() % 6), .command = words()};
     if (a->kind == COMMAND_CAPTURE || a->kind == COMMAND_STOP) {
         id(a->capture.bytes);
     } else if (a->kind != COMMAND_PROCESSES) {
         a->generation = at_most(INT64_MAX);
         a->set = set;
+        a->removed = a->kind == COMMAND_RULES_CHANGE ? names : NULL;
+        a->base = a->kind == COMMAND_RULES_CHANGE ? at_most(INT64_MAX) : 0;
     }
     if (a->kind != COMMAND_CAPTURE)
         return;
@@ -273,11 +275,12 @@ static void fill_command(struct command *a, struct process_uid *list, cJSON *set
 START_TEST(commands_come_back)
 {
     char error[256] = "";
-    cJSON *json, *set = cJSON_Parse("[{\"name\":\"x\"},{\"name\":\"y\",\"list\":[1,2,{}]}]");
+    cJSON *json, *names = cJSON_Parse("[\"z\",\"\"]");
+    cJSON *set = cJSON_Parse("[{\"name\":\"x\"},{\"name\":\"y\",\"list\":[1,2,{}]}]");
     struct process_uid list[LIST_MAX];
     for (int round = 0; round < ROUNDS; round++) {
         struct command a, b;
-        fill_command(&a, list, set);
+        fill_command(&a, list, set, names);
         TRIP(command, a, b);
         SAME(a, b, kind);
         SAME_TEXT(a, b, command);
@@ -294,6 +297,9 @@ START_TEST(commands_come_back)
         SAME(a, b, wish.only); /* P-32 */
         SAME(a, b, wish.kinds);
         SAME(a, b, generation);
+        SAME(a, b, base);
+        ck_assert((a.removed == NULL) == (b.removed == NULL));
+        ck_assert(a.removed == NULL || cJSON_Compare(a.removed, b.removed, true));
         SAME(a, b, process_count);
         if (a.process_count > 0)
             ck_assert_mem_eq(a.processes, b.processes, a.process_count * sizeof *list);
@@ -303,6 +309,7 @@ START_TEST(commands_come_back)
         cJSON_Delete(json);
     }
     cJSON_Delete(set);
+    cJSON_Delete(names);
 }
 END_TEST
 

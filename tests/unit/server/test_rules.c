@@ -203,6 +203,88 @@ START_TEST(rules_are_pushed_until_every_agent_has_them)
 }
 END_TEST
 
+static void put_named(struct fixture *f, const char *name, const char *selector, int status)
+{
+    char path[64], body[256];
+    snprintf(path, sizeof path, "/api/v1/rules/%s", name);
+    snprintf(body, sizeof body, "{\"selector\":\"%s\",\"when\":{\"crash\":{}}}", selector);
+    cJSON_Delete(call_json(f, "PUT", path, body, status));
+}
+
+/* The next change, of this base and generation, with so many rules and removed names. */
+static cJSON *expect_change(struct fixture *f, double base, double generation, int put, int removed)
+{
+    cJSON *command = wire_agent_command(&f->agent, "rules_change", (int)support_deadline_ms());
+    ck_assert_msg(command != NULL, "no change");
+    ck_assert_double_eq(number_at(command, "base"), base);
+    ck_assert_double_eq(number_at(command, "generation"), generation);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(command, "rules")), put);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(command, "removed")), removed);
+    return command;
+}
+
+/* Behind the whole set, an agent hears of what has changed alone, and of nothing that only another
+ * host may have. */
+START_TEST(agents_are_pushed_what_has_changed_where_it_concerns_them)
+{
+    struct fixture f;
+    fixture_start(&f);
+    put_named(&f, "first", "service=shop", 201);
+    ack_rules(&f, 1);
+    put_named(&f, "second", "service=pay", 201);
+    cJSON *command = expect_change(&f, 1, 2, 1, 0);
+    ck_assert_str_eq(text_at(command, "rules.0.name"), "second");
+    wire_agent_ack(&f.agent, command, NULL);
+    cJSON_Delete(command);
+
+    put_named(&f, "elsewhere", "service=shop,host in (host-b,host-c)", 201);
+    put_named(&f, "here", "host=host-a", 201);
+    command = expect_change(&f, 2, 4, 1, 1); /* nothing of 3 was sent */
+    ck_assert_str_eq(text_at(command, "rules.0.name"), "here");
+    ck_assert_str_eq(text_at(command, "removed.0"), "elsewhere");
+    wire_agent_ack(&f.agent, command, NULL);
+    cJSON_Delete(command);
+    put_named(&f, "elsewhere", "host!=host-a", 200);
+    cJSON_Delete(wire_agent_beat(&f.agent, 0, 4)); /* it has all that concerns it */
+    cJSON *json = call_json(&f, "GET", "/api/v1/rules/elsewhere", NULL, 200);
+    ck_assert_double_eq(number_at(json, "state.agents_current"), 1);
+    ck_assert_double_eq(number_at(json, "state.generation"), 5);
+    cJSON_Delete(json);
+
+    struct http_response response; /* gone, and moved away: it must let go of both */
+    call(&f, "DELETE", "/api/v1/rules/first", NULL, NULL, &response);
+    http_response_fini(&response);
+    cJSON_Delete(expect_change(&f, 4, 6, 0, 2)); /* which it does not acknowledge */
+    put_named(&f, "here", "host=host-b", 200);
+    command = expect_change(&f, 4, 7, 0, 3);
+    wire_agent_ack(&f.agent, command, NULL);
+    cJSON_Delete(command);
+    fixture_stop(&f);
+}
+END_TEST
+
+/* As an older agent, or one whose set is another: the whole set comes, now and from then on. */
+START_TEST(an_agent_that_takes_no_change_gets_the_whole_set)
+{
+    struct fixture f;
+    fixture_start(&f);
+    put_named(&f, "first", "service=shop", 201);
+    ack_rules(&f, 1);
+    put_named(&f, "second", "service=pay", 201);
+    cJSON *command = expect_change(&f, 1, 2, 1, 0);
+    wire_agent_ack(&f.agent, command, "kind: this agent knows capture, stop and rules");
+    cJSON_Delete(command);
+    command = wire_agent_command(&f.agent, "rules", (int)support_deadline_ms());
+    ck_assert_ptr_nonnull(command);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(command, "rules")), 2);
+    wire_agent_ack(&f.agent, command, NULL);
+    cJSON_Delete(command);
+    put_named(&f, "third", "", 201);
+    ack_rules(&f, 3);
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(agents_that_do_not_understand_a_rule_are_shown)
 {
     struct fixture f;
@@ -673,6 +755,8 @@ int main(void)
         "rules", rule_is_created_replaced_listed_and_deleted,
         a_change_of_another_version_is_refused, refused_change_says_who_came_before,
         members_are_changed_alone, rules_are_pushed_until_every_agent_has_them,
+        agents_are_pushed_what_has_changed_where_it_concerns_them,
+        an_agent_that_takes_no_change_gets_the_whole_set,
         agents_that_do_not_understand_a_rule_are_shown, health_of_each_process_is_shown,
         cooldown_holds_across_restarts_of_agent_and_collector,
         firing_counts_though_a_report_of_it_came_first, limits_hold_firings_back_and_say_which,
