@@ -30,10 +30,14 @@ static int fxt_import(void *context, const struct skein_trace_source *source,
 static void fxt_say(void *context)
 {
     const struct fxt_told *fxt = context;
-    printf("%" PRIu64 " records of %" PRIu64 " providers, %" PRIu64 " processes\n", fxt->records,
-           fxt->providers, fxt->processes);
+    if (fxt->providers > 0)
+        printf("%" PRIu64 " records of %" PRIu64 " providers, %" PRIu64 " processes\n",
+               fxt->records, fxt->providers, fxt->processes);
+    else
+        printf("%" PRIu64 " records, which name no provider, of %" PRIu64 " processes\n",
+               fxt->records, fxt->processes);
     if (fxt->dropped > 0)
-        printf("%" PRIu64 " times a provider had no room for records\n", fxt->dropped);
+        printf("%" PRIu64 " times a provider's buffer was full\n", fxt->dropped);
     if (fxt->blobs > 0)
         printf("%" PRIu64 " blobs (%" PRIu64 " bytes) are left out\n", fxt->blobs, fxt->blob_bytes);
 }

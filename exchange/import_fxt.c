@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "checksum.h"
 #include "import_fxt_int.h"
 
 #define TEXTS_MAX     4000000u
@@ -76,6 +77,8 @@ bool fxt_thread(struct fxt_import *i, struct fxt_words *w, uint64_t reference,
         return !w->failed;
     }
     *thread = i->provider->threads[reference & 0xff];
+    if (!i->provider->has_thread[reference & 0xff])
+        i->wrong = "names a thread that no record in front of it has";
     return i->provider->has_thread[reference & 0xff];
 }
 
@@ -92,14 +95,29 @@ uint64_t fxt_ns(struct fxt_import *i, uint64_t ticks)
 
 /* ---- providers ---- */
 
-static void provider_set(struct fxt_import *i, uint32_t id, const char *name)
+static struct fxt_provider *provider_find(struct fxt_import *i, uint32_t id)
 {
     for (size_t k = 0; k < i->provider_count; k++)
-        if (i->providers[k].id == id) {
-            i->provider = &i->providers[k];
-            i->provider->ours |= strcmp(name, "skein") == 0;
-            return;
-        }
+        if (i->providers[k].id == id)
+            return &i->providers[k];
+    return NULL;
+}
+
+/* Texts and threads that came in front of the first provider are its own. */
+static void provider_set(struct fxt_import *i, uint32_t id, const char *name)
+{
+    struct fxt_provider *known = provider_find(i, id);
+    if (known == NULL && i->provider_count == 1 && i->providers[0].unnamed) {
+        known = &i->providers[0];
+        known->id = id;
+    }
+    if (known != NULL) {
+        i->provider = known;
+        known->ours |= strcmp(name, "skein") == 0;
+        i->fxt->providers += i->second && known->unnamed;
+        known->unnamed = false;
+        return;
+    }
     if (i->provider_count == FXT_PROVIDERS_MAX) {
         import_why(i->told, "there are more than %u providers; they share their tables",
                    FXT_PROVIDERS_MAX);
@@ -114,6 +132,25 @@ static void provider_set(struct fxt_import *i, uint32_t id, const char *name)
     *i->provider =
         (struct fxt_provider){.id = id, .ours = strcmp(name, "skein") == 0, .strings = strings};
     i->fxt->providers += i->second;
+}
+
+/* A provider's buffer was full: somewhere among its events, since the last time that it said so. */
+static void dropped(struct fxt_import *i, struct fxt_provider *p)
+{
+    if (p == NULL)
+        p = i->provider;
+    i->fxt->dropped += i->second;
+    if (!i->second || p->ours) /* ours says more in an instant */
+        return;
+    const struct import_entry loss = {.what = IMPORT_LOSS,
+                                      .process = fxt_process(i, p->last.process, false),
+                                      .thread = p->last.koid,
+                                      .time_ns = p->any ? p->last_ns : i->last_ns,
+                                      .dur_ns = p->any ? p->last_ns - p->loss_ns : 0,
+                                      .name = "",
+                                      .reason = PARTITION_LOSS_RING_FULL};
+    p->loss_ns = p->last_ns;
+    i->status = import_many_add(i->many, &loss);
 }
 
 static bool metadata(struct fxt_import *i, struct fxt_words *w, uint64_t head)
@@ -132,18 +169,10 @@ static bool metadata(struct fxt_import *i, struct fxt_words *w, uint64_t head)
         provider_set(i, id, "");
         return true;
     case FXT_PROVIDER_EVENT:
-        if (i->second && !i->provider->ours) { /* ours says more in an instant */
-            const struct import_entry loss = {.what = IMPORT_LOSS,
-                                              .process = i->last.process,
-                                              .thread = i->last.koid,
-                                              .time_ns = i->last_ns,
-                                              .dur_ns = i->last_ns - i->loss_ns,
-                                              .name = "",
-                                              .reason = PARTITION_LOSS_RING_FULL};
-            i->loss_ns = i->last_ns;
-            i->status = import_many_add(i->many, &loss);
-        }
-        i->fxt->dropped += i->second;
+        if (fxt_bits(head, 52, 55) == 0)
+            dropped(i, provider_find(i, id));
+        else
+            i->told->not_read += i->second;
         return true;
     default: /* the magic number, and kinds from the future */
         i->told->not_read += i->second && fxt_bits(head, 16, 19) != FXT_TRACE_INFO;
@@ -186,6 +215,43 @@ static bool thread(struct fxt_import *i, struct fxt_words *w, uint64_t head)
 
 /* ---- processes and threads ---- */
 
+uint64_t fxt_process(struct fxt_import *i, uint64_t koid, bool event)
+{
+    uint32_t at = import_map_get(&i->life_at, koid);
+    if (at == IMPORT_MAP_NONE)
+        return koid;
+    i->lives[at].any |= event;
+    const uint64_t key[2] = {koid, i->lives[at].number};
+    return key[1] == 0 ? koid : checksum64(key, sizeof key);
+}
+
+/* A process says its name. Where it had events under another one, a new life begins with it: it has run
+ * another program since, or another process has its koid. */
+static void life_note(struct fxt_import *i, uint64_t koid, const char *name)
+{
+    bool fresh;
+    uint32_t at = import_map_get(&i->life_at, koid);
+    if (name[0] == '\0' || i->texts.count >= TEXTS_MAX ||
+        (at == IMPORT_MAP_NONE && i->life_count >= OWNERS_MAX))
+        return;
+    int64_t text = intern_table_put(&i->texts, name, strlen(name) + 1, &fresh);
+    bool room = text >= 0 && array_grow(i->lives, i->life_count + 1, &i->life_cap);
+    if (room && at == IMPORT_MAP_NONE)
+        room = import_map_set(&i->life_at, koid, (uint32_t)i->life_count);
+    if (!room) {
+        i->status = SKEIN_NO_MEMORY;
+        return;
+    }
+    if (at == IMPORT_MAP_NONE) {
+        at = (uint32_t)i->life_count++;
+        i->lives[at] = (struct fxt_life){.number = 0};
+    }
+    struct fxt_life *life = &i->lives[at];
+    bool other = life->any && life->name != 0 && life->name != (uint32_t)text + 1;
+    *life = (struct fxt_life){
+        .number = life->number + other, .name = (uint32_t)text + 1, .any = life->any && !other};
+}
+
 /* "shop (host-a)", as our own export calls a process, taken apart. */
 static void process_name(struct fxt_import *i, uint64_t koid, const char *name)
 {
@@ -199,7 +265,7 @@ static void process_name(struct fxt_import *i, uint64_t koid, const char *name)
         memcpy(host, open + 1, strlen(open + 1) + 1);
         open[-1] = '\0';
     }
-    import_many_process(i->many, koid, (uint32_t)koid, service, host);
+    import_many_process(i->many, fxt_process(i, koid, false), (uint32_t)koid, service, host);
 }
 
 static void owner_note(struct fxt_import *i, uint64_t koid, uint64_t process)
@@ -225,8 +291,8 @@ static void thread_name(struct fxt_import *i, uint64_t koid, uint64_t process, c
     if (i->provider->ours && strncmp(name, evidence, sizeof evidence - 1) == 0)
         name += sizeof evidence - 1;
     owner_note(i, koid, process);
-    import_many_thread(i->many, process, koid, (uint32_t)koid, koid > UINT32_MAX ? koid >> 32 : 0,
-                       name);
+    import_many_thread(i->many, fxt_process(i, process, false), koid, (uint32_t)koid,
+                       koid > UINT32_MAX ? koid >> 32 : 0, name);
 }
 
 static bool kernel_object(struct fxt_import *i, struct fxt_words *w, uint64_t head)
@@ -236,6 +302,8 @@ static bool kernel_object(struct fxt_import *i, struct fxt_words *w, uint64_t he
     if (name == NULL || !fxt_arguments(i, w, (unsigned)fxt_bits(head, 40, 43)))
         return false;
     const struct import_value *process = fxt_value(i, "process");
+    if (fxt_bits(head, 16, 23) == FXT_OBJECT_PROCESS)
+        life_note(i, koid, name);
     if (!i->second && fxt_bits(head, 16, 23) == FXT_OBJECT_PROCESS)
         process_name(i, koid, name);
     else if (!i->second && fxt_bits(head, 16, 23) == FXT_OBJECT_THREAD && process != NULL)
@@ -282,10 +350,8 @@ static bool record(struct fxt_import *i, struct fxt_words *w, uint64_t head)
 static void record_left(struct fxt_import *i, uint64_t at)
 {
     i->told->left_out++;
-    import_why(i->told,
-               "at byte %" PRIu64 ": a record does not fit its own size, or names what is "
-               "not there; it is left out",
-               at);
+    import_why(i->told, "at byte %" PRIu64 ": a record %s; it is left out", at,
+               i->wrong != NULL ? i->wrong : "does not fit its own size");
 }
 
 /* One record. false: the end, or nothing can follow. */
@@ -306,9 +372,12 @@ static bool record_next(struct fxt_import *i)
             i->told->cut_bytes += left;
         if (i->second)
             import_why(i->told,
-                       "at byte %" PRIu64 ": a record of %" PRIu64 " bytes where %" PRIu64
-                       " are left; what follows is left out",
-                       at, size, left);
+                       size == 0 && !first.failed
+                           ? "at byte %" PRIu64
+                             ": a record without a size; what follows is left out"
+                           : "at byte %" PRIu64 ": the file ends in a record, of which %" PRIu64
+                             " bytes are there",
+                       at, left);
         return false;
     }
     if (large) { /* a blob: nothing of it is held */
@@ -323,6 +392,7 @@ static bool record_next(struct fxt_import *i)
     struct fxt_words w = {.bytes = bytes, .n = (size_t)size};
     i->scratch.len = 0;
     i->count = 0;
+    i->wrong = NULL;
     if (!record(i, &w, fxt_word(&w)) && i->second)
         record_left(i, at);
     i->fxt->records += i->second;
@@ -338,6 +408,8 @@ static void tables_clear(struct fxt_import *i)
         free(i->providers[k].strings);
     i->provider_count = 0;
     intern_table_fini(&i->texts);
+    import_map_clear(&i->life_at);
+    i->life_count = 0;
 }
 
 static int trace_pass(struct fxt_import *i, const struct skein_trace_source *source)
@@ -348,6 +420,8 @@ static int trace_pass(struct fxt_import *i, const struct skein_trace_source *sou
     i->ticks_per_s = 1000000000u;
     provider_set(i, 0, ""); /* for records in front of any */
     i->fxt->providers = 0;
+    if (i->provider != NULL)
+        i->provider->unnamed = true;
     while (i->status == SKEIN_OK && record_next(i))
         if (i->second && i->to->progress != NULL && i->stream.at - shown > 1u << 20) {
             shown = i->stream.at;
@@ -380,6 +454,8 @@ static void import_fini(struct fxt_import *i)
     tables_clear(i);
     import_many_free(&i->many);
     import_map_fini(&i->process_of);
+    import_map_fini(&i->life_at);
+    free(i->lives);
     free(i->owners);
     free(i->providers);
     buf_fini(&i->scratch);

@@ -223,21 +223,26 @@ bool fxt_event(struct fxt_import *i, struct fxt_words *w, uint64_t head)
     if (!fxt_thread(i, w, fxt_bits(head, 24, 31), &thread))
         return false;
     struct import_entry entry = {
-        .process = thread.process, .thread = thread.koid, .time_ns = time_ns};
+        .process = fxt_process(i, thread.process, true), .thread = thread.koid, .time_ns = time_ns};
     entry.category = fxt_text(i, w, fxt_bits(head, 32, 47));
     entry.name = entry.category != NULL ? fxt_text(i, w, fxt_bits(head, 48, 63)) : NULL;
     if (entry.name == NULL || !fxt_arguments(i, w, (unsigned)fxt_bits(head, 20, 23)) ||
         !event_kind(i, w, kind, &entry, name))
         return false;
+    if (!i->second && thread.process != 0) /* one that no record names has its koid all the same */
+        import_many_process(i->many, entry.process, (uint32_t)thread.process, "", "");
     if (!i->second)
         return true;
     if (kind > FXT_EVENT_FLOW_END) {
         i->told->not_read++;
         return true;
     }
-    if (i->last.koid == 0)
-        i->loss_ns = time_ns;
-    i->last = thread;
+    struct fxt_provider *p = i->provider;
+    if (!p->any)
+        p->loss_ns = p->last_ns = time_ns;
+    p->any = true;
+    p->last = thread;
+    p->last_ns = time_ns > p->last_ns ? time_ns : p->last_ns;
     entry.values = i->values;
     entry.count = i->count;
     if (i->provider->ours)
@@ -253,6 +258,7 @@ bool fxt_log(struct fxt_import *i, struct fxt_words *w, uint64_t head)
     if (!fxt_thread(i, w, fxt_bits(head, 32, 39), &thread))
         return false;
     const char *text = fxt_text(i, w, 0x8000 | n);
+    uint64_t process = fxt_process(i, thread.process, text != NULL);
     if (text == NULL || !i->second ||
         i->provider->ours) /* ours has an instant with the level, too */
         return text != NULL;
@@ -260,7 +266,7 @@ bool fxt_log(struct fxt_import *i, struct fxt_words *w, uint64_t head)
         {.name = "level", .type = SKEIN_T_U64},
         {.name = "text", .type = SKEIN_T_STR, .text = text, .n = strlen(text)}};
     const struct import_entry entry = {.what = IMPORT_LOG,
-                                       .process = thread.process,
+                                       .process = process,
                                        .thread = thread.koid,
                                        .time_ns = time_ns,
                                        .name = "log",

@@ -22,10 +22,20 @@ struct fxt_thread {
 
 struct fxt_provider {
     uint32_t id;
-    bool ours;         /* it is called skein */
-    uint32_t *strings; /* FXT_STRINGS_MAX + 1: numbers of texts + 1 */
+    bool ours;    /* it is called skein */
+    bool unnamed; /* records came in front of any provider: the first that is named has them */
+    bool any;     /* it has an event: */
+    struct fxt_thread last;    /* of the last one, */
+    uint64_t last_ns, loss_ns; /* and when it was; up to when what it lost is told */
+    uint32_t *strings;         /* FXT_STRINGS_MAX + 1: numbers of texts + 1 */
     struct fxt_thread threads[256];
     bool has_thread[256];
+};
+
+/* A process whose koid has had another name before: what came until then keeps that. */
+struct fxt_life {
+    uint32_t number, name; /* name: of texts, + 1 */
+    bool any;              /* it has had an event */
 };
 
 /* Words of one record. */
@@ -54,9 +64,12 @@ struct fxt_import {
     struct import_map process_of;  /* of a thread's koid: its place in `owners` */
     uint64_t *owners;
     size_t owner_count, owner_cap;
-    uint64_t ticks_per_s, last_ns, loss_ns;
-    struct fxt_thread last; /* of the last event */
-    struct buf scratch;     /* texts of the record at hand */
+    struct import_map life_at; /* of a process's koid: its place in `lives` */
+    struct fxt_life *lives;
+    size_t life_count, life_cap;
+    uint64_t ticks_per_s, last_ns;
+    const char *wrong;  /* with the record at hand; NULL: it does not fit its size */
+    struct buf scratch; /* texts of the record at hand */
     struct import_value values[FXT_ARGS_MAX];
     unsigned count;
     int status;
@@ -68,6 +81,8 @@ const char *fxt_text(struct fxt_import *i, struct fxt_words *w, uint64_t referen
 bool fxt_thread(struct fxt_import *i, struct fxt_words *w, uint64_t reference,
                 struct fxt_thread *thread);
 uint64_t fxt_ns(struct fxt_import *i, uint64_t ticks);
+/* Which of import_many's processes this koid is now; of an event, it has one from now on. */
+uint64_t fxt_process(struct fxt_import *i, uint64_t koid, bool event);
 
 /* Into i->values; false: they do not fit. */
 bool fxt_arguments(struct fxt_import *i, struct fxt_words *w, unsigned count);

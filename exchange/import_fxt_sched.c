@@ -20,7 +20,8 @@ static uint64_t state_bits(uint64_t state)
 static uint32_t task_of(struct fxt_import *i, uint64_t koid)
 {
     uint32_t at = import_map_get(&i->process_of, koid);
-    return import_many_task(i->many, at != IMPORT_MAP_NONE ? i->owners[at] : 0, koid);
+    return import_many_task(i->many,
+                            fxt_process(i, at != IMPORT_MAP_NONE ? i->owners[at] : 0, false), koid);
 }
 
 /* The idle thread has the least weight there is, or no koid. */
@@ -50,8 +51,12 @@ static bool switch_take(struct fxt_import *i, struct fxt_words *w, uint64_t head
         !fxt_thread(i, w, fxt_bits(head, 36, 43), &in))
         return false;
     /* Priority 0 is the idle thread's. */
-    event->tid = fxt_bits(head, 44, 51) > 0 ? import_many_task(i->many, out.process, out.koid) : 0;
-    event->next = fxt_bits(head, 52, 59) > 0 ? import_many_task(i->many, in.process, in.koid) : 0;
+    event->tid = fxt_bits(head, 44, 51) > 0
+                     ? import_many_task(i->many, fxt_process(i, out.process, false), out.koid)
+                     : 0;
+    event->next = fxt_bits(head, 52, 59) > 0
+                      ? import_many_task(i->many, fxt_process(i, in.process, false), in.koid)
+                      : 0;
     event->cpu = (uint32_t)fxt_bits(head, 16, 23);
     event->state = state_bits(fxt_bits(head, 24, 27));
     return true;

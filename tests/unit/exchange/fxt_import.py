@@ -145,6 +145,80 @@ def in_any_order(folder):
     rule([r["args"]["reason"] for r in rows if r["type"] == "loss"] == ["ring_full"], rows)
 
 
+def koids(folder):
+    """Koids have 64 bits, and pid 0 may be one: each process has its own events."""
+    w = Writer()
+    for koid in (0, 2 ** 32, 7, 2 ** 32 + 7, 2 ** 40):
+        w.event(0, T0 + 1, (koid, koid + 1), "cat", "here")
+    rows, said = imported(folder, w.data)
+    rule(said["events"] == 5 and len({r["process"] for r in rows}) == 5, said, rows)
+
+
+def names_of_then(folder):
+    """A process that is called otherwise from some record on keeps its name for what came before."""
+    w = Writer()
+    w.named(1, 500, "sh")
+    w.event(0, T0 + 10, P, "cat", "before")
+    w.named(1, 500, "sh")
+    w.event(0, T0 + 20, P, "cat", "before")
+    w.named(1, 500, "server")
+    w.event(0, T0 + 30, P, "cat", "after")
+    w.log(T0 + 40, P, "after")
+    rows, said = imported(folder, w.data)
+    got = [(r["service"], r["pid"], int(r["ts_ns"]) - T0) for r in rows]
+    rule(got == [("sh", 500, 10), ("sh", 500, 20), ("server", 500, 30), ("server", 500, 40)], got)
+    rule(said["processes"] == 2, said)
+
+
+def in_front_of_providers(folder):
+    """Texts and threads that come in front of the first provider are its own; words say what is wrong."""
+    w = Writer()
+    head, rest = w.data[:8], w.data[8:]
+    early = Writer()
+    early.data = b""
+    early.strings, early.threads = {}, {}
+    early.thread(500, 501)
+    early.string("named")
+    late = Writer()
+    late.data = b""
+    late.strings, late.threads = dict(early.strings), dict(early.threads)
+    late.event(0, T0 + 5, P, "named", "named")
+    rows, said = imported(folder, head + early.data + rest + late.data)
+    rule([(r["name"], int(r["ts_ns"]) - T0) for r in rows] == [("named", 5)], rows)
+    rule((said["providers"], said["left_out"], said["why"]) == (1, 0, ""), said)
+    late.data = b""
+    late.event(0, T0 + 6, P, "named", "named")
+    path = os.path.join(folder, "none.fxt")
+    with open(path, "wb") as file:
+        file.write(head + rest + late.data)
+    said = ran("import", "fxt", path, "-o", os.path.join(folder, "none.skein"), status=1)
+    rule("names a thread that no record in front of it has" in said, said)
+
+
+def losses(folder):
+    """Each provider's full buffer is a loss of its own, between its own events."""
+    w = Writer(number=7)
+    w.event(0, T0 + 100, P, "cat", "a")
+    w.event(0, T0 + 200, P, "cat", "a")
+    w.provider("other", 8)
+    w.event(0, T0 + 900, (600, 601), "cat", "b")
+    w.lost(7)
+    w.lost(8)
+    rows, said = imported(folder, w.data)
+    got = sorted((r["pid"], int(r["ts_ns"]) - T0, int(r["args"]["to_ts_ns"]) - T0) for r in rows if r["type"] == "loss")
+    rule(got == [(500, 100, 200), (600, 900, 900)] and said["dropped"] == 2, got, said)
+
+
+def beyond(folder):
+    """What no trace can hold is counted and told; the rest is as it was."""
+    w = Writer()
+    w.event(0, T0, P, "cat", "near")
+    w.event(0, 2 ** 63, P, "cat", "far")
+    rows, said = imported(folder, w.data)
+    rule(said["clamped"] >= 1 and "146 years" in said["why"] and said["events"] == 2, said)
+    rule(int(rows[0]["ts_ns"]) == T0, rows)
+
+
 def broken(folder):
     w = Writer()
     w.event(0, T0, P, "c", "first")
@@ -222,6 +296,6 @@ def round_trip(folder):
 
 
 with tempfile.TemporaryDirectory() as place:
-    for test in (of_all_kinds, scheduling, in_any_order, broken, bounded, round_trip):
+    for test in (of_all_kinds, koids, names_of_then, in_front_of_providers, losses, beyond, scheduling, in_any_order, broken, bounded, round_trip):
         test(place)
         print(test.__name__, "holds")
