@@ -63,10 +63,10 @@ static void etag_add(struct http_exchange *x, const cJSON *json)
 }
 
 /* What the request makes its change depend on. */
-static struct named_if condition_of(const struct http_exchange *x)
+static struct named_if condition_of(struct http_exchange *x)
 {
-    return (struct named_if){.match = http_header(x, "If-Match"),
-                             .none_match = http_header(x, "If-None-Match")};
+    return (struct named_if){.match = http_header_list(x, "If-Match"),
+                             .none_match = http_header_list(x, "If-None-Match")};
 }
 
 /* ---- a change that somebody else came before ---- */

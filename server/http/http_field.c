@@ -236,20 +236,48 @@ bool http_takes_gzip(const char *accept_encoding)
     return gzip > 0 && gzip >= http_weight(accept_encoding, "identity", 0);
 }
 
-bool http_etag_in(const char *list, const char *etag)
+/* One tag of a list and what is behind it, up to the next; *tag begins with its quote. False: there is
+ * none, or what is there is no tag. */
+static bool etag_next(const char **list, bool *weak, const char **tag, size_t *n)
 {
+    const char *at = *list + strspn(*list, " \t,");
+    *weak = strncmp(at, "W/", 2) == 0;
+    at += *weak ? 2 : 0;
+    if (*at != '"')
+        return false;
+    const char *end = strchr(at + 1, '"');
+    if (end == NULL)
+        return false;
+    *tag = at;
+    *n = (size_t)(end - at) + 1;
+    at = end + 1;
+    at += strspn(at, " \t");
+    *list = at;
+    return *at == '\0' || *at == ',';
+}
+
+static bool etag_find(const char *list, const char *etag, bool strongly)
+{
+    bool weak;
+    const char *tag;
+    size_t n, length = strlen(etag);
     if (list == NULL)
         return false;
-    size_t n = strlen(etag);
-    while (*list != '\0') {
-        list += strspn(list, " \t,");
-        if (*list == '*')
+    size_t blank = strspn(list, " \t");
+    if (list[blank] == '*')
+        return list[blank + 1 + strspn(list + blank + 1, " \t")] == '\0';
+    while (etag_next(&list, &weak, &tag, &n))
+        if (n == length && memcmp(tag, etag, n) == 0 && !(weak && strongly))
             return true;
-        if (strncmp(list, "W/", 2) == 0)
-            list += 2;
-        if (strncmp(list, etag, n) == 0 && (list[n] == '\0' || strchr(" \t,", list[n]) != NULL))
-            return true;
-        list += strcspn(list, ",");
-    }
     return false;
+}
+
+bool http_etag_in(const char *list, const char *etag)
+{
+    return etag_find(list, etag, false);
+}
+
+bool http_etag_in_strongly(const char *list, const char *etag)
+{
+    return etag_find(list, etag, true);
 }

@@ -58,5 +58,7 @@ bool http_takes_gzip(const char *accept_encoding);
 
 /* Whether a list of entity tags ("*", or tags with commas, W/ ignored) names etag. */
 bool http_etag_in(const char *list, const char *etag);
+/* The same as If-Match asks: a tag with W/ names nothing (RFC 9110, 8.8.3.2). */
+bool http_etag_in_strongly(const char *list, const char *etag);
 
 #endif

@@ -92,6 +92,32 @@ const char *http_header(const struct http_exchange *x, const char *name)
     return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
 }
 
+/* Appends each line of the field to the list that is being made. */
+struct list_look {
+    struct buf *list;
+    const char *name;
+};
+
+static enum MHD_Result list_field(void *context, enum MHD_ValueKind kind, const char *key,
+                                  const char *value)
+{
+    struct list_look *look = context;
+    (void)kind;
+    if (value != NULL && strcasecmp(key, look->name) == 0)
+        buf_printf(look->list, "%s%s", look->list->len > 0 ? ", " : "", value);
+    return MHD_YES;
+}
+
+const char *http_header_list(struct http_exchange *x, const char *name)
+{
+    if (http_header(x, name) == NULL || x->list_count == HTTP_LISTS_MAX)
+        return http_header(x, name);
+    struct list_look look = {&x->lists[x->list_count++], name};
+    (void)MHD_get_connection_values(x->connection, MHD_HEADER_KIND, list_field, &look);
+    buf_put_u8(look.list, 0);
+    return look.list->status == SKEIN_OK ? (const char *)look.list->data : "";
+}
+
 struct cookie_look {
     struct http_cookie cookie;
     const char *name;
@@ -444,6 +470,8 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
         free(x->headers[i].value);
     if (x->response != NULL)
         MHD_destroy_response(x->response);
+    for (size_t i = 0; i < x->list_count; i++)
+        buf_fini(&x->lists[i]);
     buf_fini(&x->body);
     selector_free(&x->selector);
     free(x);

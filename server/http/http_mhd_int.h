@@ -11,6 +11,7 @@
 #include "http_server.h"
 
 #define EXTRA_HEADERS_MAX 12
+#define HTTP_LISTS_MAX    4
 
 enum http_aside_state { HTTP_ASIDE_NONE, HTTP_ASIDE_RUNS, HTTP_ASIDE_DONE };
 
@@ -55,6 +56,8 @@ struct http_exchange {
         char *value;
     } headers[EXTRA_HEADERS_MAX];
     size_t header_count;
+    struct buf lists[HTTP_LISTS_MAX]; /* of http_header_list */
+    size_t list_count;
     struct MHD_Response *response;
     unsigned status;
     enum http_aside_state aside; /* under the lock of http_asides */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "http_field.h"
 #include "http_mhd_int.h"
@@ -26,6 +27,18 @@ bool http_add_header(struct http_exchange *x, const char *name, const char *valu
     return true;
 }
 
+/* Browsers ask this name by HTTPS alone from then on, on all of its ports; so it is not said of
+ * "localhost", which is many other programs', too. Of addresses they do not keep it. */
+static bool is_strict(const struct http_exchange *x)
+{
+    static const char own[] = "localhost";
+    const char *host = http_header(x, "Host");
+    size_t n = host != NULL ? http_host_bytes(host) : 0, own_bytes = sizeof own - 1;
+    bool ends_so = n >= own_bytes && strncasecmp(host + n - own_bytes, own, own_bytes) == 0;
+    return x->server->tls != NULL && n > 0 &&
+           !(ends_so && (n == own_bytes || host[n - own_bytes - 1] == '.'));
+}
+
 /* Takes the response: it replaces none, because the first answer stands. */
 static void response_set(struct http_exchange *x, unsigned status, const char *type,
                          struct MHD_Response *response)
@@ -40,6 +53,8 @@ static void response_set(struct http_exchange *x, unsigned status, const char *t
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+    if (is_strict(x))
+        MHD_add_response_header(response, "Strict-Transport-Security", "max-age=31536000");
     MHD_add_response_header(response, "X-Request-Id", x->request_id);
     for (size_t i = 0; i < x->header_count; i++)
         MHD_add_response_header(response, x->headers[i].name, x->headers[i].value);
@@ -198,7 +213,7 @@ bool http_reply_ranged(struct http_exchange *x, const char *type, uint64_t size,
     char text[96];
     http_add_header(x, "ETag", etag);
     http_add_header(x, "Accept-Ranges", "bytes");
-    if (http_etag_in(http_header(x, "If-None-Match"), etag)) {
+    if (http_etag_in(http_header_list(x, "If-None-Match"), etag)) {
         /* The length is that of the body that is not sent. */
         reply_part(x, 304, NULL, 0, size, source);
         return false;

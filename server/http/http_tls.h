@@ -9,8 +9,11 @@
 
 struct http_tls;
 
-/* TLS 1.2 and newer */
-#define HTTP_TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+/* TLS 1.2 and newer, with forward secrecy and ciphers that authenticate what they encrypt. */
+#define HTTP_TLS_PRIORITIES                                                                        \
+    "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:-DHE-RSA:-AES-128-CBC:-AES-256-CBC:"          \
+    "-CAMELLIA-128-CBC:-CAMELLIA-256-CBC:-3DES-CBC:-AES-128-CCM-8:-AES-256-CCM-8:-SHA1:"           \
+    "-SIGN-RSA-SHA1:-SIGN-ECDSA-SHA1"
 
 /* Reads a PEM chain, the server's certificate first, and its key, which others may not read. One at
  * a time in a process: the handshake's hook has no context. SKEIN_OK; SKEIN_BUSY; SKEIN_IO,

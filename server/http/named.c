@@ -32,7 +32,7 @@ bool named_allows(const struct named_if *when, const cJSON *json)
     if (json == NULL)
         return when->match == NULL;
     named_etag(json, etag);
-    return (when->match == NULL || http_etag_in(when->match, etag)) &&
+    return (when->match == NULL || http_etag_in_strongly(when->match, etag)) &&
            (when->none_match == NULL || !http_etag_in(when->none_match, etag));
 }
 

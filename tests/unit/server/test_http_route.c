@@ -112,6 +112,17 @@ START_TEST(etag_is_found_in_a_list)
     ck_assert(http_etag_in("*", "\"a\""));
     ck_assert(!http_etag_in("\"ab\"", "\"a\""));
     ck_assert(!http_etag_in("\"a\"b", "\"a\""));
+    ck_assert(http_etag_in("\"b,\", \"a\"", "\"a\""));
+    ck_assert(http_etag_in("\"b\"  ,,\t\"a\" ", "\"a\""));
+    ck_assert(http_etag_in(" * ", "\"a\""));
+    static const char *const none[] = {"\"b,\"a\"", "\"b\" \"a\"", "b, \"a\"", "\"a", "*\"a\"",
+                                       "*, \"b\"",  "\"b\", *",    "W/ \"a\"", ",",   "w/\"a\""};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        ck_assert_msg(!http_etag_in(none[i], "\"a\""), "%s", none[i]);
+    ck_assert(http_etag_in_strongly("\"b\", \"a\"", "\"a\"") &&
+              http_etag_in_strongly("*", "\"a\""));
+    ck_assert(!http_etag_in_strongly("W/\"a\"", "\"a\""));
+    ck_assert(http_etag_in_strongly("W/\"a\", \"a\"", "\"a\""));
     ck_assert(!http_etag_in("", "\"a\""));
     ck_assert(!http_etag_in(NULL, "\"a\""));
 }

@@ -227,6 +227,82 @@ static char *talk(const struct fixture *f, const char *format)
     return text;
 }
 
+/* ---- ciphers ---- */
+
+/* A certificate with a key that could also decrypt what a client chooses: old clients ask for that. */
+static void rsa_certificate(struct fixture *f)
+{
+    const char *const argv[] = {"openssl", "req",     "-x509", "-newkey", "rsa:2048",
+                                "-nodes",  "-keyout", f->key,  "-out",    f->certificate,
+                                "-days",   "30",      "-subj", "/CN=rsa", NULL};
+    struct spawn_options options = {.out_file = "/dev/null"};
+    ck_assert_int_eq(spawn_wait(spawn(argv, &options), 0), 0);
+}
+
+static bool cipher_is_taken(const struct fixture *f, const char *cipher)
+{
+    char address[32], list[80];
+    struct spawn_options options = {.out_file = "/dev/null"};
+    snprintf(address, sizeof address, "127.0.0.1:%u", http_port(f->server));
+    snprintf(list, sizeof list, "%s:@SECLEVEL=0", cipher);
+    const char *const argv[] = {"openssl", "s_client", "-connect", address,
+                                "-tls1_2", "-cipher",  list,       NULL};
+    return spawn_wait(spawn(argv, &options), 0) == 0;
+}
+
+START_TEST(ciphers_without_secrecy_of_the_past_are_refused)
+{
+    struct fixture f;
+    char error[512] = "";
+    static const struct {
+        const char *cipher;
+        bool taken;
+    } cases[] = {{"ECDHE-RSA-AES128-GCM-SHA256", true},
+                 {"ECDHE-RSA-AES256-GCM-SHA384", true},
+                 {"ECDHE-RSA-CHACHA20-POLY1305", true},
+                 {"AES128-SHA", false},
+                 {"AES256-SHA", false},
+                 {"AES128-GCM-SHA256", false},
+                 {"AES256-GCM-SHA384", false},
+                 {"ECDHE-RSA-AES128-SHA", false},
+                 {"ECDHE-RSA-AES256-SHA384", false},
+                 {"ECDHE-RSA-AES128-SHA256", false},
+                 {"DHE-RSA-AES128-SHA", false},
+                 {"CAMELLIA128-SHA", false}};
+    fixture_open(&f);
+    rsa_certificate(&f);
+    ck_assert_msg(start(&f, error, sizeof error) == SKEIN_OK, "%s", error);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        ck_assert_msg(cipher_is_taken(&f, cases[i].cipher) == cases[i].taken, "%s",
+                      cases[i].cipher);
+    fixture_stop(&f);
+}
+END_TEST
+
+static bool is_strict(const struct fixture *f, const char *host)
+{
+    char request[200];
+    snprintf(request, sizeof request,
+             "GET /small HTTP/1.1\\r\\nHost: %s\\r\\nConnection: close\\r\\n\\r\\n", host);
+    char *text = talk(f, request);
+    ck_assert_msg(strstr(text, " 200 ") != NULL, "%s", text);
+    bool strict = strstr(text, "Strict-Transport-Security: max-age=31536000\r\n") != NULL;
+    free(text);
+    return strict;
+}
+
+START_TEST(browsers_are_told_to_stay_with_https_but_for_localhost)
+{
+    struct fixture f;
+    fixture_start(&f);
+    ck_assert(is_strict(&f, "skein.example") && is_strict(&f, "skein.example:7462"));
+    ck_assert(is_strict(&f, "127.0.0.1:7462") && is_strict(&f, "notlocalhost"));
+    ck_assert(!is_strict(&f, "localhost") && !is_strict(&f, "LOCALHOST:7462"));
+    ck_assert(!is_strict(&f, "a.localhost:1"));
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(doubts_are_refused_behind_the_encryption_too)
 {
     struct fixture f;
@@ -338,10 +414,11 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("http_tls", files_that_do_not_do_are_refused_with_words,
-                              only_who_trusts_the_certificate_is_answered_and_plain_http_is_not,
-                              long_download_comes_whole,
-                              doubts_are_refused_behind_the_encryption_too,
-                              versions_before_1_2_are_refused,
-                              new_connections_see_a_new_certificate_and_old_ones_go_on, NULL));
+    return suite_run(
+        suite_of("http_tls", files_that_do_not_do_are_refused_with_words,
+                 only_who_trusts_the_certificate_is_answered_and_plain_http_is_not,
+                 long_download_comes_whole, doubts_are_refused_behind_the_encryption_too,
+                 versions_before_1_2_are_refused, ciphers_without_secrecy_of_the_past_are_refused,
+                 browsers_are_told_to_stay_with_https_but_for_localhost,
+                 new_connections_see_a_new_certificate_and_old_ones_go_on, NULL));
 }

@@ -98,8 +98,23 @@ START_TEST(a_change_of_another_version_is_refused)
     cJSON *json = call_json(&f, "GET", PATH, NULL, 200);
     ck_assert_str_eq(text_at(json, "description"), "two");
     cJSON_Delete(json);
+    snprintf(header, sizeof header, "If-Match: W/%s", now); /* says that it may be another */
+    ck_assert_int_eq(change(&f, "DELETE", NULL, header, first), 412);
+    snprintf(header, sizeof header, "If-Match: \"a\", %s", now);
+    ck_assert_int_eq(change(&f, "PATCH", "{\"description\":\"two\"}", header, first), 200);
+    snprintf(header, sizeof header, "If-Match: \"a\", \"b\"");
+    ck_assert_int_eq(change(&f, "DELETE", NULL, header, first), 412);
+    /* the list goes on in another line */
+    char url[128];
     snprintf(header, sizeof header, "If-Match: %s", now);
-    ck_assert_int_eq(change(&f, "DELETE", NULL, header, first), 204);
+    snprintf(url, sizeof url, "http://127.0.0.1:%u%s", f.http_port, PATH);
+    const char *lines[] = {"If-Match: \"a\", \"b\"", header, NULL};
+    const struct http_request both = {
+        .method = "DELETE", .url = url, .headers = lines, .timeout_ms = support_deadline_ms()};
+    struct http_response response;
+    ck_assert_int_eq(http_request(&both, &response), SKEIN_OK);
+    ck_assert_int_eq(response.status, 204);
+    http_response_fini(&response);
     fixture_stop(&f);
 }
 END_TEST
