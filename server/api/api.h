@@ -98,6 +98,9 @@ bool api_limit(struct http_exchange *x, size_t *limit);
 bool api_query_time(struct http_exchange *x, const char *name, uint64_t otherwise, uint64_t *ns);
 /* `from` and `to`, RFC 3339 or nanoseconds; all times if they are absent. */
 bool api_window(struct http_exchange *x, uint64_t *from_ns, uint64_t *to_ns);
+/* The same by two other names; 0: not asked for. */
+bool api_times(struct http_exchange *x, const char *from, const char *to, uint64_t *from_ns,
+               uint64_t *to_ns);
 /* The parameter and what the principal is confined to, as one selector; NULL: neither. The caller
  * frees it. `text` has room for both, and may be NULL. */
 #define API_SELECTOR_BYTES (8192 + PRINCIPAL_SELECTOR_BYTES)

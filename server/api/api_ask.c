@@ -208,7 +208,7 @@ void api_read_failed(struct http_exchange *x, const struct capture_id *capture, 
         http_problem_of(x, PROBLEM_INTERNAL, NULL, "the trace cannot be read: %s", error);
         break;
     case SKEIN_AGAIN:
-        if (!capture_exists(api->captures, capture, http_principal(x)->selector)) {
+        if (capture_look(api->captures, capture, http_principal(x)->selector) == SKEIN_NOT_FOUND) {
             api_no_capture(x); /* all of it was deleted */
             break;
         }

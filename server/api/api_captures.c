@@ -487,13 +487,11 @@ bool api_captures_of(struct api_services *api, struct http_exchange *x, struct a
     int status = SKEIN_OK;
     if (out->incident)
         status = incident_ids(api, &out->id, within, &out->all);
-    else if (!capture_exists(api->captures, &out->id, within))
-        status = SKEIN_NOT_FOUND;
-    else
+    else if ((status = capture_look(api->captures, &out->id, within)) == SKEIN_OK)
         out->all = (struct capture_ids){.items = &out->id, .count = 1};
     if (status == SKEIN_OK)
         return true;
-    api_no_change(x, status, "the incident's captures cannot be listed");
+    api_no_change(x, status, "the capture cannot be read");
     api_captures_fini(out);
     return false;
 }

@@ -38,10 +38,9 @@ struct diff_ask {
 
 static bool times_take(struct diff_ask *a, struct http_exchange *x)
 {
-    return api_query_time(x, "at", 0, &a->at_ns) && api_query_time(x, "from", 0, &a->from_ns[1]) &&
-           api_query_time(x, "to", 0, &a->to_ns[1]) &&
-           api_query_time(x, "baseline_from", 0, &a->from_ns[0]) &&
-           api_query_time(x, "baseline_to", 0, &a->to_ns[0]);
+    return api_query_time(x, "at", 0, &a->at_ns) &&
+           api_times(x, "from", "to", &a->from_ns[1], &a->to_ns[1]) &&
+           api_times(x, "baseline_from", "baseline_to", &a->from_ns[0], &a->to_ns[0]);
 }
 
 /* False: an answer was given. */
@@ -61,12 +60,6 @@ static bool ask_take(struct diff_ask *a, struct http_exchange *x)
         http_problem(x, 400, "with", "names the baseline itself: no baseline beside it");
         return false;
     }
-    for (unsigned i = 0; i < 2; i++)
-        if (a->to_ns[i] != 0 && a->to_ns[i] < a->from_ns[i]) {
-            http_problem(x, 400, i == 0 ? "baseline_to" : "to", "must not be before %s",
-                         i == 0 ? "baseline_from" : "from");
-            return false;
-        }
     a->automatic = a->asked == DIFF_BASELINES;
     return api_path_id(x, "capture", a->id.bytes);
 }
@@ -383,10 +376,13 @@ static bool diff_begin(struct diff_ask *a)
     const struct selector *within = http_principal(x)->selector;
     if (!api_capture_get(api, x, &a->id, &a->capture))
         return false;
-    if (a->has_with && !capture_exists(api->captures, &a->with, within)) {
+    int status = a->has_with ? capture_look(api->captures, &a->with, within) : SKEIN_OK;
+    if (status == SKEIN_NOT_FOUND)
         http_problem(x, 404, "with", "no such capture; GET /api/v1/captures lists them");
+    else if (status != SKEIN_OK)
+        api_failed(x, status, "the capture of `with` cannot be read");
+    if (status != SKEIN_OK)
         return false;
-    }
     return subject_take(a, x) && api_read_aside(x, diff_aside, a);
 }
 

@@ -50,14 +50,33 @@ bool api_query_time(struct http_exchange *x, const char *name, uint64_t otherwis
     return false;
 }
 
-bool api_window(struct http_exchange *x, uint64_t *from_ns, uint64_t *to_ns)
+/* Both as asked; `to` is UINT64_MAX where it is not. */
+static bool window_take(struct http_exchange *x, const char *from, const char *to,
+                        uint64_t *from_ns, uint64_t *to_ns)
 {
-    if (!api_query_time(x, "from", 0, from_ns) || !api_query_time(x, "to", UINT64_MAX, to_ns))
+    if (!api_query_time(x, from, 0, from_ns) || !api_query_time(x, to, UINT64_MAX, to_ns))
         return false;
     if (*from_ns <= *to_ns)
         return true;
-    http_problem(x, 400, "to", "must not be before from");
+    http_problem(x, 400, to, "must not be before %s", from);
     return false;
+}
+
+bool api_window(struct http_exchange *x, uint64_t *from_ns, uint64_t *to_ns)
+{
+    return window_take(x, "from", "to", from_ns, to_ns);
+}
+
+bool api_times(struct http_exchange *x, const char *from, const char *to, uint64_t *from_ns,
+               uint64_t *to_ns)
+{
+    if (!window_take(x, from, to, from_ns, to_ns))
+        return false;
+    if (http_query(x, to) == NULL)
+        *to_ns = 0;
+    else if (*to_ns == 0)
+        *to_ns = 1; /* 1970 is a time, too */
+    return true;
 }
 
 int api_confine(const struct http_exchange *x, const char *text, struct selector **selector,

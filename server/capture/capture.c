@@ -105,9 +105,10 @@ int capture_get(struct capture_engine *e, const struct capture_id *id,
 {
     control_lock(e->control);
     const struct capture *c = capture_find(e, id);
+    int status = c != NULL ? SKEIN_NOT_FOUND : capture_missing(e);
     *out = capture_seen(c, within) ? capture_json(c, within, true) : NULL;
     control_unlock(e->control);
-    return *out != NULL ? SKEIN_OK : SKEIN_NOT_FOUND;
+    return *out != NULL ? SKEIN_OK : status;
 }
 
 cJSON *capture_listing(struct capture_engine *e, const struct capture_id *id)
@@ -117,13 +118,16 @@ cJSON *capture_listing(struct capture_engine *e, const struct capture_id *id)
     return c != NULL ? capture_json(c, NULL, false) : NULL;
 }
 
-bool capture_exists(struct capture_engine *e, const struct capture_id *id,
-                    const struct selector *within)
+int capture_look(struct capture_engine *e, const struct capture_id *id,
+                 const struct selector *within)
 {
     control_lock(e->control);
-    bool found = capture_seen(capture_find(e, id), within);
+    const struct capture *c = capture_find(e, id);
+    int status = c == NULL                 ? capture_missing(e)
+                 : capture_seen(c, within) ? SKEIN_OK
+                                           : SKEIN_NOT_FOUND;
     control_unlock(e->control);
-    return found;
+    return status;
 }
 
 int capture_allowed(const struct capture *c, const struct selector *within)
@@ -184,7 +188,7 @@ int capture_stop(struct capture_engine *e, const struct capture_id *id,
     *out = NULL;
     control_lock(e->control);
     struct capture *c = capture_find(e, id);
-    int status = capture_allowed(c, within);
+    int status = c != NULL ? capture_allowed(c, within) : capture_missing(e);
     bool news = status == SKEIN_OK && c->status == CAPTURE_RUNNING && !c->stopped;
     if (news) {
         c->stopped = true;
@@ -196,7 +200,7 @@ int capture_stop(struct capture_engine *e, const struct capture_id *id,
     if (status == SKEIN_OK && c->stopped) { /* also who asks again: it may not be saved yet */
         status = control_save(e->control);
         c = status == SKEIN_OK ? capture_find(e, id) : NULL; /* others may have deleted it */
-        status = status == SKEIN_OK && c == NULL ? SKEIN_NOT_FOUND : status;
+        status = status == SKEIN_OK && c == NULL ? capture_missing(e) : status;
     }
     if (status == SKEIN_OK)
         *out = capture_json(c, within, true);

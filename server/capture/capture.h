@@ -106,11 +106,12 @@ int capture_create(struct capture_engine *e, const struct capture_request *reque
 /* `within` confines the asker; NULL: it does not. A capture without a target that matches it is not
  * found. Of other captures, the answer shows nothing of targets that do not match. */
 
-/* SKEIN_OK, SKEIN_NOT_FOUND */
+/* SKEIN_OK, SKEIN_NOT_FOUND; SKEIN_CORRUPT and its like: what is kept of it cannot be read. */
 int capture_get(struct capture_engine *e, const struct capture_id *id,
                 const struct selector *within, cJSON **out);
-bool capture_exists(struct capture_engine *e, const struct capture_id *id,
-                    const struct selector *within);
+/* The same without an answer. */
+int capture_look(struct capture_engine *e, const struct capture_id *id,
+                 const struct selector *within);
 
 /* Only who sees all targets may change a capture: else SKEIN_DENIED. */
 

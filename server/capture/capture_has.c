@@ -71,7 +71,7 @@ static int ranges_of_one(struct capture_engine *e, const struct capture_id *id,
 {
     struct capture *c = capture_find(e, id);
     if (c == NULL)
-        return SKEIN_NOT_FOUND;
+        return capture_missing(e);
     if (c->ranges == NULL) {
         struct partition_ranges *ranges = partition_ranges_new();
         int status = ranges != NULL ? ranges_gather(c, NULL, ranges) : SKEIN_NO_MEMORY;
@@ -98,6 +98,8 @@ static int ranges_of_many(struct capture_engine *e, const struct capture_id *ids
         found |= c != NULL;
         if (c != NULL)
             status = ranges_gather(c, process, ranges);
+        else if (capture_missing(e) != SKEIN_NOT_FOUND)
+            status = capture_missing(e);
         control_unlock(e->control);
     }
     partition_ranges_ready(ranges);

@@ -39,6 +39,7 @@ struct capture_engine {
     struct index *index;
 
     struct idmap loaded CONTROL_GUARDED;
+    int missing CONTROL_GUARDED; /* capture_missing */
     /* First target in memory of each process (next_anywhere). */
     struct idmap by_process CONTROL_GUARDED;
     /* struct purge: deleted captures whose partitions must go (again). */
@@ -130,6 +131,9 @@ const struct damage *damage_find(const struct damages *damages, const struct par
 /* capture_load.c */
 /* The capture in memory, loaded if need be; NULL: there is none. */
 struct capture *capture_find(struct capture_engine *e, const struct capture_id *id) CONTROL_LOCKED;
+/* Why the last capture_find gave nothing: SKEIN_NOT_FOUND; or what keeps its rows from being read,
+ * SKEIN_CORRUPT and its like, and then nobody knows whether there is such a capture. */
+int capture_missing(const struct capture_engine *e) CONTROL_LOCKED;
 int capture_load_running(struct capture_engine *e) CONTROL_LOCKED;
 /* Loads captures whose rows lack the listing; the next ticks make it. */
 int capture_load_unlisted(struct capture_engine *e) CONTROL_LOCKED;

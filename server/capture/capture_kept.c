@@ -62,7 +62,7 @@ static int ids_find(struct capture_engine *e, const struct capture_id *id, bool 
                     struct capture_ids *ids) CONTROL_LOCKED
 {
     if (!incident)
-        return capture_find(e, id) != NULL ? capture_ids_add(ids, id) : SKEIN_NOT_FOUND;
+        return capture_find(e, id) != NULL ? capture_ids_add(ids, id) : capture_missing(e);
     int status = incident_load(e, id);
     size_t at = 0;
     for (struct capture *c; status == SKEIN_OK && (c = idmap_next(&e->loaded, &at)) != NULL;)

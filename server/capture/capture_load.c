@@ -245,12 +245,25 @@ struct capture *capture_find(struct capture_engine *e, const struct capture_id *
 {
     control_assert_locked(e->control);
     struct capture *c = idmap_get(&e->loaded, id->bytes);
+    e->missing = SKEIN_NOT_FOUND;
     if (c != NULL || capture_is_going(e, id))
         return c; /* the rows of a refused one may be there still */
     struct load load = {.e = e};
-    if (catalog_capture(e->catalog, id, row_load, &load) < 1 || load.capture == NULL)
-        return NULL;
-    return targets_load(e, load.capture, load.unlisted) == SKEIN_OK ? load.capture : NULL;
+    int64_t rows = catalog_capture(e->catalog, id, row_load, &load);
+    int status = rows < 0 ? (int)rows : load.status;
+    if (status == SKEIN_OK && load.capture != NULL)
+        status = targets_load(e, load.capture, load.unlisted);
+    else if (load.capture != NULL)
+        capture_discard(e, load.capture);
+    if (status != SKEIN_OK)
+        e->missing = status;
+    return status == SKEIN_OK ? load.capture : NULL;
+}
+
+int capture_missing(const struct capture_engine *e)
+{
+    control_assert_locked(e->control);
+    return e->missing;
 }
 
 int capture_load_running(struct capture_engine *e)

@@ -96,7 +96,7 @@ static int retention_retire(struct retention *r, const struct capture_id *id, ui
         return SKEIN_OK;
     }
     metrics_add(retention_failed_total, 1);
-    if (!capture_exists(r->captures, id, NULL))
+    if (capture_look(r->captures, id, NULL) == SKEIN_NOT_FOUND)
         retention_note(r, id, why, "its partitions are not deleted yet, this is tried again");
     else
         log_warn("retention", "a capture cannot be deleted", "error", skein_status_text(status),

@@ -209,6 +209,9 @@ START_TEST(wrong_requests_are_refused)
 {
     struct fixture f;
     start(&f);
+    expect_problem(&f, "GET", REPORT "?from=5&to=4", NULL, 400, "to");
+    expect_problem(&f, "GET", REPORT "?from=5&to=0", NULL, 400, "to"); /* 1970 is a time, too */
+    expect_problem(&f, "GET", REPORT "?from=5&to=1970-01-01T00:00:00Z", NULL, 400, "to");
     expect_problem(&f, "GET", REPORT "?top=0", NULL, 400, "top");
     expect_problem(&f, "GET", REPORT "?top=99999999999999999999", NULL, 400, "top");
     expect_problem(&f, "GET", REPORT "?from=5&to=4", NULL, 400, "to");

@@ -382,6 +382,9 @@ START_TEST(wrong_requests_are_refused)
 {
     struct fixture f;
     start(&f, 1, &stalled);
+    expect_problem(&f, "GET", DIFF "?from=5&to=0", NULL, 400, "to");
+    expect_problem(&f, "GET", DIFF "?baseline_from=5&baseline_to=0", NULL, 400, "baseline_to");
+    expect_problem(&f, "GET", DIFF "?baseline_from=5&baseline_to=4", NULL, 400, "baseline_to");
     expect_problem(&f, "GET", DIFF "?baseline=given", NULL, 400, "baseline");
     expect_problem(&f, "GET", DIFF "?baseline=", NULL, 400, "baseline");
     expect_problem(&f, "GET", DIFF "?with=x", NULL, 400, "with");

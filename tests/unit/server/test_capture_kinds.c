@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "collector_fixture.h"
+#include "db.h"
 #include "json.h"
 #include "support.h"
 
@@ -223,6 +224,49 @@ START_TEST(shared_partitions_are_found_again_after_the_index_is_lost)
 }
 END_TEST
 
+static long status_of(struct fixture *f, const char *method, const char *path, const char *more)
+{
+    struct http_response response;
+    char whole[160];
+    snprintf(whole, sizeof whole, "%s%s", path, more);
+    call(f, method, whole, NULL, NULL, &response);
+    long status = response.status;
+    http_response_fini(&response);
+    return status;
+}
+
+/* Nobody knows then whether there is such a capture. */
+START_TEST(capture_whose_rows_cannot_be_read_is_an_error_and_not_unknown)
+{
+    struct fixture f;
+    char id[ID_TEXT_BYTES], path[96], error[256];
+    struct db *db;
+    static const char *const ways[] = {"", "/trace", "/manifest", "/report", "/overview", ":stop"};
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    begin(&f, "{\"selector\":\"service=shop\"}", id, path);
+    report(&f, wire_target(&f.agent, id, 1, "uploading", 1, 1));
+    ck_assert_int_eq(wire_agent_upload(&f.agent, 1, 0, id, 0), WIRE_STORED);
+    wait_for_text(&f, path, "status", "complete");
+    char *state = path_join(f.collector.config.folder, "state.db");
+    collector_stop(&f.collector);
+    ck_assert_int_eq(db_open(state, true, &db, error, sizeof error), SKEIN_OK);
+    ck_assert_int_eq(db_write(db, "ALTER TABLE targets RENAME TO lost", NULL), SKEIN_OK);
+    db_close(&db);
+    fixture_restart(&f);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        long status = status_of(&f, i == 5 ? "POST" : "GET", path, ways[i]);
+        ck_assert_msg(status == 500 || status == 503, "%s: %ld", ways[i], status);
+    }
+    ck_assert_int_ge(status_of(&f, "DELETE", path, ""), 500);
+    ck_assert_int_eq(status_of(&f, "GET", "/api/v1/captures/", "01a10000000000000000000000000099"),
+                     404);
+    ck_assert_int_eq(partitions_of(&f, NULL), 1); /* they are kept */
+    free(state);
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(what_was_sent_for_a_deleted_capture_is_stored_for_another_that_lists_it)
 {
     struct fixture f;
@@ -354,6 +398,7 @@ int main(void)
         capture_is_deleted_when_its_time_is_over_but_not_while_it_is_pinned,
         captures_share_partitions_and_the_last_one_takes_them_along,
         shared_partitions_are_found_again_after_the_index_is_lost,
+        capture_whose_rows_cannot_be_read_is_an_error_and_not_unknown,
         what_was_sent_for_a_deleted_capture_is_stored_for_another_that_lists_it,
         late_partition_completes_a_capture_that_has_left_memory,
         repeated_request_begins_one_capture_also_after_a_restart,
