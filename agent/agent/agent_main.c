@@ -16,6 +16,7 @@
 #include "agent.h"
 #include "config_command.h"
 #include "loop.h"
+#include "no_core.h"
 
 struct options {
     struct config_sources sources;
@@ -100,6 +101,7 @@ static int agent_serve(const struct options *options, struct agent_config *confi
 {
     char error[512] = "";
     struct signals signals = {.sources = &options->sources};
+    no_core_set();
     signals.fd = block_signals();
     int status =
         signals.fd >= 0 ? agent_new(config, &signals.agent, error, sizeof error) : SKEIN_IO;

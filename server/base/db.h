@@ -23,6 +23,9 @@ int db_open(const char *path, bool full, struct db **out, char *error, size_t er
  * and waits for no commit. A thread that must not wait for a disk (no_sync.h) may ask it; asking one
  * that commits aborts such a thread, because that one may be in the middle of a commit. */
 int db_open_reading(const char *path, struct db **out, char *error, size_t error_bytes);
+/* Makes the file at path in the folder before SQLite writes into it, or finds it: for nobody but the
+ * folder's owner, also if root makes it. SKEIN_OK, SKEIN_IO (errno). */
+int db_file_own(const char *folder, const char *path);
 /* As db_open with full, for folder/name. Nobody but the folder's owner may read or write the file,
  * also if root makes it. SKEIN_TOO_LARGE: the path is too long. */
 int db_open_private(const char *folder, const char *name, struct db **out, char *error,

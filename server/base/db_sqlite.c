@@ -164,9 +164,7 @@ int db_open_reading(const char *path, struct db **out, char *error, size_t error
     return connection_open(path, false, true, out, error, error_bytes);
 }
 
-/* Makes the file before SQLite writes into it. The collector's user must be able to write it, even
- * if root makes it. */
-static int file_make_private(const char *folder, const char *path)
+int db_file_own(const char *folder, const char *path)
 {
     struct stat owner;
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -187,7 +185,7 @@ int db_open_private(const char *folder, const char *name, struct db **out, char 
     int n = snprintf(path, sizeof path, "%s/%s", folder, name);
     if (n < 0 || (size_t)n >= sizeof path)
         return SKEIN_TOO_LARGE;
-    if (file_make_private(folder, path) != SKEIN_OK) {
+    if (db_file_own(folder, path) != SKEIN_OK) {
         (void)snprintf(error, error_bytes, "%s: %s", path, strerror(errno));
         return SKEIN_IO;
     }

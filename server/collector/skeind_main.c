@@ -14,6 +14,7 @@
 #include "collector.h"
 #include "config_command.h"
 #include "log.h"
+#include "no_core.h"
 #include "skeind_admin.h"
 #include "skeind_config.h"
 #include "skeind_token.h"
@@ -172,6 +173,7 @@ static int skeind_serve(const struct options *o, struct collector *c)
     pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before any thread: they inherit it */
     signal(SIGPIPE, SIG_IGN);
     descriptors_raise();
+    no_core_set();
     int status = collector_start(c, error, sizeof error);
     if (status != SKEIN_OK) {
         log_error("skeind", "cannot start", "error",

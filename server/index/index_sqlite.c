@@ -505,6 +505,8 @@ void index_disconnect(struct index *index)
 
 int index_connect(struct index *index, const char *path, char *error, size_t error_bytes)
 {
+    (void)db_file_own(index->folder,
+                      path); /* where it fails, the next says why; a link is its maker's */
     int status = db_open(path, false, &index->write, error, error_bytes);
     if (status == SKEIN_OK)
         status = index_configure(index->write);

@@ -3,10 +3,13 @@
  * Both daemons as their operator meets them: SIGTERM ends what is under way before the end, SIGHUP
  * reads the settings again, --check-config names the wrong key, exit statuses are 0, 1 and 2.
  */
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "whole.h"
@@ -243,10 +246,45 @@ START_TEST(sighup_reads_the_settings_again)
 }
 END_TEST
 
+/* Keys and tokens are in their memory. */
+START_TEST(daemon_that_is_killed_by_a_fault_leaves_no_core)
+{
+    struct whole w;
+    const struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
+    char folder[PATH_MAX], path[64];
+    ck_assert_ptr_nonnull(getcwd(folder, sizeof folder));
+    whole_init(&w, NULL, NULL);
+    ck_assert_int_eq(chdir(w.folder), 0); /* where a core would be, by the kernel's usual setting */
+    if (setrlimit(RLIMIT_CORE, &all) != 0)
+        fprintf(stderr, "not shown: cores are barred here\n");
+    whole_collector_start(&w);
+    whole_agent_start(&w);
+    for (int d = 0; d < DAEMONS; d++) {
+        pid_t *pid = d == 0 ? &w.collector : &w.agent;
+        int status = 0;
+        snprintf(path, sizeof path, "/proc/%d/limits", (int)*pid);
+        char *limits = file_read(path, NULL);
+        ck_assert_ptr_nonnull(limits);
+        const char *line = strstr(limits, "Max core file size");
+        ck_assert_ptr_nonnull(line);
+        ck_assert_msg(strncmp(line + 18 + strspn(line + 18, " "), "0 ", 2) == 0, "%.60s", line);
+        free(limits);
+        ck_assert_int_eq(kill(*pid, SIGSEGV), 0);
+        ck_assert_int_eq(waitpid(*pid, &status, 0), *pid);
+        ck_assert_int_eq(WTERMSIG(status), SIGSEGV);
+        ck_assert(!WCOREDUMP(status));
+        *pid = 0;
+    }
+    ck_assert_int_eq(chdir(folder), 0);
+    whole_fini(&w);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of(
         "whole_daemons", wrong_settings_are_named_by_their_path, exit_statuses_are_0_1_and_2,
         a_second_daemon_on_the_same_place_ends_with_status_1, sigterm_finishes_what_is_under_way,
-        an_end_that_takes_long_runs_nothing_that_is_gone, sighup_reads_the_settings_again, NULL));
+        an_end_that_takes_long_runs_nothing_that_is_gone, sighup_reads_the_settings_again,
+        daemon_that_is_killed_by_a_fault_leaves_no_core, NULL));
 }

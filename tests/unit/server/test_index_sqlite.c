@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "db.h"
@@ -173,6 +174,25 @@ static void check_query(struct partition_query query, const char *service, const
     ck_assert_uint_eq(pages.count, all.count);
     ck_assert_int_eq(memcmp(pages.ids, all.ids, all.count * sizeof *all.ids), 0);
 }
+
+START_TEST(file_is_its_owners_alone)
+{
+    struct stat about;
+    char *path = path_join(folder, "index.db");
+    mode_t before = umask(022);
+    open_both(1 << 20);
+    ck_assert_int_eq(stat(path, &about), 0);
+    ck_assert_uint_eq(about.st_mode & 07777, 0600);
+    close_both();
+    ck_assert_int_eq(chmod(path, 0644), 0); /* as a version before left it */
+    open_both(1 << 20);
+    ck_assert_int_eq(stat(path, &about), 0);
+    ck_assert_uint_eq(about.st_mode & 07777, 0600);
+    close_both();
+    umask(before);
+    free(path);
+}
+END_TEST
 
 START_TEST(queries_answer_what_a_plain_loop_finds)
 {
@@ -794,6 +814,7 @@ int main(void)
     TCase *c = tcase_create("all");
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_set_timeout(c, 280);
+    tcase_add_test(c, file_is_its_owners_alone);
     tcase_add_test(c, queries_answer_what_a_plain_loop_finds);
     tcase_add_test(c, selector_sees_labels_and_the_built_in_ones);
     tcase_add_test(c, key_is_found_once_and_a_double_is_counted);
