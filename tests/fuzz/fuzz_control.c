@@ -58,7 +58,12 @@ static void handle(struct fleet *f, uint8_t type, const void *body, size_t n)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
-    struct fleet_settings settings = {"tcp://127.0.0.1:1", 1000, 100, 8, 16, 1000};
+    struct fleet_settings settings = {.address = "tcp://127.0.0.1:1",
+                                      .lease_ms = 1000,
+                                      .heartbeat_ms = 100,
+                                      .max_agents = 8,
+                                      .max_processes_per_agent = 16,
+                                      .keep_gone_ms = 1000};
     struct fleet_hooks hooks = {.report = on_report};
     struct transport_peer peer = {.len = 8};
     struct fleet *f;
