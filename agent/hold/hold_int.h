@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What agent and holder say to each other: packets of one size, over a socket of the state folder.
+ * What agent and holder say to each other: packets over a socket beside the agent's.
  * Shared by ring_hold.c and hold_process.c alone. Both ends are the same user's.
  *
  *     agent                         holder
@@ -20,7 +20,7 @@
 
 #include "ring_hold.h"
 
-#define HOLD_SOCKET  "holder"
+#define HOLD_SUFFIX  ".holder"
 #define HOLD_MAGIC   UINT32_C(0x646c6f68)
 #define HOLD_VERSION 1 /* of another one neither believes the other */
 

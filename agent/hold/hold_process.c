@@ -220,7 +220,7 @@ static bool agent_hear(struct holder *holder)
     return true;
 }
 
-/* The state folder has one agent at a time: who comes takes the place of one that is gone. */
+/* A socket has one agent at a time: who comes takes the place of one that is gone. */
 static void agent_come(struct holder *holder)
 {
     struct ucred peer;

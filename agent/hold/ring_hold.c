@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,32 +27,64 @@ struct ring_hold {
     bool behind; /* said once */
 };
 
-/* The folder's path may be longer than a socket's may be. */
-static struct sockaddr_un address_of(int folder)
+/* The socket's place: its folder, and its name there. The whole path may be longer than a socket's may
+ * be. */
+struct hold_place {
+    int folder; /* its descriptor */
+    char name[72];
+};
+
+static int place_open(const char *agent_socket, struct hold_place *place)
+{
+    char folder[4096];
+    const char *slash = strrchr(agent_socket, '/');
+    const char *base = slash != NULL ? slash + 1 : agent_socket;
+    int n = snprintf(place->name, sizeof place->name, "%s" HOLD_SUFFIX, base);
+    size_t length = slash != NULL ? (size_t)(slash - agent_socket) : 0;
+    if (n < 0 || (size_t)n >= sizeof place->name || length >= sizeof folder)
+        return SKEIN_IO;
+    memcpy(folder, agent_socket, length);
+    folder[length] = '\0';
+    const char *root = slash != NULL ? "/" : ".";
+    place->folder = open(length > 0 ? folder : root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return place->folder >= 0 ? SKEIN_OK : SKEIN_IO;
+}
+
+static struct sockaddr_un address_of(const struct hold_place *place)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/" HOLD_SOCKET, folder);
+    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", place->folder,
+             place->name);
     return address;
 }
 
-static int hold_connect(int folder)
+/* Rings are given to nobody else: the folder may be one in which others make sockets, too. */
+static bool is_ours(int fd)
 {
-    const struct sockaddr_un address = address_of(folder);
+    struct ucred peer;
+    socklen_t bytes = sizeof peer;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && peer.uid == geteuid();
+}
+
+static int hold_connect(const struct hold_place *place)
+{
+    const struct sockaddr_un address = address_of(place);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     const struct timeval most = {.tv_sec = ANSWER_MS / 1000};
-    if (fd >= 0 && (connect(fd, (const struct sockaddr *)&address, sizeof address) != 0 ||
-                    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most) != 0))
+    if (fd >= 0 &&
+        (connect(fd, (const struct sockaddr *)&address, sizeof address) != 0 || !is_ours(fd) ||
+         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most) != 0))
         fd_close(&fd);
     return fd;
 }
 
-static int hold_listen(int folder)
+static int hold_listen(const struct hold_place *place)
 {
-    const struct sockaddr_un address = address_of(folder);
+    const struct sockaddr_un address = address_of(place);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    (void)unlinkat(folder, HOLD_SOCKET, 0);
-    if (fd >= 0 &&
-        (bind(fd, (const struct sockaddr *)&address, sizeof address) != 0 || listen(fd, 4) != 0))
+    (void)unlinkat(place->folder, place->name, 0);
+    if (fd >= 0 && (bind(fd, (const struct sockaddr *)&address, sizeof address) != 0 ||
+                    fchmodat(place->folder, place->name, 0600, 0) != 0 || listen(fd, 4) != 0))
         fd_close(&fd);
     return fd;
 }
@@ -81,9 +114,9 @@ static _Noreturn void holder_become(int listener)
     hold_process_run(listener);
 }
 
-static int holder_start(int folder)
+static int holder_start(const struct hold_place *place)
 {
-    int listener = hold_listen(folder), status = 0;
+    int listener = hold_listen(place), status = 0;
     if (listener < 0)
         return SKEIN_IO;
     pid_t child = fork();
@@ -100,12 +133,17 @@ static int holder_start(int folder)
     return child > 0 && status == 0 ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
-int ring_hold_open(int folder, struct ring_hold **out)
+int ring_hold_open(const char *agent_socket, struct ring_hold **out)
 {
-    int socket = hold_connect(folder), status = SKEIN_OK;
+    struct hold_place place;
+    int socket = -1, status = place_open(agent_socket, &place);
     *out = NULL;
-    if (socket < 0 && (status = holder_start(folder)) == SKEIN_OK)
-        socket = hold_connect(folder);
+    if (status != SKEIN_OK)
+        return status;
+    socket = hold_connect(&place);
+    if (socket < 0 && (status = holder_start(&place)) == SKEIN_OK)
+        socket = hold_connect(&place);
+    close(place.folder);
     if (socket < 0)
         return status != SKEIN_OK ? status : SKEIN_IO;
     *out = calloc(1, sizeof **out);

@@ -40,8 +40,9 @@ struct hold_item {
 
 struct ring_hold;
 
-/* Connects to the holder of this state folder, or starts one. SKEIN_OK; SKEIN_IO, SKEIN_NO_MEMORY. */
-int ring_hold_open(int folder, struct ring_hold **out);
+/* Connects to the holder beside the agent's socket (its path and ".holder"), or starts one. SKEIN_OK;
+ * SKEIN_IO, SKEIN_NO_MEMORY. */
+int ring_hold_open(const char *agent_socket, struct ring_hold **out);
 /* What the holder keeps on is the next agent's. */
 void ring_hold_close(struct ring_hold **hold);
 

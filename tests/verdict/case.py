@@ -37,9 +37,9 @@ def spooled(folder):
     found = []
     for d, _, files in os.walk(folder):
         for name in files:
-            if name.startswith("tmp-"):
-                continue  # being written
             path = os.path.join(d, name)
+            if name.startswith("tmp-") or not os.path.isfile(path):
+                continue  # being written, or a socket
             try:
                 with open(path, "rb") as f:
                     if b"skein\r\n\x1a" in f.read(4096):

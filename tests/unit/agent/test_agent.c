@@ -197,10 +197,8 @@ END_TEST
 /* Nobody keeps rings: the place of the holder's socket is taken. */
 static void start_agent_without_holder(void)
 {
-    char *path = state_path("holder"), *state = path_join(folder, "state");
+    char *path = path_join(folder, "a.sock.holder");
     ck_assert_int_eq(spawn_stop(agent, SIGKILL, 0), 128 + SIGKILL);
-    (void)mkdir(state, 0700); /* where it was not yet */
-    free(state);
     (void)unlink(path);
     ck_assert_int_eq(mkdir(path, 0700), 0);
     free(path);

@@ -16,18 +16,17 @@
 #include "hold_int.h"
 #include "support.h"
 
-static char *folder;
-static int folder_fd;
+static char *folder, *place;
 
 static void setup(void)
 {
     folder = temp_dir_new();
-    folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    place = path_join(folder, "agent.sock");
 }
 
 static void teardown(void)
 {
-    close(folder_fd);
+    free(place);
     temp_dir_free(&folder);
 }
 
@@ -63,7 +62,7 @@ static struct taken take(struct ring_hold *hold)
 static struct ring_hold *hold_new(void)
 {
     struct ring_hold *hold;
-    ck_assert_int_eq(ring_hold_open(folder_fd, &hold), SKEIN_OK);
+    ck_assert_int_eq(ring_hold_open(place, &hold), SKEIN_OK);
     return hold;
 }
 
@@ -191,7 +190,7 @@ END_TEST
 
 START_TEST(a_socket_that_a_dead_holder_left_is_no_obstacle)
 {
-    char *path = path_join(folder, HOLD_SOCKET);
+    char *path = path_join(folder, "agent.sock" HOLD_SUFFIX);
     int file = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     close(file);
     free(path);
