@@ -77,12 +77,23 @@ static void field_put(struct buf *out, const char *title, const char *text)
     shown_put_between(out, "", text, "\n");
 }
 
-static void capture_losses_put(struct buf *out, const cJSON *reasons)
+static bool is_bound(const cJSON *ledger, const char *reason)
 {
-    const cJSON *reason;
+    const cJSON *bound;
+    cJSON_ArrayForEach(bound, json_at(ledger, "at_most")) {
+        if (cJSON_IsString(bound) && strcmp(bound->valuestring, reason) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void capture_losses_put(struct buf *out, const cJSON *ledger)
+{
+    const cJSON *reason, *reasons = json_at(ledger, "reasons");
     cJSON_ArrayForEach(reason, reasons) {
         if (reason->string != NULL && cJSON_IsNumber(reason) && reason->valuedouble > 0) {
-            buf_printf(out, "%-10s %.0f events: ", "lost", reason->valuedouble);
+            buf_printf(out, "%-10s %s%.0f events: ", "lost",
+                       is_bound(ledger, reason->string) ? "at most " : "", reason->valuedouble);
             shown_put_between(out, "", reason->string, "\n");
         }
     }
@@ -131,7 +142,7 @@ static void summary_put(struct buf *out, const cJSON *capture, bool all_gaps)
     field_put(out, "finished", json_text_at(capture, "finished"));
     buf_printf(out, "%-10s %" PRIu64 " of %" PRIu64 " events\n", "stored",
                json_u64_at(capture, "ledger.stored"), json_u64_at(capture, "ledger.produced"));
-    capture_losses_put(out, json_at(capture, "ledger.reasons"));
+    capture_losses_put(out, json_at(capture, "ledger"));
     gaps_put(out, capture, all_gaps);
     field_put(out, "verdict", json_text_at(capture, "verdict.text"));
     field_put(out, "page", json_text_at(capture, "url"));

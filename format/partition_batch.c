@@ -69,8 +69,24 @@ static void header_put(const struct batch_rows *b, const size_t lengths[2],
     buf_put_uleb(header, b->type_count);
 }
 
+/* Times rise within a batch, as edges do. */
+static void counts_add(struct partition_counts *counts, const struct batch_rows *b)
+{
+    uint64_t at = b->base;
+    size_t edge = 0;
+    for (uint32_t i = 0; i < b->events && edge < counts->count; i++) {
+        at += b->times[i];
+        while (edge < counts->count && counts->edges[edge] <= at)
+            counts->before[edge++] += i;
+    }
+    while (edge < counts->count)
+        counts->before[edge++] += b->events;
+}
+
 static void totals_add(struct batch_packer *p, const struct batch_rows *b)
 {
+    if (p->counts != NULL)
+        counts_add(p->counts, b);
     struct partition_block *block = &p->block;
     if (block->threads++ == 0)
         *block = (struct partition_block){.threads = 1,

@@ -106,6 +106,7 @@ struct batch_packer {
     struct raw_block *filling;
     uint64_t raw_bytes; /* of packed sections */
     uint64_t batches, sequences, events, from_ticks, to_ticks;
+    struct partition_counts *counts; /* NULL: nobody counts */
     struct pack_thread *threads;
     size_t thread_count, thread_cap;
     struct block_pipe pipe;

@@ -485,6 +485,11 @@ void partition_writer_open(struct partition_writer *w, const struct partition_op
     w->opens[w->open_count++] = *open;
 }
 
+void partition_writer_count(struct partition_writer *w, struct partition_counts *counts)
+{
+    w->pack.counts = counts;
+}
+
 uint64_t partition_writer_bytes(const struct partition_writer *w)
 {
     const struct batch_packer *p = &w->pack;

@@ -94,6 +94,15 @@ void partition_writer_help(struct partition_writer *w);
 /* Sends the helper away without finishing; the writer can then only be freed. */
 void partition_writer_unshare(struct partition_writer *w);
 
+/* How many of the partition's records are earlier than each of some times, which rise. The caller's,
+ * until partition_writer_finish has returned; set before the first event. */
+#define PARTITION_EDGES_MAX 48
+struct partition_counts {
+    size_t count;
+    uint64_t edges[PARTITION_EDGES_MAX], before[PARTITION_EDGES_MAX]; /* ticks; records */
+};
+void partition_writer_count(struct partition_writer *w, struct partition_counts *counts);
+
 /* Bytes it would take now, roughly (of a shared writer: at most); for the 16 MiB cut. */
 uint64_t partition_writer_bytes(const struct partition_writer *w);
 

@@ -54,6 +54,10 @@ static void ledger_add(cJSON *root, const struct report_target *report)
 {
     cJSON *ledger = cJSON_AddObjectToObject(root, "ledger");
     json_add_u64(ledger, "events", report->events);
+    if (report->has_window_events)
+        json_add_u64(ledger, "window_events", report->window_events);
+    if (report->at_most)
+        cJSON_AddBoolToObject(ledger, "at_most", true);
     cJSON *lost = cJSON_AddObjectToObject(ledger, "lost");
     for (size_t i = 0; i < report->loss_count; i++)
         json_add_u64(lost, report->losses[i].reason, report->losses[i].events);
@@ -170,8 +174,12 @@ static void ledger_get(struct json_reader *r, const cJSON *json, struct report_t
     const cJSON *lost =
         ledger == NULL ? NULL : json_object(r, ledger, "ledger", "lost", JSON_OPTIONAL);
     out->losses = body_array(r, lost, sizeof *out->losses, &out->loss_count);
-    if (ledger != NULL)
+    if (ledger != NULL) {
         out->events = body_number(r, ledger, "ledger", "events");
+        out->has_window_events = cJSON_HasObjectItem(ledger, "window_events");
+        out->window_events = body_number(r, ledger, "ledger", "window_events");
+        out->at_most = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(ledger, "at_most"));
+    }
     size_t i = 0;
     cJSON_ArrayForEach(item, lost) {
         if (r->error[0] != '\0')

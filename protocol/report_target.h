@@ -52,7 +52,11 @@ struct report_target {
     uint64_t began_ns;         /* the process; 0: the agent does not say */
     struct report_clock clock; /* of all its times */
     uint64_t events;           /* of the ledger, with the losses */
-    int64_t signal, status;    /* of the death */
+    /* Of the partitions that it lists: events in its window; at_most: these, and what partitions have
+     * lost, are so many at most. */
+    bool has_window_events, at_most;
+    uint64_t window_events;
+    int64_t signal, status; /* of the death */
     struct report_range *partitions;
     struct report_loss *losses;
     struct report_gap *gaps;

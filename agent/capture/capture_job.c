@@ -113,6 +113,13 @@ static bool has_room(const struct target *target, const struct partition_key *ke
            (last->epoch == key->epoch && key->sequence > 0 && last->last == key->sequence - 1);
 }
 
+/* How many of its records lie in the target's window: a partition that is lost lacks no others. */
+static uint64_t window_count(struct target *target, const struct cut_entry *entry)
+{
+    return cut_entry_within(entry, target->member.from_ns, target->member.to_ns,
+                            &target->result.at_most);
+}
+
 static void kept_take(struct target *target, const struct cut_entry *entry)
 {
     const struct partition_key *key = &entry->key;
@@ -125,6 +132,7 @@ static void kept_take(struct target *target, const struct cut_entry *entry)
     if (status != SKEIN_OK)
         target->failure = status;
     target->result.events += entry->events;
+    target->result.window_events += window_count(target, entry);
     target->last_ns = entry->to_ns > target->last_ns ? entry->to_ns : target->last_ns;
     target->changed = true;
 }
@@ -139,7 +147,7 @@ static void entry_take(struct cut_member *member, const struct cut_entry *entry)
     }
     losses_take(target, entry);
     if (entry->reason != NULL) {
-        target->result.lost[loss_parse(entry->reason)] += entry->events;
+        target->result.lost[loss_parse(entry->reason)] += window_count(target, entry);
         gap_add(target, entry->from_ns, entry->to_ns, entry->reason);
     }
     if (entry->kept)
@@ -220,7 +228,13 @@ static void times_tell(const struct cut_result *cut, uint64_t spool_ns)
               "events", log_fmt("%" PRIu64, cut->events), NULL);
 }
 
-static void cut_take(struct target *target, int status, struct cut_result *cut)
+struct cut_edges {
+    size_t count;
+    uint64_t ns[PARTITION_EDGES_MAX];
+};
+
+static void cut_take(struct target *target, int status, struct cut_result *cut,
+                     const struct cut_edges *edges)
 {
     struct cut_entry entry = {.key = cut->key,
                               .from_ns = cut->from_ns,
@@ -230,6 +244,9 @@ static void cut_take(struct target *target, int status, struct cut_result *cut)
                               .gaps = cut->gaps,
                               .gap_count = cut->gap_count};
     memcpy(entry.lost, cut->lost, sizeof entry.lost);
+    memcpy(entry.edges_ns, edges->ns, sizeof entry.edges_ns);
+    memcpy(entry.before, cut->before, sizeof entry.before);
+    entry.edge_count = edges->count;
     cut->gaps = NULL;
     cut->gap_count = 0;
     uint64_t began_ns = clock_monotonic_ns();
@@ -273,10 +290,14 @@ static bool cut_once(struct target *target, struct capture_job *job)
                                   .symbolizer = settings->symbolizer,
                                   .names_ns = settings->names_ns};
     struct cut_result cut = {0};
+    struct cut_edges edges;
+    edges.count = cut_chain_edges(&target->member, job->to_ns, edges.ns);
+    request.edges_ns = edges.ns;
+    request.edge_count = edges.count;
     int status = cut_chain_cut(&target->member, settings->host_page, &request, &cut);
     bool more = status == SKEIN_OK && cut.more;
     if (status == SKEIN_OK || status == SKEIN_NOT_FOUND)
-        cut_take(target, status, &cut);
+        cut_take(target, status, &cut, &edges);
     else
         target->failure = status;
     cut_result_fini(&cut);

@@ -76,6 +76,8 @@ static void partition_take(void *context, const struct spool_head *head, int hel
     if (target_result_add_range(result, &partition) != SKEIN_OK)
         left->status = SKEIN_NO_MEMORY;
     result->events += head->events;
+    result->window_events += head->events; /* nobody knows the window any more */
+    result->at_most = true;
     if (result->from_ns == 0 || head->from_ns < result->from_ns)
         result->from_ns = head->from_ns;
     if (head->to_ns > result->to_ns)

@@ -222,6 +222,66 @@ int cut_chain_cut(struct cut_member *member, struct host_page_owner *host,
     return status;
 }
 
+/* ---- counting ---- */
+
+#define GRID 15 /* times between a chain's begin and a cut's end */
+
+static int edges_compare(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+size_t cut_chain_edges(const struct cut_member *member, uint64_t to_ns,
+                       uint64_t edges_ns[PARTITION_EDGES_MAX])
+{
+    const struct cut_chain *chain = member->chain;
+    const struct cut_member *other;
+    size_t count = 0, kept = 0;
+    uint64_t span_ns = to_ns > chain->from_ns ? to_ns - chain->from_ns : 0;
+    edges_ns[count++] = member->from_ns;
+    edges_ns[count++] = member->to_ns + 1;
+    for (uint64_t i = 1; i <= GRID; i++)
+        edges_ns[count++] = chain->from_ns + span_ns / (GRID + 1) * i;
+    TAILQ_FOREACH(other, &chain->members, link) {
+        if (other == member || count + 2 > PARTITION_EDGES_MAX)
+            continue;
+        edges_ns[count++] = other->from_ns;
+        edges_ns[count++] = other->to_ns + 1;
+    }
+    qsort(edges_ns, count, sizeof *edges_ns, edges_compare);
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || edges_ns[kept - 1] < edges_ns[i])
+            edges_ns[kept++] = edges_ns[i];
+    return kept;
+}
+
+/* An entry's times may be off by a tick. */
+#define TICK_NS 1000
+
+uint64_t cut_entry_within(const struct cut_entry *entry, uint64_t from_ns, uint64_t to_ns,
+                          bool *bound)
+{
+    uint64_t first = 0, end = entry->events;
+    bool whole_from = from_ns <= entry->from_ns + TICK_NS, from = whole_from;
+    bool whole_to = to_ns + TICK_NS >= entry->to_ns, to = whole_to;
+    if (to_ns < entry->from_ns || from_ns > entry->to_ns)
+        return 0;
+    for (size_t i = 0; i < entry->edge_count; i++) {
+        if (!whole_from && entry->edges_ns[i] <= from_ns) {
+            first = entry->before[i]; /* the last one that is not later */
+            from = entry->edges_ns[i] == from_ns;
+        }
+        if (!whole_to && end == entry->events && entry->edges_ns[i] > to_ns) {
+            end = entry->before[i]; /* the first one that is later */
+            to = entry->edges_ns[i] == to_ns + 1;
+            whole_to = true;
+        }
+    }
+    *bound = *bound || !from || !to;
+    return end > first ? end - first : 0;
+}
+
 /* ---- telling ---- */
 
 static void forgotten_reach(struct cut_chain *chain, uint64_t to_ns)

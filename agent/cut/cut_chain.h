@@ -40,7 +40,14 @@ struct cut_entry {
     uint64_t lost[8]; /* by enum partition_loss_reason */
     struct cut_gap *gaps;
     size_t gap_count;
+    /* Times, rising, and how many of its records are earlier (cut_chain_edges). */
+    uint64_t edges_ns[PARTITION_EDGES_MAX], before[PARTITION_EDGES_MAX];
+    size_t edge_count;
 };
+
+/* How many records of the entry lie in [from_ns, to_ns]; *bound: so many at most. */
+uint64_t cut_entry_within(const struct cut_entry *entry, uint64_t from_ns, uint64_t to_ns,
+                          bool *bound);
 
 struct cut_chain;
 struct cut_member {
@@ -70,6 +77,12 @@ bool cut_chain_wants(const struct cut_member *member, uint64_t to_ns);
  * cut_chain_add. */
 int cut_chain_cut(struct cut_member *member, struct host_page_owner *host,
                   struct cut_request *request, struct cut_result *result);
+
+/* Writes the times at which a cut of this member's chain counts its records: where the windows of the
+ * chain's members begin and end, and some between them for those that join later. Rising,
+ * PARTITION_EDGES_MAX at most. Returns how many. */
+size_t cut_chain_edges(const struct cut_member *member, uint64_t to_ns,
+                       uint64_t edges_ns[PARTITION_EDGES_MAX]);
 
 /* Tells all members of a cut. Remembers it for those that join later, and takes entry->gaps
  * (malloc). */

@@ -70,7 +70,8 @@ struct cut_work {
     uint64_t told[RING_LOSS_KINDS];          /* lost records that threads placed (cut_loss_note) */
     uint64_t gone_from_ticks, gone_to_ticks; /* gone unseen, also behind the window; 0: nothing */
     size_t gap_cap;
-    int status; /* first failure of the steps that have no other way to tell */
+    int status;                     /* first failure of the steps that have no other way to tell */
+    struct partition_counts counts; /* of the request's edges */
 };
 
 /* cut_select.c: sorts the survey, finds ends and what is new; chooses up to the size limit. */

@@ -134,6 +134,16 @@ static int ring_take(struct cut_work *work)
 
 /* ---- the writer ---- */
 
+static void edges_set(struct cut_work *work)
+{
+    const struct cut_request *request = work->request;
+    work->counts.count = request->edge_count;
+    for (size_t i = 0; i < request->edge_count; i++)
+        work->counts.edges[i] =
+            clock_snapshot_ticks(&work->begin, &work->end, request->edges_ns[i]);
+    partition_writer_count(work->writer, &work->counts);
+}
+
 static int writer_open(struct cut_work *work, struct host_page_owner *host)
 {
     const struct cut_request *request = work->request;
@@ -164,6 +174,8 @@ static int writer_open(struct cut_work *work, struct host_page_owner *host)
     int status = partition_writer_new(&info, &work->writer);
     struct clock_snapshot now;
     host_page_snapshot(host, &now);
+    if (status == SKEIN_OK)
+        edges_set(work);
     work->decoder.sink.writer = work->writer;
     work->decoder.sink.exe = p->exe;
     work->decoder.newest_generation = work->generation;
@@ -357,6 +369,7 @@ static int partition_finish(struct cut_work *work)
     result->from_ns = footer.from_ns;
     result->to_ns = footer.to_ns;
     result->events = footer.events;
+    memcpy(result->before, work->counts.before, sizeof result->before);
     partition_footer_free(&footer);
     if (work->events > 0 || work->opens > 0 || work->lost_known_total > 0 || result->more)
         return SKEIN_OK;

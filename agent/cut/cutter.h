@@ -9,6 +9,7 @@
 
 #include "buf.h"
 #include "host_page.h"
+#include "partition_writer.h"
 #include "process.h"
 #include "symbolizer.h"
 
@@ -45,6 +46,10 @@ struct cut_request {
      *     cut 2                 |=======|         for the second: it restates, else nothing there
      *                                             would say that the thread is in the range */
     bool restate;
+    /* Of which times the result says how many records are earlier: rising, PARTITION_EDGES_MAX at
+     * most. */
+    const uint64_t *edges_ns;
+    size_t edge_count;
     /* Names the addresses of its stacks, for names_ns at most; NULL: they stay raw. */
     struct symbolizer *symbolizer;
     uint64_t names_ns;
@@ -68,7 +73,8 @@ struct cut_result {
     struct cut_times times;
     struct partition_key key;
     uint64_t from_ns, to_ns, events;
-    uint64_t lost[8]; /* by enum partition_loss_reason */
+    uint64_t before[PARTITION_EDGES_MAX]; /* the request's edges: records that are earlier */
+    uint64_t lost[8];                     /* by enum partition_loss_reason */
     struct cut_gap *gaps;
     size_t gap_count;
     bool more; /* the size limit was reached: cut again, with the same marks, for the rest */

@@ -135,6 +135,18 @@ static bool evidence_lost(struct target_result *result, const struct spool_head 
     return true;
 }
 
+/* Of its records those of the window count. How many these are was known of all together alone. */
+static void drop_count(struct target_result *result, const struct spool_head *lost,
+                       const char *reason)
+{
+    uint64_t most = lost->events < result->window_events ? lost->events : result->window_events;
+    bool inside = lost->from_ns >= result->from_ns && lost->to_ns <= result->to_ns;
+    result->lost[loss_parse(reason)] += result->window_events > 0 ? most : lost->events;
+    if (inside)
+        result->window_events -= most;
+    result->at_most |= !inside;
+}
+
 int target_result_drop(struct target_result *result, const struct spool_head *lost,
                        const char *reason)
 {
@@ -151,7 +163,7 @@ int target_result_drop(struct target_result *result, const struct spool_head *lo
         int status = SKEIN_OK;
         if (!evidence_lost(result, lost, reason)) {
             struct report_gap gap = {lost->from_ns, lost->to_ns, reason};
-            result->lost[loss_parse(reason)] += lost->events;
+            drop_count(result, lost, reason);
             status = target_result_add_gap(result, &gap);
         }
         if (status == SKEIN_OK && range.first < lost->key.sequence)
@@ -206,6 +218,9 @@ void target_result_put(uint64_t agent, const struct target_result *result, struc
         .partitions = result->ranges,
         .partition_count = result->range_count,
         .events = result->events,
+        .has_window_events = true,
+        .window_events = result->window_events,
+        .at_most = result->at_most,
         .losses = losses,
         .gaps = result->gaps,
         .gap_count = result->gap_count,
@@ -242,6 +257,9 @@ static int report_add(struct target_result *result, const struct report_target *
         result->trigger = report->trigger;
     result->stream |= report->stream;
     result->began_ns = report->began_ns;
+    result->window_events +=
+        report->has_window_events ? report->window_events : report->listed_events;
+    result->at_most |= report->at_most || !report->has_window_events;
     result->map.offset_ns = report->clock.offset_ns;
     result->map.clock = report->clock.clock;
     result->map.known = result->map.offset_ns != 0 || result->map.clock != 0;

@@ -31,6 +31,8 @@ struct target_result {
     struct report_range *ranges; /* by epoch and sequence, apart from each other */
     size_t range_count, range_cap;
     uint64_t events, lost[LOSS_REASONS];
+    uint64_t window_events;  /* of those that it lists, in its window */
+    bool at_most;            /* these, and what of partitions is lost, are so many at most */
     struct report_gap *gaps; /* their reasons are static text */
     size_t gap_count, gap_cap;
     struct target_evidence evidence[REPORT_EVIDENCE_MAX];

@@ -23,6 +23,12 @@ void ledger_lose(struct ledger *ledger, enum loss_reason reason, uint64_t events
     ledger->events[reason] += events < EVENTS_MAX ? events : EVENTS_MAX;
 }
 
+void ledger_lose_most(struct ledger *ledger, enum loss_reason reason, uint64_t events)
+{
+    ledger_lose(ledger, reason, events);
+    ledger->at_most[reason] |= events > 0;
+}
+
 /* A hundred million events a second is more than one program was ever seen to write (an event takes
  * some 12 ns of one processor); a second more for clocks that disagree. */
 #define EVENTS_PER_S UINT64_C(100000000)
@@ -107,6 +113,17 @@ void ledger_gap(struct ledger *ledger, const struct loss_gap *gap)
 
 /* ---- JSON ---- */
 
+static void at_most_add(cJSON *json, const struct ledger *ledger)
+{
+    cJSON *list = NULL;
+    for (int i = 0; i < LOSS_REASONS; i++) {
+        if (!ledger->at_most[i])
+            continue;
+        list = list != NULL ? list : cJSON_AddArrayToObject(json, "at_most");
+        cJSON_AddItemToArray(list, cJSON_CreateString(loss_text((enum loss_reason)i)));
+    }
+}
+
 cJSON *ledger_json(struct ledger *ledger)
 {
     cJSON *json = cJSON_CreateObject();
@@ -121,6 +138,7 @@ cJSON *ledger_json(struct ledger *ledger)
     for (int i = 0; i < LOSS_REASONS; i++)
         if (ledger->events[i] > 0 && loss_place((enum loss_reason)i) != LOSS_PLACE_KEPT)
             json_add_u64(reasons, loss_text((enum loss_reason)i), ledger->events[i]);
+    at_most_add(json, ledger);
     if (ledger->events[LOSS_NAME] > 0)
         json_add_u64(json, "unnamed", ledger->events[LOSS_NAME]);
     if (ledger->implausible > 0)

@@ -15,8 +15,9 @@
 
 struct ledger { /* all-zero is an empty one */
     uint64_t stored, events[LOSS_REASONS];
-    uint64_t implausible; /* claimed losses that cannot be; they are in no sum */
-    bool open;            /* part of it is not finished yet */
+    bool at_most[LOSS_REASONS]; /* so many at most */
+    uint64_t implausible;       /* claimed losses that cannot be; they are in no sum */
+    bool open;                  /* part of it is not finished yet */
     struct loss_gap *gaps;
     size_t gap_count, gap_cap;
     int status; /* SKEIN_OK, or SKEIN_NO_MEMORY: gaps are missing */
@@ -25,6 +26,8 @@ void ledger_fini(struct ledger *ledger);
 
 /* Counts at most 2^48 for one call, so that no sum of what agents say overflows. */
 void ledger_lose(struct ledger *ledger, enum loss_reason reason, uint64_t events);
+/* The same where a bound is all that is known. */
+void ledger_lose_most(struct ledger *ledger, enum loss_reason reason, uint64_t events);
 /* The same for a count in memory that the program itself can write. A number that no program can
  * have written within span_ns is kept apart (implausible). */
 void ledger_claim(struct ledger *ledger, enum loss_reason reason, uint64_t events,

@@ -43,7 +43,7 @@ bool target_begins_late(const struct capture *c, const struct capture_target *t)
     return true;
 }
 
-static uint64_t begin_ns(const struct capture_target *t)
+static uint64_t lateness_ns(const struct capture_target *t)
 {
     uint64_t longest_ns = 0;
     for (size_t i = 0; i < t->facts.gap_count; i++) {
@@ -63,8 +63,8 @@ void capture_begins_find(const struct capture *c, struct capture_begins *out)
         out->young += is_young(c, t);
         out->late += late;
         out->rest_whole &= late || t->whole;
-        if (late && begin_ns(t) > out->longest_ns)
-            out->longest_ns = begin_ns(t);
+        if (late && lateness_ns(t) > out->longest_ns)
+            out->longest_ns = lateness_ns(t);
     }
     out->rest_whole &= out->late > 0;
 }

@@ -94,8 +94,9 @@ static void losses_say(struct verdict *v, const struct capture *c, const struct 
     for (size_t i = 0; i < LOSS_REASONS; i++)
         if (ledger.events[i] > 0 && finding_begin(v)) {
             capturer_say(v, t);
-            buf_printf(&v->text, "%" PRIu64 " events %s, %s", ledger.events[i],
-                       i == LOSS_NAME ? "not whole" : "lost", loss_text((enum loss_reason)i));
+            buf_printf(&v->text, "%s%" PRIu64 " events %s, %s", ledger.at_most[i] ? "at most " : "",
+                       ledger.events[i], i == LOSS_NAME ? "not whole" : "lost",
+                       loss_text((enum loss_reason)i));
         }
     if (ledger.implausible > 0 && finding_begin(v)) {
         capturer_say(v, t);

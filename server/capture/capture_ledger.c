@@ -24,6 +24,26 @@ static void window_of(const struct capture *c, const struct capture_target *t, s
         gap->to_ns = t->facts.to_ns;
 }
 
+/* Loses events of partitions that were listed: of these, as many as lie in the window. How many that
+ * are is known of all that the target lists together. */
+static void listed_lose(const struct capture_target *t, enum loss_reason reason, uint64_t events,
+                        struct ledger *out)
+{
+    const struct report_target *facts = &t->facts;
+    uint64_t within = facts->window_events;
+    if (!facts->has_window_events) {
+        ledger_lose_most(out, reason, events);
+        return;
+    }
+    bool all = events == facts->listed_events;
+    bool exact = !facts->at_most && (all || within == facts->listed_events);
+    uint64_t most = events < within ? events : within;
+    if (exact)
+        ledger_lose(out, reason, most);
+    else
+        ledger_lose_most(out, reason, most);
+}
+
 /* Adds what is missing of an ended target though its agent has not said so: partitions that it
  * listed and never sent, or everything where it said nothing. */
 static void missing_add(const struct capture *c, const struct capture_target *t, struct ledger *out)
@@ -34,7 +54,7 @@ static void missing_add(const struct capture *c, const struct capture_target *t,
         gap.reason = t->refused ? LOSS_DISK_FULL : LOSS_NOT_ARRIVED;
         uint64_t stored = t->stored_events + t->damaged_events;
         if (t->facts.listed_events > stored)
-            ledger_lose(out, gap.reason, t->facts.listed_events - stored);
+            listed_lose(t, gap.reason, t->facts.listed_events - stored, out);
         ledger_gap(out, &gap);
     } else if (t->status == TARGET_EXPIRED) {
         gap.reason = LOSS_NO_ANSWER;
@@ -48,7 +68,7 @@ static void missing_add(const struct capture *c, const struct capture_target *t,
 /* Adds what is stored and can no longer be read. */
 static void damaged_add(const struct capture *c, const struct capture_target *t, struct ledger *out)
 {
-    ledger_lose(out, LOSS_DAMAGED, t->damaged_events);
+    listed_lose(t, LOSS_DAMAGED, t->damaged_events, out);
     for (size_t i = 0; i < c->damages->count; i++) {
         const struct damage *d = &c->damages->items[i];
         if (process_uid_equal(&d->key.process, &t->process) &&
@@ -93,9 +113,11 @@ void target_ledger(const struct capture *c, const struct capture_target *t, stru
     struct loss_gap window;
     window_of(c, t, &window);
     uint64_t span_ns = window.to_ns > window.from_ns ? window.to_ns - window.from_ns : 0;
-    for (size_t i = 0; i < t->facts.loss_count; i++)
-        ledger_claim(out, loss_parse(t->facts.losses[i].reason), t->facts.losses[i].events,
-                     span_ns);
+    for (size_t i = 0; i < t->facts.loss_count; i++) {
+        enum loss_reason reason = loss_parse(t->facts.losses[i].reason);
+        ledger_claim(out, reason, t->facts.losses[i].events, span_ns);
+        out->at_most[reason] |= t->facts.at_most && loss_place(reason) == LOSS_PLACE_SPOOL;
+    }
     for (size_t i = 0; i < t->facts.gap_count; i++) {
         struct loss_gap gap;
         if (target_gap(c, t, &t->facts.gaps[i], &gap))

@@ -13,7 +13,9 @@
 #include "catalog_int.h"
 #include "process_labels.h"
 
-#define NO_TIME INT64_C(-1) /* in a count's row, where a gap's row has times */
+#define NO_TIME  INT64_C(-1) /* in a count's row, where a gap's row has times */
+#define NO_BOUND NO_TIME     /* there, in the place of the end: the count is exact */
+#define BOUND    INT64_C(0)  /* so many at most */
 
 /* The rule that began capture c. A sample has a policy there, which is no rule. An account that is
  * kept has no capture any more: its own row says the rule. */
@@ -22,13 +24,16 @@
 /* ---- accounts ---- */
 
 static void loss_put(struct catalog *c, const uint8_t capture[16], const uint8_t process[16],
-                     const struct loss_gap *gap, uint64_t events)
+                     const struct loss_gap *gap, uint64_t events, bool at_most)
 {
     bool counted = events > 0;
     catalog_write(c, "INSERT OR REPLACE INTO loss VALUES(?,?,?,?,?,?)",
                   DB(DB_ID(capture), DB_ID(process), DB_TEXT(loss_text(gap->reason)),
                      DB_I64(counted ? NO_TIME : db_clamped(gap->from_ns)),
-                     DB_I64(counted ? NO_TIME : db_clamped(gap->to_ns)), DB_I64(I(events))));
+                     DB_I64(!counted  ? db_clamped(gap->to_ns)
+                            : at_most ? BOUND
+                                      : NO_BOUND),
+                     DB_I64(I(events))));
 }
 
 /* Deletes the account's losses with the row that it replaces. */
@@ -44,10 +49,10 @@ void catalog_put_ledger(struct catalog *c, const struct capture_id *capture,
     for (size_t i = 0; i < LOSS_REASONS; i++) {
         const struct loss_gap count = {.reason = (enum loss_reason)i};
         if (ledger->events[i] > 0)
-            loss_put(c, id, process, &count, ledger->events[i]);
+            loss_put(c, id, process, &count, ledger->events[i], ledger->at_most[i]);
     }
     for (size_t i = 0; i < ledger->gap_count; i++)
-        loss_put(c, id, process, &ledger->gaps[i], 0);
+        loss_put(c, id, process, &ledger->gaps[i], 0, false);
 }
 
 void catalog_put_ring_lost(struct catalog *c, const struct catalog_account *p, uint64_t events,
@@ -253,6 +258,12 @@ static struct ledger *group_begin(const struct sum *sum, struct db_row *row)
     return to;
 }
 
+static void count_take(struct ledger *to, enum loss_reason reason, struct db_row *row)
+{
+    to->events[reason] += (uint64_t)db_i64(row, 4);
+    to->at_most[reason] |= db_i64(row, 3) == BOUND;
+}
+
 /* The row without a reason comes first in each group. */
 static int sum_take(void *context, struct db_row *row)
 {
@@ -262,7 +273,7 @@ static int sum_take(void *context, struct db_row *row)
     if (reason[0] == '\0')
         sum->to = group_begin(sum, row);
     else if (from == NO_TIME)
-        sum->to->events[loss_parse(reason)] += (uint64_t)db_i64(row, 4);
+        count_take(sum->to, loss_parse(reason), row);
     else
         ledger_gap(sum->to, &(struct loss_gap){(uint64_t)from, (uint64_t)db_i64(row, 3),
                                                loss_parse(reason)});

@@ -6,6 +6,7 @@ import signal
 import time
 
 from case import KIB, MIB, case, fill, flip, rfc3339, shots, spooled
+from judge import ns_of
 from world import Failed, settled, wait_for
 
 
@@ -230,6 +231,36 @@ def data_link_is_cut(m):
     w.start_agent()
     w.wait_drained()
     m.judge(w, capture, [s])
+
+
+def expect_counts(m, w, capture, s, at_most=False):
+    """What did not arrive is counted as far as it lies in the window: exactly, but for events near its ends,
+    unless a bound is told."""
+    c = w.final(capture)
+    window = [ns_of(c["window"][end]) for end in ("from", "to")]
+    inside = sum(1 for before, after, _, _ in s.truth() if after and before >= window[0] and after <= window[1])
+    near = sum(1 for before, after, _, _ in s.truth() if after and min(abs(before - e) for e in window) < 50 * 10**6)
+    lost, ledger = sum(c["ledger"]["lost"].values()), c["ledger"]
+    bound = bool(ledger.get("at_most"))
+    m.expect("what lies in the window is counted", inside - near <= lost and
+             lost <= (inside * 1.25 if bound else inside) + near and (at_most or not bound),
+             "%d lost%s, %d are in the window, %d near its ends" % (lost, " at most" if bound else "", inside, near))
+
+
+@case(1)
+def what_did_not_arrive_of_shared_cuts(m):
+    """Captures of one chain: a short window lists partitions of long ones, and lacks of them only its own."""
+    w = m.world(agent={"collector": {"data": "tcp://127.0.0.1:1"}})
+    s = w.subject("hum 3 %d" % m.rng.randrange(100, 800))
+    time.sleep(3)
+    at = rfc3339(time.time() + 0.3)
+    captures = [w.capture(at=at, pre_ms=3000, deadline_ms=1500), w.capture(at=at, pre_ms=700, deadline_ms=1500)]
+    for c, shares in zip(captures, (False, True)):
+        m.judge(w, c, [s])
+        expect_counts(m, w, c, s, at_most=shares)
+    late = w.capture(pre_ms=m.rng.randrange(1200, 2000), deadline_ms=1500)  # joins what was cut by then
+    m.judge(w, late, [s])
+    expect_counts(m, w, late, s, at_most=True)
 
 
 @case(1)

@@ -190,12 +190,13 @@ def check_gaps(by_pid, allowed, gone, window, verdict, unknowable):
 def check_counts(capture, gaps, gone, missing, window, verdict):
     lost = capture["ledger"]["lost"]
     told = sum(lost[place] for place in ("ring", "spool", "wire", "quota"))
+    bounds = sum(capture["ledger"]["reasons"][reason] for reason in capture["ledger"].get("at_most", []))
     gone = gone.values()
     possible = sum(1 for span in gone if any(g.holds(*span, slack=BORDER) for g in gaps))
     estimated = sum(1 for span in gone
                     if min(abs(span[0] - window[0]), abs(span[0] - window[1])) < COUNTED)
-    if told > possible + estimated:
-        verdict.say("%d counted as lost, %d are, %d near the ends" % (told, possible, estimated))
+    if told - bounds > possible + estimated:
+        verdict.say("%d counted as lost, %d are, %d near the ends" % (told - bounds, possible, estimated))
     if told + estimated < len(missing) and not any(
             g.reason in UNCOUNTED for g in gaps):
         verdict.say("%d counted as lost, %d are, %d near the ends" % (told, len(missing), estimated))

@@ -2,6 +2,8 @@
  * Captures that share cuts: whatever their windows, each holds every record of its own exactly
  * once. The ring is made by hand in a past of its own, a record every GRID_NS, and windows begin
  * and end between two records. */
+#include <inttypes.h>
+
 #include "agent_fixture.h"
 #include "cut_chain.h"
 #include "ring_memory.h"
@@ -222,6 +224,8 @@ static void part_read(const struct cut_result *cut)
 }
 
 /* What overlaps is one, as in a report. */
+static unsigned counted_exact, counted_bounds; /* partitions that captures list */
+
 static void gap_take(struct capture *capture, const struct cut_gap *gap)
 {
     struct cut_gap whole = *gap;
@@ -240,6 +244,22 @@ static void gap_take(struct capture *capture, const struct cut_gap *gap)
     capture->gaps[capture->gap_count++] = whole;
 }
 
+/* What is counted of the window, where the partition should be lost. */
+static void within_check(const struct capture *capture, const struct cut_entry *entry)
+{
+    const struct part *part = &parts[entry->key.sequence];
+    uint64_t truth = 0;
+    bool bound = false;
+    for (size_t i = 0; i < part->count; i++)
+        truth += part->numbers[i] > capture->from && part->numbers[i] <= capture->to;
+    uint64_t told = cut_entry_within(entry, capture->member.from_ns, capture->member.to_ns, &bound);
+    counted_bounds += bound;
+    counted_exact += !bound;
+    ck_assert_msg(bound ? told >= truth && told <= entry->events : told == truth,
+                  "%" PRIu64 " of (%u, %u] are told%s, %" PRIu64 " are there of %" PRIu64, told,
+                  capture->from, capture->to, bound ? " at most" : "", truth, entry->events);
+}
+
 static void capture_take(struct cut_member *member, const struct cut_entry *entry)
 {
     struct capture *capture = (struct capture *)(void *)member;
@@ -249,6 +269,7 @@ static void capture_take(struct cut_member *member, const struct cut_entry *entr
         gap_take(capture, &(struct cut_gap){.from_ns = entry->from_ns, .to_ns = entry->to_ns});
     if (!entry->kept)
         return;
+    within_check(capture, entry);
     ck_assert(!capture->lists[entry->key.sequence]);
     capture->lists[entry->key.sequence] = true;
 }
@@ -266,6 +287,9 @@ static void cuts(struct capture *capture)
                                   .host = "test",
                                   .max_bytes = dice(3) == 0 ? 100 : 0};
     bool more = true;
+    uint64_t edges_ns[PARTITION_EDGES_MAX];
+    request.edge_count = cut_chain_edges(&capture->member, request.to_ns, edges_ns);
+    request.edges_ns = edges_ns;
     while (more) {
         struct cut_result cut;
         int status = cut_chain_cut(&capture->member, host, &request, &cut);
@@ -279,7 +303,10 @@ static void cuts(struct capture *capture)
                                   .to_ns = cut.to_ns,
                                   .events = cut.events,
                                   .gaps = cut.gaps,
-                                  .gap_count = cut.gap_count};
+                                  .gap_count = cut.gap_count,
+                                  .edge_count = request.edge_count};
+        memcpy(entry.edges_ns, edges_ns, sizeof edges_ns);
+        memcpy(entry.before, cut.before, sizeof cut.before);
         if (entry.kept)
             part_read(&cut);
         cut.gaps = NULL;
@@ -458,6 +485,9 @@ START_TEST(every_capture_holds_each_record_of_its_window_once)
         seed = round * 7919;
         round_run();
     }
+    /* Most captures know what of their partitions lies in their window. */
+    ck_assert_uint_gt(counted_exact, counted_bounds);
+    ck_assert_uint_gt(counted_bounds, 0);
 }
 END_TEST
 

@@ -167,6 +167,7 @@ START_TEST(evidence_that_is_lost_is_no_gap)
                                    .process = process,
                                    .state = REPORT_UPLOADING,
                                    .events = 40,
+                                   .window_events = 30,
                                    .evidence_at = {1, 9, true}};
     struct report_range cuts = {1, 0, 2, 30, 99}, beside = {1, 9, 9, 10, 99};
     ck_assert_int_eq(target_result_add_range(&result, &cuts), SKEIN_OK);
@@ -183,7 +184,8 @@ START_TEST(evidence_that_is_lost_is_no_gap)
                      SKEIN_OK);
     const char *text = text_of(&left);
     ck_assert_ptr_nonnull(strstr(text, "\"gaps\":[]"));
-    ck_assert_ptr_nonnull(strstr(text, "\"ledger\":{\"events\":30,\"lost\":{}}"));
+    ck_assert_ptr_nonnull(
+        strstr(text, "\"ledger\":{\"events\":30,\"window_events\":30,\"lost\":{}}"));
     ck_assert_ptr_nonnull(strstr(text, "{\"kind\":\"threads\",\"state\":\"none\","
                                        "\"reason\":\"lost: spool_full\",\"events\":0"));
     ck_assert_ptr_nonnull(strstr(text, "\"state\":\"refused\",\"reason\":\"no right\""));
@@ -196,8 +198,13 @@ END_TEST
 
 START_TEST(a_lost_partition_is_counted_once)
 {
-    struct target_result result = {
-        .capture = capture, .process = process, .state = REPORT_UPLOADING, .events = 30};
+    struct target_result result = {.capture = capture,
+                                   .process = process,
+                                   .state = REPORT_UPLOADING,
+                                   .from_ns = 1,
+                                   .to_ns = 9,
+                                   .events = 30,
+                                   .window_events = 30};
     for (uint64_t i = 0; i < 3; i++) {
         struct report_range partition = {1, i, i, 10, 99};
         ck_assert_int_eq(target_result_add_range(&result, &partition), SKEIN_OK);
@@ -218,7 +225,8 @@ START_TEST(a_lost_partition_is_counted_once)
     ck_assert_ptr_nonnull(strstr(text, "\"partitions\":[{\"epoch\":1,\"first\":0,\"last\":0,"
                                        "\"events\":10,\"bytes\":99},{\"epoch\":1,\"first\":2,"
                                        "\"last\":2,\"events\":10,\"bytes\":99}]"));
-    ck_assert_ptr_nonnull(strstr(text, "\"ledger\":{\"events\":20,\"lost\":{\"spool_full\":10}}"));
+    ck_assert_ptr_nonnull(strstr(text, "\"ledger\":{\"events\":20,\"window_events\":20,"
+                                       "\"lost\":{\"spool_full\":10}}"));
     buf_fini(&first);
     buf_fini(&second);
     buf_fini(&third);

@@ -346,6 +346,51 @@ START_TEST(late_truth_beats_an_early_verdict)
 }
 END_TEST
 
+/* Three partitions of four events each, of which window_events lie in the window, and what a capture
+ * tells where `arrive` of them did. */
+static void wire_loss(struct fixture *f, int window_events, bool at_most, unsigned arrive,
+                      double lost, bool bound)
+{
+    char id[ID_TEXT_BYTES], path[96], words[64];
+    begin(f, "{\"selector\":\"service=shop\",\"deadline_ms\":100}", id, path);
+    wait_for_text(f, path, "targets.0.status", "expired");
+    cJSON *target = wire_target(&f->agent, id, 1, "uploading", 3, 4);
+    cJSON *ledger = cJSON_GetObjectItem(target, "ledger");
+    if (window_events >= 0)
+        json_add_u64(ledger, "window_events", (uint64_t)window_events);
+    if (at_most)
+        cJSON_AddBoolToObject(ledger, "at_most", true);
+    report(f, target);
+    for (unsigned i = 0; i < arrive; i++) /* of three events each */
+        ck_assert_int_eq(wire_agent_upload(&f->agent, 1, i, id, 0), WIRE_STORED);
+    snprintf(words, sizeof words, "%s%.0f events lost, not_arrived", bound ? "at most " : ": ",
+             lost);
+    cJSON *json = NULL;
+    do { /* until what arrived is counted */
+        cJSON_Delete(json);
+        json = call_json(f, "GET", path, NULL, 200);
+    } while ((unsigned)number_at(json, "ledger.stored") < arrive * 3);
+    ck_assert_double_eq(number_at(json, "ledger.reasons.not_arrived"), lost);
+    ck_assert_msg(strstr(text_at(json, "verdict.text"), words) != NULL, "%s",
+                  text_at(json, "verdict.text"));
+    ck_assert_int_eq(at_path(json, "ledger.at_most") != NULL, bound);
+    ck_assert(!bound || strcmp(text_at(json, "ledger.at_most.0"), "not_arrived") == 0);
+    cJSON_Delete(json);
+}
+
+START_TEST(of_what_did_not_arrive_the_window_counts)
+{
+    struct fixture f;
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    wire_loss(&f, 12, false, 0, 12, false); /* all of it */
+    wire_loss(&f, 5, false, 0, 5, false);   /* the window cuts partitions */
+    wire_loss(&f, 5, true, 0, 5, true);     /* the agent knows a bound */
+    wire_loss(&f, -1, false, 0, 12, true);  /* an older agent says nothing */
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(command_is_repeated_until_it_is_acknowledged)
 {
     struct fixture f;
@@ -747,8 +792,8 @@ int main(void)
         begins_of_young_processes_are_told_beside_a_verdict_on_the_rest,
         a_gap_that_is_none_of_a_begin_is_told_as_ever,
         a_window_of_which_not_all_processes_are_known_is_not_complete,
-        late_truth_beats_an_early_verdict, command_is_repeated_until_it_is_acknowledged,
-        offline_target_is_sent_when_its_agent_returns,
+        of_what_did_not_arrive_the_window_counts, late_truth_beats_an_early_verdict,
+        command_is_repeated_until_it_is_acknowledged, offline_target_is_sent_when_its_agent_returns,
         agent_begins_a_capture_once_however_often_it_reports,
         firing_names_a_process_that_no_list_ever_held,
         stop_tells_the_agent_and_the_capture_ends_stopped, capture_is_deleted_once_by_however_many,

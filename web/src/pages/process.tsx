@@ -144,6 +144,7 @@ function LedgerCard(props: { of: Ledger }): JSX.Element {
       </Facts>
       {reasons.map(([reason, n]) => (
         <p key={reason}>
+          {of.at_most?.includes(reason) ? "at most " : ""}
           {count(n)}: {reasonWords(reason)}
         </p>
       ))}
