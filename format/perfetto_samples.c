@@ -51,8 +51,8 @@ static uint64_t content_intern(struct perfetto_export *x, uint32_t track, unsign
     return at < 0 ? 0 : (uint64_t)at + 1;
 }
 
-static uint64_t text_intern(struct perfetto_export *x, uint32_t track, unsigned field,
-                            const void *text, size_t n)
+static uint64_t content_text(struct perfetto_export *x, uint32_t track, unsigned field,
+                             const void *text, size_t n)
 {
     struct buf content = {0};
     pb_bytes(&content, INTERNED_NAME, text, n);
@@ -67,8 +67,8 @@ static uint64_t mapping_intern(struct perfetto_export *x, uint32_t track,
     struct buf content = {0};
     if (m == NULL)
         return 0;
-    uint64_t path = text_intern(x, track, INTERNED_MAPPING_PATHS, m->path, strlen(m->path));
-    uint64_t build = text_intern(x, track, INTERNED_BUILD_IDS, m->build_id, m->build_id_bytes);
+    uint64_t path = content_text(x, track, INTERNED_MAPPING_PATHS, m->path, strlen(m->path));
+    uint64_t build = content_text(x, track, INTERNED_BUILD_IDS, m->build_id, m->build_id_bytes);
     pb_varint(&content, MAPPING_BUILD_ID, build);
     pb_varint(&content, MAPPING_OFFSET, m->offset);
     pb_varint(&content, MAPPING_START, m->start);
@@ -88,12 +88,12 @@ static uint64_t frame_intern(struct perfetto_export *x, uint32_t track,
     const char *name = frame->function[0] != '\0' ? frame->function : place;
     uint64_t mapping = mapping_intern(x, track, frame->mapping);
     pb_varint(&content, FRAME_FUNCTION,
-              text_intern(x, track, INTERNED_FUNCTIONS, name, strlen(name)));
+              content_text(x, track, INTERNED_FUNCTIONS, name, strlen(name)));
     pb_varint(&content, FRAME_MAPPING, mapping);
     pb_varint(&content, FRAME_REL_PC, frame->mapping != NULL ? frame->offset : frame->looked_up);
     if (frame->file[0] != '\0')
         pb_varint(&content, FRAME_SOURCE_PATH,
-                  text_intern(x, track, INTERNED_SOURCE_PATHS, frame->file, strlen(frame->file)));
+                  content_text(x, track, INTERNED_SOURCE_PATHS, frame->file, strlen(frame->file)));
     if (frame->line != 0)
         pb_varint(&content, FRAME_LINE, frame->line);
     uint64_t iid = content_intern(x, track, INTERNED_FRAMES, &content);

@@ -58,9 +58,11 @@ static struct span_lane_item *item_around(const struct span_lane *row,
                                           const struct span_lane_place *place)
 {
     size_t at = place->first;
-    bool same = at < row->count && row->items[at].from_ns == place->item.from_ns;
-    if (!same && at-- == 0)
-        return NULL;
+    if (at == row->count || row->items[at].from_ns != place->item.from_ns) {
+        if (at == 0)
+            return NULL;
+        at--;
+    }
     struct span_lane_item *item = &row->items[at];
     return item->to_ns >= place->item.to_ns && item->to_ns > place->item.from_ns ? item : NULL;
 }
@@ -91,6 +93,9 @@ static bool place_find(const struct span_lane *row, uint64_t floor_ns,
     if (item->from_ns < floor_ns && floor_ns - item->from_ns <= SPAN_LANES_SLACK_NS &&
         floor_ns <= item->to_ns)
         item->from_ns = floor_ns;
+    item->shown_ns = item->from_ns;
+    if (row->items == NULL) /* nothing was ever put on it */
+        return item->from_ns >= floor_ns;
     place->first = items_before(row, item->from_ns);
     const struct span_lane_item *before = place->first > 0 ? &row->items[place->first - 1] : NULL;
     if (before != NULL && before->to_ns > item->from_ns && before->to_ns < item->to_ns &&
