@@ -75,11 +75,11 @@ void pushed_set_to_all(struct pushed_set *set)
 }
 
 void pushed_set_changed(struct pushed_set *set, const char *name, const char *before,
-                        const char *after)
+                        const char *after, bool is_removed)
 {
     control_assert_locked(fleet_control(set->fleet));
     size_t at = 0;
-    if (after == NULL) {
+    if (is_removed) {
         size_t place = set->removed_count++ % PUSHED_REMOVED_MAX;
         if (set->removed[place].generation > set->since)
             set->since = set->removed[place].generation; /* it is forgotten now */

@@ -36,10 +36,10 @@ struct pushed_set {
 
 /* To all that are here, whatever it concerns. */
 void pushed_set_to_all(struct pushed_set *set) CONTROL_LOCKED;
-/* Something was put (before and after: its selectors; NULL: none) or, after NULL, removed, with the
- * set's generation: to those that are here and that it concerns. */
+/* Something was put or removed, with the set's generation: to those that are here and that it
+ * concerns, by the selectors that it had and has; NULL: it was, or is, nothing for agents. */
 void pushed_set_changed(struct pushed_set *set, const char *name, const char *before,
-                        const char *after) CONTROL_LOCKED;
+                        const char *after, bool is_removed) CONTROL_LOCKED;
 /* Whether a process of this agent may match. */
 bool pushed_set_concerns(const char *selector, const struct fleet_agent *agent);
 

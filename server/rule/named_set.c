@@ -43,19 +43,17 @@ static struct named_item *item_remove(struct named_set *set, const char *name) C
     return item;
 }
 
-#define PUSHED_MORE 96 /* what a message adds to a thing's own text */
-
-/* How much it is as text, at most in a message to agents. */
+/* How much it is as text, with a comma, without what agents are not told. */
 static size_t text_bytes(const cJSON *json)
 {
     struct buf text = {0};
     json_print(json, &text);
-    size_t n = text.status == SKEIN_OK ? text.len + PUSHED_MORE : PUSHED_SET_BYTES_MAX;
+    size_t n = text.status == SKEIN_OK ? text.len + 1 : PUSHED_SET_BYTES_MAX;
     const cJSON *notify = cJSON_GetObjectItemCaseSensitive(json, "notify");
     buf_fini(&text);
     if (notify == NULL || n >= PUSHED_SET_BYTES_MAX)
         return n;
-    json_print(notify, &text); /* agents are not told who is notified */
+    json_print(notify, &text);
     n -= text.len < n ? text.len : 0;
     buf_fini(&text);
     return n;
@@ -214,14 +212,24 @@ static int named_set_commit(struct named_set *set, struct named_item *put,
 
 /* ---- put, get, delete ---- */
 
+static bool is_pushed(const struct named_set *set, const struct named_item *item)
+{
+    return set->kind->is_pushed == NULL || set->kind->is_pushed(item);
+}
+
+static const char *pushed_selector(const struct named_set *set, const struct named_item *item)
+{
+    return item != NULL && is_pushed(set, item) ? item->selector : NULL;
+}
+
 /* `before` and `item`: as it was and is; NULL: it was not, or is no more. */
 static void named_set_tell(struct named_set *set, const char *name, const struct named_item *before,
                            const struct named_item *item, const char *change) CONTROL_LOCKED
 {
     if (set->kind->changed != NULL)
         set->kind->changed(set->context, name, item);
-    pushed_set_changed(&set->pushed, name, before != NULL ? before->selector : NULL,
-                       item != NULL ? item->selector : NULL);
+    pushed_set_changed(&set->pushed, name, pushed_selector(set, before), pushed_selector(set, item),
+                       item == NULL);
     named_set_publish(set, name, change);
 }
 
@@ -237,14 +245,28 @@ static struct named_item *replace(struct named_set *set, struct named_item *fres
     return old;
 }
 
-static bool is_pushed(const struct named_set *set, const struct named_item *item)
+/* Of a set whose things are written otherwise than they are kept: it is written, which is as slow as
+ * it has things. */
+static int fits_written(struct named_set *set, struct named_item *fresh) CONTROL_LOCKED
 {
-    return set->kind->is_pushed == NULL || set->kind->is_pushed(item);
+    struct named_item *old = replace(set, fresh);
+    cJSON *list = set->kind->list(set->context, NULL, PUSHED_WHOLE, NULL);
+    struct buf text = {0};
+    json_print(list, &text);
+    cJSON_Delete(list);
+    int status = text.len > PUSHED_SET_BYTES_MAX ? SKEIN_TOO_LARGE : text.status;
+    buf_fini(&text);
+    item_remove(set, fresh->name);
+    if (old != NULL)
+        named_set_insert(set, old);
+    return status;
 }
 
 /* Whether the set with it, in the place of the old one, fits a message. */
-static int fits(struct named_set *set, const struct named_item *fresh) CONTROL_LOCKED
+static int fits(struct named_set *set, struct named_item *fresh) CONTROL_LOCKED
 {
+    if (set->kind->is_pushed == NULL)
+        return fits_written(set, fresh);
     size_t bytes = is_pushed(set, fresh) ? fresh->pushed_bytes : 0;
     for (const struct named_item *item = set->list; item != NULL; item = item->next)
         if (strcmp(item->name, fresh->name) != 0 && is_pushed(set, item))

@@ -23,7 +23,7 @@ struct named_item {
     char *selector;       /* in json */
     uint64_t generation;  /* the set's, when this was put; 0: before this collector began */
     enum save_state save; /* the counters beside the text */
-    size_t pushed_bytes;  /* at most, in a message to agents */
+    size_t pushed_bytes;  /* in a message to agents, where it is pushed */
 };
 
 /* Where the sets differ. `context` is the set's. */
@@ -44,7 +44,9 @@ struct named_kind {
     void (*drop)(struct catalog *catalog, const char *name);
     cJSON *(*state)(void *context, struct named_item *item); /* the text and `state` */
     void (*changed)(void *context, const char *name, const struct named_item *item); /* or NULL */
-    bool (*is_pushed)(const struct named_item *item); /* to agents; NULL: all are */
+    /* Whether agents have it, and as its text is without `notify`; NULL: they have all, as `list`
+     * writes them. */
+    bool (*is_pushed)(const struct named_item *item);
     /* as struct pushed_set has it */
     cJSON *(*list)(void *context, const struct fleet_agent *agent, uint64_t base, cJSON *removed);
 };

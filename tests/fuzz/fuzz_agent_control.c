@@ -44,8 +44,8 @@ static void try_command(const uint8_t *bytes, size_t n)
     int status = agent_command_new(json, &command, refuse, error, sizeof error);
     if ((status == SKEIN_OK) != (command != NULL) || (status != SKEIN_OK && error[0] == '\0'))
         abort();
-    if (command != NULL && (command->says.kind == COMMAND_RULES ||
-                            command->says.kind == COMMAND_RULES_CHANGE))
+    if (command != NULL &&
+        (command->says.kind == COMMAND_RULES || command->says.kind == COMMAND_RULES_CHANGE))
         read_rules(command->says.set);
     agent_command_free(&command);
 }

@@ -260,18 +260,21 @@ START_TEST(agents_are_pushed_what_has_changed_where_it_concerns_them)
     wire_agent_ack(&f.agent, command, NULL);
     cJSON_Delete(command);
     put_named(&f, "elsewhere", "host!=host-a", 200);
+    cJSON_Delete(call_json(&f, "PUT", "/api/v1/rules/ours",
+                           "{\"selector\":\"\",\"when\":{\"schedule\":{\"every_ms\":3600000}}}",
+                           201));
     cJSON_Delete(wire_agent_beat(&f.agent, 0, 4)); /* it has all that concerns it */
     cJSON *json = call_json(&f, "GET", "/api/v1/rules/elsewhere", NULL, 200);
     ck_assert_double_eq(number_at(json, "state.agents_current"), 1);
-    ck_assert_double_eq(number_at(json, "state.generation"), 5);
+    ck_assert_double_eq(number_at(json, "state.generation"), 6);
     cJSON_Delete(json);
 
     struct http_response response; /* gone, and moved away: it must let go of both */
     call(&f, "DELETE", "/api/v1/rules/first", NULL, NULL, &response);
     http_response_fini(&response);
-    cJSON_Delete(expect_change(&f, 4, 6, 0, 2)); /* which it does not acknowledge */
+    cJSON_Delete(expect_change(&f, 4, 7, 0, 3)); /* which it does not acknowledge */
     put_named(&f, "here", "host=host-b", 200);
-    command = expect_change(&f, 4, 7, 0, 3);
+    command = expect_change(&f, 4, 8, 0, 4);
     wire_agent_ack(&f.agent, command, NULL);
     cJSON_Delete(command);
     fixture_stop(&f);
