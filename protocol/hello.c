@@ -14,6 +14,7 @@ void hello_put(const struct hello *hello, struct buf *out)
     cJSON_AddStringToObject(root, "version", hello->version);
     cJSON_AddStringToObject(root, "boot", hello->boot);
     json_add_u64(root, "epoch", hello->epoch);
+    json_add_u64(root, "instance", hello->instance);
     cJSON_AddStringToObject(root, "labels", hello->labels);
     json_add_u64(root, "heartbeat_ms", hello->heartbeat_ms);
     cJSON_AddNullToObject(root, "seal");
@@ -29,6 +30,7 @@ int hello_get(const cJSON *json, struct hello *out, char *error, size_t error_by
     h.boot = body_text(&r, json, "", "boot", 63);
     h.labels = body_labels(&r, json, "");
     h.epoch = body_number(&r, json, "", "epoch");
+    h.instance = body_number(&r, json, "", "instance");
     h.heartbeat_ms = body_number(&r, json, "", "heartbeat_ms");
     *out = h;
     return body_status(&r, error, error_bytes);

@@ -11,6 +11,7 @@
 struct hello {
     uint64_t agent;
     uint64_t epoch;        /* how often the agent has started */
+    uint64_t instance;     /* of this start (P-29); 0: it does not say */
     uint64_t heartbeat_ms; /* wished */
     const char *host, *version, *boot, *labels;
 };

@@ -90,6 +90,7 @@ static uint64_t hello_say(struct uplink *uplink)
     }
     const struct hello hello = {.agent = uplink->agent,
                                 .epoch = uplink->epoch,
+                                .instance = uplink->instance,
                                 .heartbeat_ms = uplink->heartbeat_ns / NS_PER_MS,
                                 .host = uplink->host,
                                 .version = uplink->version,

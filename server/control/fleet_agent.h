@@ -38,7 +38,8 @@ struct fleet_agent {
      * when we heard it (monotonic); error 0: it does not say */
     uint64_t clock_error_ns, clock, clock_heard_ns;
     uint64_t instance, instance_before; /* numbers in its heartbeats: the last, and the other one */
-    uint64_t cloned_ns;                 /* monotonic: when two took turns; 0: never */
+    uint64_t hello_instance; /* which start of it said host, version and labels; 0: not known */
+    uint64_t cloned_ns;      /* monotonic: when two took turns; 0: never */
     struct fleet_set_state sets[FLEET_SETS];
     uint64_t anew_ns; /* monotonic: when a later run of it said HELLO; 0: never */
     /* Realtime. Processes that ended before these times may be unknown. listed_from_ns: as the

@@ -189,6 +189,7 @@ void fleet_on_hello(struct fleet *f, const struct wire_frame *frame, const cJSON
     if (agent->epoch != 0 && agent->epoch != hello.epoch)
         agent->anew_ns = clock_monotonic_ns();
     agent->epoch = hello.epoch;
+    agent->hello_instance = hello.instance;
     snprintf(agent->host, sizeof agent->host, "%s", hello.host);
     snprintf(agent->version, sizeof agent->version, "%s", hello.version);
     snprintf(agent->labels, sizeof agent->labels, "%s", hello.labels);
@@ -292,6 +293,15 @@ static void clones_watch_for(struct fleet_agent *agent, uint64_t instance)
     agent->cloned_ns = clock_monotonic_ns();
 }
 
+/* What is shown of an agent is what its last HELLO said. Of two that have one identity, each would have
+ * its name shown in turn, with its commands dropped each time: so the one that lives says it anew when
+ * they do not take turns any more. */
+static bool hello_is_anothers(const struct fleet_agent *agent, uint64_t instance)
+{
+    return instance != 0 && agent->hello_instance != 0 && instance != agent->hello_instance &&
+           !fleet_agent_is_cloned(agent);
+}
+
 void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
                         const struct transport_peer *peer)
 {
@@ -305,10 +315,11 @@ void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const c
         return;
     }
     struct fleet_agent *agent = fleet_agent_find(f, beat.agent);
-    /* An agent that was taken for lost must say HELLO, too: its commands were not repeated. */
-    bool hello = agent == NULL || !agent->session || !agent->online;
     if (agent != NULL)
         clones_watch_for(agent, beat.instance);
+    /* An agent that was taken for lost must say HELLO, too: its commands were not repeated. */
+    bool hello = agent == NULL || !agent->session || !agent->online ||
+                 hello_is_anothers(agent, beat.instance);
     const struct heartbeat_ack ack = {.received_ns = received_ns,
                                       .clock = clock,
                                       .rules_generation = rules_generation(f),

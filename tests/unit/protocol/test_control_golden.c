@@ -62,6 +62,7 @@ START_TEST(a_session_begins)
 {
     const struct hello hello = {.agent = AGENT_ID,
                                 .epoch = 3,
+                                .instance = 77,
                                 .heartbeat_ms = 5000,
                                 .host = "web-1",
                                 .version = "0.1.0",
@@ -69,7 +70,7 @@ START_TEST(a_session_begins)
                                 .labels = "zone=a"};
     GOLDEN(hello, hello,
            "{" AGENT ",\"host\":\"web-1\",\"version\":\"0.1.0\",\"boot\":\"b\",\"epoch\":3,"
-           "\"labels\":\"zone=a\",\"heartbeat_ms\":5000,\"seal\":null}");
+           "\"instance\":77,\"labels\":\"zone=a\",\"heartbeat_ms\":5000,\"seal\":null}");
     const struct welcome welcome = {.collector = "00000000000000aa",
                                     .lease_ms = 15000,
                                     .heartbeat_ms = 5000,

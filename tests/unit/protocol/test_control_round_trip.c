@@ -129,6 +129,7 @@ START_TEST(hello_and_welcome_come_back)
     for (int round = 0; round < ROUNDS; round++) {
         const struct hello a = {.agent = any(),
                                 .epoch = any(),
+                                .instance = any(),
                                 .heartbeat_ms = any(),
                                 .host = words(),
                                 .version = words(),
@@ -138,6 +139,7 @@ START_TEST(hello_and_welcome_come_back)
         TRIP(hello, a, b);
         SAME(a, b, agent);
         SAME(a, b, epoch);
+        SAME(a, b, instance);
         SAME(a, b, heartbeat_ms);
         SAME_TEXT(a, b, host);
         SAME_TEXT(a, b, version);

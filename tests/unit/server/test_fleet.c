@@ -171,11 +171,74 @@ START_TEST(processes_that_are_forgotten_do_not_come_back)
 }
 END_TEST
 
+/* A start of the agent, on a host, says who it is. */
+static void hello_of(struct fleet *f, const char *host, unsigned instance)
+{
+    char body[256];
+    snprintf(body, sizeof body,
+             "{\"agent\":\"" AGENT "\",\"host\":\"%s\",\"version\":\"1\",\"boot\":\"b\","
+             "\"epoch\":1,\"instance\":%u,\"labels\":\"\",\"heartbeat_ms\":1000,\"seal\":null}",
+             host, instance);
+    say(f, WIRE_HELLO, body);
+}
+
+/* Whether its heartbeat was taken; else it was asked to say HELLO first. */
+static bool beat_of(struct fleet *f, struct fleet_agent *agent, unsigned instance)
+{
+    char body[512];
+    static unsigned generation;
+    snprintf(body, sizeof body,
+             "{\"agent\":\"" AGENT "\",\"instance\":%u,\"sent_ns\":1,"
+             "\"rules_generation\":%u,\"policies_generation\":0,\"processes_version\":0,"
+             "\"spool\":{\"bytes\":0,\"partitions\":0},"
+             "\"lost\":{\"spool_partitions\":0,\"spool_events\":0},\"cpu_ms\":0}",
+             instance, ++generation);
+    say(f, WIRE_HEARTBEAT, body);
+    return agent->sets[FLEET_RULES].generation == generation;
+}
+
+/* A virtual machine was copied with its agent's folder, and the copy is removed. */
+START_TEST(a_clone_that_is_gone_leaves_its_host_name_to_nobody)
+{
+    struct fleet *f = fleet_of(NULL);
+    hello_of(f, "first", 1);
+    struct fleet_agent *agent = fleet_agent_find(f, 0xa1);
+    ck_assert_ptr_nonnull(agent);
+    ck_assert(beat_of(f, agent, 1));
+    hello_of(f, "clone", 2);
+    ck_assert(beat_of(f, agent, 2));
+    ck_assert_str_eq(agent->host, "clone");
+    /* They take turns: neither is asked for its name each time, as that would drop its commands. */
+    for (unsigned i = 0; i < 10; i++)
+        ck_assert(beat_of(f, agent, 1 + i % 2));
+    ck_assert(fleet_agent_is_cloned(agent));
+    /* The clone ends, and after a minute it is not told of any more. */
+    ck_assert(beat_of(f, agent, 1));
+    agent->cloned_ns -= UINT64_C(61) * 1000000000;
+    ck_assert(!beat_of(f, agent, 1));
+    hello_of(f, "first", 1);
+    ck_assert_str_eq(agent->host, "first");
+    for (unsigned i = 0; i < 3; i++)
+        ck_assert(beat_of(f, agent, 1));
+    /* A clone that was gone before its first heartbeat. */
+    hello_of(f, "another", 3);
+    ck_assert(!beat_of(f, agent, 1));
+    hello_of(f, "first", 1);
+    ck_assert(beat_of(f, agent, 1));
+    ck_assert_str_eq(agent->host, "first");
+    /* Agents that do not say which start they are are believed. */
+    say(f, WIRE_HELLO, HELLO("2"));
+    ck_assert(beat_of(f, agent, 1));
+    fleet_end(f);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(
         suite_of("fleet", lists_that_never_end_do_not_fill_the_table,
                  short_lived_processes_make_room_for_new_ones,
                  a_collector_that_was_started_anew_knows_the_processes_of_agents_that_are_away,
-                 processes_that_are_forgotten_do_not_come_back, NULL));
+                 processes_that_are_forgotten_do_not_come_back,
+                 a_clone_that_is_gone_leaves_its_host_name_to_nobody, NULL));
 }
