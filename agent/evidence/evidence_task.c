@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "cond_until.h"
 #include "log.h"
+#include "proc_info.h"
 #include "skein_check.h"
 #include "symbol_partition.h"
 #include "worker.h"
@@ -53,8 +54,10 @@ struct evidence_task {
     int64_t clock_offset_ns;
     bool dead; /* the process has ended by then */
     /* the evidence thread's until it is done, then the owner's */
-    uint32_t holds; /* of sources that fetch */
-    bool parked;    /* it waits for their release alone */
+    uint64_t program; /* of the process, when the sources began: program_of */
+    bool denied;      /* what was had may be another user's */
+    uint32_t holds;   /* of sources that fetch */
+    bool parked;      /* it waits for their release alone */
     struct evidence_out *out;
     struct {
         void *of; /* NULL: none */
@@ -271,7 +274,7 @@ static void sources_ask(struct evidence_task *task, enum evidence_when when, uin
                                .settings = &evidence->settings,
                                .symbolizer = evidence->symbolizer};
     for (size_t i = 0; i < evidence->source_count; i++) {
-        if (!is_asked(task, i, when) || is_dropped(task))
+        if (!is_asked(task, i, when) || task->denied || is_dropped(task))
             continue;
         ask.state = &task->states[i].of;
         task->states[i].free = evidence->sources[i].state_free;
@@ -279,18 +282,65 @@ static void sources_ask(struct evidence_task *task, enum evidence_when when, uin
     }
 }
 
+/* ---- whose it is ----
+ *
+ * A user has a process watched that is his. It may become a program that is not, by exec, before or while
+ * the sources look at it: so the program is looked at before and behind them, and all is thrown away
+ * if it is not his, or not the same. */
+
+#define PROGRAM_DENIED 0u
+#define PROGRAM_ENDED  1u /* its memory is gone, and its user is still known */
+#define PROGRAM_GONE   2u
+#define PROGRAM_ANY    3u /* the process is the operator's, or was attached */
+
+/* Else where its stack begins, which each exec moves. */
+static uint64_t program_of(const struct process *p)
+{
+    if (!p->watched || !p->by_hand || p->user == 0)
+        return PROGRAM_ANY;
+    if (!proc_is_same((pid_t)p->pid, p->start_clock_ticks))
+        return PROGRAM_GONE;
+    uint64_t stack = proc_start_stack((pid_t)p->pid);
+    if (!proc_is_users((pid_t)p->pid, p->user))
+        return PROGRAM_DENIED;
+    return stack > PROGRAM_ANY ? stack : PROGRAM_ENDED;
+}
+
+static void program_begin(struct evidence_task *task)
+{
+    task->program = program_of(task->order.process);
+    task->denied = task->denied || task->program == PROGRAM_DENIED;
+}
+
+static void program_end(struct evidence_task *task)
+{
+    uint64_t now = program_of(task->order.process);
+    bool fine = now == task->program || (now == PROGRAM_ENDED && task->program > PROGRAM_ANY);
+    task->denied = task->denied || !fine;
+}
+
 static void begin_run(void *context)
 {
     struct evidence_task *task = context;
     uint64_t now_ns = clock_monotonic_ns();
     job_begin(task);
+    program_begin(task);
     /* The end of the capture may be now as well: half of the time is for its sources. */
     sources_ask(task, EVIDENCE_AT_BEGIN, now_ns,
                 now_ns + task->evidence->settings.deadline_ms * NS_PER_MS / 2);
+    program_end(task);
     job_end(task);
 }
 
 /* ---- the partition ---- */
+
+static void notes_set(struct evidence_task *task, enum evidence_state state, const char *why)
+{
+    for (size_t i = 0; i < task->evidence->source_count; i++) {
+        task->notes[i].events = 0;
+        evidence_say(&task->notes[i], state, "%s", why);
+    }
+}
 
 static int partition_make(struct evidence_task *task)
 {
@@ -333,21 +383,28 @@ static int partition_make(struct evidence_task *task)
     return SKEIN_OK;
 }
 
+static void partition_drop(struct evidence_task *task)
+{
+    buf_fini(&task->partition.bytes);
+    task->partition = (struct evidence_partition){.events = 0};
+}
+
 /* With what was fetched; nothing holds the task any more. */
 static void task_end(struct evidence_task *task)
 {
     skein_check(task->holds == 0 && !task->parked);
     uint64_t eighth_ns = task->evidence->settings.deadline_ms * NS_PER_MS / 8;
     sources_ask(task, EVIDENCE_FETCHED, task->to_ns, task->deadline_ns - eighth_ns);
-    int status = is_dropped(task) ? SKEIN_NOT_FOUND : partition_make(task);
-    if (status != SKEIN_OK && status != SKEIN_NOT_FOUND) {
-        buf_fini(&task->partition.bytes);
-        for (size_t i = 0; i < task->evidence->source_count; i++) {
-            task->notes[i].events = 0;
-            evidence_say(&task->notes[i], EVIDENCE_NONE, "it could not be packed: %s",
-                         skein_status_text(status));
-        }
-    }
+    int status = is_dropped(task) || task->denied ? SKEIN_NOT_FOUND : partition_make(task);
+    program_end(task);
+    if (task->denied || (status != SKEIN_OK && status != SKEIN_NOT_FOUND))
+        partition_drop(task);
+    if (task->denied)
+        notes_set(task, EVIDENCE_REFUSED,
+                  "its program changes its user, or it has become another one meanwhile: root may "
+                  "have it captured");
+    else if (status != SKEIN_OK && status != SKEIN_NOT_FOUND)
+        notes_set(task, EVIDENCE_NONE, "it could not be packed");
     pthread_mutex_lock(&task->mutex);
     if (task->state == TASK_FINISHING)
         task_set(task, task->done(task->context) ? TASK_DONE : TASK_DROPPED);
@@ -360,6 +417,7 @@ static void finish_run(void *context)
     job_begin(task);
     /* A quarter of the time is for names and packing. */
     uint64_t quarter_ns = task->evidence->settings.deadline_ms * NS_PER_MS / 4;
+    program_begin(task);
     sources_ask(task, EVIDENCE_AT_END, task->to_ns, task->deadline_ns - quarter_ns);
     task->parked = task->holds > 0;
     if (!task->parked)

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "agent_clock.h"
@@ -30,26 +28,9 @@
 
 /* ---- who may ---- */
 
-/* A program that changes its user as it begins: its process may be just about to. */
-static bool is_privileged(uint32_t pid)
-{
-    char path[48];
-    struct stat about;
-    snprintf(path, sizeof path, "/proc/%u/exe", pid);
-    if (stat(path, &about) != 0)
-        return errno != ENOENT; /* it ends, or is the kernel's own */
-    return (about.st_mode & (S_ISUID | S_ISGID)) != 0 ||
-           getxattr(path, "security.capability", NULL, 0) > 0;
-}
-
 static bool may_watch(uint32_t pid, uint32_t asker)
 {
-    char path[48];
-    struct stat about;
-    if (asker == 0)
-        return true;
-    snprintf(path, sizeof path, "/proc/%u", pid);
-    return stat(path, &about) == 0 && about.st_uid == asker && !is_privileged(pid);
+    return asker == 0 || proc_is_users((pid_t)pid, asker);
 }
 
 /* ---- the list ---- */

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "agent_clock.h"
@@ -226,6 +227,25 @@ uint32_t proc_user(pid_t pid)
     const char *at =
         proc_file_read(pid, "status", text, sizeof text) > 0 ? text_line_find(text, "Uid:") : NULL;
     return at != NULL && text_numbers(&at, users, 2) ? (uint32_t)users[1] : SHARE_USER_UNKNOWN;
+}
+
+static bool is_privileged(pid_t pid)
+{
+    char path[48];
+    struct stat about;
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+    if (stat(path, &about) != 0)
+        return errno != ENOENT; /* it ends, or is the kernel's own */
+    return (about.st_mode & (S_ISUID | S_ISGID)) != 0 ||
+           getxattr(path, "security.capability", NULL, 0) > 0;
+}
+
+bool proc_is_users(pid_t pid, uint32_t user)
+{
+    char path[48];
+    struct stat about;
+    snprintf(path, sizeof path, "/proc/%d", (int)pid);
+    return stat(path, &about) == 0 && about.st_uid == user && !is_privileged(pid);
 }
 
 #define NAMESPACES_MAX 40 /* the kernel nests 32 */

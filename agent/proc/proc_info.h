@@ -38,6 +38,9 @@ uint64_t proc_start_monotonic_ns(uint64_t start_clock_ticks);
 
 /* The user that the process runs as; SHARE_USER_UNKNOWN: it is gone. */
 uint32_t proc_user(pid_t pid);
+/* Whether the process is that user's: it runs as him, and its program is none that changes its user as
+ * it begins (setuid, setgid, file capabilities), which it may be just about to. */
+bool proc_is_users(pid_t pid, uint32_t user);
 /* To whom what a process of `user` takes is charged: within a user namespace that somebody else than
  * root has made, its maker, who may choose among thousands of users there. */
 uint32_t proc_user_charged(pid_t pid, uint32_t user);

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What sources write, and what becomes of a target whose source is slow, hangs or has nothing. */
 #include <semaphore.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "evidence_task.h"
 #include "partition_reader.h"
+#include "proc_info.h"
 #include "support.h"
 
 static const struct partition_event_type instant = {
@@ -380,6 +386,155 @@ START_TEST(a_source_that_hangs_holds_nobody_up)
 }
 END_TEST
 
+/* ---- processes that users have watched ---- */
+
+static struct {
+    char *folder, *program; /* that the process is to become */
+    int go;                 /* a line here, and it does */
+    uint32_t user;
+} watched;
+
+static void program_make(mode_t mode)
+{
+    size_t n;
+    char *bytes = file_read("/bin/sleep", &n);
+    watched.folder = temp_dir_new();
+    watched.program = path_join(watched.folder, "program");
+    ck_assert_int_eq(chmod(watched.folder, 0755), 0);
+    file_write(watched.program, bytes, n);
+    ck_assert_int_eq(chmod(watched.program, mode), 0);
+    free(bytes);
+}
+
+/* A shell of the user's that waits for a line. */
+static void watched_begin(mode_t mode, bool by_hand)
+{
+    int ends[2];
+    watched.user = geteuid() == 0 ? 65534 : geteuid();
+    program_make(mode);
+    ck_assert_int_eq(pipe(ends), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(ends[0], 0);
+        close(ends[1]);
+        if (geteuid() == 0 && (setgid(65534) != 0 || setuid(watched.user) != 0))
+            _exit(1);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        execl("/bin/sh", "sh", "-c", "read line; exec \"$0\" 1000", watched.program, NULL);
+        _exit(1);
+    }
+    close(ends[0]);
+    watched.go = ends[1];
+    process->pid = (uint32_t)pid;
+    process->watched = true;
+    process->by_hand = by_hand;
+    process->user = watched.user;
+    ck_assert_int_eq(proc_start_ticks(pid, &process->start_clock_ticks), SKEIN_OK);
+}
+
+/* Anybody may read what a program is called. */
+static bool runs(void *name)
+{
+    char line[512] = "";
+    int n = proc_file_read((pid_t)process->pid, "comm", line, sizeof line);
+    return n > 0 && strncmp(line, name, strlen(name)) == 0 && line[strlen(name)] == '\n';
+}
+
+static bool is_shell(void *context)
+{
+    (void)context;
+    return runs((char *)"sh");
+}
+
+static void watched_become(void)
+{
+    ck_assert_int_eq(write(watched.go, "\n", 1), 1);
+    ck_assert(wait_until(runs, (char *)"program", 0));
+}
+
+static void watched_end(void)
+{
+    kill((pid_t)process->pid, SIGKILL);
+    waitpid((pid_t)process->pid, NULL, 0);
+    close(watched.go);
+    free(watched.program);
+    temp_dir_free(&watched.folder);
+}
+
+static unsigned asked;
+
+static void looks(void *source, const struct evidence_ask *ask, struct evidence_out *out,
+                  struct evidence_note *note)
+{
+    asked++;
+    one_event(source, ask, out, note);
+}
+
+static void looks_while_it_becomes(void *source, const struct evidence_ask *ask,
+                                   struct evidence_out *out, struct evidence_note *note)
+{
+    looks(source, ask, out, note);
+    watched_become();
+}
+
+enum becomes { NEVER, BEFORE, AT_BEGIN, AT_END };
+
+/* Whether anything was had of it; sources were asked `*times`. */
+static bool had(enum becomes when, unsigned *times)
+{
+    struct report_evidence notes[EVIDENCE_KINDS_MAX];
+    ck_assert(wait_until(is_shell, NULL, 0));
+    evidence_make(60000);
+    asked = 0;
+    source_add("threads", EVIDENCE_AT_BEGIN, when == AT_BEGIN ? looks_while_it_becomes : looks);
+    source_add("files", EVIDENCE_AT_END, when == AT_END ? looks_while_it_becomes : looks);
+    if (when == BEFORE)
+        watched_become();
+    struct evidence_task *task = task_begin(true, false);
+    ck_assert_int_eq(evidence_finish(task, 2000, 0, on_done, NULL), SKEIN_OK);
+    sem_wait(&done);
+    size_t count = evidence_notes(task, notes);
+    ck_assert_uint_eq(count, 2);
+    uint64_t events = evidence_result(task)->events;
+    ck_assert(events == 0 || events == 2);
+    ck_assert(events > 0 || evidence_result(task)->bytes.len == 0);
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_str_eq(notes[i].state, events > 0 ? "taken" : "refused");
+        ck_assert(events > 0 || strstr(notes[i].reason, "root may") != NULL);
+        ck_assert_uint_eq(notes[i].events, events / 2);
+    }
+    evidence_unref(&task);
+    ck_assert_uint_eq(evidence_free(&evidence), 0);
+    *times = asked;
+    return events > 0;
+}
+
+START_TEST(nothing_is_had_of_a_program_that_is_not_its_users)
+{
+    unsigned times;
+    const struct {
+        mode_t mode;
+        bool by_hand;
+        enum becomes when;
+        bool had;
+        unsigned times;
+    } cases[] = {
+        {0755, true, NEVER, true, 2},      {0755, true, BEFORE, true, 2},
+        {04755, true, BEFORE, false, 0},   {02755, true, BEFORE, false, 0},
+        {04755, true, AT_BEGIN, false, 1}, {04755, true, AT_END, false, 2},
+        {0755, true, AT_END, false, 2},  /* of which program it was, nobody knows */
+        {04755, false, BEFORE, true, 2}, /* the operator may have all watched */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        watched_begin(cases[i].mode, cases[i].by_hand);
+        bool got = had(cases[i].when, &times);
+        watched_end();
+        ck_assert_msg(got == cases[i].had && times == cases[i].times, "case %zu: %d, asked %u", i,
+                      got, times);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("evidence");
@@ -398,6 +553,7 @@ int main(void)
     tcase_add_test(t, nothing_waits_behind_a_source_that_hangs);
     tcase_add_test(t, a_source_of_deaths_is_asked_of_the_dead_alone);
     tcase_add_test(t, a_source_that_hangs_holds_nobody_up);
+    tcase_add_test(t, nothing_is_had_of_a_program_that_is_not_its_users);
     suite_add_tcase(suite, t);
     return suite_run(suite);
 }
