@@ -77,12 +77,12 @@ static void file_faults_add(struct trace_file *file, const char *path, cJSON *ro
     }
 }
 
-/* {"file","sound","partitions","events","copies","others","faults"} of it. */
+/* {"file","sound","partitions","events","lost","losses","uncounted","copies","others","faults"} of it. */
 static cJSON *file_check(const char *path)
 {
     char error[512] = "";
     struct trace_file *file = NULL;
-    uint64_t events = 0;
+    uint64_t events = 0, lost = 0, losses = 0, uncounted = 0;
     cJSON *row = cJSON_CreateObject();
     cJSON_AddStringToObject(row, "file", path);
     cJSON_AddItemToObject(row, "faults", cJSON_CreateArray());
@@ -94,18 +94,36 @@ static cJSON *file_check(const char *path)
     }
     size_t count = file == NULL ? 0 : trace_file_count(file);
     for (size_t i = 0; i < count; i++) {
-        events += trace_file_entry(file, i)->footer.events;
+        const struct partition_footer *footer = &trace_file_entry(file, i)->footer;
+        events += footer->events;
+        lost += footer->lost;
+        losses += footer->loss_count;
+        for (size_t k = 0; k < footer->loss_count; k++)
+            uncounted += footer->losses[k].events == 0;
         partition_faults_add(file, path, i, row);
     }
     if (file != NULL)
         file_faults_add(file, path, row);
     json_add_u64(row, "partitions", count);
     json_add_u64(row, "events", events);
+    json_add_u64(row, "lost", lost);
+    json_add_u64(row, "losses", losses);
+    json_add_u64(row, "uncounted", uncounted);
     trace_twins_add(path, row);
     const cJSON *faults = json_at(row, "faults");
     cJSON_AddBoolToObject(row, "sound", faults != NULL && faults->child == NULL);
     trace_file_free(&file);
     return row;
+}
+
+/* What is missing is no fault of the file: it says so itself. */
+static void losses_say(const cJSON *row)
+{
+    uint64_t losses = json_u64_at(row, "losses"), uncounted = json_u64_at(row, "uncounted");
+    if (losses == 0)
+        return;
+    printf("it tells of records that are missing: %s%" PRIu64 ", in %" PRIu64 " places\n",
+           uncounted > 0 ? "at least " : "", json_u64_at(row, "lost"), losses);
 }
 
 static int check_command_run(const struct cli_call *call)
@@ -122,6 +140,7 @@ static int check_command_run(const struct cli_call *call)
             safe_print(call->arguments[i]);
             printf(": sound: %" PRIu64 " partitions, %" PRIu64 " events\n",
                    json_u64_at(row, "partitions"), json_u64_at(row, "events"));
+            losses_say(row);
             trace_twins_say(row);
         }
         cJSON_AddItemToArray(rows, row);

@@ -245,6 +245,14 @@ static void lost_put(struct import *i, struct perf_imported *imported)
         values[0] = (struct partition_value){.u64 = gap->cpu};
         values[1] = (struct partition_value){.u64 = gap->records};
         imported->lost_records += gap->records;
+        if (gap->records > 0)
+            partition_writer_loss(
+                i->writer,
+                &(struct partition_loss){.thread = UINT32_MAX,
+                                         .reason = PARTITION_LOSS_RING_FULL,
+                                         .events = gap->records,
+                                         .from_ticks = from_ns,
+                                         .to_ticks = gap->to_ns > from_ns ? gap->to_ns : from_ns});
         if (gap->to_ns > from_ns)
             event_put(i, SCHED_TYPE_LOST, gap->to_ns, gap->to_ns - from_ns, values);
     }

@@ -9,6 +9,7 @@
 #include "partition_reader.h"
 #include "perf_import.h"
 #include "skein/status.h"
+#include "skein/trace.h"
 #include "support.h"
 
 static uint8_t *bytes;
@@ -65,6 +66,35 @@ START_TEST(each_sample_is_an_event_or_counted_as_another)
     ck_assert_int_eq(perf_import(&data, 0, &trace, &imported), SKEIN_OK);
     ck_assert_uint_gt(imported.events, 10);
     buf_fini(&trace);
+    perf_data_fini(&data);
+}
+END_TEST
+
+/* What perf says that it lost is missing in the trace, too, and every event that is told is there. */
+START_TEST(records_that_perf_lost_are_a_loss)
+{
+    struct perf_data data;
+    struct perf_imported imported;
+    struct skein_trace *trace;
+    struct buf made = {0};
+    char error[SKEIN_TRACE_ERROR_BYTES] = "";
+    uint64_t lost = 0;
+    ck_assert_int_eq(perf_data_read(bytes, count, &data, error, sizeof error), SKEIN_OK);
+    ck_assert_uint_eq(data.gap_count, 0);
+    data.gaps = calloc(1, sizeof *data.gaps);
+    data.gap_count = 1;
+    data.gaps[0] = (struct perf_gap){.from_ns = data.events[2].time_ns,
+                                     .to_ns = data.events[data.count - 1].time_ns,
+                                     .records = 7};
+    ck_assert_int_eq(perf_import(&data, 0, &made, &imported), SKEIN_OK);
+    ck_assert_uint_eq(imported.lost_records, 7);
+    ck_assert_int_eq(skein_trace_new(&trace), SKEIN_OK);
+    ck_assert_int_eq(skein_trace_add_memory(trace, made.data, made.len, "made", error), SKEIN_OK);
+    for (uint32_t i = 0; i < skein_trace_partition_count(trace); i++)
+        lost += skein_trace_partition(trace, i)->lost;
+    ck_assert_uint_eq(lost, 7);
+    skein_trace_free(&trace);
+    buf_fini(&made);
     perf_data_fini(&data);
 }
 END_TEST
@@ -268,6 +298,7 @@ int main(void)
     TCase *tests = tcase_create("perf_data");
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, each_sample_is_an_event_or_counted_as_another);
+    tcase_add_test(tests, records_that_perf_lost_are_a_loss);
     tcase_add_test(tests, a_file_without_its_last_byte_is_refused_with_a_sentence);
     tcase_add_test(tests, a_process_that_runs_another_program_is_another_from_there_on);
     tcase_add_test(tests, a_thread_is_of_the_process_that_had_it_then);
