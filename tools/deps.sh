@@ -39,7 +39,8 @@ for group in "$@"; do
         libclang-rt-14-dev shellcheck prometheus-alertmanager prometheus groff-base mandoc
         nginx-light postgresql mariadb-server memcached haproxy rsync strace default-jdk-headless netcat-openbsd
         socat sqlite3 tcl bc jq ed patch xz-utils bsdutils curl openssh-client chromium chromium-headless-shell
-        fonts-dejavu-core" ;;
+        fonts-dejavu-core musl-tools libc6-i386 bubblewrap busybox-static zsh tcsh yash expect gawk mawk m4 cpio pigz
+        fakeroot faketime tini moreutils inotify-tools libcap2-bin dbus-bin dbus-daemon" ;;
     *)
         echo "usage: tools/deps.sh [--build | [--bench] [--ci]]" >&2
         exit 2

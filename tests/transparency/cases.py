@@ -3,6 +3,8 @@
 
 from dataclasses import dataclass, field
 
+from cases_starts import starts
+
 
 @dataclass
 class Case:
@@ -144,4 +146,5 @@ CASES = [
     *[Case("subject_" + name, f"ulimit -c 0; $SUBJECT {name}; echo $?", quick=True, unlike=((r"line 1: +\d+ ", ""),))
       for name in ("crash_plain", "crash_thread", "crash_caught", "crash_barrier", "crash_once", "crash_logged", "crash_blocked", "crash_ignored", "crash_deep", "crash_deep_handled", "crash_deep_twice", "crash_abort", "crash_abort_handled", "crash_trap", "crash_killed", "crash_bus")],
     Case("crash_core", "ulimit -c unlimited; $SUBJECT crash_plain; echo $?; $SUBJECT crash_logged; echo $?; ls | sed 's/core.*/core/'", quick=True, unlike=((r"line 1: +\d+ ", ""),), ignore=("core",)),
+    *starts(Case),
 ]
