@@ -38,8 +38,8 @@ bool program_library_is_asan(const char name[16]);
 
 /* Whether what `path` names is a library of this machine, and can be read by the calling thread: also
  * without the capabilities that it may have at this moment and loses by exec, hence by its real user.
- * (Where that is not the effective one, no program loads what its environment names.) True also where
- * no descriptor is left to look with. */
+ * (Where that is not the effective one, no program loads what its environment names.) A thread that
+ * has no descriptor left cannot read it, as the program that it starts could not. */
 bool program_library_is_here(const char *path);
 
 #endif
