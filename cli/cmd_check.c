@@ -122,8 +122,11 @@ static void losses_say(const cJSON *row)
     uint64_t losses = json_u64_at(row, "losses"), uncounted = json_u64_at(row, "uncounted");
     if (losses == 0)
         return;
-    printf("it tells of records that are missing: %s%" PRIu64 ", in %" PRIu64 " places\n",
-           uncounted > 0 ? "at least " : "", json_u64_at(row, "lost"), losses);
+    printf("it tells of records that are missing, in %" PRIu64 " places: ", losses);
+    if (uncounted == losses)
+        printf("nobody knows how many\n");
+    else
+        printf("%s%" PRIu64 "\n", uncounted > 0 ? "at least " : "", json_u64_at(row, "lost"));
 }
 
 static int check_command_run(const struct cli_call *call)
