@@ -22,6 +22,8 @@
 #define ARGS(n, ...) .nargs = n, .args = {__VA_ARGS__}
 
 TYPE(loop, "loop", SPAN, 16, .nargs = 0)
+TYPE(part, "part", SPAN, 16, .nargs = 0)
+TYPE(outer, "outer", SPAN, 16, .nargs = 0)
 TYPE(poll, "epoll_wait", SPAN, SKEIN_GROUP_NET, .nargs = 0)
 TYPE(nap, "sleep", SPAN, SKEIN_GROUP_SLEEP, .nargs = 0)
 TYPE(lock, "mutex_lock", SPAN, SKEIN_GROUP_LOCK,
@@ -85,6 +87,10 @@ static void ring_fill(void)
     put(&lock, 3500, 100, (struct partition_value){.u64 = 0xabc}, I(0), I(10));
     put(&lock, 3600, 50, (struct partition_value){.u64 = 0xdef}, I(0), I(0));
     put(&mark, 3650, 0, NOTHING);
+    partition_writer_batch(w, thread_of(12, "crossing"), 5, 3, false);
+    put(&part, 5000, 1000, NOTHING);
+    put(&part, 5500, 1000, NOTHING);
+    put(&outer, 6000, 2500, NOTHING);
     partition_writer_loss(w, &(struct partition_loss){thread_of(11, "worker"),
                                                       PARTITION_LOSS_RING_FULL, 7, 3700, 3800});
     partition_writer_open(w, &(struct partition_open){thread_of(11, "worker"),
@@ -258,7 +264,7 @@ START_TEST(the_agents_events_tell_of_cpus_and_neighbours)
     SAME(summary_processes(s, &p), 1);
     ck_assert(p->samples == 2 && p->window_ns == 3000 && p->busy_ns == 20000 &&
               p->room_ns == 80000);
-    SAME(p->events, 14); /* of the ring */
+    SAME(p->events, 17); /* of the ring */
     /* Also of the process; and what is no region, of both. */
     ck_assert(p->run_ns == NS(100) && p->runs == 1 && p->runnable_ns == NS(300));
     ck_assert(p->blocked_ns[1] == NS(200) && p->preempted == 1);
@@ -267,7 +273,7 @@ START_TEST(the_agents_events_tell_of_cpus_and_neighbours)
     ck_assert(t->instants == 1 && t->counters == 0 && t->logs == 0);
     t = thread_find(10);
     ck_assert(t->instants == 0 && t->counters == 3 && t->logs == 3 && t->since_runs == 0);
-    ck_assert(p->instants == 1 && p->counters == 3 && p->logs == 3 && p->regions == 7);
+    ck_assert(p->instants == 1 && p->counters == 3 && p->logs == 3 && p->regions == 10);
     SAME(summary_neighbours(s, &n), 2);
     ck_assert(n->cpu_ns == 6400 && n->pid == 77 && n[1].cpu_ns == 3200 && n[1].pid == 78);
     ck_assert_str_eq(summary_text(s, (uint32_t)n->row.number), "host-a");
@@ -295,6 +301,21 @@ START_TEST(without_memory_no_event_breaks_anything)
         if (!failed)
             break;
     }
+}
+END_TEST
+
+START_TEST(regions_that_cross_take_their_time_once_from_the_one_around)
+{
+    const struct summary_name *names;
+    size_t count = summary_names(s, &names), found = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = summary_text(s, names[i].row.text);
+        if (strcmp(name, "part") == 0)
+            found += names[i].self_ns == NS(2000);
+        if (strcmp(name, "outer") == 0)
+            found += names[i].self_ns == NS(2500 - 1500);
+    }
+    SAME(found, 2);
 }
 END_TEST
 
@@ -329,6 +350,7 @@ int main(void)
     TCase *made = tcase_create("made");
     tcase_add_checked_fixture(made, setup, teardown);
     tcase_add_test(made, waits_are_by_reason_and_idle_where_no_work_is_around);
+    tcase_add_test(made, regions_that_cross_take_their_time_once_from_the_one_around);
     tcase_add_test(made, a_lock_has_its_holders_and_those_of_thread_dumps);
     tcase_add_test(made, counters_logs_and_losses_are_counted);
     tcase_add_test(made, the_agents_events_tell_of_cpus_and_neighbours);
