@@ -27,6 +27,8 @@ extern const struct call calls[];
 extern const size_t call_count;
 
 void calls_prepare(void);
+/* The calling thread names itself; the result of the call. */
+int call_of_name(const char *name);
 
 /* preload_calls_words.c: those whose events have more to say. */
 extern const struct call calls_of_words[];

@@ -334,11 +334,26 @@ START_TEST(addresses_that_are_cut_or_strange_are_written_short)
 }
 END_TEST
 
+START_TEST(a_thread_that_names_itself_has_that_name)
+{
+    record_all();
+    struct expect expect = {.detail = 0};
+    calls[0].make(&expect); /* the thread has a slot */
+    const struct ring_slot *slot =
+        (const struct ring_slot *)(const void *)(ring.ring + ring.geometry.slots_off);
+    ck_assert_int_eq(call_of_name("a name of more than fifteen bytes"), 0);
+    ck_assert_str_eq(slot->name, "a name of more "); /* as the kernel has it */
+    ck_assert_int_eq(call_of_name(NULL), -1);
+    ck_assert_int_eq(call_of_name("renamed"), 0);
+    ck_assert_str_eq(slot->name, "renamed");
+}
+END_TEST
+
 int main(void)
 {
-    return suite_run(suite_of("preload_events", each_wrapper_leaves_its_event,
-                              each_wrapper_has_its_call_here, the_page_lists_what_is_recorded,
-                              the_page_names_all_that_the_library_stands_in_for,
-                              addresses_are_written_as_everywhere,
-                              addresses_that_are_cut_or_strange_are_written_short, NULL));
+    return suite_run(
+        suite_of("preload_events", each_wrapper_leaves_its_event, each_wrapper_has_its_call_here,
+                 the_page_lists_what_is_recorded, the_page_names_all_that_the_library_stands_in_for,
+                 addresses_are_written_as_everywhere, a_thread_that_names_itself_has_that_name,
+                 addresses_that_are_cut_or_strange_are_written_short, NULL));
 }
