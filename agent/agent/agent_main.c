@@ -5,6 +5,7 @@
  *
  * SIGTERM and SIGINT drain and end; SIGHUP reads the config file again.
  */
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,6 +125,19 @@ static int agent_serve(const struct options *options, struct agent_config *confi
     return 0;
 }
 
+/* Buffers of a capture are large, and threads make and free them by turns. By itself the C library would
+ * take larger and larger ones from its heaps, one for each thread, where whatever lies behind them keeps
+ * their memory after they are freed. */
+#define BUFFER_BYTES_MIN (256 << 10)
+#define HEAPS_MAX        2
+
+static void memory_limit(void)
+{
+    mallopt(M_MMAP_THRESHOLD, BUFFER_BYTES_MIN);
+    mallopt(M_TRIM_THRESHOLD, BUFFER_BYTES_MIN);
+    mallopt(M_ARENA_MAX, HEAPS_MAX);
+}
+
 int main(int argc, char **argv)
 {
     struct options options = {0};
@@ -146,6 +160,7 @@ int main(int argc, char **argv)
         agent_config_free(&config);
         return wrong == SKEIN_OK ? 0 : 1;
     }
+    memory_limit();
     log_configure(agent_config_log_level(&config), agent_config_log_json(&config));
     int status = agent_serve(&options, &config);
     agent_config_free(&config);
