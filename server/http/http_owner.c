@@ -47,7 +47,7 @@ struct question {
 
 static bool question_make(int fd, struct question *q)
 {
-    struct sockaddr_storage own, peer;
+    struct sockaddr_storage own = {0}, peer = {0};
     socklen_t own_bytes = sizeof own, peer_bytes = sizeof peer;
     memset(q, 0, sizeof *q);
     if (getsockname(fd, (struct sockaddr *)&own, &own_bytes) != 0 ||
