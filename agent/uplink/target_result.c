@@ -136,8 +136,8 @@ static bool evidence_lost(struct target_result *result, const struct spool_head 
 }
 
 /* Of its records those of the window count. How many these are was known of all together alone. */
-static void drop_count(struct target_result *result, const struct spool_head *lost,
-                       const char *reason)
+static void lost_count_drop(struct target_result *result, const struct spool_head *lost,
+                            const char *reason)
 {
     uint64_t most = lost->events < result->window_events ? lost->events : result->window_events;
     bool inside = lost->from_ns >= result->from_ns && lost->to_ns <= result->to_ns;
@@ -163,7 +163,7 @@ int target_result_drop(struct target_result *result, const struct spool_head *lo
         int status = SKEIN_OK;
         if (!evidence_lost(result, lost, reason)) {
             struct report_gap gap = {lost->from_ns, lost->to_ns, reason};
-            drop_count(result, lost, reason);
+            lost_count_drop(result, lost, reason);
             status = target_result_add_gap(result, &gap);
         }
         if (status == SKEIN_OK && range.first < lost->key.sequence)
