@@ -241,6 +241,9 @@ def expect_counts(m, w, capture, s, at_most=False):
     inside = sum(1 for before, after, _, _ in s.truth() if after and before >= window[0] and after <= window[1])
     near = sum(1 for before, after, _, _ in s.truth() if after and min(abs(before - e) for e in window) < 50 * 10**6)
     lost, ledger = sum(c["ledger"]["lost"].values()), c["ledger"]
+    if any(g["reason"] == "no_answer" for g in ledger["gaps"]):
+        m.skip("on a busy machine the agent had not listed what it has")
+        return
     bound = bool(ledger.get("at_most"))
     m.expect("what lies in the window is counted", inside - near <= lost and
              lost <= (inside * 1.25 if bound else inside) + near and (at_most or not bound),
@@ -254,11 +257,11 @@ def what_did_not_arrive_of_shared_cuts(m):
     s = w.subject("hum 3 %d" % m.rng.randrange(100, 800))
     time.sleep(3)
     at = rfc3339(time.time() + 0.3)
-    captures = [w.capture(at=at, pre_ms=3000, deadline_ms=1500), w.capture(at=at, pre_ms=700, deadline_ms=1500)]
+    captures = [w.capture(at=at, pre_ms=pre_ms, deadline_ms=3000) for pre_ms in (3000, 700)]
     for c, shares in zip(captures, (False, True)):
         m.judge(w, c, [s])
         expect_counts(m, w, c, s, at_most=shares)
-    late = w.capture(pre_ms=m.rng.randrange(1200, 2000), deadline_ms=1500)  # joins what was cut by then
+    late = w.capture(pre_ms=m.rng.randrange(1200, 2000), deadline_ms=3000)  # joins what was cut by then
     m.judge(w, late, [s])
     expect_counts(m, w, late, s, at_most=True)
 
