@@ -64,9 +64,8 @@ struct skein_trace_source {
 int skein_trace_new(struct skein_trace **out);
 void skein_trace_free(struct skein_trace **trace); /* its cursors are freed before */
 
-/* Adds a file by its path, bytes in memory (not copied), or a source. A partition that is there
- * already, byte for byte, is left out; another one that bears its number is of a process of its own.
- * SKEIN_OK; SKEIN_IO; SKEIN_CORRUPT and SKEIN_VERSION where not even one
+/* Adds a file by its path, bytes in memory (not copied), or a source. A copy of a partition that is
+ * there is left out (F-36). SKEIN_OK; SKEIN_IO; SKEIN_CORRUPT and SKEIN_VERSION where not even one
  * partition can be read; SKEIN_INVALID: there is a cursor; SKEIN_NO_MEMORY. error: a sentence. */
 int skein_trace_add_file(struct skein_trace *trace, const char *path,
                          char error[SKEIN_TRACE_ERROR_BYTES]);
@@ -130,15 +129,13 @@ struct skein_event_type {
     struct skein_arg_type args[SKEIN_ARGS_MAX];
 };
 
-/* Bit of `incarnation`: no thread, but a CPU, a track or a counter that stands for one (F-21). */
-#define SKEIN_STAND_IN (UINT64_C(1) << 63)
-
+#define SKEIN_STAND_IN                                                                             \
+    (UINT64_C(1) << 63) /* of incarnation: no thread, but a CPU, a track (F-21) */
 struct skein_thread {
     uint32_t process, tid;
-    uint64_t
-        incarnation;  /* tells threads apart that had the same tid; SKEIN_STAND_IN: it is none */
-    bool evidence;    /* it names what evidence tells of, beside the thread's own events */
-    const char *name; /* the last one known */
+    uint64_t incarnation; /* tells threads apart that had the same tid */
+    bool evidence;        /* it names what evidence tells of, beside the thread's own events */
+    const char *name;     /* the last one known */
 };
 
 uint32_t skein_trace_type_count(const struct skein_trace *trace);
@@ -268,11 +265,9 @@ int skein_cursor_stack(struct skein_cursor *cursor, uint32_t row, struct skein_f
 /* ---- what is not there ---- */
 
 enum skein_gap_reason {
-    SKEIN_GAP_BROKEN = 1, /* a partition, or its rest, cannot be read: `what` says why */
-    SKEIN_GAP_MISSING =
-        2, /* between two numbers of a process's cuts there is none, or one of two slices
-                            * of a partition was left out */
-    SKEIN_GAP_TORN = 3 /* bytes of the file belong to no partition */
+    SKEIN_GAP_BROKEN = 1,  /* a partition, or its rest, cannot be read: `what` says why */
+    SKEIN_GAP_MISSING = 2, /* between two numbers of cuts there is none, or a slice was left out */
+    SKEIN_GAP_TORN = 3     /* bytes of the file belong to no partition */
 };
 
 struct skein_gap {
