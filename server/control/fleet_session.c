@@ -15,6 +15,7 @@
 #include "hello.h"
 #include "log.h"
 #include "metrics.h"
+#include "shares.h"
 
 /* last_seen and clock offset of a quiet agent */
 #define SAVE_EVERY_NS (UINT64_C(60) * 1000000000u)
@@ -474,6 +475,59 @@ int fleet_agent_forget(struct fleet *f, struct fleet_agent *agent)
     return SKEIN_OK;
 }
 
+/* ---- strangers ---- */
+
+/* One that has proven nothing, is silent, and has no process that we know of. */
+static bool is_stranger(const struct fleet_agent *a)
+{
+    return a->peer.session == 0 && !a->online && a->processes_known == 0;
+}
+
+/* Forgets these, as far as they are still strangers once their rows are gone. */
+static void strangers_remove(struct fleet *f, const uint64_t *ids, size_t count,
+                             bool saved) CONTROL_LOCKED
+{
+    for (size_t i = 0; i < count; i++) {
+        struct fleet_agent *a = fleet_agent_find(f, ids[i]);
+        if (a == NULL)
+            continue;
+        a->forgetting--;
+        if (!saved || !is_stranger(a) || a->forgetting > 0)
+            continue;
+        session_unsave(f, a);
+        fleet_forget_processes(f, a);
+        idmap_remove(&f->agents, idmap_key_of(&ids[i]).id);
+        session_agent_free(f, a);
+    }
+    metrics_set(agents_known, f->agents.count);
+}
+
+/* Where plain messages are believed, anybody may say HELLO as many agents. Those that were heard of
+ * once and no more go before the table is full; those that are known by their processes stay. */
+static void strangers_forget(struct fleet *f) CONTROL_LOCKED
+{
+    size_t at = 0, count = 0;
+    if (f->agents.count <= share_most(f->settings.max_agents, 0))
+        return;
+    uint64_t *ids = calloc(f->agents.count, sizeof *ids);
+    for (struct fleet_agent *a; ids != NULL && (a = fleet_agent_next(f, &at)) != NULL;) {
+        if (!is_stranger(a))
+            continue;
+        a->forgetting++;
+        ids[count++] = a->id;
+    }
+    if (count > 0) {
+        f->forgetting += (unsigned)count;
+        control_mark_dirty(f->control);
+        bool saved = control_save(f->control) == SKEIN_OK;
+        f->forgetting -= (unsigned)count;
+        strangers_remove(f, ids, count, saved);
+        log_warn("control", "forgot agents that said nothing but HELLO: the table was almost full",
+                 "agents", log_fmt("%zu", count), NULL);
+    }
+    free(ids);
+}
+
 /* ---- leases ---- */
 
 void fleet_agent_end(struct fleet *f, struct fleet_agent *agent)
@@ -502,6 +556,7 @@ void fleet_check_leases(struct fleet *f)
         online += a->online;
         live += a->online ? a->processes_live : 0;
     }
+    strangers_forget(f);
     metrics_set(agents_online, online);
     metrics_set(processes_live, live);
     metrics_set(agent_connections_refused_total, transport_refused());

@@ -153,6 +153,41 @@ START_TEST(a_rule_that_fires_all_the_time_leaves_other_rules_room)
 }
 END_TEST
 
+/* Whether there is room, and whoever has a process is still known. */
+static bool has_forgotten(void *context)
+{
+    cJSON *agents = call_json(context, "GET", "/api/v1/agents?limit=100", NULL, 200), *item;
+    const cJSON *items = at_path(agents, "items");
+    bool has_shop = false, few = cJSON_GetArraySize(items) <= LIMIT - LIMIT / 8;
+    cJSON_ArrayForEach(item, items) {
+        has_shop = has_shop || strcmp(text_at(item, "host"), "host-a") == 0;
+    }
+    ck_assert(has_shop);
+    cJSON_Delete(agents);
+    return few;
+}
+
+/* Whoever says HELLO as many, and no more, has the table for as long as a lease. */
+START_TEST(agents_that_said_nothing_but_hello_do_not_fill_the_table)
+{
+    struct fixture f;
+    struct wire_agent other, crowd;
+    fixture_start_with(&f, NULL, ",\"agents\":{\"heartbeat_ms\":200,\"lease_ms\":1000,\"max\":16}");
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    wire_agent_open(&crowd, 100, "crowd", f.control_port, f.data_port);
+    for (uint64_t i = 1; i < LIMIT; i++) {
+        crowd.id = 100 + i;
+        cJSON_Delete(wire_agent_hello(&crowd));
+    }
+    ck_assert(wait_until(has_forgotten, &f, 0));
+    wire_agent_open(&other, 8, "host-b", f.control_port, f.data_port);
+    cJSON_Delete(wire_agent_hello(&other));
+    wire_agent_close(&crowd);
+    wire_agent_close(&other);
+    fixture_stop(&f);
+}
+END_TEST
+
 #define ABSURD "500000000000000"
 
 /* The only process, as its list gives it, with this count of its ring. */
@@ -226,5 +261,6 @@ int main(void)
         suite_of("agent_bounds", agent_begins_so_many_captures_an_hour_and_another_as_many,
                  a_users_firings_leave_others_theirs_and_the_rule_says_whose_share_it_was,
                  a_rule_that_fires_all_the_time_leaves_other_rules_room,
+                 agents_that_said_nothing_but_hello_do_not_fill_the_table,
                  losses_that_cannot_be_are_marked_and_in_no_sum, NULL));
 }
