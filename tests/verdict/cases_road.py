@@ -275,9 +275,9 @@ def disk_of_the_agent_fails(m):
     m.judge(w, w.capture(pre_ms=2000, deadline_ms=2000), [s])
 
 
-def begun_is_said(log, capture):
+def is_said(log, what, capture):
     with open(log, encoding="utf-8") as f:
-        return "begun capture=" + capture in f.read()
+        return "%s capture=%s" % (what, capture) in f.read()
 
 
 def waiting_in_the_spool(m):
@@ -286,7 +286,7 @@ def waiting_in_the_spool(m):
     s = w.subject("noisy", "burst 2 40000", attach=(4 * MIB, 0))
     capture = w.capture(pre_ms=5000, post_ms=200, deadline_ms=6000)
     # The log keeps the word; the collector's "capturing" may be over before anybody asks.
-    wait_for("the agent to begin", lambda: begun_is_said(w.path("agent.log"), capture))
+    wait_for("the agent to begin", lambda: is_said(w.path("agent.log"), "begun", capture))
     w.collector.kill()
     wait_for("partitions in the spool", lambda: len(spooled(w.path("agent"))) > 4)
     return w, s, capture, m.rng.sample(spooled(w.path("agent")), 2)
@@ -296,6 +296,8 @@ def waiting_in_the_spool(m):
 def damaged_in_the_spool(m):
     """The agent's disk changes a byte of what waits for the collector."""
     w, s, capture, files = waiting_in_the_spool(m)
+    # Else it is cut anew from the ring, by the next agent.
+    wait_for("the end of its capture", lambda: is_said(w.path("agent.log"), "done", capture))
     w.agent.kill()
     for path, place in zip(files, (0.6, 0.001)):
         flip(path, place)
