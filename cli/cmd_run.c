@@ -246,7 +246,7 @@ static void program_judge(const struct options *o, const char *program, char *co
 }
 
 /* The statuses are those that env, nice and shells have. */
-static int start_failed(const char *program, int error)
+static int program_not_started(const char *program, int error)
 {
     struct stat about;
     if (error == ENOENT && strchr(program, '/') == NULL)
@@ -302,7 +302,7 @@ static int program_run(const struct cli_call *call)
         execv(program, call->arguments);
     if (!found || errno == ENOEXEC) /* a script without #! runs as it would from a shell */
         execvp(call->arguments[0], call->arguments);
-    return start_failed(call->arguments[0], errno);
+    return program_not_started(call->arguments[0], errno);
 }
 
 const struct cli_command cmd_run = {

@@ -210,7 +210,7 @@ static bool lines_allow(char *const *lines, bool is_asan)
 
 static bool is_program(const char *path)
 {
-    struct stat about;
+    struct stat about = {0};
     return RAW4(SYS_newfstatat, AT_FDCWD, RAW_POINTER(path), RAW_POINTER(&about), 0) == 0 &&
            S_ISREG(about.st_mode) && (about.st_mode & 0111) != 0;
 }
@@ -226,9 +226,10 @@ static void path_look(const char *file, char *const *arguments, struct program_k
         }
     size_t file_bytes = text_bytes(file) + 1;
     char *path = __builtin_alloca(text_bytes(folders) + 1 + file_bytes);
-    for (const char *end = folders;; folders = end + 1) {
-        for (end = folders; *end && *end != ':'; end++)
-            ;
+    for (;;) {
+        const char *end = folders;
+        while (*end && *end != ':')
+            end++;
         size_t bytes = (size_t)(end - folders);
         memcpy(path, folders, bytes);
         if (bytes > 0)
@@ -242,6 +243,7 @@ static void path_look(const char *file, char *const *arguments, struct program_k
         }
         if (*end == '\0')
             return;
+        folders = end + 1;
     }
 }
 

@@ -211,6 +211,7 @@ static void file_close(int fd)
 /* False: what cannot be read, or is no file. */
 static bool program_begin(int fd, struct program *p)
 {
+    memset(&p->about, 0, sizeof p->about);
     p->fd = fd;
     p->segments = 0;
     p->window_bytes = 0;

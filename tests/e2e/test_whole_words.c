@@ -187,6 +187,34 @@ START_TEST(privacy_keeps_words_out_of_captures)
 }
 END_TEST
 
+/* Of what a script starts a failing status is an answer; its own is a service's. */
+START_TEST(what_a_script_starts_makes_no_capture_by_failing)
+{
+    static const char rule[] =
+        "{\"name\":\"ends\",\"selector\":\"service=wordy\",\"when\":{\"crash\":{}},"
+        "\"capture\":{\"pre_ms\":500,\"post_ms\":0},\"limits\":{\"cooldown_ms\":0}}";
+    set_up("\"crash\":{\"cooldown_ms\":0}");
+    struct buf answer = {0};
+    ck_assert_int_eq(whole_http(&w, "PUT", "/api/v1/rules/ends", rule, &answer), 201);
+    buf_fini(&answer);
+    service_start("for i in 1 2 3 4 5 6 7 8 9; do SKEIN_ATTACH_MS=0 cat < /; done; exit 4", "2>&1");
+    ck_assert_int_eq(service_end(), 4);
+    cJSON *capture = capture_first();
+    must_have(whole_str(cJSON_GetObjectItem(capture, "trigger"), "reason"), "ended with status 4");
+    cJSON_Delete(capture);
+    capture = whole_get(&w, "/api/v1/captures");
+    ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(capture, "items")), 1);
+    cJSON_Delete(capture);
+    capture = whole_get(&w, "/api/v1/rules/ends");
+    const cJSON *state = cJSON_GetObjectItem(capture, "state");
+    must_have(whole_str(state, "last_not_fired_why"),
+              "ended with status 1: it was not started as the service, and lived for less than a "
+              "second");
+    ck_assert_double_eq(whole_number(state, "fired"), 1);
+    cJSON_Delete(capture);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("words");
@@ -196,6 +224,7 @@ int main(void)
     tcase_add_loop_test(all, the_last_words_of_a_program_that_ended_badly_are_in_its_capture, 0, 2);
     tcase_add_test(all, words_that_went_into_a_pipe_are_all_with_its_reader);
     tcase_add_test(all, privacy_keeps_words_out_of_captures);
+    tcase_add_test(all, what_a_script_starts_makes_no_capture_by_failing);
     suite_add_tcase(suite, all);
     return suite_run(suite);
 }
