@@ -47,7 +47,7 @@ if(PROTOC AND SYSTEM_PYTHON)
     add_test(NAME unit/format/perfetto_judged COMMAND ${SYSTEM_PYTHON} -B
         ${CMAKE_SOURCE_DIR}/tests/unit/format/perfetto_judged.py $<TARGET_FILE:skein_cli>
         $<TARGET_FILE:make_crossing_trace> ${PROTOC} ${CMAKE_SOURCE_DIR}/tests/unit/format)
-    set_tests_properties(unit/format/perfetto_judged PROPERTIES LABELS unit TIMEOUT 120)
+    set_tests_properties(unit/format/perfetto_judged PROPERTIES LABELS unit TIMEOUT 300)
     # Stacks in all exports; pprof's own reader comes with Go.
     find_program(GO_PROGRAM go)
     skein_program(make_stack_trace FILES unit/format/make_stack_trace.c LINK skein_format)
