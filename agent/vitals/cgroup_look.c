@@ -9,14 +9,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cgroup_place.h"
 #include "descriptor.h"
 #include "kept_file.h"
 #include "proc_load.h"
 #include "proc_text.h"
 
-#define TEXT_BYTES  4096
-#define LEVELS_MAX  64
-#define NO_LIMIT_V1 (UINT64_C(1) << 62) /* what version 1 shows for "none" is near 2^63 */
+#define TEXT_BYTES 4096
 
 void cgroup_look_init(struct cgroup_look *look)
 {
@@ -37,52 +36,9 @@ void cgroup_look_close(struct cgroup_look *look)
     cgroup_look_init(look);
 }
 
-/* A place in a hierarchy: the folder where that is mounted and the path in it. */
-struct place {
-    char folder[TEXT_BYTES + 320];
-    size_t root; /* bytes of the folder that are the mount's */
-    bool v1;
-};
+typedef bool limit_fn(const struct cgroup_place *place, double *limit);
 
-static bool place_find(const char *cgroups, const char *text, const char *controller,
-                       struct place *place)
-{
-    char path[TEXT_BYTES], unified[300];
-    int n;
-    place->v1 = proc_parse_cgroup(text, controller, path, sizeof path) == SKEIN_OK;
-    if (place->v1) {
-        n = snprintf(place->folder, sizeof place->folder, "%s/%s", cgroups, controller);
-    } else {
-        int fd;
-        if (proc_parse_cgroup(text, NULL, path, sizeof path) != SKEIN_OK)
-            return false;
-        /* Beside version 1 the unified hierarchy has a folder of its own. */
-        n = snprintf(unified, sizeof unified, "%s/unified", cgroups);
-        fd = n > 0 && (size_t)n < sizeof unified ? kept_open(unified, "cgroup.procs") : -1;
-        n = snprintf(place->folder, sizeof place->folder, "%s", fd >= 0 ? unified : cgroups);
-        fd_close(&fd);
-    }
-    if (n <= 0 || (size_t)n + strlen(path) >= sizeof place->folder)
-        return false;
-    place->root = (size_t)n;
-    if (strcmp(path, "/") != 0)
-        memcpy(place->folder + n, path, strlen(path) + 1);
-    return true;
-}
-
-/* One level up; false at the mount. */
-static bool place_up(struct place *place)
-{
-    char *slash = strrchr(place->folder, '/');
-    if (slash == NULL || (size_t)(slash - place->folder) < place->root)
-        return false;
-    *slash = '\0';
-    return true;
-}
-
-typedef bool limit_fn(const struct place *place, double *limit);
-
-static bool cpu_limit_get(const struct place *place, double *limit)
+static bool cpu_limit_get(const struct cgroup_place *place, double *limit)
 {
     char text[128], period[64];
     if (!place->v1)
@@ -97,29 +53,25 @@ static bool cpu_limit_get(const struct place *place, double *limit)
     return proc_parse_cpu_max(text, limit) == SKEIN_OK;
 }
 
-static bool memory_limit_get(const struct place *place, double *limit)
+static bool memory_limit_get(const struct cgroup_place *place, double *limit)
 {
-    char text[64];
-    const char *at = text;
     uint64_t bytes;
-    const char *name = place->v1 ? "memory.limit_in_bytes" : "memory.max";
-    if (!once_read(place->folder, name, text, sizeof text) || !text_number(&at, &bytes) ||
-        (place->v1 && bytes >= NO_LIMIT_V1))
+    if (!cgroup_memory_max(place, &bytes))
         return false;
     *limit = (double)bytes;
     return true;
 }
 
 /* Moves the place to the nearest one with a limit; where there is none it stays. */
-static void limited_find(struct place *place, limit_fn *get, double *limit)
+static void limited_find(struct cgroup_place *place, limit_fn *get, double *limit)
 {
-    struct place at = *place;
-    for (unsigned level = 0; level < LEVELS_MAX; level++) {
+    struct cgroup_place at = *place;
+    for (unsigned level = 0; level < CGROUP_LEVELS_MAX; level++) {
         if (get(&at, limit)) {
             *place = at;
             return;
         }
-        if (!place_up(&at))
+        if (!cgroup_place_up(&at))
             return;
     }
 }
@@ -127,16 +79,16 @@ static void limited_find(struct place *place, limit_fn *get, double *limit)
 void cgroup_look_open(struct cgroup_look *look, const char *cgroups, const char *proc_pid)
 {
     char text[TEXT_BYTES];
-    struct place place;
+    struct cgroup_place place;
     cgroup_look_close(look);
     if (!once_read(proc_pid, "cgroup", text, sizeof text))
         return;
-    if (place_find(cgroups, text, "cpu", &place)) {
+    if (cgroup_place_find(cgroups, text, "cpu", &place)) {
         limited_find(&place, cpu_limit_get, &look->cpu_limit);
         look->cpu_v1 = place.v1;
         look->cpu_stat = kept_open(place.folder, "cpu.stat");
     }
-    if (place_find(cgroups, text, "memory", &place)) {
+    if (cgroup_place_find(cgroups, text, "memory", &place)) {
         limited_find(&place, memory_limit_get, &look->memory_limit);
         look->memory_v1 = place.v1;
         look->memory_now =
@@ -144,7 +96,7 @@ void cgroup_look_open(struct cgroup_look *look, const char *cgroups, const char 
         look->memory_events =
             kept_open(place.folder, place.v1 ? "memory.failcnt" : "memory.events");
     }
-    if (place_find(cgroups, text, "freezer", &place)) {
+    if (cgroup_place_find(cgroups, text, "freezer", &place)) {
         look->frozen_v1 = place.v1;
         look->frozen = kept_open(place.folder, place.v1 ? "freezer.state" : "cgroup.events");
     }

@@ -119,45 +119,6 @@ int proc_parse_pressure(const char *text, bool full, uint64_t *total_us)
     return text_number(&total, total_us) ? SKEIN_OK : SKEIN_CORRUPT;
 }
 
-/* Where the path of the controller's hierarchy begins: "4:cpu,cpuacct:/path"; NULL: none. */
-static const char *cgroup_find(const char *text, const char *controller)
-{
-    if (controller == NULL)
-        return text_line_find(text, "0::");
-    size_t n = strlen(controller);
-    for (; text != NULL; text = text_line_next(text)) {
-        const char *at = text + strcspn(text, ":\n");
-        while (*at == ':' || *at == ',') {
-            at++;
-            size_t word = strcspn(at, ",:\n");
-            const char *path = at + strcspn(at, ":\n");
-            if (word == n && memcmp(at, controller, n) == 0 && *path == ':')
-                return path + 1;
-            at += word;
-            if (*at == ':') /* behind it is the path */
-                break;
-        }
-    }
-    return NULL;
-}
-
-int proc_parse_cgroup(const char *text, const char *controller, char *path, size_t path_bytes)
-{
-    const char *at = cgroup_find(text, controller);
-    if (at == NULL)
-        return SKEIN_NOT_FOUND;
-    size_t n = strcspn(at, "\n");
-    if (n == 0 || at[0] != '/' || n >= path_bytes)
-        return SKEIN_CORRUPT;
-    for (size_t i = 0; i + 2 < n; i++) {
-        if (memcmp(at + i, "/..", 3) == 0 && (i + 3 == n || at[i + 3] == '/'))
-            return SKEIN_CORRUPT;
-    }
-    memcpy(path, at, n);
-    path[n] = '\0';
-    return SKEIN_OK;
-}
-
 int proc_parse_cpu_max(const char *text, double *percent)
 {
     uint64_t quota, period;

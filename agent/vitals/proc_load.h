@@ -60,11 +60,6 @@ int proc_parse_meminfo_row(const char *text, const char *key, uint64_t *bytes);
  * SKEIN_NOT_FOUND: the kernel has no such line (a host's cpu has no "full" on some). */
 int proc_parse_pressure(const char *text, bool full, uint64_t *total_us);
 
-/* /proc/PID/cgroup: the path in the unified hierarchy, "/system.slice/redis.service", or in that of
- * a controller of version 1. SKEIN_NOT_FOUND: it is in none. A path that climbs ("..") is
- * corrupt. */
-int proc_parse_cgroup(const char *text, const char *controller, char *path, size_t path_bytes);
-
 /* cpu.max, "50000 100000": percent of one core. SKEIN_NOT_FOUND: "max". */
 int proc_parse_cpu_max(const char *text, double *percent);
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cgroup_place.h"
 #include "clock.h"
 #include "kept_file.h"
 #include "proc_load.h"

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cgroup_place.h"
 #include "fd_list.h"
 #include "fuzz_target.h"
 #include "proc_host.h"

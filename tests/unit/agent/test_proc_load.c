@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cgroup_place.h"
 #include "support.h"
 
 START_TEST(a_process_name_that_looks_like_fields_deceives_nobody)
