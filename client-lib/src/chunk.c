@@ -19,7 +19,7 @@
 
 struct pool {
     uint64_t *cursor;
-    uint32_t count, bytes;
+    uint32_t all, count, bytes; /* count: of all those that have memory */
     bool big;
 };
 
@@ -35,15 +35,18 @@ struct wish {
     bool either; /* small or big, whichever is free or older */
 };
 
-static struct pool pool_of(const struct session *session, bool big)
+/* `word`: what the agent says of memory; 0: nothing, then all chunks have it. R-35. */
+static struct pool pool_of(const struct session *session, bool big, uint64_t word)
 {
     const struct ring_geometry *g = &session->geometry;
+    uint32_t backed = (uint32_t)(big ? word >> 32 : word);
     struct pool pool = {
         .cursor = big ? &session->header->big_cursor : &session->header->small_cursor,
-        .count = big ? ring_big_count(g) : ring_small_count(g),
+        .all = big ? ring_big_count(g) : ring_small_count(g),
         .bytes = big ? RING_BIG_CHUNK : RING_SMALL_CHUNK,
         .big = big,
     };
+    pool.count = word == 0 || backed > pool.all ? pool.all : backed;
     return pool;
 }
 
@@ -57,7 +60,7 @@ static struct ring_chunk *pool_chunk(const struct session *session, const struct
 
 static void data_end_raise(const struct session *session, const struct pool *pool, uint32_t i)
 {
-    uint32_t area = i / (pool->count / session->geometry.areas);
+    uint32_t area = i / (pool->all / session->geometry.areas);
     uint64_t end = (uint64_t)((uint8_t *)pool_chunk(session, pool, i) - session->base) +
                    pool->bytes - session->geometry.area_off[area];
     if (skein_load64(&session->header->rolling_data_end[area]) < end)
@@ -101,7 +104,7 @@ static bool chunk_look(const struct session *session, struct ring_chunk *chunk,
 }
 
 /* R-28, then R-7: one CAS, which leaves the lane's ticket with the chunk. */
-static bool chunk_claim(const struct session *session, struct lane_cold *lane_cold,
+static bool chunk_claim(struct session *session, struct lane_cold *lane_cold,
                         const struct candidate *candidate)
 {
     uint32_t epoch = (claim_state(candidate->claim) >> RING_CHUNK_EPOCH_SHIFT) + 1;
@@ -110,6 +113,7 @@ static bool chunk_claim(const struct session *session, struct lane_cold *lane_co
                                        .ticket = lane_cold->ticket};
     skein_horizon_raise(&session->header->overwritten_ticks, candidate->end);
     SKEIN_TEST_POINT("horizon_raised");
+    skein_reach_raise(&session->reach[candidate->pool->big], candidate->index + 1);
     lane_cold->claimed = candidate->chunk;
     skein_signal_fence();
     return skein_claim_cas(&candidate->chunk->claim, candidate->claim, claimed.claim);
@@ -122,18 +126,40 @@ static uint64_t old_enough(const struct session *session, uint64_t now)
     return horizon && now > horizon ? horizon + (now - horizon) / OLD_SHARE : horizon;
 }
 
+static bool is_oneshot(const struct session *session)
+{
+    return session->geometry.mode == SKEIN_MODE_ONESHOT;
+}
+
+/* Where the cursor stands. A round ends with the last chunk that has memory by then, so that what
+ * gets it meanwhile comes next, and the order of the chunks is that of their times. */
+static uint32_t cursor_place(struct session *session, const struct pool *pool, uint64_t at)
+{
+    uint64_t *lap = &session->lap[pool->big];
+    uint64_t begun = skein_load64(lap), passed = at - begun;
+    bool leading = pool->big || ring_big_count(&session->geometry) == 0;
+    if (is_oneshot(session))
+        return (uint32_t)(at % pool->count); /* one round, and no chunk of it comes again */
+    if (passed > INT64_MAX)
+        return 0; /* another thread has just begun a round */
+    if (passed >= pool->count && skein_cursor_cas(lap, begun, at - passed % pool->count) && leading)
+        skein_add32(&session->header->wrapped_count, 1);
+    return (uint32_t)(passed % pool->count);
+}
+
 /* The first chunk behind the cursor that is old, else the oldest of the next ones: where threads
  * end in another order than they began, the next one may hold records of just now, while others
  * hold none but old ones. */
-static void pool_look(const struct session *session, const struct pool *pool, uint64_t old,
+static void pool_look(struct session *session, const struct pool *pool, uint64_t old,
                       struct candidate *best)
 {
     uint32_t probes = pool->count < PROBES_MAX ? pool->count : PROBES_MAX;
     *best = (struct candidate){
         .pool = pool, .at = skein_load64(pool->cursor), .passed = probes, .end = UINT64_MAX};
+    uint32_t first = cursor_place(session, pool, best->at);
     for (uint32_t n = 0; n < probes; n++) {
         struct candidate next = *best;
-        next.index = (uint32_t)((best->at + n) % pool->count);
+        next.index = (first + n) % pool->count;
         next.passed = n + 1;
         if (!chunk_look(session, pool_chunk(session, pool, next.index), &next) ||
             (best->chunk != NULL && next.end >= best->end))
@@ -146,15 +172,10 @@ static void pool_look(const struct session *session, const struct pool *pool, ui
 
 /* What was passed is younger than what was taken, and for the next lap. Of several that claim at
  * once one moves the cursor. */
-static void cursor_move(const struct session *session, const struct candidate *candidate)
+static void cursor_move(const struct candidate *candidate)
 {
-    const struct pool *pool = candidate->pool;
-    uint64_t at = candidate->at, to = at + candidate->passed;
-    bool leading = pool->big || ring_big_count(&session->geometry) == 0;
-    if (!skein_cursor_cas(pool->cursor, at, to) || !leading)
-        return;
-    if ((to - 1) / pool->count > (at ? (at - 1) / pool->count : 0))
-        skein_add32(&session->header->wrapped_count, 1);
+    (void)skein_cursor_cas(candidate->pool->cursor, candidate->at,
+                           candidate->at + candidate->passed);
 }
 
 /* The best of the pools: one that is free, else of the pool that has the oldest. */
@@ -168,9 +189,9 @@ static bool pools_look(const struct wish *wish, const struct pool *pools, unsign
         if (!pools[i].count || wish->room > pools[i].bytes - sizeof(struct ring_chunk))
             continue;
         pool_look(wish->session, &pools[i], old, &next);
-        if (next.chunk == NULL)
-            cursor_move(wish->session, &next);
-        else if (best->chunk == NULL || next.end < best->end)
+        if (next.chunk == NULL && (pools[i].count == pools[i].all || !is_oneshot(wish->session)))
+            cursor_move(&next); /* but where chunks behind these will have memory, and are free */
+        if (next.chunk != NULL && (best->chunk == NULL || next.end < best->end))
             *best = next;
     }
     return best->chunk != NULL;
@@ -208,7 +229,7 @@ static bool pools_claim(const struct wish *wish, const struct pool *pools, unsig
         lane_cold->segment = &best.chunk->first;
         wish->lane->limit = (uint8_t *)best.chunk + best.pool->bytes;
         lane_hold(lane_cold, best.chunk);
-        cursor_move(wish->session, &best);
+        cursor_move(&best);
         data_end_raise(wish->session, best.pool, best.index);
         return true;
     }
@@ -219,9 +240,9 @@ static bool pools_claim(const struct wish *wish, const struct pool *pools, unsig
 /* Oneshot: cursors pass only chunks that are taken, so past both ends none is left. */
 static void exhausted_note(struct session *session)
 {
-    struct pool small = pool_of(session, false), big = pool_of(session, true);
-    if (session->geometry.mode == SKEIN_MODE_ONESHOT && skein_load64(small.cursor) >= small.count &&
-        skein_load64(big.cursor) >= big.count)
+    struct pool small = pool_of(session, false, 0), big = pool_of(session, true, 0);
+    if (is_oneshot(session) && skein_load64(small.cursor) >= small.all &&
+        skein_load64(big.cursor) >= big.all)
         skein_store32(&session->exhausted, 1);
 }
 
@@ -335,7 +356,8 @@ static uint32_t shelf_places(const struct session *session)
 /* The lane's chunk is the shelf's afterwards. */
 static bool shelf_give(struct session *session, struct lane_cold *lane_cold, uint64_t word)
 {
-    for (uint32_t i = 0; i < shelf_places(session); i++) {
+    uint32_t places = shelf_places(session), most = skein_load32(&session->backed) / 2;
+    for (uint32_t i = 0; i < places && i <= most; i++) {
         uint64_t *place = &session->shelf[i];
         if (skein_share_load(place) || !place_hold(session, lane_cold, place, 0, word))
             continue;
@@ -508,7 +530,9 @@ static bool wish_fulfil(const struct wish *wish)
 {
     struct session *session = wish->session;
     bool filled = wish->lane_cold->filled;
-    const struct pool pools[2] = {pool_of(session, filled), pool_of(session, !filled)};
+    uint64_t word = skein_backed_load(&wish->view->backed_chunks);
+    const struct pool pools[2] = {pool_of(session, filled, word), pool_of(session, !filled, word)};
+    skein_store32(&session->backed, pools[0].count + pools[1].count);
     if (!wish->lane_cold->sequence && wish_share(wish))
         return true;
     if (skein_load32(&session->exhausted))
@@ -554,9 +578,11 @@ bool chunk_next(struct session *session, struct thread_cold *cold, struct skein_
     return wish_fulfil(&wish);
 }
 
+/* Looks at chunks that were ever claimed: the others hold nothing, and may have no memory. */
 static bool pool_refers(const struct session *session, const struct pool *pool, uint32_t epoch)
 {
-    for (uint32_t i = 0; i < pool->count; i++) {
+    uint32_t count = skein_reach_load(&session->reach[pool->big]);
+    for (uint32_t i = 0; i < count; i++) {
         const struct ring_chunk *chunk = pool_chunk(session, pool, i);
         uint32_t state = skein_chunk_load(&chunk->state);
         uint32_t kind = state & RING_CHUNK_STATE_MASK;
@@ -575,6 +601,6 @@ static bool pool_refers(const struct session *session, const struct pool *pool, 
 
 bool chunk_refers(const struct session *session, uint32_t epoch)
 {
-    struct pool small = pool_of(session, false), big = pool_of(session, true);
+    struct pool small = pool_of(session, false, 0), big = pool_of(session, true, 0);
     return pool_refers(session, &small, epoch) || pool_refers(session, &big, epoch);
 }

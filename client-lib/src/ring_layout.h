@@ -63,6 +63,9 @@ struct process_page {
     uint64_t privacy_key[2];   /* constant */
     uint64_t stack_ns; /* atomic; what lasts as long carries a stack; 0: nothing does, as in pages
                         * of agents that know of no stacks: R-30 */
+    /* atomic, BACK; how much of the ring has memory: R-35. Small chunks {low 32 bits} and big ones
+     * {high 32}, from the first on; bytes of each table half. 0: the agent does not say */
+    uint64_t backed_chunks, backed_table;
 };
 
 /* ---- ring header: 128 bytes, Fuchsia's trace_buffer_header ---- */
@@ -179,7 +182,8 @@ enum ring_table_kind {
  *                                        ^                                             |
  *                                        +------- claim, circular only, PIN clear -----+
  *
- * The agent alone sets and clears PIN (CAS), in WRITING and FULL. Claims skip a pinned chunk. */
+ * The agent alone sets and clears PIN (CAS): in WRITING and FULL while it copies, in FREE while the
+ * chunk has no memory (R-36). Claims skip a pinned chunk. */
 enum ring_chunk_state { RING_CHUNK_FREE = 0, RING_CHUNK_WRITING = 1, RING_CHUNK_FULL = 2 };
 #define RING_CHUNK_STATE_MASK  3u
 #define RING_CHUNK_PIN         4u

@@ -24,6 +24,12 @@ _Static_assert(offsetof(struct skein_view, privacy_key) ==
                "");
 _Static_assert(offsetof(struct skein_view, stack_ns) == offsetof(struct process_page, stack_ns),
                "");
+_Static_assert(offsetof(struct skein_view, backed_chunks) ==
+                   offsetof(struct process_page, backed_chunks),
+               "");
+_Static_assert(offsetof(struct skein_view, backed_table) ==
+                   offsetof(struct process_page, backed_table),
+               "");
 _Static_assert(offsetof(struct skein_view, host_magic) == SKEIN_VIEW_HOST_OFFSET, "then a gap");
 _Static_assert(offsetof(struct skein_view, clock) ==
                    SKEIN_VIEW_HOST_OFFSET + offsetof(struct host_page, clock),

@@ -50,12 +50,17 @@ struct session {
     uint32_t tickets;   /* drawn so far; a lane tells its own by it */
     uint32_t shelf_hint, shelf_turn;
     uint64_t shelf[SHELF_MAX]; /* SHARE; chunks of ended threads, for others to go on in; 0: none */
+    /* of small chunks and of big ones */
+    uint64_t lap[2];   /* where the cursor was when the round of it that goes on began */
+    uint32_t reach[2]; /* REACH; up to which they have been claimed */
+    uint32_t backed;   /* chunks that had memory at the last claim */
     /* under table_lock */
     uint32_t table_lock;
     uint32_t epoch; /* also read without the lock */
     uint32_t table_used;
     uint32_t next_event, next_string;
-    uint64_t blocked_at; /* chunk claims when an epoch switch last failed, + 1; 0: none has */
+    uint64_t blocked_at;   /* chunk claims when an epoch switch last failed, + 1; 0: none has */
+    uint64_t table_backed; /* bytes of each half that had memory when the agent was last heard */
     uint8_t record[TABLE_RECORD_MAX];
     struct stack_index stacks; /* last: its pages are touched where there are stacks */
 };

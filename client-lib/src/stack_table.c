@@ -198,7 +198,8 @@ uint64_t table_stack_id(struct session *session, const struct skein_lane *lane,
         return 0;
     enum stack_try result = stack_intern(session, frames, &id);
     /* One that does not fit where nothing else is would only cost the others theirs. */
-    if (result != STACK_TRY_DONE && session->stacks.code_count > 0 && table_epoch_switch(session))
+    if (result != STACK_TRY_DONE && session->stacks.code_count > 0 && !table_waits(session) &&
+        table_epoch_switch(session))
         (void)stack_intern(session, frames, &id);
     table_unlock(session);
     return id;

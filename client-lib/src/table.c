@@ -12,6 +12,7 @@
 
 #define LOCK_SPINS 200
 #define TEXT_MAX   255 /* bytes of a text or file name in the table */
+#define HEAD_BYTES 11  /* of a table record: kind, length */
 
 /* The session whose lock this thread holds, and the lane that it took it for: for a handler that
  * jumped out of the tracer. */
@@ -98,12 +99,30 @@ static void site_encode(struct table_record *e, const struct skein_site *site, u
     }
 }
 
+/* bytes of a half that have memory. */
+static uint64_t table_backed(struct session *session)
+{
+    const struct skein_view *view = session_view();
+    uint64_t bytes = session->geometry.table_bytes;
+    if (view != NULL)
+        session->table_backed = skein_backed_load(&view->backed_table);
+    return session->table_backed != 0 && session->table_backed < bytes ? session->table_backed
+                                                                       : bytes;
+}
+
+bool table_waits(struct session *session)
+{
+    uint64_t backed = table_backed(session);
+    return backed < session->geometry.table_bytes &&
+           backed - sizeof(struct ring_table) < session->table_used + TABLE_RECORD_MAX + HEAD_BYTES;
+}
+
 bool table_append(struct session *session, uint8_t kind, const struct table_record *e)
 {
-    uint8_t head[11] = {kind};
+    uint8_t head[HEAD_BYTES] = {kind};
     size_t head_bytes = 1 + leb_put(head + 1, e->used);
-    size_t room = session->geometry.table_bytes - sizeof(struct ring_table) - session->table_used;
-    if (head_bytes + e->used > room)
+    uint64_t end = table_backed(session) - sizeof(struct ring_table);
+    if (session->table_used > end || head_bytes + e->used > end - session->table_used)
         return false;
     struct ring_table *half = table_half(session, session->epoch);
     uint8_t *to = (uint8_t *)half + sizeof *half + session->table_used;
@@ -150,6 +169,8 @@ static bool entry_append(struct session *session, const struct entry *entry)
     entry_encode(&e, session, entry);
     if (table_append(session, entry->kind, &e))
         return true;
+    if (table_waits(session))
+        return false; /* the half is not full: the agent has not come to it yet */
     if (e.used + 16 > session->geometry.table_bytes - sizeof(struct ring_table))
         return false; /* larger than an empty half: a switch would only cost the others theirs */
     if (!table_epoch_switch(session))

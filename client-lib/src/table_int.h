@@ -32,5 +32,8 @@ static inline void table_leb(struct table_record *e, uint64_t value)
 
 /* Appends kind, length, payload to the current half. False: no room. */
 bool table_append(struct session *session, uint8_t kind, const struct table_record *e);
+/* Whether it has room that only lacks memory yet: whoever waits finds it, and needs no next
+ * epoch. R-35 */
+bool table_waits(struct session *session);
 
 #endif

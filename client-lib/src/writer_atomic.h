@@ -6,6 +6,7 @@
  *
  *   label     release side                           acquire side (any thread of the writer)
  *   SHARE     a chunk put on the shelf               taken from it
+ *   REACH     session.reach, before a CHUNK claim    before a scan of the chunks' states
  *   LOCK      table lock release                     table lock try
  *   POOL      slab.taken bit off, slab.next          bit on, slab.next
  *   SLOT      a slot's byte off                      on
@@ -32,6 +33,21 @@ static inline bool skein_share_hold(uint64_t *place, uint64_t seen, uint64_t mar
 static inline void skein_share_put(uint64_t *place, uint64_t chunk)
 {
     __atomic_store_n(place, chunk, __ATOMIC_RELEASE);
+}
+
+/* REACH. Raised before a chunk beyond it is claimed, loaded before all below it are looked at. As
+ * with EPOCH, in the one order of both either the scan sees the claim, or the claimer the epoch;
+ * with less, the scan could pass a chunk that is just being claimed. */
+static inline void skein_reach_raise(uint32_t *reach, uint32_t to)
+{
+    uint32_t seen = __atomic_load_n(reach, __ATOMIC_RELAXED);
+    while (seen < to && !__atomic_compare_exchange_n(reach, &seen, to, true, __ATOMIC_SEQ_CST,
+                                                     __ATOMIC_RELAXED)) {
+    }
+}
+static inline uint32_t skein_reach_load(const uint32_t *reach)
+{
+    return __atomic_load_n(reach, __ATOMIC_SEQ_CST);
 }
 
 /* LOCK. Ordinary mutual exclusion, but only ever tried: a signal handler may not wait. */

@@ -17,6 +17,7 @@
  *   VIEW      control page, .gate, .session (visitor) the same (any thread of the writer)
  *   GEN       host_page.generation (agent)           the same (writer)
  *   SLOT      slot.state, .op_start (writer)         the same (reader)
+ *   BACK      process_page.backed_… (agent)          the same (writer)
  */
 #ifndef SKEIN_ATOMIC_H
 #define SKEIN_ATOMIC_H
@@ -247,6 +248,16 @@ static inline void skein_slot_store64(uint64_t *field, uint64_t value)
 static inline uint64_t skein_slot_load64(const uint64_t *field)
 {
     return __atomic_load_n(field, __ATOMIC_ACQUIRE);
+}
+/* BACK. The agent has given the pages their memory before it says so; who sees the bound finds them.
+ * Without it a writer could be the first to touch a page, and its cgroup would pay for it. */
+static inline void skein_backed_store(uint64_t *word, uint64_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+static inline uint64_t skein_backed_load(const uint64_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 /* Between op_start = 0 and the fields of the next operation: a reader that sees one of these sees
  * the 0 too when it looks again. */

@@ -39,7 +39,8 @@ struct skein_view {
     uint64_t threshold_ns[64];
     uint64_t privacy_key[2];
     uint64_t stack_ns;
-    uint8_t gap[SKEIN_VIEW_HOST_OFFSET - 24 - 67 * 8];
+    uint64_t backed_chunks, backed_table;
+    uint8_t gap[SKEIN_VIEW_HOST_OFFSET - 24 - 69 * 8];
     uint64_t host_magic;
     uint32_t host_version, clock, shift, host_reserved;
     uint64_t ticks_per_s;

@@ -14,6 +14,7 @@ skein_test(unit/client-lib/test_attach_client.c LONG LINK skein_ring_support ske
 skein_test(unit/client-lib/test_session_miss.c LINK skein_ring_support skein_static)
 skein_test(unit/client-lib/test_session_race.c LINK skein_ring_support skein_testpoints)
 skein_test(unit/client-lib/test_thread_cold.c LINK skein_ring_support skein_testpoints)
+skein_test(unit/client-lib/test_backing.c LINK skein_ring_support skein_static LABELS tsan)
 skein_test(unit/client-lib/test_chunk.c LONG LINK skein_ring_support skein_static)
 skein_test(unit/client-lib/test_table.c LINK skein_ring_support skein_testpoints ${CMAKE_DL_LIBS})
 add_library(skein_test_plugin MODULE ${CMAKE_CURRENT_LIST_DIR}/plugin.c)
