@@ -34,6 +34,7 @@ static const struct table_column columns[] = {
     {"MODE", "mode", TABLE_TEXT | TABLE_SPARE},
     {"RING", "ring_bytes", TABLE_BYTES | TABLE_SPARE},
     {"USED", "used_bytes", TABLE_BYTES | TABLE_SPARE},
+    {"MEMORY", "ring_memory_bytes", TABLE_BYTES | TABLE_SPARE},
     {"WRAPPED", "wrapped", TABLE_NUMBER | TABLE_SPARE},
     {NULL, NULL, TABLE_TEXT}};
 
@@ -52,6 +53,35 @@ static void refused_say(const cJSON *items, const char *path, const char *what)
         }
         if (before == item)
             say_warning("%s: captures have no %s: %s", host, what, why);
+    }
+}
+
+static bool ring_is_alike(const cJSON *a, const cJSON *b)
+{
+    return strcmp(json_text_at(a, "ring_why"), json_text_at(b, "ring_why")) == 0 &&
+           strcmp(json_text_at(a, "service"), json_text_at(b, "service")) == 0 &&
+           strcmp(json_text_at(a, "host"), json_text_at(b, "host")) == 0;
+}
+
+/* Says once of each service and host which rings are not as was wished, and why. */
+static void rings_say(const cJSON *items)
+{
+    const cJSON *item, *other;
+    cJSON_ArrayForEach(item, items) {
+        const char *why = json_text_at(item, "ring_why");
+        size_t count = 0;
+        if (why[0] == '\0')
+            continue;
+        cJSON_ArrayForEach(other, items) {
+            if (other == item || ring_is_alike(other, item))
+                break;
+        }
+        if (other != item)
+            continue; /* said */
+        for (; other != NULL; other = other->next)
+            count += ring_is_alike(other, item);
+        say_warning("%s on %s: %zu ring%s: %s", json_text_at(item, "service"),
+                    json_text_at(item, "host"), count, count == 1 ? "" : "s", why);
     }
 }
 
@@ -97,6 +127,7 @@ static int ps_run(const struct cli_call *call)
                                  : "no process is traced; start one: skein run -- PROGRAM");
     if (status == CLI_OK && !o->json) {
         kinds_say(items);
+        rings_say(items);
         refused_say(items, "samples_refused", "CPU samples");
         refused_say(items, "refused.sched", "scheduling");
         refused_say(items, "refused.threads", "stacks in dumps");
@@ -114,7 +145,8 @@ const struct cli_command cmd_ps = {
         "older than a second where an agent did not answer within one. STATUS also says why one is\n"
         "not recorded; 'watched' is a process without a ring, of which captures have what can be seen\n"
         "from outside (skein watch-process). A host whose agent may not take samples, scheduling or\n"
-        "stacks is named behind the list, with what would allow it.\n",
+        "stacks is named behind the list, with what would allow it; so are rings that are smaller\n"
+        "than wished, or get no more memory, with the reason.\n",
     .examples = "  skein ps\n"
                 "  skein ps -l 'service=redis,zone in (a,b)'\n"
                 "  skein ps -o json | jq -r '.[].process'\n",

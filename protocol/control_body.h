@@ -13,9 +13,10 @@
 
 #include "buf.h"
 
-#define CONTROL_NAME_MAX   255
-#define CONTROL_LABELS_MAX 511
-#define CONTROL_WORDS_MAX  1023
+#define CONTROL_NAME_MAX    255
+#define REPORT_RING_WHY_MAX 159
+#define CONTROL_LABELS_MAX  511
+#define CONTROL_WORDS_MAX   1023
 
 /* The object in a frame's body, the caller's to delete; NULL with a reason in error. */
 cJSON *control_body_parse(const void *body, size_t n, char *error, size_t error_bytes);

@@ -12,7 +12,7 @@
 #include "report_int.h"
 
 #define PAGE_BYTES (48u << 10) /* of processes; the rest of a message is small */
-#define ITEM_BYTES 640         /* of one, at most, without its texts */
+#define ITEM_BYTES 720         /* of one, at most, without its texts */
 #define PAGES_MAX  (1u << 20)
 
 /* ---- put ---- */
@@ -21,6 +21,9 @@ static void ring_add(cJSON *item, const struct report_process *p)
 {
     cJSON_AddStringToObject(item, "mode", p->mode);
     json_add_u64(item, "ring_bytes", p->ring_bytes);
+    json_add_u64_some(item, "ring_wished_bytes", p->ring_wished_bytes);
+    json_add_u64_some(item, "ring_memory_bytes", p->ring_memory_bytes);
+    json_add_text_some(item, "ring_why", p->ring_why != NULL ? p->ring_why : "");
     json_add_u64(item, "attached_ns", p->attached_ns);
     json_add_u64(item, "events_lost", p->events_lost);
     json_add_u64(item, "wrapped", p->wrapped);
@@ -90,6 +93,7 @@ size_t report_processes_fit(const struct report_process *items, size_t count)
         bytes += ITEM_BYTES + text_bytes(p->service) + text_bytes(p->labels) + text_bytes(p->exe);
         bytes += p->not_recorded[0] != '\0' ? text_bytes(p->not_recorded) : text_bytes(p->mode);
         bytes += p->title != NULL ? text_bytes(p->title) : 0;
+        bytes += p->ring_why != NULL ? text_bytes(p->ring_why) : 0;
     }
     return n;
 }
@@ -113,6 +117,9 @@ static void process_get(struct json_reader *r, const cJSON *o, struct report_pro
     p->ended_ns = body_time(r, o, path, "ended_ns");
     p->not_recorded = body_text(r, o, path, "not_recorded", 31);
     p->ring_bytes = body_number(r, o, path, "ring_bytes");
+    p->ring_wished_bytes = body_number(r, o, path, "ring_wished_bytes");
+    p->ring_memory_bytes = body_number(r, o, path, "ring_memory_bytes");
+    p->ring_why = body_text(r, o, path, "ring_why", REPORT_RING_WHY_MAX);
     p->used_bytes = body_number(r, o, path, "used_bytes");
     p->bytes_per_s = body_number(r, o, path, "bytes_per_s");
     p->reach_ms = body_number(r, o, path, "reach_ms");

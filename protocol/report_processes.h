@@ -25,6 +25,9 @@ struct report_process {
     const char *mode;         /* of the ring */
     const char *title;        /* what it calls itself; "": nobody says */
     uint64_t ring_bytes, used_bytes, bytes_per_s, reach_ms, events_lost, wrapped;
+    uint64_t ring_wished_bytes, ring_memory_bytes; /* memory: what its agent pays for */
+    const char
+        *ring_why; /* why it is smaller, or has less memory, than was wished; "": it is not */
 };
 struct report_processes {
     uint64_t agent, version, page, pages;

@@ -89,6 +89,18 @@ void report_evidence_add(const struct report_target *report, cJSON *to)
     }
 }
 
+void report_ring_add(const struct report_target *report, cJSON *to)
+{
+    const struct report_ring *ring = &report->ring;
+    if (ring->bytes == 0)
+        return;
+    cJSON *item = cJSON_AddObjectToObject(to, "ring");
+    json_add_u64(item, "bytes", ring->bytes);
+    json_add_u64(item, "wished_bytes", ring->wished_bytes);
+    json_add_u64(item, "memory_bytes", ring->memory_bytes);
+    json_add_text_some(item, "why", ring->why != NULL ? ring->why : "");
+}
+
 static void evidence_at_add(cJSON *root, const struct report_target *report)
 {
     if (report->evidence_count == 0 || !report->has_evidence_at)
@@ -119,6 +131,7 @@ void report_target_put(const struct report_target *report, struct buf *out)
     report_evidence_add(report, root);
     evidence_at_add(root, report);
     report_death_add(report, root);
+    report_ring_add(report, root);
     body_print(root, out);
 }
 
@@ -217,6 +230,17 @@ static void evidence_get(struct json_reader *r, const cJSON *json, struct report
         json_u64(r, at, "evidence_at", "sequence", JSON_REQUIRED, 0, 0, UINT64_MAX);
 }
 
+static void ring_get(struct json_reader *r, const cJSON *json, struct report_target *out)
+{
+    const cJSON *ring = json_object(r, json, "", "ring", JSON_OPTIONAL);
+    if (ring == NULL)
+        return;
+    out->ring.bytes = body_number(r, ring, "ring", "bytes");
+    out->ring.wished_bytes = body_number(r, ring, "ring", "wished_bytes");
+    out->ring.memory_bytes = body_number(r, ring, "ring", "memory_bytes");
+    out->ring.why = body_text(r, ring, "ring", "why", REPORT_RING_WHY_MAX);
+}
+
 static void state_get(struct json_reader *r, const cJSON *json, struct report_target *out)
 {
     const char *state = json_str(r, json, "", "state", JSON_REQUIRED, "", 15);
@@ -263,6 +287,7 @@ int report_target_get(const cJSON *json, struct report_target *out, char *error,
     lists_get(&r, json, out);
     ledger_get(&r, json, out);
     evidence_get(&r, json, out);
+    ring_get(&r, json, out);
     if (capture_id_is_zero(&out->capture))
         json_fail(&r, "", "capture", "must not be zero");
     int status = body_status(&r, error, error_bytes);

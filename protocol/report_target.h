@@ -39,6 +39,12 @@ struct report_evidence {
     uint64_t events, took_us;
 };
 
+/* The process's ring as it was when the capture took the process. */
+struct report_ring {
+    uint64_t bytes, wished_bytes, memory_bytes; /* bytes 0: nobody says */
+    const char *why; /* why it is smaller, or has less memory, than was wished; "": it is not */
+};
+
 struct report_target {
     uint64_t agent;
     struct capture_id capture;
@@ -65,6 +71,7 @@ struct report_target {
     size_t evidence_count;
     bool has_evidence_at; /* the partition of the evidence, one of those listed */
     uint64_t evidence_epoch, evidence_sequence;
+    struct report_ring ring;
     uint64_t listed, listed_events; /* by all ranges; report_target_get's sums */
 };
 void report_target_put(const struct report_target *report, struct buf *out);
@@ -73,9 +80,10 @@ int report_target_get(const cJSON *json, struct report_target *out, char *error,
 void report_target_fini(struct report_target *report); /* of report_target_get */
 void report_target_align(struct report_target *report);
 /* Each adds a part of the report, in words that are the API's, too: "partitions"; "death" and
- * "evidence" (what became of each kind), if there is any. */
+ * "evidence" (what became of each kind), "ring", if there is any. */
 void report_partitions_add(const struct report_target *report, cJSON *to);
 void report_death_add(const struct report_target *report, cJSON *to);
 void report_evidence_add(const struct report_target *report, cJSON *to);
+void report_ring_add(const struct report_target *report, cJSON *to);
 
 #endif

@@ -140,6 +140,9 @@ cJSON *api_process_json(struct fleet *f, const struct fleet_process *p)
         cJSON_AddStringToObject(json, "not_recorded", p->not_recorded);
     cJSON_AddStringToObject(json, "mode", p->mode);
     json_add_u64(json, "ring_bytes", p->ring_bytes);
+    json_add_u64_some(json, "ring_wished_bytes", p->ring_wished_bytes);
+    json_add_u64_some(json, "ring_memory_bytes", p->ring_memory_bytes);
+    json_add_text_some(json, "ring_why", p->ring_why);
     json_add_u64(json, "used_bytes", p->used_bytes);
     json_add_u64(json, "bytes_per_s", p->bytes_per_s);
     json_add_u64(json, "reach_ms", p->reach_ms);

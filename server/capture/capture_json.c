@@ -39,6 +39,7 @@ static cJSON *target_json(const struct capture *c, const struct capture_target *
     cJSON_AddItemToObject(json, "ledger", target_ledger_json(c, t));
     report_death_add(&t->facts, json);
     report_evidence_add(&t->facts, json);
+    report_ring_add(&t->facts, json);
     if (target_clock_error(c, t, &error_ns))
         json_add_u64(json, "clock_error_ns", error_ns);
     json_add_time(json, "updated", t->updated_ns);

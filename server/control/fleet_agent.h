@@ -79,7 +79,8 @@ struct fleet_process {
     uint64_t listed_ns; /* monotonic: when its agent last reported it */
     char host[CONTROL_NAME_MAX + 1];
     uint64_t start_ns, attached_ns, ring_bytes, used_bytes, events_lost, wrapped;
-    uint64_t bytes_per_s, reach_ms;
+    uint64_t bytes_per_s, reach_ms, ring_wished_bytes, ring_memory_bytes;
+    char ring_why[REPORT_RING_WHY_MAX + 1]; /* "": it is as large as was wished */
     uint64_t lost_implausible; /* a claim that cannot be, kept apart from events_lost; 0: none */
     uint64_t gone_ns;          /* monotonic: when we heard that it is gone */
     uint64_t ended_ns;   /* realtime; 0: it lives. gone_ns as a time where its agent does not say */

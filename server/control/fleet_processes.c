@@ -294,7 +294,7 @@ static int process_put(struct fleet *f, struct fleet_agent *agent, const struct 
                        uint64_t version) CONTROL_LOCKED
 {
     if (!name_valid(in->service) || !name_valid(in->exe) || !name_valid(in->mode) ||
-        !name_valid(in->title))
+        !name_valid(in->title) || !name_valid(in->ring_why))
         return SKEIN_INVALID;
     struct fleet_process *p = fleet_process_find(f, &in->uid);
     if (p == NULL) {
@@ -320,6 +320,9 @@ static int process_put(struct fleet *f, struct fleet_agent *agent, const struct 
     p->start_ns = in->start_ns;
     p->attached_ns = in->attached_ns;
     p->ring_bytes = in->ring_bytes;
+    p->ring_wished_bytes = in->ring_wished_bytes;
+    p->ring_memory_bytes = in->ring_memory_bytes;
+    snprintf(p->ring_why, sizeof p->ring_why, "%s", in->ring_why);
     p->used_bytes = in->used_bytes;
     p->bytes_per_s = in->bytes_per_s;
     p->reach_ms = in->reach_ms;

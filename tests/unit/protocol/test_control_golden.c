@@ -269,6 +269,9 @@ START_TEST(pages_of_processes_fit_a_message)
                                                .ended_ns = UINT64_MAX,
                                                .attached_ns = UINT64_MAX,
                                                .ring_bytes = UINT64_MAX,
+                                               .ring_wished_bytes = UINT64_MAX,
+                                               .ring_memory_bytes = UINT64_MAX,
+                                               .ring_why = text + sizeof text - 160,
                                                .used_bytes = UINT64_MAX,
                                                .events_lost = UINT64_MAX,
                                                .wrapped = UINT64_MAX,
@@ -325,6 +328,9 @@ START_TEST(processes_are_listed)
                                       .mode = "circular",
                                       .title = "shop serve",
                                       .ring_bytes = 1048576,
+                                      .ring_wished_bytes = 16777216,
+                                      .ring_memory_bytes = 4096,
+                                      .ring_why = "its cgroup",
                                       .used_bytes = 7,
                                       .bytes_per_s = 8,
                                       .reach_ms = 9,
@@ -349,7 +355,8 @@ START_TEST(processes_are_listed)
         "\"clock_offset_ns\":\"0\",\"processes\":[{\"process\":" PROCESS
         ",\"pid\":42,\"uid\":1000,\"service\":\"shop\",\"labels\":\"a=b\",\"exe\":\"/usr/bin/shop\","
         "\"start_ns\":100,\"state\":\"live\",\"mode\":\"circular\","
-        "\"ring_bytes\":1048576,\"attached_ns\":101,\"events_lost\":5,\"wrapped\":6,"
+        "\"ring_bytes\":1048576,\"ring_wished_bytes\":16777216,"
+        "\"ring_memory_bytes\":4096,\"ring_why\":\"its cgroup\",\"attached_ns\":101,\"events_lost\":5,\"wrapped\":6,"
         "\"used_bytes\":7,\"bytes_per_s\":8,\"reach_ms\":9,\"title\":\"shop serve\"},"
         "{\"process\":" PROCESS2
         ",\"pid\":43,\"service\":\"shop\",\"labels\":\"\",\"exe\":\"\",\"start_ns\":100,"
@@ -438,6 +445,7 @@ START_TEST(a_target_is_reported)
                                    .evidence_epoch = 1,
                                    .evidence_sequence = UINT64_MAX,
                                    .has_death = true,
+                                   .ring = {65536, 131072, 4096, "its cgroup"},
                                    .signal = 11};
     GOLDEN_OWNER(report_target, target,
                  "{" AGENT ",\"kind\":\"target\",\"capture\":" CAPTURE ",\"process\":" PROCESS
@@ -453,7 +461,9 @@ START_TEST(a_target_is_reported)
                  "\"reason\":\"12 threads\",\"events\":13,\"took_us\":900},"
                  "{\"kind\":\"samples\",\"state\":\"none\",\"events\":0,\"took_us\":0}],"
                  "\"evidence_at\":{\"epoch\":1,\"sequence\":\"18446744073709551615\"},"
-                 "\"death\":{\"signal\":11,\"status\":0}}");
+                 "\"death\":{\"signal\":11,\"status\":0},"
+                 "\"ring\":{\"bytes\":65536,\"wished_bytes\":131072,\"memory_bytes\":4096,"
+                 "\"why\":\"its cgroup\"}}");
     const struct report_target begun = {.agent = AGENT_ID,
                                         .capture = capture,
                                         .process = process,

@@ -388,13 +388,17 @@ static void fill_process(struct report_process *p)
                                  .attached_ns = when(),
                                  .not_recorded = coin() ? "" : loss_text(LOSS_REFUSED),
                                  .mode = "",
-                                 .title = ""};
+                                 .title = "",
+                                 .ring_why = ""};
     id(p->uid.bytes);
     if (p->not_recorded[0] != '\0')
         return;
     p->mode = coin() ? "circular" : "oneshot";
     p->title = words();
     p->ring_bytes = any();
+    p->ring_wished_bytes = any();
+    p->ring_memory_bytes = any();
+    p->ring_why = coin() ? "" : "its cgroup";
     p->used_bytes = any();
     p->bytes_per_s = any();
     p->reach_ms = any();
@@ -418,6 +422,9 @@ static void same_process(const struct report_process *a, const struct report_pro
     SAME_TEXT(*a, *b, mode);
     SAME_TEXT(*a, *b, title);
     SAME(*a, *b, ring_bytes);
+    SAME(*a, *b, ring_wished_bytes);
+    SAME(*a, *b, ring_memory_bytes);
+    SAME_TEXT(*a, *b, ring_why);
     SAME(*a, *b, used_bytes);
     SAME(*a, *b, bytes_per_s);
     SAME(*a, *b, reach_ms);
@@ -545,6 +552,8 @@ static void fill_target(struct report_target *a, struct report_range *ranges,
     a->stream = a->state == REPORT_CAPTURING && next_random() % 2 == 0;
     a->from_ns = a->has_window ? when() : 0;
     a->to_ns = a->has_window ? when() : 0;
+    if (coin())
+        a->ring = (struct report_ring){1 + at_most(1 << 30), any(), any(), coin() ? "" : "short"};
     a->signal = a->has_death ? (int64_t)at_most(127) : 0;
     a->status = a->has_death ? (int64_t)at_most(INT32_MAX) : 0;
     for (size_t i = 0; i < a->partition_count; i++) {
@@ -595,6 +604,11 @@ START_TEST(targets_come_back)
         SAME(a, b, partition_count);
         SAME(a, b, loss_count);
         SAME(a, b, gap_count);
+        SAME(a, b, ring.bytes);
+        SAME(a, b, ring.wished_bytes);
+        SAME(a, b, ring.memory_bytes);
+        if (a.ring.bytes != 0)
+            SAME_TEXT(a, b, ring.why);
         if (a.partition_count > 0)
             ck_assert_mem_eq(ranges, b.partitions, a.partition_count * sizeof *ranges);
         for (size_t i = 0; i < a.loss_count; i++) {
