@@ -351,6 +351,8 @@ int member_add(struct attach *attach, struct process *p, int socket)
     p->next = attach->members != NULL ? attach->members->process : NULL;
     attach->members = m;
     attach->member_count++;
+    if (p->ring != NULL)
+        backing_watch(attach);
     return SKEIN_OK;
 }
 
@@ -498,6 +500,7 @@ void attach_free(struct attach **pointer)
     *pointer = NULL;
     attach->hooks = (struct attach_hooks){0};
     connections_free(attach);
+    backing_end(attach);
     struct member *member, *next_member;
     for (member = attach->members; member != NULL; member = next_member) {
         next_member = member->next;

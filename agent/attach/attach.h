@@ -30,6 +30,7 @@ struct attach_settings {
     /* "SERVICE=USER[,USER...]": who may call its processes so (attach_names.h); read at the start */
     char *const *service_users;
     size_t service_user_count;
+    const char *proc, *cgroups; /* NULL: the host's */
 };
 
 struct attach_hooks {

@@ -16,7 +16,6 @@
 #include "cutter.h"
 #include "descriptor.h"
 #include "proc_info.h"
-#include "ring_budget.h"
 #include "ring_memory.h"
 #include "shares.h"
 
@@ -195,101 +194,6 @@ static void identity_of_ended(const struct attach *attach, const struct hello_pa
 
 /* ---- its memory ---- */
 
-static uint64_t ring_bytes_grant(const struct attach_settings *settings, uint64_t wished)
-{
-    uint64_t max =
-        settings->ring_bytes_max < RING_BYTES_MAX ? settings->ring_bytes_max : RING_BYTES_MAX;
-    uint64_t bytes = wished != 0 ? wished : settings->ring_bytes;
-    bytes = bytes > max ? max : bytes;
-    bytes = bytes < RING_BYTES_MIN ? RING_BYTES_MIN : bytes;
-    return bytes - bytes % 4096;
-}
-
-/* What rings take now, without the one that is to be replaced; *own: the user's part of it. */
-static struct ring_budget budget_of(const struct attach *attach, const struct member *former,
-                                    uint32_t user, uint64_t *own)
-{
-    const struct attach_hooks *hooks = &attach->hooks;
-    uint64_t kept = hooks->kept_bytes != NULL ? hooks->kept_bytes(hooks->context) : 0;
-    struct ring_budget budget = {attach->settings.total_ring_bytes_max, kept, kept};
-    *own = 0;
-    for (const struct member *m = attach->members; m != NULL; m = m->next) {
-        const struct process *p = m->process;
-        if (m == former || p->watched)
-            continue;
-        uint64_t used = ring_memory_used(p->ring_fd, p->geometry.total);
-        budget.used += used;
-        budget.reserved += p->geometry.total;
-        *own += p->user == user ? used : 0;
-    }
-    return budget;
-}
-
-/* The size of a new ring; 0: no room. Rings of gone processes make room first, but not for a user
- * whose share is used up. */
-static uint64_t ring_bytes_take(const struct attach *attach, const struct member *former,
-                                uint32_t user, uint64_t wished)
-{
-    const struct attach_hooks *hooks = &attach->hooks;
-    uint64_t bytes = ring_bytes_grant(&attach->settings, wished), granted, own;
-    struct ring_budget budget;
-    do {
-        budget = budget_of(attach, former, user, &own);
-        granted = ring_budget_grant(&budget, bytes);
-    } while (granted == 0 && hooks->kept_release != NULL && hooks->kept_release(hooks->context));
-    if (granted == 0 || own == 0 || !user_shares(user))
-        return granted;
-    const uint64_t others = budget.used - own;
-    budget.total = others + share_most(budget.total, others);
-    return ring_budget_grant(&budget, granted);
-}
-
-/* Streaming needs somebody who saves chunks as they fill. Who wishes it gets the default instead,
- * and the WELCOME says so. */
-static uint8_t mode_grant(const struct attach_settings *settings, uint8_t wished)
-{
-    return wished == SKEIN_MODE_CIRCULAR || wished == SKEIN_MODE_ONESHOT ? wished : settings->mode;
-}
-
-static struct ring_identity ring_identity_of(const struct attach *attach, const struct process *p)
-{
-    return (struct ring_identity){.pid = p->pid,
-                                  .clock = host_page_clock(attach->host),
-                                  .shift = host_page_shift(attach->host),
-                                  .start_ticks = p->attached_clock.ticks,
-                                  .service = p->service};
-}
-
-/* Adopts the ring that came, which takes no new memory, or makes one. */
-static int ring_fill(const struct attach *attach, struct hello_packet *packet,
-                     const struct member *former, struct process *p, bool *adopted)
-{
-    const struct ring_identity identity = ring_identity_of(attach, p);
-    *adopted = false;
-    if (packet->ring_fd >= 0) {
-        int status = ring_memory_adopt(packet->ring_fd, attach->settings.ring_bytes_max, &identity,
-                                       &p->geometry, &p->ring);
-        if (status == SKEIN_OK) {
-            *adopted = true;
-            p->ring_fd = packet->ring_fd;
-            packet->ring_fd = -1;
-            return SKEIN_OK;
-        }
-    }
-    uint64_t bytes = ring_bytes_take(attach, former, p->user, packet->hello.ring_bytes);
-    if (bytes == 0)
-        return SKEIN_FULL;
-    struct ring_geometry geometry;
-    int status =
-        ring_geometry_init(&geometry, mode_grant(&attach->settings, packet->hello.mode), bytes);
-    if (status != SKEIN_OK)
-        return status;
-    status = ring_memory_new(&geometry, &identity, &p->ring_fd, &p->ring);
-    if (status == SKEIN_OK)
-        p->geometry = geometry;
-    return status;
-}
-
 struct process_page page_of(const struct attach *attach)
 {
     struct process_page page = {.magic = PROCESS_PAGE_MAGIC,
@@ -371,7 +275,13 @@ static int process_fill(struct attach *attach, int socket, struct hello_packet *
     host_page_snapshot(attach->host, &p->attached_clock);
     p->attached_ns = p->attached_clock.realtime_ns;
     p->next_sequence = sequence_start(former, past);
-    status = ring_fill(attach, packet, former, p, adopted);
+    uint32_t claimed[2] = {0, 0};
+    *adopted = false;
+    status = ring_adopt(attach, packet, p, claimed);
+    if (status == SKEIN_OK)
+        *adopted = true;
+    else
+        status = ring_make(attach, packet, former, p);
     if (status == SKEIN_OK) {
         p->recorded_ns = p->attached_ns;
         if (*adopted)
@@ -381,6 +291,10 @@ static int process_fill(struct attach *attach, int socket, struct hello_packet *
         p->unrecorded = p->lacks_from_ns != 0 ? LOSS_REPLACED : LOSS_LATE;
         status = page_fill(attach, p);
     }
+    if (status == SKEIN_OK && *adopted)
+        backing_adopt(attach, p, claimed);
+    else if (status == SKEIN_OK)
+        status = backing_begin(attach, p);
     return status;
 }
 
@@ -389,12 +303,17 @@ int attach_recover_ring(struct attach *attach, struct process *p)
     host_page_snapshot(attach->host, &p->attached_clock);
     p->attached_ns = p->recorded_ns = p->attached_clock.realtime_ns;
     const struct ring_identity identity = ring_identity_of(attach, p);
-    int status = ring_memory_adopt(p->ring_fd, RING_BYTES_MAX, &identity, &p->geometry, &p->ring);
+    uint32_t claimed[2];
+    int status =
+        ring_memory_adopt(p->ring_fd, RING_BYTES_MAX, &identity, &p->geometry, &p->ring, claimed);
     if (status != SKEIN_OK)
         return status;
     recording_adopt(attach, p);
     p->unrecorded = p->lacks_from_ns != 0 ? LOSS_REPLACED : LOSS_LATE;
-    return page_fill(attach, p);
+    status = page_fill(attach, p);
+    if (status == SKEIN_OK)
+        backing_adopt(attach, p, claimed);
+    return status;
 }
 
 /* Whether the member has this ring, as one that a holder has kept. */

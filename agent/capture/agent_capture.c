@@ -267,6 +267,12 @@ static int target_new(struct captures *captures, const struct capture_order *ord
     target->result.capture = order->capture;
     target->result.process = process->uid;
     target->result.user = process->user;
+    if (process->ring != NULL) {
+        target->result.ring = (struct report_ring){.bytes = process->geometry.total,
+                                                   .wished_bytes = process->choice.wished_bytes,
+                                                   .memory_bytes = process_memory(process)};
+        ring_choice_text(&process->choice, target->result.ring_why, sizeof target->result.ring_why);
+    }
     target->result.map = order->map;
     target_place(target);
     target->result.trigger = order->trigger;

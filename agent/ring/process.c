@@ -255,7 +255,7 @@ static void usage_add_chunk(const struct process *p, uint64_t offset, struct pro
 }
 
 /* Chunks are claimed in order, so those at and beyond the cursor of a first round were never
- * touched; reading their headers would make the ring's pages. */
+ * touched, nor those without memory; reading their headers would make the ring's pages. */
 static uint32_t chunks_touched(uint64_t cursor, uint32_t count)
 {
     return cursor < count ? (uint32_t)cursor : count;
@@ -267,8 +267,24 @@ void process_cursors(const struct process *p, struct process_cursors *out)
     if (p->ring == NULL)
         return;
     const struct ring_header *header = header_of(p);
+    struct ring_backing backed = ring_backing_whole(&p->geometry);
+    if (p->page != NULL)
+        ring_backing_load(&p->geometry, p->page, &backed);
     out->small = skein_load64(&header->small_cursor);
     out->big = skein_load64(&header->big_cursor);
+    out->small_count = backed.small;
+    out->big_count = backed.big;
+}
+
+uint64_t process_memory(const struct process *p)
+{
+    return p->ring != NULL ? ring_memory_used(p->ring_fd, p->geometry.total) : 0;
+}
+
+/* The fewer of two: what got memory in between was claimed after the others' round. */
+static bool half_is_over(uint64_t claims, uint32_t then, uint32_t now)
+{
+    return claims > (then < now ? then : now) / 2;
 }
 
 bool process_is_half_over(const struct process *p, const struct process_cursors *since)
@@ -277,8 +293,8 @@ bool process_is_half_over(const struct process *p, const struct process_cursors 
     if (p->ring == NULL)
         return false;
     process_cursors(p, &now);
-    return now.small - since->small > ring_small_count(&p->geometry) / 2 ||
-           now.big - since->big > ring_big_count(&p->geometry) / 2;
+    return half_is_over(now.small - since->small, since->small_count, now.small_count) ||
+           half_is_over(now.big - since->big, since->big_count, now.big_count);
 }
 
 static void usage_add_chunks(const struct process *p, struct process_usage *out)
@@ -286,8 +302,8 @@ static void usage_add_chunks(const struct process *p, struct process_usage *out)
     const struct ring_geometry *g = &p->geometry;
     struct process_cursors at;
     process_cursors(p, &at);
-    uint32_t small_count = chunks_touched(at.small, ring_small_count(g));
-    uint32_t big_count = chunks_touched(at.big, ring_big_count(g));
+    uint32_t small_count = chunks_touched(at.small, at.small_count);
+    uint32_t big_count = chunks_touched(at.big, at.big_count);
     for (uint32_t i = 0; i < small_count; i++)
         usage_add_chunk(p, ring_small_offset(g, i), out);
     for (uint32_t i = 0; i < big_count; i++)

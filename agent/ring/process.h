@@ -17,6 +17,7 @@
 #include "log_limit.h"
 #include "loss.h"
 #include "partition.h"
+#include "ring_backing.h"
 #include "ring_layout.h"
 
 /* CRASHED: a signal ended it, or it left with another exit status than 0 (rule_death_of), or nobody
@@ -29,6 +30,12 @@ struct cut_chain; /* cut_chain.c's */
 /* Where its Go runtime answers on this host, as a selector says (outside_rule.h); "": nowhere. */
 struct process_go {
     char pprof[64], flight[192];
+};
+
+/* How far its writers have come; hints, as process_usage. */
+struct process_cursors {
+    uint64_t small, big;             /* chunks claimed since the ring was made */
+    uint32_t small_count, big_count; /* chunks that have memory, by what the process was told */
 };
 
 struct process {
@@ -83,6 +90,10 @@ struct process {
         char why[128];
     } heartbeat;                     /* what the service said last (skein_health) */
     struct log_limit snapshot_lines; /* on those of its requests that are not taken */
+    struct ring_backing backed;      /* of its ring; what its page says */
+    struct process_cursors looked;   /* when more was last thought of */
+    struct ring_choice choice;       /* why the ring is as large as it is */
+    uint64_t memory_group;           /* the cgroup whose limit counts for it; 0: none */
     /* when its rate for the process list was last taken, and what it was */
     uint64_t listed_ns, listed_written_bytes, listed_bytes_per_s;
     struct process *next;
@@ -105,10 +116,7 @@ struct process_usage {
 };
 void process_usage(const struct process *p, struct process_usage *out);
 
-/* How far its writers have come; hints, as process_usage. */
-struct process_cursors {
-    uint64_t small, big; /* chunks claimed since the ring was made */
-};
+/* How far its writers have come. */
 void process_cursors(const struct process *p, struct process_cursors *out);
 /* Whether writers have claimed half of the ring's small chunks, or of its big ones, since then.
  * After as much again, what was there then is gone. */
@@ -116,6 +124,9 @@ bool process_is_half_over(const struct process *p, const struct process_cursors 
 
 /* The status that it has said to end with, in its ring. False: none. */
 bool process_exit_said(const struct process *p, int32_t *status);
+
+/* Memory of its ring, which the agent pays for. Loop thread. */
+uint64_t process_memory(const struct process *p);
 
 /* What of [from, to] its ring cannot have, as it began later than the process, or as there is none.
  * False: nothing. */

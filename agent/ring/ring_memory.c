@@ -3,10 +3,7 @@
  * Sealed shared memory: pages and rings. Owns nothing after it returns; any thread. Never maps what
  * it has not checked, and never believes a ring's own words about sizes.
  *
- * Rings are not prefaulted. Touching 16 MiB ahead costs about 10 ms an attach and keeps all of it
- * resident in every process, also in those that never trace much; left alone, a ring grows with its
- * use, because chunks are claimed in order, and the writer takes each page's fault once in the
- * ring's life, about 3 us for 4096 bytes (bench/cut.c measures both).
+ * A new ring has no memory yet; ring_backing.h says how it comes.
  */
 #include "ring_memory.h"
 
@@ -134,23 +131,27 @@ uint64_t ring_memory_used(int fd, uint64_t total)
 
 /* ---- a ring that somebody brings ---- */
 
-static void pin_clear(uint8_t *chunk)
+/* Returns whether the chunk is, or was, in use. */
+static bool pin_clear(uint8_t *chunk)
 {
     uint32_t *word = &((struct ring_chunk *)(void *)chunk)->state;
     uint32_t state = skein_chunk_load(word);
     /* Its owner may change the word a few times meanwhile; we bear so many tries, not more. */
     for (int tries = 0; tries < 64 && (state & RING_CHUNK_PIN) != 0; tries++)
         (void)skein_chunk_cas(word, &state, state & ~RING_CHUNK_PIN);
+    return (state & RING_CHUNK_STATE_MASK) != RING_CHUNK_FREE;
 }
 
 /* The agent before may have died while it copied. Its pins would keep those chunks out of use. Only
  * extents that hold data are looked at: reading a hole would fill it. */
-static void pins_clear(int fd, uint8_t *ring, const struct ring_geometry *geometry)
+static void pins_clear(int fd, uint8_t *ring, const struct ring_geometry *geometry,
+                       uint32_t claimed[2])
 {
     off_t data = 0, hole = 0; /* the extent that was found last */
     uint32_t small = ring_small_count(geometry), big = ring_big_count(geometry);
     for (int area_kind = 0; area_kind < 2; area_kind++) {
         data = hole = 0;
+        claimed[area_kind] = 0;
         for (uint32_t i = 0; i < (area_kind == 0 ? small : big); i++) {
             uint64_t offset =
                 area_kind == 0 ? ring_small_offset(geometry, i) : ring_big_offset(geometry, i);
@@ -160,8 +161,8 @@ static void pins_clear(int fd, uint8_t *ring, const struct ring_geometry *geomet
                     break;
                 hole = lseek(fd, data, SEEK_HOLE);
             }
-            if ((off_t)(offset + sizeof(struct ring_chunk)) > data)
-                pin_clear(ring + offset);
+            if ((off_t)(offset + sizeof(struct ring_chunk)) > data && pin_clear(ring + offset))
+                claimed[area_kind] = i + 1;
         }
     }
 }
@@ -199,7 +200,7 @@ static int descriptor_check(int fd, uint64_t max_bytes, uint64_t *bytes)
 }
 
 int ring_memory_adopt(int fd, uint64_t max_bytes, const struct ring_identity *identity,
-                      struct ring_geometry *geometry, uint8_t **ring)
+                      struct ring_geometry *geometry, uint8_t **ring, uint32_t claimed[2])
 {
     uint64_t bytes = 0;
     int status = descriptor_check(fd, max_bytes, &bytes);
@@ -218,7 +219,7 @@ int ring_memory_adopt(int fd, uint64_t max_bytes, const struct ring_identity *id
         munmap(at, bytes);
         return SKEIN_CORRUPT;
     }
-    pins_clear(fd, at, &g);
+    pins_clear(fd, at, &g, claimed);
     *geometry = g;
     *ring = at;
     return SKEIN_OK;

@@ -39,9 +39,10 @@ void ring_memory_init(uint8_t *ring, const struct ring_geometry *geometry,
 
 /* Checks and maps a ring that a process brings from an agent before: seals, a size within
  * max_bytes, header against the geometry of that size, clock and shift against identity. Clears
- * pins that the agent before left. SKEIN_OK: *geometry and *ring are set, the caller unmaps; the fd
- * stays the caller's either way. SKEIN_CORRUPT: not such a ring; SKEIN_TOO_LARGE; SKEIN_IO. */
+ * pins that the agent before left. SKEIN_OK: *geometry and *ring are set, the caller unmaps, and
+ * claimed says up to which small chunk and which big one they have been in use; the fd stays the
+ * caller's either way. SKEIN_CORRUPT: not such a ring; SKEIN_TOO_LARGE; SKEIN_IO. */
 int ring_memory_adopt(int fd, uint64_t max_bytes, const struct ring_identity *identity,
-                      struct ring_geometry *geometry, uint8_t **ring);
+                      struct ring_geometry *geometry, uint8_t **ring, uint32_t claimed[2]);
 
 #endif

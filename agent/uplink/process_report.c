@@ -60,7 +60,8 @@ static uint64_t rate_note(struct process *process, const struct process_usage *u
 struct listing {
     struct report_process *items;
     char (*titles)[128];
-    size_t count, items_cap, titles_cap;
+    char (*whys)[REPORT_RING_WHY_MAX + 1];
+    size_t count, items_cap, titles_cap, whys_cap;
 };
 
 /* The next one's place. NULL: no memory. */
@@ -68,7 +69,8 @@ static struct report_process *listing_next(struct listing *list)
 {
     size_t need = list->count + 1;
     return array_grow(list->items, need, &list->items_cap) &&
-                   array_grow(list->titles, need, &list->titles_cap)
+                   array_grow(list->titles, need, &list->titles_cap) &&
+                   array_grow(list->whys, need, &list->whys_cap)
                ? &list->items[list->count++]
                : NULL;
 }
@@ -84,6 +86,7 @@ static int process_list(struct listing *list, struct process *process,
     bool live = process_state(process) == PROCESS_LIVE;
     char *title = list->titles[list->count - 1];
     title[0] = '\0';
+    ring_choice_text(&process->choice, list->whys[list->count - 1], sizeof list->whys[0]);
     if (live)
         proc_title((pid_t)process->pid, title, sizeof list->titles[0]);
     *to = (struct report_process){.uid = process->uid,
@@ -99,6 +102,8 @@ static int process_list(struct listing *list, struct process *process,
                                   .not_recorded = process->watched ? loss_text(LOSS_WATCHED) : "",
                                   .mode = mode_text(process->geometry.mode),
                                   .ring_bytes = process->geometry.total,
+                                  .ring_wished_bytes = process->choice.wished_bytes,
+                                  .ring_memory_bytes = process_memory(process),
                                   .used_bytes = usage.used_bytes,
                                   .bytes_per_s = rate_note(process, &usage, now),
                                   .reach_ms = reach_ms(process, &usage, now),
@@ -125,6 +130,7 @@ static int list_note(struct listing *list, const struct roster_entry *e)
                                   .attached_ns = e->recorded_ns,
                                   .not_recorded = loss_text(e->reason)};
     list->titles[list->count - 1][0] = '\0';
+    list->whys[list->count - 1][0] = '\0';
     return SKEIN_OK;
 }
 
@@ -156,8 +162,10 @@ static int process_report_collect(struct process *first, struct roster *roster,
         if (status == SKEIN_OK)
             e->listed = true;
     }
-    for (size_t i = 0; i < list->count; i++) /* the titles may have moved until now */
+    for (size_t i = 0; i < list->count; i++) { /* these texts may have moved until now */
         list->items[i].title = list->titles[i];
+        list->items[i].ring_why = list->whys[i];
+    }
     return status;
 }
 
@@ -214,5 +222,6 @@ int process_report_send(struct uplink *uplink, uint64_t agent, uint64_t version,
     }
     free(list.items);
     free(list.titles);
+    free(list.whys);
     return status;
 }

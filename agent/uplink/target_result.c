@@ -231,7 +231,9 @@ void target_result_put(uint64_t agent, const struct target_result *result, struc
         .evidence_sequence = result->evidence_at.sequence,
         .has_death = result->death.known,
         .signal = result->death.signal,
-        .status = result->death.status};
+        .status = result->death.status,
+        .ring = result->ring};
+    report.ring.why = result->ring_why;
     for (int reason = 0; reason < LOSS_REASONS; reason++)
         if (result->lost[reason] != 0)
             losses[report.loss_count++] =
@@ -285,6 +287,11 @@ static int report_add(struct target_result *result, const struct report_target *
         result->evidence_at.known = true;
     }
     result->events += report->events;
+    if (report->ring.bytes != 0) {
+        result->ring = report->ring;
+        result->ring.why = NULL; /* it is the report's */
+        snprintf(result->ring_why, sizeof result->ring_why, "%s", report->ring.why);
+    }
     return status;
 }
 

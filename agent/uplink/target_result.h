@@ -45,6 +45,8 @@ struct target_result {
         int32_t signal, status;
         bool known;
     } death;
+    struct report_ring ring; /* its `why` is ring_why */
+    char ring_why[REPORT_RING_WHY_MAX + 1];
 };
 void target_result_fini(struct target_result *result);
 /* Adds partitions not listed yet; neighbours become one range. SKEIN_OK, SKEIN_NO_MEMORY. */

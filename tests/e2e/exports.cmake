@@ -10,3 +10,12 @@ if(TEST e2e/demo AND SYSTEM_PYTHON)
         set_tests_properties(e2e/exports PROPERTIES LABELS e2e TIMEOUT 180 FIXTURES_REQUIRED demo_out)
     endif()
 endif()
+
+# Services in memory cgroups of their own; it says so where none can be made (77).
+if(SYSTEM_PYTHON AND TARGET skein-agent AND TARGET skeind AND NOT SKEIN_SANITIZE)
+    add_executable(memory_subject ${CMAKE_CURRENT_LIST_DIR}/memory_subject.c)
+    target_link_libraries(memory_subject PRIVATE skein_flags skein_static)
+    add_test(NAME e2e/memory_cgroup COMMAND ${SYSTEM_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/memory_cgroup.py)
+    set_tests_properties(e2e/memory_cgroup PROPERTIES LABELS e2e TIMEOUT 600 COST 30 SKIP_RETURN_CODE 77
+        ENVIRONMENT "SKEIN_BUILD=${CMAKE_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")
+endif()

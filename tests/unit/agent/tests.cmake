@@ -107,6 +107,8 @@ skein_test(unit/agent/test_attach.c LONG LINK skein_agent_core skein_test_suppor
 skein_test(unit/agent/test_attach_names.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_roster.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_ring_hold.c LINK skein_agent_core skein_test_support)
+skein_test(unit/agent/test_attach_ring.c LINK skein_agent_core skein_static skein_test_support)
+skein_test(unit/agent/test_ring_backing.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_ring_budget.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_loop.c LINK skein_agent_core skein_test_support LABELS tsan)
 skein_test(unit/agent/test_host_page.c LINK skein_agent_core skein_test_support)

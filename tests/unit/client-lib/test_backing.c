@@ -66,8 +66,8 @@ static void threads_write(unsigned threads, uint64_t events)
 {
     pthread_t thread[64];
     for (unsigned i = 0; i < threads; i++)
-        ck_assert_int_eq(
-            pthread_create(&thread[i], NULL, thread_write, (void *)(uintptr_t)events), 0);
+        ck_assert_int_eq(pthread_create(&thread[i], NULL, thread_write, (void *)(uintptr_t)events),
+                         0);
     for (unsigned i = 0; i < threads; i++)
         pthread_join(thread[i], NULL);
 }

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The memory of a ring whose writer is this process and whose agent is, too: it grows with its use,
+ * within what cgroups and the host allow, by texts that the test writes in the kernel's place. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent_fixture.h"
+#include "ring_memory.h"
+#include "skein/skein.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+static struct agent_fixture *f;
+static char *proc, *cgroups;
+
+static void text_put(const char *folder, const char *path, const char *text)
+{
+    char name[400];
+    for (const char *slash = path; (slash = strchr(slash, '/')) != NULL; slash++) {
+        snprintf(name, sizeof name, "%s/%.*s", folder, (int)(slash - path), path);
+        mkdir(name, 0755);
+    }
+    snprintf(name, sizeof name, "%s/%s", folder, path);
+    file_write_text(name, text);
+}
+
+static void cgroup_put(const char *whose, const char *text)
+{
+    char path[64];
+    snprintf(path, sizeof path, "%s/cgroup", whose);
+    text_put(proc, path, text);
+}
+
+static void meminfo_put(uint64_t total_mib, uint64_t available_mib)
+{
+    char text[128];
+    snprintf(text, sizeof text,
+             "MemTotal: %" PRIu64 " kB\nMemFree: 0 kB\nMemAvailable: %" PRIu64 " kB\n",
+             total_mib * 1024, available_mib * 1024);
+    text_put(proc, "meminfo", text);
+}
+
+static void begin(uint64_t ring_bytes)
+{
+    f = fixture_new(ring_bytes);
+    proc = path_join(f->folder, "proc");
+    cgroups = path_join(f->folder, "cgroups");
+    mkdir(proc, 0755);
+    mkdir(cgroups, 0755);
+    meminfo_put(16384, 8192);
+    f->settings.proc = proc;
+    f->settings.cgroups = cgroups;
+}
+
+static void own_cgroup_put(const char *text)
+{
+    char pid[16];
+    snprintf(pid, sizeof pid, "%d", (int)getpid());
+    cgroup_put(pid, text);
+}
+
+static void attach(void)
+{
+    const struct skein_options options = {
+        .size = sizeof(options), .service = "svc", .agent_socket = f->path};
+    fixture_agent_start(f);
+    ck_assert_int_eq(skein_start(&options), SKEIN_OK);
+    ck_assert_int_eq(skein_wait_attached(support_deadline_ms()), SKEIN_OK);
+    ck_assert(wait_until(fixture_has_attached, f, 0));
+}
+
+static void end(void)
+{
+    skein_stop();
+    free(proc);
+    free(cgroups);
+    fixture_free(f);
+}
+
+static struct ring_backing told(void)
+{
+    struct ring_backing backing;
+    ring_backing_load(&f->last->geometry, f->last->page, &backing);
+    return backing;
+}
+
+static uint64_t used(void)
+{
+    return ring_memory_used(f->last->ring_fd, f->last->geometry.total);
+}
+
+static void events_write(unsigned count)
+{
+    static uint64_t n;
+    for (unsigned i = 0; i < count; i++)
+        SKEIN_INSTANT("step", (u64, "n", n++));
+}
+
+/* Writes on until the ring has so many big chunks. */
+static bool has_big(void *chunks)
+{
+    events_write(20000);
+    return told().big >= *(const uint32_t *)chunks;
+}
+
+static bool has_no_more_than(void *chunks)
+{
+    return told().big <= *(const uint32_t *)chunks;
+}
+
+START_TEST(a_ring_gets_memory_as_its_writer_goes_on)
+{
+    begin(16 * MIB);
+    attach();
+    ck_assert_uint_eq(f->last->geometry.total, 16 * MIB);
+    ck_assert_uint_lt(used(), MIB);
+    uint64_t first = used();
+    events_write(1000);
+    ck_assert_uint_eq(used(), first); /* what the writer touches was made */
+    uint32_t all = ring_big_count(&f->last->geometry);
+    ck_assert(wait_until(has_big, &all, 0));
+    uint64_t bytes = used();
+    ck_assert_uint_gt(bytes, 8 * MIB);
+    events_write(5000000);
+    ck_assert_uint_eq(used(), bytes);
+    struct process_usage usage;
+    process_usage(f->last, &usage);
+    ck_assert_uint_eq(usage.lost, 0);
+    end();
+}
+END_TEST
+
+static const struct {
+    const char *cgroup, *file, *limit;
+    uint64_t limit_bytes, ring_bytes;
+} places[] = {
+    {"0::/box\n", "box/memory.max", "6291456\n", 6 * MIB, 3 * MIB / 2},
+    {"0::/pod/box\n", "pod/memory.max", "6291456\n", 6 * MIB, 3 * MIB / 2}, /* its parent's */
+    {"0::/pod/box\n", "pod/box/memory.high", "6291456\n", 6 * MIB, 3 * MIB / 2},
+    {"4:cpu,memory:/pod/box\n0::/\n", "memory/pod/memory.limit_in_bytes", "6291456\n", 6 * MIB,
+     3 * MIB / 2},
+    {"4:memory:/box\n", "memory/box/memory.limit_in_bytes", "9223372036854771712\n", 0, 16 * MIB},
+    {"0::/box\n", "box/memory.max", "max\n", 0, 16 * MIB},
+    {"0::/box\n", "box/memory.max", "1073741824\n", UINT64_C(1) << 30, 16 * MIB},
+    {"0::/box\n", "box/memory.max", "4096\n", 4096, RING_BYTES_MIN},
+    {"0::/../box\n", "box/memory.max", "6291456\n", 0, 16 * MIB}, /* not below what we see */
+};
+
+START_TEST(a_ring_is_as_large_as_its_cgroup_bears)
+{
+    begin(16 * MIB);
+    own_cgroup_put(places[_i].cgroup);
+    text_put(cgroups, places[_i].file, places[_i].limit);
+    attach();
+    ck_assert_uint_eq(f->last->geometry.total, places[_i].ring_bytes);
+    const struct ring_choice *choice = &f->last->choice;
+    ck_assert_uint_eq(choice->limit_bytes, places[_i].limit_bytes);
+    ck_assert_uint_eq(choice->wished_bytes, 16 * MIB);
+    ck_assert_int_eq(choice->size,
+                     places[_i].ring_bytes < 16 * MIB ? RING_BOUND_CGROUP : RING_BOUND_NONE);
+    end();
+}
+END_TEST
+
+START_TEST(the_tightest_of_two_limits_counts)
+{
+    begin(16 * MIB);
+    own_cgroup_put("0::/pod/box\n");
+    text_put(cgroups, "pod/memory.max", "8388608\n");
+    text_put(cgroups, "pod/box/memory.max", "33554432\n");
+    attach();
+    ck_assert_uint_eq(f->last->geometry.total, 2 * MIB);
+    end();
+}
+END_TEST
+
+/* 1 GiB of the agent's own, of which an eighth is to stay free. */
+START_TEST(where_memory_is_short_rings_grow_no_more_and_shrink)
+{
+    begin(16 * MIB);
+    cgroup_put("self", "0::/agent\n");
+    text_put(cgroups, "agent/memory.max", "1073741824\n");
+    text_put(cgroups, "agent/memory.current", "104857600\n");
+    text_put(cgroups, "agent/memory.stat", "inactive_file 0\n");
+    attach();
+    uint32_t many = 64;
+    ck_assert(wait_until(has_big, &many, 0));
+    text_put(cgroups, "agent/memory.current", "1052770304\n"); /* 20 MiB are left */
+    uint32_t few = 4;
+    ck_assert(wait_until(has_no_more_than, &few, 0));
+    ck_assert_int_eq(f->last->choice.held, RING_BOUND_MEMORY);
+    events_write(1000000);
+    ck_assert_uint_le(used(), 3 * MIB); /* small chunks and tables stay */
+    struct cut_result result;
+    ck_assert_int_eq(fixture_cut(f->host, f->last, NULL, 0, &result), SKEIN_OK);
+    ck_assert_uint_gt(result.events, 1000);
+    cut_result_fini(&result);
+    text_put(cgroups, "agent/memory.current", "1052770304\n");
+    text_put(cgroups, "agent/memory.stat", "inactive_file 524288000\n"); /* these can go */
+    ck_assert(wait_until(has_big, &many, 0));
+    end();
+}
+END_TEST
+
+START_TEST(without_room_nobody_gets_a_ring_and_the_agent_lives)
+{
+    begin(16 * MIB);
+    meminfo_put(1024, 20); /* 32 are to stay free */
+    const struct skein_options options = {
+        .size = sizeof(options), .service = "svc", .agent_socket = f->path};
+    fixture_agent_start(f);
+    ck_assert_int_eq(skein_start(&options), SKEIN_OK);
+    ck_assert_int_ne(skein_wait_attached(1000), SKEIN_OK);
+    meminfo_put(1024, 600);
+    ck_assert_int_eq(skein_wait_attached(support_deadline_ms()), SKEIN_OK);
+    end();
+}
+END_TEST
+
+/* Whatever is in the ring: the agent makes no more than the ring has. */
+START_TEST(a_ring_that_lies_gets_no_more_than_it_has)
+{
+    begin(16 * MIB);
+    attach();
+    struct ring_header *header = (struct ring_header *)(void *)f->last->ring;
+    header->big_cursor = UINT64_MAX;
+    header->small_cursor = UINT64_MAX / 2;
+    header->durable_data_end = UINT64_MAX;
+    uint32_t all = ring_big_count(&f->last->geometry);
+    struct ring_backing whole = ring_backing_whole(&f->last->geometry);
+    while (told().big < all || told().table < whole.table)
+        sched_yield();
+    ck_assert_uint_le(used(), 16 * MIB);
+    end();
+}
+END_TEST
+
+static bool has_attached_again(void *fixture)
+{
+    struct agent_fixture *of = fixture;
+    return fixture_get(of, &of->attached) >= 2;
+}
+
+START_TEST(a_ring_that_is_taken_over_keeps_what_it_has_in_use)
+{
+    begin(16 * MIB);
+    attach();
+    uint32_t many = 40;
+    ck_assert(wait_until(has_big, &many, 0));
+    uint64_t ticks = ((struct ring_header *)(void *)f->last->ring)->overwritten_ticks;
+    uint32_t before = told().big;
+    fixture_agent_stop(f);
+    process_unref(&f->last);
+    fixture_agent_start(f);
+    ck_assert(wait_until(has_attached_again, f, 0));
+    ck_assert_uint_eq(f->last->geometry.total, 16 * MIB);
+    ck_assert_uint_ge(told().big, before / 2 - 4);
+    ck_assert_uint_ge(((struct ring_header *)(void *)f->last->ring)->overwritten_ticks, ticks);
+    uint32_t all = ring_big_count(&f->last->geometry);
+    ck_assert(wait_until(has_big, &all, 0));
+    end();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_of("attach_ring", a_ring_gets_memory_as_its_writer_goes_on,
+                            the_tightest_of_two_limits_counts,
+                            where_memory_is_short_rings_grow_no_more_and_shrink,
+                            without_room_nobody_gets_a_ring_and_the_agent_lives,
+                            a_ring_that_lies_gets_no_more_than_it_has,
+                            a_ring_that_is_taken_over_keeps_what_it_has_in_use, NULL);
+    TCase *cgroup = tcase_create("cgroup");
+    tcase_add_loop_test(cgroup, a_ring_is_as_large_as_its_cgroup_bears, 0,
+                        sizeof places / sizeof places[0]);
+    suite_add_tcase(suite, cgroup);
+    return suite_run(suite);
+}

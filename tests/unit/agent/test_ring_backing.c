@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * How much memory a ring gets, what it takes of the kernel, and how it is given back (R-35, R-36). */
+#include "ring_backing.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "ring_memory.h"
+#include "skein/skein.h"
+#include "skein_atomic.h"
+#include "support.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+static struct ring_geometry geometry;
+static uint8_t *ring;
+static int ring_fd;
+
+static void ring_begin(uint8_t mode, uint64_t bytes)
+{
+    const struct ring_identity identity = {.pid = 1, .service = "x"};
+    ck_assert_int_eq(ring_geometry_init(&geometry, mode, bytes), SKEIN_OK);
+    ck_assert_int_eq(ring_memory_new(&geometry, &identity, &ring_fd, &ring), SKEIN_OK);
+}
+
+static void ring_end(void)
+{
+    munmap(ring, geometry.total);
+    close(ring_fd);
+}
+
+static struct ring_chunk *big(uint32_t i)
+{
+    return (struct ring_chunk *)(void *)(ring + ring_big_offset(&geometry, i));
+}
+
+/* Each part may begin and end within a page. */
+static void bytes_check(const struct ring_backing *backing)
+{
+    uint64_t used = ring_memory_used(ring_fd, geometry.total);
+    uint64_t bytes = ring_backing_bytes(&geometry, backing);
+    ck_assert_uint_ge(used + 4096, bytes);
+    ck_assert_uint_le(used, bytes + 16 * 4096);
+}
+
+START_TEST(a_new_ring_has_memory_for_many_threads_and_little_else)
+{
+    ring_begin(SKEIN_MODE_CIRCULAR, 16 * MIB);
+    struct ring_backing start = ring_backing_start(&geometry);
+    ck_assert_int_eq(ring_backing_make(ring_fd, &geometry, NULL, &start), SKEIN_OK);
+    ck_assert_uint_ge(start.small, 64);
+    ck_assert_uint_ge(start.big, 4);
+    ck_assert_uint_lt(ring_backing_bytes(&geometry, &start), MIB);
+    bytes_check(&start);
+    ring_end();
+}
+END_TEST
+
+START_TEST(a_small_ring_and_one_that_fills_once_have_all_at_once)
+{
+    const struct {
+        uint8_t mode;
+        uint64_t bytes;
+    } rings[] = {{SKEIN_MODE_CIRCULAR, RING_BYTES_MIN},
+                 {SKEIN_MODE_CIRCULAR, MIB},
+                 {SKEIN_MODE_ONESHOT, 8 * MIB}};
+    for (size_t i = 0; i < sizeof rings / sizeof rings[0]; i++) {
+        ring_begin(rings[i].mode, rings[i].bytes);
+        struct ring_backing start = ring_backing_start(&geometry);
+        ck_assert_int_eq(ring_backing_make(ring_fd, &geometry, NULL, &start), SKEIN_OK);
+        ck_assert_uint_eq(ring_memory_used(ring_fd, geometry.total), geometry.total);
+        ring_end();
+    }
+}
+END_TEST
+
+START_TEST(what_is_made_in_steps_is_the_whole_ring_in_the_end)
+{
+    ring_begin(SKEIN_MODE_CIRCULAR, 16 * MIB);
+    struct ring_backing have = ring_backing_start(&geometry);
+    const struct ring_backing whole = ring_backing_whole(&geometry);
+    ck_assert_int_eq(ring_backing_make(ring_fd, &geometry, NULL, &have), SKEIN_OK);
+    unsigned steps = 0;
+    while (memcmp(&have, &whole, sizeof have) != 0) {
+        const struct ring_use use = {
+            .small = have.small, .big = have.big, .table = have.table, .big_new = 1};
+        struct ring_backing want = ring_backing_wish(&geometry, &have, &use, MIB);
+        ck_assert(want.small >= have.small && want.big >= have.big && want.table >= have.table);
+        ck_assert_uint_le(ring_backing_bytes(&geometry, &want),
+                          ring_backing_bytes(&geometry, &have) + MIB + RING_BIG_CHUNK +
+                              RING_SMALL_CHUNK);
+        ck_assert_int_eq(ring_backing_make(ring_fd, &geometry, &have, &want), SKEIN_OK);
+        bytes_check(&want);
+        have = want;
+        ck_assert_uint_lt(++steps, 100);
+    }
+    ck_assert_uint_gt(steps, 10);
+    ring_end();
+}
+END_TEST
+
+START_TEST(a_ring_that_is_not_used_gets_nothing_and_a_hostile_one_its_own_at_most)
+{
+    ring_begin(SKEIN_MODE_CIRCULAR, 16 * MIB);
+    const struct ring_backing have = ring_backing_start(&geometry);
+    const struct ring_backing whole = ring_backing_whole(&geometry);
+    const struct ring_use idle = {.small = have.small / 2, .big = have.big / 2, .table = 100};
+    struct ring_backing want = ring_backing_wish(&geometry, &have, &idle, UINT64_MAX);
+    ck_assert_mem_eq(&want, &have, sizeof want);
+    const struct ring_use lie = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    want = ring_backing_wish(&geometry, &have, &lie, UINT64_MAX);
+    ck_assert(want.small == whole.small && want.big == whole.big && want.table == 2 * have.table);
+    /* One that comes fast gets more than it has used. */
+    const struct ring_use fast = {.big = 3, .big_new = 3};
+    want = ring_backing_wish(&geometry, &have, &fast, UINT64_MAX);
+    ck_assert_uint_ge(want.big, 15);
+    ring_end();
+}
+END_TEST
+
+/* Full, pinned, being written, never used: and all of them again. */
+START_TEST(memory_that_is_given_back_is_a_claim_to_readers_and_nobody_elses)
+{
+    ring_begin(SKEIN_MODE_CIRCULAR, 4 * MIB);
+    struct ring_header *header = (struct ring_header *)(void *)ring;
+    const struct ring_backing whole = ring_backing_whole(&geometry);
+    ck_assert_int_eq(ring_backing_make(ring_fd, &geometry, NULL, &whole), SKEIN_OK);
+    uint64_t before = ring_memory_used(ring_fd, geometry.total);
+    big(2)->state = 3u << RING_CHUNK_EPOCH_SHIFT | RING_CHUNK_FULL;
+    big(2)->end_ticks = 500;
+    big(3)->state = 7u << RING_CHUNK_EPOCH_SHIFT | RING_CHUNK_FULL | RING_CHUNK_PIN;
+    big(3)->end_ticks = 900;
+    big(4)->state = 9u << RING_CHUNK_EPOCH_SHIFT | RING_CHUNK_WRITING;
+    big(5)->state = 0xffffffu << RING_CHUNK_EPOCH_SHIFT | RING_CHUNK_FULL;
+    uint64_t given = ring_backing_return(ring_fd, ring, &geometry, 2, 7);
+    ck_assert_uint_eq(given, 3 * 7 * 4096);
+    ck_assert_uint_eq(ring_memory_used(ring_fd, geometry.total), before - given);
+    ck_assert_uint_eq(big(2)->state, 4u << RING_CHUNK_EPOCH_SHIFT | RING_CHUNK_PIN);
+    ck_assert_uint_eq(big(3)->state,
+                      7u << RING_CHUNK_EPOCH_SHIFT | RING_CHUNK_FULL | RING_CHUNK_PIN);
+    ck_assert_uint_eq(big(4)->state, 9u << RING_CHUNK_EPOCH_SHIFT | RING_CHUNK_WRITING);
+    ck_assert_uint_eq(big(5)->state, RING_CHUNK_PIN); /* the epoch goes round */
+    ck_assert_uint_eq(big(6)->state, RING_CHUNK_PIN);
+    ck_assert_uint_eq(header->overwritten_ticks, 500); /* of what is gone alone */
+    struct ring_backing fewer = whole;
+    fewer.big = 2;
+    ck_assert_int_eq(ring_backing_make(ring_fd, &geometry, &fewer, &whole), SKEIN_OK);
+    ring_backing_release(ring, &geometry, 2, whole.big);
+    ck_assert_uint_eq(ring_memory_used(ring_fd, geometry.total), before);
+    ck_assert_uint_eq(big(2)->state, 4u << RING_CHUNK_EPOCH_SHIFT);
+    ck_assert_uint_eq(big(3)->state, /* a reader's, not ours */
+                      7u << RING_CHUNK_EPOCH_SHIFT | RING_CHUNK_FULL | RING_CHUNK_PIN);
+    ck_assert_uint_eq(big(6)->state, 0);
+    ring_end();
+}
+END_TEST
+
+START_TEST(a_process_reads_what_it_was_told_within_its_ring)
+{
+    struct process_page page = {0};
+    struct ring_backing out, told = {5, 6, 4096};
+    ck_assert_int_eq(ring_geometry_init(&geometry, SKEIN_MODE_CIRCULAR, 4 * MIB), SKEIN_OK);
+    const struct ring_backing whole = ring_backing_whole(&geometry);
+    ring_backing_load(&geometry, &page, &out);
+    ck_assert_mem_eq(&out, &whole, sizeof out);
+    ring_backing_store(&page, &told);
+    ring_backing_load(&geometry, &page, &out);
+    ck_assert(out.small == 5 && out.big == 6 && out.table == 4096);
+    told = (struct ring_backing){UINT32_MAX, UINT32_MAX, UINT64_MAX};
+    ring_backing_store(&page, &told);
+    ring_backing_load(&geometry, &page, &out);
+    ck_assert_mem_eq(&out, &whole, sizeof out);
+}
+END_TEST
+
+int main(void)
+{
+    return suite_run(
+        suite_of("ring_backing", a_new_ring_has_memory_for_many_threads_and_little_else,
+                 a_small_ring_and_one_that_fills_once_have_all_at_once,
+                 what_is_made_in_steps_is_the_whole_ring_in_the_end,
+                 a_ring_that_is_not_used_gets_nothing_and_a_hostile_one_its_own_at_most,
+                 memory_that_is_given_back_is_a_claim_to_readers_and_nobody_elses,
+                 a_process_reads_what_it_was_told_within_its_ring, NULL));
+}
