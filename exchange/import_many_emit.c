@@ -73,14 +73,13 @@ static struct import_out *out_of(struct import_many *m, struct many_process *p)
 static uint64_t address_of(struct import_many *m, struct many_process *p, uint32_t frame,
                            bool has_pc, uint64_t pc)
 {
-    const uint64_t low = (UINT64_C(1) << PARTITION_LISTED_SHIFT) - 1;
-    uint64_t top = pc >> PARTITION_LISTED_SHIFT;
+    const uint64_t low = (UINT64_C(1) << PARTITION_LISTED_NAMES) - 1;
     bool real = partition_listed_address(pc) == pc; /* a stack may hold other numbers */
-    bool kept = top < PARTITION_LISTED_NONE || top > PARTITION_LISTED_LAST;
-    for (top = PARTITION_LISTED_NONE; has_pc && kept && top <= PARTITION_LISTED_LAST; top++) {
-        bool first = top == PARTITION_LISTED_NONE;
-        uint64_t at = first ? pc : top << PARTITION_LISTED_SHIFT | (pc & low);
-        uint32_t had = first || real ? import_map_get(&p->pc_frames, at) : frame + 1;
+    bool kept = pc >> PARTITION_LISTED_SHIFT != PARTITION_LISTED_TAG;
+    for (uint64_t k = 0; has_pc && kept && k < (real ? 32 : 1); k++) {
+        uint64_t at =
+            k == 0 ? pc : PARTITION_LISTED_NONE | k << PARTITION_LISTED_NAMES | (pc & low);
+        uint32_t had = import_map_get(&p->pc_frames, at);
         if (had == frame)
             return at;
         if (had != IMPORT_MAP_NONE)
@@ -92,7 +91,7 @@ static uint64_t address_of(struct import_many *m, struct many_process *p, uint32
     if (has_pc)
         import_why(m->told, "an address has more than 32 names in a process, or is none that a "
                             "processor has; such frames are shown without it");
-    return PARTITION_LISTED_NONE << PARTITION_LISTED_SHIFT | frame;
+    return PARTITION_LISTED_NONE | frame;
 }
 
 static uint32_t stack_of(struct import_many *m, struct many_process *p, uint32_t number)

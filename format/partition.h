@@ -155,11 +155,12 @@ enum partition_stack_end {
 #define PARTITION_STACK_EXACT 0x80                 /* flag of `end`: pcs[0] is no return address */
 const char *partition_stack_end_text(uint8_t end); /* "unknown" for one from the future */
 
-/* F-44: in a stack that was listed, the top seven bits of a number say whether it is an address (all but
- * 64 to 95), stands for none (64), or tells names of one address apart (65 to 95), which is below. */
-#define PARTITION_LISTED_SHIFT 57
-#define PARTITION_LISTED_NONE  UINT64_C(64)
-#define PARTITION_LISTED_LAST  UINT64_C(95)
+/* F-44: in a stack that was listed, a number whose top eleven bits are this stands for no address, where
+ * the next five are 0; else these tell names of one address apart, which is below. */
+#define PARTITION_LISTED_TAG   UINT64_C(0x566)
+#define PARTITION_LISTED_SHIFT 53
+#define PARTITION_LISTED_NAMES 48 /* where the five bits are, and how many bits an address has */
+#define PARTITION_LISTED_NONE  (PARTITION_LISTED_TAG << PARTITION_LISTED_SHIFT)
 
 /* Innermost first, as found: return addresses, pcs[0] perhaps excepted; of LISTED, exact ones. */
 struct partition_stack {
@@ -182,10 +183,10 @@ static inline uint64_t partition_stack_address(const struct partition_stack *sta
     return stack->pcs[i] - (exact ? 0 : 1);
 }
 
-/* An address of 57 bits, as processors have them: bit 56 stands in all above it, too. */
+/* An address of 48 bits, as processors have them: bit 47 stands in all above it, too. */
 static inline uint64_t partition_listed_address(uint64_t number)
 {
-    const uint64_t sign = UINT64_C(1) << (PARTITION_LISTED_SHIFT - 1);
+    const uint64_t sign = UINT64_C(1) << (PARTITION_LISTED_NAMES - 1);
     return ((number & (2 * sign - 1)) ^ sign) - sign;
 }
 
@@ -193,13 +194,12 @@ static inline uint64_t partition_listed_address(uint64_t number)
 static inline bool partition_stack_found(const struct partition_stack *stack, uint32_t i,
                                          uint64_t *address)
 {
-    uint64_t top = stack->pcs[i] >> PARTITION_LISTED_SHIFT;
-    *address = stack->pcs[i];
-    if (!partition_stack_is_listed(stack) || top < PARTITION_LISTED_NONE ||
-        top > PARTITION_LISTED_LAST)
+    uint64_t number = *address = stack->pcs[i];
+    if (!partition_stack_is_listed(stack) ||
+        number >> PARTITION_LISTED_SHIFT != PARTITION_LISTED_TAG)
         return true;
-    *address = partition_listed_address(*address);
-    return top != PARTITION_LISTED_NONE;
+    *address = partition_listed_address(number);
+    return (number >> PARTITION_LISTED_NAMES & 31) != 0;
 }
 
 /* A file in the process's memory: start <= address < end. */

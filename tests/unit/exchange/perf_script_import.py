@@ -212,7 +212,7 @@ def addresses(folder):
              ["0 [unknown] ([unknown])", "ffffffff81000000 other ([k])"], ["401000 in_two (inlined)", "401000 in_one (inlined)", "401000 around (/bin/a)"],
              ["401000 recursive (/bin/a)"] * 3, ["401000 alpha_leaf (inlined)", "402000 alpha_main (/bin/a)"]]
     rows, said = imported(folder, "".join(sample("a 7/7", i + 1, *t) for i, t in enumerate(texts)) +
-                          sample("a 7/7", 90, "\tmain (/a)") + sample("a 7/7", 91, "8000000000000001 f (/a)") +
+                          sample("a 7/7", 90, "\tmain (/a)") + sample("a 7/7", 91, "acc0000000000001 f (/a)") +
                           sample("a 7/7", 92, "6f6c6c6568202020 [unknown] ([unknown])"))
     got = stacks_of(rows)
     for i, t in enumerate(texts):

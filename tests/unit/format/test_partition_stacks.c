@@ -528,12 +528,13 @@ START_TEST(addresses_that_were_listed_are_shown_as_they_were)
         bool found;
     } want[] = {
         {0x401000, 0x401000, true},
-        {0x401000 | UINT64_C(65) << 57, 0x401000, true},
+        {0x401000 | UINT64_C(0xacc1) << 48, 0x401000, true},
         {high, high, true},
-        {(high & ((UINT64_C(1) << 57) - 1)) | UINT64_C(95) << 57, high, true},
+        {UINT64_C(0xacdfffff81000000), high, true},
         {UINT64_C(0x6f6c6c6568202020), UINT64_C(0x6f6c6c6568202020), true}, /* no code, but found */
         {UINT64_C(0x7fffffffffffffff), UINT64_C(0x7fffffffffffffff), true},
-        {UINT64_C(64) << 57 | 7, 7, false},
+        {UINT64_C(0xacc0000000000007), 7, false},
+        {UINT64_C(0xace0000000000007), UINT64_C(0xace0000000000007), true},
         {0, 0, true},
     };
     for (unsigned listed = 0; listed < 2; listed++)
