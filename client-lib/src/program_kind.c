@@ -212,6 +212,7 @@ static void file_close(int fd)
 static bool program_begin(int fd, struct program *p)
 {
     memset(&p->about, 0, sizeof p->about);
+    memset(p->head, 0, sizeof(Elf64_Ehdr));
     p->fd = fd;
     p->segments = 0;
     p->window_bytes = 0;
