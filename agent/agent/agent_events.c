@@ -152,6 +152,8 @@ void agent_grace_over(void *context)
     agent->grace_timer = NULL; /* one-shot */
     loop_timer_cancel(agent->loop, &agent->look_timer);
     (void)roster_refresh(agent->roster);
+    agent_held_settle(agent, NULL);
+    agent_held_forget(agent);
     if (roster_overdue(agent->roster))
         list_changed(agent);
     awaited_settle(agent, true);
@@ -205,7 +207,8 @@ static void on_attached(void *context, struct process *process)
 
 static void on_taken(void *context, struct process *process)
 {
-    const struct agent *agent = context;
+    struct agent *agent = context;
+    agent_held_settle(agent, process);
     agent_held_put(agent, process, false);
 }
 

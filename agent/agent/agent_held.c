@@ -21,7 +21,7 @@
 
 #define PROOF_SLACK_NS UINT64_C(20000000) /* two agents place a tick so far apart */
 
-enum { HELD_ENDED = 1, HELD_LEFT = 2, HELD_DEATH = 4 };
+enum { HELD_ENDED = 1, HELD_LEFT = 2, HELD_DEATH = 4, HELD_UNSEEN = 8 };
 
 static bool key_of(const struct process *p, struct hold_key *key)
 {
@@ -49,7 +49,7 @@ static void held_text_put(struct buf *out, const char *text)
 static void held_put(const struct process *p, bool ended, struct buf *out)
 {
     buf_put_u8(out, (uint8_t)((ended ? HELD_ENDED : 0) | (p->left ? HELD_LEFT : 0) |
-                              (p->death.known ? HELD_DEATH : 0)));
+                              (p->death.known ? HELD_DEATH : 0) | (p->unseen ? HELD_UNSEEN : 0)));
     buf_put_u32(out, p->pid);
     buf_put_u32(out, p->user);
     buf_put_u64(out, p->start_clock_ticks);
@@ -113,6 +113,7 @@ static uint8_t held_take(struct cursor *from, struct process *p)
     held_text_take(from, p->labels, sizeof p->labels);
     held_text_take(from, p->exe, sizeof p->exe);
     p->left = (flags & HELD_LEFT) != 0;
+    p->unseen = (flags & HELD_UNSEEN) != 0;
     return flags;
 }
 
@@ -151,12 +152,14 @@ static void ended_recover(struct agent *agent, struct process *p)
     roster_keep(agent->roster, p);
 }
 
+/* One that lives comes back by itself, with its ring, or without if it has called exec: until then
+ * nobody knows which. */
 static void item_recover(struct agent *agent, struct process *p, bool ended)
 {
     p->start_ns = proc_start_realtime_ns(p->start_clock_ticks);
     if (ended)
         ended_recover(agent, p);
-    else if (p->pidfd < 0 || attach_recover(agent->attach, p) != SKEIN_OK)
+    else if ((p->unseen = p->died_ns != 0) && attach_recover(agent->attach, p) != SKEIN_OK)
         agent_held_drop(agent, p);
 }
 
@@ -204,7 +207,22 @@ void agent_held_take(struct agent *agent)
         for (size_t i = 0; i < list->count; i++)
             if ((list->flags[i] & HELD_ENDED) == ended)
                 item_recover(agent, list->items[i], ended != 0);
-    agent_held_forget(agent);
+}
+
+/* A ring that the process has no more is of no use. */
+void agent_held_settle(struct agent *agent, const struct process *came)
+{
+    struct hold_key key, other;
+    for (size_t i = 0; agent->held != NULL && i < agent->held->count; i++) {
+        const struct process *p = agent->held->items[i];
+        bool lives = (agent->held->flags[i] & HELD_ENDED) == 0 && p->died_ns == 0;
+        bool same = came != NULL && process_uid_equal(&p->uid, &came->uid);
+        if (!lives || !key_of(p, &other) || (came != NULL && !same))
+            continue;
+        if (came == NULL || (key_of(came, &key) && key.ring != other.ring))
+            ring_hold_drop(agent->hold, &other);
+        agent->held->flags[i] |= HELD_ENDED; /* settled */
+    }
 }
 
 void agent_held_forget(struct agent *agent)

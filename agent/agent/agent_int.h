@@ -97,6 +97,8 @@ void agent_held_fetch(struct agent *agent);
 bool agent_held_proves(void *agent, const struct process_uid *process, uint64_t from_ns);
 void agent_held_take(struct agent *agent);
 void agent_held_forget(struct agent *agent);
+/* This process has come back; NULL: nobody else will, as the time for it is over. */
+void agent_held_settle(struct agent *agent, const struct process *came);
 
 /* agent_left.c: finds the end of what the process lacks: the last record of the ring before. */
 void agent_left_look(struct agent *agent, struct process *former, struct process *process);

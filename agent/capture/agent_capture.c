@@ -15,6 +15,10 @@
 #include "log.h"
 #include "proc_info.h"
 
+/* Of a process that ended while no agent was there nobody saw whether it had called exec before: if so,
+ * its ring ended then. A program is not recorded before it is this old in any case. */
+#define UNSEEN_NS UINT64_C(50000000)
+
 #define FOLLOW_MS 50 /* how often we look whether a waiting target is to be cut */
 
 static void agent_capture_remember(struct captures *captures, const struct capture_id *capture,
@@ -112,6 +116,11 @@ static void lacks_find(const struct target *target, struct capture_job *job)
     if (captures_are_draining(target->captures) &&
         job->to_ns < target->end_ns) { /* the process lives on */
         job->lacks_to_ns = target->end_ns;
+        job->lacks_reason = LOSS_AGENT_RESTARTED;
+    } else if (target->process->unseen) {
+        const struct process *p = target->process;
+        job->lacks_to_ns = p->died_ns < job->to_ns ? p->died_ns : job->to_ns;
+        job->lacks_least_ns = UNSEEN_NS;
         job->lacks_reason = LOSS_AGENT_RESTARTED;
     } else if (left) {
         job->lacks_to_ns = target->process->left ? target->end_ns : job->to_ns;

@@ -467,7 +467,7 @@ static void job_finish(struct target *target, const struct capture_job *job)
     const struct loss_gap *unrecorded = &job->unrecorded;
     if (unrecorded->from_ns < unrecorded->to_ns)
         gap_add(target, unrecorded->from_ns, unrecorded->to_ns, loss_text(unrecorded->reason));
-    if (last_ns < job->lacks_to_ns)
+    if (last_ns + job->lacks_least_ns < job->lacks_to_ns)
         gap_add(target, last_ns, job->lacks_to_ns, loss_text(job->lacks_reason));
     if (is_full(target) && target->result.to_ns < target->end_ns)
         gap_add(target, target->result.to_ns, target->end_ns, loss_text(LOSS_REPORT_FULL));

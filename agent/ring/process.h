@@ -84,6 +84,7 @@ struct process {
     bool away;        /* without a connection, by its own wish: it said LEAVE and runs on */
     bool left;        /* for good: it runs on without this ring, as after exec */
     uint64_t died_ns; /* realtime: when a holder saw it end, while no agent ran; 0: it did not */
+    bool unseen;      /* it may have called exec before that: nobody saw */
     struct {
         bool came, ok;
         uint64_t at_ns; /* monotonic */
