@@ -215,8 +215,12 @@ static struct skein_site *site_new(unsigned n)
 static unsigned sites_emit(unsigned first, unsigned count)
 {
     unsigned self_described = 0;
-    for (unsigned i = 0; i < count; i++)
-        skein_emit(site_new(first + i), NULL);
+    for (unsigned i = 0; i < count; i++) {
+        struct skein_site *site = site_new(first + i);
+        skein_emit(site, NULL);
+        free((void *)(uintptr_t)site->name); /* the ring holds copies only */
+        free(site);
+    }
     decode();
     for (size_t i = 0; i < decoded.event_count; i++)
         self_described += decoded.events[i].self_described;
