@@ -11,6 +11,7 @@
 #include "agent_int.h"
 #include "clock.h"
 #include "log.h"
+#include "proc_info.h"
 #include "process_report.h"
 #include "rule_match.h"
 
@@ -208,6 +209,7 @@ static void on_attached(void *context, struct process *process)
 static void on_taken(void *context, struct process *process)
 {
     struct agent *agent = context;
+    process->start_stack = proc_start_stack((pid_t)process->pid);
     agent_held_settle(agent, process);
     agent_held_put(agent, process, false);
 }

@@ -53,6 +53,7 @@ static void held_put(const struct process *p, bool ended, struct buf *out)
     buf_put_u32(out, p->pid);
     buf_put_u32(out, p->user);
     buf_put_u64(out, p->start_clock_ticks);
+    buf_put_u64(out, p->start_stack);
     buf_put_u32(out, (uint32_t)p->death.signal);
     buf_put_u32(out, (uint32_t)p->death.status);
     held_text_put(out, p->service);
@@ -106,6 +107,7 @@ static uint8_t held_take(struct cursor *from, struct process *p)
     p->pid = cursor_u32(from);
     p->user = cursor_u32(from);
     p->start_clock_ticks = cursor_u64(from);
+    p->start_stack = cursor_u64(from);
     p->death.signal = (int32_t)cursor_u32(from);
     p->death.status = (int32_t)cursor_u32(from);
     p->death.known = (flags & HELD_DEATH) != 0;
@@ -152,14 +154,19 @@ static void ended_recover(struct agent *agent, struct process *p)
     roster_keep(agent->roster, p);
 }
 
-/* One that lives comes back by itself, with its ring, or without if it has called exec: until then
- * nobody knows which. */
+/* One that lives, and runs the program that it ran, has its ring. Of another nobody knows until it
+ * comes back by itself, with its ring, or without if it has called exec. */
 static void item_recover(struct agent *agent, struct process *p, bool ended)
 {
     p->start_ns = proc_start_realtime_ns(p->start_clock_ticks);
-    if (ended)
+    if (ended) {
         ended_recover(agent, p);
-    else if ((p->unseen = p->died_ns != 0) && attach_recover(agent->attach, p) != SKEIN_OK)
+        return;
+    }
+    if (p->died_ns == 0 && pidfd_ended(p->pidfd)) /* the holder had not seen it yet */
+        p->died_ns = agent_clock_ns();
+    p->unseen = p->died_ns != 0;
+    if ((p->unseen || process_runs_on(p)) && attach_recover(agent->attach, p) != SKEIN_OK)
         agent_held_drop(agent, p);
 }
 
@@ -215,7 +222,7 @@ void agent_held_settle(struct agent *agent, const struct process *came)
     struct hold_key key, other;
     for (size_t i = 0; agent->held != NULL && i < agent->held->count; i++) {
         const struct process *p = agent->held->items[i];
-        bool lives = (agent->held->flags[i] & HELD_ENDED) == 0 && p->died_ns == 0;
+        bool lives = (agent->held->flags[i] & HELD_ENDED) == 0 && p->ring == NULL;
         bool same = came != NULL && process_uid_equal(&p->uid, &came->uid);
         if (!lives || !key_of(p, &other) || (came != NULL && !same))
             continue;

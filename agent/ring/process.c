@@ -14,6 +14,7 @@
 #include "agent_clock.h"
 #include "clock.h"
 #include "descriptor.h"
+#include "proc_info.h"
 #include "ring_memory.h"
 #include "skein_atomic.h"
 
@@ -199,6 +200,12 @@ uint64_t process_lacks_from(const struct process *p)
 uint64_t process_lacks_to(const struct process *p, uint64_t last_ns)
 {
     return p->ring == NULL ? UINT64_MAX : lacks_span(p, last_ns).to_ns;
+}
+
+bool process_runs_on(const struct process *p)
+{
+    return p->start_stack != 0 && proc_is_same((pid_t)p->pid, p->start_clock_ticks) &&
+           proc_start_stack((pid_t)p->pid) == p->start_stack;
 }
 
 /* ---- its end ---- */

@@ -85,6 +85,8 @@ struct process {
     bool left;        /* for good: it runs on without this ring, as after exec */
     uint64_t died_ns; /* realtime: when a holder saw it end, while no agent ran; 0: it did not */
     bool unseen;      /* it may have called exec before that: nobody saw */
+    /* proc_start_stack when it had its ring, which exec changes; 0: we may not know */
+    uint64_t start_stack;
     struct {
         bool came, ok;
         uint64_t at_ns; /* monotonic */
@@ -122,6 +124,10 @@ void process_cursors(const struct process *p, struct process_cursors *out);
 /* Whether writers have claimed half of the ring's small chunks, or of its big ones, since then.
  * After as much again, what was there then is gone. */
 bool process_is_half_over(const struct process *p, const struct process_cursors *since);
+
+/* Whether it runs the program that had this ring: it has not called exec since. False: it has, it has
+ * ended, or we may not know. */
+bool process_runs_on(const struct process *p);
 
 /* The status that it has said to end with, in its ring. False: none. */
 bool process_exit_said(const struct process *p, int32_t *status);
