@@ -124,7 +124,7 @@ static void lacks_find(const struct target *target, struct capture_job *job)
         const struct process *p = target->process;
         job->lacks_to_ns = p->died_ns < job->to_ns ? p->died_ns : job->to_ns;
         job->lacks_least_ns = UNSEEN_NS;
-        job->lacks_reason = LOSS_AGENT_RESTARTED;
+        job->lacks_reason = LOSS_REPLACED;
     } else if (left) {
         job->lacks_to_ns = target->process->left ? target->end_ns : job->to_ns;
         job->lacks_reason = LOSS_REPLACED;
