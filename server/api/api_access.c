@@ -141,6 +141,11 @@ static bool is_owner(struct api_services *api, struct http_exchange *x)
         snprintf(words, sizeof words,
                  "a token is needed: the kernel does not tell who asks (sock_diag); "
                  "skeind token create makes one");
+    else if (geteuid() == HTTP_UID_UNKNOWN)
+        snprintf(words, sizeof words,
+                 "a token is needed: without one, only root is answered, as the collector "
+                 "runs as nobody (run it as a user of its own); one is made by skeind token "
+                 "create --name NAME --scope viewer");
     else
         snprintf(words, sizeof words,
                  "a token is needed: without one, only root and the collector's own user (uid %u) "

@@ -19,8 +19,6 @@
 #include "netlink.h"
 #include "skein/status.h"
 
-#define UID_NOBODY_HERE 65534u /* what the kernel calls users that a user namespace has not */
-
 /* Fills in the address and port of one end, as sock_diag has them. */
 static bool end_put(const struct sockaddr_storage *end, __be32 address[4], __be16 *port)
 {
@@ -91,7 +89,7 @@ static int answer_take(const uint8_t *bytes, size_t n, const struct question *q,
     if (netlink_next(bytes, n, &at, &message) != 1 || message.len < sizeof m)
         return SKEIN_UNSUPPORTED;
     memcpy(&m, message.body, sizeof m);
-    if (!is_held(&m, q) || m.idiag_uid == UID_NOBODY_HERE)
+    if (!is_held(&m, q) || m.idiag_uid == HTTP_UID_UNKNOWN)
         return SKEIN_NOT_FOUND;
     *uid = m.idiag_uid;
     return SKEIN_OK;

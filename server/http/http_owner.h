@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "http.h"
+
 /* fd: the connected socket of this process. SKEIN_OK with the user; SKEIN_NOT_FOUND: no program of
  * this network namespace holds the other end any more, or its user has no number here;
  * SKEIN_UNSUPPORTED: the kernel does not tell. */

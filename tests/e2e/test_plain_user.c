@@ -21,7 +21,7 @@ static const char *env[10];
 
 static pid_t start(const char *const words[])
 {
-    static const char *const user[] = {"setpriv", "--reuid=65534", "--regid=65534",
+    static const char *const user[] = {"setpriv", "--reuid=61234", "--regid=61234",
                                        "--clear-groups"};
     const char *argv[WORDS_MAX] = {NULL};
     size_t n = 0;
