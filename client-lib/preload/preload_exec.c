@@ -437,7 +437,7 @@ SPAWN_LIST(X)
 static struct {
     uint32_t calls;
     char *shown, *hidden; /* the line as it was, and what stands in for it */
-} shell BESIDE_DATA;
+} shell;
 
 static void line_swap(char *from, char *to)
 {
