@@ -57,7 +57,7 @@ static bool user_find(const char *name, struct start *start)
 
 /* ---- in the child: system calls alone ---- */
 
-static bool limit_set(int resource, rlim_t most)
+static bool limit_set(__rlimit_resource_t resource, rlim_t most)
 {
     struct rlimit limit;
     if (getrlimit(resource, &limit) != 0)

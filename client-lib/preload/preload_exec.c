@@ -303,14 +303,15 @@ static __attribute__((noinline)) size_t start_room(const struct start *s, char *
 /* The others are made of these two, as in the C library. */
 static int path_exec(const char *path, char *const *arguments, char *const *lines)
 {
-    const struct start start = {.call = {AT_FDCWD, path, arguments}};
+    const struct start start = {.call = {.folder = AT_FDCWD, .path = path, .arguments = arguments}};
     GIVEN(start, lines);
     return REAL(execve)(path, arguments, given);
 }
 
 static int file_exec(const char *file, char *const *arguments, char *const *lines)
 {
-    const struct start start = {.call = {AT_FDCWD, file, arguments}, .searched = true};
+    const struct start start = {.call = {.folder = AT_FDCWD, .path = file, .arguments = arguments},
+                                .searched = true};
     GIVEN(start, lines);
     return REAL(execvpe)(file, arguments, given);
 }
@@ -337,7 +338,7 @@ EXPORT int execvp(const char *file, char *const *arguments)
 
 EXPORT int fexecve(int fd, char *const *arguments, char *const *lines)
 {
-    const struct start start = {.call = {fd, "", arguments}};
+    const struct start start = {.call = {.folder = fd, .path = "", .arguments = arguments}};
     GIVEN(start, lines);
     return REAL(fexecve)(fd, arguments, given);
 }
@@ -345,7 +346,7 @@ EXPORT int fexecve(int fd, char *const *arguments, char *const *lines)
 EXPORT int execveat(int folder, const char *path, char *const *arguments, char *const *lines,
                     int flags)
 {
-    const struct start start = {.call = {folder, path, arguments}};
+    const struct start start = {.call = {.folder = folder, .path = path, .arguments = arguments}};
     GIVEN(start, lines);
     return REAL(execveat)(folder, path, arguments, given, flags);
 }
@@ -354,8 +355,9 @@ long exec_call(long number, const long a[6])
 {
     const bool at = number == SYS_execveat;
     const long *b = at ? a + 1 : a; /* path, arguments, environment */
-    const struct start start = {
-        .call = {at ? (int)a[0] : AT_FDCWD, (const char *)b[0], (char *const *)b[1]}};
+    const struct start start = {.call = {.folder = at ? (int)a[0] : AT_FDCWD,
+                                         .path = (const char *)b[0],
+                                         .arguments = (char *const *)b[1]}};
     GIVEN(start, (char *const *)b[2]);
     if (at)
         return REAL(syscall)(number, a[0], a[1], a[2], given, a[4], a[5]);
@@ -414,8 +416,9 @@ EXPORT int execle(const char *path, const char *first, ...)
                         const posix_spawnattr_t *restrict attributes,                              \
                         char *const *restrict arguments, char *const *restrict environment)        \
     {                                                                                              \
-        const struct start start = {.call = {AT_FDCWD, program, arguments},                        \
-                                    .searched = (along_path)};                                     \
+        const struct start start = {                                                               \
+            .call = {.folder = AT_FDCWD, .path = program, .arguments = arguments},                 \
+            .searched = (along_path)};                                                             \
         GIVEN(start, environment);                                                                 \
         int error = REAL(function)(pid, program, actions, attributes, arguments, given);           \
         if (error == EAGAIN) {                                                                     \

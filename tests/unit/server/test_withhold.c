@@ -427,7 +427,12 @@ static void ways_go(const struct fixture *f, const char *key, const char *token,
 {
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         char path[256];
-        snprintf(path, sizeof path, ways[i].path, key);
+        const char *hole = strstr(ways[i].path, "%s");
+        if (hole == NULL)
+            snprintf(path, sizeof path, "%s", ways[i].path);
+        else
+            snprintf(path, sizeof path, "%.*s%s%s", (int)(hole - ways[i].path), ways[i].path, key,
+                     hole + 2);
         char *said = body_of(f, path, ways[i].sql, token);
         bool zeta = strstr(said, "zeta") != NULL, words = strstr(said, "words-of-it") != NULL;
         ck_assert_msg(zeta == (names_shown && ways[i].tells), "%s: names %d\n%s", path, zeta, said);
