@@ -196,7 +196,11 @@ def handlers(m):
 @case(1)
 def more_than_a_cut_may_hold(m):
     w = m.world(agent={"ring": {"max_bytes": 32 * MIB}, "capture": {"partition_bytes": 64 * KIB}})
-    s = w.subject("bulky 1000", "burst 4 1500", attach=(32 * MIB, 0))
+    s = w.subject("bulky 1000", attach=(32 * MIB, 0))
+    for _ in range(8):  # a ring has memory for twice of what was ever written, after a look of the agent
+        s.say("burst 4 300")
+        time.sleep(0.2)
+    s.say("burst 4 1500")
     m.judge(w, w.capture(pre_ms=20000, deadline_ms=15000), [s])
 
 
