@@ -189,7 +189,11 @@ int capture_stop(struct capture_engine *e, const struct capture_id *id,
     control_lock(e->control);
     struct capture *c = capture_find(e, id);
     int status = c != NULL ? capture_allowed(c, within) : capture_missing(e);
-    bool news = status == SKEIN_OK && c->status == CAPTURE_RUNNING && !c->stopped;
+    if (c == NULL || status != SKEIN_OK) {
+        control_unlock(e->control);
+        return status;
+    }
+    bool news = c->status == CAPTURE_RUNNING && !c->stopped;
     if (news) {
         c->stopped = true;
         window_end(c);
@@ -197,7 +201,7 @@ int capture_stop(struct capture_engine *e, const struct capture_id *id,
         capture_stop_targets(e, c);
         capture_settle(e, c);
     }
-    if (status == SKEIN_OK && c->stopped) { /* also who asks again: it may not be saved yet */
+    if (c->stopped) { /* also who asks again: it may not be saved yet */
         status = control_save(e->control);
         c = status == SKEIN_OK ? capture_find(e, id) : NULL; /* others may have deleted it */
         status = status == SKEIN_OK && c == NULL ? capture_missing(e) : status;

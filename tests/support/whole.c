@@ -401,7 +401,7 @@ void whole_serves(const struct whole *w, const char *selector)
 {
     struct serve serve = {.w = w, .selector = selector};
     if (!wait_until(is_served, &serve, 0))
-        ck_abort_msg("not complete: see %s\n%.6000s", w->folder,
+        ck_abort_msg("not complete: see %s\n%.3000s", w->folder,
                      cJSON_PrintUnformatted(serve.last));
     cJSON_Delete(serve.last);
 }
