@@ -90,8 +90,8 @@ static int forks_run(long children, long events)
 int main(int argc, char **argv)
 {
     if (argc == 4 && strcmp(argv[1], "naps") == 0)
-        return naps_run(atol(argv[2]), atol(argv[3]));
+        return naps_run(strtol(argv[2], NULL, 10), strtol(argv[3], NULL, 10));
     if (argc == 4 && strcmp(argv[1], "forks") == 0)
-        return forks_run(atol(argv[2]), atol(argv[3]));
+        return forks_run(strtol(argv[2], NULL, 10), strtol(argv[3], NULL, 10));
     return 2;
 }

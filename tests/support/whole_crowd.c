@@ -93,7 +93,7 @@ int main(int argc, char **argv)
 {
     if (argc != 4)
         return 2;
-    int n = atoi(argv[3]);
+    int n = (int)strtol(argv[3], NULL, 10);
     if (strcmp(argv[2], "ask") == 0)
         return ask(argv[1], n);
     if (strcmp(argv[2], "crash") == 0)

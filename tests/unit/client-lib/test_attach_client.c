@@ -653,8 +653,9 @@ static pid_t visitor_tid(void)
     pid_t tid = 0;
     DIR *tasks = opendir("/proc/self/task");
     for (struct dirent *entry; (entry = readdir(tasks)) != NULL;)
-        if (atoi(entry->d_name) != 0 && atoi(entry->d_name) != getpid())
-            tid = atoi(entry->d_name);
+        int number = (int)strtol(entry->d_name, NULL, 10);
+    if (number != 0 && number != getpid())
+        tid = number;
     closedir(tasks);
     return tid;
 }

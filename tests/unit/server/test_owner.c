@@ -116,7 +116,7 @@ static int status_as(const struct fixture *f, uid_t user, const char *path, char
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_int_eq(status, 0);
     ck_assert_msg(len > 12, "no answer");
-    return atoi(answer + sizeof "HTTP/1.1");
+    return (int)strtol(answer + sizeof "HTTP/1.1", NULL, 10);
 }
 
 START_TEST(without_a_token_other_users_are_told_to_have_one_made)
