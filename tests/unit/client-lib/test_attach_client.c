@@ -631,14 +631,13 @@ END_TEST
 
 static uint64_t slack_of(pid_t tid)
 {
-    char name[64];
-    unsigned long long ns = 0;
+    char name[64], text[32] = "";
     snprintf(name, sizeof name, "/proc/%d/timerslack_ns", tid);
     FILE *file = fopen(name, "r");
     ck_assert_ptr_nonnull(file);
-    ck_assert_int_eq(fscanf(file, "%llu", &ns), 1);
+    ck_assert_ptr_nonnull(fgets(text, sizeof text, file));
     fclose(file);
-    return ns;
+    return strtoull(text, NULL, 10);
 }
 
 static bool visitor_has_slack(void *context)
@@ -652,10 +651,11 @@ static pid_t visitor_tid(void)
 {
     pid_t tid = 0;
     DIR *tasks = opendir("/proc/self/task");
-    for (struct dirent *entry; (entry = readdir(tasks)) != NULL;)
-        int number = (int)strtol(entry->d_name, NULL, 10);
-    if (number != 0 && number != getpid())
-        tid = number;
+    for (struct dirent *entry; (entry = readdir(tasks)) != NULL;) {
+        pid_t number = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (number != 0 && number != getpid())
+            tid = number;
+    }
     closedir(tasks);
     return tid;
 }

@@ -155,17 +155,17 @@ START_TEST(processes_that_ended_before_a_setting_are_targets_after_it)
 {
     engine_open();
     static const int64_t steps[] = {-HOUR_S, HOUR_S};
-    for (uint8_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         const struct process_uid uid = process_of((uint8_t)(10 + i));
         fleet_follow_clock(fleet);
         struct fleet_process *p = fleet_process_add(fleet, &agent, &uid);
         ck_assert_ptr_nonnull(p);
-        snprintf(p->service, sizeof p->service, "gone%u", i);
+        snprintf(p->service, sizeof p->service, "gone%zu", i);
         p->start_ns = clock_realtime_ns() - 60 * SECOND;
         p->ended_ns = clock_realtime_ns() - 2 * SECOND;
         ahead_s += steps[i];
         char selector[32], error[128];
-        snprintf(selector, sizeof selector, "service=gone%u", i);
+        snprintf(selector, sizeof selector, "service=gone%zu", i);
         struct capture_request request = {.selector_text = selector,
                                           .reason = "",
                                           .pre_ms = 5000,

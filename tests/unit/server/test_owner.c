@@ -28,7 +28,9 @@ static struct ends ends_make(int listen_family, int client_family)
 {
     struct ends ends;
     int listener = socket(listen_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct sockaddr_storage at = {.ss_family = (sa_family_t)listen_family};
+    struct sockaddr_storage at;
+    memset(&at, 0, sizeof at); /* all of it, for the analyzer */
+    at.ss_family = (sa_family_t)listen_family;
     socklen_t n = sizeof at;
     if (listen_family == AF_INET)
         ((struct sockaddr_in *)&at)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
