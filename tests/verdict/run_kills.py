@@ -3,7 +3,7 @@
 """A campaign of kills: agents, collectors and services end at bad moments, and each capture that was
 asked for around that is judged by the programs' own account (judge.py). Prints the seed, what was
 wrong, and counts: of false claims, which must be none, and of captures with a gap in which nothing is
-missing, of which there may be one in EMPTY_IN (fewer captures than that say nothing of it).
+missing, of which there may be one in EMPTY_IN.
 
   run_kills.py --rounds 2000            the whole campaign
   run_kills.py --rounds 12 --seed 1     as the test runs it
@@ -234,7 +234,7 @@ def main():
             if n % 10 == 9:
                 print("... " + count.text(), flush=True)
     print("kills: " + count.text())
-    few = count.captures < EMPTY_IN or count.empty * EMPTY_IN <= count.captures
+    few = count.empty * EMPTY_IN <= max(count.captures, EMPTY_IN)
     sys.exit(0 if not count.false and not count.other and not count.problems and few else 1)
 
 
