@@ -7,6 +7,7 @@
 #include "trace_report_tell.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 #define DISK_QUEUE    4.0
 #define PROBLEM_NS    MS(500)
 #define UNDERWAY_NS   MS(500)
-#define WAIT_PERCENT  20.0 /* of its time ready without a CPU, by vitals */
+#define WAIT_SHARE    0.2 /* of its time ready without a CPU, by vitals: less is nothing */
 
 /* ---- without a CPU ---- */
 
@@ -33,34 +34,33 @@ static void thread_key(struct buf *key, uint32_t pid, uint32_t tid, const char *
 
 /* What the vitals saw of each thread that lacked a CPU, by `keys`; the last row of a thread counts.
  * SKEIN_OK, SKEIN_NO_MEMORY. */
-static int starved_note(const struct trace_report_builder *b, struct intern_table *keys,
-                        double *starved)
+static int waits_note(const struct trace_report_builder *b, struct intern_table *keys,
+                      const struct vitals_row **waits)
 {
     struct buf key = {0};
     int status = SKEIN_OK;
     bool fresh;
     for (size_t k = 0; k < b->vitals_list->row_count && status == SKEIN_OK; k++) {
         const struct vitals_row *row = &b->vitals_list->rows[k];
-        if (row->samples < 2 || row->median < WAIT_PERCENT || strcmp(row->name, "thread.wait") != 0)
+        if (row->samples == 0 || strcmp(row->name, "thread.wait") != 0)
             continue;
         thread_key(&key, row->of.pid, row->of.tid, row->of.host);
         int64_t at = key.status == SKEIN_OK ? intern_table_put(keys, key.data, key.len, &fresh)
                                             : SKEIN_NO_MEMORY;
         if (at >= 0)
-            starved[at] = row->median < 100 ? row->median / 100 : 1;
+            waits[at] = row;
         status = at < 0 ? SKEIN_NO_MEMORY : SKEIN_OK;
     }
     buf_fini(&key);
     return status;
 }
 
-/* The median of what the vitals saw of each thread, second by second. */
-static void starved_fill(struct trace_report_builder *b)
+static void waits_fill(struct trace_report_builder *b)
 {
     struct intern_table keys = {.count = 0};
     struct buf key = {0};
-    double *starved = calloc(b->vitals_list->row_count + 1, sizeof *starved);
-    int status = starved != NULL ? starved_note(b, &keys, starved) : SKEIN_NO_MEMORY;
+    const struct vitals_row **waits = calloc(b->vitals_list->row_count + 1, sizeof *waits);
+    int status = waits != NULL ? waits_note(b, &keys, waits) : SKEIN_NO_MEMORY;
     for (uint32_t i = 0; i < b->actor_count && keys.count > 0 && status == SKEIN_OK; i++) {
         const struct skein_thread *t = report_thread_at(b, i);
         const struct skein_process *p = skein_trace_process(b->trace, t->process);
@@ -69,13 +69,13 @@ static void starved_fill(struct trace_report_builder *b)
         int64_t at =
             status == SKEIN_OK ? intern_table_find(&keys, key.data, key.len) : SKEIN_NOT_FOUND;
         if (at >= 0)
-            b->actors[i].starved = starved[at];
+            b->actors[i].wait = waits[at];
     }
     if (status != SKEIN_OK)
         b->status = SKEIN_NO_MEMORY;
     buf_fini(&key);
     intern_table_fini(&keys);
-    free(starved);
+    free(waits);
 }
 
 uint64_t report_starved_ns(const struct trace_report_builder *b, uint32_t thread, uint64_t from_ns,
@@ -85,9 +85,15 @@ uint64_t report_starved_ns(const struct trace_report_builder *b, uint32_t thread
     const struct beside_wait *longest;
     struct beside *beside = b->processes[t->process].beside;
     uint64_t ns = beside != NULL ? beside_waits_in(beside, t->tid, from_ns, to_ns, &longest) : 0;
-    if (ns == 0 && thread < b->actor_count)
-        ns = (uint64_t)(b->actors[thread].starved * (double)(to_ns - from_ns));
-    return ns;
+    if (ns > 0 || thread >= b->actor_count || b->actors[thread].wait == NULL)
+        return ns;
+    const struct vitals_row *wait = b->actors[thread].wait;
+    ns = vitals_share_ns(wait, from_ns, to_ns);
+    /* Where nobody looked any more it went on as it was. */
+    uint64_t looked_ns = b->vitals_list->to_ns > from_ns ? b->vitals_list->to_ns : from_ns;
+    if (to_ns > looked_ns)
+        ns += (uint64_t)(fmin(wait->median, 100) / 100 * (double)(to_ns - looked_ns));
+    return (double)ns < WAIT_SHARE * (double)(to_ns - from_ns) ? 0 : ns;
 }
 
 /* ---- disks ---- */
@@ -290,7 +296,7 @@ static void dumped_disk_judge(struct trace_report_builder *b, const struct repor
 void report_disk_rules(struct trace_report_builder *b)
 {
     size_t had = b->finding_count;
-    starved_fill(b);
+    waits_fill(b);
     disk_spans_tell(b);
     for (size_t i = 0; i < b->state_count && b->status == SKEIN_OK; i++)
         dumped_disk_judge(b, &b->states[i]);

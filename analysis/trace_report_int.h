@@ -57,7 +57,7 @@ struct report_actor { /* a thread of the trace */
     bool stands_in;   /* it is no thread (SKEIN_STAND_IN): no finding is about it */
     uint64_t first_ns, last_ns;
     uint32_t rows;
-    double starved; /* of its time ready without a CPU, by vitals; of less than a fifth 0 */
+    const struct vitals_row *wait; /* how long it was ready without a CPU, by vitals; or NULL */
     struct report_silence silences[REPORT_SILENCES];
 };
 

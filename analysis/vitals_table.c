@@ -15,12 +15,8 @@
 #define SAME_NS   UINT64_C(1000000) /* the same look, as two partitions' clocks tell it */
 #define SAME_MOST 64                /* different values of one moment: no recorder has as many */
 
-struct value {
-    uint64_t at_ns;
-    double value;
-};
 struct counter {
-    struct value *values;
+    struct vitals_value *values;
     size_t count, cap;
 };
 
@@ -107,8 +103,7 @@ struct taken {
     const struct partition_info *info;
     const struct partition_thread *thread; /* of_set */
     const char *name, *unit;
-    uint64_t at_ns;
-    double value;
+    struct vitals_value value;
 };
 
 /* The number of a row of that name and owner, new or not; below 0: no memory. */
@@ -158,22 +153,12 @@ static int value_add(struct vitals_table *t, const struct taken *taken)
     if (id < 0)
         return SKEIN_NO_MEMORY;
     struct counter *counter = &t->counters[id];
-    if (!isfinite(taken->value))
+    if (!isfinite(taken->value.value))
         return SKEIN_OK;
     if (!array_grow(counter->values, counter->count + 1, &counter->cap))
         return SKEIN_NO_MEMORY;
-    counter->values[counter->count++] = (struct value){taken->at_ns, taken->value};
+    counter->values[counter->count++] = taken->value;
     return SKEIN_OK;
-}
-
-static int counter_add(struct vitals_table *t, const struct partition_info *info,
-                       const struct trace_event *event, bool host)
-{
-    const struct partition_event_type *type = event->type;
-    if (type->nargs < 1 || type->args[0].type > SKEIN_T_F64)
-        return SKEIN_OK;
-    return value_add(t, &(struct taken){info, host ? NULL : event->thread, type->name,
-                                        type->args[0].unit, event->time_ns, number_of(event, 0)});
 }
 
 /* The index of an argument of that name and type, or -1. */
@@ -183,6 +168,23 @@ static int arg_find(const struct partition_event_type *type, const char *name, u
         if (type->args[i].type == of && strcmp(type->args[i].name, name) == 0)
             return i;
     return -1;
+}
+
+static struct vitals_value value_of(const struct trace_event *event, size_t arg)
+{
+    int over = arg_find(event->type, "over", SKEIN_T_U64);
+    return (struct vitals_value){event->time_ns, over < 0 ? 0 : event->args[over].u64,
+                                 number_of(event, arg)};
+}
+
+static int counter_add(struct vitals_table *t, const struct partition_info *info,
+                       const struct trace_event *event, bool host)
+{
+    const struct partition_event_type *type = event->type;
+    if (type->nargs < 1 || type->args[0].type > SKEIN_T_F64)
+        return SKEIN_OK;
+    return value_add(t, &(struct taken){info, host ? NULL : event->thread, type->name,
+                                        type->args[0].unit, value_of(event, 0)});
 }
 
 static int top_add(struct vitals_table *t, const struct partition_info *info,
@@ -259,8 +261,8 @@ static int load_add(struct vitals_table *t, const struct partition_info *info,
         int arg = arg_find(event->type, counters[i].arg, SKEIN_T_F64);
         if (arg >= 0)
             status = value_add(t, &(struct taken){info, event->thread, counters[i].name,
-                                                  event->type->args[arg].unit, event->time_ns,
-                                                  event->args[arg].f64});
+                                                  event->type->args[arg].unit,
+                                                  value_of(event, (size_t)arg)});
     }
     return status;
 }
@@ -292,7 +294,7 @@ int vitals_table_add(struct vitals_table *table, const struct partition_info *in
 
 static int times_compare(const void *a, const void *b)
 {
-    const struct value *x = a, *y = b;
+    const struct vitals_value *x = a, *y = b;
     if (x->at_ns != y->at_ns)
         return x->at_ns < y->at_ns ? -1 : 1;
     return x->value < y->value ? -1 : x->value > y->value;
@@ -304,7 +306,7 @@ static void doubles_drop(struct counter *counter)
     size_t kept = 0;
     qsort(counter->values, counter->count, sizeof *counter->values, times_compare);
     for (size_t i = 0; i < counter->count; i++) {
-        const struct value *value = &counter->values[i];
+        const struct vitals_value *value = &counter->values[i];
         bool known = false;
         for (size_t k = kept; k > 0 && kept - k < SAME_MOST && !known; k--) {
             if (value->at_ns - counter->values[k - 1].at_ns > SAME_NS)
@@ -348,6 +350,7 @@ static bool row_judge(struct vitals_row *row, struct counter *counter)
     if (counter->count == 0)
         return true;
     doubles_drop(counter);
+    row->values = counter->values;
     row->samples = counter->count;
     double *numbers = calloc(counter->count, sizeof *numbers);
     if (numbers == NULL)
@@ -359,7 +362,7 @@ static bool row_judge(struct vitals_row *row, struct counter *counter)
     row->most = numbers[counter->count - 1];
     double distance = 0, sum = 0;
     for (size_t i = 0; i < counter->count; i++) {
-        const struct value *value = &counter->values[i];
+        const struct vitals_value *value = &counter->values[i];
         double far = fabs(value->value - row->median);
         sum += far;
         if (i == 0 || far > distance) {
@@ -476,4 +479,17 @@ int vitals_table_end(struct vitals_table *table, const struct vitals_list **list
     l->state_count = table->state_count;
     *list = l;
     return SKEIN_OK;
+}
+
+uint64_t vitals_share_ns(const struct vitals_row *row, uint64_t from_ns, uint64_t to_ns)
+{
+    double ns = 0;
+    for (size_t i = 0; i < row->samples; i++) {
+        const struct vitals_value *v = &row->values[i];
+        uint64_t begin = v->at_ns > v->over_ns ? v->at_ns - v->over_ns : 0;
+        uint64_t from = begin > from_ns ? begin : from_ns, to = v->at_ns < to_ns ? v->at_ns : to_ns;
+        if (to > from && v->value > 0)
+            ns += fmin(v->value, 100) / 100 * (double)(to - from);
+    }
+    return (uint64_t)ns;
 }

@@ -2,7 +2,7 @@
  *
  * What a trace's vitals come to (docs/evidence-vitals.md): each counter's least, median and most,
  * those that went farthest from their median first; who was on top of the host; what held processes
- * back. Takes events one by one and keeps 16 bytes of each counter's value; no I/O. One owner, one
+ * back. Takes events one by one and keeps 24 bytes of each counter's value; no I/O. One owner, one
  * thread.
  */
 #ifndef VITALS_TABLE_H
@@ -18,9 +18,14 @@ struct vitals_of {
     const char *host, *service, *thread;
     uint32_t pid, tid;
 };
+struct vitals_value {
+    uint64_t at_ns, over_ns; /* of the time over_ns before at_ns; 0: of that moment, or unknown */
+    double value;
+};
 struct vitals_row {
     struct vitals_of of;
     const char *name, *unit;
+    const struct vitals_value *values; /* `samples` of them, by at_ns */
     size_t samples;
     double least, median, most;
     /* The value that is farthest from the median, and how far: in the counter's usual distances
@@ -64,5 +69,9 @@ int vitals_table_add(struct vitals_table *table, const struct partition_info *in
 
 /* After the last event; *list is the table's. SKEIN_OK, SKEIN_NO_MEMORY. */
 int vitals_table_end(struct vitals_table *table, const struct vitals_list **list);
+
+/* Of a row in %: how much of that time its values come to, in ns. Time that no value tells of adds
+ * nothing. */
+uint64_t vitals_share_ns(const struct vitals_row *row, uint64_t from_ns, uint64_t to_ns);
 
 #endif

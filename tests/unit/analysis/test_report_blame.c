@@ -152,6 +152,31 @@ START_TEST(vitals_of_a_starved_thread_take_the_blame_off_its_disk)
 }
 END_TEST
 
+/* A service that lacks a CPU nearly always, and then sleeps for two seconds: the looks in that time
+ * find nothing to tell of it, and others are told. */
+START_TEST(a_sleep_is_not_explained_by_the_cpu_that_was_missing_before_it)
+{
+    in = incident_new(1);
+    p = incident_process(in, "db", 200, 3600 * S);
+    for (uint64_t i = 0; i < 80; i++) {
+        uint64_t at = i * 100 * MS;
+        incident_call(in, p, 200, &incident_loop, at, 90 * MS, 1, 0, 0);
+        incident_call(in, p, 200, &incident_recv, at + 95 * MS, 4 * MS, 5, 0, 0);
+    }
+    incident_call(in, p, 200, &incident_sleep, 8 * S, 2 * S - 10 * MS, 0, 0, 0);
+    for (uint64_t at = S; at <= 8 * S; at += S)
+        tell(&incident_load, "db", 200, at, 0,
+             (struct partition_value[6]){
+                 {.f64 = 10}, {.f64 = 69}, {.f64 = 0}, {.f64 = 0}, {.u64 = S}});
+    tell(&incident_load, "other", 201, LAST, 0,
+         (struct partition_value[6]){{.f64 = 1}, {.f64 = 0}, {.f64 = 0}, {.f64 = 0}, {.u64 = S}});
+    finish(NULL);
+    first_is("long_call", "was in `sleep` for 2.0 s");
+    ck_assert_ptr_nonnull(finding("cpu_neighbour"));
+    end();
+}
+END_TEST
+
 /* Whose name nobody could read any more is no name. */
 START_TEST(processes_that_have_ended_are_counted_and_not_named)
 {
@@ -352,6 +377,7 @@ int main(void)
                               no_disk_is_blamed_for_what_a_thread_waited_for_its_cpu,
                               of_a_call_that_waited_for_both_the_disk_has_its_part,
                               vitals_of_a_starved_thread_take_the_blame_off_its_disk,
+                              a_sleep_is_not_explained_by_the_cpu_that_was_missing_before_it,
                               processes_that_have_ended_are_counted_and_not_named,
                               one_that_ended_and_used_less_hides_nobody,
                               all_busy_threads_are_the_others_of_one_that_does_nothing_else,

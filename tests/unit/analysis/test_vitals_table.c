@@ -189,6 +189,27 @@ START_TEST(threads_are_told_apart)
 }
 END_TEST
 
+/* Each value over its own time; of what nobody told nothing is taken. */
+START_TEST(a_share_of_a_time_is_summed_by_the_values_of_that_time)
+{
+    load(78, "burner", 1, 0, 60);
+    load(78, "burner", 4, 0, 250); /* a look between two clocks */
+    const struct vitals_list *list = end();
+    for (size_t i = 0; i < list->row_count; i++) {
+        const struct vitals_row *row = &list->rows[i];
+        if (strcmp(row->name, "thread.wait") != 0)
+            continue;
+        ck_assert_uint_eq(vitals_share_ns(row, T0, T0 + S), S / 10 * 6);
+        ck_assert_uint_eq(vitals_share_ns(row, T0 + S / 2, T0 + S), S / 10 * 3);
+        ck_assert_uint_eq(vitals_share_ns(row, T0 + S, T0 + 3 * S), 0);
+        ck_assert_uint_eq(vitals_share_ns(row, T0 + 2 * S, T0 + 9 * S), S);
+        ck_assert_uint_eq(vitals_share_ns(row, T0 + S, T0 + S), 0);
+        return;
+    }
+    ck_abort_msg("no thread.wait");
+}
+END_TEST
+
 START_TEST(who_was_on_top_is_summed_up)
 {
     top("cpu", 1, 5, "bash", 10);
@@ -255,6 +276,7 @@ int main(void)
     tcase_add_test(all, the_middle_of_an_even_number_lies_between);
     tcase_add_test(all, a_host_counts_once_and_processes_each);
     tcase_add_test(all, threads_are_told_apart);
+    tcase_add_test(all, a_share_of_a_time_is_summed_by_the_values_of_that_time);
     tcase_add_test(all, who_was_on_top_is_summed_up);
     tcase_add_test(all, what_is_no_vital_is_passed_over);
     tcase_add_test(all, many_values_of_one_moment_are_bounded_work);
