@@ -59,7 +59,7 @@ static uint32_t thread_by_id(struct go_import *i, uint64_t id, uint32_t name)
 static uint32_t thread_of(struct go_import *i, const struct go_goroutine *g)
 {
     return g != NULL ? thread_by_id(i, g->id, g->name)
-                     : import_thread(i->out, 0, 0, "runtime", true);
+                     : import_thread(i->out, 0, SKEIN_STAND_IN, "runtime", true);
 }
 
 static struct go_goroutine *goroutine_at(struct go_import *i, const struct go_where *where)

@@ -81,6 +81,7 @@ enum {
     BLOCK = 20,
     UNBLOCK,
     STATUS = 25,
+    HEAP_ALLOC = 37,
     REGION_BEGIN = 42,
     REGION_END,
     LOG
@@ -304,6 +305,32 @@ START_TEST(a_cut_file_of_before_go_1_26_is_given_up_to_where_it_ends)
 }
 END_TEST
 
+static void stand_in_count(void *context, struct partition_reader *reader,
+                           const struct trace_event *event)
+{
+    unsigned *count = context; /* threads, and what is none */
+    (void)reader;
+    if (event->thread != NULL)
+        count[event->thread->incarnation >= SKEIN_STAND_IN]++;
+}
+
+START_TEST(what_is_of_no_goroutine_stands_on_what_is_no_thread)
+{
+    unsigned count[2] = {0, 0};
+    struct buf trace = {0};
+    head("go 1.22 trace\0\0\0");
+    tables(1, 900);
+    one_runs();
+    event(HEAP_ALLOC, 10, 1, N(4096));
+    batch(1, 100, 1000);
+    ck_assert_int_eq(imported(file.data, file.len, &trace), SKEIN_OK);
+    imported_walk(&trace, stand_in_count, count);
+    ck_assert_uint_eq(count[0], 1); /* goroutine 1 ran */
+    ck_assert_uint_eq(count[1], 1); /* the heap */
+    buf_fini(&trace);
+}
+END_TEST
+
 START_TEST(files_that_are_none_are_refused_with_a_sentence)
 {
     static const struct {
@@ -363,6 +390,7 @@ int main(void)
                             what_is_whole_of_a_cut_file_is_given_and_the_rest_is_told,
                             a_whole_generation_is_kept_whatever_follows_it,
                             a_cut_file_of_before_go_1_26_is_given_up_to_where_it_ends,
+                            what_is_of_no_goroutine_stands_on_what_is_no_thread,
                             files_that_are_none_are_refused_with_a_sentence,
                             bytes_that_are_changed_never_give_a_broken_trace, NULL);
     int failed = suite_run(suite);
