@@ -268,11 +268,42 @@ static void process_name(struct fxt_import *i, uint64_t koid, const char *name)
     import_many_process(i->many, fxt_process(i, koid, false), (uint32_t)koid, service, host);
 }
 
-static void owner_note(struct fxt_import *i, uint64_t koid, uint64_t process)
+static void thread_put(struct fxt_import *i, uint64_t process, uint64_t koid, const char *name)
+{
+    import_many_thread(i->many, process, koid, (uint32_t)koid, koid > UINT32_MAX ? koid >> 32 : 0,
+                       name);
+}
+
+uint64_t fxt_process_of(struct fxt_import *i, const struct fxt_thread *thread, bool event)
+{
+    uint64_t process = fxt_process(i, thread->process, event);
+    if (!i->second || import_many_is_named(i->many, process, thread->koid))
+        return process;
+    uint32_t at = import_map_get(&i->process_of, thread->koid);
+    bool known = at != IMPORT_MAP_NONE && i->owners[at].process == thread->process;
+    uint32_t name = known ? i->owners[at].name : 0; /* of its process's life before */
+    thread_put(i, process, thread->koid,
+               name > 0 ? (const char *)intern_table_bytes(&i->texts, name - 1) : "");
+    return process;
+}
+
+static uint32_t name_put(struct fxt_import *i, const char *name)
+{
+    bool fresh;
+    if (name[0] == '\0' || i->texts.count >= TEXTS_MAX)
+        return 0;
+    int64_t at = intern_table_put(&i->texts, name, strlen(name) + 1, &fresh);
+    if (at < 0)
+        i->status = SKEIN_NO_MEMORY;
+    return at < 0 ? 0 : (uint32_t)at + 1;
+}
+
+static void owner_note(struct fxt_import *i, uint64_t koid, uint64_t process, const char *name)
 {
     uint32_t at = import_map_get(&i->process_of, koid);
+    const struct fxt_owner owner = {.process = process, .name = name_put(i, name)};
     if (at != IMPORT_MAP_NONE) {
-        i->owners[at] = process;
+        i->owners[at] = owner;
         return;
     }
     if (i->owner_count >= OWNERS_MAX)
@@ -282,7 +313,7 @@ static void owner_note(struct fxt_import *i, uint64_t koid, uint64_t process)
         i->status = SKEIN_NO_MEMORY;
         return;
     }
-    i->owners[i->owner_count++] = process;
+    i->owners[i->owner_count++] = owner;
 }
 
 static void thread_name(struct fxt_import *i, uint64_t koid, uint64_t process, const char *name)
@@ -290,9 +321,9 @@ static void thread_name(struct fxt_import *i, uint64_t koid, uint64_t process, c
     static const char evidence[] = "evidence: ";
     if (i->provider->ours && strncmp(name, evidence, sizeof evidence - 1) == 0)
         name += sizeof evidence - 1;
-    owner_note(i, koid, process);
-    import_many_thread(i->many, fxt_process(i, process, false), koid, (uint32_t)koid,
-                       koid > UINT32_MAX ? koid >> 32 : 0, name);
+    owner_note(i, koid, process, name);
+    if (!i->second)
+        thread_put(i, fxt_process(i, process, false), koid, name);
 }
 
 static bool kernel_object(struct fxt_import *i, struct fxt_words *w, uint64_t head)
@@ -306,7 +337,7 @@ static bool kernel_object(struct fxt_import *i, struct fxt_words *w, uint64_t he
         life_note(i, koid, name);
     if (!i->second && fxt_bits(head, 16, 23) == FXT_OBJECT_PROCESS)
         process_name(i, koid, name);
-    else if (!i->second && fxt_bits(head, 16, 23) == FXT_OBJECT_THREAD && process != NULL)
+    else if (fxt_bits(head, 16, 23) == FXT_OBJECT_THREAD && process != NULL)
         thread_name(i, koid, process->bits, name);
     else if (i->second && fxt_bits(head, 16, 23) > FXT_OBJECT_THREAD)
         i->told->not_read++;
@@ -410,6 +441,8 @@ static void tables_clear(struct fxt_import *i)
     intern_table_fini(&i->texts);
     import_map_clear(&i->life_at);
     i->life_count = 0;
+    for (size_t k = 0; k < i->owner_count; k++) /* whose they are is known, names are texts */
+        i->owners[k].name = 0;
 }
 
 static int trace_pass(struct fxt_import *i, const struct skein_trace_source *source)

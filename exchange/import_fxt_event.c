@@ -223,7 +223,7 @@ bool fxt_event(struct fxt_import *i, struct fxt_words *w, uint64_t head)
     if (!fxt_thread(i, w, fxt_bits(head, 24, 31), &thread))
         return false;
     struct import_entry entry = {
-        .process = fxt_process(i, thread.process, true), .thread = thread.koid, .time_ns = time_ns};
+        .process = fxt_process_of(i, &thread, true), .thread = thread.koid, .time_ns = time_ns};
     entry.category = fxt_text(i, w, fxt_bits(head, 32, 47));
     entry.name = entry.category != NULL ? fxt_text(i, w, fxt_bits(head, 48, 63)) : NULL;
     if (entry.name == NULL || !fxt_arguments(i, w, (unsigned)fxt_bits(head, 20, 23)) ||
@@ -258,7 +258,7 @@ bool fxt_log(struct fxt_import *i, struct fxt_words *w, uint64_t head)
     if (!fxt_thread(i, w, fxt_bits(head, 32, 39), &thread))
         return false;
     const char *text = fxt_text(i, w, 0x8000 | n);
-    uint64_t process = fxt_process(i, thread.process, text != NULL);
+    uint64_t process = fxt_process_of(i, &thread, text != NULL);
     if (text == NULL || !i->second ||
         i->provider->ours) /* ours has an instant with the level, too */
         return text != NULL;

@@ -32,6 +32,12 @@ struct fxt_provider {
     bool has_thread[256];
 };
 
+/* Whose a thread is, and how it is called so far. */
+struct fxt_owner {
+    uint64_t process;
+    uint32_t name; /* of texts, + 1 */
+};
+
 /* A process whose koid has had another name before: what came until then keeps that. */
 struct fxt_life {
     uint32_t number, name; /* name: of texts, + 1 */
@@ -62,7 +68,7 @@ struct fxt_import {
     struct fxt_provider *provider; /* of the records that follow */
     struct intern_table texts;     /* with their NULs */
     struct import_map process_of;  /* of a thread's koid: its place in `owners` */
-    uint64_t *owners;
+    struct fxt_owner *owners;
     size_t owner_count, owner_cap;
     struct import_map life_at; /* of a process's koid: its place in `lives` */
     struct fxt_life *lives;
@@ -83,6 +89,8 @@ bool fxt_thread(struct fxt_import *i, struct fxt_words *w, uint64_t reference,
 uint64_t fxt_ns(struct fxt_import *i, uint64_t ticks);
 /* Which of import_many's processes this koid is now; of an event, it has one from now on. */
 uint64_t fxt_process(struct fxt_import *i, uint64_t koid, bool event);
+/* The same of a thread, which is known from now on. */
+uint64_t fxt_process_of(struct fxt_import *i, const struct fxt_thread *thread, bool event);
 
 /* Into i->values; false: they do not fit. */
 bool fxt_arguments(struct fxt_import *i, struct fxt_words *w, unsigned count);

@@ -20,8 +20,8 @@ static uint64_t state_bits(uint64_t state)
 static uint32_t task_of(struct fxt_import *i, uint64_t koid)
 {
     uint32_t at = import_map_get(&i->process_of, koid);
-    return import_many_task(i->many,
-                            fxt_process(i, at != IMPORT_MAP_NONE ? i->owners[at] : 0, false), koid);
+    const struct fxt_thread thread = {at != IMPORT_MAP_NONE ? i->owners[at].process : 0, koid};
+    return import_many_task(i->many, fxt_process_of(i, &thread, false), koid);
 }
 
 /* The idle thread has the least weight there is, or no koid. */
@@ -52,10 +52,10 @@ static bool switch_take(struct fxt_import *i, struct fxt_words *w, uint64_t head
         return false;
     /* Priority 0 is the idle thread's. */
     event->tid = fxt_bits(head, 44, 51) > 0
-                     ? import_many_task(i->many, fxt_process(i, out.process, false), out.koid)
+                     ? import_many_task(i->many, fxt_process_of(i, &out, false), out.koid)
                      : 0;
     event->next = fxt_bits(head, 52, 59) > 0
-                      ? import_many_task(i->many, fxt_process(i, in.process, false), in.koid)
+                      ? import_many_task(i->many, fxt_process_of(i, &in, false), in.koid)
                       : 0;
     event->cpu = (uint32_t)fxt_bits(head, 16, 23);
     event->state = state_bits(fxt_bits(head, 24, 27));

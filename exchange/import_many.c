@@ -187,6 +187,13 @@ void import_many_thread(struct import_many *m, uint64_t process, uint64_t thread
         m->threads[at].name = name_put(m, name);
 }
 
+bool import_many_is_named(const struct import_many *m, uint64_t process, uint64_t thread)
+{
+    const uint64_t key[2] = {process, thread};
+    int64_t at = intern_table_find(&m->thread_keys, key, sizeof key);
+    return at >= 0 && m->threads[at].name != 0;
+}
+
 /* ---- stacks ---- */
 
 /* The number of what lies at one address: that, and then a line for each frame, of which all but the

@@ -85,6 +85,7 @@ void import_many_host(struct import_many *m, const char *host);
 /* incarnation: tells threads of one tid apart. */
 void import_many_thread(struct import_many *m, uint64_t process, uint64_t thread, uint32_t tid,
                         uint64_t incarnation, const char *name);
+bool import_many_is_named(const struct import_many *m, uint64_t process, uint64_t thread);
 
 /* A number from 1; 0: it is empty, or there are too many. Innermost first. */
 uint32_t import_many_stack(struct import_many *m, const struct import_frame *frames, uint32_t count,

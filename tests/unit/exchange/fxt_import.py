@@ -152,6 +152,12 @@ def koids(folder):
         w.event(0, T0 + 1, (koid, koid + 1), "cat", "here")
     rows, said = imported(folder, w.data)
     rule(said["events"] == 5 and len({r["process"] for r in rows}) == 5, said, rows)
+    w = Writer()
+    for koid in (5, 2 ** 32 + 5, 2 ** 33 + 5):  # threads that nothing names
+        w.event(0, T0 + 1, (7, koid), "cat", "here")
+    imported(folder, w.data)
+    asked = json.loads(ran("sql", "-j", os.path.join(folder, "a.skein"), "select count(*) as n from thread"))
+    rule(int(asked[0]["n"]) == 3, asked)
 
 
 def names_of_then(folder):
@@ -168,6 +174,25 @@ def names_of_then(folder):
     got = [(r["service"], r["pid"], int(r["ts_ns"]) - T0) for r in rows]
     rule(got == [("sh", 500, 10), ("sh", 500, 20), ("server", 500, 30), ("server", 500, 40)], got)
     rule(said["processes"] == 2, said)
+
+
+def threads_of_then(folder):
+    """Threads of a process that is called otherwise keep their names, and take those that come later."""
+    w = Writer()
+    w.named(1, 500, "sh")
+    w.named(2, 501, "main", [("process", Koid(500))])
+    w.named(2, 502, "helper", [("process", Koid(500))])
+    w.event(0, T0 + 10, P, "cat", "here")
+    w.named(1, 500, "server")
+    w.event(0, T0 + 20, P, "cat", "here")
+    w.named(2, 502, "worker", [("process", Koid(500))])
+    w.event(0, T0 + 30, (500, 502), "cat", "here")
+    w.switch(T0 + 40, 0, 900, 0, 501, [IDLE[0]])
+    w.switch(T0 + 50, 0, 501, 0, 900, [IDLE[1]])
+    rows, _ = imported(folder, w.data)
+    got = {(r["service"], r["thread"], r["tid"], int(r["ts_ns"]) - T0) for r in rows}
+    rule(got == {("sh", "main", 501, 10), ("server", "main", 501, 20), ("server", "worker", 502, 30),
+                 ("server", "main", 501, 40)}, got)
 
 
 def in_front_of_providers(folder):
@@ -296,6 +321,6 @@ def round_trip(folder):
 
 
 with tempfile.TemporaryDirectory() as place:
-    for test in (of_all_kinds, koids, names_of_then, in_front_of_providers, losses, beyond, scheduling, in_any_order, broken, bounded, round_trip):
+    for test in (of_all_kinds, koids, names_of_then, threads_of_then, in_front_of_providers, losses, beyond, scheduling, in_any_order, broken, bounded, round_trip):
         test(place)
         print(test.__name__, "holds")
