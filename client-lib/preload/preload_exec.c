@@ -38,8 +38,6 @@
 #define NAME_LISTS   "LD_TRACE_LOADED_OBJECTS=" /* ldd: the libraries are listed, no program runs */
 #define ASAN_ALLOWS  "verify_asan_link_order=0"
 
-extern char **environ;
-
 /* What is about to be started, and with what. */
 struct start {
     struct program_call call;
@@ -219,7 +217,7 @@ static bool is_program(const char *path)
 static void path_look(const char *file, char *const *arguments, struct program_kind *kind)
 {
     const char *folders = PATH_ELSE, *value;
-    for (char **line = environ; line != NULL && *line != NULL; line++)
+    for (char **line = real_environ(); line != NULL && *line != NULL; line++)
         if ((value = line_value(*line, "PATH=")) != NULL) {
             folders = value;
             break;
@@ -278,7 +276,7 @@ static bool tracer_may_enter(const struct start *s, char *const *lines)
 /* A bad pointer must give EFAULT, as it does without us. */
 static bool can_be_read(char *const *lines)
 {
-    return lines == environ || attach_client_is_barred() ||
+    return lines == real_environ() || attach_client_is_barred() ||
            raw_futex_wait((const uint32_t *)(const void *)lines, 1, 0, 0) != -EFAULT;
 }
 
@@ -323,7 +321,7 @@ EXPORT int execve(const char *path, char *const *arguments, char *const *lines)
 
 EXPORT int execv(const char *path, char *const *arguments)
 {
-    return path_exec(path, arguments, environ);
+    return path_exec(path, arguments, real_environ());
 }
 
 EXPORT int execvpe(const char *file, char *const *arguments, char *const *lines)
@@ -333,7 +331,7 @@ EXPORT int execvpe(const char *file, char *const *arguments, char *const *lines)
 
 EXPORT int execvp(const char *file, char *const *arguments)
 {
-    return file_exec(file, arguments, environ);
+    return file_exec(file, arguments, real_environ());
 }
 
 EXPORT int fexecve(int fd, char *const *arguments, char *const *lines)
@@ -388,14 +386,14 @@ EXPORT int execl(const char *path, const char *first, ...)
 {
     ARGUMENTS(first, list);
     va_end(list);
-    return path_exec(path, (char *const *)(uintptr_t)arguments, environ);
+    return path_exec(path, (char *const *)(uintptr_t)arguments, real_environ());
 }
 
 EXPORT int execlp(const char *file, const char *first, ...)
 {
     ARGUMENTS(first, list);
     va_end(list);
-    return file_exec(file, (char *const *)(uintptr_t)arguments, environ);
+    return file_exec(file, (char *const *)(uintptr_t)arguments, real_environ());
 }
 
 EXPORT int execle(const char *path, const char *first, ...)
@@ -444,7 +442,7 @@ static struct {
 
 static void line_swap(char *from, char *to)
 {
-    for (char **line = environ; from != NULL && line != NULL && *line != NULL; line++)
+    for (char **line = real_environ(); from != NULL && line != NULL && *line != NULL; line++)
         if (*line == from)
             __atomic_store_n(line, to, __ATOMIC_SEQ_CST);
 }
@@ -452,7 +450,7 @@ static void line_swap(char *from, char *to)
 static char *own_line(void)
 {
     const char *value;
-    for (char **line = environ; line != NULL && *line != NULL; line++)
+    for (char **line = real_environ(); line != NULL && *line != NULL; line++)
         if ((value = line_value(*line, NAME_PRELOAD)) != NULL && value_has_own(value))
             return *line;
     return NULL;
@@ -478,7 +476,7 @@ void exec_shell_begin(void)
 {
     const struct start start = {.call = {.folder = AT_FDCWD, .path = SHELL}};
     (void)__atomic_fetch_add(&shell.calls, 1, __ATOMIC_SEQ_CST);
-    if (own_line() != NULL && !tracer_may_enter(&start, environ))
+    if (own_line() != NULL && !tracer_may_enter(&start, real_environ()))
         line_hide(own_line());
 }
 

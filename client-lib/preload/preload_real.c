@@ -117,25 +117,41 @@ static uint32_t hash_of(const char *name)
     return hash;
 }
 
-/* NULL also for one in a form that only the dynamic linker can judge. */
-void *real_look(const char *name)
+static const struct link_map *own_library(void)
 {
     const struct link_map *library = _r_debug.r_map;
-    uint32_t hash = hash_of(name);
     while (library != NULL && library->l_ld != _DYNAMIC)
         library = library->l_next;
-    while (library != NULL && library != last_of_start && (library = library->l_next) != NULL) {
+    return library;
+}
+
+static const struct link_map *library_after(const struct link_map *library)
+{
+    return library == NULL || library == last_of_start ? NULL : library->l_next;
+}
+
+/* Of one library and those after it that stay. NULL also for one in a form that only the dynamic linker
+ * can judge: without this hash, a library may have the name all the same. */
+static void *libraries_look(const struct link_map *library, const char *name, unsigned type)
+{
+    uint32_t hash = hash_of(name);
+    for (; library != NULL; library = library_after(library)) {
         struct exports e;
         if (!exports_of(library, &e))
-            return NULL; /* without this hash: it may have the function all the same */
+            return NULL;
         uint32_t i = symbol_find(&e, name, hash);
         if (i == 0)
             continue;
-        if ((e.symbols[i].st_info & 0xf) != STT_FUNC)
+        if ((e.symbols[i].st_info & 0xf) != type)
             return NULL;
         return (void *)(e.base + e.symbols[i].st_value);
     }
     return NULL;
+}
+
+void *real_look(const char *name)
+{
+    return libraries_look(library_after(own_library()), name, STT_FUNC);
 }
 
 void real_libraries_are_here(void)
@@ -221,4 +237,20 @@ void real_find_all(void)
         if (address != NULL)
             __atomic_store_n(&real_table[i], address, __ATOMIC_RELAXED);
     }
+}
+
+/* The program has it where it names it itself (a copy relocation); else the C library. */
+char **real_environ(void)
+{
+    static char ***place BESIDE_DATA; /* relaxed: every thread finds the same */
+    char ***found = __atomic_load_n(&place, __ATOMIC_RELAXED);
+    if (found == NULL) {
+        int saved = errno;
+        found = libraries_look(_r_debug.r_map, "environ", STT_OBJECT);
+        if (found == NULL)
+            found = dlsym(RTLD_DEFAULT, "environ");
+        errno = saved;
+        __atomic_store_n(&place, found, __ATOMIC_RELAXED);
+    }
+    return *found;
 }
