@@ -39,6 +39,7 @@ struct check {
     struct check_spec *spec;
     int cancel_fd;
     int cancelled;              /* atomic */
+    int over;                   /* atomic: the result is there */
     uint32_t references;        /* atomic */
     struct check_result result; /* the thread's until it has been posted */
     /* loop thread */
@@ -128,6 +129,7 @@ void check_run(struct check_spec *spec, const struct check_until *until,
     }
     check_place_leave(&back);
     result->at_ns = agent_clock_ns();
+    result->ended_ns = clock_monotonic_ns();
 }
 
 static void unref_check(struct check *check)
@@ -164,6 +166,7 @@ static void *thread_check(void *context)
         .cancel_fd = check->cancel_fd,
         .cancelled = &check->cancelled};
     check_run(check->spec, &until, &check->result);
+    __atomic_store_n(&check->over, 1, __ATOMIC_RELAXED); /* says no more than that */
     bool posted = false;
     for (int wait_ms = 0; !posted && !is_cancelled(check, wait_ms); wait_ms = AGAIN_MS)
         posted = loop_post(checks->loop, check_deliver, check) == SKEIN_OK;
@@ -258,6 +261,11 @@ int check_start(struct checks *checks, struct check_spec *spec, check_fn *fn, vo
     checks->first = check;
     *out = check;
     return SKEIN_OK;
+}
+
+bool check_is_over(const struct check *check)
+{
+    return __atomic_load_n(&check->over, __ATOMIC_RELAXED) != 0;
 }
 
 void check_stop(struct check **check_p)

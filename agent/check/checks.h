@@ -42,9 +42,10 @@ void check_spec_free(struct check_spec **spec);
 
 struct check_result {
     bool passed;
-    bool not_run;     /* not allowed, or not begun: says nothing of the service */
-    uint64_t at_ns;   /* realtime, when the outcome was known */
-    char reason[256]; /* a sentence where it failed or was not run */
+    bool not_run;      /* not allowed, or not begun: says nothing of the service */
+    uint64_t at_ns;    /* realtime, when the outcome was known */
+    uint64_t ended_ns; /* the same, monotonic */
+    char reason[256];  /* a sentence where it failed or was not run */
 };
 
 /* Until when a run may last, and what cancels it: a descriptor that becomes readable, and an atomic
@@ -91,6 +92,9 @@ typedef void check_fn(void *context, const struct check_result *result);
  * SKEIN_NO_MEMORY. Loop thread. */
 int check_start(struct checks *checks, struct check_spec *spec, check_fn *fn, void *context,
                 struct check **out);
+
+/* Whether the run is over: its result is here, or on its way to the loop. Loop thread. */
+bool check_is_over(const struct check *check);
 
 /* No result arrives after this; a run that is not over is cancelled, and its thread ends by itself.
  * Loop thread. */

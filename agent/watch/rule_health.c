@@ -138,9 +138,9 @@ static void rule_next(const struct watch_item *watch)
         run_at(first, free_ns);
 }
 
-static void run_late(void *context)
+/* The run has not answered in time, or still has not. */
+static void late_take(struct watch_item *watch)
 {
-    struct watch_item *watch = context;
     uint64_t took_ms = (clock_monotonic_ns() - watch->run.begun_ns) / NS_PER_MS;
     struct check_result result = {.at_ns = agent_clock_ns()};
     if (!watch->run.late)
@@ -151,22 +151,31 @@ static void run_late(void *context)
         snprintf(result.reason, sizeof result.reason,
                  "check %s has not answered for %" PRIu64 " ms", watch->run.name, took_ms);
     watch->run.late = true;
+    watch_take(watch, &result);
+}
+
+static void run_late(void *context)
+{
+    struct watch_item *watch = context;
+    watch->run.late_timer = NULL; /* one-shot: gone with this call */
+    if (check_is_over(watch->run.now))
+        return; /* this loop is late, and run_over comes next: it says how long the run took */
     watch->run.late_timer = loop_timer_add(watch->rules->settings.loop, watch->spec->every_ms, 0,
                                            run_late, watch); /* none: fewer failures are counted */
-    watch_take(watch, &result);
+    late_take(watch);
 }
 
 static void run_over(void *context, const struct check_result *result)
 {
     struct watch_item *watch = context;
     const struct rule_spec *spec = watch->spec;
-    uint64_t now_ns = clock_monotonic_ns(), took_ns = now_ns - watch->run.begun_ns;
+    uint64_t now_ns = clock_monotonic_ns(), took_ns = result->ended_ns - watch->run.begun_ns;
     uint64_t every_ns = spec->every_ms * NS_PER_MS, rest_ns = every_ns << BACKOFF_MAX;
     struct check_result copy = *result; /* of what check_stop frees */
-    if (!watch->run.late && !copy.not_run && took_ns > spec->timeout_ms * NS_PER_MS)
-        run_late(watch);
-    check_stop(&watch->run.now);
     loop_timer_cancel(watch->rules->settings.loop, &watch->run.late_timer);
+    if (!watch->run.late && !copy.not_run && took_ns > spec->timeout_ms * NS_PER_MS)
+        late_take(watch);
+    check_stop(&watch->run.now);
     if (!watch->run.late || copy.not_run)
         watch_take(watch, &copy);
     uint64_t over =
@@ -186,10 +195,10 @@ static int run_begin(struct watch_item *watch)
     if (spec == NULL)
         return SKEIN_NO_MEMORY;
     check_name(spec, watch->run.name, sizeof watch->run.name);
+    watch->run.begun_ns = clock_monotonic_ns(); /* first: the run may be over before we go on */
     int status = check_start(settings->checks, spec, run_over, watch, &watch->run.now);
     if (status != SKEIN_OK)
         return status;
-    watch->run.begun_ns = clock_monotonic_ns();
     watch->run.late = false;
     watch->run.late_timer =
         loop_timer_add(settings->loop, watch->spec->timeout_ms, 0, run_late, watch);

@@ -84,6 +84,7 @@ add_dependencies(skein_test_agent skein-agent agent_subject agent_forker)
 skein_test(unit/agent/test_agent.c LONG LINK skein_agent_core skein_test_agent)
 skein_test(unit/agent/test_agent_scope.c LINK skein_test_agent)
 skein_test(unit/agent/test_agent_privacy.c LINK skein_test_agent skein_ring)
+skein_test(unit/agent/test_agent_checks.c LINK skein_test_agent)
 skein_test(unit/agent/test_agent_rules.c LONG LINK skein_test_agent)
 
 # Rings: attach, read, cut.
