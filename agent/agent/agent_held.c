@@ -21,7 +21,7 @@
 
 #define PROOF_SLACK_NS UINT64_C(20000000) /* two agents place a tick so far apart */
 
-enum { HELD_ENDED = 1, HELD_LEFT = 2, HELD_DEATH = 4, HELD_UNSEEN = 8 };
+enum { HELD_ENDED = 1, HELD_LEFT = 2, HELD_DEATH = 4 };
 
 static bool key_of(const struct process *p, struct hold_key *key)
 {
@@ -49,7 +49,7 @@ static void held_text_put(struct buf *out, const char *text)
 static void held_put(const struct process *p, bool ended, struct buf *out)
 {
     buf_put_u8(out, (uint8_t)((ended ? HELD_ENDED : 0) | (p->left ? HELD_LEFT : 0) |
-                              (p->death.known ? HELD_DEATH : 0) | (p->unseen ? HELD_UNSEEN : 0)));
+                              (p->death.known ? HELD_DEATH : 0)));
     buf_put_u32(out, p->pid);
     buf_put_u32(out, p->user);
     buf_put_u64(out, p->start_clock_ticks);
@@ -61,11 +61,24 @@ static void held_put(const struct process *p, bool ended, struct buf *out)
     held_text_put(out, p->exe);
 }
 
+/* ring_hold_runs_fn: of the first numbers of a note. */
+bool agent_held_runs(const uint8_t *note, size_t note_bytes)
+{
+    struct cursor from;
+    cursor_init(&from, note, note_bytes);
+    (void)cursor_u8(&from);
+    const pid_t pid = (pid_t)cursor_u32(&from);
+    (void)cursor_u32(&from);
+    const uint64_t start_clock_ticks = cursor_u64(&from), start_stack = cursor_u64(&from);
+    return from.status == SKEIN_OK && proc_runs_on(pid, start_clock_ticks, start_stack);
+}
+
 void agent_held_put(const struct agent *agent, const struct process *p, bool ended)
 {
     struct buf note = {0};
     struct hold_item item = {.fds = {p->ring_fd, ended ? -1 : p->pidfd},
                              .died_ns = ended ? monotonic_of(p->gone_ns) : 0};
+    item.runs_ns = p->runs_ns < p->died_ns ? monotonic_of(p->runs_ns) : item.died_ns;
     if (agent->hold == NULL || p->watched || !key_of(p, &item.key))
         return;
     held_put(p, ended, &note);
@@ -115,7 +128,6 @@ static uint8_t held_take(struct cursor *from, struct process *p)
     held_text_take(from, p->labels, sizeof p->labels);
     held_text_take(from, p->exe, sizeof p->exe);
     p->left = (flags & HELD_LEFT) != 0;
-    p->unseen = (flags & HELD_UNSEEN) != 0;
     return flags;
 }
 
@@ -132,6 +144,7 @@ static void item_note(void *context, const struct hold_item *item)
         p->ring_fd = fds[0];
         p->pidfd = fds[1];
         p->died_ns = item->died_ns != 0 ? agent_clock_at(item->died_ns) : 0;
+        p->runs_ns = item->runs_ns != 0 ? agent_clock_at(item->runs_ns) : 0;
         list->flags[list->count] = flags;
         if (from.status == SKEIN_OK) {
             list->items[list->count++] = p;
@@ -165,9 +178,13 @@ static void item_recover(struct agent *agent, struct process *p, bool ended)
     }
     if (p->died_ns == 0 && pidfd_ended(p->pidfd)) /* the holder had not seen it yet */
         p->died_ns = agent_clock_ns();
-    p->unseen = p->died_ns != 0;
-    if ((p->unseen || process_runs_on(p)) && attach_recover(agent->attach, p) != SKEIN_OK)
+    if (p->died_ns == 0 && !process_runs_on(p))
+        return;
+    int32_t status;
+    if (attach_recover(agent->attach, p) != SKEIN_OK)
         agent_held_drop(agent, p);
+    else if (process_exit_said(p, &status)) /* the program of this ring has ended, and no other */
+        p->runs_ns = p->died_ns;
 }
 
 void agent_held_fetch(struct agent *agent)

@@ -115,18 +115,19 @@ static bool has_left(const struct process *p)
 /* The part of the window behind the last cut: no cut has it. */
 static void lacks_find(const struct target *target, struct capture_job *job)
 {
-    bool left = has_left(target->process);
+    const struct process *p = target->process;
+    bool left = has_left(p);
     if (captures_are_draining(target->captures) &&
         job->to_ns < target->end_ns) { /* the process lives on */
         job->lacks_to_ns = target->end_ns;
         job->lacks_reason = LOSS_AGENT_RESTARTED;
-    } else if (target->process->unseen) {
-        const struct process *p = target->process;
+    } else if (p->runs_ns < p->died_ns) { /* it may have called exec in between: nobody saw */
+        job->lacks_from_ns = p->runs_ns;
         job->lacks_to_ns = p->died_ns < job->to_ns ? p->died_ns : job->to_ns;
         job->lacks_least_ns = UNSEEN_NS;
         job->lacks_reason = LOSS_REPLACED;
     } else if (left) {
-        job->lacks_to_ns = target->process->left ? target->end_ns : job->to_ns;
+        job->lacks_to_ns = p->left ? target->end_ns : job->to_ns;
         job->lacks_reason = LOSS_REPLACED;
     }
 }

@@ -453,6 +453,18 @@ void capture_target_end(struct target *target)
         log_error("capture", "out of memory: a finished target stays in the table", NULL);
 }
 
+/* Its length is looked at before it is cut to the window: its end counts, too. */
+static void lacks_add(struct target *target, const struct capture_job *job)
+{
+    const uint64_t window_ns = target->result.from_ns;
+    uint64_t from_ns = target->last_ns > job->lacks_from_ns ? target->last_ns : job->lacks_from_ns;
+    if (from_ns + job->lacks_least_ns >= job->lacks_to_ns)
+        return;
+    from_ns = from_ns > window_ns ? from_ns : window_ns;
+    if (from_ns < job->lacks_to_ns)
+        gap_add(target, from_ns, job->lacks_to_ns, loss_text(job->lacks_reason));
+}
+
 static void job_finish(struct target *target, const struct capture_job *job)
 {
     target->result.death.signal = job->death.signal;
@@ -462,13 +474,10 @@ static void job_finish(struct target *target, const struct capture_job *job)
     cut_chain_others(&target->member, journal_shared);
     cut_chain_leave(&target->member);
     spool_losses_take(target);
-    uint64_t last_ns =
-        target->last_ns > target->result.from_ns ? target->last_ns : target->result.from_ns;
     const struct loss_gap *unrecorded = &job->unrecorded;
     if (unrecorded->from_ns < unrecorded->to_ns)
         gap_add(target, unrecorded->from_ns, unrecorded->to_ns, loss_text(unrecorded->reason));
-    if (last_ns + job->lacks_least_ns < job->lacks_to_ns)
-        gap_add(target, last_ns, job->lacks_to_ns, loss_text(job->lacks_reason));
+    lacks_add(target, job);
     if (is_full(target) && target->result.to_ns < target->end_ns)
         gap_add(target, target->result.to_ns, target->end_ns, loss_text(LOSS_REPORT_FULL));
     capture_evidence_wait(target);

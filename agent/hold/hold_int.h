@@ -22,7 +22,7 @@
 
 #define HOLD_SUFFIX  ".holder"
 #define HOLD_MAGIC   UINT32_C(0x646c6f68)
-#define HOLD_VERSION 1 /* of another one neither believes the other */
+#define HOLD_VERSION 2 /* of another one neither believes the other */
 
 enum hold_kind { HOLD_TAKE = 1, HOLD_ITEM, HOLD_END, HOLD_PUT, HOLD_DROP };
 
@@ -30,7 +30,7 @@ struct hold_packet {
     uint32_t magic;
     uint16_t version, kind;
     struct hold_key key;
-    uint64_t died_ns;
+    uint64_t died_ns, runs_ns;
     uint32_t note_bytes, fds; /* how many came */
     uint8_t note[HOLD_NOTE_MAX];
 };
@@ -43,6 +43,6 @@ ssize_t hold_receive(int socket, struct hold_packet *packet, int fds[HOLD_FDS], 
 
 /* The holder, on its listening socket; never returns. No heap: it may be the child of a process with
  * threads. */
-_Noreturn void hold_process_run(int listener);
+_Noreturn void hold_process_run(int listener, ring_hold_runs_fn *runs);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The holder, and the packets. It waits for packets, agents and ends of processes, one after the
- * other; see hold_int.h. No heap, no log, no libc state: it was forked.
+ * other, and while it is alone it looks after processes; see hold_int.h. No heap, no log, no libc
+ * state: it was forked.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -86,6 +87,8 @@ ssize_t hold_receive(int socket, struct hold_packet *packet, int fds[HOLD_FDS], 
 
 /* ---- the holder ---- */
 
+#define LOOK_NS UINT64_C(10000000) /* from one look after processes to the next */
+
 struct held {
     bool used;
     int fds[HOLD_FDS];
@@ -94,8 +97,12 @@ struct held {
 
 struct holder {
     int poll, listener, agent; /* agent -1: none is here */
-    struct held *items;        /* HOLD_MAX; pages are touched as they are used */
-    size_t high;               /* those behind were never used */
+    bool taken;                /* this agent has all: it sees by itself what processes do */
+    ring_hold_runs_fn *runs;
+    struct held *items; /* HOLD_MAX; pages are touched as they are used */
+    size_t high;        /* those behind were never used */
+    uint64_t alone_ns;  /* since when no agent is here, or now */
+    uint64_t look_ns;   /* when to look after processes again */
 };
 
 enum { WAKE_LISTENER = HOLD_MAX, WAKE_AGENT };
@@ -180,6 +187,8 @@ static void agent_leave(struct holder *holder)
 {
     wake_remove(holder, holder->agent);
     fd_close(&holder->agent);
+    holder->taken = false;
+    holder->look_ns = 0;
 }
 
 static void items_give(struct holder *holder)
@@ -193,6 +202,7 @@ static void items_give(struct holder *holder)
         if (hold_send(holder->agent, &item->packet, item->fds, 0) < 0)
             break;
     }
+    holder->taken = true;
     (void)hold_send(holder->agent, &end, NULL, 0);
 }
 
@@ -240,18 +250,46 @@ static void agent_come(struct holder *holder)
         agent_leave(holder);
 }
 
+/* Looks whether processes still run what had their rings. A time is taken before each look: it holds
+ * for what was until then. Takes a tenth of a CPU at most. */
+static void holder_look(struct holder *holder)
+{
+    const uint64_t begin_ns = holder_now_ns();
+    uint64_t now_ns = begin_ns;
+    if (holder->taken || begin_ns < holder->look_ns)
+        return;
+    for (size_t i = 0; i < holder->high; i++) {
+        struct held *item = &holder->items[i];
+        if (!item->used || item->fds[1] < 0 || item->packet.died_ns != 0)
+            continue;
+        if (holder->runs(item->packet.note, item->packet.note_bytes))
+            item->packet.runs_ns = now_ns;
+        now_ns = holder_now_ns();
+    }
+    const uint64_t rest_ns = 9 * (now_ns - begin_ns);
+    holder->look_ns = now_ns + (rest_ns > LOOK_NS ? rest_ns : LOOK_NS);
+}
+
+/* For how long to wait; -1: until something happens. */
+static int holder_wait_ms(const struct holder *holder)
+{
+    const uint64_t now_ns = holder_now_ns();
+    if (holder->taken)
+        return -1;
+    return holder->look_ns > now_ns ? (int)((holder->look_ns - now_ns) / 1000000u) + 1 : 0;
+}
+
 /* False: no agent has come in time. */
-static bool holder_turn(struct holder *holder, uint64_t *alone_ns)
+static bool holder_turn(struct holder *holder)
 {
     struct epoll_event events[32];
+    holder_look(holder);
     uint64_t now_ns = holder_now_ns();
     if (holder->agent >= 0)
-        *alone_ns = now_ns;
-    uint64_t waited_ms = (now_ns - *alone_ns) / 1000000u;
-    if (waited_ms >= HOLD_ALONE_MS)
+        holder->alone_ns = now_ns;
+    if ((now_ns - holder->alone_ns) / 1000000u >= HOLD_ALONE_MS)
         return false;
-    int wait_ms = holder->agent >= 0 ? -1 : (int)(HOLD_ALONE_MS - waited_ms);
-    int n = epoll_wait(holder->poll, events, 32, wait_ms);
+    int n = epoll_wait(holder->poll, events, 32, holder_wait_ms(holder));
     for (int i = 0; i < n; i++) {
         if (events[i].data.u64 == WAKE_LISTENER)
             agent_come(holder);
@@ -263,17 +301,17 @@ static bool holder_turn(struct holder *holder, uint64_t *alone_ns)
     return n >= 0 || errno == EINTR;
 }
 
-void hold_process_run(int listener)
+void hold_process_run(int listener, ring_hold_runs_fn *runs)
 {
-    uint64_t alone_ns = holder_now_ns();
-    struct holder holder = {.listener = listener, .agent = -1};
+    struct holder holder = {
+        .listener = listener, .agent = -1, .runs = runs, .alone_ns = holder_now_ns()};
     prctl(PR_SET_NAME, "skein-holder");
     holder.poll = epoll_create1(EPOLL_CLOEXEC);
     holder.items = mmap(NULL, HOLD_MAX * sizeof *holder.items, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (holder.poll >= 0 && holder.items != MAP_FAILED &&
         wake_add(&holder, listener, WAKE_LISTENER))
-        while (holder_turn(&holder, &alone_ns))
+        while (holder_turn(&holder))
             continue;
     _exit(0);
 }

@@ -90,7 +90,7 @@ static int hold_listen(const struct hold_place *place)
 }
 
 /* In the child's child, which nobody waits for: has nothing of the agent's but the listener. */
-static _Noreturn void holder_become(int listener)
+static _Noreturn void holder_become(int listener, ring_hold_runs_fn *runs)
 {
     struct rlimit files;
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -111,10 +111,10 @@ static _Noreturn void holder_become(int listener)
     sigset_t none;
     sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    hold_process_run(listener);
+    hold_process_run(listener, runs);
 }
 
-static int holder_start(const struct hold_place *place)
+static int holder_start(const struct hold_place *place, ring_hold_runs_fn *runs)
 {
     int listener = hold_listen(place), status = 0;
     if (listener < 0)
@@ -124,7 +124,7 @@ static int holder_start(const struct hold_place *place)
         (void)setsid();
         pid_t holder = fork();
         if (holder == 0)
-            holder_become(listener);
+            holder_become(listener, runs);
         _exit(holder < 0);
     }
     close(listener);
@@ -133,7 +133,7 @@ static int holder_start(const struct hold_place *place)
     return child > 0 && status == 0 ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
-int ring_hold_open(const char *agent_socket, struct ring_hold **out)
+int ring_hold_open(const char *agent_socket, ring_hold_runs_fn *runs, struct ring_hold **out)
 {
     struct hold_place place;
     int socket = -1, status = place_open(agent_socket, &place);
@@ -141,7 +141,7 @@ int ring_hold_open(const char *agent_socket, struct ring_hold **out)
     if (status != SKEIN_OK)
         return status;
     socket = hold_connect(&place);
-    if (socket < 0 && (status = holder_start(&place)) == SKEIN_OK)
+    if (socket < 0 && (status = holder_start(&place, runs)) == SKEIN_OK)
         socket = hold_connect(&place);
     close(place.folder);
     if (socket < 0)
@@ -182,8 +182,12 @@ void ring_hold_take(struct ring_hold *hold, ring_hold_fn *fn, void *context)
         n = hold_receive(hold->socket, &packet, fds, 0);
         if (n > 0 && packet.kind == HOLD_END)
             return;
-        const struct hold_item item = {
-            packet.key, {fds[0], fds[1]}, packet.died_ns, packet.note, packet.note_bytes};
+        const struct hold_item item = {.key = packet.key,
+                                       .fds = {fds[0], fds[1]},
+                                       .died_ns = packet.died_ns,
+                                       .runs_ns = packet.runs_ns,
+                                       .note = packet.note,
+                                       .note_bytes = packet.note_bytes};
         if (n > 0)
             fn(context, &item);
     }
@@ -205,7 +209,8 @@ static void packet_send(struct ring_hold *hold, const struct hold_packet *packet
 
 void ring_hold_put(struct ring_hold *hold, const struct hold_item *item)
 {
-    struct hold_packet packet = {.kind = HOLD_PUT, .key = item->key, .died_ns = item->died_ns};
+    struct hold_packet packet = {
+        .kind = HOLD_PUT, .key = item->key, .died_ns = item->died_ns, .runs_ns = item->runs_ns};
     packet.note_bytes = (uint32_t)(item->note_bytes < HOLD_NOTE_MAX ? item->note_bytes : 0);
     memcpy(packet.note, item->note, packet.note_bytes);
     packet_send(hold, &packet, item->fds);

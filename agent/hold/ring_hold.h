@@ -5,8 +5,11 @@
  * by itself when no agent has come for HOLD_ALONE_MS. Loop thread, and main before it runs.
  *
  *     agent 1  ──── killed                        agent 2 ─── takes rings, and when who ended
- *     holder   ───────────────────────────────────────────────────────────────────▶
- *     process  ──────────── killed: seen by the holder
+ *     holder   ──────|──|──|──|──|────────────────────────────────────────────────▶
+ *     process  ───────────────────── killed: seen by the holder
+ *
+ * While no agent is here it looks, at each |, whether a process still runs the program that had the
+ * ring: so it is known of one that ended whether it can have called exec before.
  *
  * Where no holder can be had, the agent does without: it knows then what its files say.
  */
@@ -33,16 +36,22 @@ struct hold_key {
 struct hold_item {
     struct hold_key key;
     int fds[HOLD_FDS];
-    uint64_t died_ns;    /* CLOCK_MONOTONIC; 0: it runs, as far as the holder has seen */
+    uint64_t died_ns; /* CLOCK_MONOTONIC; 0: it runs, as far as the holder has seen */
+    uint64_t
+        runs_ns; /* CLOCK_MONOTONIC: it ran the ring's program at this time; 0: nobody looked */
     const uint8_t *note; /* the agent's own words */
     size_t note_bytes;
 };
 
 struct ring_hold;
 
-/* Connects to the holder beside the agent's socket (its path and ".holder"), or starts one. SKEIN_OK;
- * SKEIN_IO, SKEIN_NO_MEMORY. */
-int ring_hold_open(const char *agent_socket, struct ring_hold **out);
+/* Whether a process still runs the program that had the ring, by its note. Called in the holder, which
+ * has no heap. */
+typedef bool ring_hold_runs_fn(const uint8_t *note, size_t note_bytes);
+
+/* Connects to the holder beside the agent's socket (its path and ".holder"), or starts one, which will
+ * ask `runs`. SKEIN_OK; SKEIN_IO, SKEIN_NO_MEMORY. */
+int ring_hold_open(const char *agent_socket, ring_hold_runs_fn *runs, struct ring_hold **out);
 /* What the holder keeps on is the next agent's. */
 void ring_hold_close(struct ring_hold **hold);
 

@@ -99,6 +99,15 @@ uint64_t proc_start_stack(pid_t pid)
     return stat_number(pid, 28, &address) ? address : 0;
 }
 
+bool proc_runs_on(pid_t pid, uint64_t start_clock_ticks, uint64_t start_stack)
+{
+    char text[STAT_BYTES];
+    const char *fields = start_stack != 0 ? stat_read(pid, text) : NULL;
+    uint64_t ticks, stack;
+    return fields != NULL && text_stat_number(fields, 22, &ticks) && ticks == start_clock_ticks &&
+           text_stat_number(fields, 28, &stack) && stack == start_stack;
+}
+
 static uint64_t ticks_ns(uint64_t clock_ticks)
 {
     long hz = sysconf(_SC_CLK_TCK);

@@ -204,8 +204,7 @@ uint64_t process_lacks_to(const struct process *p, uint64_t last_ns)
 
 bool process_runs_on(const struct process *p)
 {
-    return p->start_stack != 0 && proc_is_same((pid_t)p->pid, p->start_clock_ticks) &&
-           proc_start_stack((pid_t)p->pid) == p->start_stack;
+    return proc_runs_on((pid_t)p->pid, p->start_clock_ticks, p->start_stack);
 }
 
 /* ---- its end ---- */

@@ -84,7 +84,7 @@ struct process {
     bool away;        /* without a connection, by its own wish: it said LEAVE and runs on */
     bool left;        /* for good: it runs on without this ring, as after exec */
     uint64_t died_ns; /* realtime: when a holder saw it end, while no agent ran; 0: it did not */
-    bool unseen;      /* it may have called exec before that: nobody saw */
+    uint64_t runs_ns; /* of one that died so: up to when it is known not to have called exec */
     /* proc_start_stack when it had its ring, which exec changes; 0: we may not know */
     uint64_t start_stack;
     struct {

@@ -46,8 +46,40 @@ START_TEST(a_title_is_cut_and_absent_where_there_is_none)
 }
 END_TEST
 
+START_TEST(a_process_runs_on_until_it_calls_exec)
+{
+    uint64_t ticks, before;
+    int go[2];
+    char byte;
+    ck_assert_int_eq(pipe(go), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        if (read(go[0], &byte, 1) == 1)
+            execl("/bin/sleep", "sleep", "600", (char *)NULL);
+        _exit(1);
+    }
+    ck_assert_int_eq(proc_start_ticks(child, &ticks), SKEIN_OK);
+    before = proc_start_stack(child);
+    ck_assert_uint_ne(before, 0);
+    ck_assert(proc_runs_on(child, ticks, before));
+    ck_assert(!proc_runs_on(child, ticks + 1, before)); /* another one, of the same pid */
+    ck_assert(!proc_runs_on(child, ticks, 0));          /* we were not allowed to know */
+    char pid[16];
+    (void)snprintf(pid, sizeof pid, "%d", (int)child);
+    const char *wanted[] = {pid, "sleep 600"};
+    ck_assert_int_eq(write(go[1], "x", 1), 1);
+    ck_assert(wait_until(is_title, wanted, 0));
+    ck_assert(!proc_runs_on(child, ticks, before));
+    (void)spawn_stop(child, SIGKILL, 0);
+    ck_assert(!proc_runs_on(child, ticks, before));
+    close(go[0]);
+    close(go[1]);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of("proc_info", a_title_is_the_command_line_up_to_the_first_option,
-                              a_title_is_cut_and_absent_where_there_is_none, NULL));
+                              a_title_is_cut_and_absent_where_there_is_none,
+                              a_process_runs_on_until_it_calls_exec, NULL));
 }

@@ -17,15 +17,20 @@
 #include "support.h"
 
 static char *folder, *place;
+static bool *same; /* atomic; what `runs` says, in holders too */
 
 static void setup(void)
 {
     folder = temp_dir_new();
     place = path_join(folder, "agent.sock");
+    same = mmap(NULL, sizeof *same, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(same, MAP_FAILED);
+    __atomic_store_n(same, true, __ATOMIC_SEQ_CST);
 }
 
 static void teardown(void)
 {
+    munmap(same, sizeof *same);
     free(place);
     temp_dir_free(&folder);
 }
@@ -34,7 +39,7 @@ struct taken {
     size_t count;
     struct hold_key keys[8];
     char notes[8][32], bytes[8][8];
-    uint64_t died_ns[8];
+    uint64_t died_ns[8], runs_ns[8];
 };
 
 static void item_take(void *context, const struct hold_item *item)
@@ -45,6 +50,7 @@ static void item_take(void *context, const struct hold_item *item)
     ck_assert_uint_lt(item->note_bytes, 32);
     taken->keys[n] = item->key;
     taken->died_ns[n] = item->died_ns;
+    taken->runs_ns[n] = item->runs_ns;
     memcpy(taken->notes[n], item->note, item->note_bytes);
     ck_assert_int_eq(pread(item->fds[0], taken->bytes[n], 7, 0), 7);
     close(item->fds[0]);
@@ -59,10 +65,16 @@ static struct taken take(struct ring_hold *hold)
     return taken;
 }
 
+static bool runs(const uint8_t *note, size_t note_bytes)
+{
+    return note_bytes == strlen("child") && memcmp(note, "child", note_bytes) == 0 &&
+           __atomic_load_n(same, __ATOMIC_SEQ_CST);
+}
+
 static struct ring_hold *hold_new(void)
 {
     struct ring_hold *hold;
-    ck_assert_int_eq(ring_hold_open(place, &hold), SKEIN_OK);
+    ck_assert_int_eq(ring_hold_open(place, runs, &hold), SKEIN_OK);
     return hold;
 }
 
@@ -123,14 +135,19 @@ START_TEST(an_item_takes_the_place_of_the_one_of_its_key)
     struct taken taken = take(hold);
     int memory = memfd_create("ring", MFD_CLOEXEC);
     ck_assert_int_eq(pwrite(memory, "memory.", 7, 0), 7);
-    const struct hold_item ended = {
-        taken.keys[0], {memory, -1}, 77, (const uint8_t *)"ended", strlen("ended")};
+    const struct hold_item ended = {.key = taken.keys[0],
+                                    .fds = {memory, -1},
+                                    .died_ns = 77,
+                                    .runs_ns = 76,
+                                    .note = (const uint8_t *)"ended",
+                                    .note_bytes = strlen("ended")};
     ring_hold_put(hold, &ended);
     close(memory);
     taken = take(hold);
     ck_assert_uint_eq(taken.count, 1);
     ck_assert_str_eq(taken.notes[0], "ended");
     ck_assert_uint_eq(taken.died_ns[0], 77);
+    ck_assert_uint_eq(taken.runs_ns[0], 76);
     ring_hold_close(&hold);
 }
 END_TEST
@@ -162,6 +179,39 @@ START_TEST(a_death_is_dated_while_no_agent_is_there)
     ck_assert_uint_ge(taken.died_ns[0], before_ns);
     ck_assert_uint_le(taken.died_ns[0], clock_monotonic_ns());
     ck_assert_str_eq(taken.bytes[0], "memory.");
+}
+END_TEST
+
+static bool has_looked(void *context)
+{
+    struct taken *taken = context;
+    struct ring_hold *hold = hold_new();
+    const uint64_t before_ns = taken->runs_ns[0];
+    *taken = take(hold);
+    ring_hold_close(&hold);
+    return taken->runs_ns[0] > before_ns;
+}
+
+/* It goes on looking while no agent is there, and what it says is true of the time that it tells. */
+START_TEST(an_exec_while_no_agent_is_there_is_not_taken_for_the_same_program)
+{
+    int pidfd;
+    pid_t child = child_start(&pidfd);
+    struct ring_hold *hold = hold_new();
+    put(hold, 1, "memory.", pidfd, "child");
+    struct taken taken = take(hold);
+    ring_hold_close(&hold);
+    close(pidfd);
+    for (int i = 0; i < 3; i++)
+        ck_assert(wait_until(has_looked, &taken, 0));
+    __atomic_store_n(same, false, __ATOMIC_SEQ_CST);
+    uint64_t exec_ns = clock_monotonic_ns();
+    kill(child, SIGKILL);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    ck_assert(wait_until(has_died, &taken, 0));
+    ck_assert_uint_gt(taken.runs_ns[0], 0);
+    ck_assert_uint_lt(taken.runs_ns[0], exec_ns);
+    ck_assert_uint_ge(taken.died_ns[0], exec_ns);
 }
 END_TEST
 
@@ -210,6 +260,7 @@ int main(void)
     tcase_add_test(tc, what_an_agent_has_put_the_next_one_takes);
     tcase_add_test(tc, an_item_takes_the_place_of_the_one_of_its_key);
     tcase_add_test(tc, a_death_is_dated_while_no_agent_is_there);
+    tcase_add_test(tc, an_exec_while_no_agent_is_there_is_not_taken_for_the_same_program);
     tcase_add_test(tc, packets_that_are_none_are_refused);
     tcase_add_test(tc, a_socket_that_a_dead_holder_left_is_no_obstacle);
     suite_add_tcase(suite, tc);
