@@ -67,3 +67,8 @@ def fill(path, leave):
                 left -= f.write(b"\0" * min(left, 1 << 16))
         except OSError:
             pass
+
+
+def is_said(log, what, capture):
+    with open(log, encoding="utf-8") as f:
+        return "%s capture=%s" % (what, capture) in f.read()

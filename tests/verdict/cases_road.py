@@ -5,7 +5,7 @@ import resource
 import signal
 import time
 
-from case import KIB, MIB, case, fill, flip, rfc3339, shots, spooled
+from case import KIB, MIB, case, fill, flip, is_said, rfc3339, shots, spooled
 from judge import ns_of
 from world import Failed, settled, wait_for
 
@@ -275,11 +275,6 @@ def disk_of_the_agent_fails(m):
     m.judge(w, w.capture(pre_ms=2000, deadline_ms=2000), [s])
 
 
-def is_said(log, what, capture):
-    with open(log, encoding="utf-8") as f:
-        return "%s capture=%s" % (what, capture) in f.read()
-
-
 def waiting_in_the_spool(m):
     """A capture whose partitions the collector is not there for, and their files."""
     w = m.world(agent={"capture": {"partition_bytes": 64 * KIB}})
@@ -402,98 +397,6 @@ def window_in_the_past_and_future(m):
     now = time.time()
     m.judge(w, w.capture(**{"from": rfc3339(now - 1.0), "to": rfc3339(now - 0.3)}), [s])
     m.judge(w, w.capture(**{"from": rfc3339(began), "to": rfc3339(now + 0.5)}), [s])
-
-
-# ---- who stands still, who is gone ----
-
-@case(1)
-def stopped_across_the_trigger(m):
-    w = m.world()
-    s = w.subject("hum 3 1000", attach=(m.rng.choice([128, 1024]) * KIB, 0))
-    time.sleep(0.5)
-    os.kill(s.pid, signal.SIGSTOP)
-    time.sleep(m.rng.uniform(0, 0.3))
-    captures = [w.capture(pre_ms=1000), w.capture(pre_ms=300, post_ms=m.rng.randrange(100, 900))]
-    time.sleep(m.rng.uniform(0, 1))
-    os.kill(s.pid, signal.SIGCONT)
-    for c in captures:
-        m.judge(w, c, [s])
-    m.judge(w, w.capture(pre_ms=1500), [s])
-
-
-@case(1)
-def collector_stands_still(m):
-    w = m.world()
-    s = w.subject("hum 3 300", attach=(m.rng.choice([128, 1024]) * KIB, 0))
-    time.sleep(1)
-    capture = w.capture(pre_ms=800, post_ms=m.rng.choice([0, 800]), deadline_ms=9000)
-    time.sleep(m.rng.uniform(0, 0.1))
-    os.kill(w.collector.process.pid, signal.SIGSTOP)
-    time.sleep(m.rng.uniform(0.5, 4))
-    os.kill(w.collector.process.pid, signal.SIGCONT)
-    m.judge(w, capture, [s])
-    m.judge(w, w.capture(pre_ms=1500), [s])
-
-
-@case(2)
-def ended_while_the_agent_was_away(m):
-    """It is known up to when the process may have run: later windows lack nothing."""
-    w = m.world()
-    one, two = w.subject("hum 2 100"), w.subject("hum 2 100")
-    w.wait_live(2)
-    time.sleep(1)
-    m.rng.choice([w.agent.kill, w.agent.stop])()
-    time.sleep(m.rng.uniform(0, 0.5))
-    one.tell(m.rng.choice(["kill", "exit 0", "exit 1"]))
-    one.wait()
-    w.start_agent()
-    # Before its agent has come back, the collector still says that both live.
-    wait_for("the agent's list", lambda: [p["pid"] for p in w.processes() if p["status"] == "live"]
-             == [two.pid])
-    captures = [w.capture(pre_ms=m.rng.randrange(2500, 6000))]
-    time.sleep(1.2)
-    captures.append(w.capture(pre_ms=m.rng.randrange(300, 1000)))
-    for c in captures:
-        m.judge(w, c, [one, two])
-
-
-@case(1)
-def ended_before_the_collector_came_back(m):
-    w = m.world()
-    one, two = w.subject("hum 3 100"), w.subject("hum 3 100")
-    time.sleep(1)
-    away = m.rng.random() < .5
-    if away:
-        w.collector.kill()
-    one.tell(m.rng.choice(["exit 0", "kill"]))
-    one.wait()
-    if not away:
-        w.collector.kill()
-    w.start_collector()
-    w.wait_live(1)
-    m.judge(w, w.capture(pre_ms=4000), [one, two])
-
-
-@case(1)
-def crashed(m):
-    """What the agent captures by itself when a process dies."""
-    w = m.world()
-    s = w.subject("hum 3 %d" % m.rng.choice([100, 3000]), attach=(m.rng.choice([128, 4096]) * KIB, 0))
-    time.sleep(m.rng.uniform(0.3, 1.5))
-    s.tell(m.rng.choice(["kill", "abort", "exit 3"]))
-    s.wait()
-    wait_for("a capture of the crash", lambda: w.captures_of("crash"))
-    m.judge(w, w.captures_of("crash")[0], [s])
-
-
-@case(1)
-def asked_for_by_the_program(m):
-    w = m.world()
-    s = w.subject("hum 3 %d" % m.rng.choice([100, 3000]), attach=(m.rng.choice([128, 4096]) * KIB, 0))
-    time.sleep(m.rng.uniform(0.3, 1.5))
-    s.say("snapshot")
-    wait_for("its capture", lambda: w.captures_of("application"))
-    m.judge(w, w.captures_of("application")[0], [s])
 
 
 # ---- other windows ----

@@ -163,8 +163,9 @@ class Lane:
             c = now
 
 
-def world_run(seed, rounds):
-    """[(what ended, verdict)], and what could not be carried out."""
+def world_run(seed, rounds, keep):
+    """[(what ended, verdict)], and what could not be carried out. `keep`: the daemons' logs also where a gap is
+    empty."""
     verdicts, problems, lane = [], [], None
     try:
         lane = Lane(seed)
@@ -175,7 +176,7 @@ def world_run(seed, rounds):
     except Exception:  # pylint: disable=broad-except # told, and counted as failed
         problems.append(traceback.format_exc())
     if lane is not None:
-        wrong = problems or any(is_false(v) for _, v in verdicts)
+        wrong = problems or any(is_false(v) or (keep and v.wrong) for _, v in verdicts)
         problems += lane.world.end(keep=bool(wrong))
         if wrong:
             problems.append("      daemons' logs of %s are in %s" % (seed, lane.world.folder))
@@ -219,6 +220,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 31))
     parser.add_argument("--rounds", type=int, default=2000)
+    parser.add_argument("--keep", action="store_true", help="keep the logs of worlds with an empty gap, too")
     parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 2))  # they mostly wait
     options = parser.parse_args()
     print("kills: seed %d" % options.seed, flush=True)
@@ -228,7 +230,7 @@ def main():
         for n in range(0, options.rounds, ROUNDS_A_WORLD):
             rounds = min(ROUNDS_A_WORLD, options.rounds - n)
             seed = "%d.%d" % (options.seed, n)
-            worlds[pool.submit(world_run, seed, rounds)] = (seed, rounds)
+            worlds[pool.submit(world_run, seed, rounds, options.keep)] = (seed, rounds)
         for n, future in enumerate(concurrent.futures.as_completed(worlds)):
             count.take(*worlds[future], *future.result())
             if n % 10 == 9:

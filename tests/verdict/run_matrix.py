@@ -24,6 +24,7 @@ import time
 import traceback
 
 import cases  # pylint: disable=unused-import # they are in the list then
+import cases_gone  # pylint: disable=unused-import
 import cases_road  # pylint: disable=unused-import
 from case import CASES
 from judge import judge, ns_of
