@@ -111,7 +111,8 @@ static bool program_find(const char *name, char *path, size_t bytes)
 static const char *kind_text(const struct program_kind *kind)
 {
     if (kind->is_static)
-        return "is statically linked: it runs, but what it does cannot be recorded";
+        return "is statically linked: it runs, but what it, or what it starts, does cannot be "
+               "recorded";
     if (kind->changes_user)
         return "changes its user when it starts: the system removes the tracer from it";
     if (kind->is_other_machine)
@@ -294,7 +295,7 @@ static int program_run(const struct cli_call *call)
     if (found)
         program_judge(o, program, call->arguments, socket, &kind);
     environment_set(o);
-    if (!kind.has_other_libc && !kind.is_other_machine)
+    if (program_takes_preload(&kind))
         preload_set(preload);
     if (kind.is_asan)
         asan_allow();

@@ -138,8 +138,8 @@ static char *value_write(const char *value, char *to)
             continue;
         if (to != begin)
             *to++ = ':';
-        memcpy(to, e.at, e.bytes);
-        to += e.bytes;
+        for (size_t i = 0; i < e.bytes; i++) /* it may be the value itself, which gets shorter */
+            *to++ = e.at[i];
     }
     *to++ = '\0';
     return to;
@@ -186,6 +186,20 @@ static char *const *lines_without(char *const *lines, void *room)
     return room;
 }
 
+void exec_entry_drop(char *const *lines)
+{
+    for (; *lines != NULL; lines++) {
+        const char *value = line_value(*lines, NAME_PRELOAD);
+        char *line = *lines, *text = line + sizeof NAME_PRELOAD - 1;
+        if (value == NULL || !value_has_own(value))
+            continue;
+        (void)value_write(text, text);
+        if (*text == '\0')
+            *line =
+                '\0'; /* a line without a name is none: Go leaves it out for its children, too */
+    }
+}
+
 /* What the environment itself says of it. AddressSanitizer's runtime may be told not to look whether
  * it is the first library, and a program may be given one by LD_PRELOAD. */
 static bool lines_allow(char *const *lines, bool is_asan)
@@ -206,17 +220,18 @@ static bool lines_allow(char *const *lines, bool is_asan)
 
 /* ---- the program ---- */
 
-static bool is_program(const char *path)
+static bool is_program(int folder, const char *path)
 {
     struct stat about = {0};
-    return RAW4(SYS_newfstatat, AT_FDCWD, RAW_POINTER(path), RAW_POINTER(&about), 0) == 0 &&
+    return RAW4(SYS_newfstatat, folder, RAW_POINTER(path), RAW_POINTER(&about), 0) == 0 &&
            S_ISREG(about.st_mode) && (about.st_mode & 0111) != 0;
 }
 
 /* Of the first folder of PATH that has the program; as execvp() looks it up. */
-static void path_look(const char *file, char *const *arguments, struct program_kind *kind)
+static void path_look(const struct program_call *call, struct program_kind *kind)
 {
-    const char *folders = PATH_ELSE, *value;
+    struct program_call in_folder = *call;
+    const char *file = call->path, *folders = PATH_ELSE, *value;
     for (char **line = real_environ(); line != NULL && *line != NULL; line++)
         if ((value = line_value(*line, "PATH=")) != NULL) {
             folders = value;
@@ -233,10 +248,9 @@ static void path_look(const char *file, char *const *arguments, struct program_k
         if (bytes > 0)
             path[bytes++] = '/';
         memcpy(path + bytes, file, file_bytes);
-        if (is_program(path)) {
-            program_look(
-                &(struct program_call){.folder = AT_FDCWD, .path = path, .arguments = arguments},
-                kind);
+        if (is_program(call->folder, path)) {
+            in_folder.path = path;
+            program_look(&in_folder, kind);
             return;
         }
         if (*end == '\0')
@@ -257,7 +271,7 @@ static void kind_look(const struct start *s, struct program_kind *kind)
     const struct program_call shell = {.folder = AT_FDCWD, .path = SHELL};
     memset(kind, 0, sizeof *kind);
     if (s->searched && !has_slash(s->call.path))
-        path_look(s->call.path, s->call.arguments, kind);
+        path_look(&s->call, kind);
     else
         program_look(&s->call, kind);
     if (s->searched && kind->is_no_program)
@@ -270,7 +284,7 @@ static bool tracer_may_enter(const struct start *s, char *const *lines)
     if (!program_library_is_here(own_path()))
         return false;
     kind_look(s, &kind);
-    return !kind.is_other_machine && !kind.has_other_libc && lines_allow(lines, kind.is_asan);
+    return program_takes_preload(&kind) && lines_allow(lines, kind.is_asan);
 }
 
 /* A bad pointer must give EFAULT, as it does without us. */
@@ -406,18 +420,59 @@ EXPORT int execle(const char *path, const char *first, ...)
 
 /* ---- posix_spawn ---- */
 
+/* What the child does before it begins the program, as glibc keeps it since 2.29. Of a form that is
+ * another, a folder is read that is not there, and nothing is known of the program. */
+struct spawn_action {
+    int what;
+    union {
+        const char *path;
+        int fd;
+    } folder;
+    uint64_t more[2];
+};
+enum { SPAWN_CHDIR = 3, SPAWN_FCHDIR = 4 };
+
+static void spawn_folder_close(int fd)
+{
+    if (fd >= 0)
+        (void)RAW1(SYS_close, fd);
+}
+
+/* Where the child is when it looks for the program. *opened is what to close, or below 0. */
+static int actions_folder(const posix_spawn_file_actions_t *actions, const char *program,
+                          int *opened)
+{
+    const struct spawn_action *action = actions != NULL ? (const void *)actions->__actions : NULL;
+    int folder = AT_FDCWD, count = action != NULL && *program != '/' ? actions->__used : 0;
+    *opened = -1;
+    for (; count > 0; count--, action++) {
+        if (action->what == SPAWN_FCHDIR)
+            folder = action->folder.fd;
+        if (action->what != SPAWN_CHDIR)
+            continue;
+        folder = (int)RAW4(SYS_openat, folder, RAW_POINTER(action->folder.path),
+                           O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+        spawn_folder_close(*opened);
+        *opened = folder;
+    }
+    return folder;
+}
+
 /* The visitor is a task. If no more tasks are allowed, a child is tried again without it. */
-#define SPAWN_LIST(X) X(posix_spawn, false) X(posix_spawnp, true)
-#define X(function, along_path)                                                                    \
-    EXPORT int function(pid_t *restrict pid, const char *restrict program,                         \
+#define SPAWN_LIST(X) X(posix_spawn, pid_t, false) X(posix_spawnp, pid_t, true) PIDFD_SPAWN_LIST(X)
+#define X(function, type, along_path)                                                              \
+    EXPORT int function(type *restrict pid, const char *restrict program,                          \
                         const posix_spawn_file_actions_t *restrict actions,                        \
                         const posix_spawnattr_t *restrict attributes,                              \
                         char *const *restrict arguments, char *const *restrict environment)        \
     {                                                                                              \
-        const struct start start = {                                                               \
-            .call = {.folder = AT_FDCWD, .path = program, .arguments = arguments},                 \
-            .searched = (along_path)};                                                             \
+        int opened;                                                                                \
+        const struct start start = {.call = {.folder = actions_folder(actions, program, &opened),  \
+                                             .path = program,                                      \
+                                             .arguments = arguments},                              \
+                                    .searched = (along_path)};                                     \
         GIVEN(start, environment);                                                                 \
+        spawn_folder_close(opened);                                                                \
         int error = REAL(function)(pid, program, actions, attributes, arguments, given);           \
         if (error == EAGAIN) {                                                                     \
             attach_client_hold();                                                                  \
@@ -429,7 +484,7 @@ EXPORT int execle(const char *path, const char *first, ...)
 SPAWN_LIST(X)
 #undef X
 
-/* ---- shells that the C library starts: system(), popen() ----
+/* ---- shells that the C library starts: system(), popen(), wordexp() ----
  *
  * They get `environ`, whatever it is at that moment. While such a call is made, its line is one
  * without our entry: another thread reads one or the other, both as good. The line that was there

@@ -10,6 +10,10 @@
 /* execve and execveat by their numbers. */
 long exec_call(long number, const long a[6]);
 
+/* Takes our entry out of these lines, in place: for a program that starts others by system calls of its
+ * own, which nobody sees. Before the program has read them. */
+void exec_entry_drop(char *const *lines);
+
 /* Between these two the shell that the C library starts itself finds no entry of ours in `environ`,
  * if the tracer cannot enter it. They nest, in any thread. Keep errno. */
 void exec_shell_begin(void);

@@ -17,6 +17,7 @@
 
 #include "attach_client.h"
 #include "placement.h"
+#include "preload_exec.h"
 #include "preload_program.h"
 #include "preload_wait.h"
 #include "session.h"
@@ -46,11 +47,9 @@ static bool program_is_go(void)
 }
 
 /* Of a Go program little is seen, and its captures say so. */
-static const char *labels_of_program(const char *theirs)
+static const char *labels_of_go(const char *theirs)
 {
     static char labels[512];
-    if (!program_is_go())
-        return theirs;
     snprintf(labels, sizeof labels, "runtime=go%s%s", theirs != NULL && *theirs ? "," : "",
              theirs != NULL ? theirs : "");
     return labels;
@@ -94,8 +93,14 @@ static void recording_prepare(void)
     wait_stacks_prepare();
 }
 
-static void preload_start(const char *path, const struct environment *environment)
+static void preload_start(const char *path, char *const *lines,
+                          const struct environment *environment)
 {
+    const char *labels = environment->labels;
+    if (program_is_go()) {
+        labels = labels_of_go(labels);
+        exec_entry_drop(lines);
+    }
     uint64_t threshold_us =
         number_of_text(environment->io_threshold_us, IO_THRESHOLD_US_MAX, UINT64_MAX);
     if (threshold_us != UINT64_MAX)
@@ -104,7 +109,7 @@ static void preload_start(const char *path, const struct environment *environmen
                                                  is_the_service(environment) ? 0 : ATTACH_YOUNG_MS);
     const struct start_settings settings = {
         .service = or_else(environment->service, name_of_program(path)),
-        .labels = or_else(labels_of_program(environment->labels), ""),
+        .labels = or_else(labels, ""),
         .socket_path = or_else(environment->socket, START_SOCKET),
         .young_ms = young_ms ? young_ms : ATTACH_YOUNG_MS,
         .is_service = is_the_service(environment),
@@ -129,5 +134,5 @@ __attribute__((constructor)) static void preload_begin(int count, char **argumen
     if (!getauxval(AT_SECURE))
         environment_read(lines, &environment);
     if (environment.check == NULL)
-        preload_start(count > 0 ? arguments[0] : NULL, &environment);
+        preload_start(count > 0 ? arguments[0] : NULL, lines, &environment);
 }

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/sem.h>
 #include <sys/wait.h>
+#include <wordexp.h>
 
 #include "attach_client.h"
 #include "preload_asked.h"
@@ -193,4 +194,21 @@ EXPORT FILE *popen(const char *command, const char *mode)
     }
     exec_shell_end();
     return stream;
+}
+
+/* The shell is one for each "$(command)". Tasks that are not allowed look like memory that is short, and
+ * what has been expanded until then stays: so the visitor goes before. */
+EXPORT int wordexp(const char *restrict words, wordexp_t *restrict out, int flags)
+{
+    bool may_start = !(flags & WRDE_NOCMD);
+    if (may_start) {
+        attach_client_hold();
+        exec_shell_begin();
+    }
+    int result = REAL(wordexp)(words, out, flags);
+    if (may_start) {
+        exec_shell_end();
+        attach_client_release();
+    }
+    return result;
 }

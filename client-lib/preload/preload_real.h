@@ -21,6 +21,15 @@
 #include <time.h>
 #include <unistd.h>
 
+/* A program must not find what its C library has not. */
+#if __GLIBC_PREREQ(2, 39)
+#define PIDFD_SPAWN_LIST(X) X(pidfd_spawn, int, false) X(pidfd_spawnp, int, true)
+#define PIDFD_SPAWN_REAL(X) X(pidfd_spawn) X(pidfd_spawnp)
+#else
+#define PIDFD_SPAWN_LIST(X)
+#define PIDFD_SPAWN_REAL(X)
+#endif
+
 /* Kept by hand: clang-format moves rows of such a table further at every run. */
 /* clang-format off */
 #define REAL_LIST(X)                                                                               \
@@ -57,7 +66,7 @@
     X(fstatat64) X(statx) X(__xstat) X(__xstat64) X(__fxstatat) X(__fxstatat64) X(__lxstat)        \
     X(__lxstat64) X(__fxstat) X(__fxstat64) X(lstat) X(lstat64) X(fstat) X(fstat64) X(access)      \
     X(faccessat) X(unlink) X(unlinkat) X(rmdir) X(remove) X(rename) X(renameat) X(renameat2)       \
-    X(opendir) X(popen) X(posix_spawn) X(posix_spawnp) X(execve) X(execvpe) X(fexecve) X(execveat) \
+    X(opendir) X(popen) X(wordexp) X(posix_spawn) X(posix_spawnp) PIDFD_SPAWN_REAL(X) X(execve) X(execvpe) X(fexecve) X(execveat) \
     X(_exit) X(_Exit) X(quick_exit) X(exit) X(abort) X(__assert_fail)
 /* clang-format on */
 

@@ -33,6 +33,13 @@ struct program_call {
  */
 void program_look(const struct program_call *call, struct program_kind *kind);
 
+/* Whether LD_PRELOAD may name the tracer to such a program, AddressSanitizer aside. One that loads
+ * nothing would hand the entry on, to programs that nobody looks at before they start. */
+static inline bool program_takes_preload(const struct program_kind *kind)
+{
+    return !kind->is_static && !kind->is_other_machine && !kind->has_other_libc;
+}
+
 /* Whether a library is AddressSanitizer's, by how its name begins; zeros follow a shorter one. */
 bool program_library_is_asan(const char name[16]);
 

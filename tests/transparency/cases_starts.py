@@ -62,6 +62,7 @@ def starts(Case):
         *[Case("starts_" + name, SOURCE + make + OTHERS, needs=(*needs, "gcc", "perl", "make"), quick=quick, heavy=not quick, unordered=True, run_s=1.5,
                ignore=("^ld.so$",))
           for name, make, needs, quick in MADE],
+        Case("static_parents", SOURCE + "for b in 'musl-gcc -o p' 'gcc -fsanitize=address -o q'; do $b p.c; done; busybox sh -c './p; echo $?; ./q a; echo $?; x=$(./p b); echo $x; exec ./q c'; echo $?; seq 3 | busybox xargs -n1 ./p; busybox find p -exec ./q {} \\;; busybox timeout 9 ./p; chroot / $(command -v busybox) nice ./q 2>&1; rm p q p.c", needs=("busybox", "musl-gcc", "gcc"), root=True, quick=True),
         Case("musl_by_linker", SOURCE + "musl-gcc -o p p.c; for i in 1 2 3; do $(readelf -l p | sed -n 's/.*interpreter: \\(.*\\)].*/\\1/p') ./p $i; echo $?; done; rm p p.c", needs=("musl-gcc", "readelf")),
         Case("glibc_by_linker", SOURCE + "gcc -fsanitize=address -o p p.c; L=/lib64/ld-linux-x86-64.so.2; $L ./p; echo $?; $L --argv0 x ./p a; echo $?; $L --library-path /nowhere /bin/echo b; $L /bin/sh -c './p c'; echo $?; $L; echo $?; rm p p.c", needs=("gcc",)),
         Case("asan_report", "printf '#include <stdlib.h>\\nint main(void) { char *p = malloc(8); free(p); return *(volatile char *)p; }' >p.c; gcc -g -fsanitize=address -o p p.c; ./p; echo $?; sh -c './p 2>&1 | grep -c heap-use-after-free'; rm p p.c", needs=("gcc",), unlike=((r"==\d+==|0x[0-9a-f]+|pc .*|T\d+|\(BuildId.*", ""), (r"(?s)SUMMARY.*", ""))),

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <wordexp.h>
 
 extern char **environ;
 
@@ -86,6 +87,46 @@ static int spawned(const char *path, char *const *arguments)
     return error ? 97 : ended(pid);
 }
 
+/* The program is named as from its own folder, which the child enters before: by two steps or one. */
+static int spawned_in_folder(const char *path, char *const *arguments)
+{
+    posix_spawn_file_actions_t actions;
+    char folder[4096], *name = strrchr(strcpy(folder, path), '/');
+    pid_t pid = -1;
+    int error, fd;
+    *name++ = '\0';
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 9, "/dev/null", O_RDONLY, 0);
+    if (is("spawn_folder")) {
+        posix_spawn_file_actions_addchdir_np(&actions, "/");
+        posix_spawn_file_actions_addchdir_np(&actions, folder + 1);
+        error = posix_spawn(&pid, name, &actions, NULL, arguments, environ);
+    } else {
+        fd = open(folder, O_PATH | O_CLOEXEC);
+        snprintf(folder, sizeof folder, "./%s", strrchr(path, '/') + 1);
+        posix_spawn_file_actions_addfchdir_np(&actions, fd);
+        error = posix_spawnp(&pid, folder, &actions, NULL, arguments, environ);
+        close(fd);
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    return error ? 97 : ended(pid);
+}
+
+/* In a root folder, by the shell that the C library starts for a command among words. */
+static int words(const char *root, const char *argument)
+{
+    wordexp_t all;
+    char text[256];
+    snprintf(text, sizeof text, "f $(echo %s)", argument);
+    if (chroot(root) != 0 || chdir("/") != 0 || wordexp(text, &all, WRDE_SHOWERR) != 0)
+        return 95;
+    for (size_t i = 0; i < all.we_wordc; i++)
+        printf("%s%s", i > 0 ? " " : "", all.we_wordv[i]);
+    printf("\n");
+    wordfree(&all);
+    return 0;
+}
+
 static int by_shell(const char *path, const char *argument)
 {
     char command[4096];
@@ -128,11 +169,15 @@ int main(int argc, char **argv)
     first = next_number();
     if (is("fails"))
         return fails(argv);
+    if (is("words"))
+        return words(argv[2], argv[3]);
     const char *was = getenv("LD_PRELOAD");
     char *const arguments[] = {argv[2], argv[3], NULL};
     int status;
     if (is("posix_spawn") || is("posix_spawnp"))
         status = spawned(argv[2], arguments);
+    else if (is("spawn_folder") || is("spawnp_folder"))
+        status = spawned_in_folder(argv[2], arguments);
     else if (is("system") || is("popen"))
         status = by_shell(argv[2], argv[3]);
     else

@@ -25,10 +25,13 @@ static void run(const char *command)
     status = WEXITSTATUS(pclose(out));
 }
 
-static const char *const ways[] = {
-    "execve",      "execv",        "execvp",       "execvpe",  "execl",   "execlp",
-    "execle",      "fexecve",      "fexecve_path", "execveat", "syscall", "syscall_at",
-    "posix_spawn", "posix_spawnp", "system",       "popen",    "vfork"};
+static const char *const ways[] = {"execve",       "execv",        "execvp",       "execvpe",
+                                   "execl",        "execlp",       "execle",       "fexecve",
+                                   "fexecve_path", "execveat",     "syscall",      "syscall_at",
+                                   "posix_spawn",  "posix_spawnp", "spawn_folder", "spawnp_folder",
+                                   "system",       "popen",        "vfork"};
+
+static const char *const few[] = {"execve", "posix_spawn", "system", "vfork"};
 
 /* `before` is what comes before the program, as a shell has it. */
 static void started(const char *before, const char *how, const char *program, const char *argument)
@@ -54,7 +57,8 @@ static void ck_started(const char *before, const char *how, const char *program,
 /* A dynamic linker that is not this program's, though it does the same. */
 static void linker_make(void)
 {
-    run("cp -L \"$(readelf -l " GO " | sed -n 's/.*interpreter: \\(.*\\)].*/\\1/p')\" " OTHER_LINKER
+    run("cp -L \"$(readelf -l " PLAIN
+        " | sed -n 's/.*interpreter: \\(.*\\)].*/\\1/p')\" " OTHER_LINKER
         " && printf '\\001' | dd of=" OTHER_LINKER " bs=1 seek=15 conv=notrunc status=none");
     ck_assert_int_eq(status, 0);
 }
@@ -62,7 +66,7 @@ static void linker_make(void)
 START_TEST(a_normal_program_is_traced_in_whatever_way_it_starts)
 {
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-        ck_started("", ways[i], GO, PRELOAD "\ndone\n");
+        ck_started("", ways[i], PLAIN, PRELOAD "\ndone\n");
 }
 END_TEST
 
@@ -81,6 +85,28 @@ START_TEST(a_program_with_an_address_sanitizer_starts_without_the_tracer)
 }
 END_TEST
 
+/* It loads nothing, and would hand the entry on to what it starts itself. */
+START_TEST(a_static_program_starts_without_the_tracer)
+{
+    for (size_t i = 0; i < sizeof few / sizeof *few; i++)
+        ck_started("", few[i], STATIC, "none\ndone\n");
+    run(SKEIN " run -q --socket /nonexistent/agent.sock --preload " PRELOAD " -- " STATIC
+              " preloads");
+    ck_assert_str_eq(said, "none\ndone\n");
+}
+END_TEST
+
+/* Its runtime starts others by system calls of its own, and keeps the environment as it finds it. */
+START_TEST(a_go_program_finds_no_entry_to_hand_on)
+{
+    for (size_t i = 0; i < sizeof few / sizeof *few; i++)
+        ck_started("", few[i], GO, "none\ndone\n");
+    ck_started("LD_PRELOAD='libm.so.6  libdl.so.2'", "execve", GO, "libm.so.6:libdl.so.2\ndone\n");
+    run(SKEIN " run -q --socket /nonexistent/agent.sock --preload " PRELOAD " -- " GO " preloads");
+    ck_assert_str_eq(said, "none\ndone\n");
+}
+END_TEST
+
 START_TEST(an_address_sanitizer_that_allows_it_is_traced)
 {
     ck_started("ASAN_OPTIONS=verify_asan_link_order=0", "execve", ASAN, PRELOAD "\ndone\n");
@@ -94,7 +120,7 @@ START_TEST(preloads_of_the_user_stay_in_their_order)
                "libm.so.6:libdl.so.2\ndone\n");
     ck_started("LD_PRELOAD='libm.so.6  libdl.so.2'", "vfork", OTHER_LIBC,
                "libm.so.6:libdl.so.2\ndone\n");
-    ck_started("LD_PRELOAD=libm.so.6:libdl.so.2", "execve", GO,
+    ck_started("LD_PRELOAD=libm.so.6:libdl.so.2", "execve", PLAIN,
                PRELOAD ":libm.so.6:libdl.so.2\ndone\n");
 }
 END_TEST
@@ -144,7 +170,7 @@ END_TEST
 
 START_TEST(a_start_that_fails_leaves_no_trace)
 {
-    started("", "fails", GO, "x");
+    started("", "fails", PLAIN, "x");
     ck_assert_str_eq(said, "2 2 13 14 14, 0 left open\n");
 }
 END_TEST
@@ -169,7 +195,7 @@ START_TEST(a_user_who_cannot_read_the_tracer_hears_nothing_of_it)
 }
 END_TEST
 
-/* Its own system() and popen(), too, whose shell the C library starts. */
+/* Its own system(), popen() and wordexp(), too, whose shell the C library starts. */
 START_TEST(a_program_in_a_root_without_the_tracer_hears_nothing_of_it)
 {
     char command[8192];
@@ -183,11 +209,13 @@ START_TEST(a_program_in_a_root_without_the_tracer_hears_nothing_of_it)
              " -- perl -e 'chroot q(.); chdir q(/); system q(echo a; :); print `echo b; :`; "
              "$| = 1; open F, q(echo c; :|); print <F>; close F; "
              "print exists $ENV{LD_PRELOAD} ? qq(kept\\n) : qq(lost\\n); "
-             "exec q(echo d; :)' 2>&1; chroot . /bin/sh -c 'echo e'",
+             "exec q(echo d; :)' 2>&1; chroot . /bin/sh -c 'echo e'; " SKEIN
+             " run -q --socket /nonexistent/agent.sock --preload " PRELOAD " -- " STARTS
+             " words . x 2>&1",
              folder);
     run(command);
     temp_dir_free(&folder);
-    ck_assert_str_eq(said, "a\nb\nc\nkept\nd\ne\n");
+    ck_assert_str_eq(said, "a\nb\nc\nkept\nd\ne\nf x\n");
 }
 END_TEST
 
@@ -197,6 +225,7 @@ int main(void)
         "starts", a_normal_program_is_traced_in_whatever_way_it_starts,
         a_program_with_another_c_library_starts_without_the_tracer,
         a_program_with_an_address_sanitizer_starts_without_the_tracer,
+        a_static_program_starts_without_the_tracer, a_go_program_finds_no_entry_to_hand_on,
         an_address_sanitizer_that_allows_it_is_traced, preloads_of_the_user_stay_in_their_order,
         a_script_starts_as_its_interpreter_does, a_text_that_the_shell_runs_is_judged_by_the_shell,
         a_list_of_libraries_does_not_name_the_tracer, a_start_that_fails_leaves_no_trace,

@@ -21,9 +21,10 @@ if(TARGET skein-preload AND NOT SKEIN_SANITIZE)
         SUBJECT_FORTIFIED="$<TARGET_FILE:preload_subject_fortified>")
 
     # Programs that cannot be traced, or only in part.
-    foreach(kind IN ITEMS static go asan other_libc)
+    foreach(kind IN ITEMS plain static go asan other_libc)
         add_executable(preload_${kind} ${CMAKE_CURRENT_LIST_DIR}/preload_go.c)
     endforeach()
+    target_compile_definitions(preload_plain PRIVATE NO_NOTE)
     target_compile_definitions(preload_static PRIVATE NO_NOTE)
     target_link_options(preload_static PRIVATE -static)
     target_compile_definitions(preload_asan PRIVATE NO_NOTE)
@@ -54,10 +55,11 @@ if(TARGET skein-preload AND NOT SKEIN_SANITIZE)
     set(started_linker ${CMAKE_CURRENT_BINARY_DIR}/started_linker.so) # of this test alone
     target_link_options(preload_started PRIVATE -Wl,--dynamic-linker=${started_linker})
     skein_test(unit/preload/test_preload_starts.c LINK skein_test_support)
-    add_dependencies(t_unit_preload_preload_starts skein_cli skein-preload preload_go preload_asan
-        preload_starts preload_started)
+    add_dependencies(t_unit_preload_preload_starts skein_cli skein-preload preload_plain preload_static
+        preload_go preload_asan preload_starts preload_started)
     target_compile_definitions(t_unit_preload_preload_starts PRIVATE
         SKEIN="$<TARGET_FILE:skein_cli>" PRELOAD="$<TARGET_FILE:skein-preload>"
+        PLAIN="$<TARGET_FILE:preload_plain>" STATIC="$<TARGET_FILE:preload_static>"
         GO="$<TARGET_FILE:preload_go>" ASAN="$<TARGET_FILE:preload_asan>"
         STARTS="$<TARGET_FILE:preload_starts>"
         OTHER_LIBC="$<TARGET_FILE:preload_started>" OTHER_LINKER="${started_linker}")
