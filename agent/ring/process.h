@@ -17,6 +17,7 @@
 #include "log_limit.h"
 #include "loss.h"
 #include "partition.h"
+#include "process_ring.h"
 #include "ring_backing.h"
 #include "ring_layout.h"
 
@@ -30,12 +31,6 @@ struct cut_chain; /* cut_chain.c's */
 /* Where its Go runtime answers on this host, as a selector says (outside_rule.h); "": nowhere. */
 struct process_go {
     char pprof[64], flight[192];
-};
-
-/* How far its writers have come; hints, as process_usage. */
-struct process_cursors {
-    uint64_t small, big;             /* chunks claimed since the ring was made */
-    uint32_t small_count, big_count; /* chunks that have memory, by what the process was told */
 };
 
 struct process {
@@ -110,30 +105,9 @@ int process_new(struct process **out);
 void process_set_gone(struct process *p, enum process_state state);
 enum process_state process_state(const struct process *p); /* any thread */
 
-/* What its ring says of itself; hints of a hostile writer, for listings. Any thread that holds a
- * reference. */
-struct process_usage {
-    uint64_t lost, wrapped, used_bytes;
-    uint64_t written_bytes; /* chunks claimed since the ring was made */
-    uint64_t oldest_ticks;  /* how far back its chunks reach; 0: it holds none */
-};
-void process_usage(const struct process *p, struct process_usage *out);
-
-/* How far its writers have come. */
-void process_cursors(const struct process *p, struct process_cursors *out);
-/* Whether writers have claimed half of the ring's small chunks, or of its big ones, since then.
- * After as much again, what was there then is gone. */
-bool process_is_half_over(const struct process *p, const struct process_cursors *since);
-
 /* Whether it runs the program that had this ring: it has not called exec since. False: it has, it has
  * ended, or we may not know. */
 bool process_runs_on(const struct process *p);
-
-/* The status that it has said to end with, in its ring. False: none. */
-bool process_exit_said(const struct process *p, int32_t *status);
-
-/* Memory of its ring, which the agent pays for. Loop thread. */
-uint64_t process_memory(const struct process *p);
 
 /* What of [from, to] its ring cannot have, as it began later than the process, or as there is none.
  * False: nothing. */
@@ -144,8 +118,6 @@ bool process_unrecorded(const struct process *p, uint64_t from_ns, uint64_t to_n
  * lacks nothing. */
 uint64_t process_lacks_from(const struct process *p);
 
-/* Stacks that the process says it has left out: R-32. */
-uint64_t process_stacks_missed(const struct process *p);
 /* Sets the time that is lacking (from_ns 0: none), also in the ring, for an agent that adopts it.
  * _recall reads what an earlier agent has set there. */
 void process_lacks_set(struct process *p, uint64_t from_ns, uint64_t to_ns);
