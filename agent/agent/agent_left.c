@@ -55,6 +55,6 @@ void agent_left_look(struct agent *agent, struct process *former, struct process
     agent->left_looks++;
     *look = (struct left_look){
         .agent = agent, .former = process_ref(former), .process = process_ref(process)};
-    if (worker_post(agent->worker, look_run, look) != SKEIN_OK)
+    if (worker_post(agent->worker, NULL, look_run, look) != SKEIN_OK)
         look_end(look);
 }

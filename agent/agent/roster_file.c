@@ -135,7 +135,7 @@ void roster_file_save(struct roster_file *file, const char *boot_id, const struc
     int status = text.status;
     pthread_mutex_lock(&file->lock);
     if (status == SKEIN_OK && !file->posted)
-        status = worker_post(file->worker, newest_write, file);
+        status = worker_post(file->worker, NULL, newest_write, file);
     if (status == SKEIN_OK) {
         struct buf older = file->text;
         file->text = text;

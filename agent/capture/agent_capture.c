@@ -158,7 +158,8 @@ static int cut_post(struct target *target, bool first, bool last)
         job->death.status = target->process->death.status;
         job->death.known = target->process->death.known;
     }
-    int status = worker_post(target->captures->settings.worker, capture_job_run, job);
+    int status =
+        worker_post(target->captures->settings.worker, &target->whose, capture_job_run, job);
     if (status != SKEIN_OK) {
         free(job);
         target->last_posted = false;
@@ -266,6 +267,7 @@ static int target_new(struct captures *captures, const struct capture_order *ord
     target->captures = captures;
     target->capture = order->capture;
     target->trigger = order->trigger;
+    target->whose = capture_share_key(process, order->trigger, order->rule);
     snprintf(target->rule, sizeof target->rule, "%s", order->rule != NULL ? order->rule : "");
     snprintf(target->reason, sizeof target->reason, "%s",
              order->reason != NULL ? order->reason : "");

@@ -18,7 +18,8 @@
  * target's partitions no longer fit a report, nothing more is cut, and a gap tells of the rest; a
  * stream ends at once then.
  *
- * The worker cuts one partition of each target in turn, so that a large one holds nobody up.
+ * The worker cuts one partition of each target in turn, so that a large one holds nobody up; and
+ * users take turns, so that a crowd of captures of one holds nobody else up (worker.h).
  *
  * Behind its last cut a target waits for its evidence, if any is taken, until a deadline.
  *

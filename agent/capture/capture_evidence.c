@@ -76,7 +76,8 @@ void capture_evidence_begin(struct target *target, const struct evidence_wish *w
                                          .threads_barred = settings->threads_barred != NULL &&
                                                            *settings->threads_barred,
                                          .epoch = settings->epoch,
-                                         .host = settings->host};
+                                         .host = settings->host,
+                                         .whose = target->whose};
     if (evidence_begin(settings->evidence, &order, &target->evidence) == SKEIN_OK)
         notes_none(target, TARGET_EVIDENCE_YET);
     else
@@ -187,15 +188,17 @@ static void late_run(void *context)
 static bool on_done(void *context)
 {
     struct target *target = context;
-    return worker_post_first(target->captures->settings.worker, done_run, target) == SKEIN_OK;
+    return worker_post_first(target->captures->settings.worker, &target->whose, done_run, target) ==
+           SKEIN_OK;
 }
 
 /* Loop. The target may end before this has its turn. */
 static void late_post(struct target *target,
-                      int post(struct worker *worker, worker_fn *fn, void *context))
+                      int post(struct worker *worker, const struct share_key *whose, worker_fn *fn,
+                               void *context))
 {
     __atomic_fetch_add(&target->references, 1, __ATOMIC_RELAXED); /* the caller has one */
-    if (post(target->captures->settings.worker, late_run, target) != SKEIN_OK)
+    if (post(target->captures->settings.worker, &target->whose, late_run, target) != SKEIN_OK)
         capture_target_unref(target);
 }
 

@@ -553,7 +553,8 @@ void capture_job_run(void *context)
     while (cut_turn(target, job)) {
         target->turn = job;
         target_assert(target);
-        if (worker_post(target->captures->settings.worker, capture_job_run, job) == SKEIN_OK)
+        if (worker_post(target->captures->settings.worker, &target->whose, capture_job_run, job) ==
+            SKEIN_OK)
             return;
     }
     target->turn = NULL;

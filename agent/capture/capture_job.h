@@ -14,7 +14,8 @@
 #include "shares.h"
 
 /* What the worker does for a target. A job is one cut of it, up to job->to_ns; the loop posts them
- * in the order of time (agent_capture.c), and the last one ends the target.
+ * in the order of time (agent_capture.c), in the turn of target->whose (worker.h), and the last one
+ * ends the target.
  *
  *            capture_job_run: cut_turn               more, to the worker's queue again
  *      IDLE ────────────────────────▶ (cutting) ──────────────────────▶ TURN ◀─┐ capture_job_run,
@@ -42,6 +43,7 @@ struct target {
     struct process *process; /* a reference */
     struct capture_id capture;
     enum trigger_type trigger;
+    struct share_key whose; /* in whose turn the worker does it */
     char rule[128], reason[256];
     struct process_uid *with; /* others of the same firing */
     size_t with_count;
@@ -121,6 +123,10 @@ static inline bool captures_are_draining(const struct captures *captures)
 {
     return __atomic_load_n(&captures->draining, __ATOMIC_RELAXED) != 0;
 }
+
+/* Whose shares it uses, and turns: of the rule, or the trigger where that is NULL or "". */
+struct share_key capture_share_key(const struct process *process, enum trigger_type trigger,
+                                   const char *rule);
 
 void capture_job_run(void *job); /* worker_fn; frees the job; the last one posts capture_done */
 void capture_done(void *target); /* loop_fn */

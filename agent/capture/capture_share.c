@@ -26,14 +26,24 @@ static const char *user_text(uint32_t user)
     return user == SHARE_USER_UNKNOWN ? "unknown" : log_fmt("%" PRIu32, user);
 }
 
+static const char *cause_text(enum trigger_type trigger, const char *rule)
+{
+    return rule != NULL && rule[0] != '\0' ? rule : trigger_text(trigger);
+}
+
+struct share_key capture_share_key(const struct process *process, enum trigger_type trigger,
+                                   const char *rule)
+{
+    return process_share_key(process, cause_text(trigger, rule));
+}
+
 bool captures_admit(struct captures *captures, const struct process *process,
                     enum trigger_type trigger, const char *rule, char why[CAPTURE_WHY_BYTES])
 {
     const uint64_t bound =
         captures->settings.uplink != NULL ? uplink_captures_per_hour(captures->settings.uplink) : 0;
-    const char *cause = rule != NULL && rule[0] != '\0' ? rule : trigger_text(trigger);
-    const char *program = process->exe[0] != '\0' ? process->exe : process->service;
-    const struct share_key key = share_key_of(process->user, program, cause);
+    const char *cause = cause_text(trigger, rule);
+    const struct share_key key = capture_share_key(process, trigger, rule);
     why[0] = '\0';
     if (!has_place(captures, process->user))
         snprintf(why, CAPTURE_WHY_BYTES,
@@ -47,8 +57,8 @@ bool captures_admit(struct captures *captures, const struct process *process,
         snprintf(why, CAPTURE_WHY_BYTES,
                  "captures an hour: %s is used up (uid %s, %.80s, %s); %" PRIu64 " of %" PRIu64
                  " are used by all",
-                 share_answer_text(answer), user_text(process->user), program, cause,
-                 shares_used(&captures->shares, clock_monotonic_ns()), bound);
+                 share_answer_text(answer), user_text(process->user), process_program(process),
+                 cause, shares_used(&captures->shares, clock_monotonic_ns()), bound);
     captures->refused += why[0] != '\0';
     return why[0] == '\0';
 }

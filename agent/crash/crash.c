@@ -152,22 +152,31 @@ static void maps_post(struct crash *crash)
     bool post = !crash->busy && !TAILQ_EMPTY(&crash->entries);
     crash->busy |= post;
     pthread_mutex_unlock(&crash->mutex);
-    if (!post || worker_post(crash->worker, crash_maps_look, crash) == SKEIN_OK)
+    if (!post || worker_post(crash->worker, NULL, crash_maps_look, crash) == SKEIN_OK)
         return;
     pthread_mutex_lock(&crash->mutex);
     crash->busy = false; /* the next look tries again */
     pthread_mutex_unlock(&crash->mutex);
 }
 
-/* With the mutex: the one that died first of those that nobody uses; NULL: there is none. */
+/* With the mutex: of those that nobody uses, of the user with most dead, the one that died first;
+ * NULL: there is none. */
 static struct crash_entry *dead_oldest(struct crash *crash)
 {
-    struct crash_entry *entry; /* those that died later stand in front */
-    TAILQ_FOREACH_REVERSE(entry, &crash->entries, crash_list, link) {
-        if (entry->gone && entry->read && entry->words.read && entry->users == 0)
-            return entry;
+    struct crash_entry *entry, *oldest = NULL;
+    struct share_tally dead = {0};
+    uint64_t most = 0;
+    TAILQ_FOREACH(entry, &crash->entries, link)
+        share_tally_add(&dead, entry->user, entry->gone);
+    TAILQ_FOREACH_REVERSE(entry, &crash->entries, crash_list,
+                          link) { /* who died later is in front */
+        bool unused = entry->gone && entry->read && entry->words.read && entry->users == 0;
+        if (!unused || share_tally_of(&dead, entry->user) <= most)
+            continue;
+        most = share_tally_of(&dead, entry->user);
+        oldest = entry;
     }
-    return NULL;
+    return oldest;
 }
 
 /* With the mutex: moves those beyond the bound to `out`. Of many that die at once none is read yet:
@@ -217,6 +226,8 @@ int crash_attached(struct crash *crash, const struct process *process)
         return SKEIN_NO_MEMORY;
     *entry = (struct crash_entry){.uid = process->uid,
                                   .pid = process->pid,
+                                  .user = process->user,
+                                  .whose = process_share_key(process, "crash"),
                                   .start_clock_ticks = process->start_clock_ticks,
                                   .start_ns = process->start_ns,
                                   .born_ns = clock_monotonic_ns()};
@@ -447,7 +458,8 @@ void crash_gone(struct crash *crash, const struct process *process)
         if (wanted && process->death.known)
             read->died_of = process->death.signal;
         entry->users += wanted;
-        if (wanted && worker_post_first(crash->worker, death_read_run, read) == SKEIN_OK) {
+        if (wanted &&
+            worker_post_first(crash->worker, &entry->whose, death_read_run, read) == SKEIN_OK) {
             read = NULL;
         } else {
             entry->users -= wanted;

@@ -12,11 +12,12 @@
 #include "last_words.h"
 #include "perf_host.h"
 #include "process_maps.h"
+#include "shares.h"
 #include "signal_record.h"
 #include "worker.h"
 
 #define CRASH_SIGNALS_MAX 8  /* of one process; threads may fault at once */
-#define CRASH_DEAD_MAX    64 /* whose deaths are remembered */
+#define CRASH_DEAD_MAX    64 /* whose deaths are remembered; who has most of them loses one */
 
 /* A signal that was about to end the process, or was sent by it to itself. */
 struct crash_signal {
@@ -55,7 +56,8 @@ struct crash_words {
 struct crash_entry {
     TAILQ_ENTRY(crash_entry) link;
     struct process_uid uid;
-    uint32_t pid;
+    uint32_t pid, user;
+    struct share_key whose;               /* in whose turn its death is read */
     uint64_t start_clock_ticks, start_ns; /* start_ns: realtime */
     struct process_maps maps;             /* the last that were read */
     bool has_maps;
@@ -82,9 +84,10 @@ struct crash {
     pthread_cond_t read;                  /* some entry's `read`, or words' */
     struct crash_list entries;
     size_t dead;
-    bool busy;         /* the worker looks at maps */
-    bool words_busy;   /* its worker looks at standard errors */
-    size_t words_jobs; /* that were posted and have not ended */
+    bool busy;                      /* the worker looks at maps */
+    bool words_busy;                /* its worker looks at standard errors */
+    size_t words_jobs;              /* that were posted and have not ended */
+    struct share_tally words_reads; /* those that read the dead, by user */
 };
 
 /* crash_maps.c, on the worker: reads where the code of processes lies whose time has come. */

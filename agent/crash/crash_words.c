@@ -107,7 +107,7 @@ void crash_words_post(struct crash *crash)
         return;
     pthread_mutex_lock(&crash->mutex);
     bool post = !crash->words_busy && !TAILQ_EMPTY(&crash->entries);
-    if (post && worker_post(crash->words_worker, words_look_all, crash) == SKEIN_OK) {
+    if (post && worker_post(crash->words_worker, NULL, words_look_all, crash) == SKEIN_OK) {
         crash->words_busy = true;
         crash->words_jobs++;
     }
@@ -132,21 +132,32 @@ static void words_read_run(void *context)
     pthread_mutex_lock(&crash->mutex);
     words->words = read;
     words->read = true;
+    share_tally_add(&crash->words_reads, job->entry->user, UINT64_MAX); /* one less */
     job->entry->users--;
     job_end(crash);
     pthread_mutex_unlock(&crash->mutex);
     free(job);
 }
 
+/* Whether the user's dead that wait to be read leave others room. */
+static bool has_place(const struct crash *crash, uint32_t user)
+{
+    uint64_t own = share_tally_of(&crash->words_reads, user);
+    uint64_t others = crash->words_jobs > own ? crash->words_jobs - own : 0;
+    return own == 0 ? crash->words_jobs < JOBS_MAX : own < share_most(JOBS_MAX, others);
+}
+
 void crash_words_gone(struct crash *crash, struct crash_entry *entry)
 {
-    bool wanted = entry->words.wanted && !are_off(crash) && crash->words_jobs < JOBS_MAX;
+    bool wanted = entry->words.wanted && !are_off(crash) && has_place(crash, entry->user);
     struct words_job *job = wanted ? malloc(sizeof *job) : NULL;
     if (job != NULL) {
         *job = (struct words_job){crash, entry};
-        if (worker_post_first(crash->words_worker, words_read_run, job) == SKEIN_OK) {
+        if (worker_post_first(crash->words_worker, &entry->whose, words_read_run, job) ==
+            SKEIN_OK) {
             entry->users++;
             crash->words_jobs++;
+            share_tally_add(&crash->words_reads, entry->user, 1);
             return;
         }
         free(job);

@@ -171,7 +171,7 @@ static int job_post(struct evidence_task *task, worker_fn *fn)
     if (hangs)
         return SKEIN_BUSY;
     (void)evidence_ref(task);
-    int status = worker_post(evidence->worker, fn, task);
+    int status = worker_post(evidence->worker, &task->order.whose, fn, task);
     if (status == SKEIN_OK)
         return SKEIN_OK;
     pthread_mutex_lock(&evidence->mutex);

@@ -20,6 +20,7 @@
 #include "evidence.h"
 #include "evidence_kinds.h"
 #include "report_target.h"
+#include "shares.h"
 
 struct evidence;
 struct evidence_task;
@@ -46,6 +47,7 @@ struct evidence_order {
     bool threads_barred;       /* by the agent's config: those AT_BEGIN are not */
     uint64_t epoch;            /* of this agent run */
     const char *host;          /* outlives the task */
+    struct share_key whose;    /* in whose turn the sources are asked */
 };
 /* Begins a task: the caller has a reference, and the sources AT_BEGIN are asked soon. Any thread.
  * SKEIN_OK; SKEIN_NO_MEMORY. */

@@ -65,6 +65,16 @@ static const struct ring_header *header_of(const struct process *p)
     return (const struct ring_header *)(const void *)p->ring;
 }
 
+const char *process_program(const struct process *p)
+{
+    return p->exe[0] != '\0' ? p->exe : p->service;
+}
+
+struct share_key process_share_key(const struct process *p, const char *cause)
+{
+    return share_key_of(p->user, process_program(p), cause);
+}
+
 /* ---- what its ring has not ---- */
 
 static uint64_t monotonic_at(uint64_t realtime_ns)

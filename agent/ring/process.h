@@ -20,6 +20,7 @@
 #include "process_ring.h"
 #include "ring_backing.h"
 #include "ring_layout.h"
+#include "shares.h"
 
 /* CRASHED: a signal ended it, or it left with another exit status than 0 (rule_death_of), or nobody
  * knows how and it said no BYE. ENDED: gone otherwise, also a process that runs on but has attached
@@ -128,6 +129,11 @@ uint64_t process_lacks_to(const struct process *p, uint64_t last_ns);
 /* Any thread; a reload of the configuration may change it. */
 void process_go_set(struct process *p, const struct process_go *go);
 struct process_go process_go(const struct process *p);
+
+/* Its program, as shares and turns have it: the file that it runs, or its service. */
+const char *process_program(const struct process *p);
+/* Whose shares it uses, and in whose turn, for this cause. */
+struct share_key process_share_key(const struct process *p, const char *cause);
 
 struct process *process_ref(struct process *p);
 void process_unref(struct process **p); /* frees and unmaps with the last reference; any thread */

@@ -54,7 +54,7 @@ void set_store(struct worker *worker, int folder, const char *name, uint64_t gen
     cJSON_AddItemReferenceToObject(root, name, (cJSON *)(uintptr_t)array);
     json_print(root, &job->text);
     cJSON_Delete(root);
-    if (job->text.status != SKEIN_OK || worker_post(worker, store_run, job) != SKEIN_OK) {
+    if (job->text.status != SKEIN_OK || worker_post(worker, NULL, store_run, job) != SKEIN_OK) {
         log_error(name, "cannot be kept", "reason", skein_status_text(SKEIN_NO_MEMORY), NULL);
         buf_fini(&job->text);
         free(job);

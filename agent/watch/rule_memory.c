@@ -121,7 +121,7 @@ void rule_memory_save(struct agent_rules *rules)
     job->folder = rules->settings.folder;
     state_print(rules, &job->text);
     if (job->text.status != SKEIN_OK ||
-        worker_post(rules->settings.worker, state_write, job) != SKEIN_OK) {
+        worker_post(rules->settings.worker, NULL, state_write, job) != SKEIN_OK) {
         buf_fini(&job->text);
         free(job);
         return;

@@ -198,7 +198,7 @@ static void turn_next(struct rule_scanner *scanner)
             continue;
         look->round = scanner->round;
         under_way_set(look);
-        if (worker_post(scanner->worker, look_run, look) != SKEIN_OK) {
+        if (worker_post(scanner->worker, NULL, look_run, look) != SKEIN_OK) {
             under_way_clear(look);
             continue; /* the next round tries again */
         }

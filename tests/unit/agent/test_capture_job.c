@@ -138,7 +138,7 @@ START_TEST(a_source_that_hangs_is_named_and_holds_no_report_up)
     struct capture_job *job = calloc(1, sizeof *job);
     ck_assert_ptr_nonnull(job);
     *job = (struct capture_job){.target = target, .to_ns = 5000, .last = true};
-    ck_assert_int_eq(worker_post(worker, capture_job_run, job), SKEIN_OK);
+    ck_assert_int_eq(worker_post(worker, NULL, capture_job_run, job), SKEIN_OK);
     sem_wait(&entered);
     if (_i == 0) {
         capture_evidence_drain(&captures);
@@ -194,9 +194,9 @@ START_TEST(a_target_stays_for_what_comes_when_it_has_ended)
     struct capture_job *job = calloc(1, sizeof *job);
     ck_assert_ptr_nonnull(job);
     *job = (struct capture_job){.target = target, .to_ns = 5000, .last = true};
-    ck_assert_int_eq(worker_post(worker, worker_hold, NULL), SKEIN_OK);
-    ck_assert_int_eq(worker_post(worker, capture_job_run, job), SKEIN_OK);
-    ck_assert_int_eq(worker_post(worker, worker_hold, NULL), SKEIN_OK);
+    ck_assert_int_eq(worker_post(worker, NULL, worker_hold, NULL), SKEIN_OK);
+    ck_assert_int_eq(worker_post(worker, NULL, capture_job_run, job), SKEIN_OK);
+    ck_assert_int_eq(worker_post(worker, NULL, worker_hold, NULL), SKEIN_OK);
     capture_evidence_drain(&captures);
     sem_post(&gate);
     while (captures.running > 0) {
@@ -244,7 +244,7 @@ static void post_last(struct target *target)
     struct capture_job *job = calloc(1, sizeof *job);
     ck_assert_ptr_nonnull(job);
     *job = (struct capture_job){.target = target, .to_ns = target->end_ns, .last = true};
-    ck_assert_int_eq(worker_post(captures.settings.worker, capture_job_run, job), SKEIN_OK);
+    ck_assert_int_eq(worker_post(captures.settings.worker, NULL, capture_job_run, job), SKEIN_OK);
 }
 
 struct two {
@@ -258,7 +258,7 @@ static void post_both(void *context)
     struct capture_job *job = calloc(1, sizeof *job);
     ck_assert_ptr_nonnull(job);
     *job = (struct capture_job){.target = two->large, .to_ns = two->large->end_ns, .first = true};
-    ck_assert_int_eq(worker_post(captures.settings.worker, capture_job_run, job), SKEIN_OK);
+    ck_assert_int_eq(worker_post(captures.settings.worker, NULL, capture_job_run, job), SKEIN_OK);
     post_last(two->large); /* stopped at once: the first one's rest becomes the last */
     post_last(two->small);
 }
@@ -299,7 +299,7 @@ START_TEST(a_large_target_does_not_hold_up_the_others)
     struct target large = target_of(1, a), small = target_of(2, b);
     large.trigger = TRIGGER_HEALTH;
     struct two two = {&large, &small};
-    ck_assert_int_eq(worker_post(captures.settings.worker, post_both, &two), SKEIN_OK);
+    ck_assert_int_eq(worker_post(captures.settings.worker, NULL, post_both, &two), SKEIN_OK);
     worker_free(&worker); /* when all is done */
     ck_assert_uint_eq(large.result.events, CHUNKS);
     ck_assert_uint_eq(small.result.events, 1);
@@ -384,7 +384,7 @@ START_TEST(evidence_is_taken_while_the_last_cut_is_made)
     *target = target_of(1, process_make(1, MANY_CHUNKS));
     TAILQ_INSERT_TAIL(&captures.targets, target, link);
     capture_evidence_begin(target, &(struct evidence_wish){0});
-    ck_assert_int_eq(worker_post(worker, first_turn_run, target), SKEIN_OK);
+    ck_assert_int_eq(worker_post(worker, NULL, first_turn_run, target), SKEIN_OK);
     sem_wait(&begun);
     do { /* until the time is over, and what to do then stands in front of the rest of the cut */
         ck_assert_ptr_nonnull(loop_timer_add(loop, 10, 0, loop_end, loop));
@@ -519,6 +519,51 @@ START_TEST(the_journal_says_all_is_told_no_further_than_what_was_counted)
 }
 END_TEST
 
+#define AT_ONCE 64
+
+/* Puts one of the user's under way, if it is admitted. */
+static bool under_way(struct target *target, uint32_t user, char why[CAPTURE_WHY_BYTES])
+{
+    struct process *p;
+    ck_assert_int_eq(process_new(&p), SKEIN_OK);
+    p->user = user;
+    bool admitted = captures_admit(&captures, p, TRIGGER_APPLICATION, "asked", why);
+    if (admitted) {
+        *target = (struct target){.process = p, .trigger = TRIGGER_APPLICATION};
+        TAILQ_INSERT_TAIL(&captures.targets, target, link);
+        captures.running++;
+        return true;
+    }
+    process_unref(&p);
+    return false;
+}
+
+/* Whatever waits for the worker is under way, so this bounds what one user may have queued. */
+START_TEST(what_one_user_has_waiting_leaves_others_room)
+{
+    static struct target crowd[AT_ONCE], other[2];
+    char why[CAPTURE_WHY_BYTES];
+    size_t taken = 0;
+    TAILQ_INIT(&captures.targets);
+    captures.settings.max_targets = AT_ONCE;
+    captures.settings.uplink = NULL; /* no bound of an hour */
+    while (taken < AT_ONCE && under_way(&crowd[taken], 65534, why))
+        taken++;
+    ck_assert_uint_eq(taken, AT_ONCE - AT_ONCE / 8);
+    ck_assert_ptr_nonnull(strstr(why, "too many captures at once"));
+    ck_assert_ptr_nonnull(strstr(why, "uid 65534, asked"));
+    ck_assert_uint_eq(captures_refused(&captures), 1);
+    for (size_t i = 0; i < 2; i++)
+        ck_assert_msg(under_way(&other[i], 0, why), "%s", why);
+    ck_assert_str_eq(why, "");
+    ck_assert_uint_eq(captures_refused(&captures), 1);
+    for (size_t i = 0; i < taken; i++)
+        process_unref(&crowd[i].process);
+    for (size_t i = 0; i < 2; i++)
+        process_unref(&other[i].process);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("capture job");
@@ -532,6 +577,7 @@ int main(void)
     tcase_add_test(tc, a_process_that_has_left_its_ring_lacks_all_since_its_last_record);
     tcase_add_test(tc, the_journal_says_all_is_told_no_further_than_what_was_counted);
     tcase_add_test(tc, what_one_that_ends_lets_go_is_in_the_journal_of_those_that_share_it);
+    tcase_add_test(tc, what_one_user_has_waiting_leaves_others_room);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

@@ -809,7 +809,7 @@ START_TEST(a_file_that_hangs_takes_nothing_else)
     struct subject s = subject_start("say_exit");
     pthread_mutex_lock(&crash->mutex);
     crash->words_jobs++;
-    ck_assert_int_eq(worker_post(crash->words_worker, hang, &ends[0]), SKEIN_OK);
+    ck_assert_int_eq(worker_post(crash->words_worker, NULL, hang, &ends[0]), SKEIN_OK);
     pthread_mutex_unlock(&crash->mutex);
     sem_wait(&hangs); /* what is urgent would be done before it */
     ck_assert_int_eq(crash_attached(crash, s.process), SKEIN_OK);
@@ -860,6 +860,70 @@ START_TEST(the_dead_are_bounded)
     ck_assert_int_eq(crash_ask(crash, &s, NULL).note.state, EVIDENCE_NONE);
     ck_assert_uint_eq(crash_free(&crash), 0);
     process_unref(&s.process);
+}
+END_TEST
+
+static struct process_uid crashed(struct crash *crash, uint32_t user, uint8_t number)
+{
+    struct process *p;
+    ck_assert_int_eq(process_new(&p), SKEIN_OK);
+    p->pid = (uint32_t)getpid();
+    p->user = user;
+    p->uid.bytes[0] = number;
+    ck_assert_int_eq(crash_attached(crash, p), SKEIN_OK);
+    process_set_gone(p, PROCESS_CRASHED);
+    crash_gone(crash, p);
+    struct process_uid uid = p->uid;
+    process_unref(&p);
+    return uid;
+}
+
+START_TEST(who_dies_a_hundred_times_makes_nobody_elses_death_forgotten)
+{
+    struct crash *crash;
+    struct crash_settings settings = {.stacks = false};
+    ck_assert_int_eq(crash_new(&settings, &crash), SKEIN_OK);
+    crash_leave_out(crash, false, true);
+    const struct process_uid others = crashed(crash, 0, 1);
+    struct process_uid first, last;
+    for (uint8_t i = 0; i < CRASH_DEAD_MAX + 9; i++) {
+        last = crashed(crash, 65534, i + 2);
+        if (i == 0)
+            first = last;
+    }
+    ck_assert_uint_eq(crash->dead, CRASH_DEAD_MAX);
+    ck_assert_ptr_nonnull(crash_entry_find(crash, &others));
+    ck_assert_ptr_nonnull(crash_entry_find(crash, &last));
+    ck_assert_ptr_null(crash_entry_find(crash, &first));
+    ck_assert_uint_eq(crash_free(&crash), 0);
+}
+END_TEST
+
+/* Their files hang: what the crowd wrote last is not read beyond its share, and others' is. */
+START_TEST(last_words_that_wait_are_bounded_by_user)
+{
+    static struct crash *left; /* nobody frees it: a thread uses it */
+    struct crash *crash;
+    struct crash_settings settings = {.stacks = false};
+    int ends[2];
+    sem_init(&hangs, 0, 0);
+    ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+    ck_assert_int_eq(crash_new(&settings, &crash), SKEIN_OK);
+    pthread_mutex_lock(&crash->mutex);
+    crash->words_jobs++;
+    ck_assert_int_eq(worker_post(crash->words_worker, NULL, hang, &ends[0]), SKEIN_OK);
+    pthread_mutex_unlock(&crash->mutex);
+    sem_wait(&hangs);
+    for (uint8_t i = 0; i < 2 * CRASH_DEAD_MAX; i++)
+        (void)crashed(crash, 65534, i + 2);
+    uint64_t crowd = share_tally_of(&crash->words_reads, 65534);
+    ck_assert_uint_gt(crowd, CRASH_DEAD_MAX / 2);
+    ck_assert_uint_lt(crowd, CRASH_DEAD_MAX - 1);
+    (void)crashed(crash, 0, 1);
+    ck_assert_uint_eq(share_tally_of(&crash->words_reads, 0), 1);
+    left = crash;
+    ck_assert_uint_eq(crash_free(&crash), 1);
+    ck_assert_ptr_nonnull(left);
 }
 END_TEST
 
@@ -920,6 +984,8 @@ int main(void)
     tcase_add_test(tests, privacy_leaves_last_words_out);
     tcase_add_test(tests, a_file_that_hangs_takes_nothing_else);
     tcase_add_test(tests, the_dead_are_bounded);
+    tcase_add_test(tests, who_dies_a_hundred_times_makes_nobody_elses_death_forgotten);
+    tcase_add_test(tests, last_words_that_wait_are_bounded_by_user);
     tcase_add_test(tests, many_that_die_at_once_are_bounded_when_they_are_read);
     tcase_add_test(tests, signals_that_it_has_survived_are_not_told);
     tcase_add_test(tests, the_end_of_another_with_its_pid_is_not_its_own);

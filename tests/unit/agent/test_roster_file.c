@@ -147,7 +147,7 @@ START_TEST(a_disk_that_stands_still_holds_nobody_up_and_gets_the_newest_alone)
     sem_init(&disk, 0, 0);
     ck_assert_int_eq(worker_new(&worker), SKEIN_OK);
     ck_assert_int_eq(roster_file_new(folder, worker, &file), SKEIN_OK);
-    ck_assert_int_eq(worker_post(worker, wait_for, &disk), SKEIN_OK);
+    ck_assert_int_eq(worker_post(worker, NULL, wait_for, &disk), SKEIN_OK);
     roster_file_changed(file);
     roster_file_save(file, "boot", first, place.roster);
     roster_file_changed(file);
@@ -186,7 +186,7 @@ START_TEST(what_could_not_be_written_is_written_with_the_next_list)
     ck_assert_int_eq(mkdirat(folder, "tmp-processes", 0700), 0); /* in the way of the new file */
     roster_file_changed(file);
     roster_file_save(file, "boot", gone, place.roster);
-    ck_assert_int_eq(worker_post(worker, post_to, &written), SKEIN_OK);
+    ck_assert_int_eq(worker_post(worker, NULL, post_to, &written), SKEIN_OK);
     sem_wait(&written);
     ck_assert(!file_there(folder));
     ck_assert_int_eq(unlinkat(folder, "tmp-processes", AT_REMOVEDIR), 0);

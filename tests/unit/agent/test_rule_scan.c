@@ -284,7 +284,7 @@ START_TEST(a_ring_that_wraps_between_two_looks_is_told_and_what_is_left_is_seen)
     on_loop(&b, arrange);
     wait_for(&b, 0, 1, 0);
     ck_assert_uint_eq(seen(&b, 0).unseen, 0);
-    ck_assert_int_eq(worker_post(b.worker, hold_worker, &b), SKEIN_OK);
+    ck_assert_int_eq(worker_post(b.worker, NULL, hold_worker, &b), SKEIN_OK);
     sem_wait(&b.held); /* no look comes in between */
     say_needle(&b);
     sem_post(&b.hold);

@@ -112,6 +112,7 @@ skein_test(unit/agent/test_ring_hold.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_attach_ring.c LINK skein_agent_core skein_static skein_test_support)
 skein_test(unit/agent/test_ring_backing.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_ring_budget.c LINK skein_agent_core skein_test_support)
+skein_test(unit/agent/test_worker.c LINK skein_agent_core skein_alloc_fail skein_test_support LABELS tsan)
 skein_test(unit/agent/test_loop.c LINK skein_agent_core skein_test_support LABELS tsan)
 skein_test(unit/agent/test_host_page.c LINK skein_agent_core skein_test_support)
 
