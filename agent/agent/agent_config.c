@@ -156,7 +156,7 @@ const struct config_param agent_params[] = {
               "of a captured crash keep the last 64 KiB of standard error, where that is a file"),
     LIVE_U64(crash_pre_ms, "crash.pre_ms", 30000, 0, DAY, "crash: time before the end"),
     LIVE_U64(crash_cooldown_ms, "crash.cooldown_ms", 10000, 0, DAY,
-             "crash: pause of a service's program between two"),
+             "crash: pause of a user's program of a service between two"),
     LIVE_STR(
         privacy, "evidence.privacy", "off",
         "paths, names of hosts, addresses and command lines in captures: off (as they are), "

@@ -13,12 +13,14 @@
 #include "agent_log.h"
 #include "array.h"
 #include "log.h"
+#include "proc_info.h"
 #include "process_labels.h"
 #include "rule_match.h"
 #include "rules_int.h"
 #include "set_store.h"
 
-#define REPORT_EVERY_MS 10000 /* as often as the process list */
+#define REPORT_EVERY_MS     10000 /* as often as the process list */
+#define OWNER_ANCESTORS_MAX 32
 
 bool process_matches(const struct selector *selector, const struct process *process,
                      const char *host)
@@ -32,13 +34,44 @@ bool process_matches(const struct selector *selector, const struct process *proc
     return process_labels_match(selector, &labels);
 }
 
+/* ---- whose service it is ----
+ *
+ * Anybody may name a process as somebody else's service, and be there first: the check would then be
+ * made of his process, in a network of his own, and never fail. So a service is that of a user. A
+ * worker that has dropped its rights still belongs to the service of the process that began it:
+ *
+ *     root   payments (leads, is checked) <- parent - payments, as www-data     one service of root's
+ *     nobody payments (leads, is checked)                                       another one
+ */
+static const struct ruled_process *ruled_find(const struct agent_rules *rules, pid_t pid)
+{
+    for (size_t i = 0; i < rules->process_count; i++)
+        if (rules->processes[i].process->pid == (uint32_t)pid)
+            return &rules->processes[i];
+    return NULL;
+}
+
+static uint32_t service_owner(const struct agent_rules *rules, const struct process *process)
+{
+    pid_t pid = (pid_t)process->pid;
+    for (int i = 0; i < OWNER_ANCESTORS_MAX && pid > 1; i++) {
+        pid = proc_parent(pid);
+        const struct ruled_process *before = pid > 1 ? ruled_find(rules, pid) : NULL;
+        if (before != NULL && strcmp(before->process->service, process->service) == 0)
+            return before->owner;
+    }
+    return process->user;
+}
+
 struct process *watch_next_process(const struct watch_item *watch, size_t *at)
 {
     const struct agent_rules *rules = watch->rules;
     while (*at < rules->process_count) {
-        struct process *p = rules->processes[(*at)++];
+        const struct ruled_process *ruled = &rules->processes[(*at)++];
+        struct process *p = ruled->process;
         if (p == watch->process ||
-            (watch->spec->per_service && strcmp(p->service, watch->process->service) == 0 &&
+            (watch->spec->per_service && ruled->owner == watch->owner &&
+             strcmp(p->service, watch->process->service) == 0 &&
              process_matches(watch->spec->selector, p, rules->settings.host)))
             return p;
     }
@@ -46,45 +79,48 @@ struct process *watch_next_process(const struct watch_item *watch, size_t *at)
 }
 
 static struct watch_item *watch_of_service(struct agent_rules *rules, const struct rule_spec *spec,
-                                           const char *service)
+                                           const struct ruled_process *ruled)
 {
     struct watch_item *watch;
     TAILQ_FOREACH(watch, &rules->watches, link) {
-        if (watch->spec == spec && strcmp(watch->process->service, service) == 0)
+        if (watch->spec == spec && watch->owner == ruled->owner &&
+            strcmp(watch->process->service, ruled->process->service) == 0)
             return watch;
     }
     return NULL;
 }
 
-static bool is_older(const struct process *p, const struct process *than)
+/* Whether p stands for the owner's service rather than `than`: his own processes do, then the older. */
+static bool leads(const struct process *p, const struct process *than, uint32_t owner)
 {
+    if ((p->user == owner) != (than->user == owner))
+        return p->user == owner;
     return p->start_clock_ticks < than->start_clock_ticks ||
            (p->start_clock_ticks == than->start_clock_ticks && p->pid < than->pid);
 }
 
 static void watch_where_matching(struct agent_rules *rules, struct rule_spec *spec,
-                                 struct process *process)
+                                 const struct ruled_process *ruled)
 {
-    if (!spec->enabled || !process_matches(spec->selector, process, rules->settings.host))
+    if (!spec->enabled || !process_matches(spec->selector, ruled->process, rules->settings.host))
         return;
-    struct watch_item *watch =
-        spec->per_service ? watch_of_service(rules, spec, process->service) : NULL;
-    if (watch != NULL && is_older(process, watch->process))
-        watch_lead(watch, process);
-    else if (watch == NULL && watch_begin(rules, spec, process) != SKEIN_OK)
+    struct watch_item *watch = spec->per_service ? watch_of_service(rules, spec, ruled) : NULL;
+    if (watch != NULL && leads(ruled->process, watch->process, watch->owner))
+        watch_lead(watch, ruled->process);
+    else if (watch == NULL && watch_begin(rules, spec, ruled) != SKEIN_OK)
         log_error("rules", "out of memory: a process is not checked", "rule", spec->name, NULL);
 }
 
-/* The process of a watch is gone: the oldest that is left of its service takes its place. */
+/* The process of a watch is gone: the next of its service takes its place. */
 static void watch_without(struct watch_item *watch, const struct process *gone)
 {
-    struct process *oldest = NULL;
+    struct process *first = NULL;
     size_t at = 0;
     for (struct process *p; (p = watch_next_process(watch, &at)) != NULL;)
-        if (p != gone && (oldest == NULL || is_older(p, oldest)))
-            oldest = p;
-    if (oldest != NULL)
-        watch_lead(watch, oldest);
+        if (p != gone && (first == NULL || leads(p, first, watch->owner)))
+            first = p;
+    if (first != NULL)
+        watch_lead(watch, first);
     else
         watch_end(watch);
 }
@@ -155,7 +191,7 @@ static void specs_watch(struct agent_rules *rules, struct rule_spec **specs, siz
         if (same_spec(old, old_count, specs[i]) != NULL)
             continue;
         for (size_t j = 0; j < rules->process_count; j++)
-            watch_where_matching(rules, specs[i], rules->processes[j]);
+            watch_where_matching(rules, specs[i], &rules->processes[j]);
     }
 }
 
@@ -327,9 +363,11 @@ void agent_rules_attached(struct agent_rules *rules, struct process *process)
                   NULL);
         return;
     }
-    rules->processes[rules->process_count++] = process_ref(process);
+    struct ruled_process *ruled = &rules->processes[rules->process_count];
+    *ruled = (struct ruled_process){process_ref(process), service_owner(rules, process)};
+    rules->process_count++;
     for (size_t i = 0; i < rules->count; i++)
-        watch_where_matching(rules, rules->specs[i], process);
+        watch_where_matching(rules, rules->specs[i], ruled);
 }
 
 void agent_rules_gone(struct agent_rules *rules, const struct process *process)
@@ -341,9 +379,9 @@ void agent_rules_gone(struct agent_rules *rules, const struct process *process)
             watch_without(watch, process);
     }
     for (size_t i = 0; i < rules->process_count; i++) {
-        if (rules->processes[i] != process)
+        if (rules->processes[i].process != process)
             continue;
-        process_unref(&rules->processes[i]);
+        process_unref(&rules->processes[i].process);
         rules->processes[i] = rules->processes[--rules->process_count];
         return;
     }
@@ -412,7 +450,7 @@ bool agent_rules_asked(struct agent_rules *rules, struct process *process, const
 int agent_rules_capture(struct agent_rules *rules, const struct capture_order *order,
                         struct process *process, uint64_t cooldown_ms, char why[CAPTURE_WHY_BYTES])
 {
-    uint64_t key = rule_memory_key(NULL, order->trigger, process);
+    uint64_t key = rule_memory_key(NULL, order->trigger, process, process->user);
     const struct rule_memory *before = rule_memory_find(rules, key);
     if (before != NULL && rule_memory_cools(before, order->at_ns, cooldown_ms))
         return SKEIN_AGAIN;
@@ -472,7 +510,7 @@ void agent_rules_free(struct agent_rules **rules_p)
         watch_end(watch);
     rule_scanner_free(&rules->scanner);
     for (size_t i = 0; i < rules->process_count; i++)
-        process_unref(&rules->processes[i]);
+        process_unref(&rules->processes[i].process);
     free(rules->processes);
     set_free(rules->specs, rules->count);
     cJSON_Delete(rules->array);

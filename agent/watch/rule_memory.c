@@ -5,6 +5,7 @@
  * report. One that was journalled and not yet written here comes from the journal. Loop thread; the
  * worker writes. A file that is gone or spoiled costs a cooldown, no more.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,15 +23,15 @@
 #define STATE_MAX  (1u << 20)
 
 uint64_t rule_memory_key(const struct rule_spec *spec, enum trigger_type type,
-                         const struct process *process)
+                         const struct process *process, uint32_t user)
 {
     /* The whole rule: a changed one begins anew. A process crashes once; its program may again. */
     struct buf text = {0};
     buf_printf(&text, "%s\n", spec != NULL ? spec->text : trigger_text(type));
     if (type == TRIGGER_CRASH)
-        buf_printf(&text, "%s\n%s", process->service, process->exe);
+        buf_printf(&text, "%s\n%s\n%" PRIu32, process->service, process->exe, user);
     else if (spec != NULL && spec->per_service)
-        buf_printf(&text, "%s", process->service);
+        buf_printf(&text, "%s\n%" PRIu32, process->service, user);
     else
         buf_put(&text, process->uid.bytes, sizeof process->uid.bytes);
     uint64_t key = text.status == SKEIN_OK ? checksum64(text.data, text.len) : 1;
@@ -190,7 +191,8 @@ static void fired_recover(struct agent_rules *rules, const struct report_fired *
     bool own = type == TRIGGER_CRASH || type == TRIGGER_APPLICATION;
     if (report->rule[0] != '\0' ? spec == NULL || rule_trigger(spec) != type : !own)
         return; /* a rule that is gone or another one now, or a sample */
-    struct rule_memory *memory = rule_memory_take(rules, rule_memory_key(spec, type, &process));
+    struct rule_memory *memory =
+        rule_memory_take(rules, rule_memory_key(spec, type, &process, report->user));
     if (memory->last_fired_ns >= report->at_ns)
         return;
     memory->last_fired_ns = report->at_ns;

@@ -273,17 +273,20 @@ void watch_start(struct watch_item *watch)
     }
 }
 
-int watch_begin(struct agent_rules *rules, struct rule_spec *spec, struct process *process)
+int watch_begin(struct agent_rules *rules, struct rule_spec *spec,
+                const struct ruled_process *ruled)
 {
+    struct process *process = ruled->process;
     struct watch_item *watch = calloc(1, sizeof *watch);
     if (watch == NULL)
         return SKEIN_NO_MEMORY;
     watch->rules = rules;
     watch->spec = spec;
     watch->process = process_ref(process);
+    watch->owner = spec->per_service ? ruled->owner : process->user;
     watch->since_ns = agent_clock_ns();
     TAILQ_INSERT_TAIL(&rules->watches, watch, link);
-    watch->memory_key = rule_memory_key(spec, rule_trigger(spec), process);
+    watch->memory_key = rule_memory_key(spec, rule_trigger(spec), process, watch->owner);
     const struct rule_memory *memory = rule_memory_find(rules, watch->memory_key);
     if (memory != NULL) {
         watch->fired = memory->fired;

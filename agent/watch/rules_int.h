@@ -14,13 +14,20 @@
 
 enum health { HEALTH_UNKNOWN, HEALTH_PASSING, HEALTH_FAILING };
 
-/* One rule on one process, or (spec->per_service) on all processes of a service: `process` is then
- * the oldest of them. */
+/* A process that is attached now. */
+struct ruled_process {
+    struct process *process; /* a reference */
+    uint32_t owner;          /* the user whose service it belongs to */
+};
+
+/* One rule on one process, or (spec->per_service) on all processes of a user's service: `process` is
+ * then the oldest of them. */
 struct watch_item {
     TAILQ_ENTRY(watch_item) link;
     struct agent_rules *rules;
     struct rule_spec *spec;   /* of the rule's list entry, which outlives this */
     struct process *process;  /* a reference */
+    uint32_t owner;           /* of the service; of another rule, who runs the process */
     struct loop_timer *timer; /* of a heartbeat, a condition on the system, or the next check */
     uint64_t looked_ns;       /* monotonic; at the heartbeat */
     /* health, but heartbeats; monotonic times */
@@ -63,7 +70,7 @@ struct agent_rules {
     struct rule_spec **specs;
     size_t count;
     cJSON *array; /* the set as it was pushed, with rules that this agent leaves out; or NULL */
-    struct process **processes; /* references; those attached now */
+    struct ruled_process *processes;
     size_t process_count, process_cap;
     struct watch_list watches;
     struct loop_timer *report_timer;
@@ -74,10 +81,11 @@ struct agent_rules {
 
 /* rule_watch.c */
 enum trigger_type rule_trigger(const struct rule_spec *spec);
-int watch_begin(struct agent_rules *rules, struct rule_spec *spec, struct process *process);
+int watch_begin(struct agent_rules *rules, struct rule_spec *spec,
+                const struct ruled_process *ruled);
 void watch_start(struct watch_item *watch); /* looks begin, anew where they had */
 void watch_end(struct watch_item *watch);
-/* From now on `process` is the oldest of the service. */
+/* From now on `process` stands for the service. */
 void watch_lead(struct watch_item *watch, struct process *process);
 void watch_report(struct watch_item *watch);
 void watch_take(struct watch_item *watch, const struct check_result *result);
@@ -106,9 +114,10 @@ void events_start(struct watch_item *watch);
 void events_stop(struct watch_item *watch);
 
 /* rule_memory.c */
-/* spec NULL: the agent's own captures of that type. */
+/* spec NULL: the agent's own captures of that type. `user`: who runs the process, or has the service;
+ * what another user's processes of the same name do is remembered apart. */
 uint64_t rule_memory_key(const struct rule_spec *spec, enum trigger_type type,
-                         const struct process *process);
+                         const struct process *process, uint32_t user);
 /* Whether the cooldown of its last firing is not over. */
 bool rule_memory_cools(const struct rule_memory *memory, uint64_t at_ns, uint64_t cooldown_ms);
 void rule_memory_fire(struct rule_memory *memory, uint64_t at_ns); /* remembers that it fired */
