@@ -10,6 +10,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -88,6 +89,9 @@ ssize_t hold_receive(int socket, struct hold_packet *packet, int fds[HOLD_FDS], 
 /* ---- the holder ---- */
 
 #define LOOK_NS UINT64_C(10000000) /* from one look after processes to the next */
+/* It needs hardly any time, but at once: what it sees late is dated late. Where it may not, it goes as
+ * the agent. */
+#define HOLDER_NICE (-10)
 
 struct held {
     bool used;
@@ -306,6 +310,7 @@ void hold_process_run(int listener, ring_hold_runs_fn *runs)
     struct holder holder = {
         .listener = listener, .agent = -1, .runs = runs, .alone_ns = holder_now_ns()};
     prctl(PR_SET_NAME, "skein-holder");
+    (void)setpriority(PRIO_PROCESS, 0, HOLDER_NICE);
     holder.poll = epoll_create1(EPOLL_CLOEXEC);
     holder.items = mmap(NULL, HOLD_MAX * sizeof *holder.items, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
