@@ -80,6 +80,7 @@ void fleet_answer(struct fleet *f, const struct transport_peer *peer, uint8_t ty
     if (out != NULL) {
         out->peer = *peer;
         out->promise = type == WIRE_REPORT_ACK;
+        out->at_once = type == WIRE_HEARTBEAT_ACK;
         wire_frame_put(&out->bytes, type, id, body->data, body->len);
     }
     if (out == NULL || out->bytes.status != SKEIN_OK) {
@@ -252,6 +253,29 @@ static struct fleet_out **answers_take(struct fleet *f, bool saved,
     return tail;
 }
 
+/* Takes out what need not wait until the round is saved, and sends it. */
+static void answers_send_at_once(struct fleet *f) CONTROL_LOCKED
+{
+    struct fleet_out *ready = NULL, **tail = &ready, **at = &f->answers;
+    while (*at != NULL) {
+        struct fleet_out *out = *at;
+        if (!out->at_once) {
+            at = &out->next;
+            continue;
+        }
+        *at = out->next;
+        out->next = NULL;
+        *tail = out;
+        tail = &out->next;
+    }
+    f->answers_tail = at;
+    if (ready == NULL)
+        return;
+    control_unlock(f->control);
+    messages_send(f, ready);
+    control_lock(f->control);
+}
+
 /* Hands a message to the gate, before the control lock is taken. False: the gate dealt with it. */
 static bool gate_pass(struct fleet *f, struct transport_message *m, struct wire_frame *frame)
 {
@@ -301,6 +325,7 @@ static void round_run(struct fleet *f)
             fleet_handle(f, messages[i].data, messages[i].len, &messages[i].peer);
         transport_message_free(&messages[i]);
     }
+    answers_send_at_once(f);
     fleet_tick(f);
     bool saved = control_save(f->control) == SKEIN_OK;
     struct fleet_out *ready, **tail = answers_take(f, saved, &ready);

@@ -30,6 +30,7 @@ struct fleet_command {
 struct fleet_out {
     struct fleet_out *next;
     bool promise; /* it says that something is durable */
+    bool at_once; /* it promises nothing, and dates our clock: its way is to be short (V-20) */
     struct transport_peer peer;
     struct buf bytes;
 };

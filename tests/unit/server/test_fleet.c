@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The fleet's tables under what agents say, without a network. */
 #include <check.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "fake_wire_agent.h"
 #include "fleet_int.h"
 #include "support.h"
 #include "wire.h"
@@ -114,7 +116,7 @@ static struct fleet *fleet_anew(struct fleet *f, struct catalog *catalog)
     return fleet_of(catalog);
 }
 
-static const struct fleet_process *process_of(struct fleet *f, uint8_t last_byte)
+static const struct fleet_process *process_known(struct fleet *f, uint8_t last_byte)
 {
     struct process_uid uid = {{0}};
     uid.bytes[sizeof uid.bytes - 1] = last_byte;
@@ -135,12 +137,12 @@ START_TEST(a_collector_that_was_started_anew_knows_the_processes_of_agents_that_
     f = fleet_anew(f, catalog);
     ck_assert_uint_eq(processes_known(f, &live), 2);
     ck_assert_uint_eq(live, 1);
-    ck_assert_int_eq(fleet_process_status(f, process_of(f, 2)), FLEET_OFFLINE);
-    ck_assert_uint_ne(process_of(f, 1)->ended_ns, 0);
+    ck_assert_int_eq(fleet_process_status(f, process_known(f, 2)), FLEET_OFFLINE);
+    ck_assert_uint_ne(process_known(f, 1)->ended_ns, 0);
     say(f, WIRE_HELLO, HELLO("2")); /* it was started anew too: 2 may come back to it */
     list(f, 1, 1, 3);
-    ck_assert(!process_of(f, 2)->live);
-    ck_assert_uint_gt(process_of(f, 2)->perhaps_ns, process_of(f, 2)->ended_ns);
+    ck_assert(!process_known(f, 2)->live);
+    ck_assert_uint_gt(process_known(f, 2)->perhaps_ns, process_known(f, 2)->ended_ns);
     ck_assert_int_eq(fleet_agent_forget(f, fleet_agent_find(f, 0xa1)), SKEIN_OK);
     f = fleet_anew(f, catalog);
     ck_assert_uint_eq(processes_known(f, &live), 0);
@@ -233,6 +235,78 @@ START_TEST(a_clone_that_is_gone_leaves_its_host_name_to_nobody)
 }
 END_TEST
 
+/* ---- what does not wait for the disk ---- */
+
+struct slow_save {
+    struct fleet *fleet;
+    bool armed; /* the next heartbeat's round has something to save, and its save waits */
+    sem_t go;
+};
+
+static uint64_t generation_asked(void *context)
+{
+    struct slow_save *slow = context;
+    control_assert_locked(fleet_control(slow->fleet));
+    if (slow->armed)
+        control_mark_dirty(fleet_control(slow->fleet));
+    return 0;
+}
+
+static void save_wait(void *context)
+{
+    struct slow_save *slow = context;
+    if (slow->armed)
+        while (sem_wait(&slow->go) != 0)
+            continue;
+    slow->armed = false;
+}
+
+static void saved_note(void *context, bool ok)
+{
+    (void)context;
+    (void)ok;
+}
+
+/* Half of its round trip is how far the agent's clock may be off; a disk may take half a second. */
+START_TEST(a_heartbeat_is_answered_before_the_round_is_saved)
+{
+    char *folder = temp_dir_new(), error[256], address[64];
+    uint16_t port = free_port();
+    struct catalog *catalog;
+    struct slow_save slow = {0};
+    struct wire_agent agent;
+    ck_assert_int_eq(sem_init(&slow.go, 0, 0), 0);
+    ck_assert_int_eq(catalog_open(folder, &catalog, error, sizeof error), SKEIN_OK);
+    (void)snprintf(address, sizeof address, "tcp://127.0.0.1:%u", (unsigned)port);
+    struct fleet_settings settings = {.address = address,
+                                      .lease_ms = 600000,
+                                      .heartbeat_ms = 1000,
+                                      .max_agents = 4,
+                                      .max_processes_per_agent = PROCESSES_MAX,
+                                      .keep_gone_ms = 3600000};
+    ck_assert_int_eq(fleet_new(&settings, catalog, &slow.fleet), SKEIN_OK);
+    fleet_set_hooks(slow.fleet, &(struct fleet_hooks){.context = &slow,
+                                                      .rules_generation = generation_asked,
+                                                      .save = save_wait,
+                                                      .saved = saved_note});
+    ck_assert_int_eq(fleet_start(slow.fleet, error, sizeof error), SKEIN_OK);
+    wire_agent_open(&agent, 0xa1, "h", port, 0);
+    cJSON_Delete(wire_agent_hello(&agent));
+    control_lock(fleet_control(slow.fleet));
+    slow.armed = true;
+    control_unlock(fleet_control(slow.fleet));
+    cJSON *answer = wire_agent_beat(&agent, 1, 0);
+    ck_assert(cJSON_IsFalse(cJSON_GetObjectItem(answer, "hello")));
+    cJSON_Delete(answer);
+    sem_post(&slow.go);
+    wire_agent_close(&agent);
+    fleet_free(&slow.fleet);
+    catalog_close(&catalog);
+    sem_destroy(&slow.go);
+    temp_dir_free(&folder);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(
@@ -240,5 +314,6 @@ int main(void)
                  short_lived_processes_make_room_for_new_ones,
                  a_collector_that_was_started_anew_knows_the_processes_of_agents_that_are_away,
                  processes_that_are_forgotten_do_not_come_back,
-                 a_clone_that_is_gone_leaves_its_host_name_to_nobody, NULL));
+                 a_clone_that_is_gone_leaves_its_host_name_to_nobody,
+                 a_heartbeat_is_answered_before_the_round_is_saved, NULL));
 }

@@ -119,7 +119,7 @@ skein_test(unit/server/test_control.c LINK skein_server_core skein_test_support 
 skein_test(unit/server/test_claims.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_enroll.c LINK skein_server_core skein_test_support LABELS tsan)
 skein_test(unit/server/test_gate.c LINK skein_server_core skein_test_support LABELS tsan)
-skein_test(unit/server/test_fleet.c LINK skein_server_core skein_test_support)
+skein_test(unit/server/test_fleet.c LINK skein_test_collector)
 skein_test(unit/server/test_sql_check.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_series.c LINK skein_server_core skein_test_support m)
 skein_test(unit/server/test_aggregate.c LONG LINK skein_server_core skein_test_partition LABELS tsan)
