@@ -105,7 +105,7 @@ struct holder {
     ring_hold_runs_fn *runs;
     struct held *items; /* HOLD_MAX; pages are touched as they are used */
     size_t high;        /* those behind were never used */
-    uint64_t alone_ns;  /* since when no agent is here, or now */
+    uint64_t alone_ns;  /* since when no agent is here */
     uint64_t look_ns;   /* when to look after processes again */
 };
 
@@ -192,6 +192,7 @@ static void agent_leave(struct holder *holder)
     wake_remove(holder, holder->agent);
     fd_close(&holder->agent);
     holder->taken = false;
+    holder->alone_ns = holder_now_ns(); /* it may have been quiet for long before */
     holder->look_ns = 0;
 }
 
@@ -288,10 +289,7 @@ static bool holder_turn(struct holder *holder)
 {
     struct epoll_event events[32];
     holder_look(holder);
-    uint64_t now_ns = holder_now_ns();
-    if (holder->agent >= 0)
-        holder->alone_ns = now_ns;
-    if ((now_ns - holder->alone_ns) / 1000000u >= HOLD_ALONE_MS)
+    if (holder->agent < 0 && (holder_now_ns() - holder->alone_ns) / 1000000u >= HOLD_ALONE_MS)
         return false;
     int n = epoll_wait(holder->poll, events, 32, holder_wait_ms(holder));
     for (int i = 0; i < n; i++) {

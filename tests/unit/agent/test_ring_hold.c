@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -17,20 +18,37 @@
 #include "support.h"
 
 static char *folder, *place;
-static bool *same; /* atomic; what `runs` says, in holders too */
+/* Atomic, and for holders, too. */
+static struct {
+    bool same;         /* what `runs` says */
+    uint64_t ahead_ns; /* how much later it is than it is */
+    uint64_t looks;    /* how often `runs` was asked */
+} * shared;
+
+int __real_clock_gettime(clockid_t clock, struct timespec *out);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *out);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *out)
+{
+    int status = __real_clock_gettime(clock, out);
+    if (clock == CLOCK_MONOTONIC && shared != NULL)
+        out->tv_sec += (time_t)(__atomic_load_n(&shared->ahead_ns, __ATOMIC_SEQ_CST) / 1000000000u);
+    return status;
+}
 
 static void setup(void)
 {
     folder = temp_dir_new();
     place = path_join(folder, "agent.sock");
-    same = mmap(NULL, sizeof *same, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    ck_assert_ptr_ne(same, MAP_FAILED);
-    __atomic_store_n(same, true, __ATOMIC_SEQ_CST);
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne((void *)shared, MAP_FAILED);
+    __atomic_store_n(&shared->same, true, __ATOMIC_SEQ_CST);
 }
 
 static void teardown(void)
 {
-    munmap(same, sizeof *same);
+    munmap(shared, sizeof *shared);
+    shared = NULL;
     free(place);
     temp_dir_free(&folder);
 }
@@ -67,8 +85,9 @@ static struct taken take(struct ring_hold *hold)
 
 static bool runs(const uint8_t *note, size_t note_bytes)
 {
+    __atomic_fetch_add(&shared->looks, 1, __ATOMIC_SEQ_CST);
     return note_bytes == strlen("child") && memcmp(note, "child", note_bytes) == 0 &&
-           __atomic_load_n(same, __ATOMIC_SEQ_CST);
+           __atomic_load_n(&shared->same, __ATOMIC_SEQ_CST);
 }
 
 static struct ring_hold *hold_new(void)
@@ -204,7 +223,7 @@ START_TEST(an_exec_while_no_agent_is_there_is_not_taken_for_the_same_program)
     close(pidfd);
     for (int i = 0; i < 3; i++)
         ck_assert(wait_until(has_looked, &taken, 0));
-    __atomic_store_n(same, false, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&shared->same, false, __ATOMIC_SEQ_CST);
     uint64_t exec_ns = clock_monotonic_ns();
     kill(child, SIGKILL);
     ck_assert_int_eq(waitpid(child, NULL, 0), child);
@@ -212,6 +231,36 @@ START_TEST(an_exec_while_no_agent_is_there_is_not_taken_for_the_same_program)
     ck_assert_uint_gt(taken.runs_ns[0], 0);
     ck_assert_uint_lt(taken.runs_ns[0], exec_ns);
     ck_assert_uint_ge(taken.died_ns[0], exec_ns);
+}
+END_TEST
+
+static bool has_gone_on(void *context)
+{
+    const uint64_t *before = context;
+    return __atomic_load_n(&shared->looks, __ATOMIC_SEQ_CST) > *before + 2;
+}
+
+/* It counts from when the agent left, however long the two had nothing to say to each other. */
+START_TEST(a_holder_outlives_an_agent_that_was_quiet_for_long)
+{
+    int pidfd;
+    pid_t child = child_start(&pidfd);
+    struct ring_hold *hold = hold_new();
+    put(hold, 1, "memory.", pidfd, "child");
+    ck_assert_uint_eq(take(hold).count, 1);
+    uint64_t looks = __atomic_load_n(&shared->looks, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&shared->ahead_ns, UINT64_C(3600000000000), __ATOMIC_SEQ_CST);
+    ring_hold_close(&hold);
+    bool goes_on = wait_until(has_gone_on, &looks, 0);
+    hold = hold_new();
+    const size_t count = take(hold).count;
+    __atomic_store_n(&shared->ahead_ns, 0, __ATOMIC_SEQ_CST); /* libcheck reads this clock, too */
+    ck_assert(goes_on);
+    ck_assert_uint_eq(count, 1);
+    ring_hold_close(&hold);
+    close(pidfd);
+    kill(child, SIGKILL);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
 }
 END_TEST
 
@@ -261,6 +310,7 @@ int main(void)
     tcase_add_test(tc, an_item_takes_the_place_of_the_one_of_its_key);
     tcase_add_test(tc, a_death_is_dated_while_no_agent_is_there);
     tcase_add_test(tc, an_exec_while_no_agent_is_there_is_not_taken_for_the_same_program);
+    tcase_add_test(tc, a_holder_outlives_an_agent_that_was_quiet_for_long);
     tcase_add_test(tc, packets_that_are_none_are_refused);
     tcase_add_test(tc, a_socket_that_a_dead_holder_left_is_no_obstacle);
     suite_add_tcase(suite, tc);

@@ -109,6 +109,7 @@ skein_test(unit/agent/test_attach.c LONG LINK skein_agent_core skein_test_suppor
 skein_test(unit/agent/test_attach_names.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_roster.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_ring_hold.c LINK skein_agent_core skein_test_support)
+target_link_options(t_unit_agent_ring_hold PRIVATE LINKER:--wrap=clock_gettime)
 skein_test(unit/agent/test_attach_ring.c LINK skein_agent_core skein_static skein_test_support)
 skein_test(unit/agent/test_ring_backing.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_ring_budget.c LINK skein_agent_core skein_test_support)
