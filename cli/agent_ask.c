@@ -5,11 +5,11 @@
 #include "agent_ask.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -32,32 +32,32 @@ bool agent_socket_own(char out[PATH_MAX])
     return false;
 }
 
-static int socket_open(const char *path, unsigned wait_ms, int *out)
+static int socket_open(const char *path, int *out)
 {
-    const struct timeval wait = {wait_ms / 1000, (suseconds_t)(wait_ms % 1000) * 1000};
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof address.sun_path)
         return SKEIN_NOT_FOUND;
     strcpy(address.sun_path, path);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return SKEIN_IO;
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
-    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
     if (connect(fd, (const struct sockaddr *)&address, sizeof address) == 0) {
         *out = fd;
         return SKEIN_OK;
     }
     int status = errno == ENOENT || errno == ECONNREFUSED ? SKEIN_NOT_FOUND
                  : errno == EACCES || errno == EPERM      ? SKEIN_DENIED
-                 : errno == EAGAIN                        ? SKEIN_TIMEOUT
+                 : errno == EAGAIN                        ? SKEIN_AGAIN
                                                           : SKEIN_IO;
     close(fd);
     return status;
 }
 
-static int answer_take(int fd, struct attach_watched *answer)
+static int answer_take(int fd, unsigned wait_ms, struct attach_watched *answer)
 {
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    if (poll(&ready, 1, (int)wait_ms) == 0)
+        return SKEIN_TIMEOUT;
     ssize_t n = recv(fd, answer, sizeof *answer, MSG_TRUNC);
     if (n < 0)
         return errno == EAGAIN ? SKEIN_TIMEOUT : errno == ECONNRESET ? SKEIN_UNSUPPORTED : SKEIN_IO;
@@ -79,12 +79,12 @@ int agent_watch_ask(const char *socket, uint8_t what, uint32_t pid, const char *
     text[0] = '\0';
     snprintf(ask.service, sizeof ask.service, "%s", service);
     snprintf(ask.labels, sizeof ask.labels, "%s", labels);
-    int status = socket_open(socket, wait_ms, &fd);
+    int status = socket_open(socket, &fd);
     if (status != SKEIN_OK)
         return status;
     status = send(fd, &ask, sizeof ask, MSG_NOSIGNAL) == (ssize_t)sizeof ask ? SKEIN_OK : SKEIN_IO;
     if (status == SKEIN_OK)
-        status = answer_take(fd, &answer);
+        status = answer_take(fd, wait_ms, &answer);
     close(fd);
     if (status != SKEIN_OK)
         return status;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "agent_ask.h"
+#include "attach_client.h"
 #include "attach_proto.h"
 #include "cli.h"
 #include "cli_out.h"
@@ -25,7 +26,7 @@
 
 #define PRELOAD_NAME   "libskein-preload.so"
 #define SOCKET_DEFAULT AGENT_SOCKET_DEFAULT
-#define WATCH_WAIT_MS  200 /* for the agent's answer, which is shown */
+#define WATCH_WAIT_MS  ATTACH_NOW_MS /* for the agent's answer, which is shown */
 
 struct options {
     const char *service, *socket, *preload;
@@ -137,11 +138,17 @@ static const char *outside_watch(const struct options *o, const struct program_k
     snprintf(labels, sizeof labels, "%s%s%s", own != NULL ? own : "",
              kind->is_go && own != NULL && *own ? "," : "", kind->is_go ? "runtime=go" : "");
     int status = agent_watch_ask(socket, ATTACH_WATCH_BECOMES, (uint32_t)getpid(),
-                                 service != NULL ? service : "", labels, WATCH_WAIT_MS, text, 256);
+                                 service != NULL ? service : "", labels,
+                                 o->quiet ? 0 : WATCH_WAIT_MS, text, 256);
     if (status == SKEIN_OK)
         return NULL;
     if (status == SKEIN_NOT_FOUND)
         return "once an agent is there, skein watch-process PID has it watched from outside";
+    if (status == SKEIN_TIMEOUT)
+        return "the agent has been asked to watch it from outside, and has not answered yet: see "
+               "skein ps";
+    if (status == SKEIN_AGAIN)
+        return "the agent takes no more questions at this moment: it is not watched from outside";
     return text[0] != '\0' ? text : "the agent did not answer: it is not watched from outside";
 }
 

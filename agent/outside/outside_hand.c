@@ -24,7 +24,7 @@
 #include "skein_check.h"
 
 #define FILE_NAME "watched"
-#define WAITS_MAX 30 /* seconds until one that was to call exec must have */
+#define WAITS_MAX 3 /* seconds until one that was to call exec must have */
 
 /* ---- who may ---- */
 
@@ -207,15 +207,16 @@ static bool hand_has_ended(const struct hand *hand)
     return !proc_is_same((pid_t)hand->pid, hand->start_clock_ticks);
 }
 
-/* A process that was to call exec: whether it is done with. */
+/* A process that was to call exec: whether it is done with. It does not wait long for an answer, so it may
+ * have called exec before its question was read: one that stays as it is has. */
 static bool wait_look(struct outside *outside, struct hand *hand)
 {
     char now[sizeof hand->before] = "";
     if (hand_has_ended(hand))
         return true;
     proc_exe((pid_t)hand->pid, now, sizeof now);
-    if (strcmp(now, hand->before) == 0)
-        return --hand->waits == 0;
+    if (strcmp(now, hand->before) == 0 && --hand->waits > 0)
+        return false;
     int status = may_watch(hand->pid, hand->asker) ? hand_watch(outside, hand) : SKEIN_DENIED;
     if (status != SKEIN_OK)
         log_info("outside", "not watched", "service", hand->service, "pid",

@@ -29,7 +29,7 @@ struct hand {
     uint32_t asker; /* the user */
     unsigned waits; /* looks that it still waits; 0: it is watched */
     char service[128], labels[512];
-    char before[256]; /* the program that it ran when it asked */
+    char before[256]; /* the program that it ran when its question was read */
 };
 TAILQ_HEAD(hand_list, hand);
 

@@ -432,7 +432,7 @@ struct spawn_action {
 };
 enum { SPAWN_CHDIR = 3, SPAWN_FCHDIR = 4 };
 
-static void spawn_folder_close(int fd)
+static void opened_close(int fd)
 {
     if (fd >= 0)
         (void)RAW1(SYS_close, fd);
@@ -452,7 +452,7 @@ static int actions_folder(const posix_spawn_file_actions_t *actions, const char 
             continue;
         folder = (int)RAW4(SYS_openat, folder, RAW_POINTER(action->folder.path),
                            O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-        spawn_folder_close(*opened);
+        opened_close(*opened);
         *opened = folder;
     }
     return folder;
@@ -472,7 +472,7 @@ static int actions_folder(const posix_spawn_file_actions_t *actions, const char 
                                              .arguments = arguments},                              \
                                     .searched = (along_path)};                                     \
         GIVEN(start, environment);                                                                 \
-        spawn_folder_close(opened);                                                                \
+        opened_close(opened);                                                                      \
         int error = REAL(function)(pid, program, actions, attributes, arguments, given);           \
         if (error == EAGAIN) {                                                                     \
             attach_client_hold();                                                                  \

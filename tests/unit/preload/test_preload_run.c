@@ -9,10 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "attach_proto.h"
 #include "decoded_ring.h"
 #include "fake_agent.h"
 #include "skein/skein.h"
@@ -43,6 +46,32 @@ START_TEST(a_static_program_runs_and_is_told)
     ck_says("statically linked");
     ck_says("done\n");
     ck_assert_int_eq(WEXITSTATUS(status), 3);
+}
+END_TEST
+
+/* It has a socket, and never looks: the program starts, the question waits, and is told as what it is. */
+START_TEST(an_agent_that_is_stopped_is_told_and_not_waited_for)
+{
+    struct attach_watch ask;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char *folder = temp_dir_new(), *path = path_join(folder, "agent.sock"), command[8192];
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(bind(listener, (const struct sockaddr *)&address, sizeof address), 0);
+    ck_assert_int_eq(listen(listener, 4), 0);
+    snprintf(command, sizeof command,
+             SKEIN " run --socket %s --preload " PRELOAD " -- " STATIC " 2>&1", path);
+    run(command);
+    ck_says("has been asked to watch it from outside, and has not answered yet");
+    ck_says("done\n");
+    ck_assert_int_eq(WEXITSTATUS(status), 3);
+    int asker = accept(listener, NULL, NULL);
+    ck_assert_int_eq(recv(asker, &ask, sizeof ask, 0), sizeof ask);
+    ck_assert_uint_eq(ask.what, ATTACH_WATCH_BECOMES);
+    close(asker);
+    close(listener);
+    free(path);
+    temp_dir_free(&folder);
 }
 END_TEST
 
@@ -427,7 +456,8 @@ END_TEST
 int main(void)
 {
     return suite_run(suite_of(
-        "run", a_static_program_runs_and_is_told, a_go_program_runs_and_is_told,
+        "run", a_static_program_runs_and_is_told,
+        an_agent_that_is_stopped_is_told_and_not_waited_for, a_go_program_runs_and_is_told,
         a_script_is_judged_by_its_interpreter, a_program_under_a_sanitizer_starts,
         a_program_that_changes_its_user_is_told,
         a_program_with_another_c_library_runs_without_the_tracer,
