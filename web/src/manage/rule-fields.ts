@@ -115,7 +115,7 @@ const MEMBERS: Readonly<Record<string, readonly FieldSpec[]>> = {
     { path: "above_percent", label: "Above (percent of the time)", kind: "count", required: true },
     FOR,
   ],
-  crash: [{ path: "exit", label: "A failing exit status counts, too", kind: "flag", otherwise: "yes" }],
+  crash: [{ path: "exit", label: "A failing exit status of a service counts, too", kind: "flag", hint: "what was started as one, or has lived for a second", otherwise: "yes" }],
   application: [{ path: "match", label: "Reasons that match", kind: "text", hint: "a POSIX extended regular expression", otherwise: "every reason" }],
   schedule: [
     { path: "every_ms", label: "Every", kind: "duration", required: true },

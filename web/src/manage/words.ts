@@ -47,7 +47,7 @@ const WORDS: Readonly<Record<string, (c: JsonObject) => string>> = {
     `the ${text(c["of"], "process")} has more than ${c["above_percent"] !== undefined ? `${text(c["above_percent"])} % of the memory` : `${text(c["above_bytes"])} bytes`} for ${time(c["for_ms"], "10 s")}`,
   pressure: (c) =>
     `${text(c["kind"], "some")} tasks of the ${text(c["of"], "host")} wait for ${text(c["resource"])} more than ${text(c["above_percent"])} % of the time for ${time(c["for_ms"], "10 s")}`,
-  crash: (c) => `a process dies by a signal${c["exit"] === false ? "" : ", or ends with another status than 0"}`,
+  crash: (c) => `a process dies by a signal${c["exit"] === false ? "" : ", or a service ends with another status than 0"}`,
   application: (c) => `the program asks for it by skein_snapshot${c["match"] === undefined ? "" : `, with a reason that matches ${text(c["match"])}`}`,
   schedule: (c) => `${time(c["every_ms"], "…")} have passed${c["offset_ms"] === undefined || c["offset_ms"] === 0 ? "" : `, ${time(c["offset_ms"], "")} later`}`,
   webhook: () => "somebody posts to its trigger",
