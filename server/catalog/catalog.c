@@ -199,6 +199,8 @@ static const char *const migrations[] = {
     "CREATE INDEX captures_by_kind_and_status ON captures(kind, status, created_ns, id);"
     "CREATE INDEX captures_by_rule ON captures(rule, created_ns, id, kind, status)"
     " WHERE rule<>'';",
+    /* 15: whose process fired: limits of rules are shared among users */
+    "ALTER TABLE rule_history ADD COLUMN user INTEGER NOT NULL DEFAULT 4294967295;",
 };
 #define SCHEMA_VERSION (sizeof migrations / sizeof migrations[0] + 1)
 

@@ -85,11 +85,11 @@ void catalog_drop_firings(struct catalog *c, uint64_t before_ns)
 void catalog_add_history(struct catalog *c, const struct catalog_history *p)
 {
     catalog_write(c,
-                  "INSERT INTO rule_history(rule, at_ns, process, what, why, capture, incident)"
-                  " VALUES(?,?,?,?,?,?,?)",
+                  "INSERT INTO rule_history(rule, at_ns, process, what, why, capture, incident,"
+                  " user) VALUES(?,?,?,?,?,?,?,?)",
                   DB(DB_TEXT(p->rule), DB_I64(I(p->at_ns)), DB_ID(p->process.bytes),
                      DB_TEXT(p->what), DB_TEXT(p->why), DB_ID(p->capture.bytes),
-                     DB_ID(p->incident.bytes)));
+                     DB_ID(p->incident.bytes), DB_I64(p->user)));
 }
 
 struct history_walk {
@@ -104,7 +104,8 @@ static int history_take(void *context, struct db_row *row)
                                 .rule = db_text(row, 1),
                                 .at_ns = (uint64_t)db_i64(row, 2),
                                 .what = db_text(row, 4),
-                                .why = db_text(row, 5)};
+                                .why = db_text(row, 5),
+                                .user = (uint32_t)db_i64(row, 8)};
     if (id_parse(db_text(row, 3), p.process.bytes) != SKEIN_OK ||
         id_parse(db_text(row, 6), p.capture.bytes) != SKEIN_OK ||
         id_parse(db_text(row, 7), p.incident.bytes) != SKEIN_OK)
@@ -117,7 +118,8 @@ int64_t catalog_history(struct catalog *c, const struct catalog_history_query *q
 {
     struct history_walk walk = {fn, context};
     return db_run(c->read,
-                  "SELECT id, rule, at_ns, process, what, why, capture, incident FROM rule_history"
+                  "SELECT id, rule, at_ns, process, what, why, capture, incident, user"
+                  " FROM rule_history"
                   " WHERE rule=? AND id<? AND at_ns>=? AND at_ns<=? ORDER BY id DESC LIMIT ?",
                   history_take, &walk,
                   DB(DB_TEXT(q->rule), DB_I64(db_clamped(q->before_id)),
@@ -130,7 +132,8 @@ int64_t catalog_history_since(struct catalog *c, const char *what, uint64_t from
 {
     struct history_walk walk = {fn, context};
     return db_run(c->read,
-                  "SELECT id, rule, at_ns, process, what, why, capture, incident FROM rule_history"
+                  "SELECT id, rule, at_ns, process, what, why, capture, incident, user"
+                  " FROM rule_history"
                   " WHERE what=? AND at_ns>=? ORDER BY id",
                   history_take, &walk, DB(DB_TEXT(what), DB_I64(I(from_ns))));
 }

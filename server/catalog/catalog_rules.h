@@ -36,6 +36,7 @@ struct catalog_history {
     struct process_uid process; /* zero: no one process */
     const char *what, *why;     /* "fired", "joined", "suppressed", or a condition's new state */
     struct capture_id capture, incident; /* zero: none */
+    uint32_t user; /* whose process it is about; SHARE_USER_UNKNOWN: nobody's, or not known */
 };
 struct catalog_history_query {
     const char *rule;

@@ -149,13 +149,18 @@ static int replay_judge(const struct replay *p, struct replay_instant *instant,
     struct capture_id none = {{0}};
     if (q == NULL)
         return SKEIN_NO_MEMORY;
-    bool joins = p->spec != NULL && rule_overlaps_last(rule, instant->at_ns);
+    /* Whose processes they were is not stored: all count as one user's. */
+    const struct rule_ask ask = {
+        .process = q,
+        .user = SHARE_USER_UNKNOWN,
+        .at_ns = instant->at_ns,
+        .joins =
+            p->spec != NULL && rule_overlapped(rule, instant->at_ns, SHARE_USER_UNKNOWN) != NULL};
     bool cooling = q->granted_ns != 0 && instant->at_ns < q->granted_ns + p->cooldown_ns;
-    bool held = rule_held(p->alone, rule, q, instant->at_ns, joins, instant->why);
-    if (!held && !joins) {
-        if (!rule_grant(rule, instant->at_ns, &none))
+    bool held = rule_held(p->alone, rule, &ask, instant->why);
+    if (!held && !ask.joins) {
+        if (!rule_grant(rule, instant->at_ns, &none, SHARE_USER_UNKNOWN))
             return SKEIN_NO_MEMORY;
-        rule->last_fired_ns = instant->at_ns;
         o->incidents++;
     }
     instant->incident = held ? 0 : o->incidents;

@@ -64,25 +64,42 @@ static void neighbours_add(struct rules *r, const struct rule *rule,
 
 /* ---- firings of agents ---- */
 
-bool rule_overlaps_last(const struct rule *rule, uint64_t at_ns)
+/* Grants of whom nobody knows are anybody's: an older collector has not noted whose they were. */
+const struct rule_grant *rule_overlapped(const struct rule *rule, uint64_t at_ns, uint32_t user)
 {
-    uint64_t apart =
-        at_ns > rule->last_fired_ns ? at_ns - rule->last_fired_ns : rule->last_fired_ns - at_ns;
-    return rule->last_fired_ns != 0 && apart / 1000000u < rule->pre_ms + rule->post_ms;
+    size_t i = rule->grant_count;
+    while (i > 0 && rule->grants[i - 1].user != user &&
+           rule->grants[i - 1].user != SHARE_USER_UNKNOWN)
+        i--;
+    if (i == 0)
+        return NULL;
+    uint64_t began_ns = rule->grants[i - 1].at_ns;
+    uint64_t apart = at_ns > began_ns ? at_ns - began_ns : began_ns - at_ns;
+    return apart / 1000000u < rule->pre_ms + rule->post_ms ? &rule->grants[i - 1] : NULL;
+}
+
+/* Whose process fired. */
+static uint32_t fired_user(const struct rules *r, const struct report_fired *fired) CONTROL_LOCKED
+{
+    if (fired->user != SHARE_USER_UNKNOWN)
+        return fired->user;
+    const struct fleet_process *process = fleet_process_find(r->fleet, &fired->process);
+    return process != NULL ? process->user : SHARE_USER_UNKNOWN;
 }
 
 /* Only the first firing of an incident has neighbours, and is told to the rule's receiver. */
 static int firing_grant(struct rules *r, struct rule *rule, struct fleet_agent *agent,
                         const struct report_fired *fired, struct rule_process *p,
-                        bool joins) CONTROL_LOCKED
+                        const struct rule_grant *joined) CONTROL_LOCKED
 {
-    struct rule_capture capture = {fired->capture, joins ? rule->last_capture : fired->capture};
+    struct rule_capture capture = {
+        fired->capture, joined != NULL ? joined->incident : fired->capture, fired_user(r, fired)};
     struct capture_keep keep = {rule->ttl_ms, rule->deadline_ms, rule->pin, &capture.incident,
                                 rule->wish};
     int status = capture_on_fired(r->captures, agent, fired, &keep);
     if (status != SKEIN_OK)
         return status;
-    if (!joins)
+    if (joined == NULL)
         neighbours_add(r, rule, &fired->capture);
     status = rule_note_fired(r, rule, p, fired->at_ns, &capture, fired->reason);
     return status == SKEIN_NO_MEMORY ? SKEIN_AGAIN : status;
@@ -99,10 +116,13 @@ int rules_on_fired(struct rules *r, struct fleet_agent *agent, const struct repo
     struct rule_process *p = rule_process_of(rule, &fired->process);
     if (p == NULL)
         return SKEIN_AGAIN;
-    bool joins = rule_overlaps_last(rule, fired->at_ns) &&
-                 capture_incident_exists(r->captures, &rule->last_capture);
-    if (!rule_held(r, rule, p, fired->at_ns, joins, why))
-        return firing_grant(r, rule, agent, fired, p, joins);
+    struct rule_ask ask = {.process = p, .user = fired_user(r, fired), .at_ns = fired->at_ns};
+    const struct rule_grant *joined = rule_overlapped(rule, fired->at_ns, ask.user);
+    if (joined != NULL && !capture_incident_exists(r->captures, &joined->incident))
+        joined = NULL;
+    ask.joins = joined != NULL;
+    if (!rule_held(r, rule, &ask, why))
+        return firing_grant(r, rule, agent, fired, p, joined);
     rule->suppressed++;
     rule_note_held(r, rule, &fired->process, fired->at_ns, why);
     capture_refuse(r->captures, &fired->capture);
@@ -166,12 +186,13 @@ static int firing_fire(struct rules *r, struct rule *rule, const struct firing *
 {
     uint64_t now_ns = clock_realtime_ns();
     struct rule_process *p = rule_process_of(rule, group);
+    const struct rule_ask ask = {.process = p, .user = SHARE_USER_UNKNOWN, .at_ns = now_ns};
     if (p == NULL)
         return SKEIN_NO_MEMORY;
     int status = SKEIN_REFUSED;
     if (!rule->enabled)
         snprintf(why, RULE_WHY_BYTES, "the rule is suspended: enabled is false");
-    else if (!rule_held(r, rule, p, now_ns, false, why))
+    else if (!rule_held(r, rule, &ask, why))
         status = firing_begin(r, rule, f, id);
     if (status == SKEIN_NOT_FOUND) {
         if (f->count > 0)
@@ -185,7 +206,8 @@ static int firing_fire(struct rules *r, struct rule *rule, const struct firing *
         status = SKEIN_REFUSED;
     }
     if (status == SKEIN_OK)
-        return rule_note_fired(r, rule, p, now_ns, &(struct rule_capture){*id, *id}, f->reason);
+        return rule_note_fired(r, rule, p, now_ns,
+                               &(struct rule_capture){*id, *id, SHARE_USER_UNKNOWN}, f->reason);
     if (status == SKEIN_REFUSED) {
         rule->suppressed++;
         /* A schedule that matches nobody would fill the history with the same words. */

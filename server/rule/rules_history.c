@@ -57,6 +57,7 @@ void rules_note(struct rules *r, const char *rule, const char *what, const char 
     }
     struct history_row *row = &r->rows[r->row_count++];
     memset(row, 0, sizeof *row);
+    row->capture.user = SHARE_USER_UNKNOWN;
     snprintf(row->rule, sizeof row->rule, "%s", rule);
     snprintf(row->what, sizeof row->what, "%s", what);
     snprintf(row->why, sizeof row->why, "%s", why);
@@ -106,7 +107,8 @@ void rules_history_save(struct rules *r)
                                       .what = row->what,
                                       .why = row->why,
                                       .capture = row->capture.id,
-                                      .incident = row->capture.incident};
+                                      .incident = row->capture.incident,
+                                      .user = row->capture.user};
         catalog_add_history(r->catalog, &out);
     }
     if (r->sweep == SAVE_TAKEN)
@@ -136,7 +138,7 @@ static int fired_load(void *context, const struct catalog_history *row)
         p->capture = row->capture;
     if (row->at_ns + FIRINGS_KEEP_NS < clock_realtime_ns())
         return 0;
-    return rule_grant(rule, row->at_ns, &row->incident) ? 0 : 1;
+    return rule_grant(rule, row->at_ns, &row->incident, row->user) ? 0 : 1;
 }
 
 static int held_load(void *context, const struct catalog_history *row)

@@ -82,7 +82,7 @@ void rules_on_refused(struct rules *r, const struct report_fired *fired, const c
 
 /* ---- limits ---- */
 
-bool rule_grant(struct rule *rule, uint64_t at_ns, const struct capture_id *incident)
+bool rule_grant(struct rule *rule, uint64_t at_ns, const struct capture_id *incident, uint32_t user)
 {
     size_t old = 0;
     while (old < rule->grant_count && rule->grants[old].at_ns + FIRINGS_KEEP_NS < at_ns)
@@ -94,7 +94,8 @@ bool rule_grant(struct rule *rule, uint64_t at_ns, const struct capture_id *inci
         memmove(rule->grants, rule->grants + old, rule->grant_count * sizeof *rule->grants);
     if (!array_grow(rule->grants, rule->grant_count + 1, &rule->grant_cap))
         return false;
-    rule->grants[rule->grant_count++] = (struct rule_grant){.at_ns = at_ns, .incident = *incident};
+    rule->grants[rule->grant_count++] =
+        (struct rule_grant){.at_ns = at_ns, .user = user, .incident = *incident};
     return true;
 }
 
@@ -105,37 +106,43 @@ void rule_recount(struct rule *rule, const struct capture_id *incident)
             rule->grants[i].counted = false;
 }
 
-size_t rule_grants_within(const struct rule *rule, uint64_t now_ns, uint64_t window_ns,
-                          uint64_t *left_ns)
+/* A limit counts for all users together. But who has had less than an eighth of it, or nothing, is not
+ * held back for what others took: else whoever fires most would keep it from all. */
+static bool limit_holds(uint64_t limit, const struct rule_use *use)
 {
-    size_t count = 0;
+    uint64_t part = limit / 8 > 0 ? limit / 8 : 1;
+    return limit != 0 && use->all >= limit && use->own >= part;
+}
+
+struct rule_use rule_grants_within(const struct rule *rule, uint64_t now_ns, uint64_t window_ns,
+                                   uint32_t user)
+{
+    struct rule_use use = {0, 0, 0};
     uint64_t oldest = UINT64_MAX;
     for (size_t i = 0; i < rule->grant_count; i++) {
         uint64_t at_ns = rule->grants[i].at_ns;
         if (at_ns + window_ns <= now_ns)
             continue;
-        count++;
+        use.all++;
+        use.own += rule->grants[i].user == user;
         oldest = at_ns < oldest ? at_ns : oldest;
     }
-    *left_ns = count > 0 ? oldest + window_ns - now_ns : 0;
-    return count;
+    use.left_ns = use.all > 0 ? oldest + window_ns - now_ns : 0;
+    return use;
 }
 
-size_t rules_grants_hour(struct rules *r, uint64_t now_ns, uint64_t *left_ns)
+struct rule_use rules_grants_hour(struct rules *r, uint64_t now_ns, uint32_t user)
 {
     control_assert_locked(r->control);
-    size_t count = 0;
-    uint64_t left;
-    *left_ns = UINT64_MAX;
+    struct rule_use sum = {0, 0, 0};
     for (const struct rule *rule = rules_first(r); rule != NULL; rule = rule_next(rule)) {
-        size_t some = rule_grants_within(rule, now_ns, HOUR_NS, &left);
-        count += some;
-        if (some > 0 && left < *left_ns)
-            *left_ns = left;
+        struct rule_use some = rule_grants_within(rule, now_ns, HOUR_NS, user);
+        if (some.all > 0 && (sum.all == 0 || some.left_ns < sum.left_ns))
+            sum.left_ns = some.left_ns;
+        sum.all += some.all;
+        sum.own += some.own;
     }
-    if (count == 0)
-        *left_ns = 0;
-    return count;
+    return sum;
 }
 
 /* Stored bytes of an incident. If it was deleted, the last count stays. */
@@ -168,63 +175,67 @@ static size_t limits_gather(struct rules *r, struct rule *rule, uint64_t now_ns,
     return count;
 }
 
-uint64_t rules_bytes_hour(struct rules *r, struct rule *rule, uint64_t now_ns, uint64_t limit,
-                          uint64_t *left_ns)
+struct rule_use rules_bytes_hour(struct rules *r, struct rule *rule, uint64_t now_ns,
+                                 uint64_t limit, uint32_t user)
 {
     control_assert_locked(r->control);
-    uint64_t sum = 0, after;
+    struct rule_use use = {0, 0, 0};
     size_t room = 1, count = 0;
     for (const struct rule *one = rules_first(r); one != NULL; one = rule_next(one))
         room += rule == NULL || rule == one ? one->grant_count : 0;
     struct rule_grant *all = calloc(room, sizeof *all);
-    *left_ns = 0;
     if (all == NULL)
-        return 0; /* no memory for the list: better one capture too many than none */
+        return use; /* no memory for the list: better one capture too many than none */
     for (struct rule *one = rules_first(r); one != NULL; one = rule_next(one))
         if (rule == NULL || rule == one)
             count = limits_gather(r, one, now_ns, all, count);
     qsort(all, count, sizeof *all, grants_compare);
-    for (size_t i = 0; i < count; i++)
-        sum += all[i].bytes;
-    after = sum;
+    for (size_t i = 0; i < count; i++) {
+        use.all += all[i].bytes;
+        use.own += all[i].user == user ? all[i].bytes : 0;
+    }
+    uint64_t after = use.all;
     for (size_t i = 0; i < count && after >= limit; i++) {
         after -= all[i].bytes;
-        *left_ns = all[i].at_ns + HOUR_NS - now_ns;
+        use.left_ns = all[i].at_ns + HOUR_NS - now_ns;
     }
     free(all);
-    return sum;
+    return use;
 }
 
 /* Whether the limit of stored bytes is reached. */
-static bool bytes_held(struct rules *r, struct rule *rule, uint64_t now_ns, uint64_t limit,
-                       char why[RULE_WHY_BYTES]) CONTROL_LOCKED
+static bool bytes_held(struct rules *r, struct rule *rule, const struct rule_ask *ask,
+                       uint64_t limit, char why[RULE_WHY_BYTES]) CONTROL_LOCKED
 {
-    uint64_t left, used;
-    if (limit == 0 || (used = rules_bytes_hour(r, rule, now_ns, limit, &left)) < limit)
+    if (limit == 0)
+        return false;
+    const struct rule_use use = rules_bytes_hour(r, rule, ask->at_ns, limit, ask->user);
+    if (!limit_holds(limit, &use))
         return false;
     snprintf(why, RULE_WHY_BYTES,
              "%s: %" PRIu64 " bytes of %" PRIu64 " are stored, the next capture is free in %" PRIu64
              " ms",
-             rule != NULL ? "bytes_per_hour" : "rules.bytes_per_hour", used, limit,
-             (left / 1000000u));
+             rule != NULL ? "bytes_per_hour" : "rules.bytes_per_hour", use.all, limit,
+             (use.left_ns / 1000000u));
     return true;
 }
 
 /* Whether the rule, or the user whose process fired, has had its share of what all rules together may
  * begin; else it counts. */
-static bool share_held(struct rules *r, const struct rule *rule, const struct rule_process *p,
+static bool share_held(struct rules *r, const struct rule *rule, const struct rule_ask *ask,
                        char why[RULE_WHY_BYTES]) CONTROL_LOCKED
 {
     static const char *const whose[] = {[SHARE_FULL_USER] = "the rule's share",
                                         [SHARE_FULL_PROGRAM] = "the rule's share for this host",
                                         [SHARE_FULL_CAUSE] = "the rule's share for this user",
                                         [SHARE_FULL] = "the bound"};
-    const struct fleet_process *process =
-        r->fleet != NULL && p != NULL ? fleet_process_find(r->fleet, &p->process) : NULL;
+    const struct fleet_process *process = r->fleet != NULL && ask->process != NULL
+                                              ? fleet_process_find(r->fleet, &ask->process->process)
+                                              : NULL;
     char host[24] = "", user[16] = "";
     if (process != NULL) {
         snprintf(host, sizeof host, "%016" PRIx64, process->agent);
-        snprintf(user, sizeof user, "%" PRIu32, process->user);
+        snprintf(user, sizeof user, "%" PRIu32, ask->user);
     }
     const struct share_key key =
         share_key_of(checksum64(rule->item.name, strlen(rule->item.name)), host, user);
@@ -240,46 +251,62 @@ static bool share_held(struct rules *r, const struct rule *rule, const struct ru
     return true;
 }
 
-bool rule_held(struct rules *r, struct rule *rule, const struct rule_process *p, uint64_t at_ns,
-               bool joins, char why[RULE_WHY_BYTES])
+static bool cooldown_held(const struct rule *rule, const struct rule_ask *ask,
+                          char why[RULE_WHY_BYTES])
 {
-    control_assert_locked(r->control);
-    uint64_t cooldown_ns = rule->cooldown_ms * 1000000u, left;
-    if (p != NULL && p->granted_ns != 0 && at_ns >= p->granted_ns &&
-        at_ns - p->granted_ns < cooldown_ns) {
-        snprintf(why, RULE_WHY_BYTES,
-                 "cooldown: the rule fired for this process %" PRIu64 " ms before, of %" PRIu64
-                 " ms",
-                 ((at_ns - p->granted_ns) / 1000000u), rule->cooldown_ms);
-        return true;
-    }
-    if (joins)
+    const struct rule_process *p = ask->process;
+    if (p == NULL || p->granted_ns == 0 || ask->at_ns < p->granted_ns ||
+        ask->at_ns - p->granted_ns >= rule->cooldown_ms * 1000000u)
         return false;
+    snprintf(why, RULE_WHY_BYTES,
+             "cooldown: the rule fired for this process %" PRIu64 " ms before, of %" PRIu64 " ms",
+             ((ask->at_ns - p->granted_ns) / 1000000u), rule->cooldown_ms);
+    return true;
+}
+
+static bool grants_held(const struct rule *rule, const struct rule_ask *ask,
+                        char why[RULE_WHY_BYTES])
+{
     const struct {
         const char *name;
         uint64_t limit, window_ns;
     } windows[] = {{"firings", rule->firings, rule->window_ms * 1000000u},
                    {"captures_per_hour", rule->captures_per_hour, HOUR_NS}};
     for (size_t i = 0; i < 2; i++) {
-        if (windows[i].limit == 0 ||
-            rule_grants_within(rule, at_ns, windows[i].window_ns, &left) < windows[i].limit)
+        const struct rule_use use =
+            rule_grants_within(rule, ask->at_ns, windows[i].window_ns, ask->user);
+        if (!limit_holds(windows[i].limit, &use))
             continue;
         snprintf(why, RULE_WHY_BYTES,
                  "%s: %" PRIu64 " of %" PRIu64 " are used, the next is free in %" PRIu64 " ms",
-                 windows[i].name, windows[i].limit, windows[i].limit, (left / 1000000u));
+                 windows[i].name, use.all, windows[i].limit, (use.left_ns / 1000000u));
         return true;
     }
-    if (r->captures_per_hour != 0 && rules_grants_hour(r, at_ns, &left) >= r->captures_per_hour) {
+    return false;
+}
+
+bool rule_held(struct rules *r, struct rule *rule, const struct rule_ask *ask,
+               char why[RULE_WHY_BYTES])
+{
+    control_assert_locked(r->control);
+    if (cooldown_held(rule, ask, why))
+        return true;
+    if (ask->joins)
+        return false;
+    if (grants_held(rule, ask, why))
+        return true;
+    const struct rule_use all = rules_grants_hour(r, ask->at_ns, ask->user);
+    if (limit_holds(r->captures_per_hour, &all)) {
         snprintf(why, RULE_WHY_BYTES,
                  "rules.captures_per_hour: all rules together have used %" PRIu64
                  ", the next is free in "
                  "%" PRIu64 " ms",
-                 r->captures_per_hour, (left / 1000000u));
+                 all.all, (all.left_ns / 1000000u));
         return true;
     }
-    return bytes_held(r, rule, at_ns, rule->bytes_per_hour, why) ||
-           bytes_held(r, NULL, at_ns, r->bytes_per_hour, why) ||
-           (r->captures_per_hour != 0 && share_held(r, rule, p, why));
+    return bytes_held(r, rule, ask, rule->bytes_per_hour, why) ||
+           bytes_held(r, NULL, ask, r->bytes_per_hour, why) ||
+           (r->captures_per_hour != 0 && share_held(r, rule, ask, why));
 }
 
 /* Tells of a capture that ended before its rule was known, because its agent's reports came first.
@@ -301,7 +328,7 @@ int rule_note_fired(struct rules *r, struct rule *rule, struct rule_process *p, 
 {
     control_assert_locked(r->control);
     bool begins = capture_id_equal(&capture->id, &capture->incident);
-    if (begins && !rule_grant(rule, at_ns, &capture->incident))
+    if (begins && !rule_grant(rule, at_ns, &capture->incident, capture->user))
         return SKEIN_NO_MEMORY;
     if (!begins)
         rule_recount(rule, &capture->incident);

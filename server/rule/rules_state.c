@@ -70,16 +70,15 @@ static void unsupported_add(struct rules *r, const struct rule *rule, cJSON *sta
 }
 
 /* One limit's use; true where it is used up. */
-static bool limit_add(cJSON *limits, const char *name, uint64_t used, uint64_t limit,
-                      uint64_t left_ns)
+static bool limit_add(cJSON *limits, const char *name, const struct rule_use *use, uint64_t limit)
 {
     if (limit == 0)
         return false;
     cJSON *json = cJSON_AddObjectToObject(limits, name);
-    json_add_u64(json, "used", used);
+    json_add_u64(json, "used", use->all);
     json_add_u64(json, "limit", limit);
-    json_add_u64(json, "next_free_ms", used >= limit ? left_ns / 1000000u : 0);
-    return used >= limit;
+    json_add_u64(json, "next_free_ms", use->all >= limit ? use->left_ns / 1000000u : 0);
+    return use->all >= limit;
 }
 
 /* How much of each limit is used; the last that is used up, by name, or NULL. */
@@ -87,23 +86,24 @@ static const char *limits_add(struct rules *r, struct rule *rule, uint64_t now_n
                               cJSON *limits) CONTROL_LOCKED
 {
     const char *full = NULL;
-    uint64_t left;
-    uint64_t used = rule_grants_within(rule, now_ns, rule->window_ms * 1000000u, &left);
-    if (limit_add(limits, "firings", used, rule->firings, left))
+    const uint32_t all = SHARE_USER_UNKNOWN; /* of whom nothing more is asked */
+    struct rule_use use = rule_grants_within(rule, now_ns, rule->window_ms * 1000000u, all);
+    if (limit_add(limits, "firings", &use, rule->firings))
         full = "firings";
-    used = rule_grants_within(rule, now_ns, HOUR_NS, &left);
-    if (limit_add(limits, "captures_per_hour", used, rule->captures_per_hour, left))
+    use = rule_grants_within(rule, now_ns, HOUR_NS, all);
+    if (limit_add(limits, "captures_per_hour", &use, rule->captures_per_hour))
         full = "captures_per_hour";
-    used = r->captures_per_hour != 0 ? rules_grants_hour(r, now_ns, &left) : 0;
-    if (limit_add(limits, "captures_per_hour_of_all_rules", used, r->captures_per_hour, left))
+    if (r->captures_per_hour != 0)
+        use = rules_grants_hour(r, now_ns, all);
+    if (limit_add(limits, "captures_per_hour_of_all_rules", &use, r->captures_per_hour))
         full = "captures_per_hour of all rules";
     if (rule->bytes_per_hour != 0)
-        used = rules_bytes_hour(r, rule, now_ns, rule->bytes_per_hour, &left);
-    if (limit_add(limits, "bytes_per_hour", used, rule->bytes_per_hour, left))
+        use = rules_bytes_hour(r, rule, now_ns, rule->bytes_per_hour, all);
+    if (limit_add(limits, "bytes_per_hour", &use, rule->bytes_per_hour))
         full = "bytes_per_hour";
     if (r->bytes_per_hour != 0)
-        used = rules_bytes_hour(r, NULL, now_ns, r->bytes_per_hour, &left);
-    if (limit_add(limits, "bytes_per_hour_of_all_rules", used, r->bytes_per_hour, left))
+        use = rules_bytes_hour(r, NULL, now_ns, r->bytes_per_hour, all);
+    if (limit_add(limits, "bytes_per_hour_of_all_rules", &use, r->bytes_per_hour))
         full = "bytes_per_hour of all rules";
     return full;
 }

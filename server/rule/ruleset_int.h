@@ -28,6 +28,7 @@ struct rule_process {
 /* A firing that began an incident. */
 struct rule_grant {
     uint64_t at_ns;
+    uint32_t user; /* whose process fired; SHARE_USER_UNKNOWN: nobody's, or not known */
     struct capture_id incident;
     uint64_t bytes; /* stored of its captures */
     bool counted;   /* `bytes` will not change any more */
@@ -36,6 +37,13 @@ struct rule_grant {
 /* The capture of a firing. */
 struct rule_capture {
     struct capture_id id, incident; /* equal: it began the incident */
+    uint32_t user;                  /* as of rule_grant */
+};
+
+/* How much of a limit is used. */
+struct rule_use {
+    uint64_t all, own; /* by all users, by the one who was asked for */
+    uint64_t left_ns;  /* until some is free */
 };
 
 struct rule {
@@ -111,32 +119,40 @@ void rules_history_save(struct rules *r) CONTROL_LOCKED;
 void rules_history_saved(struct rules *r, bool ok) CONTROL_LOCKED;
 
 /* rules_limits.c */
+/* A firing that limits are asked about. */
+struct rule_ask {
+    const struct rule_process *process; /* NULL: of none */
+    uint32_t user;                      /* as of rule_grant */
+    uint64_t at_ns;
+    bool joins; /* it would join an incident that is there */
+};
 /* Whether a limit holds a firing back; why says which. One that is not held back counts for the
- * shares of what all rules may begin. p may be NULL. joins: the firing would join an incident that is
- * there. */
-bool rule_held(struct rules *r, struct rule *rule, const struct rule_process *p, uint64_t at_ns,
-               bool joins, char why[RULE_WHY_BYTES]) CONTROL_LOCKED;
+ * shares of what all rules may begin. */
+bool rule_held(struct rules *r, struct rule *rule, const struct rule_ask *ask,
+               char why[RULE_WHY_BYTES]) CONTROL_LOCKED;
 /* Notes a firing that a limit held back, or one that began a capture. */
 void rule_note_held(struct rules *r, struct rule *rule, const struct process_uid *process,
                     uint64_t at_ns, const char *why) CONTROL_LOCKED;
 int rule_note_fired(struct rules *r, struct rule *rule, struct rule_process *p, uint64_t at_ns,
                     const struct rule_capture *capture, const char *why) CONTROL_LOCKED;
 /* false: no memory */
-bool rule_grant(struct rule *rule, uint64_t at_ns, const struct capture_id *incident);
+bool rule_grant(struct rule *rule, uint64_t at_ns, const struct capture_id *incident,
+                uint32_t user);
 /* What is stored of the incident may have changed: counts it again when next asked. */
 void rule_recount(struct rule *rule, const struct capture_id *incident);
-/* How many incidents began within the window that ends at now_ns; *left_ns: until one leaves it. */
-size_t rule_grants_within(const struct rule *rule, uint64_t now_ns, uint64_t window_ns,
-                          uint64_t *left_ns);
-size_t rules_grants_hour(struct rules *r, uint64_t now_ns,
-                         uint64_t *left_ns) CONTROL_LOCKED; /* of all rules */
-/* Bytes stored of incidents that the rule (NULL: all rules) began within the last hour; *left_ns:
+/* Incidents that began within the window that ends at now_ns. */
+struct rule_use rule_grants_within(const struct rule *rule, uint64_t now_ns, uint64_t window_ns,
+                                   uint32_t user);
+struct rule_use rules_grants_hour(struct rules *r, uint64_t now_ns,
+                                  uint32_t user) CONTROL_LOCKED; /* of all rules */
+/* Bytes stored of incidents that the rule (NULL: all rules) began within the last hour; left_ns:
  * until they are less than limit. */
-uint64_t rules_bytes_hour(struct rules *r, struct rule *rule, uint64_t now_ns, uint64_t limit,
-                          uint64_t *left_ns) CONTROL_LOCKED;
+struct rule_use rules_bytes_hour(struct rules *r, struct rule *rule, uint64_t now_ns,
+                                 uint64_t limit, uint32_t user) CONTROL_LOCKED;
 
-/* rules_fire.c: whether a window around at_ns overlaps that of the first firing in the rule's last incident. */
-bool rule_overlaps_last(const struct rule *rule, uint64_t at_ns);
+/* rules_fire.c: the last incident that the rule began for a process of the user, if the window around
+ * at_ns overlaps that of its first firing; else NULL. */
+const struct rule_grant *rule_overlapped(const struct rule *rule, uint64_t at_ns, uint32_t user);
 /* The schedule. */
 void rules_schedule(struct rules *r, struct rule *rule, uint64_t now_ns) CONTROL_LOCKED;
 uint64_t rule_slot(const struct rule *rule, uint64_t now_ns);

@@ -153,6 +153,97 @@ START_TEST(a_rule_that_fires_all_the_time_leaves_other_rules_room)
 }
 END_TEST
 
+/* A firing of the user's process, `ago_s` seconds before now. */
+static bool fire_ago(struct fixture *f, unsigned number, uint32_t user, uint64_t ago_s,
+                     char error[256])
+{
+    char capture[40];
+    snprintf(capture, sizeof capture, "0199000000000000%016x", number);
+    cJSON *report = wire_fired(&f->agent, capture, 1 + user % 2, "often",
+                               clock_realtime_ns() - ago_s * UINT64_C(1000000000));
+    json_add_u64(report, "uid", user);
+    return wire_agent_report(&f->agent, report, error, 256);
+}
+
+static void limited_rule_put(struct fixture *f, const char *limits)
+{
+    char body[256];
+    snprintf(body, sizeof body,
+             "{\"selector\":\"\",\"when\":{\"crash\":{}},\"limits\":{\"cooldown_ms\":0,%s}}",
+             limits);
+    cJSON_Delete(call_json(f, "PUT", "/api/v1/rules/often", body, 201));
+}
+
+/* Whoever fires first has all of a rule's limit, but for one of each other user; a restart knows whose
+ * they were. */
+START_TEST(a_rules_own_limits_leave_each_user_a_firing)
+{
+    struct fixture f;
+    char error[256] = "";
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 2, "shop");
+    limited_rule_put(&f, "\"captures_per_hour\":3");
+    for (unsigned i = 0; i < 3; i++)
+        ck_assert_msg(fire_ago(&f, i, 1001, 3000 - 300 * i, error), "%s", error);
+    ck_assert(!fire_ago(&f, 3, 1001, 2000, error));
+    ck_assert_msg(strstr(error, "captures_per_hour: 3 of 3 are used") != NULL, "%s", error);
+    ck_assert_msg(fire_ago(&f, 4, 0, 1900, error), "%s", error);
+    ck_assert(!fire_ago(&f, 5, 0, 1500, error));
+    fixture_restart(&f);
+    f.agent.epoch++;
+    cJSON_Delete(wire_agent_hello(&f.agent));
+    wire_agent_processes(&f.agent, 1, 2, "shop");
+    ck_assert(!fire_ago(&f, 6, 0, 1400, error));
+    ck_assert(!fire_ago(&f, 7, 1001, 1300, error));
+    ck_assert_msg(fire_ago(&f, 8, 33, 1200, error), "%s", error);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(bytes_of_one_users_firings_leave_other_users_theirs)
+{
+    struct fixture f;
+    char error[256] = "";
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 2, "shop");
+    limited_rule_put(&f, "\"bytes_per_hour\":2000");
+    ck_assert_msg(fire_ago(&f, 1, 1001, 1000, error), "%s", error);
+    const char *id = "01990000000000000000000000000001";
+    ck_assert(wire_agent_report(&f.agent, wire_target(&f.agent, id, 2, "uploading", 1, 1), error,
+                                sizeof error));
+    ck_assert_int_eq(wire_agent_upload(&f.agent, 2, 0, id, 3000), WIRE_STORED);
+    wait_for_text(&f, "/api/v1/rules/often", "state.status", "throttled");
+    ck_assert(!fire_ago(&f, 2, 1001, 500, error));
+    ck_assert_msg(strstr(error, "bytes_per_hour") != NULL, "%s", error);
+    ck_assert_msg(fire_ago(&f, 3, 0, 400, error), "%s", error);
+    fixture_stop(&f);
+}
+END_TEST
+
+/* What fires first tells the receiver and has neighbours captured: nobody takes that from another. */
+START_TEST(a_firing_joins_no_incident_of_another_user)
+{
+    struct fixture f;
+    char error[256] = "";
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 2, "shop");
+    limited_rule_put(&f, "\"captures_per_hour\":10");
+    ck_assert_msg(fire_ago(&f, 1, 1001, 3, error), "%s", error);
+    ck_assert_msg(fire_ago(&f, 2, 0, 2, error), "%s", error);
+    ck_assert_msg(fire_ago(&f, 3, 1001, 1, error), "%s", error);
+    static const char *const incident[] = {"1", "2", "1"};
+    for (int i = 0; i < 3; i++) {
+        char path[96], text[40];
+        snprintf(path, sizeof path, "/api/v1/captures/0199000000000000000000000000000%d", i + 1);
+        snprintf(text, sizeof text, "0199000000000000000000000000000%s", incident[i]);
+        cJSON *json = call_json(&f, "GET", path, NULL, 200);
+        ck_assert_str_eq(text_at(json, "incident"), text);
+        cJSON_Delete(json);
+    }
+    fixture_stop(&f);
+}
+END_TEST
+
 /* Whether there is room, and whoever has a process is still known. */
 static bool has_forgotten(void *context)
 {
@@ -261,6 +352,9 @@ int main(void)
         suite_of("agent_bounds", agent_begins_so_many_captures_an_hour_and_another_as_many,
                  a_users_firings_leave_others_theirs_and_the_rule_says_whose_share_it_was,
                  a_rule_that_fires_all_the_time_leaves_other_rules_room,
+                 a_rules_own_limits_leave_each_user_a_firing,
+                 bytes_of_one_users_firings_leave_other_users_theirs,
+                 a_firing_joins_no_incident_of_another_user,
                  agents_that_said_nothing_but_hello_do_not_fill_the_table,
                  losses_that_cannot_be_are_marked_and_in_no_sum, NULL));
 }

@@ -493,7 +493,7 @@ static const char merged_state[] =
     "DELETE FROM captures WHERE id='" JOINED "';"
     "ALTER TABLE captures DROP COLUMN event_groups;"
     "ALTER TABLE captures DROP COLUMN incident;"
-    "ALTER TABLE rule_history DROP COLUMN incident;"
+    "ALTER TABLE rule_history DROP COLUMN incident; ALTER TABLE rule_history DROP COLUMN user;"
     "CREATE TABLE t(capture TEXT NOT NULL, process TEXT NOT NULL, source TEXT NOT NULL,"
     " own INTEGER NOT NULL, agent INTEGER NOT NULL, updated_ns INTEGER NOT NULL,"
     " pid INTEGER NOT NULL, host TEXT NOT NULL, service TEXT NOT NULL, labels TEXT NOT NULL,"
