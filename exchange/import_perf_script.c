@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "import_lives.h"
 #include "import_many.h"
 #include "import_map.h"
 #include "import_perf_line.h"
-#include "import_perf_lives.h"
 #include "import_perf_script.h"
 #include "import_stream.h"
 
@@ -33,7 +33,7 @@ struct script {
     bool any_sched;          /* a record of the scheduler was taken */
     struct import_map pids;  /* by tid: the first pass's first one, the second pass's last one */
     struct import_map named; /* of a process: whether it is called by its main thread */
-    struct perf_lives lives;
+    struct import_lives lives;
     uint64_t line, last_ns;
     /* the event whose frames come */
     bool pending, cut;
@@ -85,7 +85,7 @@ struct who {
 
 static struct who who_of(const struct script *s, uint32_t tid)
 {
-    uint32_t pid = pid_of(s, tid), life = perf_lives_now(&s->lives, pid);
+    uint32_t pid = pid_of(s, tid), life = import_lives_now(&s->lives, pid);
     const uint64_t key = (uint64_t)life << 32 | pid;
     if (s->script->no_pids)
         return (struct who){.process = 0, .thread = key, .life = life};
@@ -151,7 +151,7 @@ static void lives_begin(struct script *s, const struct perf_head *head)
 {
     for (;;) {
         const struct who who = who_of(s, head->tid); /* as it was */
-        const struct perf_life *life = perf_lives_next(&s->lives, s->line);
+        const struct import_life *life = import_lives_next(&s->lives, s->line);
         if (life == NULL)
             return;
         bool runs = life->exec && life->pid == head->tid && head->has_cpu && s->any_sched;
@@ -305,7 +305,7 @@ static void event_put(struct script *s)
     if (begins_with(h->rest, "PERF_RECORD_LOST"))
         lost_put(s);
     else if (begins_with(h->rest, "PERF_RECORD_"))
-        s->told->not_read += !perf_task_read(h, &task); /* these are of perf_lives */
+        s->told->not_read += !perf_task_read(h, &task); /* these are of the lives */
     else if (perf_event_samples(h->event, &clock))
         sample_put(s, clock);
     else if (!sched_take(s) || s->frame_count > 0)
@@ -398,13 +398,18 @@ static void below_take(struct script *s, struct perf_span line)
         line_left(s, "is no frame");
 }
 
+static struct import_comm comm_of(struct perf_span span)
+{
+    return (struct import_comm){span.text, span.n};
+}
+
 /* What a head says of who lives. */
 static void head_note(struct script *s, const struct perf_head *head)
 {
     struct perf_task task;
     struct perf_switch change;
     struct perf_waking waking;
-    struct perf_lives *lives = &s->lives;
+    struct import_lives *lives = &s->lives;
     uint32_t pid = head->has_pid ? head->pid : head->tid;
     s->last_ns = head->time_ns > s->last_ns ? head->time_ns : s->last_ns;
     s->script->no_pids &= !head->has_pid;
@@ -414,19 +419,19 @@ static void head_note(struct script *s, const struct perf_head *head)
         s->status = SKEIN_NO_MEMORY;
     if (perf_task_read(head, &task)) {
         if (task.kind == PERF_TASK_EXEC)
-            perf_lives_exec(lives, s->line, task.pid, task.comm);
+            import_lives_exec(lives, s->line, task.pid, comm_of(task.comm));
         else if (task.pid == task.tid && task.kind == PERF_TASK_RENAMED)
-            perf_lives_renamed(lives, task.pid, task.comm);
+            import_lives_renamed(lives, task.pid, comm_of(task.comm));
         else if (task.pid == task.tid)
-            perf_lives_born(lives, s->line, task.pid);
+            import_lives_born(lives, s->line, task.pid);
         return;
     }
-    perf_lives_seen(lives, s->line, pid, head->tid, head->comm);
+    import_lives_seen(lives, s->line, pid, head->tid, comm_of(head->comm));
     if (perf_is(head->event, "sched:sched_wakeup_new") && perf_waking_read(head->rest, &waking))
-        perf_lives_born(lives, s->line, waking.tid);
+        import_lives_born(lives, s->line, waking.tid);
     else if (perf_is(head->event, "sched:sched_switch") && perf_switch_read(head->rest, &change) &&
              (change.state & SCHED_STATE_GONE) != 0)
-        perf_lives_ended(lives, change.prev);
+        import_lives_ended(lives, change.prev);
     if (lives->no_memory)
         s->status = SKEIN_NO_MEMORY;
 }
@@ -536,7 +541,7 @@ static int trace_passes(struct script *s, const struct skein_trace_source *sourc
         s->told->time_guessed = true;
     }
     s->second = true;
-    perf_lives_again(&s->lives);
+    import_lives_again(&s->lives);
     if (trace_pass(s, source) == SKEIN_OK)
         s->status = import_many_finish(s->many);
     if (s->status == SKEIN_OK && s->told->partitions == 0) {
@@ -573,7 +578,7 @@ int import_perf_script(const struct skein_trace_source *source, uint64_t samples
     import_many_free(&s->many);
     import_map_fini(&s->pids);
     import_map_fini(&s->named);
-    perf_lives_fini(&s->lives);
+    import_lives_fini(&s->lives);
     buf_fini(&s->texts);
     free(s);
     return status;
