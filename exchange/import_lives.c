@@ -157,14 +157,14 @@ void import_lives_ended(struct import_lives *l, uint32_t pid)
 }
 
 void import_lives_named(struct import_lives *l, uint64_t at, uint32_t pid, unsigned kind,
-                        uint64_t name)
+                        uint64_t name, bool another)
 {
     struct lives_pid *p = pid_get(l, pid);
     if (p == NULL || name == 0)
         return;
     bool other = p->said[kind].name != 0 && p->said[kind].name != name;
-    if (other && p->said[kind].life == p->life && p->unsure < IMPORT_LIVES_UNSURE)
-        life_begin(l, p, pid, at, false, true);
+    if (other && p->said[kind].life == p->life && (another || p->unsure < IMPORT_LIVES_UNSURE))
+        life_begin(l, p, pid, at, another, true);
     p->fresh = false;
     p->said[kind].name = name;
     p->said[kind].life = p->life;
@@ -220,10 +220,23 @@ void import_lives_sort(struct import_lives *l)
             i > 0 && l->lives[i - 1].pid == l->lives[i].pid ? l->lives[i - 1].number + 1 : 1;
 }
 
-uint32_t import_lives_then(const struct import_lives *l, uint32_t pid, uint64_t at)
+/* NULL: it is in its first one. */
+static const struct import_life *life_then(const struct import_lives *l, uint32_t pid, uint64_t at)
 {
     size_t k;
     array_find(k, 0, l->count,
                l->lives[k].pid < pid || (l->lives[k].pid == pid && l->lives[k].at <= at));
-    return k > 0 && l->lives[k - 1].pid == pid ? l->lives[k - 1].number : 0;
+    return k > 0 && l->lives[k - 1].pid == pid ? &l->lives[k - 1] : NULL;
+}
+
+uint32_t import_lives_then(const struct import_lives *l, uint32_t pid, uint64_t at)
+{
+    const struct import_life *life = life_then(l, pid, at);
+    return life != NULL ? life->number : 0;
+}
+
+uint64_t import_lives_since(const struct import_lives *l, uint32_t pid, uint64_t at)
+{
+    const struct import_life *life = life_then(l, pid, at);
+    return life != NULL ? life->at : UINT64_MAX;
 }

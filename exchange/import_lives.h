@@ -72,9 +72,10 @@ void import_lives_renamed(struct import_lives *l, uint32_t pid, struct import_co
 void import_lives_born(struct import_lives *l, uint64_t at, uint32_t pid);
 /* Its main thread has left its CPU for good: what has this pid from now on is another one. */
 void import_lives_ended(struct import_lives *l, uint32_t pid);
-/* It says a name of this kind; `name` is any number of it but 0. */
+/* It says a name of this kind, any number but 0. another: if the name is another one, so is the process,
+ * whatever its threads do. */
 void import_lives_named(struct import_lives *l, uint64_t at, uint32_t pid, unsigned kind,
-                        uint64_t name);
+                        uint64_t name, bool another);
 
 /* ---- one after the other ---- */
 
@@ -89,5 +90,7 @@ uint32_t import_lives_now(const struct import_lives *l, uint32_t pid);
 void import_lives_sort(struct import_lives *l);
 /* Which life the pid had then, from 0. After import_lives_sort. */
 uint32_t import_lives_then(const struct import_lives *l, uint32_t pid, uint64_t at);
+/* Where that began; UINT64_MAX: it is the first. */
+uint64_t import_lives_since(const struct import_lives *l, uint32_t pid, uint64_t at);
 
 #endif

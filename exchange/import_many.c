@@ -149,6 +149,12 @@ void import_many_process(struct import_many *m, uint64_t process, uint32_t pid, 
         p->host = name_put(m, host);
 }
 
+bool import_many_process_is_named(const struct import_many *m, uint64_t process)
+{
+    uint32_t at = import_map_get(&m->process_at, process);
+    return at != IMPORT_MAP_NONE && m->processes[at].name != 0;
+}
+
 void import_many_host(struct import_many *m, const char *host)
 {
     m->host = name_put(m, host);

@@ -80,6 +80,7 @@ void import_many_ahead(struct import_many *m, int64_t ahead_ns);
 /* Names it; "" names nothing. A process is of the file's own service and pid where nobody names it. */
 void import_many_process(struct import_many *m, uint64_t process, uint32_t pid, const char *name,
                          const char *host);
+bool import_many_process_is_named(const struct import_many *m, uint64_t process);
 /* The host of processes that name none. */
 void import_many_host(struct import_many *m, const char *host);
 /* incarnation: tells threads of one tid apart. */
@@ -98,6 +99,10 @@ int import_many_add(struct import_many *m, const struct import_entry *entry);
  * `next` of the event are numbers of import_many_task. */
 uint32_t import_many_task(struct import_many *m, uint64_t process, uint64_t thread);
 int import_many_sched(struct import_many *m, const struct sched_event *event);
+
+/* The task `before` runs another program from `time_ns` on, and is the task `after`, called comm. */
+int import_many_exec(struct import_many *m, uint32_t cpu, uint64_t time_ns, uint32_t before,
+                     uint32_t after, const char *comm);
 
 /* All that is left; what has begun and not ended is given as open. */
 int import_many_finish(struct import_many *m);

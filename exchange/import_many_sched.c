@@ -4,6 +4,7 @@
  * before the record that says so, and go through the window like other events. Threads are numbers
  * here, of which 0 is idle; what is shown are their tids.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "import_many_int.h"
@@ -110,6 +111,28 @@ int import_many_sched(struct import_many *m, const struct sched_event *event)
     }
     many_sched_run(m, RAW_MAX);
     return m->status;
+}
+
+int import_many_exec(struct import_many *m, uint32_t cpu, uint64_t time_ns, uint32_t before,
+                     uint32_t after, const char *comm)
+{
+    enum { DEAD = 0x10 };                                       /* the kernel's state X */
+    struct sched_event event = {.kind = SCHED_EVENT_WAKING_NEW, /* it waited for no CPU */
+                                .time_ns = time_ns,
+                                .cpu = cpu,
+                                .target_cpu = cpu,
+                                .current = before,
+                                .tid = after};
+    snprintf(event.comm, sizeof event.comm, "%s", comm);
+    (void)import_many_sched(m, &event);
+    event = (struct sched_event){.kind = SCHED_EVENT_SWITCH,
+                                 .time_ns = time_ns,
+                                 .cpu = cpu,
+                                 .tid = before,
+                                 .next = after,
+                                 .state = DEAD};
+    snprintf(event.next_comm, sizeof event.next_comm, "%s", comm);
+    return import_many_sched(m, &event);
 }
 
 void many_sched_end(struct import_many *m)

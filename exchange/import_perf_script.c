@@ -18,8 +18,7 @@
 #define TEXT_MAX         1024u /* of a name */
 #define TEXTS_BYTES      ((size_t)1 << 20)
 #define TIDS_MAX         4000000u
-#define SCHED_STATE_DEAD UINT64_C(0x10) /* the kernel's, of prev_state: X */
-#define SCHED_STATE_GONE UINT64_C(0x30) /* X or Z */
+#define SCHED_STATE_GONE UINT64_C(0x30) /* the kernel's, of prev_state: X or Z */
 #define WINDOW           100000u        /* events: perf prints them nearly in order */
 
 struct script {
@@ -132,18 +131,13 @@ static uint32_t task_of(struct script *s, uint32_t tid, struct perf_span comm)
     return import_many_task(s->many, who.process, who.thread);
 }
 
-/* A thread that runs another program from this line on: what it was leaves the CPU for good, and what it
- * is comes. */
+/* A thread that runs another program from this line on. */
 static void task_exec(struct script *s, const struct perf_head *head, uint32_t before)
 {
-    struct sched_event event = {.kind = SCHED_EVENT_SWITCH,
-                                .time_ns = head->time_ns,
-                                .cpu = head->cpu,
-                                .tid = before,
-                                .state = SCHED_STATE_DEAD};
-    event.next = task_of(s, head->tid, head->comm);
-    comm_copy(event.next_comm, head->comm);
-    s->status = import_many_sched(s->many, &event);
+    char comm[SCHED_COMM_BYTES];
+    uint32_t after = task_of(s, head->tid, head->comm);
+    comm_copy(comm, head->comm);
+    s->status = import_many_exec(s->many, head->cpu, head->time_ns, before, after, comm);
 }
 
 /* The processes that begin with this line. */

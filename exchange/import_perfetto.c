@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See import_perfetto.h: packets, one after the other, and the state of their sequences.
+ * See import_perfetto.h: packets, one after the other, and the state of their sequences. The first pass
+ * takes tables, the next one notes who had which pid when, the last one takes events.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -109,21 +110,19 @@ static void kernel_stats_take(struct pf_import *i, struct pb_reader stats)
         i->lost_of_kernel = lost > i->kernel_lost_before ? lost - i->kernel_lost_before : 0;
 }
 
-static void packet_first(struct pf_import *i, const struct pf_packet *p)
+static void packet_first(struct pf_import *i, struct pf_packet *p)
 {
     if (p->snapshot.n > 0)
         pf_snapshot_note(i, (uint32_t)p->sequence, pb_message_of(&p->snapshot));
     if (p->descriptor.n > 0)
         pf_track_take(i, pb_message_of(&p->descriptor));
-    if (p->tree.n > 0)
-        pf_tree_take(i, pb_message_of(&p->tree));
     if (p->stats.n > 0)
         stats_take(i, pb_message_of(&p->stats));
     if (p->kernel_stats.n > 0)
         kernel_stats_take(i, pb_message_of(&p->kernel_stats));
 }
 
-/* ---- the second pass ---- */
+/* ---- the state of a sequence ---- */
 
 static void sample_defaults_take(struct pf_sequence *s, struct pb_reader defaults)
 {
@@ -178,26 +177,76 @@ static uint64_t micros_ns(uint64_t us)
 }
 
 static void thread_descriptor_take(struct pf_import *i, struct pf_sequence *s,
-                                   struct pb_reader thread)
+                                   const struct pf_packet *p)
 {
     struct pb_field field;
+    struct pb_reader thread = pb_message_of(&p->thread);
+    struct pf_note note = {.kind = PF_NOTE_THREAD, .time_ns = p->time_ns};
     s->has_thread = true;
     while (pb_next(&thread, &field))
         if (field.number == 1)
             s->pid = (uint32_t)field.value;
         else if (field.number == 2)
             s->tid = (uint32_t)field.value;
+        else if (field.number == 5 && field.wire == PB_BYTES)
+            note.text = pf_text_put(i, field.bytes, field.n);
         else if (field.number == 6) {
             s->reference_ns = (int64_t)micros_ns(field.value);
             s->has_reference = true;
         }
-    pf_thread_note(i, s->pid, s->tid, "");
+    note.pid = s->pid;
+    note.tid = s->tid;
+    if (i->pass == PF_PASS_LIVES)
+        pf_note(i, s, p->timed, note);
 }
+
+/* What the packet says of its sequence; and its time, which a clock that counts from packet to packet has
+ * of each. NULL: there are too many sequences, or there is no memory. */
+static struct pf_sequence *state_take(struct pf_import *i, struct pf_packet *p)
+{
+    struct pf_sequence *s = pf_sequence_get(i, (uint32_t)p->sequence);
+    if (s == NULL)
+        return NULL;
+    if ((p->flags & SEQUENCE_CLEARED) != 0)
+        pf_sequence_clear(i, s);
+    else if (p->dropped)
+        s->valid = false;
+    s->dropped |= p->dropped;
+    if (p->snapshot.n > 0)
+        pf_snapshot_take(i, s, pb_message_of(&p->snapshot));
+    if (p->defaults.n > 0)
+        defaults_take(s, pb_message_of(&p->defaults));
+    p->timed = p->has_time && pf_time(i, s, p->clock, p->time, &p->time_ns);
+    if (p->thread.n > 0)
+        thread_descriptor_take(i, s, p);
+    return s;
+}
+
+/* ---- the second pass ---- */
+
+static void packet_lives(struct pf_import *i, struct pf_packet *p)
+{
+    struct pf_sequence *s = state_take(i, p);
+    if (s == NULL)
+        return;
+    if (p->timed) {
+        s->last_ns = p->time_ns;
+        pf_notes_date(i, s, p->time_ns);
+    }
+    if (p->descriptor.n > 0)
+        pf_descriptor_note(i, s, p);
+    if (p->tree.n > 0)
+        pf_tree_note(i, s, p);
+    if (p->ftrace.n > 0)
+        pf_ftrace_take(i, pb_message_of(&p->ftrace));
+}
+
+/* ---- the last pass ---- */
 
 /* Packets are missing in front of this one, and this sequence had some. */
 static void dropped_put(struct pf_import *i, struct pf_sequence *s, uint64_t time_ns)
 {
-    struct pf_place place = pf_track_place(i, s->default_track);
+    struct pf_place place = pf_track_place(i, s->default_track, time_ns);
     const struct import_entry loss = {.what = IMPORT_LOSS,
                                       .process = place.process,
                                       .thread = place.thread,
@@ -244,15 +293,14 @@ static bool event_time(struct pf_import *i, struct pf_sequence *s, struct pb_rea
 
 static void event_take(struct pf_import *i, struct pf_sequence *s, const struct pf_packet *p)
 {
-    uint64_t time_ns;
+    uint64_t time_ns = p->time_ns;
     if ((p->flags & SEQUENCE_NEEDS) != 0 && !s->valid) {
         i->perfetto->stateless++;
         left_put(i, "a packet needs what its sequence had said before, and that is lost");
         return;
     }
-    bool timed = p->has_time
-                     ? pf_time(i, s, p->clock, p->time, &time_ns)
-                     : p->event.n > 0 && event_time(i, s, pb_message_of(&p->event), &time_ns);
+    bool timed = p->timed || (!p->has_time && p->event.n > 0 &&
+                              event_time(i, s, pb_message_of(&p->event), &time_ns));
     if (!timed) {
         left_put(i,
                  p->has_time ? "the packet's clock is in no snapshot" : "an event without a time");
@@ -290,26 +338,15 @@ static bool is_told_by_spans(const struct pf_packet *p)
     return false;
 }
 
-static void packet_second(struct pf_import *i, const struct pf_packet *p)
+static void packet_events(struct pf_import *i, struct pf_packet *p)
 {
-    struct pf_sequence *s = pf_sequence_get(i, (uint32_t)p->sequence);
+    struct pf_sequence *s = state_take(i, p);
     if (s == NULL) {
         i->told->left_out++;
         return;
     }
-    if ((p->flags & SEQUENCE_CLEARED) != 0)
-        pf_sequence_clear(i, s);
-    else if (p->dropped)
-        s->valid = false;
-    s->dropped |= p->dropped;
-    if (p->snapshot.n > 0)
-        pf_snapshot_take(i, s, pb_message_of(&p->snapshot));
     if (p->interned.n > 0)
         pf_interned_take(i, s, pb_message_of(&p->interned));
-    if (p->defaults.n > 0)
-        defaults_take(s, pb_message_of(&p->defaults));
-    if (p->thread.n > 0)
-        thread_descriptor_take(i, s, pb_message_of(&p->thread));
     if (p->ftrace.n > 0 && !is_told_by_spans(p))
         pf_ftrace_take(i, pb_message_of(&p->ftrace));
     if (p->event.n > 0 || p->sample.n > 0)
@@ -324,7 +361,7 @@ static void packet_second(struct pf_import *i, const struct pf_packet *p)
 
 static void cut_put(struct pf_import *i, uint64_t left, const char *why)
 {
-    if (!i->second)
+    if (i->pass != PF_PASS_EVENTS)
         return;
     i->told->cut_bytes += left;
     import_why(i->told, "at byte %" PRIu64 ": %s; what follows is left out", i->stream.at, why);
@@ -356,7 +393,7 @@ static bool packet_next(struct pf_import *i, struct pb_reader *packet, size_t *w
     }
     *over = false;
     if (n > PERFETTO_PACKET_BYTES_MAX) {
-        if (i->second)
+        if (i->pass == PF_PASS_EVENTS)
             left_put(i, "a packet of more than 64 MiB");
         import_stream_skip(&i->stream, begin + n);
         return false;
@@ -370,6 +407,9 @@ static bool packet_next(struct pf_import *i, struct pb_reader *packet, size_t *w
 
 static int trace_pass(struct pf_import *i, const struct skein_trace_source *source)
 {
+    static void (*const takes[])(struct pf_import * i, struct pf_packet * p) = {
+        packet_first, packet_lives, packet_events};
+    const bool last = i->pass == PF_PASS_EVENTS;
     struct pf_packet p;
     struct pb_reader packet;
     size_t whole;
@@ -379,16 +419,13 @@ static int trace_pass(struct pf_import *i, const struct skein_trace_source *sour
     while (i->status == SKEIN_OK && !over) {
         if (!packet_next(i, &packet, &whole, &over))
             continue;
-        bool good = packet_read(packet, &p);
-        if (good && i->second)
-            packet_second(i, &p);
-        else if (good)
-            packet_first(i, &p);
-        else if (i->second)
+        if (packet_read(packet, &p))
+            takes[i->pass](i, &p);
+        else if (last)
             left_put(i, "a packet is broken");
-        i->perfetto->packets += i->second;
+        i->perfetto->packets += last;
         import_stream_skip(&i->stream, whole);
-        if (i->second && i->to->progress != NULL && i->stream.at - shown > 1u << 20) {
+        if (last && i->to->progress != NULL && i->stream.at - shown > 1u << 20) {
             shown = i->stream.at;
             i->to->progress(i->to->context, shown, source->bytes);
         }
@@ -396,6 +433,37 @@ static int trace_pass(struct pf_import *i, const struct skein_trace_source *sour
     if (i->status == SKEIN_OK)
         i->status = i->stream.status;
     import_stream_fini(&i->stream);
+    return i->status;
+}
+
+static void sequences_free(struct pf_import *i)
+{
+    for (size_t k = 0; k < i->sequence_count; k++) {
+        intern_table_fini(&i->sequences[k].keys);
+        buf_fini(&i->sequences[k].bytes);
+        free(i->sequences[k].interned);
+        free(i->sequences[k].clocks);
+    }
+    i->sequence_count = 0;
+    import_map_clear(&i->sequence_at);
+}
+
+/* What this pass has left out, the last one tells. */
+static int lives_pass(struct pf_import *i, const struct skein_trace_source *source)
+{
+    struct import_told silent = {.events = 0}, *told = i->told;
+    i->pass = PF_PASS_LIVES;
+    i->told = &silent;
+    int status = trace_pass(i, source);
+    i->told = told;
+    if (status == SKEIN_OK)
+        pf_lives_settle(i);
+    sequences_free(i);
+    i->perfetto->sequences = 0;
+    i->any_waking = false;
+    i->last_ns = 0;
+    if (i->cpu_cap > 0)
+        memset(i->cpus, 0, i->cpu_cap * sizeof *i->cpus);
     return i->status;
 }
 
@@ -417,18 +485,13 @@ static int begin_check(const struct skein_trace_source *source, struct import_to
 
 static void import_fini(struct pf_import *i)
 {
-    for (size_t k = 0; k < i->sequence_count; k++) {
-        intern_table_fini(&i->sequences[k].keys);
-        buf_fini(&i->sequences[k].bytes);
-        free(i->sequences[k].interned);
-        free(i->sequences[k].clocks);
-    }
+    sequences_free(i);
     for (size_t k = 0; k < i->clock_count; k++)
         free(i->clocks[k].pairs);
     import_many_free(&i->many);
     import_map_fini(&i->sequence_at);
     import_map_fini(&i->track_at);
-    import_map_fini(&i->pid_of);
+    pf_lives_fini(&i->lives);
     import_map_fini(&i->first_at);
     free(i->firsts);
     intern_table_fini(&i->texts);
@@ -473,8 +536,10 @@ static int trace_passes(struct pf_import *i, const struct skein_trace_source *so
         return i->status;
     pf_clocks_sort(i);
     i->perfetto->tracks = i->track_count;
+    if (lives_pass(i, source) != SKEIN_OK)
+        return i->status;
     import_many_ahead(i->many, i->ahead_ns);
-    i->second = true;
+    i->pass = PF_PASS_EVENTS;
     if (trace_pass(i, source) != SKEIN_OK)
         return i->status;
     if (!i->has_realtime && i->to->changed_ns > i->last_ns) {

@@ -3,8 +3,9 @@
  * Traces of Perfetto (protobuf), as traced, its SDK, Chromium and `skein export` write them: track
  * events, the scheduler's events of ftrace (single or compact), samples of CPUs.
  *
- *   packets ─▶ first pass: tracks, processes, clocks
- *           ─▶ second pass: sequences with their state ─▶ import_many
+ *   packets ─▶ first pass: tracks, clocks
+ *           ─▶ second pass: who had which pid when
+ *           ─▶ third pass: sequences with their state ─▶ import_many
  *
  * Memory: a packet, what sequences have interned, tracks, and what import_many holds. Every byte is
  * hostile: a packet that is broken is left out with its byte; where packets end in the middle, so does

@@ -190,7 +190,7 @@ static void counter_put(struct pf_import *i, struct track_event *e, uint64_t uui
         track->sum_epoch = e->s->epoch;
         value.bits = sum * track->multiplier; /* modulo 2^64: a hostile one may be anything */
     }
-    const struct pf_place place = pf_track_place(i, uuid);
+    const struct pf_place place = pf_track_place(i, uuid, time_ns);
     const struct import_entry entry = {.what = IMPORT_COUNTER,
                                        .process = place.process,
                                        .thread = place.thread,
@@ -253,7 +253,7 @@ static bool legacy_take(struct pf_import *i, const struct track_event *e,
     if (entry->name[0] == '\0')
         entry->name = l.name;
     if (l.pid > 0 && l.pid < UINT32_MAX && l.tid > 0 && l.tid < UINT32_MAX) {
-        entry->process = l.pid;
+        entry->process = pf_process(i, (uint32_t)l.pid, entry->time_ns);
         entry->thread = l.tid;
     }
     entry->what = IMPORT_INSTANT;
@@ -341,9 +341,9 @@ void pf_event_take(struct pf_import *i, struct pf_sequence *s, struct pb_reader 
         extras_put(i, &e, time_ns);
         return;
     }
-    struct pf_place place = pf_track_place(i, e.track);
+    struct pf_place place = pf_track_place(i, e.track, time_ns);
     if (!e.has_track && !s->has_default_track && s->has_thread)
-        place = (struct pf_place){s->pid, s->tid};
+        place = (struct pf_place){pf_process(i, s->pid, time_ns), s->tid};
     struct import_entry entry = {.process = place.process,
                                  .thread = place.thread,
                                  .time_ns = time_ns,

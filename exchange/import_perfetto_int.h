@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The inside of the import of Perfetto's traces: import_perfetto.c (packets), import_perfetto_clock.c,
- * import_perfetto_state.c (tracks, processes, what sequences have interned), import_perfetto_event.c
- * (track events), import_perfetto_args.c (their arguments), import_perfetto_sched.c (ftrace, samples).
- * For these alone.
+ * import_perfetto_state.c (tracks, what sequences have interned), import_perfetto_lives.c (processes and
+ * threads), import_perfetto_event.c (track events), import_perfetto_args.c (their arguments),
+ * import_perfetto_sched.c (ftrace, samples). For these alone.
  */
 #ifndef IMPORT_PERFETTO_INT_H
 #define IMPORT_PERFETTO_INT_H
@@ -11,6 +11,7 @@
 #include "import_many.h"
 #include "import_map.h"
 #include "import_perfetto.h"
+#include "import_perfetto_lives.h"
 #include "import_perfetto_state.h"
 #include "import_stream.h"
 #include "protobuf_get.h"
@@ -19,7 +20,7 @@
 #define PF_BOOTTIME   6u
 #define PF_OURS(uuid) ((uuid) >> 24 == UINT64_C(0x536b65696e)) /* docs/format.md, annex */
 #define PF_EVIDENCE   "evidence: "        /* as our own export calls tracks of evidence */
-#define PF_GLOBAL     (UINT64_C(1) << 40) /* process of what is of none */
+#define PF_GLOBAL     (UINT64_C(1) << 63) /* process of what is of none */
 
 struct pf_pair { /* the same instant on a clock, and on the trace's */
     uint64_t clock_ns, trace_ns;
@@ -32,17 +33,21 @@ struct pf_clock {
 };
 
 struct pf_cpu {
-    uint32_t next;    /* task, which a compact switch leaves out */
-    uint64_t last_ns; /* when its last piece of events ended; 0: there was none */
+    uint32_t next;     /* task that has the CPU; 0: idle */
+    uint32_t next_tid; /* its thread, which a compact switch leaves out */
+    uint64_t last_ns;  /* when its last piece of events ended; 0: there was none */
 };
 
 struct pf_packet {
     struct pb_field event, interned, defaults, descriptor, ftrace, sample, snapshot, tree, thread,
         stats, kernel_stats;
     uint64_t time, sequence, flags;
+    uint64_t time_ns; /* of the trace, where it is `timed` */
     uint32_t clock;
-    bool has_time, dropped, other, compressed;
+    bool has_time, timed, dropped, other, compressed;
 };
+
+enum pf_pass { PF_PASS_TABLES, PF_PASS_LIVES, PF_PASS_EVENTS };
 
 struct pf_import {
     const struct import_to *to;
@@ -50,7 +55,7 @@ struct pf_import {
     struct perfetto_told *perfetto;
     struct import_stream stream;
     struct import_many *many;
-    bool second; /* pass */
+    enum pf_pass pass;
     struct intern_table texts;
     size_t interned_bytes; /* of all sequences */
     struct import_map sequence_at;
@@ -59,7 +64,7 @@ struct pf_import {
     struct import_map track_at;
     struct pf_track *tracks;
     size_t track_count, track_cap;
-    struct import_map pid_of; /* by tid */
+    struct pf_lives lives;
     struct pf_clock clocks[64];
     size_t clock_count;
     struct import_map first_at; /* by sequence and clock, in `firsts` */
@@ -70,12 +75,12 @@ struct pf_import {
     int64_t ahead_ns;
     struct pf_cpu *cpus;
     size_t cpu_cap;
-    uint64_t first_ns, last_ns, packet_at; /* first_ns: of the second pass; 0: none yet */
+    uint64_t first_ns, last_ns, packet_at; /* first_ns: of the last pass; 0: none yet */
     uint64_t lost_in_buffers,
         lost_of_kernel;          /* as its statistics say at the end; and of the kernel */
     uint64_t kernel_lost_before; /* what had been lost at its begin */
-    bool any_waking;
-    struct buf scratch; /* texts of the arguments at hand: never grows while they are */
+    bool any_waking, any_new;    /* any_new: of the pass that notes, too */
+    struct buf scratch;          /* texts of the arguments at hand: never grows while they are */
     struct import_value values[IMPORT_VALUES_MAX];
     unsigned count;
     int status;
@@ -98,14 +103,15 @@ const char *pf_interned_text(const struct pf_import *i, const struct pf_sequence
 uint32_t pf_callstack(struct pf_import *i, struct pf_sequence *s, uint64_t iid);
 void pf_track_take(struct pf_import *i, struct pb_reader descriptor);
 struct pf_track *pf_track_find(struct pf_import *i, uint64_t uuid); /* NULL */
-void pf_tree_take(struct pf_import *i, struct pb_reader tree);
-void pf_thread_note(struct pf_import *i, uint32_t pid, uint32_t tid, const char *name);
+/* What they say of processes and threads, in the pass that notes it. */
+void pf_descriptor_note(struct pf_import *i, struct pf_sequence *s, const struct pf_packet *p);
+void pf_tree_note(struct pf_import *i, struct pf_sequence *s, const struct pf_packet *p);
 
 struct pf_place {
     uint64_t process, thread;
 };
-/* Where events of a track are; a thread is made for one that is none. */
-struct pf_place pf_track_place(struct pf_import *i, uint64_t uuid);
+/* Where events of a track are then; a thread is made for one that is none. */
+struct pf_place pf_track_place(struct pf_import *i, uint64_t uuid, uint64_t time_ns);
 
 /* ---- clocks ---- */
 

@@ -4,6 +4,7 @@
  * perf's samples of CPUs.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "array.h"
@@ -12,6 +13,9 @@
 #define CPUS_MAX 4096u
 
 enum { SCHED_SWITCH = 4, SCHED_WAKEUP = 17, SCHED_WAKING = 20, SCHED_WAKEUP_NEW = 114 };
+enum { TASK_NEW = 235, TASK_RENAME = 236, SCHED_EXEC = 237 };
+enum { OF_THREAD = 0x10000 }; /* of a new task's flags: CLONE_THREAD */
+enum { STATE_GONE = 0x30 };   /* the kernel's, of prev_state: X or Z */
 enum { CLOCK_MONO_RAW = 5, FTRACE_MONO_RAW = 4 };
 
 static void comm_set(char out[SCHED_COMM_BYTES], const struct pb_field *field)
@@ -23,17 +27,17 @@ static void comm_set(char out[SCHED_COMM_BYTES], const struct pb_field *field)
 }
 
 /* A thread by its tid, as the kernel calls it; of the process that anything said, else by itself. */
-static uint32_t task_of(struct pf_import *i, uint64_t tid, const char *comm)
+static uint32_t task_of(struct pf_import *i, uint64_t tid, const char *comm, uint64_t time_ns)
 {
     if (tid == 0 || tid > INT32_MAX)
         return 0;
-    uint32_t pid = import_map_get(&i->pid_of, tid);
-    if (pid == IMPORT_MAP_NONE) {
-        pid = (uint32_t)tid;
-        pf_thread_note(i, pid, pid, comm);
-        import_many_process(i->many, pid, pid, comm, "");
-    }
-    return import_many_task(i->many, pid, tid);
+    uint32_t pid = pf_pid_of(i, (uint32_t)tid, time_ns);
+    uint64_t process = pf_process(i, pid, time_ns);
+    if (pid == tid && !import_many_process_is_named(i->many, process))
+        import_many_process(i->many, process, pid, comm, "");
+    if (!import_many_is_named(i->many, process, tid))
+        import_many_thread(i->many, process, tid, (uint32_t)tid, 0, comm);
+    return import_many_task(i->many, process, tid);
 }
 
 static struct pf_cpu *cpu_get(struct pf_import *i, uint64_t cpu)
@@ -46,13 +50,57 @@ static struct pf_cpu *cpu_get(struct pf_import *i, uint64_t cpu)
     return NULL;
 }
 
-static void event_send(struct pf_import *i, const struct sched_event *event)
+static void task_note(struct pf_import *i, struct pf_note note)
 {
-    i->last_ns = event->time_ns > i->last_ns ? event->time_ns : i->last_ns;
-    i->status = import_many_sched(i->many, event);
+    struct pf_sequence none = {.valid = true};
+    if (i->pass == PF_PASS_LIVES)
+        pf_note(i, &none, true, note);
+}
+
+/* Who leaves a CPU. If it runs another program since it came, what it was has left then for good. */
+static uint32_t leaver_of(struct pf_import *i, const struct sched_event *event, struct pf_cpu *cpu)
+{
+    uint32_t tid = event->tid;
+    uint32_t task = task_of(i, tid, event->comm, event->time_ns);
+    if (cpu == NULL || cpu->next == 0 || cpu->next_tid != tid || cpu->next == task)
+        return task;
+    uint32_t pid = pf_pid_of(i, tid, event->time_ns);
+    i->status = import_many_exec(i->many, event->cpu, pf_process_since(i, pid, event->time_ns),
+                                 cpu->next, task, event->comm);
+    return task;
+}
+
+/* Threads of the event are tids. The one pass notes how they are called, the other one takes it. */
+static void event_send(struct pf_import *i, struct sched_event *event)
+{
+    struct pf_cpu *cpu = cpu_get(i, event->cpu);
+    uint64_t at = event->time_ns;
+    bool switches = event->kind == SCHED_EVENT_SWITCH;
+    uint32_t tid = event->tid, next = event->next;
+    i->last_ns = at > i->last_ns ? at : i->last_ns;
+    if (i->pass == PF_PASS_LIVES) {
+        pf_note_seen(i, at, tid, event->comm);
+        pf_note_seen(i, at, next, event->next_comm);
+    } else {
+        event->tid = switches ? leaver_of(i, event, cpu) : task_of(i, tid, event->comm, at);
+        event->next = switches ? task_of(i, next, event->next_comm, at) : 0;
+        event->current = task_of(i, event->current, "", at);
+        i->status = i->status == SKEIN_OK ? import_many_sched(i->many, event) : i->status;
+    }
+    if (i->pass == PF_PASS_LIVES && switches && (event->state & STATE_GONE) != 0)
+        task_note(i, (struct pf_note){.kind = PF_NOTE_ENDED, .time_ns = at, .pid = tid});
+    if (switches && cpu != NULL) {
+        cpu->next = event->next;
+        cpu->next_tid = next;
+    }
 }
 
 /* ---- one by one ---- */
+
+static uint32_t tid_of(uint64_t value)
+{
+    return value <= INT32_MAX ? (uint32_t)value : 0;
+}
 
 static void switch_take(struct pf_import *i, struct pb_reader message, struct sched_event *event)
 {
@@ -79,11 +127,8 @@ static void switch_take(struct pf_import *i, struct pb_reader message, struct sc
         default:
             break;
         }
-    event->tid = task_of(i, prev, event->comm);
-    event->next = task_of(i, next, event->next_comm);
-    struct pf_cpu *cpu = cpu_get(i, event->cpu);
-    if (cpu != NULL)
-        cpu->next = event->next;
+    event->tid = tid_of(prev);
+    event->next = tid_of(next);
     event_send(i, event);
 }
 
@@ -94,6 +139,7 @@ static void waking_take(struct pf_import *i, const struct pb_field *what, uint64
     struct pb_field field;
     struct pb_reader message = pb_message_of(what);
     i->any_waking |= what->number == SCHED_WAKING;
+    i->any_new |= what->number == SCHED_WAKEUP_NEW;
     if (what->number == SCHED_WAKEUP && i->any_waking)
         return; /* it says again what the waking has said */
     event->kind = what->number == SCHED_WAKEUP_NEW ? SCHED_EVENT_WAKING_NEW : SCHED_EVENT_WAKING;
@@ -104,10 +150,70 @@ static void waking_take(struct pf_import *i, const struct pb_field *what, uint64
             tid = field.value;
         else if (field.number == 5)
             event->target_cpu = (uint32_t)field.value;
-    event->tid = task_of(i, tid, event->comm);
-    event->current = task_of(i, current, "");
+    event->tid = tid_of(tid);
+    event->current = tid_of(current);
     if (event->tid != 0)
         event_send(i, event);
+}
+
+/* What exec runs is told by its path, of which the last part becomes the name. */
+static void comm_of_path(char out[SCHED_COMM_BYTES], const struct pb_field *field, bool path)
+{
+    struct pb_field name = *field;
+    for (size_t k = 0; k < field->n && path; k++)
+        if (field->bytes[k] == '/') {
+            name.bytes = field->bytes + k + 1;
+            name.n = field->n - k - 1;
+        }
+    comm_set(out, &name);
+}
+
+static void new_send(struct pf_import *i, const struct pf_note *note, uint32_t cpu,
+                     const char *comm)
+{
+    struct sched_event event = {.kind = SCHED_EVENT_WAKING_NEW,
+                                .time_ns = note->time_ns,
+                                .cpu = cpu,
+                                .target_cpu = cpu,
+                                .tid = note->tid};
+    snprintf(event.comm, sizeof event.comm, "%s", comm);
+    event_send(i, &event);
+}
+
+/* What a task is, or how it is called, from now on. */
+static void task_take(struct pf_import *i, const struct pb_field *what, uint64_t current,
+                      uint32_t cpu, uint64_t time_ns)
+{
+    char comm[SCHED_COMM_BYTES] = "";
+    uint64_t tid = 0, flags = 0;
+    struct pb_field field;
+    struct pb_reader message = pb_message_of(what);
+    uint32_t names = what->number == TASK_RENAME ? 3 : what->number == TASK_NEW ? 2 : 1;
+    uint32_t ids = what->number == SCHED_EXEC ? 2 : 1;
+    while (pb_next(&message, &field))
+        if (field.number == names && field.wire == PB_BYTES)
+            comm_of_path(comm, &field, what->number == SCHED_EXEC);
+        else if (field.number == ids)
+            tid = field.value;
+        else if (field.number == 3 && what->number == TASK_NEW)
+            flags = field.value;
+    struct pf_note note = {.time_ns = time_ns, .pid = tid_of(tid), .tid = tid_of(tid)};
+    if (note.pid == 0)
+        return;
+    note.kind = what->number == SCHED_EXEC ? PF_NOTE_EXEC : PF_NOTE_BORN;
+    if (what->number == TASK_NEW && (flags & OF_THREAD) != 0) {
+        uint32_t of = import_map_get(&i->lives.owner_of, current);
+        note.kind = PF_NOTE_THREAD;
+        note.pid = of != IMPORT_MAP_NONE ? of : tid_of(current);
+    }
+    if (what->number == SCHED_EXEC)
+        note.text = pf_text_put(i, (const uint8_t *)comm, strlen(comm));
+    if (what->number != TASK_RENAME)
+        task_note(i, note);
+    if (what->number != SCHED_EXEC && i->pass == PF_PASS_LIVES)
+        pf_note_seen(i, time_ns, tid, comm);
+    if (what->number == TASK_NEW && !i->any_new && i->pass == PF_PASS_EVENTS)
+        new_send(i, &note, cpu, comm); /* which nothing else says */
 }
 
 static void single_take(struct pf_import *i, struct pb_reader message, uint32_t cpu, uint32_t clock,
@@ -136,6 +242,8 @@ static void single_take(struct pf_import *i, struct pb_reader message, uint32_t 
     else if (what.number == SCHED_WAKING || what.number == SCHED_WAKEUP ||
              what.number == SCHED_WAKEUP_NEW)
         waking_take(i, &what, current, &event);
+    else if (what.number == TASK_NEW || what.number == TASK_RENAME || what.number == SCHED_EXEC)
+        task_take(i, &what, current, cpu, event.time_ns);
     else
         i->told->not_read++;
 }
@@ -202,9 +310,8 @@ static void compact_switches(struct pf_import *i, struct compact *c, uint32_t on
         event.state = column_next(&c->columns[2]);
         uint64_t next = column_next(&c->columns[3]);
         comm_text(c, column_next(&c->columns[6]), event.next_comm);
-        event.tid = cpu->next;
-        event.next = task_of(i, next, event.next_comm);
-        cpu->next = event.next;
+        event.tid = cpu->next_tid;
+        event.next = tid_of(next);
         if (pf_time(i, s, clock, time, &event.time_ns))
             event_send(i, &event);
         else
@@ -223,7 +330,7 @@ static void compact_wakings(struct pf_import *i, struct compact *c, uint32_t on,
         uint64_t tid = column_next(&c->columns[8]);
         event.target_cpu = (uint32_t)column_next(&c->columns[9]);
         comm_text(c, column_next(&c->columns[11]), event.comm);
-        event.tid = task_of(i, tid, event.comm);
+        event.tid = tid_of(tid);
         i->any_waking = true;
         if (event.tid != 0 && pf_time(i, s, clock, time, &event.time_ns))
             event_send(i, &event);
@@ -242,7 +349,7 @@ static void piece_end(struct pf_import *i, uint64_t number, bool lost)
         return;
     uint64_t from_ns = cpu->last_ns > 0 ? cpu->last_ns : i->last_ns;
     cpu->last_ns = i->last_ns;
-    if (!lost || i->status != SKEIN_OK)
+    if (i->pass == PF_PASS_LIVES || !lost || i->status != SKEIN_OK)
         return;
     const struct import_entry loss = {.what = IMPORT_LOSS,
                                       .process = PF_GLOBAL,
@@ -306,7 +413,7 @@ void pf_sample_take(struct pf_import *i, struct pf_sequence *s, struct pb_reader
         {.name = "cpu", .type = SKEIN_T_U64, .bits = cpu},
         {.name = "weight", .unit = "ns", .type = SKEIN_T_U64, .bits = s->sample_weight_ns}};
     const struct import_entry entry = {.what = IMPORT_INSTANT,
-                                       .process = (uint32_t)pid,
+                                       .process = pf_process(i, (uint32_t)pid, time_ns),
                                        .thread = (uint32_t)tid,
                                        .time_ns = time_ns,
                                        .name = "cpu.sample",

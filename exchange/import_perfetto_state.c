@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a Perfetto trace names: tracks, processes, and what sequences have interned.
+ * What a Perfetto trace names: tracks, and what sequences have interned.
  */
 #include <string.h>
 
@@ -14,7 +14,6 @@
 #define ENTRY_BYTES    ((size_t)96)        /* of one in the tables, whatever it holds */
 #define MESSAGE_BYTES  ((size_t)16 << 10)
 #define TRACKS_MAX     1000000u
-#define TIDS_MAX       4000000u
 #define PARENTS_MAX    32 /* tracks above a track */
 
 enum {
@@ -243,65 +242,89 @@ uint32_t pf_callstack(struct pf_import *i, struct pf_sequence *s, uint64_t iid)
 
 /* ---- processes and threads ---- */
 
-void pf_thread_note(struct pf_import *i, uint32_t pid, uint32_t tid, const char *name)
-{
-    import_many_thread(i->many, pid, tid, tid, 0, name);
-    if (i->pid_of.count < TIDS_MAX && !import_map_set(&i->pid_of, tid, pid))
-        i->status = SKEIN_NO_MEMORY;
-}
-
 static uint32_t small(uint64_t value)
 {
     return value < UINT32_MAX ? (uint32_t)value : 0;
 }
 
-/* The first word's last part: a command line may be one text with all its arguments. */
+/* The first word; of a path its last part. A command line may be one text with all its arguments. */
 static uint32_t program_of(struct pf_import *i, const struct pb_field *cmdline)
 {
     const uint8_t *from = cmdline->bytes, *end = from + cmdline->n, *at = from;
+    bool path = cmdline->n > 0 && (*from == '/' || *from == '.');
     for (; at < end && *at != ' '; at++)
-        if (*at == '/')
+        if (path && *at == '/')
             from = at + 1;
     return pf_text_put(i, from, (size_t)(at - from));
 }
 
 /* A descriptor of a process, or of the tree's. */
-static uint32_t process_take(struct pf_import *i, struct pb_reader message)
+struct process {
+    uint32_t pid, program, name; /* program, name: of texts, + 1 */
+    uint64_t boot_ns;            /* when it began; 0: not known */
+};
+
+static struct process process_read(struct pf_import *i, struct pb_reader message, bool tree)
 {
-    uint32_t pid = 0, name = 0, program = 0;
-    struct pb_field field;
-    while (pb_next(&message, &field)) {
-        bool cmdline = field.wire == PB_BYTES && (field.number == 2 || field.number == 3);
+    struct pb_field field, cmdline = {.n = 0};
+    struct process p = {.pid = 0};
+    bool whole = false;
+    while (pb_next(&message, &field))
         if (field.number == 1)
-            pid = small(field.value);
-        else if (field.number == 6 && field.wire == PB_BYTES && field.n > 0)
-            name = field.bytes[0] == '/' ? program_of(i, &field)
-                                         : pf_text_put(i, field.bytes, field.n);
-        else if (cmdline && program == 0)
-            program = program_of(i, &field);
-    }
-    import_many_process(i->many, pid, pid, pf_text(i, name != 0 ? name : program), "");
-    return pid;
+            p.pid = small(field.value);
+        else if (field.number == 7 && tree)
+            p.boot_ns = field.value;
+        else if (field.number == 9 && tree)
+            whole = field.value != 0; /* it is no command line, but what the kernel calls it */
+        else if (field.wire != PB_BYTES || field.n == 0)
+            continue;
+        else if (field.number == (tree ? 3 : 2) && cmdline.n == 0)
+            cmdline = field;
+        else if (field.number == 6 && !tree)
+            p.name = field.bytes[0] == '/' ? program_of(i, &field)
+                                           : pf_text_put(i, field.bytes, field.n);
+    if (cmdline.n > 0)
+        p.program = whole ? pf_text_put(i, cmdline.bytes, cmdline.n) : program_of(i, &cmdline);
+    return p;
 }
 
-void pf_tree_take(struct pf_import *i, struct pb_reader tree)
+static void process_note(struct pf_import *i, struct pf_sequence *s, const struct pf_packet *p,
+                         const struct process *process, uint64_t uuid)
+{
+    struct pf_note note = {.time_ns = p->time_ns, .uuid = uuid, .pid = process->pid};
+    if (process->boot_ns != 0)
+        pf_note_since(i, s, process->pid, process->boot_ns);
+    note.kind = PF_NOTE_PROGRAM;
+    note.text = process->program;
+    if (note.text != 0)
+        pf_note(i, s, p->timed, note);
+    note.kind = PF_NOTE_NAME;
+    note.text = process->name;
+    if (note.text != 0)
+        pf_note(i, s, p->timed, note);
+}
+
+void pf_tree_note(struct pf_import *i, struct pf_sequence *s, const struct pf_packet *p)
 {
     struct pb_field field, part;
+    struct pb_reader tree = pb_message_of(&p->tree);
     while (pb_next(&tree, &field)) {
-        if (field.number == 1)
-            (void)process_take(i, pb_message_of(&field));
+        struct pb_reader message = pb_message_of(&field);
+        if (field.number == 1) {
+            const struct process process = process_read(i, message, true);
+            process_note(i, s, p, &process, 0);
+        }
         if (field.number != 2)
             continue;
-        uint32_t tid = 0, pid = 0, name = 0;
-        struct pb_reader thread = pb_message_of(&field);
-        while (pb_next(&thread, &part))
+        struct pf_note note = {.kind = PF_NOTE_THREAD, .time_ns = p->time_ns};
+        while (pb_next(&message, &part))
             if (part.number == 1)
-                tid = small(part.value);
+                note.tid = small(part.value);
             else if (part.number == 2 && part.wire == PB_BYTES)
-                name = pf_text_put(i, part.bytes, part.n);
+                note.text = pf_text_put(i, part.bytes, part.n);
             else if (part.number == 3)
-                pid = small(part.value);
-        pf_thread_note(i, pid, tid, pf_text(i, name));
+                note.pid = small(part.value);
+        pf_note(i, s, p->timed, note);
     }
 }
 
@@ -331,7 +354,6 @@ static void counter_read(struct pf_import *i, struct pb_reader message, struct p
 
 static void thread_read(struct pf_import *i, struct pb_reader message, struct pf_track *track)
 {
-    uint32_t name = 0;
     struct pb_field field;
     while (pb_next(&message, &field))
         if (field.number == 1)
@@ -339,14 +361,15 @@ static void thread_read(struct pf_import *i, struct pb_reader message, struct pf
         else if (field.number == 2)
             track->tid = small(field.value);
         else if (field.number == 5 && field.wire == PB_BYTES)
-            name = pf_text_put(i, field.bytes, field.n);
-    pf_thread_note(i, track->pid, track->tid, pf_text(i, name));
+            track->thread_name = pf_text_put(i, field.bytes, field.n);
 }
 
-void pf_track_take(struct pf_import *i, struct pb_reader descriptor)
+static struct pf_track track_read(struct pf_import *i, struct pb_reader descriptor,
+                                  struct process *process)
 {
     struct pf_track track = {.kind = PF_TRACK_NAMED, .multiplier = 1};
     struct pb_field field;
+    *process = (struct process){.pid = 0};
     while (pb_next(&descriptor, &field))
         switch (field.number) {
         case 1:
@@ -361,7 +384,8 @@ void pf_track_take(struct pf_import *i, struct pb_reader descriptor)
         case 3:
             if (track.kind != PF_TRACK_THREAD)
                 track.kind = PF_TRACK_PROCESS;
-            track.pid = process_take(i, pb_message_of(&field));
+            *process = process_read(i, pb_message_of(&field), false);
+            track.pid = process->pid;
             break;
         case 4:
             track.kind = PF_TRACK_THREAD;
@@ -377,6 +401,29 @@ void pf_track_take(struct pf_import *i, struct pb_reader descriptor)
         default:
             break;
         }
+    return track;
+}
+
+void pf_descriptor_note(struct pf_import *i, struct pf_sequence *s, const struct pf_packet *p)
+{
+    struct process process;
+    const struct pf_track track = track_read(i, pb_message_of(&p->descriptor), &process);
+    const struct pf_note thread = {.kind = PF_NOTE_THREAD,
+                                   .time_ns = p->time_ns,
+                                   .uuid = track.parent,
+                                   .pid = track.pid,
+                                   .tid = track.tid,
+                                   .text = track.thread_name};
+    if (process.pid != 0)
+        process_note(i, s, p, &process, track.uuid);
+    if (track.kind == PF_TRACK_THREAD)
+        pf_note(i, s, p->timed, thread);
+}
+
+void pf_track_take(struct pf_import *i, struct pb_reader descriptor)
+{
+    struct process process;
+    const struct pf_track track = track_read(i, descriptor, &process);
     struct pf_track *had = pf_track_find(i, track.uuid);
     if (had != NULL) {
         *had = track;
@@ -412,18 +459,18 @@ static void evidence_name(struct pf_import *i, struct pf_place place, const char
                        place.thread & ~SKEIN_STAND_IN, text);
 }
 
-struct pf_place pf_track_place(struct pf_import *i, uint64_t uuid)
+struct pf_place pf_track_place(struct pf_import *i, uint64_t uuid, uint64_t time_ns)
 {
     struct pf_track *track = pf_track_find(i, uuid), *of = track;
     struct pf_place place = {.process = PF_GLOBAL, .thread = uuid};
     bool counter = track != NULL && track->kind == PF_TRACK_COUNTER;
     if (track != NULL && track->kind == PF_TRACK_THREAD)
-        return (struct pf_place){track->pid, track->tid};
+        return (struct pf_place){pf_process_of_track(i, track, time_ns), track->tid};
     for (unsigned depth = 0; of != NULL && depth < PARENTS_MAX; depth++) {
         if (of->kind == PF_TRACK_THREAD && counter) /* its curve is the thread's */
-            return (struct pf_place){of->pid, of->tid};
+            return (struct pf_place){pf_process_of_track(i, of, time_ns), of->tid};
         if (of->kind == PF_TRACK_PROCESS || of->kind == PF_TRACK_THREAD) {
-            place.process = of->pid;
+            place.process = pf_process_of_track(i, of, time_ns);
             break;
         }
         of = pf_track_find(i, of->parent);

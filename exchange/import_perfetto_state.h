@@ -43,6 +43,8 @@ struct pf_sequence {
     uint32_t default_clock;
     uint64_t extra[PF_EXTRA_MAX];
     unsigned extra_count;
+    uint32_t
+        undated; /* the last of its notes that has no time yet, + 1 (import_perfetto_lives.h) */
     bool has_default_track, has_thread;
     uint32_t pid, tid;         /* of a thread descriptor in a packet of its own */
     uint64_t sample_weight_ns; /* of the defaults */
@@ -60,7 +62,7 @@ struct pf_track {
     uint8_t kind; /* enum pf_track_kind */
     bool incremental;
     uint32_t pid, tid;
-    uint32_t name, unit; /* of texts, + 1 */
+    uint32_t name, unit, thread_name; /* of texts, + 1 */
     uint64_t multiplier;
     int64_t sum; /* of an incremental counter */
     uint32_t sum_sequence, sum_epoch;

@@ -347,6 +347,118 @@ def samples(folder):
     rule(folded == "server[50];t1;main;inner 2", folded)
 
 
+class Kernel:
+    """What the kernel says of one CPU, and scrapes of /proc."""
+
+    def __init__(self):
+        self.maker = Maker()
+        self.on = 0, "swapper"
+
+    def event(self, at, pid, **what):
+        self.maker.packet(ftrace_events={"cpu": 0, "event": [{"timestamp": BOOT + at, "pid": pid, **what}]})
+
+    def switch(self, at, tid, comm, state=1, leaver=None):
+        before, called = self.on
+        self.event(at, before, sched_switch={"prev_comm": leaver or called, "prev_pid": before, "prev_state": state,
+                                             "next_pid": tid, "next_comm": comm})
+        self.on = tid, comm
+
+    def scrape(self, at, pid, *cmdline, threads=(), **more):
+        self.maker.packet(timestamp=BOOT + at, process_tree={
+            "processes": [{"pid": pid, "cmdline": cmdline, **more}],
+            "threads": [{"tid": tid, "tgid": pid, "name": name} for tid, name in threads]})
+
+    def runs(self, folder):
+        rows, said = imported(folder, self.maker.trace)
+        rule(said["left_out"] == 0, said)
+        return sorted((int(r["ts_ns"]) - T0, r["dur_ns"], r["service"], r["pid"], r["thread"])
+                      for r in rows if r["name"] == "sched.run"), rows
+
+
+def lives_of_the_kernel(folder):
+    """A pid is whose it was then: exec, and a new process with an old pid, leave the past its name."""
+    k = Kernel()
+    k.scrape(40, 60, "/usr/bin/server", "-x")  # the file's order is not that of time
+    k.scrape(5, 60, "sh", "-c", "server")
+    k.switch(10, 60, "sh")
+    k.event(30, 60, sched_process_exec={"filename": "/usr/bin/server", "pid": 60, "old_pid": 60})
+    k.switch(50, 0, "swapper", leaver="server")
+    k.switch(60, 60, "server")
+    k.switch(70, 0, "swapper", state=32)
+    k.event(80, 1, task_newtask={"pid": 60, "comm": "cron", "clone_flags": 0x1200000})
+    k.switch(90, 60, "cron")
+    k.switch(95, 0, "swapper")
+    got, rows = k.runs(folder)
+    early = {r["thread"] for r in rows if r["name"] == "sched.runnable" and int(r["ts_ns"]) - T0 < 30}
+    rule(early <= {"sh"}, "who waits before it is there", early)
+    rule(got == [(10, 20, "sh", 60, "sh"), (30, 20, "server", 60, "server"), (60, 10, "server", 60, "server"),
+                 (90, 5, "cron", 60, "cron")], got)
+    rule(len({r["process"] for r in rows}) == 3, rows)
+    # Without the kernel's word, another name of a main thread is one, unless a thread of before goes on.
+    for goes_on in (False, True):
+        k = Kernel()
+        k.scrape(1, 60, "old", threads=[(60, "old"), (61, "helper")])
+        for at, tid, comm in ((10, 60, "old"), (20, 61, "helper"), (30, 60, "fresh"), (40, 61 if goes_on else 60, "helper" if goes_on else "fresh")):
+            k.switch(at, tid, comm)
+        k.switch(50, 0, "swapper")
+        got, rows = k.runs(folder)
+        rule([g[2] for g in got] == ["old", "old"] + ["old" if goes_on else "fresh"] * 2, got)
+        rule(len({r["process"] for r in rows}) == 2 - goes_on, rows)
+
+
+def lives_by_scrapes(folder):
+    """Samples and scrapes alone: the name of then; when it began tells a new process from the same one."""
+    m = Maker()
+    for at, pid, name, began in ((5, 60, "/bin/first", 3), (6, 70, "same", 2), (100, 60, "/bin/second -v", 90), (101, 70, "same", 95)):
+        m.packet(timestamp=BOOT + at, process_tree={"processes": [{"pid": pid, "cmdline": [name], "process_start_from_boot": BOOT + began}]})
+    m.packet(timestamp=BOOT + 7, process_tree={"processes": [{"pid": 80, "cmdline": ["kworker/0:1"], "cmdline_is_comm": True}]})
+    for at, pid in ((10, 60), (80, 60), (92, 60), (10, 70), (99, 70), (10, 80), (10, 91)):
+        m.packet(timestamp=BOOT + at, trusted_packet_sequence_id=9, perf_sample={"cpu": 0, "pid": pid, "tid": pid})
+    rows, said = imported(folder, m.trace)
+    got = sorted((r["pid"], int(r["ts_ns"]) - T0, r["service"]) for r in rows)
+    rule(got == [(60, 10, "first"), (60, 80, "first"), (60, 92, "second"), (70, 10, "same"), (70, 99, "same"),
+                 (80, 10, "kworker/0:1"), (91, 10, "a")], got)
+    rule(len({r["process"] for r in rows if r["pid"] == 70}) == 2 and said["processes"] == 6, rows)
+
+
+def lives_of_tracks(folder):
+    """Two worlds have a process 1 each, at one time; and a process has a command line and a name of its own."""
+    m = Maker()
+    for sequence, uuid, name in ((7, 31, "nginx"), (8, 32, "redis")):
+        m.packet(timestamp=BOOT + uuid, trusted_packet_sequence_id=sequence, sequence_flags=1,
+                 track_descriptor={"uuid": uuid, "process": {"pid": 1, "process_name": name}})
+        m.packet(trusted_packet_sequence_id=sequence, track_descriptor={
+            "uuid": uuid + 10, "parent_uuid": uuid, "thread": {"pid": 1, "tid": 1, "thread_name": name + " main"}})
+    for at, track in ((100, 41), (110, 42), (120, 41), (130, 32), (140, 31)):
+        m.event(7, BOOT + at, type=INSTANT, name="here", track_uuid=track)
+    m.packet(timestamp=BOOT + 8, process_tree={"processes": [{"pid": 50, "cmdline": ["/opt/chrome", "--type=browser"]}]})
+    m.packet(timestamp=BOOT + 9, track_descriptor={"uuid": 1, "process": {"pid": 50, "cmdline": ["/opt/chrome"], "process_name": "Browser"}})
+    m.event(7, BOOT + 4, type=INSTANT, name="here", track_uuid=11)
+    m.event(7, BOOT + 200, type=INSTANT, name="here", track_uuid=11)
+    del m.trace.packet[1]
+    rows, _ = imported(folder, m.trace)
+    got = sorted((int(r["ts_ns"]) - T0, r["service"], r["pid"], r["thread"]) for r in rows)
+    rule(got == [(4, "Browser", 50, "t1"), (100, "nginx", 1, "nginx main"), (110, "redis", 1, "redis main"),
+                 (120, "nginx", 1, "nginx main"), (130, "redis", 1, "process"), (140, "nginx", 1, "process"),
+                 (200, "Browser", 50, "t1")], got)
+    rule(len({r["process"] for r in rows}) == 3, rows)
+
+
+def clocks_that_count(folder):
+    """A clock that counts from packet to packet counts those of no event, too."""
+    m = Maker()
+    m.packet(trusted_packet_sequence_id=7, sequence_flags=1, trace_packet_defaults={
+        "timestamp_clock_id": 64, "track_event_defaults": {"track_uuid": 11}},
+             clock_snapshot={"clocks": [{"clock_id": BOOTTIME, "timestamp": BOOT + 100},
+                                        {"clock_id": 64, "timestamp": 0, "is_incremental": True}]})
+    m.event(7, 10, type=INSTANT, name="first")
+    m.packet(timestamp=20, trusted_packet_sequence_id=7, track_descriptor={"uuid": 99, "parent_uuid": 1, "name": "more"})
+    m.event(7, 30, type=INSTANT, name="second")
+    rows, _ = imported(folder, m.trace)
+    got = [(r["name"], int(r["ts_ns"]) - T0) for r in rows]
+    rule(got == [("first", 110), ("second", 160)], got)
+
+
 def broken(folder):
     m = Maker()
     m.start(7, 11)
@@ -426,7 +538,8 @@ def switches(folder):
 
 
 def main(folder):
-    for test in (events, clocks, old_times, early_clocks, bounds, losses, statistics, scheduling, foreign, samples, broken, round_trip, switches):
+    for test in (events, clocks, old_times, early_clocks, bounds, losses, statistics, scheduling, foreign, samples, lives_of_the_kernel, lives_by_scrapes,
+                 lives_of_tracks, clocks_that_count, broken, round_trip, switches):
         test(folder)
         print(test.__name__, "holds")
 
