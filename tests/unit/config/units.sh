@@ -4,7 +4,7 @@
 # what it is for; and the drop-ins for a unit that the page tells are valid beside it.
 #   units.sh ANALYZE UNIT THRESHOLD [PAGE WORD...]
 #     threshold: tenths of systemd's score, 0 (safe) to 100. PAGE: its blocks ```ini are drop-ins.
-#     WORD: the unit must allow it (a system call, a family of addresses)
+#     WORD: the unit must allow it (a system call, a family of addresses, a capability)
 set -eu
 analyze=$1 unit=$2 threshold=$3
 shift 3
@@ -29,7 +29,7 @@ valid "$folder" "$name"
 page=$1
 shift
 for word; do
-    grep -Eq "^(SystemCallFilter|RestrictAddressFamilies)=[^~]*\b$word\b" "$folder/$name" ||
+    grep -Eq "^(SystemCallFilter|RestrictAddressFamilies|CapabilityBoundingSet)=[^~]*\b$word\b" "$folder/$name" ||
         { echo "$name does not allow $word"; exit 1; }
 done
 awk -v to="$folder/drop-in" '/^```ini$/ { n++; on = 1; next } /^```/ { on = 0 }
