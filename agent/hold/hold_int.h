@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 #include <sys/uio.h>
 
 #include "ring_hold.h"
@@ -35,14 +36,24 @@ struct hold_packet {
     uint8_t note[HOLD_NOTE_MAX];
 };
 
+/* The socket's place: its folder, and its name there. The whole path may be longer than a socket's may
+ * be. */
+struct hold_place {
+    int folder; /* its descriptor */
+    char name[72];
+    dev_t device; /* of the socket that this holder has there, which may be another one's later */
+    ino_t inode;
+};
+
 /* Of a packet with descriptors; `flags` of the system call. Below 0: errno says why. */
 ssize_t hold_send(int socket, const struct hold_packet *packet, const int fds[HOLD_FDS], int flags);
 /* Fills in fds, -1 where none came. 0: the other end is gone; below 0: none has come, or it is none
  * of ours, and its descriptors are closed. */
 ssize_t hold_receive(int socket, struct hold_packet *packet, int fds[HOLD_FDS], int flags);
 
-/* The holder, on its listening socket; never returns. No heap: it may be the child of a process with
- * threads. */
-_Noreturn void hold_process_run(int listener, ring_hold_runs_fn *runs);
+/* The holder, on its listening socket, which it takes out of the folder at its end; never returns. No
+ * heap: it may be the child of a process with threads. */
+_Noreturn void hold_process_run(int listener, const struct hold_place *place,
+                                ring_hold_runs_fn *runs);
 
 #endif

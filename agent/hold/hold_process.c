@@ -5,12 +5,14 @@
  * state: it was forked.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -303,7 +305,16 @@ static bool holder_turn(struct holder *holder)
     return n >= 0 || errno == EINTR;
 }
 
-void hold_process_run(int listener, ring_hold_runs_fn *runs)
+/* Unless another holder has the place by now. */
+static void place_leave(const struct hold_place *place)
+{
+    struct stat about;
+    if (fstatat(place->folder, place->name, &about, AT_SYMLINK_NOFOLLOW) == 0 &&
+        about.st_dev == place->device && about.st_ino == place->inode)
+        (void)unlinkat(place->folder, place->name, 0);
+}
+
+void hold_process_run(int listener, const struct hold_place *place, ring_hold_runs_fn *runs)
 {
     struct holder holder = {
         .listener = listener, .agent = -1, .runs = runs, .alone_ns = holder_now_ns()};
@@ -316,5 +327,6 @@ void hold_process_run(int listener, ring_hold_runs_fn *runs)
         wake_add(&holder, listener, WAKE_LISTENER))
         while (holder_turn(&holder))
             continue;
+    place_leave(place);
     _exit(0);
 }

@@ -6,6 +6,7 @@
 #include "ring_hold.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,13 +26,6 @@
 struct ring_hold {
     int socket;  /* -1: the holder is gone */
     bool behind; /* said once */
-};
-
-/* The socket's place: its folder, and its name there. The whole path may be longer than a socket's may
- * be. */
-struct hold_place {
-    int folder; /* its descriptor */
-    char name[72];
 };
 
 static int place_open(const char *agent_socket, struct hold_place *place)
@@ -78,28 +72,38 @@ static int hold_connect(const struct hold_place *place)
     return fd;
 }
 
-static int hold_listen(const struct hold_place *place)
+static int hold_listen(struct hold_place *place)
 {
+    struct stat about;
     const struct sockaddr_un address = address_of(place);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     (void)unlinkat(place->folder, place->name, 0);
     if (fd >= 0 && (bind(fd, (const struct sockaddr *)&address, sizeof address) != 0 ||
-                    fchmodat(place->folder, place->name, 0600, 0) != 0 || listen(fd, 4) != 0))
+                    fchmodat(place->folder, place->name, 0600, 0) != 0 ||
+                    fstatat(place->folder, place->name, &about, AT_SYMLINK_NOFOLLOW) != 0 ||
+                    listen(fd, 4) != 0))
         fd_close(&fd);
+    if (fd >= 0) {
+        place->device = about.st_dev;
+        place->inode = about.st_ino;
+    }
     return fd;
 }
 
-/* In the child's child, which nobody waits for: has nothing of the agent's but the listener. */
-static _Noreturn void holder_become(int listener, ring_hold_runs_fn *runs)
+/* In the child's child, which nobody waits for: has nothing of the agent's but the listener and the
+ * folder in which that stands. */
+static _Noreturn void holder_become(int listener, struct hold_place *place, ring_hold_runs_fn *runs)
 {
     struct rlimit files;
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int fd = 0; fd < 3; fd++)
         (void)dup2(null, fd);
-    if (listener != 3)
-        listener = dup2(listener, 3);
-    if (listener != 3 || close_range(4, ~0u, 0) != 0)
+    /* First out of each other's way, whatever numbers they have. */
+    listener = fcntl(listener, F_DUPFD, 5);
+    place->folder = fcntl(place->folder, F_DUPFD, 5);
+    if (dup2(listener, 3) != 3 || dup2(place->folder, 4) != 4 || close_range(5, ~0u, 0) != 0)
         _exit(1);
+    place->folder = 4;
     for (int number = 1; number < NSIG; number++)
         (void)signal(number, number == SIGPIPE ? SIG_IGN : SIG_DFL);
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
@@ -111,10 +115,10 @@ static _Noreturn void holder_become(int listener, ring_hold_runs_fn *runs)
     sigset_t none;
     sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    hold_process_run(listener, runs);
+    hold_process_run(3, place, runs);
 }
 
-static int holder_start(const struct hold_place *place, ring_hold_runs_fn *runs)
+static int holder_start(struct hold_place *place, ring_hold_runs_fn *runs)
 {
     int listener = hold_listen(place), status = 0;
     if (listener < 0)
@@ -124,7 +128,7 @@ static int holder_start(const struct hold_place *place, ring_hold_runs_fn *runs)
         (void)setsid();
         pid_t holder = fork();
         if (holder == 0)
-            holder_become(listener, runs);
+            holder_become(listener, place, runs);
         _exit(holder < 0);
     }
     close(listener);

@@ -3,6 +3,7 @@
  * The holder: what one agent puts, another takes, with the memory of rings and the ends of processes.
  */
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -300,6 +301,58 @@ START_TEST(a_socket_that_a_dead_holder_left_is_no_obstacle)
 }
 END_TEST
 
+/* Lets the holder, which no agent has any more, see its time pass, and waits until it is gone: `end` is
+ * the other end of what it alone keeps open. */
+static void holder_expire(int end)
+{
+    struct pollfd closes = {.fd = end, .events = POLLIN};
+    __atomic_store_n(&shared->ahead_ns, UINT64_C(3600000000000), __ATOMIC_SEQ_CST);
+    int n = poll(&closes, 1, (int)support_deadline_ms());
+    __atomic_store_n(&shared->ahead_ns, 0, __ATOMIC_SEQ_CST);
+    ck_assert_int_eq(n, 1);
+    close(end);
+}
+
+/* The end of a pipe whose other one the holder keeps from now on. */
+static int put_pipe(struct ring_hold *hold)
+{
+    int ends[2];
+    ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+    const struct hold_item item = {
+        .key = {{9}, 9}, .fds = {ends[1], -1}, .note = (uint8_t[]){1}, .note_bytes = 1};
+    ring_hold_put(hold, &item);
+    close(ends[1]);
+    return ends[0];
+}
+
+START_TEST(a_holder_takes_its_socket_away_when_it_ends)
+{
+    char *path = path_join(folder, "agent.sock" HOLD_SUFFIX);
+    struct ring_hold *hold = hold_new();
+    int end = put_pipe(hold);
+    ck_assert_int_eq(access(path, F_OK), 0);
+    ring_hold_close(&hold);
+    holder_expire(end);
+    ck_assert_int_ne(access(path, F_OK), 0);
+    free(path);
+}
+END_TEST
+
+/* As of one that is late: the next agent's holder has the place by then. */
+START_TEST(a_holder_leaves_what_another_has_there_alone)
+{
+    char *path = path_join(folder, "agent.sock" HOLD_SUFFIX);
+    struct ring_hold *hold = hold_new();
+    int end = put_pipe(hold);
+    ck_assert_int_eq(unlink(path), 0);
+    file_write_text(path, "another's");
+    ring_hold_close(&hold);
+    holder_expire(end);
+    ck_assert_int_eq(access(path, F_OK), 0);
+    free(path);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("ring_hold");
@@ -313,6 +366,8 @@ int main(void)
     tcase_add_test(tc, a_holder_outlives_an_agent_that_was_quiet_for_long);
     tcase_add_test(tc, packets_that_are_none_are_refused);
     tcase_add_test(tc, a_socket_that_a_dead_holder_left_is_no_obstacle);
+    tcase_add_test(tc, a_holder_takes_its_socket_away_when_it_ends);
+    tcase_add_test(tc, a_holder_leaves_what_another_has_there_alone);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }
