@@ -26,7 +26,7 @@ void fixture_write_config(struct fixture *f)
              "\"captures\":{\"deadline_ms\":20000}%s%s%s}",
              f->data_port, f->control_port, f->http_port, f->folder,
              f->store != NULL ? f->store : "\"min_free_bytes\":0",
-             agents ? "" : "\"agents\":{\"heartbeat_ms\":200,\"lease_ms\":3000},",
+             agents ? "" : "\"agents\":{\"heartbeat_ms\":200,\"lease_ms\":3600000},",
              http ? "" : ",\"http\":{\"drain_ms\":2000,\"threads\":2}", members,
              analysis ? "" : ",\"analysis\":{\"program\":\"" ANALYST_PROGRAM "\"}");
     f->config_path = path_join(f->folder, "collector.json");
@@ -70,6 +70,13 @@ void fixture_start_with(struct fixture *f, const char *store, const char *member
     fixture_resume(f);
     wire_agent_open(&f->agent, 7, "host-a", f->control_port, f->data_port);
     cJSON_Delete(wire_agent_hello(&f->agent));
+}
+
+void fixture_lease_end(struct fixture *f)
+{
+    control_lock(fleet_control(f->collector.fleet));
+    fleet_agent_end(f->collector.fleet, fleet_agent_find(f->collector.fleet, f->agent.id));
+    control_unlock(fleet_control(f->collector.fleet));
 }
 
 void fixture_restart(struct fixture *f)

@@ -18,7 +18,10 @@ struct fixture {
     struct wire_agent agent;
 };
 
-void fixture_start(struct fixture *f); /* with an agent that has said HELLO */
+/* With an agent that has said HELLO. Its lease is an hour: it is silent until the test speaks, and a
+ * busy machine may hold the test up. */
+void fixture_start(struct fixture *f);
+void fixture_lease_end(struct fixture *f); /* now */
 /* The same with the members of "store", and further ones of the whole with a comma before (NULL:
  * the usual). */
 void fixture_start_with(struct fixture *f, const char *store, const char *members);

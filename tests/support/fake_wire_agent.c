@@ -259,15 +259,43 @@ cJSON *wire_agent_command(struct wire_agent *a, const char *kind, int timeout_ms
     }
 }
 
+static bool is_command(const cJSON *json, const cJSON *number)
+{
+    return cJSON_Compare(cJSON_GetObjectItem(json, "command"), number, true);
+}
+
+/* Forgets what came of the command once more before the collector had heard of it. */
+static void repeats_drop(struct wire_agent *a, const cJSON *number)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < a->waiting_count; i++)
+        if (is_command(a->waiting[i], number))
+            cJSON_Delete(a->waiting[i]);
+        else
+            a->waiting[kept++] = a->waiting[i];
+    a->waiting_count = kept;
+}
+
 void wire_agent_ack(struct wire_agent *a, const cJSON *command, const char *error)
 {
-    cJSON *ack = object_of(a);
-    cJSON_AddItemToObject(ack, "command",
-                          cJSON_Duplicate(cJSON_GetObjectItem(command, "command"), false));
+    const cJSON *number = cJSON_GetObjectItem(command, "command");
+    uint64_t end = clock_monotonic_ns() + support_deadline_ms() * UINT64_C(1000000);
+    cJSON *ack = object_of(a), *question = wire_report(a, "none that there is"), *answer = NULL;
+    cJSON_AddItemToObject(ack, "command", cJSON_Duplicate(number, false));
     cJSON_AddStringToObject(ack, "status", error == NULL ? "ok" : "failed");
     if (error != NULL)
         cJSON_AddStringToObject(ack, "error", error);
-    send_frame(a, WIRE_COMMAND_ACK, a->next_frame++, ack);
+    /* Nobody answers an acknowledgement, but a question behind it, which changes nothing. */
+    while (answer == NULL && clock_monotonic_ns() < end) {
+        uint64_t id = a->next_frame++;
+        send_frame(a, WIRE_COMMAND_ACK, a->next_frame++, ack);
+        send_frame(a, WIRE_REPORT, id, question);
+        answer = receive(a, WIRE_REPORT_ACK, id, REPEAT_MS);
+    }
+    ck_assert_msg(answer != NULL, "an acknowledgement is not heard");
+    repeats_drop(a, number);
+    cJSON_Delete(answer);
+    cJSON_Delete(question);
     cJSON_Delete(ack);
 }
 

@@ -52,6 +52,7 @@ cJSON *wire_fired(const struct wire_agent *a, const char *capture, uint32_t proc
 
 /* The next command of a kind, not acknowledged; the caller frees. NULL when none comes in time. */
 cJSON *wire_agent_command(struct wire_agent *a, const char *kind, int timeout_ms);
+/* The collector has heard of it when this returns, and no repeat of the command comes behind it. */
 void wire_agent_ack(struct wire_agent *a, const cJSON *command, const char *error);
 
 /* Uploads a partition of the capture and waits until it is stored. */

@@ -35,7 +35,7 @@ static bool fire_of(struct wire_agent *agent, unsigned number, uint32_t user, co
 static void bounded_start(struct fixture *f)
 {
     fixture_start_with(f, NULL,
-                       ",\"agents\":{\"heartbeat_ms\":200,\"lease_ms\":3000,"
+                       ",\"agents\":{\"heartbeat_ms\":200,\"lease_ms\":3600000,"
                        "\"captures_per_hour\":16}");
 }
 
@@ -136,7 +136,7 @@ START_TEST(a_rule_that_fires_all_the_time_leaves_other_rules_room)
 {
     struct fixture f;
     fixture_start_with(&f, NULL,
-                       ",\"agents\":{\"heartbeat_ms\":200,\"lease_ms\":3000},"
+                       ",\"agents\":{\"heartbeat_ms\":200,\"lease_ms\":3600000},"
                        "\"rules\":{\"captures_per_hour\":16}");
     wire_agent_processes(&f.agent, 1, 1, "shop");
     rule_put(&f, "often");

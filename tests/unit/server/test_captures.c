@@ -423,6 +423,7 @@ START_TEST(offline_target_is_sent_when_its_agent_returns)
     char id[ID_TEXT_BYTES], path[96];
     fixture_start(&f);
     wire_agent_processes(&f.agent, 1, 1, "shop");
+    fixture_lease_end(&f);
     wait_for_text(&f, "/api/v1/processes", "items.0.status", "offline");
     begin(&f, REQUEST, id, path);
     wait_for_text(&f, path, "targets.0.status", "offline");

@@ -350,9 +350,7 @@ START_TEST(agent_that_is_gone_does_not_pause)
     fixture_start(&f);
     cJSON_Delete(call_json(&f, "PUT", PATH, POLICY, 201));
     report_pause(&f, true);
-    control_lock(fleet_control(f.collector.fleet));
-    fleet_agent_end(f.collector.fleet, fleet_agent_find(f.collector.fleet, f.agent.id));
-    control_unlock(fleet_control(f.collector.fleet));
+    fixture_lease_end(&f);
     cJSON *json = call_json(&f, "GET", PATH, NULL, 200);
     ck_assert_ptr_null(at_path(json, "state.paused_agents"));
     cJSON_Delete(json);

@@ -226,11 +226,16 @@ static void put_named(struct fixture *f, const char *name, const char *selector,
     cJSON_Delete(call_json(f, "PUT", path, body, status));
 }
 
-/* The next change, of this base and generation, with so many rules and removed names. */
+/* The next change, of this base and generation, with so many rules and removed names. One before it
+ * that was not acknowledged may have come again. */
 static cJSON *expect_change(struct fixture *f, double base, double generation, int put, int removed)
 {
     cJSON *command = wire_agent_command(&f->agent, "rules_change", (int)support_deadline_ms());
     ck_assert_msg(command != NULL, "no change");
+    if (number_at(command, "generation") < generation) {
+        cJSON_Delete(command);
+        return expect_change(f, base, generation, put, removed);
+    }
     ck_assert_double_eq(number_at(command, "base"), base);
     ck_assert_double_eq(number_at(command, "generation"), generation);
     ck_assert_int_eq(cJSON_GetArraySize(at_path(command, "rules")), put);
@@ -650,16 +655,20 @@ START_TEST(neighbours_give_the_evidence_that_the_rule_names)
 }
 END_TEST
 
+/* At each full second, of which several may pass on a busy machine before the test asks. */
 START_TEST(schedule_fires_by_itself)
 {
     struct fixture f;
+    uint64_t began_s = clock_realtime_ns() / NS_PER_S;
     fixture_start(&f);
     wire_agent_processes(&f.agent, 1, 2, "shop");
     cJSON_Delete(call_json(&f, "PUT", PATH,
                            "{\"selector\":\"\",\"when\":{\"schedule\":{\"every_ms\":1000}}}", 201));
     wait_for_text(&f, PATH, "state.last_fired_why", "schedule");
     cJSON *json = call_json(&f, "GET", PATH, NULL, 200);
-    ck_assert_double_eq(number_at(json, "state.fired"), 1);
+    ck_assert_double_ge(number_at(json, "state.fired"), 1);
+    ck_assert_double_le(number_at(json, "state.fired"),
+                        (double)(clock_realtime_ns() / NS_PER_S - began_s));
     cJSON_Delete(json);
     fixture_stop(&f);
 }
