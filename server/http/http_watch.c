@@ -4,10 +4,15 @@
  * thread that shuts down those whose deadline is over; entered by all threads of the HTTP server,
  * under one lock.
  *
- * Where there are as many as may be, of all or of one address, one gives way to the newcomer: one
- * that waits for a request, and has perhaps never sent a byte, before one that is sending its own;
- * of these one of the address with most; of these the one that has been so longest. One that is
- * being answered never does.
+ * Where there are as many as may be, of all or of one address, one gives way to the newcomer: one of
+ * the neighbourhood with most; of these one of the address with most; of these one that is older than
+ * a second before one that may still be about to send its first request; of these one that waits for
+ * a request, and has perhaps never sent a byte, before one whose request has begun to come; of these
+ * the one that has been so longest. Where all are younger than a second, the oldest. One that is being
+ * answered never does.
+ *
+ * Addresses come first: whoever fills the place with half requests has most there, however busy those
+ * look, and whoever has just come with one connection, whose head is still on its way, has least.
  */
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -18,16 +23,25 @@
 #include "own_thread.h"
 #include "shares.h"
 
-#define STEP_NS (UINT64_C(250) * 1000000u)
+#define STEP_NS  (UINT64_C(250) * 1000000u)
+#define FRESH_NS (UINT64_C(1000) * 1000000u) /* in which a newcomer's first request is to come */
 
 struct http_link {
     struct http_link *prev, *next;
     int fd;
     struct http_whence whence;
-    uint64_t deadline_ns, since_ns; /* monotonic; since: as it is now */
-    bool asking;                    /* a request has begun to come, or is being answered */
+    uint64_t deadline_ns;         /* monotonic, as these: */
+    uint64_t opened_ns, since_ns; /* since: as it is now */
+    bool asking;                  /* a request has begun to come, or is being answered */
     bool answering;
     bool cut; /* it is shut down, and no longer counts */
+};
+
+/* What the connections that are looked at have: by neighbourhood, and by address. Whose number falls
+ * together with a crowd's in one tally seldom does in both, and the lesser is believed. */
+struct crowd {
+    struct share_tally around, address, again;
+    uint64_t now_ns;
 };
 
 struct http_watch {
@@ -37,6 +51,7 @@ struct http_watch {
     struct own_thread thread; /* its lock guards what follows, and all links */
     struct http_link *links;
     uint64_t answering;
+    struct crowd crowd; /* of the newcomer that is looked at */
 };
 
 /* Locked. */
@@ -98,35 +113,69 @@ void http_watch_stop(struct http_watch **watch)
 
 /* ---- their number ---- */
 
-/* Whether a gives way before b; tally: of the connections of each neighbourhood. */
-static bool gives_way_before(const struct share_tally *tally, const struct http_link *a,
+static uint64_t again_of(const struct http_link *link)
+{
+    return ~link->whence.address;
+}
+
+static uint64_t of_address(const struct crowd *crowd, const struct http_link *link)
+{
+    uint64_t one = share_tally_of(&crowd->address, link->whence.address);
+    uint64_t other = share_tally_of(&crowd->again, again_of(link));
+    return one < other ? one : other;
+}
+
+static bool is_fresh(const struct crowd *crowd, const struct http_link *link)
+{
+    return crowd->now_ns - link->opened_ns < FRESH_NS;
+}
+
+/* Whether a gives way before b. */
+static bool gives_way_before(const struct crowd *crowd, const struct http_link *a,
                              const struct http_link *b)
 {
-    uint64_t of_a = share_tally_of(tally, a->whence.around);
-    uint64_t of_b = share_tally_of(tally, b->whence.around);
-    if (a->asking != b->asking)
+    uint64_t near_a = share_tally_of(&crowd->around, a->whence.around);
+    uint64_t near_b = share_tally_of(&crowd->around, b->whence.around);
+    uint64_t of_a = of_address(crowd, a), of_b = of_address(crowd, b);
+    bool fresh_a = is_fresh(crowd, a), fresh_b = is_fresh(crowd, b);
+    if (near_a != near_b)
+        return near_a > near_b;
+    if (of_a != of_b)
+        return of_a > of_b;
+    if (fresh_a != fresh_b)
+        return fresh_b;
+    if (!fresh_a && a->asking != b->asking)
         return b->asking;
-    return of_a != of_b ? of_a > of_b : a->since_ns < b->since_ns;
+    return a->since_ns < b->since_ns;
+}
+
+static bool is_of(const struct http_link *link, const struct http_whence *of)
+{
+    return !link->cut && (of == NULL || link->whence.address == of->address);
 }
 
 /* Locked. Makes room for one more of this address (of any: NULL). False: all are being answered. */
 static bool room_make_for(struct http_watch *w, const struct http_whence *of, uint64_t max)
 {
-    struct share_tally tally = {{0}};
+    struct crowd *crowd = &w->crowd;
     struct http_link *out = NULL;
     uint64_t count = 0;
-    for (struct http_link *link = w->links; link != NULL; link = link->next) {
-        if (link->cut || (of != NULL && link->whence.address != of->address))
-            continue;
-        count++;
-        share_tally_add(&tally, link->whence.around, 1);
-    }
+    for (const struct http_link *link = w->links; link != NULL; link = link->next)
+        count += is_of(link, of);
     if (count < max)
         return true;
-    for (struct http_link *link = w->links; link != NULL; link = link->next) {
-        if (link->cut || link->answering || (of != NULL && link->whence.address != of->address))
+    *crowd = (struct crowd){.now_ns = clock_monotonic_ns()};
+    for (const struct http_link *link = w->links; link != NULL; link = link->next) {
+        if (!is_of(link, of))
             continue;
-        if (out == NULL || gives_way_before(&tally, link, out))
+        share_tally_add(&crowd->around, link->whence.around, 1);
+        share_tally_add(&crowd->address, link->whence.address, 1);
+        share_tally_add(&crowd->again, again_of(link), 1);
+    }
+    for (struct http_link *link = w->links; link != NULL; link = link->next) {
+        if (!is_of(link, of) || link->answering)
+            continue;
+        if (out == NULL || gives_way_before(crowd, link, out))
             out = link;
     }
     if (out == NULL)
@@ -144,7 +193,7 @@ struct http_link *http_watch_add(struct http_watch *w, int fd, const struct http
         return NULL;
     link->fd = fd;
     link->whence = *whence;
-    link->since_ns = clock_monotonic_ns();
+    link->opened_ns = link->since_ns = clock_monotonic_ns();
     link->deadline_ns = link->since_ns + deadline_ns;
     pthread_mutex_lock(&w->thread.lock);
     bool room = room_make_for(w, whence, w->max_per_address) && room_make_for(w, NULL, w->max);

@@ -439,6 +439,37 @@ START_TEST(idle_connections_from_several_addresses_give_way_to_who_asks)
 }
 END_TEST
 
+/* Requests whose bodies never come look busy, and fill the place from twenty addresses. */
+START_TEST(half_requests_of_many_do_not_crowd_out_who_has_not_spoken_yet)
+{
+    struct http_settings settings = subject_settings();
+    settings.max_connections = 40;
+    settings.max_connections_per_ip = 16;
+    settings.receive_ms = settings.idle_ms = 3600000;
+    struct http_server *server = serve(&settings);
+    static const char half[] = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n",
+                      ask[] = "GET /small HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    int fds[200], late = dial_from(server, "127.0.0.1");
+    for (int i = 0; i < 200; i++) {
+        char address[16], text[16] = "";
+        snprintf(address, sizeof address, "127.0.0.%d", 2 + i % 20);
+        fds[i] = dial_from(server, address);
+        (void)send(fds[i], half, sizeof half - 1, MSG_NOSIGNAL);
+        if (i % 50 != 49)
+            continue;
+        say(late, ask, sizeof ask - 1);
+        ck_assert_int_eq(recv(late, text, 12, MSG_WAITALL), 12);
+        ck_assert_str_eq(text, "HTTP/1.1 200");
+        close(late);
+        late = dial_from(server, "127.0.0.1");
+    }
+    close(late);
+    for (int i = 0; i < 200; i++)
+        close(fds[i]);
+    http_stop(&server);
+}
+END_TEST
+
 /* ---- memory ---- */
 
 #define DOWNLOADS 200
@@ -493,5 +524,6 @@ int main(void)
         what_is_made_aside_is_not_cut_by_the_watch,
         many_connections_of_one_address_leave_room_for_others,
         idle_connections_from_several_addresses_give_way_to_who_asks,
+        half_requests_of_many_do_not_crowd_out_who_has_not_spoken_yet,
         many_downloads_take_little_memory_and_give_it_back, NULL));
 }
