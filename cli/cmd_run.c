@@ -119,6 +119,9 @@ static const char *kind_text(const struct program_kind *kind)
     if (kind->is_other_machine)
         return "is a 32-bit program, or another processor's: it runs, but what it, or what it "
                "starts, does cannot be recorded";
+    if (kind->is_unreadable)
+        return "may be executed but not read, so it is not known whether the tracer can enter it: it "
+               "runs, but what it, or what it starts, does cannot be recorded";
     if (kind->has_other_libc)
         return "has another C library: it runs, but what it, or what it starts, does cannot be "
                "recorded";

@@ -4,8 +4,8 @@
  * program that the tracer cannot enter must not be told to load it. Another C library, or the runtime
  * of AddressSanitizer, does not start then; a dynamic linker that cannot read the library, or not as
  * one of its machine, complains on standard error. So the program is looked at before the call
- * (program_kind.h), and our entry alone is left out. Of a program that may be executed but not read
- * nothing is known, and the environment stays as it is.
+ * (program_kind.h), and our entry alone is left out, also where the program may be executed but not
+ * read.
  *
  * These are the only system calls that a traced thread makes of itself where the program has barred
  * some: who may start a program may nearly always read it, for its dynamic linker has to.

@@ -203,24 +203,25 @@ static int file_open(int folder, const char *path)
                      O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
 }
 
-static void file_close(int fd)
+static void file_close(int *fd)
 {
-    (void)RAW1(SYS_close, fd);
+    if (*fd >= 0)
+        (void)RAW1(SYS_close, *fd);
+    *fd = -1;
 }
 
-/* False: what cannot be read, or is no file. */
-static bool program_begin(int fd, struct program *p)
+/* Of p->fd. False: what cannot be read, or is no file. */
+static bool program_begin(struct program *p)
 {
     memset(&p->about, 0, sizeof p->about);
     memset(p->head, 0, sizeof(Elf64_Ehdr));
-    p->fd = fd;
     p->segments = 0;
     p->window_bytes = 0;
     p->window_at = 0;
-    if (RAW4(SYS_newfstatat, fd, RAW_POINTER(""), RAW_POINTER(&p->about), AT_EMPTY_PATH) != 0 ||
+    if (RAW4(SYS_newfstatat, p->fd, RAW_POINTER(""), RAW_POINTER(&p->about), AT_EMPTY_PATH) != 0 ||
         !S_ISREG(p->about.st_mode))
         return false;
-    long n = fd_read(fd, 0, p->head, sizeof p->head);
+    long n = fd_read(p->fd, 0, p->head, sizeof p->head);
     p->head_bytes = n > 0 ? (size_t)n : 0;
     return n >= 0;
 }
@@ -261,18 +262,18 @@ static bool is_own_linker(const struct program *p)
                                     memcmp(p->head, (const void *)own_linker(), HEAD_BYTES) == 0);
 }
 
-/* In the program's place, which is not needed any more: the stack may be small. */
-static bool linker_is_other(struct program *p, const Elf64_Phdr *name)
+/* In the program's place, which is not needed any more: the stack may be small, and this process may
+ * have one descriptor left. */
+static void linker_look(struct program *p, const Elf64_Phdr *name, struct program_kind *kind)
 {
     char path[LINKER_BYTES] = "";
     if (name->p_filesz >= sizeof path ||
         !elf_read_at(p, name->p_offset, path, (size_t)name->p_filesz))
-        return false;
-    int fd = file_open(AT_FDCWD, path);
-    bool other = fd >= 0 && program_begin(fd, p) && !is_own_linker(p);
-    if (fd >= 0)
-        file_close(fd);
-    return other;
+        return;
+    file_close(&p->fd);
+    p->fd = file_open(AT_FDCWD, path);
+    kind->is_unreadable = p->fd < 0;
+    kind->has_other_libc = p->fd >= 0 && program_begin(p) && !is_own_linker(p);
 }
 
 static bool is_option_with_value(const char *argument)
@@ -323,7 +324,7 @@ static const char *elf_look(struct program *p, char *const *arguments, struct pr
         dynamic_read(p, &section, &dynamic);
     if (segment_find(p, PT_INTERP, &name)) {
         kind->is_asan = is_dynamic && needs_asan(p, &section, &dynamic);
-        kind->has_other_libc = linker_is_other(p, &name);
+        linker_look(p, &name, kind);
         return NULL;
     }
     /* Programs have room for what debuggers ask for, also those that need no linker; linkers, which
@@ -365,11 +366,11 @@ static int file_open_again(int fd)
     return file_open(AT_FDCWD, path);
 }
 
-/* Of one file; returns what is to be looked at in its place, which lies in `p` or the arguments. */
-static const char *file_look(struct program *p, int fd, const struct program_call *call,
+/* Of p->fd; returns what is to be looked at in its place, which lies in `p` or the arguments. */
+static const char *file_look(struct program *p, const struct program_call *call,
                              struct program_kind *kind)
 {
-    if (!program_begin(fd, p))
+    if (!program_begin(p))
         return NULL;
     const char *interpreter = script_of(p);
     if (interpreter != NULL)
@@ -389,13 +390,14 @@ void program_look(const struct program_call *call, struct program_kind *kind)
     int folder = call->folder;
     memset(kind, 0, sizeof *kind);
     for (int i = 0; i <= HOPS_MAX && path != NULL; i++) {
-        int fd = *path != '\0' ? file_open(folder, path)
-                 : folder >= 0 ? file_open_again(folder)
-                               : -1;
-        if (fd < 0)
+        program.fd = *path != '\0' ? file_open(folder, path)
+                     : folder >= 0 ? file_open_again(folder)
+                                   : -1;
+        kind->is_unreadable = program.fd < 0;
+        if (program.fd < 0)
             return;
-        path = file_look(&program, fd, call, kind);
-        file_close(fd);
+        path = file_look(&program, call, kind);
+        file_close(&program.fd);
         folder = AT_FDCWD;
     }
 }
@@ -410,10 +412,10 @@ bool program_library_is_here(const char *path)
 #endif
     if (barred != 0)
         return false;
-    int fd = file_open(AT_FDCWD, path);
-    if (fd < 0)
+    p.fd = file_open(AT_FDCWD, path);
+    if (p.fd < 0)
         return false;
-    bool here = program_begin(fd, &p) && is_elf(&p) && is_of_machine(&p);
-    file_close(fd);
+    bool here = program_begin(&p) && is_elf(&p) && is_of_machine(&p);
+    file_close(&p.fd);
     return here;
 }

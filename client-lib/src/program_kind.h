@@ -18,7 +18,8 @@ struct program_kind {
     bool is_other_machine; /* 32-bit, or another processor's: the tracer cannot be loaded */
     bool has_other_libc;   /* by its dynamic linker (musl, a glibc of its own): that may refuse the
                               tracer, and then not start the program */
-    bool is_no_program;    /* neither a program nor a script with "#!" */
+    bool is_unreadable; /* it, or its dynamic linker, may only be executed: what it is, who knows */
+    bool is_no_program; /* neither a program nor a script with "#!" */
 };
 
 /* Whose dynamic linker runs the program that its first arguments name is judged by that one. */
@@ -29,15 +30,16 @@ struct program_call {
     bool asks_user;         /* whether it changes its user is to be known, too */
 };
 
-/* Looks at the program, or at the interpreter of a script. What cannot be read is of no such kind.
- */
+/* Looks at the program, or at the interpreter of a script. */
 void program_look(const struct program_call *call, struct program_kind *kind);
 
 /* Whether LD_PRELOAD may name the tracer to such a program, AddressSanitizer aside. One that loads
- * nothing would hand the entry on, to programs that nobody looks at before they start. */
+ * nothing would hand the entry on, to programs that nobody looks at before they start; one that cannot be
+ * read may be of any kind. */
 static inline bool program_takes_preload(const struct program_kind *kind)
 {
-    return !kind->is_static && !kind->is_other_machine && !kind->has_other_libc;
+    return !kind->is_static && !kind->is_other_machine && !kind->has_other_libc &&
+           !kind->is_unreadable;
 }
 
 /* Whether a library is AddressSanitizer's, by how its name begins; zeros follow a shorter one. */
