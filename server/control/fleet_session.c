@@ -148,17 +148,14 @@ static void session_save_soon(struct fleet *f, struct fleet_agent *agent) CONTRO
     control_mark_dirty(f->control);
 }
 
-/* Every message of an agent renews its lease and says where to answer. */
-static void agent_seen(struct fleet *f, struct fleet_agent *agent,
-                       const struct transport_peer *peer) CONTROL_LOCKED
+/* Every message of an agent renews its lease and says where to answer. One that was taken for lost is
+ * not back by it: what it was not told meanwhile (commands, rules) is told at its HELLO, which the
+ * answer to its next heartbeat asks for. */
+static void agent_seen(struct fleet_agent *agent, const struct transport_peer *peer)
 {
     agent->peer = *peer;
     agent->heard_ns = clock_monotonic_ns();
     agent->last_seen_ns = clock_realtime_ns();
-    if (agent->session && !agent->online) {
-        agent->online = true;
-        session_save_soon(f, agent);
-    }
 }
 
 static uint64_t rules_generation(struct fleet *f)
@@ -194,10 +191,10 @@ void fleet_on_hello(struct fleet *f, const struct wire_frame *frame, const cJSON
     snprintf(agent->host, sizeof agent->host, "%s", hello.host);
     snprintf(agent->version, sizeof agent->version, "%s", hello.version);
     snprintf(agent->labels, sizeof agent->labels, "%s", hello.labels);
-    agent->session = true;
+    agent->session = agent->online = true;
     agent->clock_error_ns = 0;                   /* until it says so again */
     agent->list_version = agent->list_pages = 0; /* the new run counts anew */
-    agent_seen(f, agent, peer);
+    agent_seen(agent, peer);
     session_save_soon(f, agent);
     agent_text(agent->id, id);
     if (!known_session)
@@ -331,7 +328,7 @@ void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const c
     fleet_answer(f, peer, WIRE_HEARTBEAT_ACK, frame->id, &body);
     if (hello)
         return;
-    agent_seen(f, agent, peer);
+    agent_seen(agent, peer);
     agent->clock_error_ns = beat.clock_error_ns;
     agent->clock = beat.clock;
     agent->clock_heard_ns = clock_monotonic_ns();
@@ -424,7 +421,7 @@ void fleet_on_report(struct fleet *f, const struct wire_frame *frame, const cJSO
     /* No answer to a stranger: it says HELLO first, and then reports again. */
     status = SKEIN_AGAIN;
     if (agent != NULL && agent->session) {
-        agent_seen(f, agent, peer);
+        agent_seen(agent, peer);
         if (report.kind == REPORT_PROCESSES)
             status = fleet_on_processes(f, agent, peer, &report.processes, error, sizeof error);
         else

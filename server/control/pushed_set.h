@@ -2,7 +2,8 @@
  *
  * A set that agents are pushed (rules, policies): its generation, the push to agents that do not
  * have it, what they say of it. Agents are told again until their heartbeats name the generation
- * that they are to have. Guarded by the control lock; every function is called with it held.
+ * that they are to have. One that is away is told nothing: it counts as here again from its HELLO on,
+ * which brings it the whole set. Guarded by the control lock; every function is called with it held.
  *
  * Of rules, an agent that has said HELLO gets the whole set, and then what has changed since the
  * generation that it has, where that concerns it: a selector may want another host. Whatever else a

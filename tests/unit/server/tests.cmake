@@ -58,6 +58,7 @@ skein_test(unit/server/test_http_request.c LINK skein_test_collector LABELS tsan
 skein_test(unit/server/test_api_loss.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_events.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_rules.c LINK skein_test_collector LABELS tsan)
+skein_test(unit/server/test_pushed_set.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_triggers.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_notify.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_policies.c LINK skein_test_collector LABELS tsan)
