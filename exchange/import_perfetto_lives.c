@@ -18,8 +18,8 @@ enum { KIND_PROGRAM, KIND_NAME };
 
 void pf_lives_fini(struct pf_lives *l)
 {
-    struct import_map *maps[] = {&l->run_at, &l->said, &l->owner_of, &l->since,
-                                 &l->epoch,  &l->is_shared};
+    struct import_map *maps[] = {&l->run_at, &l->said,  &l->owner_of,
+                                 &l->since,  &l->epoch, &l->is_shared};
     for (size_t k = 0; k < sizeof maps / sizeof *maps; k++)
         import_map_fini(maps[k]);
     import_lives_fini(&l->lives);
@@ -149,7 +149,8 @@ void pf_notes_date(struct pf_import *i, struct pf_sequence *s, uint64_t time_ns)
 void pf_note_seen(struct pf_import *i, uint64_t time_ns, uint64_t tid, const char *comm)
 {
     uint32_t text = pf_text_put(i, (const uint8_t *)comm, strlen(comm));
-    struct pf_run *run = tid > 0 && tid <= INT32_MAX && text != 0 ? run_get(i, (uint32_t)tid) : NULL;
+    struct pf_run *run =
+        tid > 0 && tid <= INT32_MAX && text != 0 ? run_get(i, (uint32_t)tid) : NULL;
     if (run == NULL)
         return;
     if (run->text == text) {
@@ -267,9 +268,8 @@ static void live(struct pf_import *i, size_t k)
         break;
     case PF_NOTE_PROGRAM:
     case PF_NOTE_NAME:
-        import_lives_named(&l->lives, k, n->pid,
-                           n->kind == PF_NOTE_NAME ? KIND_NAME : KIND_PROGRAM, n->text,
-                           import_map_get(&l->is_shared, n->pid) != IMPORT_MAP_NONE);
+        import_lives_named(&l->lives, k, n->pid, n->kind == PF_NOTE_NAME ? KIND_NAME : KIND_PROGRAM,
+                           n->text, import_map_get(&l->is_shared, n->pid) != IMPORT_MAP_NONE);
         break;
     case PF_NOTE_EXEC:
         import_lives_exec(&l->lives, k, n->pid, comm);
@@ -357,8 +357,8 @@ static void names_settle(struct pf_import *i)
             if (n->kind != kinds[kind])
                 continue;
             bool shared = import_map_get(&l->is_shared, n->pid) != IMPORT_MAP_NONE;
-            uint64_t process = shared ? process_of_uuid(i, n->uuid, n->pid, k)
-                                      : process_key(i, n->pid, k);
+            uint64_t process =
+                shared ? process_of_uuid(i, n->uuid, n->pid, k) : process_key(i, n->pid, k);
             if (n->kind == PF_NOTE_THREAD)
                 import_many_thread(i->many, process, n->tid, n->tid, 0, pf_text(i, n->text));
             else

@@ -66,7 +66,7 @@ struct pf_lives {
     struct pf_owner *owners; /* by tid and rank */
     size_t owner_count, owner_cap;
     struct import_map is_shared; /* pids of which several tracks say names that differ */
-    struct pf_shared *shared; /* by uuid and rank */
+    struct pf_shared *shared;    /* by uuid and rank */
     size_t shared_count, shared_cap;
 };
 
