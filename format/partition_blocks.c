@@ -110,7 +110,8 @@ static void batch_get(const struct partition_reader *r, struct cursor *c,
 
 static int batch_note(struct partition_reader *r, const struct reader_batch *batch)
 {
-    if (!array_grow(r->batches, r->batch_count + 1, &r->batch_cap))
+    if (!reader_may(r, sizeof *r->batches) ||
+        !array_grow(r->batches, r->batch_count + 1, &r->batch_cap))
         return reader_no_memory(r, "the list of batches");
     if (r->batch_count == BATCHES_MAX)
         return reader_fail(r, SKEIN_CORRUPT, F_4, batch->codes, "more than %u batches",
@@ -138,7 +139,8 @@ static int block_unpack(struct partition_reader *r, struct reader_block *block)
                            "the block makes it more than %" PRIu64 " bytes unpacked",
                            (uint64_t)RAW_BYTES_MAX);
     r->raw_bytes += section->raw_bytes;
-    block->raw = malloc((size_t)section->raw_bytes + 1);
+    if (reader_may(r, section->raw_bytes))
+        block->raw = malloc((size_t)section->raw_bytes + 1);
     if (block->raw == NULL)
         return reader_no_memory(r, "a block");
     int status =

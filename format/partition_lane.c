@@ -17,7 +17,7 @@ enum { AHEAD_COLUMNS = 64, AHEAD_THREADS = 1024 };
 /* ---- one lane ---- */
 
 /* A type that a batch only names costs 29 bytes there and many times that here: F-4 bounds the
- * sum. */
+ * sum. False also where the reader may not have so much; it has failed then. */
 static bool lane_may_grow(struct partition_reader *r, const struct lane *lane, size_t types,
                           size_t columns)
 {
@@ -26,7 +26,7 @@ static bool lane_may_grow(struct partition_reader *r, const struct lane *lane, s
     if (more > ENTERED_MAX - r->entered)
         return false;
     r->entered += more;
-    return true;
+    return reader_may(r, more * sizeof *lane->columns);
 }
 
 static bool lane_room(struct lane *lane, size_t types, size_t columns)

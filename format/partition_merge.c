@@ -162,7 +162,8 @@ static int entry_note(struct partition_reader *r, uint64_t resource, uint64_t nu
     if (r->entry_count == SEQUENCES_MAX)
         return reader_fail(r, SKEIN_CORRUPT, F_4, at, "more than %u sequence arguments",
                            SEQUENCES_MAX);
-    if (!array_grow(r->entries, r->entry_count + 1, &r->entry_cap))
+    if (!reader_may(r, sizeof *r->entries) ||
+        !array_grow(r->entries, r->entry_count + 1, &r->entry_cap))
         return reader_no_memory(r, "sequences");
     r->entries[r->entry_count++] = (struct sequence_entry){resource, number, 0};
     return SKEIN_OK;
@@ -210,7 +211,8 @@ static int resources_make(struct partition_reader *r)
     size_t count = 0;
     for (size_t i = 0; i < r->entry_count; i++)
         count += i == 0 || r->entries[i].resource != r->entries[i - 1].resource;
-    r->resources = calloc(count, sizeof *r->resources);
+    if (reader_may(r, count * sizeof *r->resources))
+        r->resources = calloc(count, sizeof *r->resources);
     if (r->resources == NULL)
         return reader_no_memory(r, "sequences");
     for (size_t i = 0; i < r->entry_count; i++) {

@@ -74,10 +74,28 @@ int reader_no_memory(struct partition_reader *r, const char *what)
     return reader_fault(r, SKEIN_NO_MEMORY, &fault);
 }
 
+bool reader_may(struct partition_reader *r, uint64_t n)
+{
+    struct partition_fault fault;
+    if (n <= r->memory_left) {
+        r->memory_left -= n;
+        return true;
+    }
+    partition_fault_set(&fault, F_NONE, 0, "it takes more memory than is given to it");
+    reader_fault(r, SKEIN_TOO_LARGE, &fault);
+    return false;
+}
+
 /* ---- life ---- */
 
 int partition_reader_make(const uint8_t *bytes, size_t n, struct partition_reader **out,
                           struct partition_fault *fault)
+{
+    return partition_reader_make_within(bytes, n, UINT64_MAX, out, fault);
+}
+
+int partition_reader_make_within(const uint8_t *bytes, size_t n, uint64_t memory_bytes,
+                                 struct partition_reader **out, struct partition_fault *fault)
 {
     *out = NULL;
     *fault = (struct partition_fault){.rule = F_NONE};
@@ -88,10 +106,12 @@ int partition_reader_make(const uint8_t *bytes, size_t n, struct partition_reade
     }
     r->bytes = bytes;
     r->n = n;
+    r->memory_left = memory_bytes;
     r->info.host = r->info.service = r->info.labels = r->info.exe = "";
     int status = tables_open(r);
     if (status == SKEIN_OK) {
-        r->lanes = calloc(r->thread_count + 1, sizeof *r->lanes);
+        if (reader_may(r, r->thread_count * sizeof *r->lanes))
+            r->lanes = calloc(r->thread_count + 1, sizeof *r->lanes);
         if (r->lanes == NULL)
             status = reader_no_memory(r, "the threads");
     }
@@ -228,7 +248,8 @@ struct reader_frame *frame_room(struct partition_reader *r, struct lane *lane)
         lane->deeper++;
         return NULL;
     }
-    if (!array_grow(lane->stack, lane->depth + 1, &lane->stack_cap)) {
+    if (!reader_may(r, sizeof *lane->stack) ||
+        !array_grow(lane->stack, lane->depth + 1, &lane->stack_cap)) {
         reader_no_memory(r, "open ranges");
         return NULL;
     }

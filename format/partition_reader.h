@@ -53,6 +53,10 @@ int partition_reader_new(const uint8_t *bytes, size_t n, struct partition_reader
 /* The same, with the reason in *fault. */
 int partition_reader_make(const uint8_t *bytes, size_t n, struct partition_reader **out,
                           struct partition_fault *fault);
+/* The same in so much memory at most, about: SKEIN_TOO_LARGE, of this and of later calls, where what
+ * it reads takes more. A few KiB can unpack to F-4's limits, which are far above most readers' means. */
+int partition_reader_make_within(const uint8_t *bytes, size_t n, uint64_t memory_bytes,
+                                 struct partition_reader **out, struct partition_fault *fault);
 void partition_reader_free(struct partition_reader **reader);
 
 const struct partition_info *partition_reader_info(const struct partition_reader *r);
@@ -84,7 +88,8 @@ bool partition_reader_symbol(struct partition_reader *r, uint64_t address,
                              struct partition_symbol *symbol);
 
 /* The next event. Returns 1; 0 at the end; a status below 0 with a sentence in
- * partition_reader_error. Pointers in *event are valid until the next call. */
+ * partition_reader_error. Pointers in *event are valid until the next call; those to types, threads and
+ * texts, but of ranges carried from another partition, as long as the reader. */
 int partition_reader_next(struct partition_reader *r, struct trace_event *event);
 const char *partition_reader_error(const struct partition_reader *r);
 int partition_reader_status(const struct partition_reader *r); /* SKEIN_OK, or what ended it */

@@ -44,6 +44,7 @@ struct partition_reader {
     const uint8_t *footer_section;
     struct arena_chunk *arena;
     uint64_t raw_bytes;
+    uint64_t memory_left;
     size_t entered; /* types and columns that the lanes have room for */
 
     struct partition_event_type *types;
@@ -109,6 +110,8 @@ int reader_no_memory(struct partition_reader *r, const char *what);
 /* A fault that is known already. */
 int reader_fault(struct partition_reader *r, int status, const struct partition_fault *fault);
 
+/* Takes n bytes of what it may have; false: it has too little, and has failed with SKEIN_TOO_LARGE. */
+bool reader_may(struct partition_reader *r, uint64_t n);
 /* Memory that lives as long as the reader; NULL when there is none. */
 void *reader_alloc(struct partition_reader *r, size_t n);
 char *reader_text(struct partition_reader *r, const char *text, size_t n);

@@ -31,7 +31,8 @@ static void stack_get(struct partition_reader *r, struct cursor *c, struct reade
     uint32_t count = (uint32_t)count_get(c, PARTITION_FRAMES_MAX, 1);
     if (count > FRAMES_MAX - r->pc_count)
         rule_break(c, F_4, at);
-    else if (!array_grow(r->pcs, r->pc_count + count + 1, &r->pc_cap))
+    else if (!reader_may(r, count * sizeof *r->pcs) ||
+             !array_grow(r->pcs, r->pc_count + count + 1, &r->pc_cap))
         cursor_fail(c, SKEIN_NO_MEMORY);
     uint64_t pc = 0;
     for (; stack->count < count && c->status == SKEIN_OK; stack->count++) {
@@ -43,7 +44,7 @@ static void stack_get(struct partition_reader *r, struct cursor *c, struct reade
 int stacks_open(struct partition_reader *r, struct cursor *c)
 {
     size_t n = (size_t)count_get(c, STACKS_MAX, 2);
-    r->stacks = table_new(c, n, sizeof *r->stacks);
+    r->stacks = reader_table_new(r, c, n, sizeof *r->stacks);
     for (; r->stack_count < n && c->status == SKEIN_OK; r->stack_count++)
         stack_get(r, c, &r->stacks[r->stack_count]);
     return c->status == SKEIN_OK ? SKEIN_OK : reader_table_fail(r, c, F_44, "stacks");
@@ -91,7 +92,7 @@ static void mapping_get(struct partition_reader *r, struct cursor *c,
 int mappings_open(struct partition_reader *r, struct cursor *c)
 {
     size_t n = (size_t)count_get(c, MAPPINGS_MAX, 6);
-    r->mappings = table_new(c, n, sizeof *r->mappings);
+    r->mappings = reader_table_new(r, c, n, sizeof *r->mappings);
     for (; r->mapping_count < n && c->status == SKEIN_OK; r->mapping_count++) {
         struct partition_mapping *mapping = &r->mappings[r->mapping_count];
         const uint8_t *at = c->pos;
@@ -147,7 +148,8 @@ static void symbol_get(struct partition_reader *r, struct cursor *c, struct read
 int symbols_open(struct partition_reader *r, struct cursor *c)
 {
     size_t n = (size_t)count_get(c, SYMBOLS_MAX - r->symbol_count, 3);
-    if (!array_grow(r->symbols, r->symbol_count + n + 1, &r->symbol_cap))
+    if (!reader_may(r, n * sizeof *r->symbols) ||
+        !array_grow(r->symbols, r->symbol_count + n + 1, &r->symbol_cap))
         cursor_fail(c, SKEIN_NO_MEMORY);
     for (size_t i = 0; i < n && c->status == SKEIN_OK; i++) {
         struct reader_symbol *symbol = &r->symbols[r->symbol_count];

@@ -23,6 +23,8 @@ void *reader_alloc(struct partition_reader *r, size_t n)
     struct arena_chunk *chunk = r->arena;
     if (chunk == NULL || n > chunk->cap - chunk->used) {
         size_t cap = n > ARENA_CHUNK ? n : ARENA_CHUNK;
+        if (!reader_may(r, cap))
+            return NULL;
         chunk = malloc(sizeof *chunk + 16 + cap);
         if (chunk == NULL)
             return NULL;
@@ -56,6 +58,14 @@ const char *reader_name_get(struct partition_reader *r, struct cursor *c)
     if (copy == NULL)
         cursor_fail(c, SKEIN_NO_MEMORY);
     return copy == NULL ? "" : copy;
+}
+
+void *reader_table_new(struct partition_reader *r, struct cursor *c, size_t n, size_t size)
+{
+    if (c->status != SKEIN_OK || reader_may(r, (uint64_t)n * size))
+        return table_new(c, n, size);
+    cursor_fail(c, SKEIN_NO_MEMORY);
+    return NULL;
 }
 
 int reader_table_fail(struct partition_reader *r, const struct cursor *c, enum format_rule rule,
@@ -156,8 +166,8 @@ static void type_get(struct partition_reader *r, struct cursor *c,
 static int types_open(struct partition_reader *r, struct cursor *c)
 {
     size_t n = (size_t)count_get(c, TYPES_MAX, 8);
-    r->types = table_new(c, n, sizeof *r->types);
-    r->type_facts = table_new(c, n, sizeof *r->type_facts);
+    r->types = reader_table_new(r, c, n, sizeof *r->types);
+    r->type_facts = reader_table_new(r, c, n, sizeof *r->type_facts);
     for (; r->type_count < n && c->status == SKEIN_OK; r->type_count++) {
         struct cursor entry = entry_get(c);
         type_get(r, &entry, &r->types[r->type_count], &r->type_facts[r->type_count]);
@@ -174,7 +184,8 @@ static int strings_open(struct partition_reader *r, struct cursor *c)
     size_t n = (size_t)count_get(c, STRINGS_MAX - r->string_count, 1);
     if (n > r->string_cap - r->string_count) {
         size_t cap = r->string_count + n;
-        struct reader_string *strings = realloc(r->strings, cap * sizeof *strings);
+        struct reader_string *strings =
+            reader_may(r, n * sizeof *strings) ? realloc(r->strings, cap * sizeof *strings) : NULL;
         if (strings == NULL)
             cursor_fail(c, SKEIN_NO_MEMORY);
         else
@@ -200,7 +211,7 @@ static int strings_open(struct partition_reader *r, struct cursor *c)
 static int threads_open(struct partition_reader *r, struct cursor *c)
 {
     size_t n = (size_t)count_get(c, THREADS_MAX, 4);
-    r->threads = table_new(c, n, sizeof *r->threads);
+    r->threads = reader_table_new(r, c, n, sizeof *r->threads);
     for (; r->thread_count < n && c->status == SKEIN_OK; r->thread_count++) {
         struct partition_thread *thread = &r->threads[r->thread_count];
         struct cursor entry = entry_get(c);
@@ -221,7 +232,7 @@ static int threads_open(struct partition_reader *r, struct cursor *c)
 static int opens_open(struct partition_reader *r, struct cursor *c)
 {
     size_t n = (size_t)count_get(c, OPENS_MAX, 5);
-    r->opens = table_new(c, n, sizeof *r->opens);
+    r->opens = reader_table_new(r, c, n, sizeof *r->opens);
     for (; r->open_count < n && c->status == SKEIN_OK; r->open_count++) {
         struct partition_open *open = &r->opens[r->open_count];
         struct cursor entry = entry_get(c);

@@ -12,6 +12,8 @@
 int tables_open(struct partition_reader *r);
 /* A NUL-terminated copy of the text at c; "" with a failed cursor. */
 const char *reader_name_get(struct partition_reader *r, struct cursor *c);
+/* table_new, of what the reader may have. */
+void *reader_table_new(struct partition_reader *r, struct cursor *c, size_t n, size_t size);
 /* The table of this rule and name is malformed where c stands, or there was no memory. */
 int reader_table_fail(struct partition_reader *r, const struct cursor *c, enum format_rule rule,
                       const char *table);

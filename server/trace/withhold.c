@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Evidence without what its reader may not know; see withhold.h. Events come from the reader in the
- * order of time, and the writer wants those of one thread behind each other: so they wait here.
+ * order of time, and the writer wants those of one thread behind each other: so they wait here. Their
+ * texts are the reader's own, which lasts longer.
+ *
+ * A few KiB can unpack to events without end, and this runs where one client's work is all clients':
+ * so memory and events are bounded, far above what an agent writes (evidence.max_bytes).
  */
 #include "withhold.h"
 
@@ -12,6 +16,10 @@
 #include "partition_reader.h"
 #include "partition_writer.h"
 #include "skein_check.h"
+
+#define READER_BYTES (UINT64_C(64) << 20)
+#define KEPT_BYTES   ((size_t)48 << 20) /* of events that wait */
+#define EVENTS_MAX   (1u << 20)         /* that are read, and perhaps left out */
 
 #define WITHHELD "(withheld)"
 #define WORDS    "a file whose words are withheld here, as not everybody may read it"
@@ -77,9 +85,9 @@ struct packing {
     bool words_shown; /* of the pieces that come now */
     struct kept_event *events;
     size_t event_count, event_cap;
-    struct partition_value *values; /* a text's is its place in `texts` */
+    struct partition_value *values;
     size_t value_count, value_cap;
-    struct buf texts;
+    size_t read, kept_bytes;
 };
 
 static int argument_find(const struct partition_event_type *type, const char *name, uint8_t kind)
@@ -160,11 +168,14 @@ static uint64_t dur_ticks(const struct packing *p, const struct trace_event *eve
     return dur < event->ticks ? (uint64_t)dur : event->ticks;
 }
 
-/* Copies what the event points to. */
 static int event_keep(struct packing *p, const struct trace_event *event,
                       const struct partition_value *values)
 {
     const struct partition_event_type *type = event->type;
+    size_t bytes = sizeof *p->events + sizeof p->events + type->nargs * sizeof *values;
+    if (bytes > KEPT_BYTES - p->kept_bytes)
+        return SKEIN_TOO_LARGE;
+    p->kept_bytes += bytes;
     if (!array_grow(p->events, p->event_count + 1, &p->event_cap) ||
         !array_grow(p->values, p->value_count + type->nargs, &p->value_cap))
         return SKEIN_NO_MEMORY;
@@ -175,15 +186,9 @@ static int event_keep(struct packing *p, const struct trace_event *event,
                             .type = (uint32_t)(type - p->types),
                             .stack = event->stack,
                             .values = p->value_count};
-    for (unsigned i = 0; i < type->nargs; i++) {
-        struct partition_value *to = &p->values[p->value_count++];
-        *to = values[i];
-        if (type->args[i].type != SKEIN_T_STR)
-            continue;
-        to->str.text = (const char *)(uintptr_t)p->texts.len;
-        buf_put(&p->texts, values[i].str.text, values[i].str.len);
-    }
-    return p->texts.status;
+    for (unsigned i = 0; i < type->nargs; i++)
+        p->values[p->value_count++] = values[i];
+    return SKEIN_OK;
 }
 
 static int event_take(struct packing *p, const struct trace_event *event)
@@ -211,8 +216,11 @@ static int events_read(struct packing *p)
 {
     struct trace_event event;
     int next, status = SKEIN_OK;
-    while (status == SKEIN_OK && (next = partition_reader_next(p->reader, &event)) != 0)
+    while (status == SKEIN_OK && (next = partition_reader_next(p->reader, &event)) != 0) {
         status = next < 0 ? next : event_take(p, &event);
+        if (status == SKEIN_OK && ++p->read > EVENTS_MAX)
+            status = SKEIN_TOO_LARGE;
+    }
     return status;
 }
 
@@ -278,17 +286,13 @@ static int symbols_copy(struct packing *p)
             if (partition_reader_symbol(p->reader, partition_stack_address(&stack, i), &symbol))
                 status = partition_writer_symbol(p->writer, &symbol);
     }
-    return status;
+    return status == SKEIN_OK ? partition_reader_status(p->reader) : status;
 }
 
 static void event_pour(struct packing *p, const struct kept_event *event)
 {
-    struct partition_value *values = p->values + event->values;
+    const struct partition_value *values = p->values + event->values;
     const struct partition_event_type *type = &p->types[event->type];
-    for (unsigned i = 0; i < type->nargs; i++)
-        if (type->args[i].type == SKEIN_T_STR)
-            values[i].str.text =
-                (const char *)p->texts.data + (size_t)(uintptr_t)values[i].str.text;
     partition_writer_event(p->writer, (uint32_t)partition_writer_type(p->writer, type),
                            event->ticks, event->dur_ticks, values);
     if (event->stack != 0)
@@ -301,11 +305,10 @@ static int events_pour(struct packing *p)
     struct kept_event **order = calloc(p->event_count + 1, sizeof *order);
     if (order == NULL)
         return SKEIN_NO_MEMORY;
-    buf_put_u8(&p->texts, 0); /* there is a place for texts of no bytes */
     for (size_t i = 0; i < p->event_count; i++)
         order[i] = &p->events[i];
     qsort(order, p->event_count, sizeof(struct kept_event *), order_compare);
-    for (size_t i = 0; i < p->event_count && p->texts.status == SKEIN_OK; i++) {
+    for (size_t i = 0; i < p->event_count; i++) {
         if (order[i]->thread != thread)
             partition_writer_batch(
                 p->writer,
@@ -315,7 +318,7 @@ static int events_pour(struct packing *p)
         event_pour(p, order[i]);
     }
     free(order);
-    return p->texts.status;
+    return SKEIN_OK;
 }
 
 static int packing_run(struct packing *p, struct buf *out)
@@ -341,7 +344,7 @@ int withhold_pack(const struct withhold *what, const uint8_t *bytes, size_t n, s
     struct partition_fault fault;
     struct packing p = {.what = what};
     size_t before = out->len;
-    int status = partition_reader_make(bytes, n, &p.reader, &fault);
+    int status = partition_reader_make_within(bytes, n, READER_BYTES, &p.reader, &fault);
     if (status == SKEIN_OK)
         status = packing_run(&p, out);
     if (status == SKEIN_INVALID)
@@ -352,6 +355,5 @@ int withhold_pack(const struct withhold *what, const uint8_t *bytes, size_t n, s
     partition_reader_free(&p.reader);
     free(p.events);
     free(p.values);
-    buf_fini(&p.texts);
     return status;
 }

@@ -32,8 +32,9 @@ static inline bool withhold_any(const struct withhold *what)
 bool withhold_concerns(const struct withhold *what, const struct partition_footer *footer);
 
 /* Appends the whole evidence partition at bytes, without that; numbers stay. The same bytes come out
- * each time. SKEIN_OK; SKEIN_CORRUPT, SKEIN_TRUNCATED, SKEIN_VERSION: it cannot be read;
- * SKEIN_TOO_LARGE; SKEIN_NO_MEMORY. On failure *out is as before. */
+ * each time. Takes some 200 MiB and a second or two at most, whatever the bytes. SKEIN_OK;
+ * SKEIN_CORRUPT, SKEIN_TRUNCATED, SKEIN_VERSION: it cannot be read; SKEIN_TOO_LARGE: it holds more than
+ * agents write (docs/evidence.md); SKEIN_NO_MEMORY. On failure *out is as before. */
 int withhold_pack(const struct withhold *what, const uint8_t *bytes, size_t n, struct buf *out);
 
 #endif

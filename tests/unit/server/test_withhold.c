@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "alloc_fail.h"
 #include "clock.h"
@@ -332,6 +333,73 @@ START_TEST(memory_that_is_missing_is_told)
 }
 END_TEST
 
+/* ---- more than agents write ---- */
+
+static const struct partition_event_type texts = TYPE("crash.x", .nargs = 1,
+                                                      .args = {ARG(STR, "text")}),
+                                         bare = TYPE("crash.words", .nargs = 0);
+
+/* So many events that name one text of 1,000 bytes, on so many threads: a few KiB. */
+static void many_make(const struct partition_event_type *type, unsigned events, unsigned threads,
+                      struct buf *out)
+{
+    static char text[1001];
+    struct partition_info info = info_of(&some_key);
+    struct partition_writer *w;
+    memset(text, 'a', sizeof text - 1);
+    const struct partition_value value = partition_text(text);
+    ck_assert_int_eq(partition_writer_new(&info, &w), SKEIN_OK);
+    for (unsigned i = 0; i < threads; i++) {
+        const struct partition_thread thread = {i + 1, "", i};
+        ck_assert_int_eq(partition_writer_thread(w, &thread), i);
+    }
+    partition_writer_batch(w, 0, 3, 1, false);
+    uint32_t id = (uint32_t)partition_writer_type(w, type);
+    for (unsigned i = 0; i < events; i++)
+        partition_writer_event(w, id, 100 + i / 100, 0, &value);
+    buf_clear(out);
+    ck_assert_int_eq(partition_writer_finish(w, out, NULL), SKEIN_OK);
+    partition_writer_free(&w);
+}
+
+static long peak_kib(void)
+{
+    struct rusage usage;
+    ck_assert_int_eq(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_maxrss;
+}
+
+START_TEST(few_bytes_that_say_much_take_little_memory)
+{
+    static const struct {
+        const struct partition_event_type *type;
+        unsigned events, threads;
+        int status;
+    } cases[] = {{&texts, 400000, 1, SKEIN_OK},
+                 {&texts, 1000000, 1, SKEIN_TOO_LARGE},
+                 {&bare, 3000000, 1, SKEIN_TOO_LARGE},
+                 {&texts, 1, 200000, SKEIN_TOO_LARGE},
+                 {&texts, 1000, 5000, SKEIN_OK}};
+    static const struct withhold what = {true, WITHHOLD_WORDS_ALL};
+    struct buf whole = {0}, out = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        many_make(cases[i].type, cases[i].events, cases[i].threads, &whole);
+        ck_assert_uint_lt(whole.len, 2u << 20);
+        long before = peak_kib();
+        buf_clear(&out);
+        ck_assert_int_eq(withhold_pack(&what, whole.data, whole.len, &out), cases[i].status);
+        ck_assert_uint_eq(out.len > 0, cases[i].status == SKEIN_OK);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they keep what is freed */
+        ck_assert_int_lt(peak_kib() - before, 200 << 10);
+#else
+        (void)before;
+#endif
+    }
+    buf_fini(&whole);
+    buf_fini(&out);
+}
+END_TEST
+
 /* ---- over HTTP ---- */
 
 static char capture_path[] = "/api/v1/captures/" CAPTURE;
@@ -516,7 +584,8 @@ int main(void)
     return suite_run(suite_of(
         "withhold", partition_from_which_nothing_is_withheld_tells_the_same,
         names_of_others_are_withheld_and_numbers_stay, words_are_told_to_who_could_read_the_file,
-        what_cannot_be_read_is_not_told, memory_that_is_missing_is_told, file_of_root_is_an_admins,
+        what_cannot_be_read_is_not_told, memory_that_is_missing_is_told,
+        few_bytes_that_say_much_take_little_memory, file_of_root_is_an_admins,
         file_of_the_process_is_for_who_works_with_it, file_of_everybody_is_for_all,
         pieces_of_a_download_fit_together_and_have_a_name_of_their_own, NULL));
 }
