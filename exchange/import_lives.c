@@ -163,7 +163,9 @@ void import_lives_named(struct import_lives *l, uint64_t at, uint32_t pid, unsig
     if (p == NULL || name == 0)
         return;
     bool other = p->said[kind].name != 0 && p->said[kind].name != name;
-    if (other && p->said[kind].life == p->life && (another || p->unsure < IMPORT_LIVES_UNSURE))
+    if (p->ended)
+        life_begin(l, p, pid, at, true, false);
+    else if (other && p->said[kind].life == p->life && (another || p->unsure < IMPORT_LIVES_UNSURE))
         life_begin(l, p, pid, at, another, true);
     p->fresh = false;
     p->said[kind].name = name;

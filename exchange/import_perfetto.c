@@ -142,32 +142,32 @@ static void sample_defaults_take(struct pf_sequence *s, struct pb_reader default
     s->sample_weight_ns = hz > 0 ? 1000000000u / hz : clock ? period : 0;
 }
 
+enum { EXTRA_TRACKS = 31, EXTRA_DOUBLE_TRACKS = 45 };
+
+static void event_defaults_take(struct pf_sequence *s, struct pb_reader defaults)
+{
+    struct pb_field field;
+    s->extra.count = s->extra_double.count = 0;
+    while (pb_next(&defaults, &field))
+        if (field.number == 11) {
+            s->default_track = field.value;
+            s->has_default_track = true;
+        } else if (field.number == EXTRA_TRACKS || field.number == EXTRA_DOUBLE_TRACKS) {
+            pf_numbers_take(field.number == EXTRA_TRACKS ? &s->extra : &s->extra_double, &field,
+                            false);
+        }
+}
+
 static void defaults_take(struct pf_sequence *s, struct pb_reader defaults)
 {
-    struct pb_field field, part;
-    while (pb_next(&defaults, &field)) {
-        struct pb_reader message = pb_message_of(&field);
+    struct pb_field field;
+    while (pb_next(&defaults, &field))
         if (field.number == 58)
             s->default_clock = (uint32_t)field.value;
         else if (field.number == 12)
-            sample_defaults_take(s, message);
-        if (field.number != 11)
-            continue;
-        s->extra_count = 0;
-        while (pb_next(&message, &part)) {
-            struct pb_reader packed = pb_message_of(&part);
-            if (part.number == 11) {
-                s->default_track = part.value;
-                s->has_default_track = true;
-            } else if (part.number == 31 && part.wire == PB_VARINT &&
-                       s->extra_count < PF_EXTRA_MAX) {
-                s->extra[s->extra_count++] = part.value;
-            }
-            while (part.number == 31 && part.wire == PB_BYTES && packed.pos != packed.end &&
-                   !packed.failed && s->extra_count < PF_EXTRA_MAX)
-                s->extra[s->extra_count++] = pb_varint_get(&packed);
-        }
-    }
+            sample_defaults_take(s, pb_message_of(&field));
+        else if (field.number == 11)
+            event_defaults_take(s, pb_message_of(&field));
 }
 
 /* Of a signed number of microseconds, modulo 2^64. */
@@ -550,7 +550,10 @@ static int trace_passes(struct pf_import *i, const struct skein_trace_source *so
     if (i->status == SKEIN_OK)
         i->status = import_many_finish(i->many);
     if (i->status == SKEIN_OK && i->told->partitions == 0) {
-        import_why(i->told, "it has no track event, and nothing of the scheduler");
+        import_why(i->told,
+                   "it has no event that is read; %" PRIu64
+                   " packets or events are of kinds that are not, %" PRIu64 " were left out",
+                   i->told->not_read, i->told->left_out);
         i->status = SKEIN_NOT_FOUND;
     }
     return i->status;

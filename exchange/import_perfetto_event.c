@@ -19,8 +19,7 @@ struct track_event {
     const char *name, *category;
     bool has_track, has_value, is_double;
     uint64_t value;
-    uint64_t extra[PF_EXTRA_MAX], extra_tracks[PF_EXTRA_MAX];
-    unsigned extra_count, extra_track_count;
+    struct pf_numbers extra, extra_double, extra_tracks, extra_double_tracks;
     struct pb_field legacy; /* n 0: none */
     uint32_t pid, tid;      /* of others, that a legacy event is of; 0: its track's */
 };
@@ -45,31 +44,35 @@ static void categories_take(struct pf_import *i, struct track_event *e,
     e->category = pf_interned_text(i, e->s, INTERNED_CATEGORIES, iid);
 }
 
-/* Numbers of a repeated field, packed or not. */
-static void numbers_take(const struct pb_field *field, uint64_t *numbers, unsigned *count,
-                         bool fixed)
+/* Packed or not. */
+void pf_numbers_take(struct pf_numbers *numbers, const struct pb_field *field, bool fixed)
 {
     struct pb_reader packed = pb_message_of(field);
-    if (field->wire != PB_BYTES && *count < PF_EXTRA_MAX)
-        numbers[(*count)++] = field->value;
-    while (field->wire == PB_BYTES && packed.pos != packed.end && *count < PF_EXTRA_MAX) {
-        uint64_t value = fixed ? pb_fixed_get(&packed, 8) : pb_varint_get(&packed);
-        if (packed.failed)
+    bool one = field->wire != PB_BYTES;
+    while (one || packed.pos != packed.end) {
+        uint64_t value = one     ? field->value
+                         : fixed ? pb_fixed_get(&packed, 8)
+                                 : pb_varint_get(&packed);
+        if (packed.failed && !one)
             return;
-        numbers[(*count)++] = value;
+        if (numbers->count < PF_EXTRA_MAX)
+            numbers->of[numbers->count++] = value;
+        else
+            numbers->beyond++;
+        if (one)
+            return;
     }
 }
 
 static void flows_take(struct pf_import *i, const struct pb_field *field, const char *name,
                        bool fixed)
 {
-    uint64_t ids[PF_EXTRA_MAX];
-    unsigned count = 0;
-    numbers_take(field, ids, &count, fixed);
-    for (unsigned k = 0; k < count; k++) {
+    struct pf_numbers ids = {.count = 0};
+    pf_numbers_take(&ids, field, fixed);
+    for (unsigned k = 0; k < ids.count; k++) {
         struct import_value *value = pf_value_add(i, name, SKEIN_T_PTR);
         if (value != NULL)
-            value->bits = ids[k];
+            value->bits = ids.of[k];
     }
 }
 
@@ -132,7 +135,7 @@ static void field_take(struct pf_import *i, struct track_event *e, const struct 
         e->has_track = true;
         break;
     case 12:
-        numbers_take(field, e->extra, &e->extra_count, false);
+        pf_numbers_take(&e->extra, field, false);
         break;
     case 22:
     case 23:
@@ -145,7 +148,13 @@ static void field_take(struct pf_import *i, struct track_event *e, const struct 
         e->is_double = field->number == 44;
         break;
     case 31:
-        numbers_take(field, e->extra_tracks, &e->extra_track_count, false);
+        pf_numbers_take(&e->extra_tracks, field, false);
+        break;
+    case 45:
+        pf_numbers_take(&e->extra_double_tracks, field, false);
+        break;
+    case 46:
+        pf_numbers_take(&e->extra_double, field, true);
         break;
     case 33:
         place_take(i, pb_message_of(field));
@@ -202,12 +211,27 @@ static void counter_put(struct pf_import *i, struct track_event *e, uint64_t uui
     i->status = import_many_add(i->many, &entry);
 }
 
+static void extra_put(struct pf_import *i, struct track_event *e, const struct pf_numbers *values,
+                      const struct pf_numbers *tracks, bool is_double, uint64_t time_ns)
+{
+    unsigned count = values->count < tracks->count ? values->count : tracks->count;
+    for (unsigned k = 0; k < count && i->status == SKEIN_OK; k++)
+        counter_put(i, e, tracks->of[k], values->of[k], is_double, time_ns);
+    unsigned beyond = values->count - count + values->beyond;
+    if (beyond == 0)
+        return;
+    i->told->left_out += beyond;
+    import_why(i->told,
+               "at byte %" PRIu64 ": counters beside an event without a track, or more than %u",
+               i->packet_at, PF_EXTRA_MAX);
+}
+
 static void extras_put(struct pf_import *i, struct track_event *e, uint64_t time_ns)
 {
-    const uint64_t *tracks = e->extra_track_count > 0 ? e->extra_tracks : e->s->extra;
-    unsigned count = e->extra_track_count > 0 ? e->extra_track_count : e->s->extra_count;
-    for (unsigned k = 0; k < e->extra_count && k < count && i->status == SKEIN_OK; k++)
-        counter_put(i, e, tracks[k], e->extra[k], false, time_ns);
+    const struct pf_numbers *tracks = e->extra_tracks.count > 0 ? &e->extra_tracks : &e->s->extra;
+    extra_put(i, e, &e->extra, tracks, false, time_ns);
+    tracks = e->extra_double_tracks.count > 0 ? &e->extra_double_tracks : &e->s->extra_double;
+    extra_put(i, e, &e->extra_double, tracks, true, time_ns);
 }
 
 /* ---- events of before ---- */

@@ -33,9 +33,10 @@ struct pf_clock {
 };
 
 struct pf_cpu {
-    uint32_t next;     /* task that has the CPU; 0: idle */
-    uint32_t next_tid; /* its thread, which a compact switch leaves out */
-    uint64_t last_ns;  /* when its last piece of events ended; 0: there was none */
+    uint32_t next;      /* task that has the CPU; 0: idle */
+    uint32_t next_tid;  /* its thread, which a compact switch leaves out */
+    uint64_t last_ns;   /* when its last piece of events ended; 0: there was none */
+    uint64_t sample_ns; /* of its last sample */
 };
 
 struct pf_packet {
@@ -124,6 +125,7 @@ bool pf_time(struct pf_import *i, struct pf_sequence *s, uint32_t clock, uint64_
 
 /* ---- events ---- */
 
+void pf_numbers_take(struct pf_numbers *numbers, const struct pb_field *field, bool fixed);
 /* One more value, in i->values; NULL: there is no room. */
 struct import_value *pf_value_add(struct pf_import *i, const char *name, uint8_t type);
 /* A text that lasts as long as the values. */

@@ -13,7 +13,7 @@
 #define CPUS_MAX 4096u
 
 enum { SCHED_SWITCH = 4, SCHED_WAKEUP = 17, SCHED_WAKING = 20, SCHED_WAKEUP_NEW = 114 };
-enum { TASK_NEW = 235, TASK_RENAME = 236, SCHED_EXEC = 237 };
+enum { TASK_NEW = 235, TASK_RENAME = 236, SCHED_EXEC = 237, SCHED_FREE = 240 };
 enum { OF_THREAD = 0x10000 }; /* of a new task's flags: CLONE_THREAD */
 enum { STATE_GONE = 0x30 };   /* the kernel's, of prev_state: X or Z */
 enum { CLOCK_MONO_RAW = 5, FTRACE_MONO_RAW = 4 };
@@ -189,7 +189,7 @@ static void task_take(struct pf_import *i, const struct pb_field *what, uint64_t
     struct pb_field field;
     struct pb_reader message = pb_message_of(what);
     uint32_t names = what->number == TASK_RENAME ? 3 : what->number == TASK_NEW ? 2 : 1;
-    uint32_t ids = what->number == SCHED_EXEC ? 2 : 1;
+    uint32_t ids = what->number == SCHED_EXEC || what->number == SCHED_FREE ? 2 : 1;
     while (pb_next(&message, &field))
         if (field.number == names && field.wire == PB_BYTES)
             comm_of_path(comm, &field, what->number == SCHED_EXEC);
@@ -208,9 +208,11 @@ static void task_take(struct pf_import *i, const struct pb_field *what, uint64_t
     }
     if (what->number == SCHED_EXEC)
         note.text = pf_text_put(i, (const uint8_t *)comm, strlen(comm));
+    if (what->number == SCHED_FREE)
+        note.kind = PF_NOTE_ENDED;
     if (what->number != TASK_RENAME)
         task_note(i, note);
-    if (what->number != SCHED_EXEC && i->pass == PF_PASS_LIVES)
+    if ((what->number == TASK_NEW || what->number == TASK_RENAME) && i->pass == PF_PASS_LIVES)
         pf_note_seen(i, time_ns, tid, comm);
     if (what->number == TASK_NEW && !i->any_new && i->pass == PF_PASS_EVENTS)
         new_send(i, &note, cpu, comm); /* which nothing else says */
@@ -242,7 +244,8 @@ static void single_take(struct pf_import *i, struct pb_reader message, uint32_t 
     else if (what.number == SCHED_WAKING || what.number == SCHED_WAKEUP ||
              what.number == SCHED_WAKEUP_NEW)
         waking_take(i, &what, current, &event);
-    else if (what.number == TASK_NEW || what.number == TASK_RENAME || what.number == SCHED_EXEC)
+    else if (what.number == TASK_NEW || what.number == TASK_RENAME || what.number == SCHED_EXEC ||
+             what.number == SCHED_FREE)
         task_take(i, &what, current, cpu, event.time_ns);
     else
         i->told->not_read++;
@@ -387,10 +390,32 @@ void pf_ftrace_take(struct pf_import *i, struct pb_reader bundle)
     piece_end(i, cpu, lost);
 }
 
+/* Records that the kernel had no room for, since the sample before of this CPU. */
+static void samples_lost(struct pf_import *i, uint64_t cpu, uint64_t records, uint64_t time_ns)
+{
+    struct pf_cpu *on = cpu_get(i, cpu);
+    uint64_t from_ns = on != NULL && on->sample_ns > 0 ? on->sample_ns : time_ns;
+    const struct import_value value = {.name = "records", .type = SKEIN_T_U64, .bits = records};
+    const struct import_entry loss = {.what = IMPORT_LOSS,
+                                      .process = PF_GLOBAL,
+                                      .time_ns = time_ns,
+                                      .dur_ns = time_ns > from_ns ? time_ns - from_ns : 0,
+                                      .name = "",
+                                      .reason = PARTITION_LOSS_RING_FULL,
+                                      .values = &value,
+                                      .count = 1};
+    if (on != NULL)
+        on->sample_ns = time_ns;
+    if (records == 0)
+        return;
+    i->perfetto->kernel_gaps++;
+    i->status = import_many_add(i->many, &loss);
+}
+
 void pf_sample_take(struct pf_import *i, struct pf_sequence *s, struct pb_reader sample,
                     uint64_t time_ns)
 {
-    uint64_t cpu = 0, pid = 0, tid = 0, stack = 0;
+    uint64_t cpu = 0, pid = 0, tid = 0, stack = 0, lost = 0;
     struct pb_field field;
     while (pb_next(&sample, &field))
         switch (field.number) {
@@ -406,9 +431,18 @@ void pf_sample_take(struct pf_import *i, struct pf_sequence *s, struct pb_reader
         case 4:
             stack = field.value;
             break;
+        case 17:
+            lost = field.value;
+            break;
+        case 19: /* the producer tells of itself: no sample */
+            i->told->not_read++;
+            return;
         default:
             break;
         }
+    samples_lost(i, cpu, lost, time_ns);
+    if (lost > 0 && pid == 0 && tid == 0 && stack == 0) /* the loss is all that it says */
+        return;
     const struct import_value values[] = {
         {.name = "cpu", .type = SKEIN_T_U64, .bits = cpu},
         {.name = "weight", .unit = "ns", .type = SKEIN_T_U64, .bits = s->sample_weight_ns}};
@@ -422,5 +456,6 @@ void pf_sample_take(struct pf_import *i, struct pf_sequence *s, struct pb_reader
                                        .stack = stack != 0 ? pf_callstack(i, s, stack) : 0,
                                        .values = values,
                                        .count = 2};
-    i->status = import_many_add(i->many, &entry);
+    if (i->status == SKEIN_OK)
+        i->status = import_many_add(i->many, &entry);
 }

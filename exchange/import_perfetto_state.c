@@ -76,7 +76,7 @@ void pf_sequence_clear(struct pf_import *i, struct pf_sequence *s)
     intern_table_fini(&s->keys);
     s->has_default_track = s->has_thread = false;
     s->default_clock = 0;
-    s->extra_count = 0;
+    s->extra.count = s->extra_double.count = 0;
     s->sample_weight_ns = 0;
     s->valid = true;
     s->epoch++;

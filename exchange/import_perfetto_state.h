@@ -12,6 +12,12 @@
 #define PF_CLOCKS_LOCAL 64u
 #define PF_EXTRA_MAX    16u /* counters beside an event */
 
+/* Numbers of a repeated field. */
+struct pf_numbers {
+    uint64_t of[PF_EXTRA_MAX];
+    unsigned count, beyond; /* beyond: those that had no place */
+};
+
 struct pf_local_clock {
     bool known, incremental;
     uint64_t unit_ns, raw_ns, base_raw_ns, base_ns; /* raw_ns: of the last packet */
@@ -41,8 +47,7 @@ struct pf_sequence {
     int64_t reference_ns; /* of times that are counted from event to event */
     uint64_t last_ns, default_track;
     uint32_t default_clock;
-    uint64_t extra[PF_EXTRA_MAX];
-    unsigned extra_count;
+    struct pf_numbers extra, extra_double; /* tracks of the counters beside its events */
     uint32_t
         undated; /* the last of its notes that has no time yet, + 1 (import_perfetto_lives.h) */
     bool has_default_track, has_thread;

@@ -106,7 +106,10 @@ def events(folder):
                                "counter": {"is_incremental": True, "unit_multiplier": 1000, "unit_name": "ns"}})
     m.event(7, BOOT + 600, type=COUNTER, track_uuid=200, counter_value=-7)
     m.event(7, BOOT + 610, type=COUNTER, track_uuid=200, double_counter_value=1.5)
-    m.start(8, 12, extra_counter_track_uuids=[201])
+    m.packet(track_descriptor={"uuid": 202, "parent_uuid": 1, "name": "load", "counter": {}})
+    m.event(8, BOOT + 615, type=INSTANT, name="beside", extra_double_counter_track_uuids=[202], extra_double_counter_values=[0.25])
+    m.start(8, 12, extra_counter_track_uuids=[201], extra_double_counter_track_uuids=[202])
+    m.event(8, BOOT + 616, type=INSTANT, name="beside", extra_double_counter_values=[0.5, 4.0])
     m.event(8, BOOT + 620, type=BEGIN, name="work", extra_counter_values=[10])
     m.event(8, BOOT + 640, type=END, extra_counter_values=[5])
     # Chromium's of before.
@@ -125,6 +128,8 @@ def events(folder):
         ("region", "async", "request 1", 500, 20, ()), ("region", "async", "request 2", 510, 20, ()),
         ("counter", "queue", "process", 600, None, (("value", "-7"),)),
         ("counter", "queue", "process", 610, None, (("value", "1.5"),)),
+        ("instant", "beside", "t2", 615, None, ()), ("counter", "load", "process", 615, None, (("value", "0.25"),)),
+        ("instant", "beside", "t2", 616, None, ()), ("counter", "load", "process", 616, None, (("value", "0.5"),)),
         ("counter", "time", "t2", 620, None, (("value", "10000"),)),
         ("counter", "time", "t2", 640, None, (("value", "15000"),)),
         ("region", "work", "t2", 620, 20, ()),
@@ -134,7 +139,8 @@ def events(folder):
     differ(collections.Counter(brief(r) for r in rows), collections.Counter(wanted))
     rule({(r["service"], r["pid"]) for r in rows} == {("server", 50)}, "whose")
     rule({r["thread"]: r["tid"] for r in rows}["t2"] == 52, "tids")
-    rule(said["left_out"] == 1 and said["fixed_up"] == 0 and not said["time_guessed"], said)
+    # An end without a begin, and a counter's value without a track.
+    rule(said["left_out"] == 2 and said["fixed_up"] == 0 and not said["time_guessed"], said)
 
 
 def clocks(folder):
@@ -388,12 +394,17 @@ def lives_of_the_kernel(folder):
     k.event(80, 1, task_newtask={"pid": 60, "comm": "cron", "clone_flags": 0x1200000})
     k.switch(90, 60, "cron")
     k.switch(95, 0, "swapper")
+    k.event(97, 1, sched_process_free={"comm": "cron", "pid": 60})
+    k.scrape(98, 60, "cron")
+    k.switch(100, 60, "cron")
+    k.switch(105, 0, "swapper")
     got, rows = k.runs(folder)
-    early = {r["thread"] for r in rows if r["name"] == "sched.runnable" and int(r["ts_ns"]) - T0 < 30}
-    rule(early <= {"sh"}, "who waits before it is there", early)
+    waits = {(r["thread"], int(r["ts_ns"]) - T0, r["dur_ns"]) for r in rows if r["name"] == "sched.runnable"}
+    rule(("cron", 80, 10) in waits, "one that is new waits from then on", waits)
+    rule(not any(thread == "server" and at < 30 for thread, at, _ in waits), "who waits before it is there", waits)
     rule(got == [(10, 20, "sh", 60, "sh"), (30, 20, "server", 60, "server"), (60, 10, "server", 60, "server"),
-                 (90, 5, "cron", 60, "cron")], got)
-    rule(len({r["process"] for r in rows}) == 3, rows)
+                 (90, 5, "cron", 60, "cron"), (100, 5, "cron", 60, "cron")], got)
+    rule(len({r["process"] for r in rows}) == 4, rows)
     # Without the kernel's word, another name of a main thread is one, unless a thread of before goes on.
     for goes_on in (False, True):
         k = Kernel()
@@ -412,13 +423,16 @@ def lives_by_scrapes(folder):
     for at, pid, name, began in ((5, 60, "/bin/first", 3), (6, 70, "same", 2), (100, 60, "/bin/second -v", 90), (101, 70, "same", 95)):
         m.packet(timestamp=BOOT + at, process_tree={"processes": [{"pid": pid, "cmdline": [name], "process_start_from_boot": BOOT + began}]})
     m.packet(timestamp=BOOT + 7, process_tree={"processes": [{"pid": 80, "cmdline": ["kworker/0:1"], "cmdline_is_comm": True}]})
+    m.packet(timestamp=BOOT + 94, trusted_packet_sequence_id=9, perf_sample={"cpu": 0, "kernel_records_lost": 12})
     for at, pid in ((10, 60), (80, 60), (92, 60), (10, 70), (99, 70), (10, 80), (10, 91)):
         m.packet(timestamp=BOOT + at, trusted_packet_sequence_id=9, perf_sample={"cpu": 0, "pid": pid, "tid": pid})
     rows, said = imported(folder, m.trace)
+    rule([(int(r["ts_ns"]) - T0, r["args"]["events"]) for r in rows if r["type"] == "loss"] == [(94, 12)], rows)
+    rows = [r for r in rows if r["type"] != "loss"]
     got = sorted((r["pid"], int(r["ts_ns"]) - T0, r["service"]) for r in rows)
     rule(got == [(60, 10, "first"), (60, 80, "first"), (60, 92, "second"), (70, 10, "same"), (70, 99, "same"),
                  (80, 10, "kworker/0:1"), (91, 10, "a")], got)
-    rule(len({r["process"] for r in rows if r["pid"] == 70}) == 2 and said["processes"] == 6, rows)
+    rule(len({r["process"] for r in rows if r["pid"] == 70}) == 2 and said["processes"] == 7, rows)
 
 
 def lives_of_tracks(folder):
@@ -475,7 +489,7 @@ def broken(folder):
     rows, said = imported(folder, whole[:-3])
     rule([r["name"] for r in rows] == ["first"] and said["cut_bytes"] == len(last) + 2 - 3, said)
     for data, why in [(b"hello world", "no packet of Perfetto's"), (b"\x1f\x8b\x08" + b"x" * 20, "gunzip"),
-                      (Maker().trace.SerializeToString(), "no track event")]:
+                      (Maker().trace.SerializeToString(), "no event that is read; 0 packets")]:
         path = os.path.join(folder, "no")
         with open(path, "wb") as file:
             file.write(data)
