@@ -110,7 +110,7 @@ static bool is_news(struct pf_import *i, const struct pf_note *note)
     }
     bool other = is_other(i, &l->said, checksum64(key, sizeof key), note->text);
     if (note->kind == PF_NOTE_THREAD)
-        other |= is_other(i, &l->owner_of, note->tid, note->pid);
+        other |= is_other(i, &l->owner_of, note->tid, note->maker != 0 ? note->maker : note->pid);
     return other;
 }
 
@@ -192,6 +192,29 @@ static int shared_compare(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
+/* The last that says so up to there, else the first. */
+static uint32_t owner_then(const struct pf_lives *l, uint32_t tid, size_t rank)
+{
+    size_t at;
+    array_find(at, 0, l->owner_count,
+               l->owners[at].tid < tid || (l->owners[at].tid == tid && l->owners[at].at <= rank));
+    if (at > 0 && l->owners[at - 1].tid == tid)
+        return l->owners[at - 1].pid;
+    return at < l->owner_count && l->owners[at].tid == tid ? l->owners[at].pid : tid;
+}
+
+/* A thread is of its maker's process, which may be told only later. */
+static void made_settle(struct pf_lives *l, size_t k)
+{
+    size_t at;
+    struct pf_note *n = &l->notes[k];
+    n->pid = owner_then(l, n->maker, k);
+    array_find(at, 0, l->owner_count,
+               l->owners[at].tid < n->tid || (l->owners[at].tid == n->tid && l->owners[at].at < k));
+    if (at < l->owner_count && l->owners[at].tid == n->tid && l->owners[at].at == k)
+        l->owners[at].pid = n->pid;
+}
+
 static void owners_settle(struct pf_import *i)
 {
     struct pf_lives *l = &i->lives;
@@ -203,22 +226,16 @@ static void owners_settle(struct pf_import *i)
             i->status = SKEIN_NO_MEMORY;
             return;
         }
-        l->owners[l->owner_count++] = (struct pf_owner){
-            .tid = n->kind == PF_NOTE_THREAD ? n->tid : n->pid, .pid = n->pid, .at = k};
+        l->owners[l->owner_count++] =
+            (struct pf_owner){.tid = n->kind == PF_NOTE_THREAD ? n->tid : n->pid,
+                              .pid = n->maker != 0 ? n->maker : n->pid,
+                              .at = k};
     }
     if (l->owner_count > 0)
         qsort(l->owners, l->owner_count, sizeof *l->owners, owners_compare);
-}
-
-/* The last that says so up to there, else the first. */
-static uint32_t owner_then(const struct pf_lives *l, uint32_t tid, size_t rank)
-{
-    size_t at;
-    array_find(at, 0, l->owner_count,
-               l->owners[at].tid < tid || (l->owners[at].tid == tid && l->owners[at].at <= rank));
-    if (at > 0 && l->owners[at - 1].tid == tid)
-        return l->owners[at - 1].pid;
-    return at < l->owner_count && l->owners[at].tid == tid ? l->owners[at].pid : tid;
+    for (size_t k = 0; k < l->count; k++) /* by time: who made a maker is known */
+        if (l->notes[k].maker != 0)
+            made_settle(l, k);
 }
 
 /* Pids of which several tracks say names that differ: they are of several processes, one after the other,

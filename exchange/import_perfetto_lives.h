@@ -29,6 +29,8 @@ struct pf_note {
     uint64_t time_ns, uuid; /* uuid: of the process's track that says so; 0: none */
     uint32_t order;         /* in the file; 0: before all others of its time */
     uint32_t pid, tid;
+    uint32_t
+        maker; /* tid of the thread that made this one, of whose process it is; 0: pid says it */
     uint32_t text;    /* of texts, + 1 */
     uint32_t undated; /* the one before of its sequence that has no time either, + 1 */
     uint8_t kind;     /* enum pf_note_kind */
@@ -57,7 +59,7 @@ struct pf_lives {
     struct pf_run *runs;
     size_t run_count, run_cap;
     struct import_map said;     /* the text that a track or a pid said last, by both and the kind */
-    struct import_map owner_of; /* the pid that a tid had last */
+    struct import_map owner_of; /* the pid, or else the maker, that a tid had last */
     struct import_map since;    /* when the process that a pid had last had begun */
     struct import_map epoch;    /* of a pid: how often another process may have got it */
     bool any_exec;              /* the kernel tells of them */

@@ -202,9 +202,8 @@ static void task_take(struct pf_import *i, const struct pb_field *what, uint64_t
         return;
     note.kind = what->number == SCHED_EXEC ? PF_NOTE_EXEC : PF_NOTE_BORN;
     if (what->number == TASK_NEW && (flags & OF_THREAD) != 0) {
-        uint32_t of = import_map_get(&i->lives.owner_of, current);
         note.kind = PF_NOTE_THREAD;
-        note.pid = of != IMPORT_MAP_NONE ? of : tid_of(current);
+        note.maker = tid_of(current);
     }
     if (what->number == SCHED_EXEC)
         note.text = pf_text_put(i, (const uint8_t *)comm, strlen(comm));

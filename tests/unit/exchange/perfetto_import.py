@@ -405,6 +405,20 @@ def lives_of_the_kernel(folder):
     rule(got == [(10, 20, "sh", 60, "sh"), (30, 20, "server", 60, "server"), (60, 10, "server", 60, "server"),
                  (90, 5, "cron", 60, "cron"), (100, 5, "cron", 60, "cron")], got)
     rule(len({r["process"] for r in rows}) == 4, rows)
+    # A thread is of its maker's process, also where that is told later; and a tid may be another process's.
+    k = Kernel()
+    k.event(10, 71, task_newtask={"pid": 72, "comm": "made", "clone_flags": 0x10000})
+    k.event(11, 72, task_newtask={"pid": 73, "comm": "of made", "clone_flags": 0x10000})
+    k.switch(12, 72, "made")
+    k.switch(14, 73, "of made")
+    k.switch(16, 0, "swapper")
+    k.scrape(20, 70, "maker", threads=[(71, "first")])
+    k.event(30, 60, task_newtask={"pid": 73, "comm": "other's", "clone_flags": 0x10000})
+    k.switch(32, 73, "other's")
+    k.switch(34, 0, "swapper")
+    k.scrape(40, 60, "other")
+    got, _ = k.runs(folder)
+    rule(got == [(12, 2, "maker", 70, "made"), (14, 2, "maker", 70, "of made"), (32, 2, "other", 60, "other's")], got)
     # Without the kernel's word, another name of a main thread is one, unless a thread of before goes on.
     for goes_on in (False, True):
         k = Kernel()
