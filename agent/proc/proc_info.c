@@ -5,10 +5,12 @@
  */
 #include "proc_info.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/nsfs.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,7 @@
 
 #include "agent_clock.h"
 #include "clock.h"
+#include "descriptor.h"
 #include "kept_file.h"
 #include "proc_text.h"
 #include "shares.h"
@@ -99,13 +102,46 @@ uint64_t proc_start_stack(pid_t pid)
     return stat_number(pid, 28, &address) ? address : 0;
 }
 
+/* The same, as a thread tells it; 0: it has no memory any more. */
+static uint64_t thread_start_stack(pid_t pid, const char *tid)
+{
+    char name[40], comm[16], text[STAT_BYTES];
+    uint64_t address;
+    (void)snprintf(name, sizeof name, "task/%.20s/stat", tid);
+    const char *fields = proc_file_read(pid, name, text, sizeof text) > 0
+                             ? text_stat(text, comm, sizeof comm)
+                             : NULL;
+    return fields != NULL && text_stat_number(fields, 28, &address) ? address : 0;
+}
+
+/* Of the first thread that has memory: a main thread that has ended has none, and the others go on, or
+ * are just being ended. No heap. */
+static uint64_t others_start_stack(pid_t pid)
+{
+    char path[40], entries[4096];
+    uint64_t address = 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    long bytes = fd >= 0 ? syscall(SYS_getdents64, fd, entries, sizeof entries) : 0;
+    uint16_t length = 0;
+    for (long at = 0; at < bytes && address == 0; at += length) {
+        memcpy(&length, entries + at + offsetof(struct dirent64, d_reclen), sizeof length);
+        const char *tid = entries + at + offsetof(struct dirent64, d_name);
+        address = tid[0] != '.' ? thread_start_stack(pid, tid) : 0;
+    }
+    fd_close(&fd);
+    return address;
+}
+
 bool proc_runs_on(pid_t pid, uint64_t start_clock_ticks, uint64_t start_stack)
 {
     char text[STAT_BYTES];
     const char *fields = start_stack != 0 ? stat_read(pid, text) : NULL;
     uint64_t ticks, stack;
-    return fields != NULL && text_stat_number(fields, 22, &ticks) && ticks == start_clock_ticks &&
-           text_stat_number(fields, 28, &stack) && stack == start_stack;
+    if (fields == NULL || !text_stat_number(fields, 22, &ticks) || ticks != start_clock_ticks ||
+        !text_stat_number(fields, 28, &stack))
+        return false;
+    return (stack != 0 ? stack : others_start_stack(pid)) == start_stack;
 }
 
 static uint64_t ticks_ns(uint64_t clock_ticks)

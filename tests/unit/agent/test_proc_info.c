@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What processes call themselves. */
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "proc_info.h"
@@ -77,9 +79,62 @@ START_TEST(a_process_runs_on_until_it_calls_exec)
 }
 END_TEST
 
+static void *ready_and_wait(void *context)
+{
+    const int *ready = context;
+    const pid_t leader = getpid();
+    char text[256] = "";
+    while (strstr(text, ") Z ") == NULL) { /* the main thread has ended */
+        char path[40];
+        (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)leader);
+        FILE *stat = fopen(path, "r");
+        if (stat == NULL || fgets(text, sizeof text, stat) == NULL)
+            _exit(2);
+        (void)fclose(stat);
+    }
+    if (write(*ready, "x", 1) != 1)
+        _exit(3);
+    for (;;)
+        pause();
+    return NULL;
+}
+
+/* It has no memory to be seen by then, and the process runs on. */
+START_TEST(a_process_runs_on_without_its_main_thread)
+{
+    int go[2], ready[2];
+    char byte;
+    uint64_t ticks, stack;
+    ck_assert_int_eq(pipe(go), 0);
+    ck_assert_int_eq(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        pthread_t thread;
+        close(ready[0]);
+        if (read(go[0], &byte, 1) != 1 ||
+            pthread_create(&thread, NULL, ready_and_wait, &ready[1]) != 0)
+            _exit(1);
+        syscall(SYS_exit, 0); /* this thread alone */
+    }
+    close(ready[1]);
+    ck_assert_int_eq(proc_start_ticks(child, &ticks), SKEIN_OK);
+    stack = proc_start_stack(child);
+    ck_assert_int_eq(write(go[1], "g", 1), 1);
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    ck_assert_uint_eq(proc_start_stack(child), 0);
+    ck_assert(proc_runs_on(child, ticks, stack));
+    ck_assert(!proc_runs_on(child, ticks, stack + 16));
+    (void)spawn_stop(child, SIGKILL, 0);
+    close(go[0]);
+    close(go[1]);
+    close(ready[0]);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of("proc_info", a_title_is_the_command_line_up_to_the_first_option,
                               a_title_is_cut_and_absent_where_there_is_none,
-                              a_process_runs_on_until_it_calls_exec, NULL));
+                              a_process_runs_on_until_it_calls_exec,
+                              a_process_runs_on_without_its_main_thread, NULL));
 }
