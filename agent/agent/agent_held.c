@@ -61,8 +61,8 @@ static void held_put(const struct process *p, bool ended, struct buf *out)
     held_text_put(out, p->exe);
 }
 
-/* ring_hold_runs_fn: of the first numbers of a note. */
-bool agent_held_runs(const uint8_t *note, size_t note_bytes)
+/* ring_hold_look_fn: by the first numbers of a note. */
+enum ring_hold_look agent_held_look(const uint8_t *note, size_t note_bytes)
 {
     struct cursor from;
     cursor_init(&from, note, note_bytes);
@@ -70,7 +70,16 @@ bool agent_held_runs(const uint8_t *note, size_t note_bytes)
     const pid_t pid = (pid_t)cursor_u32(&from);
     (void)cursor_u32(&from);
     const uint64_t start_clock_ticks = cursor_u64(&from), start_stack = cursor_u64(&from);
-    return from.status == SKEIN_OK && proc_runs_on(pid, start_clock_ticks, start_stack);
+    if (from.status != SKEIN_OK)
+        return RING_HOLD_ELSE;
+    switch (proc_runs_on(pid, start_clock_ticks, start_stack)) {
+    case PROC_RUNS_ON:
+        return RING_HOLD_RUNS;
+    case PROC_RUNS_NOT:
+        return RING_HOLD_ENDS;
+    default:
+        return RING_HOLD_ELSE;
+    }
 }
 
 void agent_held_put(const struct agent *agent, const struct process *p, bool ended)

@@ -92,7 +92,7 @@ void agent_set_page(const struct agent *agent, struct process *process);
  * agent before this one had, _proves says whether one of these rings has all since then
  * (capture_proof), and _take takes them into table and roster, or else _forget lets them go. */
 void agent_held_put(const struct agent *agent, const struct process *p, bool ended);
-bool agent_held_runs(const uint8_t *note, size_t note_bytes); /* in the holder */
+enum ring_hold_look agent_held_look(const uint8_t *note, size_t note_bytes); /* in the holder */
 void agent_held_drop(void *agent, const struct process *p);
 void agent_held_fetch(struct agent *agent);
 bool agent_held_proves(void *agent, const struct process_uid *process, uint64_t from_ns);

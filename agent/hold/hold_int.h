@@ -54,6 +54,6 @@ ssize_t hold_receive(int socket, struct hold_packet *packet, int fds[HOLD_FDS], 
 /* The holder, on its listening socket, which it takes out of the folder at its end; never returns. No
  * heap: it may be the child of a process with threads. */
 _Noreturn void hold_process_run(int listener, const struct hold_place *place,
-                                ring_hold_runs_fn *runs);
+                                ring_hold_look_fn *look);
 
 #endif

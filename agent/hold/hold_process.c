@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -98,13 +99,14 @@ ssize_t hold_receive(int socket, struct hold_packet *packet, int fds[HOLD_FDS], 
 struct held {
     bool used;
     int fds[HOLD_FDS];
+    uint64_t ends_ns; /* when it was seen to run nothing any more; 0: it was not */
     struct hold_packet packet;
 };
 
 struct holder {
     int poll, listener, agent; /* agent -1: none is here */
     bool taken;                /* this agent has all: it sees by itself what processes do */
-    ring_hold_runs_fn *runs;
+    ring_hold_look_fn *look;
     struct held *items; /* HOLD_MAX; pages are touched as they are used */
     size_t high;        /* those behind were never used */
     uint64_t alone_ns;  /* since when no agent is here */
@@ -132,12 +134,13 @@ static void wake_remove(const struct holder *holder, int fd)
         (void)epoll_ctl(holder->poll, EPOLL_CTL_DEL, fd, NULL);
 }
 
-/* The process of this item has ended: just now, as the holder does nothing else for long. */
+/* The process of this item has ended: just now, as the holder does nothing else for long, or when it had
+ * no memory any more. */
 static void item_died(struct holder *holder, struct held *item)
 {
     wake_remove(holder, item->fds[1]);
     if (item->packet.died_ns == 0)
-        item->packet.died_ns = holder_now_ns();
+        item->packet.died_ns = item->ends_ns != 0 ? item->ends_ns : holder_now_ns();
 }
 
 static struct held *item_find(struct holder *holder, const struct hold_key *key)
@@ -180,8 +183,7 @@ static void item_put(struct holder *holder, const struct hold_packet *packet, in
             fd_close(&fds[i]);
         return;
     }
-    item->used = true;
-    item->packet = *packet;
+    *item = (struct held){.used = true, .packet = *packet};
     if (item->packet.died_ns == 0)
         item->packet.died_ns = died_ns;
     memcpy(item->fds, fds, sizeof item->fds);
@@ -269,9 +271,12 @@ static void holder_look(struct holder *holder)
         struct held *item = &holder->items[i];
         if (!item->used || item->fds[1] < 0 || item->packet.died_ns != 0)
             continue;
-        if (holder->runs(item->packet.note, item->packet.note_bytes))
+        const enum ring_hold_look seen = holder->look(item->packet.note, item->packet.note_bytes);
+        if (seen == RING_HOLD_RUNS)
             item->packet.runs_ns = now_ns;
         now_ns = holder_now_ns();
+        if (seen == RING_HOLD_ENDS && item->ends_ns == 0)
+            item->ends_ns = now_ns;
     }
     const uint64_t rest_ns = 9 * (now_ns - begin_ns);
     holder->look_ns = now_ns + (rest_ns > LOOK_NS ? rest_ns : LOOK_NS);
@@ -314,12 +319,14 @@ static void place_leave(const struct hold_place *place)
         (void)unlinkat(place->folder, place->name, 0);
 }
 
-void hold_process_run(int listener, const struct hold_place *place, ring_hold_runs_fn *runs)
+void hold_process_run(int listener, const struct hold_place *place, ring_hold_look_fn *look)
 {
     struct holder holder = {
-        .listener = listener, .agent = -1, .runs = runs, .alone_ns = holder_now_ns()};
+        .listener = listener, .agent = -1, .look = look, .alone_ns = holder_now_ns()};
     prctl(PR_SET_NAME, "skein-holder");
-    (void)setpriority(PRIO_PROCESS, 0, HOLDER_NICE);
+    const struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_RR)};
+    if (sched_setscheduler(0, SCHED_RR, &least) != 0)
+        (void)setpriority(PRIO_PROCESS, 0, HOLDER_NICE);
     holder.poll = epoll_create1(EPOLL_CLOEXEC);
     holder.items = mmap(NULL, HOLD_MAX * sizeof *holder.items, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

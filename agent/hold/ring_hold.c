@@ -92,7 +92,7 @@ static int hold_listen(struct hold_place *place)
 
 /* In the child's child, which nobody waits for: has nothing of the agent's but the listener and the
  * folder in which that stands. */
-static _Noreturn void holder_become(int listener, struct hold_place *place, ring_hold_runs_fn *runs)
+static _Noreturn void holder_become(int listener, struct hold_place *place, ring_hold_look_fn *look)
 {
     struct rlimit files;
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -115,10 +115,10 @@ static _Noreturn void holder_become(int listener, struct hold_place *place, ring
     sigset_t none;
     sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    hold_process_run(3, place, runs);
+    hold_process_run(3, place, look);
 }
 
-static int holder_start(struct hold_place *place, ring_hold_runs_fn *runs)
+static int holder_start(struct hold_place *place, ring_hold_look_fn *look)
 {
     int listener = hold_listen(place), status = 0;
     if (listener < 0)
@@ -128,7 +128,7 @@ static int holder_start(struct hold_place *place, ring_hold_runs_fn *runs)
         (void)setsid();
         pid_t holder = fork();
         if (holder == 0)
-            holder_become(listener, place, runs);
+            holder_become(listener, place, look);
         _exit(holder < 0);
     }
     close(listener);
@@ -137,7 +137,7 @@ static int holder_start(struct hold_place *place, ring_hold_runs_fn *runs)
     return child > 0 && status == 0 ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
-int ring_hold_open(const char *agent_socket, ring_hold_runs_fn *runs, struct ring_hold **out)
+int ring_hold_open(const char *agent_socket, ring_hold_look_fn *look, struct ring_hold **out)
 {
     struct hold_place place;
     int socket = -1, status = place_open(agent_socket, &place);
@@ -145,7 +145,7 @@ int ring_hold_open(const char *agent_socket, ring_hold_runs_fn *runs, struct rin
     if (status != SKEIN_OK)
         return status;
     socket = hold_connect(&place);
-    if (socket < 0 && (status = holder_start(&place, runs)) == SKEIN_OK)
+    if (socket < 0 && (status = holder_start(&place, look)) == SKEIN_OK)
         socket = hold_connect(&place);
     close(place.folder);
     if (socket < 0)

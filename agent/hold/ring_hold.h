@@ -45,13 +45,17 @@ struct hold_item {
 
 struct ring_hold;
 
-/* Whether a process still runs the program that had the ring, by its note. Called in the holder, which
- * has no heap. */
-typedef bool ring_hold_runs_fn(const uint8_t *note, size_t note_bytes);
+enum ring_hold_look {
+    RING_HOLD_RUNS, /* the program that had the ring */
+    RING_HOLD_ENDS, /* no program any more: nobody writes behind that */
+    RING_HOLD_ELSE, /* another program, or nobody knows */
+};
+/* What a process does, by its note. Called in the holder, which has no heap. */
+typedef enum ring_hold_look ring_hold_look_fn(const uint8_t *note, size_t note_bytes);
 
 /* Connects to the holder beside the agent's socket (its path and ".holder"), or starts one, which will
- * ask `runs`. SKEIN_OK; SKEIN_IO, SKEIN_NO_MEMORY. */
-int ring_hold_open(const char *agent_socket, ring_hold_runs_fn *runs, struct ring_hold **out);
+ * ask `look`. SKEIN_OK; SKEIN_IO, SKEIN_NO_MEMORY. */
+int ring_hold_open(const char *agent_socket, ring_hold_look_fn *look, struct ring_hold **out);
 /* What the holder keeps on is the next agent's. */
 void ring_hold_close(struct ring_hold **hold);
 

@@ -102,46 +102,58 @@ uint64_t proc_start_stack(pid_t pid)
     return stat_number(pid, 28, &address) ? address : 0;
 }
 
-/* The same, as a thread tells it; 0: it has no memory any more. */
-static uint64_t thread_start_stack(pid_t pid, const char *tid)
+/* Of a thread's fields: its program's first stack (28), where it has memory at all (23). A thread that
+ * has ended has none. */
+static enum proc_runs fields_run_on(const char *fields, uint64_t start_stack)
+{
+    uint64_t bytes, stack;
+    if (fields == NULL || !text_stat_number(fields, 23, &bytes) || bytes == 0)
+        return PROC_RUNS_NOT;
+    return text_stat_number(fields, 28, &stack) && stack == start_stack ? PROC_RUNS_ON
+                                                                        : PROC_RUNS_ELSE;
+}
+
+static enum proc_runs thread_runs_on(pid_t pid, const char *tid, uint64_t start_stack)
 {
     char name[40], comm[16], text[STAT_BYTES];
-    uint64_t address;
     (void)snprintf(name, sizeof name, "task/%.20s/stat", tid);
     const char *fields = proc_file_read(pid, name, text, sizeof text) > 0
                              ? text_stat(text, comm, sizeof comm)
                              : NULL;
-    return fields != NULL && text_stat_number(fields, 28, &address) ? address : 0;
+    return fields_run_on(fields, start_stack);
 }
 
-/* Of the first thread that has memory: a main thread that has ended has none, and the others go on, or
- * are just being ended. No heap. */
-static uint64_t others_start_stack(pid_t pid)
+/* Of the first of its threads that has memory: where the main thread has ended, the others go on, or are
+ * just being ended. No heap. */
+static enum proc_runs others_run_on(pid_t pid, uint64_t start_stack)
 {
     char path[40], entries[4096];
-    uint64_t address = 0;
+    enum proc_runs runs = PROC_RUNS_NOT;
     (void)snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     long bytes = fd >= 0 ? syscall(SYS_getdents64, fd, entries, sizeof entries) : 0;
     uint16_t length = 0;
-    for (long at = 0; at < bytes && address == 0; at += length) {
+    for (long at = 0; at < bytes && runs == PROC_RUNS_NOT; at += length) {
         memcpy(&length, entries + at + offsetof(struct dirent64, d_reclen), sizeof length);
         const char *tid = entries + at + offsetof(struct dirent64, d_name);
-        address = tid[0] != '.' ? thread_start_stack(pid, tid) : 0;
+        runs = tid[0] != '.' ? thread_runs_on(pid, tid, start_stack) : PROC_RUNS_NOT;
     }
+    if (runs == PROC_RUNS_NOT && fd >= 0 && bytes != 0 &&
+        syscall(SYS_getdents64, fd, entries, sizeof entries) != 0)
+        runs = PROC_RUNS_ELSE; /* there are more of them */
     fd_close(&fd);
-    return address;
+    return runs;
 }
 
-bool proc_runs_on(pid_t pid, uint64_t start_clock_ticks, uint64_t start_stack)
+enum proc_runs proc_runs_on(pid_t pid, uint64_t start_clock_ticks, uint64_t start_stack)
 {
     char text[STAT_BYTES];
     const char *fields = start_stack != 0 ? stat_read(pid, text) : NULL;
-    uint64_t ticks, stack;
-    if (fields == NULL || !text_stat_number(fields, 22, &ticks) || ticks != start_clock_ticks ||
-        !text_stat_number(fields, 28, &stack))
-        return false;
-    return (stack != 0 ? stack : others_start_stack(pid)) == start_stack;
+    uint64_t ticks;
+    if (fields == NULL || !text_stat_number(fields, 22, &ticks) || ticks != start_clock_ticks)
+        return PROC_RUNS_ELSE;
+    const enum proc_runs runs = fields_run_on(fields, start_stack);
+    return runs == PROC_RUNS_NOT ? others_run_on(pid, start_stack) : runs;
 }
 
 static uint64_t ticks_ns(uint64_t clock_ticks)

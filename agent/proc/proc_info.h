@@ -26,8 +26,12 @@ bool proc_is_same(pid_t pid, uint64_t start_clock_ticks);
 /* Field 28: where its first stack begins, which is another place after each exec; 0: we may not know,
  * or it is gone. */
 uint64_t proc_start_stack(pid_t pid);
-/* Whether it is the process that began then (field 22), and has called no exec since. */
-bool proc_runs_on(pid_t pid, uint64_t start_clock_ticks, uint64_t start_stack);
+enum proc_runs {
+    PROC_RUNS_ON,   /* it is the process that began then (field 22), and has called no exec since */
+    PROC_RUNS_ELSE, /* it has, it is another one, or we may not know */
+    PROC_RUNS_NOT,  /* no thread of it has memory any more: it is being ended */
+};
+enum proc_runs proc_runs_on(pid_t pid, uint64_t start_clock_ticks, uint64_t start_stack);
 
 /* Field 4: who began it, or who has taken it over since; 0: nobody that is seen here. */
 pid_t proc_parent(pid_t pid);

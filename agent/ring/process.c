@@ -207,7 +207,7 @@ uint64_t process_lacks_to(const struct process *p, uint64_t last_ns)
 
 bool process_runs_on(const struct process *p)
 {
-    return proc_runs_on((pid_t)p->pid, p->start_clock_ticks, p->start_stack);
+    return proc_runs_on((pid_t)p->pid, p->start_clock_ticks, p->start_stack) == PROC_RUNS_ON;
 }
 
 void process_unref(struct process **pointer)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "proc_info.h"
@@ -63,17 +64,19 @@ START_TEST(a_process_runs_on_until_it_calls_exec)
     ck_assert_int_eq(proc_start_ticks(child, &ticks), SKEIN_OK);
     before = proc_start_stack(child);
     ck_assert_uint_ne(before, 0);
-    ck_assert(proc_runs_on(child, ticks, before));
-    ck_assert(!proc_runs_on(child, ticks + 1, before)); /* another one, of the same pid */
-    ck_assert(!proc_runs_on(child, ticks, 0));          /* we were not allowed to know */
+    ck_assert_int_eq(proc_runs_on(child, ticks, before), PROC_RUNS_ON);
+    ck_assert_int_eq(proc_runs_on(child, ticks + 1, before),
+                     PROC_RUNS_ELSE); /* another one, of the same pid */
+    ck_assert_int_eq(proc_runs_on(child, ticks, 0),
+                     PROC_RUNS_ELSE); /* we were not allowed to know */
     char pid[16];
     (void)snprintf(pid, sizeof pid, "%d", (int)child);
     const char *wanted[] = {pid, "sleep 600"};
     ck_assert_int_eq(write(go[1], "x", 1), 1);
     ck_assert(wait_until(is_title, wanted, 0));
-    ck_assert(!proc_runs_on(child, ticks, before));
+    ck_assert_int_eq(proc_runs_on(child, ticks, before), PROC_RUNS_ELSE);
     (void)spawn_stop(child, SIGKILL, 0);
-    ck_assert(!proc_runs_on(child, ticks, before));
+    ck_assert_int_eq(proc_runs_on(child, ticks, before), PROC_RUNS_ELSE);
     close(go[0]);
     close(go[1]);
 }
@@ -122,9 +125,15 @@ START_TEST(a_process_runs_on_without_its_main_thread)
     ck_assert_int_eq(write(go[1], "g", 1), 1);
     ck_assert_int_eq(read(ready[0], &byte, 1), 1);
     ck_assert_uint_eq(proc_start_stack(child), 0);
-    ck_assert(proc_runs_on(child, ticks, stack));
-    ck_assert(!proc_runs_on(child, ticks, stack + 16));
+    ck_assert_int_eq(proc_runs_on(child, ticks, stack), PROC_RUNS_ON);
+    ck_assert_int_eq(proc_runs_on(child, ticks, stack + 16), PROC_RUNS_ELSE);
+    kill(child, SIGKILL);
+    ck_assert_int_eq(read(ready[0], &byte, 1), 0); /* it has ended, but nobody has reaped it */
+    siginfo_t info;
+    ck_assert_int_eq(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+    ck_assert_int_eq(proc_runs_on(child, ticks, stack), PROC_RUNS_NOT);
     (void)spawn_stop(child, SIGKILL, 0);
+    ck_assert_int_eq(proc_runs_on(child, ticks, stack), PROC_RUNS_ELSE);
     close(go[0]);
     close(go[1]);
     close(ready[0]);

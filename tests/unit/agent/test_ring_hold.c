@@ -21,9 +21,9 @@
 static char *folder, *place;
 /* Atomic, and for holders, too. */
 static struct {
-    bool same;         /* what `runs` says */
+    int seen;          /* what `look` says */
     uint64_t ahead_ns; /* how much later it is than it is */
-    uint64_t looks;    /* how often `runs` was asked */
+    uint64_t looks;    /* how often it was asked */
 } * shared;
 
 int __real_clock_gettime(clockid_t clock, struct timespec *out);
@@ -43,7 +43,7 @@ static void setup(void)
     place = path_join(folder, "agent.sock");
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ck_assert_ptr_ne((void *)shared, MAP_FAILED);
-    __atomic_store_n(&shared->same, true, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&shared->seen, RING_HOLD_RUNS, __ATOMIC_SEQ_CST);
 }
 
 static void teardown(void)
@@ -84,17 +84,18 @@ static struct taken take(struct ring_hold *hold)
     return taken;
 }
 
-static bool runs(const uint8_t *note, size_t note_bytes)
+static enum ring_hold_look look(const uint8_t *note, size_t note_bytes)
 {
     __atomic_fetch_add(&shared->looks, 1, __ATOMIC_SEQ_CST);
-    return note_bytes == strlen("child") && memcmp(note, "child", note_bytes) == 0 &&
-           __atomic_load_n(&shared->same, __ATOMIC_SEQ_CST);
+    if (note_bytes != strlen("child") || memcmp(note, "child", note_bytes) != 0)
+        return RING_HOLD_ELSE;
+    return (enum ring_hold_look)__atomic_load_n(&shared->seen, __ATOMIC_SEQ_CST);
 }
 
 static struct ring_hold *hold_new(void)
 {
     struct ring_hold *hold;
-    ck_assert_int_eq(ring_hold_open(place, runs, &hold), SKEIN_OK);
+    ck_assert_int_eq(ring_hold_open(place, look, &hold), SKEIN_OK);
     return hold;
 }
 
@@ -224,7 +225,7 @@ START_TEST(an_exec_while_no_agent_is_there_is_not_taken_for_the_same_program)
     close(pidfd);
     for (int i = 0; i < 3; i++)
         ck_assert(wait_until(has_looked, &taken, 0));
-    __atomic_store_n(&shared->same, false, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&shared->seen, RING_HOLD_ELSE, __ATOMIC_SEQ_CST);
     uint64_t exec_ns = clock_monotonic_ns();
     kill(child, SIGKILL);
     ck_assert_int_eq(waitpid(child, NULL, 0), child);
@@ -240,6 +241,27 @@ static bool has_gone_on(void *context)
     const uint64_t *before = context;
     return __atomic_load_n(&shared->looks, __ATOMIC_SEQ_CST) > *before + 2;
 }
+
+/* It is seen to have no memory before it is seen to have ended, which on a busy host takes a while. */
+START_TEST(a_process_has_ended_when_it_has_no_program_any_more)
+{
+    int pidfd;
+    pid_t child = child_start(&pidfd);
+    struct ring_hold *hold = hold_new();
+    put(hold, 1, "memory.", pidfd, "child");
+    struct taken taken = take(hold);
+    __atomic_store_n(&shared->seen, RING_HOLD_ENDS, __ATOMIC_SEQ_CST);
+    uint64_t looks = __atomic_load_n(&shared->looks, __ATOMIC_SEQ_CST);
+    ring_hold_close(&hold);
+    close(pidfd);
+    ck_assert(wait_until(has_gone_on, &looks, 0));
+    uint64_t seen_ns = clock_monotonic_ns();
+    kill(child, SIGKILL);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    ck_assert(wait_until(has_died, &taken, 0));
+    ck_assert_uint_lt(taken.died_ns[0], seen_ns);
+}
+END_TEST
 
 /* It counts from when the agent left, however long the two had nothing to say to each other. */
 START_TEST(a_holder_outlives_an_agent_that_was_quiet_for_long)
@@ -364,6 +386,7 @@ int main(void)
     tcase_add_test(tc, a_death_is_dated_while_no_agent_is_there);
     tcase_add_test(tc, an_exec_while_no_agent_is_there_is_not_taken_for_the_same_program);
     tcase_add_test(tc, a_holder_outlives_an_agent_that_was_quiet_for_long);
+    tcase_add_test(tc, a_process_has_ended_when_it_has_no_program_any_more);
     tcase_add_test(tc, packets_that_are_none_are_refused);
     tcase_add_test(tc, a_socket_that_a_dead_holder_left_is_no_obstacle);
     tcase_add_test(tc, a_holder_takes_its_socket_away_when_it_ends);
