@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "clock.h"
+#include "clock_steps.h"
 #include "db.h"
 #include "log.h"
 #include "metrics.h"
@@ -165,11 +166,11 @@ static const char *const frequent[] = {"auth.refused", "capture.download", "part
 
 static void audit_prune(struct audit *a)
 {
-    uint64_t now = clock_realtime_ns();
+    const uint64_t before_ns = clock_setting_before(a->keep_ns);
     int64_t rows = 0;
-    if (a->keep_ns != 0 && now > a->keep_ns)
+    if (a->keep_ns != 0 && before_ns > 0)
         rows = db_run(a->db, "DELETE FROM audit WHERE time_ns < ?", NULL, NULL,
-                      DB(DB_I64((int64_t)(now - a->keep_ns))));
+                      DB(DB_I64((int64_t)before_ns)));
     for (size_t i = 0; i < sizeof frequent / sizeof *frequent && rows >= 0; i++)
         rows = db_run(a->db,
                       "DELETE FROM audit WHERE action=? AND id <= (SELECT id FROM audit"

@@ -12,6 +12,7 @@
 
 #include "aggregate_int.h"
 #include "clock.h"
+#include "clock_steps.h"
 #include "log.h"
 #include "metrics.h"
 
@@ -88,7 +89,9 @@ bool aggregate_is_stopping(void *context)
 static void upkeep(struct aggregate *a)
 {
     uint64_t late_ms = a->settings.late_ms > 0 ? a->settings.late_ms : LATE_MS;
-    struct series_bounds bounds = {.now_ns = clock_realtime_ns(),
+    const struct clock_view clock = clock_setting_view();
+    const bool steady = clock.steady_ns / 1000000u >= a->settings.keep_ms; /* else not all is old */
+    struct series_bounds bounds = {.now_ns = steady ? clock.now_ns : clock.least_ns,
                                    .keep_ms = a->settings.keep_ms,
                                    .max_rows = a->settings.max_rows,
                                    .late_ns = late_ms * 1000000u,

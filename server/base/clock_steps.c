@@ -40,6 +40,7 @@ uint64_t clock_steps_take(struct clock_steps *steps, uint64_t realtime_ns, uint6
     steps->settings[at].number = number;
     steps->settings[at].ahead_ns = ahead_ns;
     steps->settings[at].error_ns = error_ns;
+    steps->settings[at].seen_ns = monotonic_ns;
     return number;
 }
 
@@ -68,6 +69,28 @@ uint64_t clock_steps_doubt(const struct clock_steps *steps, uint64_t from, uint6
     if (a == CLOCK_STEPS_KEPT || b == CLOCK_STEPS_KEPT)
         return UINT64_MAX;
     return 2 * (uint64_t)STEP_NS + steps->settings[a].error_ns + steps->settings[b].error_ns;
+}
+
+struct clock_view clock_steps_view(const struct clock_steps *steps, uint64_t monotonic_ns)
+{
+    struct clock_view view = {0};
+    if (steps->count == 0)
+        return view;
+    const size_t newest = (steps->count - 1) % CLOCK_STEPS_KEPT;
+    view.now_ns = monotonic_ns + (uint64_t)steps->settings[newest].ahead_ns;
+    view.least_ns = view.now_ns;
+    view.steady_ns = monotonic_ns - steps->settings[newest].seen_ns;
+    for (size_t i = 0; i < CLOCK_STEPS_KEPT && i < steps->count; i++) {
+        const uint64_t by_ns = monotonic_ns + (uint64_t)steps->settings[i].ahead_ns;
+        view.least_ns = by_ns < view.least_ns ? by_ns : view.least_ns;
+    }
+    return view;
+}
+
+uint64_t clock_view_before(const struct clock_view *view, uint64_t age_ns)
+{
+    const uint64_t from_ns = view->steady_ns < age_ns ? view->least_ns : view->now_ns;
+    return from_ns > age_ns ? from_ns - age_ns : 0;
 }
 
 /* ---- of this process ---- */
@@ -107,6 +130,22 @@ uint64_t clock_setting_time(uint64_t monotonic_ns)
     int64_t ahead_ns = ours.settings[(ours.count - 1) % CLOCK_STEPS_KEPT].ahead_ns;
     pthread_mutex_unlock(&lock);
     return monotonic_ns + (uint64_t)ahead_ns;
+}
+
+struct clock_view clock_setting_view(void)
+{
+    (void)clock_setting(NULL);
+    const uint64_t now_ns = clock_monotonic_ns();
+    pthread_mutex_lock(&lock);
+    struct clock_view view = clock_steps_view(&ours, now_ns);
+    pthread_mutex_unlock(&lock);
+    return view;
+}
+
+uint64_t clock_setting_before(uint64_t age_ns)
+{
+    const struct clock_view view = clock_setting_view();
+    return clock_view_before(&view, age_ns);
 }
 
 int64_t clock_setting_shift(uint64_t from, uint64_t to)

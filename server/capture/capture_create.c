@@ -292,7 +292,7 @@ static int once_look_up(struct capture_engine *e, struct catalog_once *once) CON
         int saved = awaited ? control_save(e->control) : SKEIN_OK;
         found = saved == SKEIN_OK ? catalog_find_once(e->catalog, once) : saved;
     } while (found == 0 && awaited && once_is_awaited(e, once));
-    return found > 0 && clock_realtime_ns() - once->at_ns > CAPTURE_ONCE_NS ? 0 : found;
+    return found > 0 && once->at_ns < clock_setting_before(CAPTURE_ONCE_NS) ? 0 : found;
 }
 
 int capture_find_once(struct capture_engine *e, const struct capture_once *request,

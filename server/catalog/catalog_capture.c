@@ -335,13 +335,16 @@ int64_t catalog_unlisted(struct catalog *c, catalog_id_fn *fn, void *context)
 
 /* ---- retention ---- */
 
-int64_t catalog_expired(struct catalog *c, uint64_t now_ns, catalog_capture_fn *fn, void *context)
+int64_t catalog_expired(struct catalog *c, const struct clock_view *now, catalog_capture_fn *fn,
+                        void *context)
 {
     struct capture_walk walk = {fn, context};
     return db_run(c->read,
                   CAPTURE_COLUMNS "WHERE expires_ns>0 AND expires_ns<=? AND status<>'running'"
+                                  " AND (expires_ns<=? OR expires_ns-finished_ns<=?)"
                                   " ORDER BY expires_ns",
-                  capture_take, &walk, DB(DB_I64(I(now_ns))));
+                  capture_take, &walk,
+                  DB(DB_I64(I(now->now_ns)), DB_I64(I(now->least_ns)), DB_I64(I(now->steady_ns))));
 }
 
 int64_t catalog_oldest(struct catalog *c, const struct catalog_cursor *after, size_t limit,

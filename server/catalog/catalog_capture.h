@@ -7,6 +7,7 @@
 #define CATALOG_CAPTURE_H
 
 #include "catalog.h"
+#include "clock_steps.h"
 
 struct catalog_capture {
     struct capture_id id, incident; /* incident zero: as id */
@@ -55,7 +56,8 @@ int64_t catalog_targets(struct catalog *c, const struct capture_id *id, catalog_
                         void *context);
 
 /* For retention; running captures are left out. Those due to be deleted by now, first due first. */
-int64_t catalog_expired(struct catalog *c, uint64_t now_ns, catalog_capture_fn *fn, void *context);
+int64_t catalog_expired(struct catalog *c, const struct clock_view *now, catalog_capture_fn *fn,
+                        void *context);
 /* Those that are not pinned: at most `limit` behind the cursor (all-zero: from the oldest on). */
 struct catalog_cursor {
     uint64_t created_ns;

@@ -22,6 +22,7 @@
 #include "catalog_capture.h"
 #include "catalog_loss.h"
 #include "clock.h"
+#include "clock_steps.h"
 #include "index_usage.h"
 #include "log.h"
 #include "metrics.h"
@@ -110,9 +111,9 @@ static void retention_expire(struct retention *r)
 {
     struct page page;
     do {
-        uint64_t now_ns = clock_realtime_ns();
+        const struct clock_view now = clock_setting_view();
         page.count = 0;
-        if (catalog_expired(r->catalog, now_ns, page_add, &page) < 0) {
+        if (catalog_expired(r->catalog, &now, page_add, &page) < 0) {
             log_warn("retention", "the catalog cannot be read: nothing expires now", NULL);
             return;
         }
@@ -122,7 +123,7 @@ static void retention_expire(struct retention *r)
             snprintf(why, sizeof why,
                      "ttl_ms: it ended at %s and was to be kept for %" PRIu64 " ms", ended,
                      (page.items[i].expires_ns - page.items[i].finished_ns) / 1000000u);
-            int status = retention_retire(r, &page.items[i].id, now_ns, why);
+            int status = retention_retire(r, &page.items[i].id, now.now_ns, why);
             metrics_add(retention_expired_total, status == SKEIN_OK);
             if (status < 0 && status != SKEIN_REFUSED)
                 return;
@@ -262,15 +263,15 @@ static void strays_walked(struct retention *r, uint64_t count, uint64_t began_ns
  * as quota_measure. */
 static int strays_retire(struct retention *r, struct quota *quota)
 {
-    uint64_t now_ns = clock_realtime_ns(), age_ns = r->settings.stray_ms * 1000000u;
+    const uint64_t before_ns = clock_setting_before(r->settings.stray_ms * 1000000u);
     uint64_t count = 0, bytes = 0, began_ns = clock_monotonic_ns();
     int status = 1;
     if (began_ns < r->strays_due_ns)
         return status;
     for (int step = 0; status > 0 && step < STRAY_STEPS && !own_thread_is_stopping(&r->thread);
          step++) {
-        int64_t n = r->settings.delete_strays(r->settings.context, &r->stray_after,
-                                              now_ns > age_ns ? now_ns - age_ns : 0, &bytes);
+        int64_t n =
+            r->settings.delete_strays(r->settings.context, &r->stray_after, before_ns, &bytes);
         count += n > 0 ? (uint64_t)n : 0;
         if (n != 0)
             status = n < 0 ? (int)n : quota_measure(r, quota);

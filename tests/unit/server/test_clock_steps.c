@@ -63,10 +63,33 @@ START_TEST(what_a_setting_moved_is_known_to_its_readings)
 }
 END_TEST
 
+static uint64_t before(const struct clock_steps *steps, uint64_t monotonic_ns, uint64_t age_ns)
+{
+    const struct clock_view view = clock_steps_view(steps, monotonic_ns);
+    return clock_view_before(&view, age_ns);
+}
+
+START_TEST(what_is_young_is_not_old_because_the_clock_was_set_forward)
+{
+    struct clock_steps steps = {.count = 0};
+    clock_steps_take(&steps, 1000 * S, 5 * S, 0);
+    ck_assert_uint_eq(before(&steps, 15 * S, 100 * S), 910 * S);
+    clock_steps_take(&steps, 100010 * S, 15 * S, 0);
+    ck_assert_uint_eq(before(&steps, 15 * S, 100 * S), 910 * S);
+    ck_assert_uint_eq(before(&steps, 114 * S, 100 * S), 1009 * S);
+    ck_assert_uint_eq(before(&steps, 115 * S, 100 * S),
+                      100010 * S); /* all of before is old by now */
+    ck_assert_uint_eq(before(&steps, 115 * S, 1000000 * S), 0);
+    clock_steps_take(&steps, 1115 * S, 120 * S, 0); /* back again */
+    ck_assert_uint_eq(before(&steps, 120 * S, 100 * S), 1015 * S);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of("clock_steps", a_clock_that_nobody_sets_keeps_its_number,
                               each_setting_has_a_number_and_a_distance,
                               two_readings_apart_are_no_setting, the_oldest_setting_is_forgotten,
-                              what_a_setting_moved_is_known_to_its_readings, NULL));
+                              what_a_setting_moved_is_known_to_its_readings,
+                              what_is_young_is_not_old_because_the_clock_was_set_forward, NULL));
 }
