@@ -28,6 +28,7 @@
 struct notice {
     struct notice *next;
     uint64_t turn, created_ns;
+    uint64_t keep_until_ns; /* monotonic */
     char id[ID_TEXT_BYTES];
     char *body;
     enum save_state save;
@@ -157,6 +158,7 @@ static struct notice *notice_new(const char *rule, const char *event, const char
     if (notice != NULL) {
         id_text(random.bytes, notice->id);
         notice->created_ns = clock_realtime_ns();
+        notice->keep_until_ns = clock_monotonic_ns() + NOTIFY_KEEP_NS;
         cJSON_AddStringToObject(json, "id", notice->id);
         cJSON_AddStringToObject(json, "event", event);
         json_add_time(json, "time", notice->created_ns);
@@ -225,6 +227,14 @@ void notify_saved(struct notify *n, bool ok)
     pthread_mutex_unlock(&n->thread.lock);
 }
 
+/* Of one that an earlier run has made, of which the clock is all that is known. */
+static uint64_t kept_until(uint64_t created_ns)
+{
+    const uint64_t now_ns = clock_realtime_ns();
+    const uint64_t age_ns = now_ns > created_ns ? now_ns - created_ns : 0;
+    return clock_monotonic_ns() + (age_ns < NOTIFY_KEEP_NS ? NOTIFY_KEEP_NS - age_ns : 0);
+}
+
 static int row_load(void *context, const struct catalog_notice *row)
 {
     struct notify *n = context;
@@ -237,6 +247,7 @@ static int row_load(void *context, const struct catalog_notice *row)
     }
     notice->turn = row->turn;
     notice->created_ns = row->created_ns;
+    notice->keep_until_ns = kept_until(row->created_ns);
     snprintf(notice->id, sizeof notice->id, "%s", row->id);
     notice->body = body;
     notify_append(r, notice);
@@ -265,11 +276,11 @@ static void notify_sweep(struct notify *n)
 static struct receiver *notify_pick(struct notify *n, uint64_t *wait_ns)
 {
     struct receiver *first = NULL;
-    uint64_t now_ns = clock_monotonic_ns(), wall_ns = clock_realtime_ns();
+    uint64_t now_ns = clock_monotonic_ns();
     *wait_ns = UINT64_MAX;
     for (struct receiver *r = n->receivers; r != NULL; r = r->next) {
         while (r->first != NULL && r->first->save == SAVE_NOTHING &&
-               r->first->created_ns + NOTIFY_KEEP_NS < wall_ns)
+               r->first->keep_until_ns < now_ns)
             notice_drop_first(n, r);
         if (r->webhook == NULL || r->first == NULL || r->first->save != SAVE_NOTHING)
             continue;

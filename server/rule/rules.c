@@ -11,6 +11,7 @@
 
 #include "catalog_rules.h"
 #include "clock.h"
+#include "clock_steps.h"
 #include "json.h"
 #include "log.h"
 #include "ruleset_int.h"
@@ -203,7 +204,7 @@ static int rule_load(void *context, const struct catalog_rule *row)
     receiver_set(r, row->name, &rule->item);
     rule->fired = row->fired;
     rule->suppressed = row->suppressed;
-    rule->last_fired_ns = row->last_fired_ns;
+    rule->last_fired_ns = rule_time_past(row->last_fired_ns);
     rule->last_capture = row->last_capture;
     return 0;
 }
@@ -215,7 +216,7 @@ static int firing_load(void *context, const struct catalog_firing *row)
     struct rule *rule = rules_find(r, row->rule);
     struct rule_process *p = rule != NULL ? rule_process_of(rule, &row->process) : NULL;
     if (p != NULL)
-        p->granted_ns = row->at_ns;
+        p->granted_ns = rule_time_past(row->at_ns);
     return 0;
 }
 
@@ -236,6 +237,7 @@ int rules_new(const struct rules_settings *settings, struct fleet *fleet, struct
     r->public_url = settings->public_url;
     named_set_init(&r->set, &rule_kind, r, fleet, catalog, settings->events);
     control_lock(r->control);
+    r->clock = clock_setting(NULL);
     int64_t rows = catalog_rules(catalog, rule_load, r);
     if (rows >= 0)
         rows = catalog_firings(catalog, firing_load, r);
@@ -299,7 +301,7 @@ void rules_save(struct rules *r)
     if (r->notify != NULL)
         notify_save(r->notify);
     if (r->sweep == SAVE_TAKEN)
-        catalog_drop_firings(r->catalog, clock_realtime_ns() - FIRINGS_KEEP_NS);
+        catalog_drop_firings(r->catalog, clock_setting_before(FIRINGS_KEEP_NS));
 }
 
 void rules_saved(struct rules *r, bool ok)

@@ -109,6 +109,7 @@ int rules_on_fired(struct rules *r, struct fleet_agent *agent, const struct repo
                    char *error, size_t error_bytes)
 {
     control_assert_locked(r->control);
+    rules_follow_clock(r);
     char why[RULE_WHY_BYTES];
     struct rule *rule = fired->rule[0] != '\0' ? rules_find(r, fired->rule) : NULL;
     if (rule == NULL || !capture_is_news(r->captures, &fired->capture))
@@ -350,6 +351,7 @@ static int trigger_locked(struct rules *r, struct rule *rule, const struct rules
                           enum rules_trigger_result *result, struct capture_id *capture,
                           char why[RULE_WHY_BYTES]) CONTROL_LOCKED
 {
+    rules_follow_clock(r);
     struct process_uid group = rule_group_uid(t->group);
     struct firing f = {.trigger = "webhook",
                        .reason = t->reason[0] != '\0' ? t->reason : "webhook",

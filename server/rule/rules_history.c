@@ -10,6 +10,7 @@
 #include "array.h"
 #include "catalog_rules.h"
 #include "clock.h"
+#include "clock_steps.h"
 #include "json.h"
 #include "metrics.h"
 #include "ruleset_int.h"
@@ -112,7 +113,7 @@ void rules_history_save(struct rules *r)
         catalog_add_history(r->catalog, &out);
     }
     if (r->sweep == SAVE_TAKEN)
-        catalog_trim_history(r->catalog, clock_realtime_ns() - HISTORY_KEEP_NS, HISTORY_ROWS);
+        catalog_trim_history(r->catalog, clock_setting_before(HISTORY_KEEP_NS), HISTORY_ROWS);
 }
 
 void rules_history_saved(struct rules *r, bool ok)
@@ -138,7 +139,7 @@ static int fired_load(void *context, const struct catalog_history *row)
         p->capture = row->capture;
     if (row->at_ns + FIRINGS_KEEP_NS < clock_realtime_ns())
         return 0;
-    return rule_grant(rule, row->at_ns, &row->incident, row->user) ? 0 : 1;
+    return rule_grant(rule, rule_time_past(row->at_ns), &row->incident, row->user) ? 0 : 1;
 }
 
 static int held_load(void *context, const struct catalog_history *row)

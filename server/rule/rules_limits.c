@@ -40,6 +40,7 @@ void rule_note_held(struct rules *r, struct rule *rule, const struct process_uid
 void rules_on_report(struct rules *r, struct fleet_agent *agent, const struct report_rule *report)
 {
     control_assert_locked(r->control);
+    rules_follow_clock(r);
     struct rule *rule = rules_find(r, report->rule);
     struct rule_process *p = rule != NULL ? rule_process_of(rule, &report->process) : NULL;
     if (p == NULL)
@@ -374,13 +375,15 @@ static void rule_sweep(struct rules *r, struct rule *rule, uint64_t now_ns) CONT
 void rules_tick(struct rules *r, uint64_t now_ns)
 {
     control_assert_locked(r->control);
+    const uint64_t mono_ns = clock_monotonic_ns();
+    rules_follow_clock(r);
     for (struct rule *rule = rules_first(r); rule != NULL; rule = rule_next(rule))
         if (rule->every_ms != 0)
             rules_schedule(r, rule, now_ns);
-    if (now_ns < r->sweep_ns)
+    if (mono_ns < r->sweep_ns)
         return;
-    bool hourly = r->sweep_ns / 3600000000000u != now_ns / 3600000000000u;
-    r->sweep_ns = now_ns + SWEEP_NS;
+    bool hourly = r->sweep_ns / HOUR_NS != mono_ns / HOUR_NS;
+    r->sweep_ns = mono_ns + SWEEP_NS;
     for (struct rule *rule = rules_first(r); rule != NULL; rule = rule_next(rule))
         rule_sweep(r, rule, now_ns);
     if (hourly) {

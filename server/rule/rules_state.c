@@ -138,6 +138,7 @@ static void status_add(struct rules *r, struct rule *rule, uint64_t now_ns,
 cJSON *rules_state_json(struct rules *r, struct rule *rule)
 {
     control_assert_locked(r->control);
+    rules_follow_clock(r);
     uint64_t now_ns = clock_realtime_ns();
     size_t agents, current = pushed_set_current(&r->set.pushed, &agents), at = 0;
     cJSON *json = cJSON_Duplicate(rule->item.json, true);

@@ -85,7 +85,8 @@ struct rules {
     struct named_set set;
     uint64_t captures_per_hour, bytes_per_hour; /* of all rules together; 0: no bound */
     struct shares shares CONTROL_GUARDED;       /* of captures_per_hour: by rule, host and user */
-    uint64_t sweep_ns CONTROL_GUARDED;
+    uint64_t clock CONTROL_GUARDED;             /* the setting that times are of (clock_steps.h) */
+    uint64_t sweep_ns CONTROL_GUARDED;          /* monotonic: when the next one is due */
     struct history_row *rows CONTROL_GUARDED;
     size_t row_count CONTROL_GUARDED, row_cap CONTROL_GUARDED;
     size_t row_taken CONTROL_GUARDED; /* by the save that is under way */
@@ -149,6 +150,13 @@ struct rule_use rules_grants_hour(struct rules *r, uint64_t now_ns,
  * until they are less than limit. */
 struct rule_use rules_bytes_hour(struct rules *r, struct rule *rule, uint64_t now_ns,
                                  uint64_t limit, uint32_t user) CONTROL_LOCKED;
+
+/* rules_clock.c: moves the times of firings to the clock as it is set now. Each tick does; who compares
+ * them with the clock calls it before (V-32). */
+void rules_follow_clock(struct rules *r) CONTROL_LOCKED;
+/* A time of a row, or now where it lies in the future: the clock was set back while no collector ran, and
+ * nothing is held back for longer than it was to be. */
+uint64_t rule_time_past(uint64_t ns);
 
 /* rules_fire.c: the last incident that the rule began for a process of the user, if the window around
  * at_ns overlaps that of its first firing; else NULL. */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -15,6 +17,17 @@
 
 #define PATH      "/api/v1/rules/ping"
 #define TAKEN_MAX 16
+
+static int64_t ahead_s; /* atomic; of the true time */
+
+/* Takes the C library's place. */
+int clock_gettime(clockid_t id, struct timespec *now)
+{
+    long status = syscall(SYS_clock_gettime, id, now);
+    if (status == 0 && id == CLOCK_REALTIME)
+        now->tv_sec += __atomic_load_n(&ahead_s, __ATOMIC_RELAXED);
+    return (int)status;
+}
 
 /* Answers one connection at a time with `status`; 0: with nothing, until the client leaves. */
 struct receiver {
@@ -198,6 +211,25 @@ START_TEST(receiver_hears_when_a_capture_begins_and_what_became_of_it)
 }
 END_TEST
 
+START_TEST(a_notice_is_not_old_because_the_clock_was_set_forward)
+{
+    struct fixture f;
+    struct receiver r;
+    receiver_start(&r, 503);
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    put_rule(&f, &r, "ping", 201);
+    fire(&f, "ping", "01a100000000000000000000000000a9", 1);
+    wait_heard(&r, 0, 1);
+    __atomic_store_n(&ahead_s, 3 * 24 * 3600, __ATOMIC_RELAXED);
+    wait_heard(&r, 0, 3);
+    receiver_answer(&r, 200);
+    wait_heard(&r, 1, 3);
+    fixture_stop(&f);
+    receiver_stop(&r);
+}
+END_TEST
+
 START_TEST(notices_and_captures_link_to_the_page_where_its_name_is_set)
 {
     struct fixture f;
@@ -349,6 +381,7 @@ END_TEST
 int main(void)
 {
     return suite_run(suite_of("notify", receiver_hears_when_a_capture_begins_and_what_became_of_it,
+                              a_notice_is_not_old_because_the_clock_was_set_forward,
                               notices_and_captures_link_to_the_page_where_its_name_is_set,
                               notice_outlives_a_failing_receiver_and_a_restart,
                               silent_receiver_holds_up_nobody, notices_go_with_the_receiver,
