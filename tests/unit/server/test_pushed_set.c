@@ -17,8 +17,8 @@ static void put_policy(struct fixture *f, const char *name)
 {
     char path[64];
     snprintf(path, sizeof path, "/api/v1/policies/%s", name);
-    cJSON_Delete(call_json(f, "PUT", path,
-                           "{\"selector\":\"\",\"every_ms\":60000,\"record_ms\":500}", 201));
+    cJSON_Delete(
+        call_json(f, "PUT", path, "{\"selector\":\"\",\"every_ms\":60000,\"record_ms\":500}", 201));
 }
 
 /* Takes pushes of the kind until one has this generation, and returns that one. */
