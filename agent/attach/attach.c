@@ -150,6 +150,7 @@ void member_remove(struct member *m, enum process_state state, bool runs_on)
     socket_drop(m);
     loop_timer_cancel(attach->loop, &m->grace);
     loop_fd_remove(attach->loop, p->pidfd);
+    backing_leave(m);
     process_unlink(attach, m);
     attach->counters.stacks_missed += process_stacks_missed(p);
     p->left = runs_on;
@@ -352,7 +353,7 @@ int member_add(struct attach *attach, struct process *p, int socket)
     attach->members = m;
     attach->member_count++;
     if (p->ring != NULL)
-        backing_watch(attach);
+        backing_watch(m);
     return SKEIN_OK;
 }
 
@@ -471,6 +472,7 @@ int attach_new(struct loop *loop, struct host_page_owner *host,
     attach->settings.socket_path = attach->path;
     attach->hooks = *hooks;
     attach->listener = (struct attach_socket){.fd = -1, .lock_fd = -1};
+    backing_init(attach);
     status = attach_names_new(settings->service_users, settings->service_user_count, &attach->names,
                               error, error_bytes);
     attach->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);

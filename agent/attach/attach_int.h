@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What attach.c (the table), attach_connection.c (until the HELLO), attach_hello.c (one HELLO to one
- * WELCOME), attach_ring.c (memory of rings) and attach_watch.c (members without a HELLO) share. Included by those alone. Loop thread
- * only.
+ * WELCOME), attach_watch.c (members without a HELLO), and attach_ring.c and attach_backing.c, which have
+ * a header of their own, share. Included by those alone. Loop thread only.
  */
 #ifndef ATTACH_INT_H
 #define ATTACH_INT_H
@@ -12,9 +12,8 @@
 #include "attach.h"
 #include "attach_names.h"
 #include "attach_proto.h"
+#include "attach_ring.h"
 #include "attach_socket.h"
-#include "cgroup_place.h"
-#include "ring_memory.h"
 
 /* A traced process in the table, and the context of its two descriptors' callbacks. */
 struct member {
@@ -25,7 +24,9 @@ struct member {
     uint64_t second_ns;
     uint32_t packets;
     struct loop_timer *pause;
-    struct past *past; /* made ahead, so that leaving the table cannot fail; else unused */
+    struct past *past;         /* made ahead, so that leaving the table cannot fail; else unused */
+    TAILQ_ENTRY(member) quick; /* in the list of rings that are looked at often, while */
+    uint64_t quick_until_ns;   /* this is not 0: monotonic */
     struct member *next;
 };
 
@@ -65,10 +66,7 @@ struct attach {
     uint32_t past_count;
     struct agent_counters counters;
     struct attach_names *names;
-    /* of attach_ring.c */
-    struct loop_timer *look;   /* runs while there is a ring */
-    uint64_t look_ms, room_ns; /* room_ns: monotonic; when `room` was read, 0: never */
-    struct memory_room room;
+    struct ring_looks looks;
 };
 
 /* The first packet of a connection. */
@@ -108,24 +106,6 @@ int attach_identity_read(const struct attach *attach, struct process *p);
 void attach_text_clean(char *out, size_t bytes, const char *in);
 /* What the agent's settings say to the process. */
 struct process_page page_of(const struct attach *attach);
-
-/* ---- attach_ring.c ---- */
-
-/* Takes the ring that came with the packet; claimed: as ring_memory_adopt says. SKEIN_OK; or makes a
- * new one by what p wishes and there is room for: SKEIN_FULL, SKEIN_NO_MEMORY, SKEIN_IO. */
-int ring_adopt(const struct attach *attach, struct hello_packet *packet, struct process *p,
-               uint32_t claimed[2]);
-struct ring_identity ring_identity_of(const struct attach *attach, const struct process *p);
-int ring_make(struct attach *attach, const struct hello_packet *packet, const struct member *former,
-              struct process *p);
-
-/* Gives the ring its first memory, once there is a page to tell of it. backing_begin: SKEIN_OK,
- * SKEIN_NO_MEMORY; backing_adopt gives what there is. */
-int backing_begin(struct attach *attach, struct process *p);
-void backing_adopt(struct attach *attach, struct process *p, const uint32_t claimed[2]);
-/* Looks soon after what rings need: one has come. */
-void backing_watch(struct attach *attach);
-void backing_end(struct attach *attach);
 
 /* ---- attach_connection.c ---- */
 

@@ -55,9 +55,15 @@ struct process {
     bool by_hand;         /* and `user` has asked for that */
     bool is_service;      /* what was started by this name, or is watched: no program of a script */
     struct process_go go; /* process_go_set's; it may change */
-    uint8_t *ring;        /* read and (for PIN only) written */
     struct ring_geometry geometry;
+    uint8_t *ring;             /* read and (for PIN only) written */
     struct process_page *page; /* ours to write; of one that is watched, it cannot see it */
+    /* What each look at its memory touches, the loop thread's: what its page says, and when that was
+     * last thought of (monotonic), how far its writers were. */
+    struct ring_backing backed;
+    uint64_t looked_ns;
+    struct process_cursors looked;
+    uint64_t memory_bytes; /* of its ring; what the agent may not have made is looked for seldom */
     /* -1 in a process made by hand: the cutter then looks at all of the ring */
     int ring_fd;
     /* the cutter's, whose calls for one process do not overlap */
@@ -89,8 +95,6 @@ struct process {
         char why[128];
     } heartbeat;                     /* what the service said last (skein_health) */
     struct log_limit snapshot_lines; /* on those of its requests that are not taken */
-    struct ring_backing backed;      /* of its ring; what its page says */
-    struct process_cursors looked;   /* when more was last thought of */
     struct ring_choice choice;       /* why the ring is as large as it is */
     uint64_t memory_group;           /* the cgroup whose limit counts for it; 0: none */
     /* when its rate for the process list was last taken, and what it was */

@@ -13,12 +13,17 @@
 #include "skein/skein.h"
 #include "skein_atomic.h"
 
-#define WHOLE_BYTES (UINT64_C(1) << 20) /* a ring up to that has all its memory at once */
-#define START_SMALL 64                  /* a thread's first chunk is small: so many threads */
-#define START_BIG   4
-#define START_TABLE (UINT64_C(32) << 10)
-#define CLAIM_TRIES 8
-#define PAGE_BYTES  UINT64_C(4096)
+#define WHOLE_BYTES  (UINT64_C(1) << 20) /* a ring up to that has all its memory at once */
+#define START_SMALL  64                  /* a thread's first chunk is small: so many threads */
+#define START_BIG    4
+#define PLENTY_SMALL 256 /* where there is plenty */
+#define PLENTY_BIG   32  /* 10 ms of a writer that fills 100 MB/s, for an agent that comes late */
+#define AHEAD        4   /* times of what was claimed since the last look, */
+#define AHEAD_MS     200 /* or as much as would be in so long */
+#define HURRY        8
+#define START_TABLE  (UINT64_C(32) << 10)
+#define CLAIM_TRIES  8
+#define PAGE_BYTES   UINT64_C(4096)
 
 static uint64_t fewer(uint64_t a, uint64_t b)
 {
@@ -47,13 +52,16 @@ void ring_choice_text(const struct ring_choice *choice, char *text, size_t bytes
         [RING_BOUND_NONE] = "",
         [RING_BOUND_CGROUP] = "",
         [RING_BOUND_TOTAL] = "it gets no more memory: ring.total_max_bytes is reached",
-        [RING_BOUND_MEMORY] = "it gets no more memory: what the agent may use is short"};
+        [RING_BOUND_MEMORY] = "it gets no more memory: what the agent may use is short",
+        [RING_BOUND_USER] = "it gets no more memory: its user's share is used up"};
     char size[96] = "", limit[32];
     size_put(limit, sizeof limit, choice->limit_bytes);
     if (choice->size == RING_BOUND_CGROUP)
         snprintf(size, sizeof size, "smaller than wished: its cgroup may use %s", limit);
     else if (choice->size == RING_BOUND_TOTAL)
         snprintf(size, sizeof size, "smaller than wished: ring.total_max_bytes is near");
+    else if (choice->size == RING_BOUND_USER)
+        snprintf(size, sizeof size, "smaller than wished: its user's share is nearly used up");
     else if (choice->size == RING_BOUND_MEMORY)
         snprintf(size, sizeof size, "smaller than wished: what the agent may use is short");
     const char *more = held[choice->held];
@@ -67,14 +75,15 @@ struct ring_backing ring_backing_whole(const struct ring_geometry *geometry)
                                  .table = geometry->table_bytes};
 }
 
-struct ring_backing ring_backing_start(const struct ring_geometry *geometry)
+struct ring_backing ring_backing_start(const struct ring_geometry *geometry, bool plenty)
 {
     const struct ring_backing whole = ring_backing_whole(geometry);
     if (geometry->total <= WHOLE_BYTES || geometry->mode == SKEIN_MODE_ONESHOT)
         return whole;
-    return (struct ring_backing){.small = (uint32_t)fewer(START_SMALL, whole.small),
-                                 .big = (uint32_t)fewer(START_BIG, whole.big),
-                                 .table = fewer(START_TABLE, whole.table)};
+    return (struct ring_backing){
+        .small = (uint32_t)fewer(plenty ? PLENTY_SMALL : START_SMALL, whole.small),
+        .big = (uint32_t)fewer(plenty ? PLENTY_BIG : START_BIG, whole.big),
+        .table = fewer(START_TABLE, whole.table)};
 }
 
 uint64_t ring_backing_bytes(const struct ring_geometry *geometry,
@@ -86,11 +95,12 @@ uint64_t ring_backing_bytes(const struct ring_geometry *geometry,
 
 /* ---- how much ---- */
 
-static uint64_t chunks_wish(uint64_t have, uint64_t all, uint64_t claimed, uint64_t fresh)
+static uint64_t chunks_wish(uint64_t have, uint64_t all, uint64_t claimed, uint64_t fresh,
+                            uint64_t ahead)
 {
     uint64_t ever = fewer(claimed, all), lately = fewer(fresh, all);
     uint64_t want = greater(2 * ever, fewer(have, all) * (lately > have / 4 ? 2 : 1));
-    want = greater(want, ever + 4 * lately);
+    want = greater(want, ever + ahead * lately);
     return want <= have ? have : fewer(want, all);
 }
 
@@ -108,15 +118,30 @@ struct ring_backing ring_backing_wish(const struct ring_geometry *geometry,
 {
     const struct ring_backing all = ring_backing_whole(geometry);
     struct ring_backing want = *have;
+    uint64_t ahead = greater(AHEAD, AHEAD_MS / greater(use->since_ms, 1));
     uint64_t table = use->table > have->table / 2 ? fewer(2 * have->table, all.table) : have->table;
     want.table = step_bound(have->table, greater(table, have->table), 2, &step_bytes); /* halves */
     want.small = (uint32_t)step_bound(
-        have->small, chunks_wish(have->small, all.small, use->small, use->small_new),
+        have->small, chunks_wish(have->small, all.small, use->small, use->small_new, ahead),
         RING_SMALL_CHUNK, &step_bytes);
-    want.big =
-        (uint32_t)step_bound(have->big, chunks_wish(have->big, all.big, use->big, use->big_new),
-                             RING_BIG_CHUNK, &step_bytes);
+    want.big = (uint32_t)step_bound(have->big,
+                                    chunks_wish(have->big, all.big, use->big, use->big_new, ahead),
+                                    RING_BIG_CHUNK, &step_bytes);
     return want;
+}
+
+static bool chunks_hurry(uint64_t have, uint64_t all, uint64_t claimed, uint64_t fresh)
+{
+    uint64_t left = have - fewer(claimed, have);
+    return have < all && fresh > left / HURRY;
+}
+
+bool ring_backing_hurries(const struct ring_geometry *geometry, const struct ring_backing *have,
+                          const struct ring_use *use)
+{
+    const struct ring_backing all = ring_backing_whole(geometry);
+    return chunks_hurry(have->small, all.small, use->small, use->small_new) ||
+           chunks_hurry(have->big, all.big, use->big, use->big_new);
 }
 
 /* ---- pages ---- */

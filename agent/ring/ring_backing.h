@@ -11,6 +11,8 @@
 #ifndef RING_BACKING_H
 #define RING_BACKING_H
 
+#include <stdbool.h>
+
 #include "ring_layout.h"
 #include "skein/status.h"
 
@@ -21,7 +23,13 @@ struct ring_backing {
 };
 
 /* Why a ring is smaller than was wished, and has less memory than its writer could use. */
-enum ring_bound { RING_BOUND_NONE, RING_BOUND_CGROUP, RING_BOUND_TOTAL, RING_BOUND_MEMORY };
+enum ring_bound {
+    RING_BOUND_NONE,
+    RING_BOUND_CGROUP,
+    RING_BOUND_TOTAL,
+    RING_BOUND_MEMORY,
+    RING_BOUND_USER
+};
 
 struct ring_choice {
     uint64_t wished_bytes; /* by the process, or else by the agent's configuration */
@@ -33,24 +41,30 @@ struct ring_choice {
 /* A sentence for people; "": it is as large as was wished, and grows as it is used. */
 void ring_choice_text(const struct ring_choice *choice, char *text, size_t bytes);
 
-/* All of it; what a new ring has at first: a small one, and one that fills once, has all. */
+/* All of it; what a new ring has at first, more where there is plenty of memory: a small one, and one
+ * that fills once, has all. */
 struct ring_backing ring_backing_whole(const struct ring_geometry *geometry);
-struct ring_backing ring_backing_start(const struct ring_geometry *geometry);
+struct ring_backing ring_backing_start(const struct ring_geometry *geometry, bool plenty);
 
 /* Bytes of memory, counted without the rounding to pages. */
 uint64_t ring_backing_bytes(const struct ring_geometry *geometry,
                             const struct ring_backing *backing);
 
-/* What the writer is to find by the next look: twice of what it has claimed ever, and four times of
- * what it has claimed since the last one; at most step_bytes more than it has. The numbers come
- * from the ring, and may be anything. */
+/* What the writer is to find from now on: twice of what it has claimed ever, and four times of what it
+ * has claimed since the last look, or what it would claim in 200 ms; at most step_bytes more than it
+ * has. The numbers come from the ring, and may be anything. */
 struct ring_use {
-    uint64_t small, big, table; /* claimed so far; bytes of the current half */
-    uint64_t small_new, big_new;
+    uint64_t small, big, table;  /* claimed so far; bytes of the current half */
+    uint64_t small_new, big_new; /* since the look before, */
+    uint64_t since_ms;           /* which was so long ago */
 };
 struct ring_backing ring_backing_wish(const struct ring_geometry *geometry,
                                       const struct ring_backing *have, const struct ring_use *use,
                                       uint64_t step_bytes);
+/* Whether the writer has taken more than an eighth of what was left since then, so that the next look
+ * is to come soon. False where there is no more to be had. */
+bool ring_backing_hurries(const struct ring_geometry *geometry, const struct ring_backing *have,
+                          const struct ring_use *use);
 
 /* Makes the pages of `want`, which is nowhere less than `have` (NULL: nothing is there yet), paid by
  * the calling process. SKEIN_OK; SKEIN_NO_MEMORY: not all of them could be had. */

@@ -2,13 +2,17 @@
  * The memory of a ring whose writer is this process and whose agent is, too: it grows with its use,
  * within what cgroups and the host allow, by texts that the test writes in the kernel's place. */
 #include <inttypes.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent_fixture.h"
 #include "ring_memory.h"
 #include "skein/skein.h"
+#include "skein_atomic.h"
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -115,7 +119,7 @@ START_TEST(a_ring_gets_memory_as_its_writer_goes_on)
     begin(16 * MIB);
     attach();
     ck_assert_uint_eq(f->last->geometry.total, 16 * MIB);
-    ck_assert_uint_lt(used(), MIB);
+    ck_assert_uint_lt(used(), 3 * MIB);
     uint64_t first = used();
     events_write(1000);
     ck_assert_uint_eq(used(), first); /* what the writer touches was made */
@@ -129,6 +133,196 @@ START_TEST(a_ring_gets_memory_as_its_writer_goes_on)
     process_usage(f->last, &usage);
     ck_assert_uint_eq(usage.lost, 0);
     end();
+}
+END_TEST
+
+/* The loop does not look meanwhile: what the ring has at first has to do. */
+static void agent_hold(void *gates)
+{
+    sem_t *gate = gates;
+    sem_post(&gate[0]);
+    sem_wait(&gate[1]);
+}
+
+static void held_begin(sem_t gates[2])
+{
+    sem_init(&gates[0], 0, 0);
+    sem_init(&gates[1], 0, 0);
+    ck_assert_int_eq(loop_post(f->loop, agent_hold, gates), SKEIN_OK);
+    sem_wait(&gates[0]);
+}
+
+START_TEST(a_burst_that_comes_at_once_is_kept)
+{
+    sem_t gates[2];
+    begin(16 * MIB);
+    attach();
+    held_begin(gates);
+    events_write(60000); /* of 12 bytes or more */
+    const struct ring_header *header = (const struct ring_header *)(const void *)f->last->ring;
+    ck_assert_uint_eq(skein_load64(&header->overwritten_ticks), 0);
+    sem_post(&gates[1]);
+    struct cut_result result;
+    ck_assert_int_eq(fixture_cut(f->host, f->last, NULL, 0, &result), SKEIN_OK);
+    ck_assert_uint_eq(result.events, 60000);
+    cut_result_fini(&result);
+    end();
+}
+END_TEST
+
+#define THREADS 200
+
+static void *thread_run(void *barrier)
+{
+    pthread_barrier_wait(barrier);
+    SKEIN_INSTANT("begun");
+    pthread_barrier_wait(barrier); /* none leaves its chunk to another */
+    return NULL;
+}
+
+START_TEST(threads_that_begin_at_once_lose_nothing)
+{
+    sem_t gates[2];
+    pthread_t threads[THREADS];
+    pthread_barrier_t barrier;
+    pthread_attr_t small;
+    pthread_barrier_init(&barrier, NULL, THREADS);
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 128 << 10);
+    begin(16 * MIB);
+    attach();
+    held_begin(gates);
+    for (size_t i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], &small, thread_run, &barrier), 0);
+    for (size_t i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    sem_post(&gates[1]);
+    struct process_usage usage;
+    process_usage(f->last, &usage);
+    ck_assert_uint_eq(usage.lost, 0);
+    end();
+}
+END_TEST
+
+/* ---- shares ---- */
+
+#define STRANGERS 3
+
+static struct {
+    int ready[2], go[2];
+    struct process *rings[STRANGERS];
+} strangers;
+
+/* A process of nobody, which writes for ever once it may, as fast as somebody reads of it. */
+static pid_t stranger_start(void)
+{
+    char byte;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child != 0)
+        return child;
+    const struct skein_options options = {
+        .size = sizeof(options), .service = "stranger", .agent_socket = f->path};
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (setgid(65534) != 0 || setuid(65534) != 0 || skein_start(&options) != SKEIN_OK ||
+        skein_wait_attached(support_deadline_ms()) != SKEIN_OK)
+        _exit(1);
+    close(strangers.go[1]);
+    (void)!read(strangers.go[0], &byte, 1);
+    for (;;) {
+        events_write(20000);
+        if (write(strangers.ready[1], "x", 1) != 1)
+            _exit(1);
+    }
+}
+
+/* Reads on, so that they write on, until one gets no more. */
+static bool is_held(void *held)
+{
+    char bytes[4096];
+    (void)!read(strangers.ready[0], bytes, sizeof bytes);
+    for (int i = 0; i < STRANGERS; i++)
+        if (strangers.rings[i]->choice.held != RING_BOUND_NONE)
+            *(const struct process **)held = strangers.rings[i];
+    return *(const struct process **)held != NULL;
+}
+
+static bool next_has_attached(void *number)
+{
+    return fixture_get(f, &f->attached) > *(const unsigned *)number;
+}
+
+START_TEST(what_a_users_rings_grow_to_leaves_others_room)
+{
+    const struct process *held = NULL;
+    pid_t children[STRANGERS];
+    uint64_t taken = 0, sizes = 0;
+    char why[200];
+    if (geteuid() != 0)
+        return; /* to be two users needs root */
+    begin(64 * MIB);
+    f->settings.total_ring_bytes_max = 64 * MIB;
+    ck_assert_int_eq(chmod(f->folder, 0755), 0);
+    ck_assert_int_eq(pipe(strangers.ready) | pipe(strangers.go), 0);
+    fixture_agent_start(f);
+    for (int i = 0; i < STRANGERS; i++) {
+        unsigned number = (unsigned)i;
+        children[i] = stranger_start();
+        ck_assert(wait_until(next_has_attached, &number, 0));
+        ck_assert_uint_eq(f->last->user, 65534);
+        strangers.rings[i] = process_ref(f->last);
+        sizes += f->last->geometry.total;
+    }
+    ck_assert_uint_gt(sizes, 64 * MIB);
+    close(strangers.go[1]);
+    ck_assert(wait_until(is_held, &held, 0));
+    ck_assert_int_eq(held->choice.held, RING_BOUND_USER);
+    ring_choice_text(&held->choice, why, sizeof why);
+    ck_assert_ptr_nonnull(strstr(why, "its user's share is used up"));
+    for (int i = 0; i < STRANGERS; i++)
+        taken += ring_memory_used(strangers.rings[i]->ring_fd, strangers.rings[i]->geometry.total);
+    ck_assert_uint_le(taken, 56 * MIB + 32 * 4096); /* seven eighths, and pages that parts share */
+    for (int i = 0; i < STRANGERS; i++) {
+        (void)spawn_stop(children[i], SIGKILL, 0);
+        process_unref(&strangers.rings[i]);
+    }
+    free(proc);
+    free(cgroups);
+    fixture_free(f);
+}
+END_TEST
+
+static bool is_answered(void *number)
+{
+    return next_has_attached(number) || fixture_get(f, &f->refused) > 0;
+}
+
+/* What is left is not asked for each ring anew, but before rings have taken much of it. */
+START_TEST(a_limit_that_is_set_while_the_agent_runs_is_seen_before_it_is_used_up)
+{
+    pid_t children[8];
+    unsigned started = 0;
+    if (geteuid() != 0)
+        return;
+    begin(16 * MIB);
+    cgroup_put("self", "0::/agent\n");
+    ck_assert_int_eq(chmod(f->folder, 0755), 0);
+    ck_assert_int_eq(pipe(strangers.ready) | pipe(strangers.go), 0);
+    fixture_agent_start(f);
+    while (started < 8 && fixture_get(f, &f->refused) == 0) {
+        unsigned number = started;
+        children[started++] = stranger_start();
+        ck_assert(wait_until(is_answered, &number, 0));
+        text_put(cgroups, "agent/memory.max", "104857600\n");
+        text_put(cgroups, "agent/memory.current", "104857600\n");
+    }
+    ck_assert_uint_gt(fixture_get(f, &f->refused), 0);
+    ck_assert_uint_lt(started, 6);
+    for (unsigned i = 0; i < started; i++)
+        (void)spawn_stop(children[i], SIGKILL, 0);
+    free(proc);
+    free(cgroups);
+    fixture_free(f);
 }
 END_TEST
 
@@ -293,12 +487,14 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_of("attach_ring", a_ring_gets_memory_as_its_writer_goes_on,
-                            the_tightest_of_two_limits_counts,
-                            where_memory_is_short_rings_grow_no_more_and_shrink,
-                            without_room_nobody_gets_a_ring_and_the_agent_lives,
-                            a_ring_that_lies_gets_no_more_than_it_has,
-                            a_ring_that_is_taken_over_keeps_what_it_has_in_use, NULL);
+    Suite *suite = suite_of(
+        "attach_ring", a_ring_gets_memory_as_its_writer_goes_on, a_burst_that_comes_at_once_is_kept,
+        threads_that_begin_at_once_lose_nothing, what_a_users_rings_grow_to_leaves_others_room,
+        a_limit_that_is_set_while_the_agent_runs_is_seen_before_it_is_used_up,
+        the_tightest_of_two_limits_counts, where_memory_is_short_rings_grow_no_more_and_shrink,
+        without_room_nobody_gets_a_ring_and_the_agent_lives,
+        a_ring_that_lies_gets_no_more_than_it_has,
+        a_ring_that_is_taken_over_keeps_what_it_has_in_use, NULL);
     TCase *cgroup = tcase_create("cgroup");
     tcase_add_loop_test(cgroup, a_ring_is_as_large_as_its_cgroup_bears, 0,
                         sizeof places / sizeof places[0]);

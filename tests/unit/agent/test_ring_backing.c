@@ -47,12 +47,59 @@ static void bytes_check(const struct ring_backing *backing)
 START_TEST(a_new_ring_has_memory_for_many_threads_and_little_else)
 {
     ring_begin(SKEIN_MODE_CIRCULAR, 16 * MIB);
-    struct ring_backing start = ring_backing_start(&geometry);
+    struct ring_backing start = ring_backing_start(&geometry, false);
     ck_assert_int_eq(ring_backing_make(ring_fd, &geometry, NULL, &start), SKEIN_OK);
     ck_assert_uint_ge(start.small, 64);
     ck_assert_uint_ge(start.big, 4);
     ck_assert_uint_lt(ring_backing_bytes(&geometry, &start), MIB);
     bytes_check(&start);
+    ring_end();
+}
+END_TEST
+
+START_TEST(where_there_is_plenty_a_new_ring_has_memory_for_a_burst)
+{
+    ring_begin(SKEIN_MODE_CIRCULAR, 16 * MIB);
+    struct ring_backing start = ring_backing_start(&geometry, true);
+    ck_assert_int_eq(ring_backing_make(ring_fd, &geometry, NULL, &start), SKEIN_OK);
+    ck_assert_uint_ge(start.small, 200); /* threads that begin at once */
+    ck_assert_uint_ge(start.big * RING_BIG_CHUNK, MIB);
+    ck_assert_uint_lt(ring_backing_bytes(&geometry, &start), 3 * MIB);
+    bytes_check(&start);
+    ring_end();
+}
+END_TEST
+
+/* A writer that fills 100 MB/s, and an agent that looks as soon as ring_backing_hurries says, or as
+ * late as _i ms: the writer never comes to the end of what it has, until it has the whole ring. */
+START_TEST(the_agent_goes_ahead_of_a_writer_from_its_first_event)
+{
+    const uint64_t bytes_a_ms = 100000;
+    ring_begin(SKEIN_MODE_CIRCULAR, 16 * MIB);
+    struct ring_backing have = ring_backing_start(&geometry, true);
+    const struct ring_backing whole = ring_backing_whole(&geometry);
+    uint64_t looked_ms = 0, looked_big = 0, late_ms = (uint64_t)_i;
+    for (uint64_t ms = 1; ms <= 120; ms++) {
+        uint64_t claimed = ms * bytes_a_ms / RING_BIG_CHUNK + 1;
+        must_hold(claimed <= have.big || have.big == whole.big,
+                  "in ms %u it has claimed %u chunks of %u", (unsigned)ms, (unsigned)claimed,
+                  have.big);
+        if (ms - looked_ms < late_ms)
+            continue;
+        const struct ring_use use = {
+            .big = claimed, .big_new = claimed - looked_big, .since_ms = ms - looked_ms};
+        must_hold(ring_backing_hurries(&geometry, &have, &use) || have.big == whole.big ||
+                      claimed + 8 * use.big_new <= have.big,
+                  "nobody looks again in time");
+        have = ring_backing_wish(&geometry, &have, &use, late_ms * MIB / 2);
+        looked_ms = ms;
+        looked_big = claimed;
+    }
+    ck_assert_uint_eq(have.big, whole.big);
+    const struct ring_use idle = {.big = 1, .since_ms = 100};
+    ck_assert(!ring_backing_hurries(&geometry, &have, &idle));
+    have = ring_backing_start(&geometry, true);
+    ck_assert(!ring_backing_hurries(&geometry, &have, &idle));
     ring_end();
 }
 END_TEST
@@ -67,7 +114,7 @@ START_TEST(a_small_ring_and_one_that_fills_once_have_all_at_once)
                  {SKEIN_MODE_ONESHOT, 8 * MIB}};
     for (size_t i = 0; i < sizeof rings / sizeof rings[0]; i++) {
         ring_begin(rings[i].mode, rings[i].bytes);
-        struct ring_backing start = ring_backing_start(&geometry);
+        struct ring_backing start = ring_backing_start(&geometry, false);
         ck_assert_int_eq(ring_backing_make(ring_fd, &geometry, NULL, &start), SKEIN_OK);
         ck_assert_uint_eq(ring_memory_used(ring_fd, geometry.total), geometry.total);
         ring_end();
@@ -78,7 +125,7 @@ END_TEST
 START_TEST(what_is_made_in_steps_is_the_whole_ring_in_the_end)
 {
     ring_begin(SKEIN_MODE_CIRCULAR, 16 * MIB);
-    struct ring_backing have = ring_backing_start(&geometry);
+    struct ring_backing have = ring_backing_start(&geometry, false);
     const struct ring_backing whole = ring_backing_whole(&geometry);
     ck_assert_int_eq(ring_backing_make(ring_fd, &geometry, NULL, &have), SKEIN_OK);
     unsigned steps = 0;
@@ -103,12 +150,12 @@ END_TEST
 START_TEST(a_ring_that_is_not_used_gets_nothing_and_a_hostile_one_its_own_at_most)
 {
     ring_begin(SKEIN_MODE_CIRCULAR, 16 * MIB);
-    const struct ring_backing have = ring_backing_start(&geometry);
+    const struct ring_backing have = ring_backing_start(&geometry, false);
     const struct ring_backing whole = ring_backing_whole(&geometry);
     const struct ring_use idle = {.small = have.small / 2, .big = have.big / 2, .table = 100};
     struct ring_backing want = ring_backing_wish(&geometry, &have, &idle, UINT64_MAX);
     ck_assert_mem_eq(&want, &have, sizeof want);
-    const struct ring_use lie = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    const struct ring_use lie = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0};
     want = ring_backing_wish(&geometry, &have, &lie, UINT64_MAX);
     ck_assert(want.small == whole.small && want.big == whole.big && want.table == 2 * have.table);
     /* One that comes fast gets more than it has used. */
@@ -176,11 +223,15 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(
-        suite_of("ring_backing", a_new_ring_has_memory_for_many_threads_and_little_else,
-                 a_small_ring_and_one_that_fills_once_have_all_at_once,
-                 what_is_made_in_steps_is_the_whole_ring_in_the_end,
-                 a_ring_that_is_not_used_gets_nothing_and_a_hostile_one_its_own_at_most,
-                 memory_that_is_given_back_is_a_claim_to_readers_and_nobody_elses,
-                 a_process_reads_what_it_was_told_within_its_ring, NULL));
+    Suite *suite = suite_of("ring_backing", a_new_ring_has_memory_for_many_threads_and_little_else,
+                            where_there_is_plenty_a_new_ring_has_memory_for_a_burst,
+                            a_small_ring_and_one_that_fills_once_have_all_at_once,
+                            what_is_made_in_steps_is_the_whole_ring_in_the_end,
+                            a_ring_that_is_not_used_gets_nothing_and_a_hostile_one_its_own_at_most,
+                            memory_that_is_given_back_is_a_claim_to_readers_and_nobody_elses,
+                            a_process_reads_what_it_was_told_within_its_ring, NULL);
+    TCase *ahead = tcase_create("ahead");
+    tcase_add_loop_test(ahead, the_agent_goes_ahead_of_a_writer_from_its_first_event, 2, 9);
+    suite_add_tcase(suite, ahead);
+    return suite_run(suite);
 }
