@@ -4,8 +4,9 @@
  * libraries that call them offer no setting: nanomsg listens with a backlog of 100, which a fleet
  * that comes back at once overruns, and never asks for keepalive, so a host that lost its power
  * keeps its connection for ever. Nor has it a bound on its connections: strangers could hold every
- * descriptor of the process, and its files and its HTTP server would have none. Any thread; no
- * state. Link it into executables alone, never into a library.
+ * descriptor of the process, and its files and its HTTP server would have none. When there are as many
+ * as may be, who holds most gives way to the others (transport_crowd.h). Any thread. Link it into
+ * executables alone, never into a library.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "transport.h"
+#include "transport_crowd.h"
 
 enum { BACKLOG = 4096, KEEPALIVE_IDLE_S = 60, KEEPALIVE_INTERVAL_S = 15, KEEPALIVE_PROBES = 4 };
 enum { SPARE_PART = 8 }; /* of the descriptors, one in so many is not for the transport */
@@ -50,7 +52,7 @@ static bool is_spare(int fd)
 int accept4(int fd, struct sockaddr *address, socklen_t *address_bytes, int flags)
 {
     int accepted = (int)syscall(SYS_accept4, fd, address, address_bytes, flags);
-    if (accepted >= 0 && address == NULL && is_spare(accepted)) {
+    if (accepted >= 0 && address == NULL && !crowd_enter(accepted, is_spare(accepted))) {
         close(accepted);
         transport_note_refused();
         errno = ECONNABORTED;

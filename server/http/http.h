@@ -58,7 +58,7 @@ const char *http_cookie(const struct http_exchange *x, const char *name, size_t 
 
 const struct principal *http_principal(const struct http_exchange *x); /* never NULL in a handler */
 const char *http_address(const struct http_exchange *x); /* the client's, without its port */
-/* The user of this machine who asks (http_owner.h); never this one, which is the kernel's word for
+/* The user of this machine who asks (socket_owner.h); never this one, which is the kernel's word for
  * users that the collector's user namespace has not. */
 #define HTTP_UID_UNKNOWN 65534u
 int http_user(const struct http_exchange *x, uint32_t *uid);

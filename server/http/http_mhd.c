@@ -17,11 +17,11 @@
 
 #include "http_field.h"
 #include "http_mhd_int.h"
-#include "http_owner.h"
 #include "http_tls.h"
 #include "json.h"
 #include "log.h"
 #include "metrics.h"
+#include "socket_owner.h"
 
 #define URI_BYTES_MAX    8192u
 #define HEADERS_MAX      100u
@@ -153,7 +153,7 @@ const char *http_address(const struct http_exchange *x)
 
 int http_user(const struct http_exchange *x, uint32_t *uid)
 {
-    return http_owner_of(x->peer != NULL ? x->peer->door.fd : -1, uid);
+    return socket_owner_of(x->peer != NULL ? x->peer->door.fd : -1, uid);
 }
 
 const char *http_path(const struct http_exchange *x)

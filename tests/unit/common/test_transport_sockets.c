@@ -78,9 +78,9 @@ END_TEST
 
 enum { LIMIT = 128, STRANGERS = 140 };
 
-/* A process that connects so many sockets once a byte comes through the pipe, and holds them until
- * the pipe is closed. */
-static pid_t strangers_new(uint16_t port, int *out)
+/* A process, of the user, that connects so many sockets once a byte comes through the pipe, and holds
+ * them until the pipe is closed. */
+static pid_t strangers_new(uint16_t port, uid_t user, int *out)
 {
     int ends[2];
     char byte;
@@ -93,12 +93,15 @@ static pid_t strangers_new(uint16_t port, int *out)
         return child;
     }
     close(ends[1]);
+    if (user != geteuid() && setuid(user) != 0)
+        _exit(1);
     (void)!read(ends[0], &byte, 1);
     for (int i = 0; i < STRANGERS; i++) {
         struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port)};
         to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         (void)connect(fd, (struct sockaddr *)&to, sizeof to);
+        (void)!write(fd, "\0SP\0\0\060\0\0", 8); /* nanomsg's greeting: else it hangs up */
     }
     (void)!read(ends[0], &byte, 1);
     _exit(0);
@@ -117,7 +120,7 @@ START_TEST(strangers_leave_descriptors_for_others)
     char address[64];
     uint16_t port = free_port();
     int go, files[LIMIT / 8 - 1];
-    pid_t child = strangers_new(port, &go);
+    pid_t child = strangers_new(port, geteuid(), &go);
     ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
     low = (struct rlimit){LIMIT, before.rlim_max};
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &low), 0);
@@ -131,6 +134,38 @@ START_TEST(strangers_leave_descriptors_for_others)
     }
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         close(files[i]);
+    close(go);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    transport_free(&listener);
+    setrlimit(RLIMIT_NOFILE, &before);
+}
+END_TEST
+
+/* One user holds all that there may be, and goes on to. */
+START_TEST(who_holds_most_gives_way_to_another_user)
+{
+    struct rlimit before, low;
+    struct transport *listener, *dialler;
+    struct transport_message m;
+    char address[64];
+    uint16_t port = free_port();
+    int go;
+    if (geteuid() != 0)
+        return; /* nobody else can be made */
+    pid_t child = strangers_new(port, 61234, &go);
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+    low = (struct rlimit){LIMIT, before.rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &low), 0);
+    snprintf(address, sizeof address, "tcp://127.0.0.1:%u", port);
+    ck_assert_int_eq(transport_listen(address, 1000, &listener), SKEIN_OK);
+    ck_assert_int_eq(write(go, "g", 1), 1);
+    ck_assert(wait_until(some_are_refused, NULL, support_deadline_ms()));
+    ck_assert_int_eq(transport_dial(address, 1000, &dialler), SKEIN_OK);
+    ck_assert_int_eq(transport_send(dialler, transport_alloc(4), NULL, (int)support_deadline_ms()),
+                     SKEIN_OK);
+    ck_assert_int_eq(transport_receive(listener, (int)support_deadline_ms(), &m), SKEIN_OK);
+    transport_message_free(&m);
+    transport_free(&dialler);
     close(go);
     ck_assert_int_eq(waitpid(child, NULL, 0), child);
     transport_free(&listener);
@@ -161,6 +196,7 @@ END_TEST
 int main(void)
 {
     return suite_run(suite_of("transport_sockets", library_listens_with_our_backlog_and_keepalive,
-                              strangers_leave_descriptors_for_others, unix_sockets_are_accepted_too,
-                              NULL));
+                              strangers_leave_descriptors_for_others,
+                              who_holds_most_gives_way_to_another_user,
+                              unix_sockets_are_accepted_too, NULL));
 }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "collector_fixture.h"
-#include "http_owner.h"
+#include "socket_owner.h"
 #include "support.h"
 
 #define NOBODY 65534
@@ -60,12 +60,12 @@ START_TEST(user_of_each_kind_of_loopback_connection_is_told)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         struct ends ends = ends_make(kinds[i][0], kinds[i][1]);
         uint32_t uid = NOBODY;
-        ck_assert_int_eq(http_owner_of(ends.server, &uid), SKEIN_OK);
+        ck_assert_int_eq(socket_owner_of(ends.server, &uid), SKEIN_OK);
         ck_assert_uint_eq(uid, geteuid());
         /* who has sent all, and waits for the answer */
         ck_assert_int_eq(shutdown(ends.client, SHUT_WR), 0);
         uid = NOBODY;
-        ck_assert_int_eq(http_owner_of(ends.server, &uid), SKEIN_OK);
+        ck_assert_int_eq(socket_owner_of(ends.server, &uid), SKEIN_OK);
         ck_assert_uint_eq(uid, geteuid());
         close(ends.client);
         close(ends.server);
@@ -79,10 +79,10 @@ START_TEST(connection_that_its_client_has_left_is_nobodys)
     struct ends ends = ends_make(AF_INET, AF_INET);
     uint32_t uid = NOBODY;
     close(ends.client);
-    ck_assert_int_eq(http_owner_of(ends.server, &uid), SKEIN_NOT_FOUND);
+    ck_assert_int_eq(socket_owner_of(ends.server, &uid), SKEIN_NOT_FOUND);
     ck_assert_uint_eq(uid, NOBODY);
     close(ends.server);
-    ck_assert_int_eq(http_owner_of(-1, &uid), SKEIN_NOT_FOUND);
+    ck_assert_int_eq(socket_owner_of(-1, &uid), SKEIN_NOT_FOUND);
 }
 END_TEST
 

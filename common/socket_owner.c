@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One question to the kernel by the two addresses of a connection; see http_owner.h. What the kernel
+ * One question to the kernel by the two addresses of a connection; see socket_owner.h. What the kernel
  * answers of is the client's socket: its local address is our peer's.
  */
-#include "http_owner.h"
+#include "socket_owner.h"
 
 #include <errno.h>
 #include <linux/inet_diag.h>
@@ -89,13 +89,13 @@ static int answer_take(const uint8_t *bytes, size_t n, const struct question *q,
     if (netlink_next(bytes, n, &at, &message) != 1 || message.len < sizeof m)
         return SKEIN_UNSUPPORTED;
     memcpy(&m, message.body, sizeof m);
-    if (!is_held(&m, q) || m.idiag_uid == HTTP_UID_UNKNOWN)
+    if (!is_held(&m, q) || m.idiag_uid == SOCKET_OWNER_UNKNOWN)
         return SKEIN_NOT_FOUND;
     *uid = m.idiag_uid;
     return SKEIN_OK;
 }
 
-int http_owner_of(int fd, uint32_t *uid)
+int socket_owner_of(int fd, uint32_t *uid)
 {
     struct question q;
     uint8_t answer[4096];
