@@ -27,41 +27,15 @@
 
 #include "attach_client.h"
 #include "placement.h"
+#include "preload_look.h"
 #include "preload_wait.h"
 #include "program_kind.h"
 #include "sys_raw.h"
 
-#define SHELL        "/bin/sh"
-#define PATH_ELSE    "/bin:/usr/bin" /* where there is no PATH, as the C library has it */
 #define NAME_PRELOAD "LD_PRELOAD="
 #define NAME_ASAN    "ASAN_OPTIONS="
 #define NAME_LISTS   "LD_TRACE_LOADED_OBJECTS=" /* ldd: the libraries are listed, no program runs */
 #define ASAN_ALLOWS  "verify_asan_link_order=0"
-
-/* What is about to be started, and with what. */
-struct start {
-    struct program_call call;
-    bool searched; /* along PATH, and a text is run by the shell */
-};
-
-/* ---- texts: the C library's functions might have to be bound first, which takes stack ---- */
-
-static size_t text_bytes(const char *text)
-{
-    size_t n = 0;
-    while (text[n])
-        n++;
-    return n;
-}
-
-/* What follows `name`, which ends with "="; NULL: another variable. */
-static const char *line_value(const char *line, const char *name)
-{
-    for (; *name; name++, line++)
-        if (*line != *name)
-            return NULL;
-    return line;
-}
 
 static bool has_text(const char *text, const char *part)
 {
@@ -220,84 +194,17 @@ static bool lines_allow(char *const *lines, bool is_asan)
 
 /* ---- the program ---- */
 
-static bool is_program(int folder, const char *path)
-{
-    struct stat about = {0};
-    return RAW4(SYS_newfstatat, folder, RAW_POINTER(path), RAW_POINTER(&about), 0) == 0 &&
-           S_ISREG(about.st_mode) && (about.st_mode & 0111) != 0;
-}
-
-/* Of the first folder of PATH that has the program; as execvp() looks it up. */
-static void path_look(const struct program_call *call, struct program_kind *kind)
-{
-    struct program_call in_folder = *call;
-    const char *file = call->path, *folders = PATH_ELSE, *value;
-    for (char **line = real_environ(); line != NULL && *line != NULL; line++)
-        if ((value = line_value(*line, "PATH=")) != NULL) {
-            folders = value;
-            break;
-        }
-    size_t file_bytes = text_bytes(file) + 1;
-    char *path = __builtin_alloca(text_bytes(folders) + 1 + file_bytes);
-    for (;;) {
-        const char *end = folders;
-        while (*end && *end != ':')
-            end++;
-        size_t bytes = (size_t)(end - folders);
-        memcpy(path, folders, bytes);
-        if (bytes > 0)
-            path[bytes++] = '/';
-        memcpy(path + bytes, file, file_bytes);
-        if (is_program(call->folder, path)) {
-            in_folder.path = path;
-            program_look(&in_folder, kind);
-            return;
-        }
-        if (*end == '\0')
-            return;
-        folders = end + 1;
-    }
-}
-
-static bool has_slash(const char *file)
-{
-    while (*file && *file != '/')
-        file++;
-    return *file == '/';
-}
-
-static void kind_look(const struct start *s, struct program_kind *kind)
-{
-    const struct program_call shell = {.folder = AT_FDCWD, .path = SHELL};
-    memset(kind, 0, sizeof *kind);
-    if (s->searched && !has_slash(s->call.path))
-        path_look(&s->call, kind);
-    else
-        program_look(&s->call, kind);
-    if (s->searched && kind->is_no_program)
-        program_look(&shell, kind);
-}
-
 static bool tracer_may_enter(const struct start *s, char *const *lines)
 {
     struct program_kind kind;
-    if (!program_library_is_here(own_path()))
-        return false;
-    kind_look(s, &kind);
-    return program_takes_preload(&kind) && lines_allow(lines, kind.is_asan);
-}
-
-/* A bad pointer must give EFAULT, as it does without us. */
-static bool can_be_read(char *const *lines)
-{
-    return lines == real_environ() || attach_client_is_barred() ||
-           raw_futex_wait((const uint32_t *)(const void *)lines, 1, 0, 0) != -EFAULT;
+    return start_look(s, own_path(), &kind) && program_takes_preload(&kind) &&
+           lines_allow(lines, kind.is_asan);
 }
 
 /* Bytes for an environment that the tracer's entry has to be left out of; 0: it stays as it is. */
 static __attribute__((noinline)) size_t start_room(const struct start *s, char *const *lines)
 {
-    if (lines == NULL || !can_be_read(lines))
+    if (lines == NULL || !start_is_readable(s, lines))
         return 0;
     size_t room = lines_room(lines);
     return room && !tracer_may_enter(s, lines) ? room : 0;
@@ -420,44 +327,6 @@ EXPORT int execle(const char *path, const char *first, ...)
 
 /* ---- posix_spawn ---- */
 
-/* What the child does before it begins the program, as glibc keeps it since 2.29. Of a form that is
- * another, a folder is read that is not there, and nothing is known of the program. */
-struct spawn_action {
-    int what;
-    union {
-        const char *path;
-        int fd;
-    } folder;
-    uint64_t more[2];
-};
-enum { SPAWN_CHDIR = 3, SPAWN_FCHDIR = 4 };
-
-static void opened_close(int fd)
-{
-    if (fd >= 0)
-        (void)RAW1(SYS_close, fd);
-}
-
-/* Where the child is when it looks for the program. *opened is what to close, or below 0. */
-static int actions_folder(const posix_spawn_file_actions_t *actions, const char *program,
-                          int *opened)
-{
-    const struct spawn_action *action = actions != NULL ? (const void *)actions->__actions : NULL;
-    int folder = AT_FDCWD, count = action != NULL && *program != '/' ? actions->__used : 0;
-    *opened = -1;
-    for (; count > 0; count--, action++) {
-        if (action->what == SPAWN_FCHDIR)
-            folder = action->folder.fd;
-        if (action->what != SPAWN_CHDIR)
-            continue;
-        folder = (int)RAW4(SYS_openat, folder, RAW_POINTER(action->folder.path),
-                           O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-        opened_close(*opened);
-        *opened = folder;
-    }
-    return folder;
-}
-
 /* The visitor is a task. If no more tasks are allowed, a child is tried again without it. */
 #define SPAWN_LIST(X) X(posix_spawn, pid_t, false) X(posix_spawnp, pid_t, true) PIDFD_SPAWN_LIST(X)
 #define X(function, type, along_path)                                                              \
@@ -466,13 +335,11 @@ static int actions_folder(const posix_spawn_file_actions_t *actions, const char 
                         const posix_spawnattr_t *restrict attributes,                              \
                         char *const *restrict arguments, char *const *restrict environment)        \
     {                                                                                              \
-        int opened;                                                                                \
-        const struct start start = {.call = {.folder = actions_folder(actions, program, &opened),  \
-                                             .path = program,                                      \
-                                             .arguments = arguments},                              \
-                                    .searched = (along_path)};                                     \
+        const struct start start = {                                                               \
+            .call = {.folder = AT_FDCWD, .path = program, .arguments = arguments},                 \
+            .searched = (along_path),                                                              \
+            .actions = actions};                                                                   \
         GIVEN(start, environment);                                                                 \
-        opened_close(opened);                                                                      \
         int error = REAL(function)(pid, program, actions, attributes, arguments, given);           \
         if (error == EAGAIN) {                                                                     \
             attach_client_hold();                                                                  \
@@ -529,7 +396,7 @@ static void line_hide(char *line)
 
 void exec_shell_begin(void)
 {
-    const struct start start = {.call = {.folder = AT_FDCWD, .path = SHELL}};
+    const struct start start = {.call = {.folder = AT_FDCWD, .path = LOOK_SHELL}};
     (void)__atomic_fetch_add(&shell.calls, 1, __ATOMIC_SEQ_CST);
     if (own_line() != NULL && !tracer_may_enter(&start, real_environ()))
         line_hide(own_line());

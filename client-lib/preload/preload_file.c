@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <sys/sendfile.h>
 
+#include "preload_look.h"
 #include "preload_words.h"
 
 static int opened(struct wait *wait, const char *path, int fd)
@@ -92,9 +93,7 @@ FOPEN_LIST(X)
     X(ssize_t, copy_file_range, splice, to,                                                        \
       (int from, off64_t *from_at, int to, off64_t *to_at, size_t bytes, unsigned flags),          \
       (from, from_at, to, to_at, bytes, flags))                                                    \
-    X(int, flock, file_lock, fd, (int fd, int operation), (fd, operation))                         \
-    X(int, lockf, file_lock, fd, (int fd, int command, off_t bytes), (fd, command, bytes))         \
-    X(int, lockf64, file_lock, fd, (int fd, int command, off64_t bytes), (fd, command, bytes))
+    X(int, flock, file_lock, fd, (int fd, int operation), (fd, operation))
 
 #define X(type, function, event, detail, parameters, arguments)                                    \
     EXPORT type function parameters                                                                \
@@ -103,6 +102,18 @@ FOPEN_LIST(X)
         return RESULT_##type(&wait, REAL(function) arguments);                                     \
     }
 FILE_LIST(X)
+#undef X
+
+#define LOCKF_LIST(X) X(lockf, off_t) X(lockf64, off64_t)
+
+#define X(function, type)                                                                          \
+    EXPORT int function(int fd, int command, type bytes)                                           \
+    {                                                                                              \
+        look_locks_taken();                                                                        \
+        WAIT(file_lock, fd);                                                                       \
+        return wait_int(&wait, REAL(function)(fd, command, bytes));                                \
+    }
+LOCKF_LIST(X)
 #undef X
 
 /* One argument or none, as glibc itself takes it: a pointer, or a number in its place. */
@@ -115,6 +126,8 @@ FILE_LIST(X)
         va_start(list, command);                                                                   \
         void *argument = va_arg(list, void *);                                                     \
         va_end(list);                                                                              \
+        if (command == F_SETLK || command == F_SETLKW)                                             \
+            look_locks_taken();                                                                    \
         if (command != F_SETLKW && command != F_OFD_SETLKW)                                        \
             return REAL(function)(fd, command, argument);                                          \
         WAIT(file_lock, fd);                                                                       \

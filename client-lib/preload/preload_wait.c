@@ -13,6 +13,8 @@
  */
 #include "preload_wait.h"
 
+#include "preload_look.h"
+
 #include <string.h>
 #include <sys/prctl.h>
 
@@ -294,6 +296,7 @@ void wait_forked(void)
 {
     struct thread_state fresh = {.names_seen = self.names_seen, .ignored = self.ignored};
     self = fresh;
+    look_forked();
 }
 
 void wait_ignore_thread(void)

@@ -371,6 +371,11 @@ static bool is_borrower(void)
            RAW2(SYS_prctl, PR_GET_TID_ADDRESS, RAW_POINTER(&word)) == 0 && word == NULL;
 }
 
+bool attach_client_is_borrower(void)
+{
+    return raw_getpid() != desk.own_pid;
+}
+
 /* The kernel clears the word when the child leaves the memory to its parent, by exec or its end. */
 static void child_bar(uint32_t barred)
 {

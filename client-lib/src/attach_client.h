@@ -83,6 +83,9 @@ static inline bool attach_client_is_barred(void)
     return skein_load32(&attach_client_barred) || skein_load32(&attach_client_child_barred);
 }
 
+/* Whether the caller is no process of the C library's: a vfork child, most often. */
+bool attach_client_is_borrower(void);
+
 /* Around fork(). */
 void attach_client_fork_before(void);
 void attach_client_fork_parent(void);

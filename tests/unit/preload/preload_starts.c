@@ -6,7 +6,9 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <spawn.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,9 +158,77 @@ static int fails(char *const *arguments)
     int bad_lines = errno;
     execve((const char *)8, all, none);
     int bad_path = errno;
-    printf("%d %d %d %d %d, %d left open\n", absent, nowhere, folder, bad_lines, bad_path,
-           next_number() - first);
+    execve((const char *)8, all, environ);
+    int bad_both = errno;
+    execve(arguments[0], all, (char *const[]){environ[0], (char *)8, NULL});
+    int bad_line = errno;
+    execve(arguments[0], (char *const *)8, environ);
+    int bad_arguments = errno;
+    int bad_spawn = posix_spawn(NULL, (const char *)8, NULL, NULL, all, environ);
+    printf("%d %d %d %d %d %d %d %d %d, %d left open\n", absent, nowhere, folder, bad_lines,
+           bad_path, bad_both, bad_line, bad_arguments, bad_spawn, next_number() - first);
     return 0;
+}
+
+/* Whether this process has a record lock on the file: a child of its own asks. */
+static int lock_look(const char *path)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+        int fd = open(path, O_RDONLY);
+        _exit(fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK ? 1 : 0);
+    }
+    return ended(pid);
+}
+
+/* Locks what it starts: that is not to be lost, and is not when it has become another program. */
+static int locks(char **argv)
+{
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    char *const arguments[] = {argv[2], "x", NULL};
+    int first_look, fd = open(argv[2], O_RDONLY), own = open(argv[0], O_RDONLY);
+    if (is("locks_again"))
+        return lock_look(argv[0]);
+    fcntl(fd, F_SETLK, &lock);
+    fcntl(own, F_SETLK, &lock);
+    first_look = lock_look(argv[2]);
+    how = "posix_spawn";
+    spawned(argv[2], arguments);
+    how = "system";
+    by_shell(argv[2], "x");
+    printf("%d %d\n", first_look, lock_look(argv[2]));
+    fflush(stdout);
+    execv(argv[0], (char *[]){argv[0], "locks_again", argv[2], argv[3], NULL});
+    return 94;
+}
+
+static void *on_small_stack(void *program)
+{
+    pid_t pid = -1;
+    char *const arguments[] = {program, "x", NULL};
+    posix_spawnp(&pid, strrchr(program, '/') + 1, NULL, NULL, arguments, environ);
+    return (void *)(uintptr_t)ended(pid);
+}
+
+/* The last folder of a long PATH has it. */
+static int long_path(char *program)
+{
+    enum { LONG = 12000 };
+    pthread_t thread;
+    pthread_attr_t attributes;
+    void *status = NULL;
+    const char *path = getenv("PATH");
+    char *all = malloc(LONG + strlen(path) + 1);
+    for (size_t i = 0; i < LONG; i += 2)
+        memcpy(all + i, "/:", 2);
+    strcpy(all + LONG, path);
+    setenv("PATH", all, 1);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 20480);
+    pthread_create(&thread, &attributes, on_small_stack, program);
+    pthread_join(thread, &status);
+    return (int)(uintptr_t)status;
 }
 
 int main(int argc, char **argv)
@@ -169,6 +239,10 @@ int main(int argc, char **argv)
     first = next_number();
     if (is("fails"))
         return fails(argv);
+    if (is("locks") || is("locks_again"))
+        return locks(argv);
+    if (is("long_path"))
+        return long_path(argv[2]);
     if (is("words"))
         return words(argv[2], argv[3]);
     const char *was = getenv("LD_PRELOAD");

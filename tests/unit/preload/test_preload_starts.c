@@ -171,7 +171,25 @@ END_TEST
 START_TEST(a_start_that_fails_leaves_no_trace)
 {
     started("", "fails", PLAIN, "x");
-    ck_assert_str_eq(said, "2 2 13 14 14, 0 left open\n");
+    ck_assert_str_eq(said, "2 2 13 14 14 14 14 14 14, 0 left open\n");
+}
+END_TEST
+
+/* The look at a program opens it, and who closes a file gives up the locks that he has on it. */
+START_TEST(record_locks_on_what_is_started_stay)
+{
+    started("", "locks", PLAIN, "x");
+    ck_assert_str_eq(said, "done\ndone\n1 1\n");
+    ck_assert_int_eq(status, 1); /* of the program that it has become */
+}
+END_TEST
+
+START_TEST(a_long_path_fits_on_a_small_stack)
+{
+    linker_make();
+    started("", "long_path", OTHER_LIBC, "x");
+    ck_assert_str_eq(said, "done\n");
+    ck_assert_int_eq(status, 3);
 }
 END_TEST
 
@@ -229,6 +247,7 @@ int main(void)
         an_address_sanitizer_that_allows_it_is_traced, preloads_of_the_user_stay_in_their_order,
         a_script_starts_as_its_interpreter_does, a_text_that_the_shell_runs_is_judged_by_the_shell,
         a_list_of_libraries_does_not_name_the_tracer, a_start_that_fails_leaves_no_trace,
+        record_locks_on_what_is_started_stay, a_long_path_fits_on_a_small_stack,
         a_user_who_cannot_read_the_tracer_hears_nothing_of_it,
         a_program_in_a_root_without_the_tracer_hears_nothing_of_it, NULL));
 }

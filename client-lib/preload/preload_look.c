@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The look at a program that is about to be started. It opens files, and a descriptor more is not
+ * without effect: another thread's next one has another number, and closing one takes away all record
+ * locks (fcntl, lockf) that the process has on that file. So the look has a table of descriptors of its
+ * own: that of a thread which is made for it, and which the caller waits for.
+ *
+ *   fork() or vfork() child, one thread, no record locks of its own    looks itself
+ *   anybody else                                                       a thread looks
+ *   system calls are barred, or no thread is to be had                 looks itself
+ *
+ * The first is what shells do; a program that is started in another's place keeps that one's locks,
+ * which nobody can ask for.
+ */
+#include "preload_look.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/single_threaded.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "attach_client.h"
+#include "placement.h"
+#include "preload_real.h"
+#include "sys_raw.h"
+
+#define PATH_ELSE   "/bin:/usr/bin" /* where there is no PATH, as the C library has it */
+#define PAGE        4096            /* or a part of one */
+#define LINE_BYTES  32              /* of a variable that is of no interest: its name */
+#define STACK_BYTES 32768
+
+/* It uses the caller's thread-local storage, for the caller stands still until it has ended. */
+#define CLONE_FLAGS                                                                                \
+    (CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_VFORK |            \
+     CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
+
+static bool is_forked BESIDE_DATA, has_locks BESIDE_DATA; /* relaxed */
+
+/* ---- what can be read ---- */
+
+struct probe {
+    uintptr_t page; /* that is known to be there */
+};
+#define PROBE_NONE {1} /* where no page begins */
+
+static bool page_is_here(struct probe *probe, const void *at)
+{
+    uintptr_t page = (uintptr_t)at / PAGE * PAGE;
+    if (page == probe->page)
+        return true;
+    if (raw_futex_wait((const uint32_t *)page, UINT32_C(0x5ca1ab1e), 0, 0) == -EFAULT)
+        return false;
+    probe->page = page;
+    return true;
+}
+
+/* Up to its end, or `most` bytes of it. */
+static bool text_is_here(struct probe *probe, const char *text, size_t most)
+{
+    for (size_t i = 0; i < most; i++) {
+        if ((i == 0 || (uintptr_t)(text + i) % PAGE == 0) && !page_is_here(probe, text + i))
+            return false;
+        if (text[i] == '\0')
+            break;
+    }
+    return true;
+}
+
+static bool line_is_here(struct probe *probe, const char *line)
+{
+    return text_is_here(probe, line, LINE_BYTES) &&
+           ((line_value(line, "LD_PRELOAD=") == NULL && line_value(line, "ASAN_OPTIONS=") == NULL) ||
+            text_is_here(probe, line, SIZE_MAX));
+}
+
+static bool lines_are_here(char *const *lines)
+{
+    struct probe of_lines = PROBE_NONE, of_texts = PROBE_NONE;
+    for (;; lines++) {
+        if (!page_is_here(&of_lines, lines))
+            return false;
+        if (*lines == NULL)
+            return true;
+        if (!line_is_here(&of_texts, *lines))
+            return false;
+    }
+}
+
+/* What the C library reads itself needs no look. */
+bool start_is_readable(const struct start *start, char *const *lines)
+{
+    struct probe probe = PROBE_NONE;
+    return attach_client_is_barred() ||
+           ((uintptr_t)lines % sizeof *lines == 0 && text_is_here(&probe, start->call.path, PATH_MAX) &&
+            (start->call.arguments == NULL || page_is_here(&probe, start->call.arguments)) &&
+            (lines == real_environ() || lines_are_here(lines)));
+}
+
+/* ---- where it is ---- */
+
+/* What a child of posix_spawn() does before it begins the program, as glibc keeps it since 2.29. Of a
+ * form that is another, a folder is read that is not there, and the program is not found. */
+struct spawn_action {
+    int what;
+    union {
+        const char *path;
+        int fd;
+    } folder;
+    uint64_t more[2];
+};
+enum { SPAWN_CHDIR = 3, SPAWN_FCHDIR = 4 };
+
+static void folder_close(int *fd)
+{
+    if (*fd >= 0)
+        (void)RAW1(SYS_close, *fd);
+    *fd = -1;
+}
+
+/* Where the child is when it looks for the program. *opened is what to close, or below 0. */
+static int folder_find(const struct start *start, int *opened)
+{
+    const posix_spawn_file_actions_t *actions = start->actions;
+    const struct spawn_action *action = actions != NULL ? (const void *)actions->__actions : NULL;
+    int folder = start->call.folder, count = 0;
+    if (action != NULL && start->call.path[0] != '/')
+        count = actions->__used;
+    for (; count > 0; count--, action++) {
+        if (action->what == SPAWN_FCHDIR)
+            folder = action->folder.fd;
+        if (action->what != SPAWN_CHDIR)
+            continue;
+        folder = (int)RAW4(SYS_openat, folder, RAW_POINTER(action->folder.path),
+                           O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+        folder_close(opened);
+        *opened = folder;
+    }
+    return folder;
+}
+
+static bool is_program(int folder, const char *path)
+{
+    struct stat about = {0};
+    return RAW4(SYS_newfstatat, folder, RAW_POINTER(path), RAW_POINTER(&about), 0) == 0 &&
+           S_ISREG(about.st_mode) && (about.st_mode & 0111) != 0;
+}
+
+static const char *path_variable(void)
+{
+    const char *value;
+    for (char **line = real_environ(); line != NULL && *line != NULL; line++)
+        if ((value = line_value(*line, "PATH=")) != NULL)
+            return value;
+    return PATH_ELSE;
+}
+
+/* Of the first folder of PATH that has the program; as execvp() looks it up. What is too long for a
+ * path is not found there either. */
+static void path_look(const struct program_call *call, struct program_kind *kind)
+{
+    char path[PATH_MAX + NAME_MAX + 2];
+    struct program_call in_folder = *call;
+    const char *file = call->path, *end;
+    size_t file_bytes = text_bytes(file) + 1;
+    for (const char *folder = path_variable(); file_bytes <= NAME_MAX + 1; folder = end + 1) {
+        for (end = folder; *end && *end != ':';)
+            end++;
+        size_t bytes = (size_t)(end - folder);
+        if (bytes < PATH_MAX) {
+            memcpy(path, folder, bytes);
+            if (bytes > 0)
+                path[bytes++] = '/';
+            memcpy(path + bytes, file, file_bytes);
+            in_folder.path = path;
+            if (is_program(call->folder, path)) {
+                program_look(&in_folder, kind);
+                return;
+            }
+        }
+        if (*end == '\0')
+            return;
+    }
+}
+
+static bool has_slash(const char *file)
+{
+    while (*file && *file != '/')
+        file++;
+    return *file == '/';
+}
+
+/* ---- the look ---- */
+
+struct look {
+    const struct start *start;
+    const char *tracer;
+    struct program_kind kind;
+    bool tracer_is_here;
+};
+
+static uint32_t look_run(void *context)
+{
+    struct look *l = context;
+    const struct program_call shell = {.folder = AT_FDCWD, .path = LOOK_SHELL};
+    struct program_call call = l->start->call;
+    int opened = -1;
+    memset(&l->kind, 0, sizeof l->kind);
+    l->tracer_is_here = program_library_is_here(l->tracer);
+    if (!l->tracer_is_here)
+        return 0;
+    call.folder = folder_find(l->start, &opened);
+    if (l->start->searched && !has_slash(call.path))
+        path_look(&call, &l->kind);
+    else
+        program_look(&call, &l->kind);
+    folder_close(&opened);
+    if (l->start->searched && l->kind.is_no_program)
+        program_look(&shell, &l->kind);
+    return 0;
+}
+
+/* False: no thread is to be had. */
+static bool look_apart(struct look *l)
+{
+    uint32_t tid = 0;
+    char *stack = raw_mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    if (stack == NULL)
+        return false;
+    long made = raw_thread(CLONE_FLAGS, stack + STACK_BYTES, &tid, look_run, l);
+    raw_munmap(stack, STACK_BYTES);
+    return made > 0;
+}
+
+static bool may_look_itself(void)
+{
+    return attach_client_is_barred() || attach_client_is_borrower() ||
+           (__atomic_load_n(&is_forked, __ATOMIC_RELAXED) &&
+            !__atomic_load_n(&has_locks, __ATOMIC_RELAXED) && __libc_single_threaded);
+}
+
+bool start_look(const struct start *start, const char *tracer, struct program_kind *kind)
+{
+    struct look look = {.start = start, .tracer = tracer};
+    uint64_t all = UINT64_MAX, before;
+    bool barred = attach_client_is_barred();
+    if (!barred)
+        (void)RAW4(SYS_rt_sigprocmask, SIG_BLOCK, RAW_POINTER(&all), RAW_POINTER(&before), 8);
+    if (may_look_itself() || !look_apart(&look))
+        (void)look_run(&look);
+    if (!barred)
+        (void)RAW4(SYS_rt_sigprocmask, SIG_SETMASK, RAW_POINTER(&before), 0, 8);
+    *kind = look.kind;
+    return look.tracer_is_here;
+}
+
+void look_forked(void)
+{
+    __atomic_store_n(&is_forked, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&has_locks, false, __ATOMIC_RELAXED);
+}
+
+void look_locks_taken(void)
+{
+    __atomic_store_n(&has_locks, true, __ATOMIC_RELAXED);
+}
