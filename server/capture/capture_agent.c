@@ -60,26 +60,34 @@ void capture_command_done(struct capture_engine *e, struct fleet_agent *agent,
     capture_settle(e, c);
 }
 
-/* Whether only a target's report has come so far of a capture that its agent began. */
-static bool waits_for_fired(const struct capture *c)
+bool capture_waits_for_fired(const struct capture *c)
 {
     return c->own && strcmp(c->trigger, "request") == 0;
 }
 
-bool capture_is_news(struct capture_engine *e, const struct capture_id *id)
+/* Whether what this agent says of a capture that is not there comes too late. */
+static bool is_gone(struct capture_engine *e, const struct fleet_agent *agent,
+                    const struct capture_id *id) CONTROL_LOCKED
+{
+    return capture_is_refused(agent, id) || capture_is_deleted(e, id);
+}
+
+bool capture_is_news(struct capture_engine *e, const struct fleet_agent *agent,
+                     const struct capture_id *id)
 {
     control_assert_locked(e->control);
     const struct capture *c = capture_find(e, id);
-    return c != NULL ? waits_for_fired(c) : !capture_is_deleted(e, id);
+    return c != NULL ? capture_waits_for_fired(c) : !is_gone(e, agent, id);
 }
 
 /* How many units (CAPTURE_OWN_UNITS) the report would add; 0: it names nothing new. */
-static uint32_t units_of(struct capture_engine *e, const struct capture_id *id,
+static uint32_t units_of(struct capture_engine *e, const struct fleet_agent *agent,
+                         const struct capture_id *id,
                          const struct process_uid *process) CONTROL_LOCKED
 {
     struct capture *c = capture_find(e, id);
     if (c == NULL)
-        return capture_is_deleted(e, id) ? 0 : CAPTURE_OWN_UNITS;
+        return is_gone(e, agent, id) ? 0 : CAPTURE_OWN_UNITS;
     return c->kind == CAPTURE_SAMPLE && capture_target_find(c, process) == NULL ? 1 : 0;
 }
 
@@ -108,7 +116,7 @@ bool capture_admits(struct capture_engine *e, struct fleet_agent *agent,
 {
     control_assert_locked(e->control);
     uint64_t limit = e->settings.agent_captures_per_hour, now_ns = clock_monotonic_ns();
-    uint32_t units = limit > 0 ? units_of(e, id, process) : 0;
+    uint32_t units = limit > 0 ? units_of(e, agent, id, process) : 0;
     if (units == 0)
         return true;
     const struct share_key key = charged_to(e, process, fired);
@@ -165,13 +173,13 @@ static struct capture *target_adopt(struct capture_engine *e, struct fleet_agent
 }
 
 /* The capture that an agent's report names, begun now if it is not known. SKEIN_OK, with NULL where
- * it is deleted; SKEIN_AGAIN. */
+ * it is deleted or refused; SKEIN_AGAIN. */
 static int reported_find(struct capture_engine *e, struct fleet_agent *agent,
                          const struct capture_id *id, const struct process_uid *process,
                          struct capture **out) CONTROL_LOCKED
 {
     *out = capture_find(e, id);
-    if (*out != NULL || capture_is_deleted(e, id))
+    if (*out != NULL || is_gone(e, agent, id))
         return SKEIN_OK;
     *out = target_adopt(e, agent, id, process);
     return *out != NULL ? SKEIN_OK : SKEIN_AGAIN;
@@ -255,7 +263,7 @@ int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
     struct capture_target *t = capture_target_find(c, &fired->process);
     if (t == NULL && began(c, agent) && (t = target_join(e, c, agent, &fired->process)) == NULL)
         return SKEIN_AGAIN;
-    if (!waits_for_fired(c)) { /* a repeat, or another target of the firing */
+    if (!capture_waits_for_fired(c)) { /* a repeat, or another target of the firing */
         fired_describe(e, c, t, fired);
         return SKEIN_OK;
     }
@@ -325,7 +333,7 @@ int capture_on_sample(struct capture_engine *e, struct fleet_agent *agent,
     int status = reported_find(e, agent, &fired->capture, &fired->process, &c);
     if (c == NULL)
         return status;
-    if (c->kind != CAPTURE_SAMPLE && waits_for_fired(c))
+    if (c->kind != CAPTURE_SAMPLE && capture_waits_for_fired(c))
         sample_become(e, c, fired, sample);
     if (c->kind != CAPTURE_SAMPLE || strcmp(c->rule, fired->policy) != 0)
         return SKEIN_DENIED;

@@ -82,11 +82,14 @@ struct capture_sample {
 int capture_on_sample(struct capture_engine *e, struct fleet_agent *agent,
                       const struct report_fired *fired,
                       const struct capture_sample *sample) CONTROL_LOCKED;
-/* Whether `fired` for this id is news: not heard before, not deleted. A report of a target may have
+/* Whether `fired` for this id is news: not heard before, not deleted, not refused to this agent. A report of a target may have
  * come first. */
-bool capture_is_news(struct capture_engine *e, const struct capture_id *id) CONTROL_LOCKED;
-/* Refuses a capture that an agent has begun: nothing of it is kept, now or when it arrives. */
-void capture_refuse(struct capture_engine *e, const struct capture_id *id) CONTROL_LOCKED;
+bool capture_is_news(struct capture_engine *e, const struct fleet_agent *agent,
+                     const struct capture_id *id) CONTROL_LOCKED;
+/* Refuses a capture that the agent has begun: nothing of it is kept, now or when it arrives from this
+ * agent. A capture that has anything of others, or was begun in another way, stays as it is. */
+void capture_refuse(struct capture_engine *e, struct fleet_agent *agent,
+                    const struct capture_id *id) CONTROL_LOCKED;
 int capture_on_target(struct capture_engine *e, struct fleet_agent *agent,
                       const struct report_target *target, const cJSON *json) CONTROL_LOCKED;
 void capture_tick(struct capture_engine *e, uint64_t now_ns) CONTROL_LOCKED; /* monotonic */

@@ -46,6 +46,9 @@ static int command_capture(struct capture_engine *e, const struct capture *c, ui
 {
     uint64_t sent_ns, clock = clock_setting(&sent_ns);
     int64_t shift_ns = clock_setting_shift(c->clock, clock);
+    const struct fleet_agent *to = fleet_agent_find(e->fleet, agent);
+    uint64_t gone_ns =
+        to != NULL && to->refused_to_ns > e->deleted_to_ns ? to->refused_to_ns : e->deleted_to_ns;
     const struct command command = {.kind = COMMAND_CAPTURE,
                                     .capture = c->id,
                                     .clock = clock,
@@ -55,7 +58,7 @@ static int command_capture(struct capture_engine *e, const struct capture *c, ui
                                     .post_ms = c->post_ms,
                                     .stream_ms = c->stream_ms,
                                     .upload_after_ms = capture_upload_after_ms(c, agent),
-                                    .unshared = c->at_ns < c->pre_ms * 1000000 + e->deleted_to_ns,
+                                    .unshared = c->at_ns < c->pre_ms * 1000000 + gone_ns,
                                     .wish = c->wish,
                                     .deadline_ns = clock_setting_time(c->due_ns),
                                     .processes = processes,

@@ -247,9 +247,11 @@ int capture_owners(struct capture_engine *e, const struct partition_key *key,
 static bool sender_has(struct capture_engine *e, const struct index_entry *entry) CONTROL_LOCKED
 {
     const struct capture_id *id = &entry->sent_for;
-    if (capture_id_is_zero(id) || idmap_get(&e->purge, id->bytes) != NULL) /* none; it goes */
+    if (capture_id_is_zero(id))
         return false;
     struct capture *c = capture_find(e, id);
+    if (c == NULL && idmap_get(&e->purge, id->bytes) != NULL) /* it goes */
+        return false;
     if (c == NULL) /* it is not there, or cannot be loaded now */
         return catalog_capture(e->catalog, id, NULL, NULL) != 0;
     const struct capture_target *t = capture_target_find(c, &entry->key.process);

@@ -104,6 +104,14 @@ static void sent_note(struct capture_engine *e, struct capture *c, struct captur
     target_touch(e, c, t);
 }
 
+static bool refused_to_sender(struct capture_engine *e,
+                              const struct stored_note *note) CONTROL_LOCKED
+{
+    const struct fleet_process *p = fleet_process_find(e->fleet, &note->key.process);
+    const struct fleet_agent *agent = p != NULL ? fleet_agent_find(e->fleet, p->agent) : NULL;
+    return agent != NULL && capture_is_refused(agent, &note->capture);
+}
+
 /* The capture that the partition says it was sent for, if that has its process; else NULL. Anybody
  * may name any capture: that gives the capture nothing. */
 static const struct capture *sender_of(struct capture_engine *e,
@@ -117,7 +125,7 @@ static const struct capture *sender_of(struct capture_engine *e,
         sent_note(e, c, t, note);
         return c;
     }
-    if (c == NULL && capture_is_deleted(e, &note->capture)) {
+    if (c == NULL && (capture_is_deleted(e, &note->capture) || refused_to_sender(e, note))) {
         capture_purge_soon(e, &note->capture);
         e->next_purge_ns = 0;
         return NULL;

@@ -101,13 +101,20 @@ void capture_saved_purges(struct capture_engine *e, bool ok) CONTROL_LOCKED;
 /* capture_kept.c */
 /* Tells whoever follows captures (capture_settings.touched). */
 void capture_tell_touched(struct capture_engine *e, const struct capture_id *id) CONTROL_LOCKED;
-/* Whether its deletion, or that it is refused, is still to be committed. */
+/* Deletes a capture whose firing is refused. Nobody waits for it. */
+void capture_withdraw(struct capture_engine *e, struct capture *c) CONTROL_LOCKED;
+/* Whether its deletion is still to be committed. */
 bool capture_is_going(const struct capture_engine *e, const struct capture_id *id) CONTROL_LOCKED;
 /* Whether what comes for one that is not there comes too late. */
 bool capture_is_deleted(struct capture_engine *e, const struct capture_id *id) CONTROL_LOCKED;
 void capture_free_deletions(struct capture_engine *e); /* at the end: no other thread */
 void capture_save_deletions(struct capture_engine *e) CONTROL_LOCKED;
 void capture_saved_deletions(struct capture_engine *e, bool ok) CONTROL_LOCKED;
+
+/* capture_agent.c: whether only a target's report has come so far of a capture that its agent began */
+bool capture_waits_for_fired(const struct capture *c);
+/* capture_refused.c: whether it is one of the last that were refused to this agent */
+bool capture_is_refused(const struct fleet_agent *agent, const struct capture_id *id);
 
 /* capture_events.c: "capture.created", "capture.finished", "capture.deleted", "retention.deleted";
  * why may be NULL */

@@ -404,19 +404,17 @@ int capture_retire(struct capture_engine *e, const struct capture_id *id, uint64
     return status;
 }
 
-/* Nobody waits: who reports it is answered once it is saved. */
-void capture_refuse(struct capture_engine *e, const struct capture_id *id)
+/* Who reports it is answered once it is saved. */
+void capture_withdraw(struct capture_engine *e, struct capture *c)
 {
     control_assert_locked(e->control);
-    struct capture *c = capture_find(e, id);
     struct deletion *d = calloc(1, sizeof *d);
-    deleted_note(e, clock_realtime_ns());
     if (d == NULL) {
-        log_warn("captures", "a refused capture cannot be noted; what comes of it is kept", NULL);
+        log_warn("captures", "a refused capture cannot be deleted", NULL);
         return;
     }
-    *d = (struct deletion){.id = *id, .at_ns = clock_realtime_ns()};
-    if (c != NULL)
-        capture_discard(e, c);
+    *d = (struct deletion){.id = c->id, .at_ns = clock_realtime_ns()};
+    deleted_note(e, d->at_ns);
+    capture_discard(e, c);
     deletion_begin(e, d);
 }

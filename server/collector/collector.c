@@ -114,7 +114,8 @@ static int on_report(void *context, struct fleet_agent *agent, const struct repo
         !capture_admits(c->captures, agent, capture, process,
                         report->kind == REPORT_FIRED ? &report->fired : NULL, error, error_bytes)) {
         if (report->kind == REPORT_FIRED) {
-            capture_refuse(c->captures, capture); /* and with it what its agent says of it next */
+            if (report->fired.policy[0] == '\0') /* a part of a sample is refused, not the sample */
+                capture_refuse(c->captures, agent, capture);
             rules_on_refused(c->rules, &report->fired, error);
         }
         return SKEIN_REFUSED;

@@ -53,6 +53,10 @@ struct fleet_agent {
     /* capture_admits' own: what the agent began by itself, in CAPTURE_OWN_UNITS */
     struct shares own; /* by user, program and cause */
     uint64_t own_refused, own_said_ns;
+    /* capture_refused.c's own: the last captures of it that were refused, a ring, and when (realtime) */
+    struct capture_id *refused;
+    size_t refused_count;
+    uint64_t refused_to_ns;
     /* fleet.c's own */
     uint64_t heard_ns, saved_ns; /* monotonic */
     enum save_state save;        /* in the fleet's list of those to save */

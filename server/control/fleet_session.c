@@ -117,6 +117,7 @@ static void session_agent_free(struct fleet *f, struct fleet_agent *agent) CONTR
     fleet_drop_agent_commands(f, agent, NULL);
     free(agent->list_have);
     shares_fini(&agent->own);
+    free(agent->refused);
     for (size_t i = 0; i < FLEET_SETS; i++)
         free(agent->sets[i].refused);
     free(agent);

@@ -207,7 +207,7 @@ int policies_on_fired(struct policies *p, struct fleet_agent *agent,
 {
     control_assert_locked(p->control);
     struct policy *policy = policies_find(p, fired->policy);
-    bool news = capture_is_news(p->captures, &fired->capture);
+    bool news = capture_is_news(p->captures, agent, &fired->capture);
     struct capture_sample sample = {.selector = policy != NULL ? policy->item.selector : NULL,
                                     .span_ms = policy != NULL ? sampling_span_ms(&policy->plan) : 0,
                                     .post_ms = fired->post_ms,

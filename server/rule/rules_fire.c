@@ -112,7 +112,7 @@ int rules_on_fired(struct rules *r, struct fleet_agent *agent, const struct repo
     rules_follow_clock(r);
     char why[RULE_WHY_BYTES];
     struct rule *rule = fired->rule[0] != '\0' ? rules_find(r, fired->rule) : NULL;
-    if (rule == NULL || !capture_is_news(r->captures, &fired->capture))
+    if (rule == NULL || !capture_is_news(r->captures, agent, &fired->capture))
         return capture_on_fired(r->captures, agent, fired, NULL);
     struct rule_process *p = rule_process_of(rule, &fired->process);
     if (p == NULL)
@@ -126,7 +126,7 @@ int rules_on_fired(struct rules *r, struct fleet_agent *agent, const struct repo
         return firing_grant(r, rule, agent, fired, p, joined);
     rule->suppressed++;
     rule_note_held(r, rule, &fired->process, fired->at_ns, why);
-    capture_refuse(r->captures, &fired->capture);
+    capture_refuse(r->captures, agent, &fired->capture);
     snprintf(error, error_bytes, "held back: rule %s: %s", fired->rule, why);
     return SKEIN_REFUSED;
 }

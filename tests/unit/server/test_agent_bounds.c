@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What one agent may do to the collector, whatever it reports: captures that it begins by itself,
  * and losses that it passes on. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog_capture.h"
 #include "clock.h"
 #include "collector_fixture.h"
 #include "json.h"
 #include "metrics.h"
+#include "sampling.h"
 #include "support.h"
 
 #define LIMIT 16
@@ -103,6 +106,137 @@ START_TEST(a_users_firings_leave_others_theirs_and_the_rule_says_whose_share_it_
     cJSON_Delete(rule);
     ck_assert_msg(fire_of(&f.agent, 1000, 0, "asked", error), "%s", error);
     ck_assert_msg(fire_of(&f.agent, 1001, 33, "", error), "%s", error);
+    fixture_stop(&f);
+}
+END_TEST
+
+#define SAMPLED      "/api/v1/policies/all"
+#define SAMPLE_EVERY "{\"selector\":\"service=shop\",\"every_ms\":60000,\"record_ms\":500}"
+
+static struct capture_id sample_of(uint64_t begin_ns)
+{
+    const struct sampling_plan plan = {.every_ms = 60000, .record_ms = 500};
+    return sampling_capture(&plan, "all", 1, begin_ns);
+}
+
+/* A process of the user has its part in the sample. */
+static bool join(struct wire_agent *agent, const struct capture_id *sample, uint32_t process,
+                 uint32_t user, char error[256])
+{
+    char id[ID_TEXT_BYTES];
+    id_text(sample->bytes, id);
+    cJSON *fired = wire_fired(agent, id, process, NULL, clock_realtime_ns());
+    cJSON_ReplaceItemInObject(fired, "trigger", cJSON_CreateString("policy"));
+    cJSON_AddStringToObject(fired, "policy", "all");
+    cJSON_ReplaceItemInObject(fired, "pre_ms", cJSON_CreateNumber(0));
+    cJSON_ReplaceItemInObject(fired, "post_ms", cJSON_CreateNumber(500));
+    json_add_u64(fired, "uid", user);
+    return wire_agent_report(agent, fired, error, 256);
+}
+
+/* All that the agent can begin is begun, by the user and then by others until nothing is left. */
+static void use_up(struct wire_agent *agent, uint32_t user, uint32_t users)
+{
+    for (uint32_t i = 0; i < users * 4 * LIMIT; i++) {
+        char capture[40], program[32], error[256];
+        snprintf(capture, sizeof capture, "0199000000000000%016x", i);
+        snprintf(program, sizeof program, "/bin/p%" PRIu32, i);
+        cJSON *report = wire_fired(agent, capture, 2, "", 0);
+        json_add_u64(report, "uid", user + i % users);
+        cJSON_ReplaceItemInObject(report, "exe", cJSON_CreateString(program));
+        (void)wire_agent_report(agent, report, error, sizeof error);
+    }
+}
+
+static void expect_targets(const struct fixture *f, const struct capture_id *capture, int targets)
+{
+    char id[ID_TEXT_BYTES], path[96];
+    id_text(capture->bytes, id);
+    snprintf(path, sizeof path, "/api/v1/captures/%s", id);
+    cJSON *json = call_json(f, "GET", path, NULL, 200);
+    ck_assert_str_eq(text_at(json, "kind"), "sample");
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "targets")), targets);
+    cJSON_Delete(json);
+}
+
+/* A sample is one capture of all hosts and users. Whose share is used up has no part in it; it is
+ * there for the others, also where his part would have been the first. */
+START_TEST(a_sample_is_not_lost_to_who_has_had_his_share)
+{
+    struct fixture f;
+    struct wire_agent other;
+    char error[256] = "";
+    bounded_start(&f);
+    cJSON_Delete(call_json(&f, "PUT", SAMPLED, SAMPLE_EVERY, 201));
+    wire_agent_processes(&f.agent, 1, 4, "shop");
+    wire_agent_open(&other, 8, "host-b", f.control_port, f.data_port);
+    cJSON_Delete(wire_agent_hello(&other));
+    wire_agent_processes(&other, 100, 2, "shop");
+    const uint64_t now_ns = clock_realtime_ns();
+    const struct capture_id running = sample_of(now_ns), next = sample_of(now_ns + 60000000000u);
+    ck_assert_msg(join(&other, &running, 100, 0, error), "%s", error);
+    ck_assert_msg(join(&f.agent, &running, 1, 0, error), "%s", error);
+
+    use_up(&f.agent, 1001, 1);
+    uint32_t joined = 0;
+    while (joined < 20 * LIMIT && join(&f.agent, &running, 300 + joined, 1001, error))
+        joined++;
+    ck_assert_uint_lt(joined, 20 * LIMIT); /* there is an end of it */
+    expect_targets(&f, &running, 2 + (int)joined);
+    ck_assert_msg(join(&other, &running, 101, 0, error), "%s", error);
+    expect_targets(&f, &running, 3 + (int)joined);
+
+    ck_assert(!join(&f.agent, &next, 3, 1001, error));
+    ck_assert_msg(join(&f.agent, &next, 1, 0, error), "%s", error);
+    ck_assert_msg(join(&other, &next, 100, 0, error), "%s", error);
+    expect_targets(&f, &next, 2);
+    wire_agent_close(&other);
+    fixture_stop(&f);
+}
+END_TEST
+
+/* An agent that means harm is past its bound, and names the ids of others' samples. */
+START_TEST(refusals_of_an_agent_cost_nobody_else_anything)
+{
+    struct fixture f;
+    struct wire_agent other;
+    char error[256] = "", id[ID_TEXT_BYTES];
+    bounded_start(&f);
+    cJSON_Delete(call_json(&f, "PUT", SAMPLED, SAMPLE_EVERY, 201));
+    wire_agent_processes(&f.agent, 1, 4, "shop");
+    wire_agent_open(&other, 8, "host-b", f.control_port, f.data_port);
+    cJSON_Delete(wire_agent_hello(&other));
+    wire_agent_processes(&other, 100, 2, "shop");
+    const uint64_t now_ns = clock_realtime_ns();
+    const struct capture_id running = sample_of(now_ns), next = sample_of(now_ns + 60000000000u);
+    ck_assert_msg(join(&other, &running, 100, 0, error), "%s", error);
+    use_up(&f.agent, 1001, 40);
+    const struct capture_id *samples[] = {&running, &next};
+    for (size_t i = 0; i < 2; i++) {
+        id_text(samples[i]->bytes, id);
+        (void)wire_agent_report(&f.agent, wire_fired(&f.agent, id, 2, "", 0), error, sizeof error);
+    }
+    expect_targets(&f, &running, 1);
+    ck_assert_msg(join(&other, &running, 101, 0, error), "%s", error);
+    expect_targets(&f, &running, 2);
+    ck_assert_msg(join(&other, &next, 100, 0, error), "%s", error);
+    expect_targets(&f, &next, 1);
+
+    /* What it was refused is written nowhere, and is not begun by what it says of it next. */
+    const char *refused = "01990000000000000000000000009fff";
+    ck_assert(
+        !wire_agent_report(&f.agent, wire_fired(&f.agent, refused, 2, "", 0), error, sizeof error));
+    ck_assert(wire_agent_report(&f.agent, wire_target(&f.agent, refused, 2, "uploading", 1, 1),
+                                error, sizeof error));
+    struct capture_id key;
+    ck_assert_int_eq(id_parse(refused, key.bytes), SKEIN_OK);
+    struct control *control = fleet_control(f.collector.fleet);
+    control_lock(control);
+    ck_assert_int_eq(control_save(control), SKEIN_OK);
+    ck_assert(!catalog_is_deleted(f.collector.catalog, &key));
+    control_unlock(control);
+    expect_problem(&f, "GET", "/api/v1/captures/01990000000000000000000000009fff", NULL, 404, NULL);
+    wire_agent_close(&other);
     fixture_stop(&f);
 }
 END_TEST
@@ -351,6 +485,8 @@ int main(void)
     return suite_run(
         suite_of("agent_bounds", agent_begins_so_many_captures_an_hour_and_another_as_many,
                  a_users_firings_leave_others_theirs_and_the_rule_says_whose_share_it_was,
+                 a_sample_is_not_lost_to_who_has_had_his_share,
+                 refusals_of_an_agent_cost_nobody_else_anything,
                  a_rule_that_fires_all_the_time_leaves_other_rules_room,
                  a_rules_own_limits_leave_each_user_a_firing,
                  bytes_of_one_users_firings_leave_other_users_theirs,

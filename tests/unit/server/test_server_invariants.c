@@ -86,14 +86,15 @@ START_TEST(a_capture_that_has_miscounted_its_targets)
 }
 END_TEST
 
-START_TEST(a_refused_capture_that_is_in_memory_again)
+START_TEST(a_withdrawn_capture_that_is_in_memory_again)
 {
     const struct capture_id id = {{1}};
     struct capture_engine e = {0};
     ck_assert_int_eq(control_new(NULL, &(struct control_hooks){0}, &e.control), SKEIN_OK);
     control_lock(e.control);
-    ck_assert_ptr_nonnull(capture_new(&e, &id));
-    capture_refuse(&e, &id);
+    struct capture *c = capture_new(&e, &id);
+    ck_assert_ptr_nonnull(c);
+    capture_withdraw(&e, c);
     ck_assert_ptr_nonnull(capture_new(&e, &id));
     (void)capture_save_deletions(&e);
 }
@@ -179,7 +180,7 @@ int main(void)
     tcase_add_test_raise_signal(tests, a_group_that_is_written_while_it_collects, SIGABRT);
     tcase_add_test_raise_signal(tests, an_open_target_of_a_capture_that_has_ended, SIGABRT);
     tcase_add_test_raise_signal(tests, a_capture_that_has_miscounted_its_targets, SIGABRT);
-    tcase_add_test_raise_signal(tests, a_refused_capture_that_is_in_memory_again, SIGABRT);
+    tcase_add_test_raise_signal(tests, a_withdrawn_capture_that_is_in_memory_again, SIGABRT);
     tcase_add_test_raise_signal(tests, an_answer_that_is_made_while_none_is, SIGABRT);
     tcase_add_test(tests, rows_that_contradict_themselves_are_mended);
     suite_add_tcase(suite, tests);
