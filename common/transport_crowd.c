@@ -19,9 +19,9 @@
 #include "socket_owner.h"
 
 #define FDS_MAX     65536
-#define GIVE_WAY    16                            /* connections, each time */
-#define TALLY_NS    (100 * UINT64_C(1000000))     /* a crowd that knocks is not counted more often */
-#define LOCAL_USERS (UINT64_C(1) << 63)           /* holders that are no address */
+#define GIVE_WAY    16                        /* connections, each time */
+#define TALLY_NS    (100 * UINT64_C(1000000)) /* a crowd that knocks is not counted more often */
+#define LOCAL_USERS (UINT64_C(1) << 63)       /* holders that are no address */
 #define UNKNOWN     (LOCAL_USERS | UINT32_MAX)
 
 struct entry {
