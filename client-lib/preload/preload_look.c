@@ -46,7 +46,10 @@ static bool is_forked BESIDE_DATA, has_locks BESIDE_DATA; /* relaxed */
 struct probe {
     uintptr_t page; /* that is known to be there */
 };
-#define PROBE_NONE {1} /* where no page begins */
+#define PROBE_NONE                                                                                 \
+    {                                                                                              \
+        1                                                                                          \
+    } /* where no page begins */
 
 static bool page_is_here(struct probe *probe, const void *at)
 {
@@ -73,9 +76,9 @@ static bool text_is_here(struct probe *probe, const char *text, size_t most)
 
 static bool line_is_here(struct probe *probe, const char *line)
 {
-    return text_is_here(probe, line, LINE_BYTES) &&
-           ((line_value(line, "LD_PRELOAD=") == NULL && line_value(line, "ASAN_OPTIONS=") == NULL) ||
-            text_is_here(probe, line, SIZE_MAX));
+    return text_is_here(probe, line, LINE_BYTES) && ((line_value(line, "LD_PRELOAD=") == NULL &&
+                                                      line_value(line, "ASAN_OPTIONS=") == NULL) ||
+                                                     text_is_here(probe, line, SIZE_MAX));
 }
 
 static bool lines_are_here(char *const *lines)
@@ -91,14 +94,14 @@ static bool lines_are_here(char *const *lines)
     }
 }
 
-/* What the C library reads itself needs no look. */
 bool start_is_readable(const struct start *start, char *const *lines)
 {
     struct probe probe = PROBE_NONE;
     return attach_client_is_barred() ||
-           ((uintptr_t)lines % sizeof *lines == 0 && text_is_here(&probe, start->call.path, PATH_MAX) &&
+           ((uintptr_t)lines % sizeof *lines == 0 &&
+            text_is_here(&probe, start->call.path, PATH_MAX) &&
             (start->call.arguments == NULL || page_is_here(&probe, start->call.arguments)) &&
-            (lines == real_environ() || lines_are_here(lines)));
+            lines_are_here(lines));
 }
 
 /* ---- where it is ---- */
@@ -228,7 +231,8 @@ static uint32_t look_run(void *context)
 static bool look_apart(struct look *l)
 {
     uint32_t tid = 0;
-    char *stack = raw_mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    char *stack =
+        raw_mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
     if (stack == NULL)
         return false;
     long made = raw_thread(CLONE_FLAGS, stack + STACK_BYTES, &tid, look_run, l);

@@ -25,7 +25,8 @@
 #define NAME_MAX_BYTES 32
 #define VERSION_HIDDEN 0x8000 /* of a symbol's version: an old one, for programs that ask for it */
 
-void *real_table[REAL_COUNT] BESIDE_DATA;
+/* Aligned as its members are: what else lies in the page has no byte to spare. */
+void *real_table[REAL_COUNT] BESIDE_DATA __attribute__((aligned(sizeof(void *))));
 
 /* The last of the libraries that stay; NULL: not known yet. */
 static const struct link_map *last_of_start BESIDE_DATA;
@@ -239,18 +240,14 @@ void real_find_all(void)
     }
 }
 
-/* The program has it where it names it itself (a copy relocation); else the C library. */
+/* The program has it where it names it itself (a copy relocation); else the C library. Not remembered:
+ * who asks is a fork child, most often, and would pay for the page. */
 char **real_environ(void)
 {
-    static char ***place BESIDE_DATA; /* relaxed: every thread finds the same */
-    char ***found = __atomic_load_n(&place, __ATOMIC_RELAXED);
-    if (found == NULL) {
-        int saved = errno;
-        found = libraries_look(_r_debug.r_map, "environ", STT_OBJECT);
-        if (found == NULL)
-            found = dlsym(RTLD_DEFAULT, "environ");
-        errno = saved;
-        __atomic_store_n(&place, found, __ATOMIC_RELAXED);
-    }
-    return *found;
+    int saved = errno;
+    char ***place = libraries_look(_r_debug.r_map, "environ", STT_OBJECT);
+    if (place == NULL)
+        place = dlsym(RTLD_DEFAULT, "environ");
+    errno = saved;
+    return *place;
 }

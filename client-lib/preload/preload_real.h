@@ -115,7 +115,7 @@ void *real_find(enum real_index index);
 /* A function of the libraries that stay, without asking the dynamic linker; NULL: none has it. */
 void *real_look(const char *name);
 
-/* `environ`, which is looked up when it is first asked for: most programs start no others. */
+/* `environ`, which is looked up when it is asked for: most programs start no others. */
 char **real_environ(void);
 
 /* All libraries that the program was started with are loaded: what comes later may go again. */

@@ -48,9 +48,10 @@ static bool fire(struct fixture *f, const char *id, uint32_t process, const char
 static void rule_put(struct fixture *f, const char *when, const char *limits)
 {
     char rule[256];
-    (void)snprintf(rule, sizeof rule, "{\"selector\":\"\",\"when\":{%s},\"limits\":{%s},"
-                   "\"capture\":{\"pre_ms\":1,\"post_ms\":0}}", when,
-                   limits);
+    (void)snprintf(rule, sizeof rule,
+                   "{\"selector\":\"\",\"when\":{%s},\"limits\":{%s},"
+                   "\"capture\":{\"pre_ms\":1,\"post_ms\":0}}",
+                   when, limits);
     cJSON_Delete(call_json(f, "PUT", PATH, rule, 201));
 }
 
