@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * /captures/{capture}/trace: a capture's or an incident's partitions as one download, in their own
- * format, for Perfetto, or as a profile, which is made beside the server's threads (http_aside). No state
- * but the places of running exports; any thread.
+ * format, for Perfetto, or as a profile. What costs the collector work takes a place among the exports
+ * and is begun beside the server's threads (http_aside): other forms, evidence that is made anew for
+ * its reader, and looking for damage. No state but the places of running exports; any thread.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api.h"
+#include "api_download.h"
 #include "api_handlers.h"
 #include "capture_has.h"
 #include "clock.h"
@@ -17,7 +18,7 @@
 #include "stack_profile.h"
 #include "trace_stream.h"
 
-#define PROFILE_S 60
+#define READ_S 60 /* for a profile, and for what is made anew before its first byte */
 
 /* One row for each form. `place`: it costs the collector work and memory, so few run at once. */
 static const struct {
@@ -37,37 +38,19 @@ struct trace_ask {
     struct trace_stream_query query;
     struct partition_key damaged;
     struct process_uid process;
-    struct trace_stream *stream; /* of a profile that is to be made */
+    struct trace_stream *stream;
+    uint64_t deadline_ns; /* CLOCK_MONOTONIC, until its first byte */
+    bool place;           /* it has one */
 };
 
 static void trace_ask_free(struct trace_ask *a)
 {
     trace_stream_free(&a->stream);
+    if (a->place)
+        places_leave(a->api->exports, api_holder(a->x));
     if (a->of_some)
         api_captures_fini(&a->of);
     free(a);
-}
-
-struct download {
-    struct api_services *api;
-    struct trace_stream *stream;
-    bool place;
-    char who[PRINCIPAL_NAME_BYTES]; /* holds the export's place */
-};
-
-static int64_t download_read(void *context, uint64_t offset, void *out, size_t n)
-{
-    struct download *d = context;
-    return trace_stream_read(d->stream, offset, out, n);
-}
-
-static void download_end(void *context)
-{
-    struct download *d = context;
-    if (d->place)
-        places_leave(d->api->exports, d->who);
-    trace_stream_free(&d->stream);
-    free(d);
 }
 
 static void download_name(struct http_exchange *x, const struct api_captures *of,
@@ -80,38 +63,36 @@ static void download_name(struct http_exchange *x, const struct api_captures *of
     http_add_header(x, "Content-Disposition", value);
 }
 
-static void trace_send(struct api_services *api, struct http_exchange *x,
-                       struct trace_stream *stream, const struct api_captures *of,
-                       enum trace_format format)
+static void trace_send(struct trace_ask *a)
 {
     char detail[32];
-    struct download *d = malloc(sizeof *d);
-    if (d == NULL) {
-        trace_stream_free(&stream);
-        if (forms[format].place)
-            places_leave(api->exports, api_holder(x));
-        return;
-    }
-    *d = (struct download){api, stream, forms[format].place, ""};
-    snprintf(d->who, sizeof d->who, "%s", api_holder(x));
-    struct http_source source = {d, download_read, download_end, NULL};
-    bool sent;
-    download_name(x, of, forms[format].suffix);
-    if (format == TRACE_PERFETTO)
-        sent = http_reply_source(x, 200, forms[format].type, HTTP_SIZE_UNKNOWN, &source);
-    else
-        sent = http_reply_ranged(x, forms[format].type, trace_stream_bytes(stream),
-                                 trace_stream_etag(stream), &source);
+    enum trace_format format = a->query.format;
+    const struct api_captures *of = &a->of;
+    const struct api_download download = {.stream = a->stream,
+                                          .type = forms[format].type,
+                                          .unknown_bytes = format == TRACE_PERFETTO,
+                                          .place = a->place,
+                                          .costs = forms[format].place};
+    download_name(a->x, of, forms[format].suffix);
+    a->stream = NULL;
+    a->place = false;
+    bool sent = api_download_send(a->api, a->x, &download);
     snprintf(detail, sizeof detail, "%s%s", forms[format].name,
              of->incident ? " of the incident" : "");
     if (sent)
-        api_audit_id(x, "capture.download", of->id.bytes, SKEIN_OK, detail);
+        api_audit_id(a->x, "capture.download", of->id.bytes, SKEIN_OK, detail);
 }
 
 static bool is_over(void *context)
 {
     const struct trace_ask *a = context;
     return __atomic_load_n(&a->api->draining, __ATOMIC_RELAXED) || http_gone(a->x);
+}
+
+static bool is_late(void *context)
+{
+    const struct trace_ask *a = context;
+    return is_over(context) || clock_monotonic_ns() >= a->deadline_ns;
 }
 
 /* Makes the profile of a stream that has a place. False: an answer was given. */
@@ -124,7 +105,7 @@ static bool profile_make(struct trace_ask *a)
     char key[PARTITION_KEY_TEXT_BYTES];
     const struct trace_profile_bounds bounds = {
         .most_bytes = (size_t)api->config.http_profile_bytes,
-        .deadline_ns = clock_monotonic_ns() + PROFILE_S * NS_PER_S,
+        .deadline_ns = clock_monotonic_ns() + READ_S * NS_PER_S,
         .stop = is_over,
         .context = a};
     int status = trace_stream_profile(a->stream, &bounds, &at);
@@ -143,7 +124,7 @@ static bool profile_make(struct trace_ask *a)
                         "there is more of it than can be read within %d s: ask for one process, or "
                         "for less time (process=, from=, to=), or download format=skein and use "
                         "`skein export --to %s`",
-                        PROFILE_S, forms[query->format].name);
+                        READ_S, forms[query->format].name);
         break;
     case SKEIN_CLOSED:
         http_problem_of(x, PROBLEM_UNAVAILABLE, NULL, "the collector stops");
@@ -170,48 +151,47 @@ static bool profile_make(struct trace_ask *a)
     return false;
 }
 
-/* Beside the server's threads, in its place among the exports. */
-static void profile_aside(void *context, struct http_exchange *x)
+/* Why there is no stream. */
+static void stream_failed(struct trace_ask *a, int status)
 {
-    struct trace_ask *a = context;
-    if (profile_make(a)) {
-        trace_send(a->api, x, a->stream, &a->of, a->query.format);
-        a->stream = NULL;
-    } else {
-        places_leave(a->api->exports, api_holder(x));
+    const struct trace_stream_query *query = &a->query;
+    const char *what = a->of.incident ? "incident" : "capture";
+    char key[PARTITION_KEY_TEXT_BYTES];
+    switch (status) {
+    case SKEIN_NOT_FOUND:
+        http_problem_of(a->x, PROBLEM_NOTHING_STORED, NULL,
+                        "nothing of this %s%s%s is stored (yet); GET %s says why", what,
+                        query->process != NULL ? " and process" : "",
+                        query->window ? " and window" : "", "/api/v1/captures/{capture}");
+        break;
+    case SKEIN_CORRUPT:
+        api_damaged(a->api, a->x, query->damaged, "; damaged=skip gives the rest");
+        break;
+    case SKEIN_UNSUPPORTED:
+        partition_key_text(query->damaged, key);
+        http_problem_of(a->x, PROBLEM_INTERNAL, NULL,
+                        "what not everybody may know cannot be left out of the partition %s, so it "
+                        "is not given; damaged=skip gives the rest",
+                        key);
+        break;
+    case SKEIN_CLOSED:
+        if (is_over(a))
+            http_problem_of(a->x, PROBLEM_UNAVAILABLE, NULL, "the collector stops");
+        else
+            http_problem(a->x, 422, NULL,
+                         "it has more evidence than can be read within %d s: ask for one process, "
+                         "or for less time (process=, from=, to=)",
+                         READ_S);
+        break;
+    default:
+        api_failed(a->x, status, "the trace cannot be read");
     }
-    trace_ask_free(a);
 }
 
-/* Answers with the ask's stream. False: the ask goes on, and is not the caller's any more. */
-static bool stream_reply(struct trace_ask *a)
-{
-    enum trace_format format = a->query.format;
-    if (forms[format].place && !places_enter(a->api->exports, api_holder(a->x))) {
-        http_problem_of(a->x, PROBLEM_BUSY, NULL,
-                        "no place is free for one more export: http.max_exports are %" PRIu64
-                        ", the last quarter for tokens that have none; format=skein has no such "
-                        "limit",
-                        a->api->config.http_exports);
-        return true;
-    }
-    if (format == TRACE_PPROF || format == TRACE_FOLDED) {
-        if (http_aside(a->x, profile_aside, a))
-            return false;
-        places_leave(a->api->exports, api_holder(a->x));
-        return true;
-    }
-    trace_send(a->api, a->x, a->stream, &a->of, format);
-    a->stream = NULL;
-    return true;
-}
-
-/* As stream_reply. */
-static bool trace_reply(struct trace_ask *a)
+static void trace_reply(struct trace_ask *a)
 {
     struct trace_stream_query *query = &a->query;
     const struct api_captures *of = &a->of;
-    struct http_exchange *x = a->x;
     struct partition_ranges *ranges;
     int status =
         capture_ranges(a->api->captures, of->all.items, of->all.count, query->process, &ranges);
@@ -220,20 +200,28 @@ static bool trace_reply(struct trace_ask *a)
         status = trace_stream_open(a->api->index, query, &a->stream);
     query->ranges = NULL;
     partition_ranges_unref(&ranges);
-    if (status == SKEIN_NOT_FOUND) {
-        http_problem_of(x, PROBLEM_NOTHING_STORED, NULL,
-                        "nothing of this %s%s%s is stored (yet); GET %s says why",
-                        of->incident ? "incident" : "capture",
-                        query->process != NULL ? " and process" : "",
-                        query->window ? " and window" : "", "/api/v1/captures/{capture}");
-    } else if (status == SKEIN_CORRUPT) {
-        api_damaged(a->api, x, query->damaged, "; damaged=skip gives the rest");
-    } else if (status != SKEIN_OK) {
-        api_failed(x, status, "the trace cannot be read");
-    } else {
-        return stream_reply(a);
-    }
-    return true;
+    if (status != SKEIN_OK)
+        stream_failed(a, status);
+    else if ((query->format != TRACE_PPROF && query->format != TRACE_FOLDED) || profile_make(a))
+        trace_send(a);
+}
+
+/* Beside the server's threads. */
+static void trace_aside(void *context, struct http_exchange *x)
+{
+    struct trace_ask *a = context;
+    (void)x;
+    a->place = true;
+    if (withhold_any(&a->query.withhold))
+        a->deadline_ns = clock_monotonic_ns() + READ_S * NS_PER_S;
+    trace_reply(a);
+    trace_ask_free(a);
+}
+
+static bool needs_place(const struct trace_ask *a)
+{
+    return forms[a->query.format].place || withhold_any(&a->query.withhold) ||
+           a->query.skip_damaged;
 }
 
 /* What an export shows: the groups that are asked for, else those that the capture names. */
@@ -305,6 +293,13 @@ void api_captures_trace(void *context, struct http_exchange *x)
     a->query = (struct trace_stream_query){.selector = http_principal(x)->selector,
                                            .withhold = api_withhold(x),
                                            .damaged = &a->damaged};
-    if (!trace_ask_take(a) || trace_reply(a))
-        trace_ask_free(a);
+    a->deadline_ns = UINT64_MAX;
+    a->query.stop = is_late;
+    a->query.context = a;
+    bool taken = trace_ask_take(a);
+    if (taken && needs_place(a) && api_read_aside(x, trace_aside, a))
+        return;
+    if (taken && !needs_place(a))
+        trace_reply(a);
+    trace_ask_free(a);
 }

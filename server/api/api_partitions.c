@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api_clock_errors.h"
+#include "api_download.h"
 #include "api_handlers.h"
 #include "api_trace_id.h"
 #include "capture_has.h"
@@ -253,42 +254,50 @@ void api_damaged(struct api_services *api, struct http_exchange *x, const struct
                     text, row.place.segment, row.place.offset, more);
 }
 
-static int64_t stream_read(void *context, uint64_t offset, void *out, size_t n)
+/* place: the caller has one, which is left. */
+static void partition_send(struct api_services *api, struct http_exchange *x, bool place)
 {
-    return trace_stream_read(context, offset, out, n);
-}
-
-static void end_stream(void *context)
-{
-    struct trace_stream *stream = context;
-    trace_stream_free(&stream);
-}
-
-void api_partitions_get(void *context, struct http_exchange *x)
-{
-    struct api_services *api = context;
     struct partition_key key;
-    struct trace_stream *stream = NULL;
+    struct api_download download = {.type = "application/vnd.skein.trace", .place = place};
     int status = partition_key_parse(http_part(x, 0), &key);
     if (status == SKEIN_OK && !sees_partition(api, x, &key))
         status = SKEIN_NOT_FOUND;
     if (status == SKEIN_OK) {
         struct trace_stream_query query = {
             .partition = &key, .withhold = api_withhold(x), .damaged = &key};
-        status = trace_stream_open(api->index, &query, &stream);
+        status = trace_stream_open(api->index, &query, &download.stream);
     }
     if (status == SKEIN_OK) {
-        struct http_source source = {stream, stream_read, end_stream, NULL};
-        if (http_reply_ranged(x, "application/vnd.skein.trace", trace_stream_bytes(stream),
-                              trace_stream_etag(stream), &source))
+        if (api_download_send(api, x, &download))
             api_audit(x, "partition.download", http_part(x, 0), "ok", NULL);
-    } else if (status == SKEIN_NOT_FOUND || status == SKEIN_INVALID) {
-        no_partition(x);
-    } else if (status == SKEIN_CORRUPT) {
-        api_damaged(api, x, &key, "");
-    } else {
-        api_failed(x, status, "the partition cannot be read");
+        return;
     }
+    if (place)
+        places_leave(api->exports, api_holder(x));
+    if (status == SKEIN_NOT_FOUND || status == SKEIN_INVALID)
+        no_partition(x);
+    else if (status == SKEIN_CORRUPT)
+        api_damaged(api, x, &key, "");
+    else if (status == SKEIN_UNSUPPORTED)
+        http_problem_of(x, PROBLEM_INTERNAL, NULL,
+                        "what not everybody may know cannot be left out of it, so it is not given");
+    else
+        api_failed(x, status, "the partition cannot be read");
+}
+
+static void partition_aside(void *context, struct http_exchange *x)
+{
+    partition_send(context, x, true);
+}
+
+/* Evidence that is made anew is work: not on the threads that answer everybody. */
+void api_partitions_get(void *context, struct http_exchange *x)
+{
+    const struct withhold withhold = api_withhold(x);
+    if (withhold_any(&withhold))
+        (void)api_read_aside(x, partition_aside, context);
+    else
+        partition_send(context, x, false);
 }
 
 /* ---- the footer ---- */

@@ -45,8 +45,8 @@ static int piece_verify(struct trace_stream *s, struct stored_piece *p)
     return index_verify(s->index, &p->key, &p->place);
 }
 
-/* Verifies a piece each time the download comes to it: a slow download may outlive its bytes. */
-static int piece_enter(struct trace_stream *s, size_t i)
+/* Each time the download comes to it: a slow download may outlive its bytes. */
+int trace_stream_enter(struct trace_stream *s, size_t i)
 {
     if (s->source || s->entered == i)
         return SKEIN_OK;
@@ -55,8 +55,7 @@ static int piece_enter(struct trace_stream *s, size_t i)
     return status;
 }
 
-/* Notes a piece that is left out. */
-static int damaged_note(struct trace_stream *s, const struct partition_key *key)
+int trace_stream_leave_out(struct trace_stream *s, const struct partition_key *key)
 {
     if (!array_grow(s->damaged, s->damaged_count + 1, &s->damaged_cap))
         return SKEIN_NO_MEMORY;
@@ -81,7 +80,7 @@ static int first_piece_verify(struct trace_stream *s, const struct trace_stream_
             *q->damaged = p->key;
         bool skipped = status == SKEIN_CORRUPT && q->skip_damaged;
         if (skipped)
-            status = damaged_note(s, &p->key);
+            status = trace_stream_leave_out(s, &p->key);
         if (status != SKEIN_OK)
             return status;
         bytes += p->place.bytes;
@@ -92,106 +91,13 @@ static int first_piece_verify(struct trace_stream *s, const struct trace_stream_
     return kept > 0 ? SKEIN_OK : SKEIN_NOT_FOUND;
 }
 
-/* ---- what is withheld ---- */
-
-static int stored_read(void *context, uint64_t offset, void *out, size_t n);
-
-struct stored {
-    struct trace_stream *stream;
-    size_t piece;
-};
-
-/* Makes a piece anew, unless it is the one that was made last. */
-static int piece_pack(struct trace_stream *s, size_t i)
-{
-    struct stored_piece *p = &s->list.pieces[i];
-    if (s->packed_at == i)
-        return SKEIN_OK;
-    s->packed_at = SIZE_MAX;
-    buf_clear(&s->packed);
-    uint8_t *bytes = p->place.bytes <= PARTITION_BYTES_MAX ? malloc((size_t)p->place.bytes) : NULL;
-    if (bytes == NULL)
-        return p->place.bytes <= PARTITION_BYTES_MAX ? SKEIN_NO_MEMORY : SKEIN_CORRUPT;
-    int status = index_read(s->index, &p->key, &p->place, 0, bytes, (size_t)p->place.bytes);
-    if (status == SKEIN_OK)
-        status = withhold_pack(&s->withhold, bytes, (size_t)p->place.bytes, &s->packed);
-    free(bytes);
-    if (status == SKEIN_OK)
-        s->packed_at = i;
-    return status;
-}
-
-/* Finds out whether the piece is told as it is stored, or made anew. */
-static int piece_look(struct trace_stream *s, size_t i)
-{
-    struct stored stored = {s, i};
-    struct partition_source source = {stored_read, &stored, s->parts[i].whole};
-    struct partition_footer footer;
-    int status = partition_footer_read(&source, &footer, NULL);
-    if (status != SKEIN_OK)
-        return status;
-    bool concerned = withhold_concerns(&s->withhold, &footer);
-    partition_footer_free(&footer);
-    if (!concerned)
-        return SKEIN_OK;
-    status = piece_enter(s, i);
-    if (status == SKEIN_OK)
-        status = piece_pack(s, i);
-    s->parts[i].withheld = true;
-    s->parts[i].whole = s->parts[i].bytes = s->packed.len;
-    return status;
-}
-
-/* What cannot be read is not told to who may not know all of it. */
-static int pieces_look(struct trace_stream *s, const struct trace_stream_query *q)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < s->list.count; i++) {
-        int status = piece_look(s, i);
-        bool unread = status == SKEIN_CORRUPT || status == SKEIN_TRUNCATED ||
-                      status == SKEIN_VERSION || status == SKEIN_TOO_LARGE;
-        if (unread && q->damaged != NULL)
-            *q->damaged = s->list.pieces[i].key;
-        if (unread && q->skip_damaged)
-            status = damaged_note(s, &s->list.pieces[i].key);
-        else if (unread)
-            status = SKEIN_CORRUPT;
-        if (status != SKEIN_OK)
-            return status;
-        if (unread)
-            continue;
-        s->parts[kept] = s->parts[i];
-        s->list.pieces[kept++] = s->list.pieces[i];
-    }
-    s->packed_at = s->entered = SIZE_MAX; /* the pieces have other numbers now */
-    s->list.count = kept;
-    return kept > 0 ? SKEIN_OK : SKEIN_NOT_FOUND;
-}
-
 /* ---- slices ---- */
-
-static int stored_read(void *context, uint64_t offset, void *out, size_t n)
-{
-    const struct stored *stored = context;
-    struct trace_stream *s = stored->stream;
-    struct stored_piece *p = &s->list.pieces[stored->piece];
-    const struct part *part = &s->parts[stored->piece];
-    if (!part->withheld)
-        return index_read(s->index, &p->key, &p->place, offset, out, n);
-    int status = piece_pack(s, stored->piece);
-    if (status != SKEIN_OK)
-        return status;
-    if (s->packed.len != part->whole || offset > s->packed.len || n > s->packed.len - offset)
-        return SKEIN_CORRUPT; /* the disk gave other bytes than before */
-    memcpy(out, s->packed.data + offset, n);
-    return SKEIN_OK;
-}
 
 /* The plan of a piece's slice, kept until another piece's is asked for. */
 static int slice_of(struct trace_stream *s, size_t i)
 {
     struct stored stored = {s, i};
-    struct partition_source source = {stored_read, &stored, s->parts[i].whole};
+    struct partition_source source = {trace_stored_read, &stored, s->parts[i].whole};
     if (s->sliced == i)
         return SKEIN_OK;
     s->sliced = SIZE_MAX;
@@ -230,6 +136,7 @@ static int window_keep(struct trace_stream *s)
         if (status != SKEIN_OK && status != SKEIN_CORRUPT)
             return status;
         struct part part = s->parts[i];
+        s->parts[i].packed = NULL; /* it goes with the part */
         if (status == SKEIN_OK && (!s->source || s->slice.bytes == 0)) {
             part.cut = s->slice.cut;
             part.bytes = s->slice.bytes;
@@ -237,6 +144,8 @@ static int window_keep(struct trace_stream *s)
         if (part.bytes > 0) {
             s->list.pieces[kept] = s->list.pieces[i];
             s->parts[kept++] = part;
+        } else {
+            free(part.packed);
         }
     }
     s->sliced = s->packed_at = SIZE_MAX; /* the pieces have other numbers now */
@@ -247,10 +156,10 @@ static int window_keep(struct trace_stream *s)
 static int piece_read(struct trace_stream *s, size_t i, uint64_t from, void *out, size_t n)
 {
     struct stored stored = {s, i};
-    struct partition_source source = {stored_read, &stored, s->parts[i].whole};
-    int status = piece_enter(s, i);
+    struct partition_source source = {trace_stored_read, &stored, s->parts[i].whole};
+    int status = trace_stream_enter(s, i);
     if (status == SKEIN_OK && !s->parts[i].cut)
-        return stored_read(&stored, from, out, n);
+        return trace_stored_read(&stored, from, out, n);
     if (status == SKEIN_OK)
         status = slice_of(s, i);
     if (status == SKEIN_OK && s->slice.bytes != s->parts[i].bytes)
@@ -321,7 +230,7 @@ int trace_stream_open(struct index *index, const struct trace_stream_query *quer
     if (status == SKEIN_OK)
         status = parts_make(s);
     if (status == SKEIN_OK && withhold_any(&s->withhold))
-        status = pieces_look(s, query);
+        status = trace_withheld_look(s, query);
     if (status == SKEIN_OK && query->window)
         status = window_keep(s);
     if (status == SKEIN_OK)
@@ -345,6 +254,8 @@ void trace_stream_free(struct trace_stream **stream)
     buf_fini(&s->out);
     buf_fini(&s->packed);
     buf_fini(&s->table);
+    for (size_t i = 0; s->parts != NULL && i < s->list.count; i++)
+        free(s->parts[i].packed);
     stored_list_fini(&s->list);
     free(s->parts);
     free(s->damaged);

@@ -47,14 +47,15 @@ struct trace_stream_query {
     /* For reading in any order, over and over (trace_stream_give): TRACE_SKEIN, of which all is
      * verified at the opening, and never again; of a window whole partitions. */
     bool source;
-    bool (*stop)(void *context); /* asked before each partition is verified; NULL: never */
+    bool (*stop)(void *context); /* asked before each partition that is looked at; NULL: never */
     void *context;
 };
 
-/* Notes the places, verifies the first bytes of what is to come (TRACE_VERIFY_FIRST; all of it with
+/* Notes the places, makes anew of what something is withheld, verifies the first bytes of what is to come (TRACE_VERIFY_FIRST; all of it with
  * skip_damaged) and plans the slices. Each further partition is verified before its first byte is
  * read. SKEIN_OK; SKEIN_NOT_FOUND (nothing is stored, or nothing in the window); SKEIN_CORRUPT
- * (a partition is damaged: *query->damaged); SKEIN_CLOSED (stopped); SKEIN_NO_MEMORY; SKEIN_IO. */
+ * (a partition is damaged: *query->damaged); SKEIN_UNSUPPORTED (it is as it came, and cannot be made
+ * anew: *query->damaged); SKEIN_CLOSED (stopped); SKEIN_NO_MEMORY; SKEIN_IO. */
 int trace_stream_open(struct index *index, const struct trace_stream_query *query,
                       struct trace_stream **out);
 void trace_stream_free(struct trace_stream **stream);
@@ -75,6 +76,10 @@ int trace_stream_profile(struct trace_stream *s, const struct trace_profile_boun
 
 /* Those that skip_damaged has left out. */
 const struct partition_key *trace_stream_damaged(const struct trace_stream *s, size_t *count);
+
+/* Whether something was made anew: the stream then holds memory for it (32 MiB at most), and takes
+ * more work to be read where that does not suffice. */
+bool trace_stream_withholds(const struct trace_stream *s);
 
 uint64_t trace_stream_bytes(const struct trace_stream *s); /* not TRACE_PERFETTO */
 /* with its quotes; changes with the set of partitions, the window, the format and what it shows */
