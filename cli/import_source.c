@@ -112,7 +112,13 @@ static int all_unpack(struct source_file *f, struct skein_trace_source *source)
     int status = SKEIN_OK;
     for (unsigned depth = 0; depth < PACKED_DEPTH_MAX && again && status == SKEIN_OK; depth++)
         status = once_unpack(f, source, &again);
-    return status;
+    uint8_t magic[4];
+    size_t n = source->bytes < sizeof magic ? (size_t)source->bytes : sizeof magic;
+    if (status != SKEIN_OK || !again || bytes_read(f, 0, magic, n) != SKEIN_OK ||
+        unpack_form_of(magic, n) == UNPACK_NONE)
+        return status;
+    say_error("%s: is packed more than %u times; unpack it first", f->name, PACKED_DEPTH_MAX);
+    return SKEIN_UNSUPPORTED;
 }
 
 /* ---- sources ---- */

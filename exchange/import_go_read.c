@@ -44,11 +44,10 @@ const char *go_text(const struct go_generation *g, uint64_t id, char room[GO_STR
     return room;
 }
 
-/* Held below what records take (IMPORT_TIME_MAX). */
 uint64_t go_ns(const struct go_generation *g, uint64_t time)
 {
     double ns = (double)time * (1e9 / (double)g->frequency);
-    return ns < (double)IMPORT_TIME_MAX ? (uint64_t)ns : IMPORT_TIME_MAX;
+    return ns < (double)IMPORT_TIME_MAX ? (uint64_t)ns : IMPORT_TIME_BEYOND;
 }
 
 static int corrupt(struct import_told *told, const char *what)

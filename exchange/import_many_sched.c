@@ -103,8 +103,10 @@ int import_many_sched(struct import_many *m, const struct sched_event *event)
         return m->status;
     if (kept != NULL)
         *kept = *event;
-    if (kept != NULL && kept->time_ns > IMPORT_TIME_MAX)
+    if (kept != NULL && kept->time_ns > IMPORT_TIME_MAX) {
+        import_clamped(m->told);
         kept->time_ns = IMPORT_TIME_MAX;
+    }
     if (kept == NULL || !many_window_put(&m->raw, kept->time_ns, kept)) {
         free(kept);
         many_fail(m, SKEIN_NO_MEMORY);

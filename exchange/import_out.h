@@ -23,6 +23,8 @@
 #define IMPORT_KEPT_MAX    4000000u
 #define IMPORT_STACKS_MAX  200000u
 #define IMPORT_TIME_MAX    (UINT64_MAX / 4) /* no clock ever ran so long */
+#define IMPORT_TIME_BEYOND                                                                         \
+    (IMPORT_TIME_MAX + 1) /* any time above: who takes it counts it (clamped) */
 
 struct import_out;
 

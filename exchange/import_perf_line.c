@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "import_out.h"
+
 #define NUMBER_MAX (UINT64_MAX / 10 - 1)
 
 static bool is_digit(char c)
@@ -110,7 +112,8 @@ static bool time_read(struct perf_span word, uint64_t *ns)
         return false;
     for (; digits < 9; digits++)
         fraction *= 10;
-    *ns = seconds < UINT64_MAX / 4000000000u ? seconds * 1000000000u + fraction : UINT64_MAX / 4;
+    *ns = seconds < IMPORT_TIME_MAX / 1000000000u ? seconds * 1000000000u + fraction
+                                                  : IMPORT_TIME_BEYOND;
     return true;
 }
 

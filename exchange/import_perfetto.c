@@ -170,10 +170,15 @@ static void defaults_take(struct pf_sequence *s, struct pb_reader defaults)
             event_defaults_take(s, pb_message_of(&field));
 }
 
-/* Of a signed number of microseconds, modulo 2^64. */
-static uint64_t micros_ns(uint64_t us)
+/* base_ns and so many microseconds; far beyond what records take, where it cannot be said. */
+static int64_t micros_after(int64_t base_ns, uint64_t us)
 {
-    return us * 1000u;
+    int64_t ns;
+    const int64_t beyond = (int64_t)us < 0 ? -1 : (int64_t)IMPORT_TIME_BEYOND;
+    if (__builtin_mul_overflow((int64_t)us, INT64_C(1000), &ns) ||
+        __builtin_add_overflow(base_ns, ns, &ns))
+        return beyond;
+    return ns < beyond || (int64_t)us < 0 ? ns : beyond;
 }
 
 static void thread_descriptor_take(struct pf_import *i, struct pf_sequence *s,
@@ -191,7 +196,7 @@ static void thread_descriptor_take(struct pf_import *i, struct pf_sequence *s,
         else if (field.number == 5 && field.wire == PB_BYTES)
             note.text = pf_text_put(i, field.bytes, field.n);
         else if (field.number == 6) {
-            s->reference_ns = (int64_t)micros_ns(field.value);
+            s->reference_ns = micros_after(0, field.value);
             s->has_reference = true;
         }
     note.pid = s->pid;
@@ -216,7 +221,11 @@ static struct pf_sequence *state_take(struct pf_import *i, struct pf_packet *p)
         pf_snapshot_take(i, s, pb_message_of(&p->snapshot));
     if (p->defaults.n > 0)
         defaults_take(s, pb_message_of(&p->defaults));
+    struct import_told silent = {.events = 0}, *told = i->told;
+    if (p->event.n == 0 && p->sample.n == 0) /* it shows nothing that could be moved */
+        i->told = &silent;
     p->timed = p->has_time && pf_time(i, s, p->clock, p->time, &p->time_ns);
+    i->told = told;
     if (p->thread.n > 0)
         thread_descriptor_take(i, s, p);
     return s;
@@ -276,9 +285,9 @@ static bool event_time(struct pf_import *i, struct pf_sequence *s, struct pb_rea
     int64_t at_ns = 0;
     while (!found && pb_next(&event, &field)) {
         if (field.number == TIME_DELTA_US && s->has_reference)
-            at_ns = s->reference_ns = (int64_t)((uint64_t)s->reference_ns + micros_ns(field.value));
+            at_ns = s->reference_ns = micros_after(s->reference_ns, field.value);
         else if (field.number == TIME_ABSOLUTE_US)
-            at_ns = (int64_t)micros_ns(field.value);
+            at_ns = micros_after(0, field.value);
         found =
             (field.number == TIME_DELTA_US && s->has_reference) || field.number == TIME_ABSOLUTE_US;
     }
@@ -476,10 +485,7 @@ static int begin_check(const struct skein_trace_source *source, struct import_to
     int status = n > 0 ? source->read(source->context, 0, bytes, n) : SKEIN_OK;
     if (status != SKEIN_OK || bytes[0] == (1 << 3 | PB_BYTES))
         return status;
-    import_why(told,
-               bytes[0] == 0x1f && bytes[1] == 0x8b
-                   ? "at byte 0: it is compressed; `gunzip` it first"
-                   : "at byte 0: no packet of Perfetto's begins here; is it another tool's file?");
+    import_why(told, "at byte 0: no packet of Perfetto's begins here; is it another tool's file?");
     return SKEIN_CORRUPT;
 }
 

@@ -64,7 +64,23 @@ static bool is_local(uint32_t id)
 
 static uint64_t scaled(uint64_t time, uint64_t unit_ns)
 {
-    return time <= IMPORT_TIME_MAX / unit_ns ? time * unit_ns : IMPORT_TIME_MAX;
+    return time <= IMPORT_TIME_MAX / unit_ns ? time * unit_ns : IMPORT_TIME_BEYOND;
+}
+
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+    return a < IMPORT_TIME_BEYOND && b < IMPORT_TIME_BEYOND - a ? a + b : IMPORT_TIME_BEYOND;
+}
+
+/* When the trace's clock showed what `time` is on one that showed `from` while that showed `to`. */
+static uint64_t moved(struct pf_import *i, uint64_t time, uint64_t from, uint64_t to)
+{
+    if (time >= from)
+        return sum(to, time - from);
+    if (from - time <= to)
+        return to - (from - time);
+    import_clamped(i->told); /* the trace's clock had not begun */
+    return 0;
 }
 
 /* ---- clocks of the whole trace ---- */
@@ -145,6 +161,9 @@ void pf_snapshot_note(struct pf_import *i, uint32_t sequence, struct pb_reader s
     if (real != NULL && !i->has_realtime && real->time <= IMPORT_TIME_MAX) {
         i->has_realtime = true;
         i->ahead_ns = (int64_t)(real->time - trace_ns);
+    } else if (real != NULL && !i->has_realtime) {
+        import_why(i->told,
+                   "a snapshot says a time of day that no trace can hold; it is not taken");
     }
 }
 
@@ -177,12 +196,7 @@ static bool global_time(struct pf_import *i, uint32_t id, uint64_t time, uint64_
         return false;
     array_find(at, 0, clock->count, clock->pairs[at].clock_ns <= time);
     const struct pf_pair *pair = &clock->pairs[at > 0 ? at - 1 : 0];
-    uint64_t moved =
-        pair->trace_ns + (time - pair->clock_ns); /* modulo 2^64: it may lie in front */
-    bool before = time < pair->clock_ns && pair->clock_ns - time > pair->trace_ns;
-    if (before) /* the trace's clock had not begun */
-        import_clamped(i->told);
-    *ns = before ? 0 : moved;
+    *ns = moved(i, time, pair->clock_ns, pair->trace_ns);
     return true;
 }
 
@@ -231,10 +245,7 @@ static bool first_time(struct pf_import *i, const struct pf_sequence *s, uint32_
         !global_time(i, first->id, first->time_ns, &trace_ns))
         return false;
     uint64_t raw_ns = scaled(time, first->unit_ns);
-    bool before = raw_ns < first->raw_ns && first->raw_ns - raw_ns > trace_ns;
-    if (before)
-        import_clamped(i->told);
-    *ns = before ? 0 : trace_ns + (raw_ns - first->raw_ns);
+    *ns = moved(i, raw_ns, first->raw_ns, trace_ns);
     return true;
 }
 
@@ -252,12 +263,8 @@ bool pf_time(struct pf_import *i, struct pf_sequence *s, uint32_t clock, uint64_
         return first_time(i, s, clock, time, ns);
     uint64_t raw_ns = scaled(time, local->unit_ns);
     if (local->incremental)
-        raw_ns =
-            raw_ns < IMPORT_TIME_MAX - local->raw_ns ? local->raw_ns + raw_ns : IMPORT_TIME_MAX;
+        raw_ns = sum(local->raw_ns, raw_ns);
     local->raw_ns = raw_ns;
-    bool back = raw_ns < local->base_raw_ns && local->base_raw_ns - raw_ns > local->base_ns;
-    if (back)
-        import_clamped(i->told);
-    *ns = back ? 0 : local->base_ns + (raw_ns - local->base_raw_ns);
+    *ns = moved(i, raw_ns, local->base_raw_ns, local->base_ns);
     return true;
 }

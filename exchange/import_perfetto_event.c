@@ -290,7 +290,7 @@ static bool legacy_take(struct pf_import *i, const struct track_event *e,
         return true;
     case 'X':
         entry->what = IMPORT_SPAN;
-        entry->dur_ns = l.dur_us < IMPORT_TIME_MAX / 1000 ? l.dur_us * 1000 : 0;
+        entry->dur_ns = l.dur_us < IMPORT_TIME_MAX / 1000 ? l.dur_us * 1000 : IMPORT_TIME_BEYOND;
         entry->time_ns += entry->dur_ns;
         return true;
     case 'b':

@@ -99,6 +99,16 @@ def plain(folder):
     rule("iowrite16 " in folded and "malloc_consolidate " in folded, folded)
 
 
+def beyond(folder):
+    """Times that no trace can hold are told, one by one."""
+    event = "a 1/1 %d.000000: 1 cycles:\n\t 401000 f+0x0 (x)\n\n"
+    _, said = imported(folder, event % 4611686100 + event % 4611686200)
+    rule(said["clamped"] == 2 and "146 years" in said["why"], said)
+    switch = "a 1/1 [000] %d.000000: sched:sched_switch: prev_comm=a prev_pid=%d prev_prio=120 prev_state=R ==> next_comm=a next_pid=%d next_prio=120\n"
+    _, said = imported(folder, switch % (100, 0, 1) + switch % (4611686200, 1, 0))
+    rule(said["clamped"] == 1, said)
+
+
 def words(folder):
     """Names with spaces, digits and colons; locales; fields that are there or not; libtraceevent's own words."""
     text = """# hostname : box-1
@@ -318,6 +328,6 @@ def late(folder):
 
 
 with tempfile.TemporaryDirectory() as place:
-    for test in (samples, scheduling, plain, words, who, indents, files, addresses, lives, runs_over_exec, left_out, late):
+    for test in (samples, scheduling, plain, words, beyond, who, indents, files, addresses, lives, runs_over_exec, left_out, late):
         test(place)
         print(test.__name__, "holds")

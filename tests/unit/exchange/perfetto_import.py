@@ -215,6 +215,28 @@ def bounds(folder):
     trace.packet[-1].timestamp = 2 ** 63
     rows, said = imported(folder, trace)
     rule(said["clamped"] == 1 and said["events"] == 2, said)
+    # A clock that would go round, one that counts in large units, microseconds that are no nanoseconds.
+    for clock, at in ((MONOTONIC, 2 ** 64 - 1), (64, 2 ** 60), (64, 2 ** 63)):
+        m = Maker()
+        m.packet(trusted_packet_sequence_id=7, sequence_flags=1, clock_snapshot={"clocks": [
+            {"clock_id": BOOTTIME, "timestamp": BOOT}, {"clock_id": 64, "timestamp": 1, "unit_multiplier_ns": 1000}]})
+        m.event(7, BOOT + 5, type=INSTANT, name="in time", track_uuid=11)
+        m.packet(timestamp=at, timestamp_clock_id=clock, trusted_packet_sequence_id=7,
+                 track_event={"type": INSTANT, "name": "late", "track_uuid": 11})
+        rows, said = imported(folder, m.trace)
+        rule(said["clamped"] == 1 and [r["name"] for r in rows] == ["in time", "late"], clock, at, said, rows)
+    for fields in ({"timestamp_absolute_us": 2 ** 62}, {"timestamp_delta_us": 2 ** 62}, {"timestamp_absolute_us": -2 ** 62}):
+        m = Maker()
+        m.packet(trusted_packet_sequence_id=7, sequence_flags=1, thread_descriptor={"pid": 50, "tid": 51, "reference_timestamp_us": 9})
+        m.packet(trusted_packet_sequence_id=7, track_event={"type": INSTANT, "name": "late", "track_uuid": 11, **fields})
+        rows, said = imported(folder, m.trace)
+        rule(said["clamped"] == 1 and len(rows) == 1, fields, said)
+    m = Maker()
+    m.trace.packet[0].clock_snapshot.clocks[2].timestamp = 2 ** 63
+    m.start(7, 11)
+    m.event(7, BOOT + 5, type=INSTANT, name="here", track_uuid=11)
+    _, said = imported(folder, m.trace)
+    rule("time of day that no trace can hold" in said["why"] and said["time_guessed"], said)
 
 
 def statistics(folder):
@@ -502,7 +524,7 @@ def broken(folder):
     rule("at byte %d: a packet is broken" % len(good) in said["why"], said)
     rows, said = imported(folder, whole[:-3])
     rule([r["name"] for r in rows] == ["first"] and said["cut_bytes"] == len(last) + 2 - 3, said)
-    for data, why in [(b"hello world", "no packet of Perfetto's"), (b"\x1f\x8b\x08" + b"x" * 20, "gunzip"),
+    for data, why in [(b"hello world", "no packet of Perfetto's"), (b"\x1f\x8b\x08" + b"x" * 20, "no packet of Perfetto's"),
                       (Maker().trace.SerializeToString(), "no event that is read; 0 packets")]:
         path = os.path.join(folder, "no")
         with open(path, "wb") as file:

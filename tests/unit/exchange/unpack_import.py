@@ -136,6 +136,11 @@ def bombs(folder):
     text = ran("import", "go", zeros, status=1)
     rule("500 times" in text and "256 MiB" in text, text)
     rule(not os.path.exists(os.path.join(folder, "bomb.skein")), os.listdir(folder))
+    often = b"go 1.22 trace" + bytes(99)
+    for _ in range(5):
+        often = gzip.compress(often)
+    text = ran("import", "go", write(zeros, often), status=1)
+    rule("packed more than 4 times" in text, text)
     with open(zeros, "wb") as file:
         subprocess.run(["zstd", "-q", "-c", "-1", "--long=30"], input=os.urandom(1 << 20), stdout=file, check=True)
     text = ran("import", "go", zeros, status=1)
