@@ -128,6 +128,20 @@ def broken(folder):
         rule("plain: " in text, text)
 
 
+def places(folder):
+    """The same bytes in two places are of different processes, whatever has made them."""
+    for tool, path in (("perf-script", TEXT), ("go", os.path.join(traces, "go1.26.trace")),
+                       ("perf", os.path.join(sources, "tests/fuzz/corpus/perf_data/sched")),
+                       ("fxt", os.path.join(sources, "tests/fuzz/corpus/import_fxt/events")),
+                       ("perfetto", os.path.join(sources, "tests/fuzz/corpus/import_perfetto/events"))):
+        found = []
+        for name in ("here", "there", "here"):
+            to = os.path.join(folder, "to.skein")
+            ran("import", tool, write(os.path.join(folder, name), read(path)), "-o", to)
+            found.append({json.loads(line)["process"] for line in ran("cat", "--evidence", "-j", to).splitlines()})
+        rule(found[0] == found[2] and not found[0] & found[1] and found[0], tool, found)
+
+
 def bombs(folder):
     """What grows beyond measure is refused with a sentence, and leaves nothing."""
     zeros = os.path.join(folder, "bomb.gz")
@@ -158,7 +172,7 @@ def ordinary(folder):
 
 
 with tempfile.TemporaryDirectory() as place:
-    for test in (tools, ctf, names, members, broken, bombs, ordinary):
+    for test in (tools, ctf, names, members, broken, places, bombs, ordinary):
         under = os.path.join(place, test.__name__)
         os.mkdir(under)
         test(under)
