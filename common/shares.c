@@ -20,6 +20,11 @@ uint64_t share_most(uint64_t bound, uint64_t others)
     return left - left / 8 - (left % 8 != 0);
 }
 
+uint64_t share_open_to(enum share_rank rank, uint64_t bound)
+{
+    return rank == SHARE_ROOT ? bound : bound - bound / (rank == SHARE_RULED ? 16 : 8);
+}
+
 /* ---- use within the hour ---- */
 
 /* Of this process: a stranger who knew it could choose names that fall together with another's.
@@ -66,7 +71,8 @@ const char *share_answer_text(enum share_answer answer)
                                         [SHARE_FULL_USER] = "the share of the user",
                                         [SHARE_FULL_PROGRAM] = "the share of the program",
                                         [SHARE_FULL_CAUSE] = "the program's share for this cause",
-                                        [SHARE_FULL] = "the bound of all"};
+                                        [SHARE_FULL] =
+                                            "the bound of all, or what is not reserved of it,"};
     return texts[answer];
 }
 

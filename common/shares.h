@@ -21,6 +21,12 @@
 /* What one key may have of a bound at most, where the others have so much of it. */
 uint64_t share_most(uint64_t bound, uint64_t others);
 
+/* What of a bound is open to whom. The last eighth is kept: half of it for rules, crashes and root,
+ * the rest for root alone. Who may choose among thousands of users is a newcomer each time, and takes
+ * all that is open to newcomers; so newcomers are not let into what is kept. */
+enum share_rank { SHARE_ASKED, SHARE_RULED, SHARE_ROOT };
+uint64_t share_open_to(enum share_rank rank, uint64_t bound);
+
 #define SHARE_USER_UNKNOWN UINT32_MAX
 
 /* ---- what was used within the last hour ---- */
@@ -34,7 +40,7 @@ struct share_key {
 /* `user` may also be another number by which those at the first level differ. */
 struct share_key share_key_of(uint64_t user, const char *program, const char *cause);
 
-/* FULL: the bound itself is used up. The others: the share of that level is. */
+/* FULL: the bound itself, as it was given, is used up. The others: the share of that level is. */
 enum share_answer {
     SHARE_GRANTED,
     SHARE_FULL_USER,

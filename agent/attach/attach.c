@@ -103,7 +103,8 @@ int place_look(const struct attach *attach, uint32_t user, uint32_t less)
 {
     const uint32_t max = attach->settings.max_processes;
     uint32_t taken = attach->member_count + attach->past_count - less, own = 0;
-    if (taken >= max)
+    const uint64_t open = share_open_to(user_shares(user) ? SHARE_ASKED : SHARE_ROOT, max);
+    if (taken >= open)
         return SKEIN_FULL;
     if (!user_shares(user))
         return SKEIN_OK;
@@ -112,7 +113,7 @@ int place_look(const struct attach *attach, uint32_t user, uint32_t less)
     for (const struct past *past = attach->pasts; past != NULL; past = past->next)
         own += past->user == user;
     own = own > less ? own - less : 0; /* those are of the same process */
-    return own > 0 && own >= share_most(max, taken - own) ? SKEIN_FULL : SKEIN_OK;
+    return own > 0 && own >= share_most(open, taken - own) ? SKEIN_FULL : SKEIN_OK;
 }
 
 static void socket_drop(struct member *m)

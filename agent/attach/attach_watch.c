@@ -63,10 +63,9 @@ static bool watch_has_room(const struct attach *attach, const struct attach_watc
         count += m->process->watched;
         own += m->process->watched && m->process->by_hand && m->process->user == order->asker;
     }
-    if (count >= order->watched_max)
-        return false;
-    return !order->by_hand || !user_shares(order->asker) || own == 0 ||
-           own < share_most(order->watched_max, count - own);
+    const bool shares = order->by_hand && user_shares(order->asker);
+    const uint64_t open = share_open_to(shares ? SHARE_ASKED : SHARE_ROOT, order->watched_max);
+    return count < open && (!shares || own == 0 || own < share_most(open, count - own));
 }
 
 static int room_look(const struct attach *attach, const struct attach_watch_order *order,

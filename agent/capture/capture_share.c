@@ -11,14 +11,23 @@
 #include "log.h"
 #include "shares.h"
 
-/* Whether the user's captures under way leave others room for theirs. */
-static bool has_place(const struct captures *captures, uint32_t user)
+static enum share_rank rank_of(const struct process *process, enum trigger_type trigger,
+                               const char *rule)
 {
+    const bool ruled = (rule != NULL && rule[0] != '\0') || trigger == TRIGGER_CRASH;
+    return process->user == 0 ? SHARE_ROOT : ruled ? SHARE_RULED : SHARE_ASKED;
+}
+
+/* Whether the user's captures under way leave others room for theirs. */
+static bool has_place(const struct captures *captures, uint32_t user, enum share_rank rank)
+{
+    const uint64_t open = share_open_to(rank, captures->settings.max_targets);
     const struct target *target;
     uint64_t own = 0;
     TAILQ_FOREACH(target, &captures->targets, link)
         own += target->trigger != TRIGGER_REQUEST && target->process->user == user;
-    return own == 0 || own < share_most(captures->settings.max_targets, captures->running - own);
+    return captures->running < open &&
+           (own == 0 || own < share_most(open, captures->running - own));
 }
 
 static const char *user_text(uint32_t user)
@@ -44,15 +53,18 @@ bool captures_admit(struct captures *captures, const struct process *process,
         captures->settings.uplink != NULL ? uplink_captures_per_hour(captures->settings.uplink) : 0;
     const char *cause = cause_text(trigger, rule);
     const struct share_key key = capture_share_key(process, trigger, rule);
+    const enum share_rank rank = rank_of(process, trigger, rule);
     why[0] = '\0';
-    if (!has_place(captures, process->user))
-        snprintf(why, CAPTURE_WHY_BYTES,
-                 "too many captures at once: the share of the user is used up (uid %s, %s)",
-                 user_text(process->user), cause);
-    enum share_answer answer =
-        why[0] != '\0' || bound == 0
-            ? SHARE_GRANTED
-            : shares_take(&captures->shares, clock_monotonic_ns(), &key, 1, bound);
+    if (!has_place(captures, process->user, rank))
+        snprintf(
+            why, CAPTURE_WHY_BYTES,
+            "too many captures at once: the share of the user, or what is open to him, is used up (uid "
+            "%s, %s)",
+            user_text(process->user), cause);
+    enum share_answer answer = why[0] != '\0' || bound == 0
+                                   ? SHARE_GRANTED
+                                   : shares_take(&captures->shares, clock_monotonic_ns(), &key, 1,
+                                                 share_open_to(rank, bound));
     if (answer != SHARE_GRANTED)
         snprintf(why, CAPTURE_WHY_BYTES,
                  "captures an hour: %s is used up (uid %s, %.80s, %s); %" PRIu64 " of %" PRIu64

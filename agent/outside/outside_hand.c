@@ -100,8 +100,9 @@ static size_t hands_of(const struct outside *outside, uint32_t asker)
 static bool hand_has_room(const struct outside *outside, uint32_t asker)
 {
     size_t own = hands_of(outside, asker);
-    return outside->hand_count < HANDS_MAX &&
-           (asker == 0 || own == 0 || own < share_most(HANDS_MAX, outside->hand_count - own));
+    const uint64_t open = share_open_to(asker == 0 ? SHARE_ROOT : SHARE_ASKED, HANDS_MAX);
+    return outside->hand_count < open &&
+           (asker == 0 || own == 0 || own < share_most(open, outside->hand_count - own));
 }
 
 bool hands_give_way(struct outside *outside)

@@ -307,37 +307,42 @@ bool proc_is_users(pid_t pid, uint32_t user)
 
 #define NAMESPACES_MAX 40 /* the kernel nests 32 */
 
-/* The maker of the outermost namespace below ours that `fd` lies in; `user`, where that is ours, or
- * root's. Takes fd. */
-static uint32_t namespace_maker(int fd, const struct stat *ours, uint32_t user)
+/* The number of the outermost namespace below ours that `fd` lies in is in *about; its maker. Root, where
+ * nobody can say. False: ours is not above it. Takes fd. */
+static bool outermost_find(int fd, const struct stat *ours, struct stat *about, uid_t *maker)
 {
-    uid_t maker = user;
-    for (int i = 0; fd >= 0 && i < NAMESPACES_MAX; i++) {
-        struct stat about;
+    bool found = false;
+    *maker = 0;
+    for (int i = 0; fd >= 0 && i < NAMESPACES_MAX && !found; i++) {
+        struct stat above;
         int parent = ioctl(fd, NS_GET_PARENT);
-        bool outermost = parent >= 0 && fstat(parent, &about) == 0 && about.st_ino == ours->st_ino;
-        if (outermost && ioctl(fd, NS_GET_OWNER_UID, &maker) != 0)
-            maker = user;
+        found = parent >= 0 && fstat(parent, &above) == 0 && above.st_ino == ours->st_ino &&
+                fstat(fd, about) == 0;
+        if (found && ioctl(fd, NS_GET_OWNER_UID, maker) != 0)
+            *maker = 0;
         close(fd);
         fd = parent;
-        if (outermost)
-            break;
     }
     if (fd >= 0)
         close(fd);
-    return maker != 0 ? maker : user;
+    return found;
 }
 
+/* Root makes namespaces for others, as for containers whose users are mapped: there each namespace is
+ * charged as a user of its own, under its number. Those begin at 0xf0000000, where no user is. */
 uint32_t proc_user_charged(pid_t pid, uint32_t user)
 {
     char path[48];
     struct stat ours, its;
+    uid_t maker;
     snprintf(path, sizeof path, "/proc/%d/ns/user", (int)pid);
     int fd = user != 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     if (fd < 0)
         return user;
     if (stat("/proc/self/ns/user", &ours) == 0 && fstat(fd, &its) == 0 && its.st_ino != ours.st_ino)
-        return namespace_maker(fd, &ours, user);
+        return !outermost_find(fd, &ours, &its, &maker) ? user
+               : maker != 0                             ? maker
+                                                        : (uint32_t)its.st_ino;
     close(fd);
     return user;
 }

@@ -47,8 +47,8 @@ uint32_t proc_user(pid_t pid);
 /* Whether the process is that user's: it runs as him, and its program is none that changes its user as
  * it begins (setuid, setgid, file capabilities), which it may be just about to. */
 bool proc_is_users(pid_t pid, uint32_t user);
-/* To whom what a process of `user` takes is charged: within a user namespace that somebody else than
- * root has made, its maker, who may choose among thousands of users there. */
+/* To whom what a process of `user` takes is charged: within a user namespace, whose root may choose
+ * among thousands of users, its maker; where root has made it, the namespace, by its number. */
 uint32_t proc_user_charged(pid_t pid, uint32_t user);
 
 /* Path of the executable; where we may not read it, the process's short name; else "". */

@@ -91,15 +91,27 @@ static uint32_t units_of(struct capture_engine *e, const struct fleet_agent *age
     return c->kind == CAPTURE_SAMPLE && capture_target_find(c, process) == NULL ? 1 : 0;
 }
 
+/* How much of the bound is open to it. What an agent says of the rule is taken as it is: it is the
+ * agent's own bound. */
+static enum share_rank rank_of(const struct report_fired *fired, uint32_t user)
+{
+    if (user == 0)
+        return SHARE_ROOT;
+    return fired != NULL && (fired->rule[0] != '\0' || fired->trigger == TRIGGER_CRASH)
+               ? SHARE_RULED
+               : SHARE_ASKED;
+}
+
 /* To whom a report's units are charged. A report of a target that comes before the firing's has no
  * cause yet, and counts as one of its own. */
 static struct share_key charged_to(struct capture_engine *e, const struct process_uid *process,
-                                   const struct report_fired *fired) CONTROL_LOCKED
+                                   const struct report_fired *fired,
+                                   enum share_rank *rank) CONTROL_LOCKED
 {
     const struct fleet_process *p = fleet_process_find(e->fleet, process);
-    uint32_t user = fired != NULL && fired->user != SHARE_USER_UNKNOWN ? fired->user
-                    : p != NULL                                        ? p->user
-                                                                       : SHARE_USER_UNKNOWN;
+    const uint32_t user = fired != NULL && fired->user != SHARE_USER_UNKNOWN ? fired->user
+                          : p != NULL                                        ? p->user
+                                                                             : SHARE_USER_UNKNOWN;
     const char *program = fired != NULL && fired->exe[0] != '\0' ? fired->exe
                           : p != NULL                            ? p->exe
                                                                  : "";
@@ -107,6 +119,7 @@ static struct share_key charged_to(struct capture_engine *e, const struct proces
                         : fired->policy[0] != '\0' ? fired->policy
                         : fired->rule[0] != '\0'   ? fired->rule
                                                    : trigger_text(fired->trigger);
+    *rank = rank_of(fired, user);
     return share_key_of(user, program, cause);
 }
 
@@ -119,9 +132,10 @@ bool capture_admits(struct capture_engine *e, struct fleet_agent *agent,
     uint32_t units = limit > 0 ? units_of(e, agent, id, process) : 0;
     if (units == 0)
         return true;
-    const struct share_key key = charged_to(e, process, fired);
-    enum share_answer answer =
-        shares_take(&agent->own, now_ns, &key, units, limit * CAPTURE_OWN_UNITS);
+    enum share_rank rank;
+    const struct share_key key = charged_to(e, process, fired, &rank);
+    enum share_answer answer = shares_take(&agent->own, now_ns, &key, units,
+                                           share_open_to(rank, limit * CAPTURE_OWN_UNITS));
     if (answer == SHARE_GRANTED)
         return true;
     agent->own_refused++;

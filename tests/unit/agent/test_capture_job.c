@@ -549,7 +549,7 @@ START_TEST(what_one_user_has_waiting_leaves_others_room)
     captures.settings.uplink = NULL; /* no bound of an hour */
     while (taken < AT_ONCE && under_way(&crowd[taken], 65534, why))
         taken++;
-    ck_assert_uint_eq(taken, AT_ONCE - AT_ONCE / 8);
+    ck_assert_uint_eq(taken, share_most(share_open_to(SHARE_RULED, AT_ONCE), 0));
     ck_assert_ptr_nonnull(strstr(why, "too many captures at once"));
     ck_assert_ptr_nonnull(strstr(why, "uid 65534, asked"));
     ck_assert_uint_eq(captures_refused(&captures), 1);
@@ -564,6 +564,25 @@ START_TEST(what_one_user_has_waiting_leaves_others_room)
 }
 END_TEST
 
+/* Each of many users is a newcomer; they are not let into what is kept for root. */
+START_TEST(what_many_users_have_waiting_leaves_root_room)
+{
+    static struct target crowd[AT_ONCE], root;
+    char why[CAPTURE_WHY_BYTES];
+    size_t taken = 0;
+    TAILQ_INIT(&captures.targets);
+    captures.settings.max_targets = AT_ONCE;
+    captures.settings.uplink = NULL; /* no bound of an hour */
+    while (taken < AT_ONCE && under_way(&crowd[taken], 100000 + (uint32_t)taken, why))
+        taken++;
+    ck_assert_uint_eq(taken, AT_ONCE - AT_ONCE / 16);
+    ck_assert_msg(under_way(&root, 0, why), "%s", why);
+    for (size_t i = 0; i < taken; i++)
+        process_unref(&crowd[i].process);
+    process_unref(&root.process);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("capture job");
@@ -571,6 +590,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, a_report_that_is_full_says_from_when_on_nothing_is_listed);
     tcase_add_loop_test(tc, a_source_that_hangs_is_named_and_holds_no_report_up, 0, 2);
+    tcase_add_test(tc, what_many_users_have_waiting_leaves_root_room);
     tcase_add_test(tc, a_target_stays_for_what_comes_when_it_has_ended);
     tcase_add_test(tc, a_large_target_does_not_hold_up_the_others);
     tcase_add_loop_test(tc, evidence_is_taken_while_the_last_cut_is_made, 0, 3);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What processes call themselves. */
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -140,10 +142,70 @@ START_TEST(a_process_runs_on_without_its_main_thread)
 }
 END_TEST
 
+/* A process in a user namespace that `maker` made, as user 5 there; -1: none can be made here. */
+static pid_t namespaced(uid_t maker, int *stop)
+{
+    int made[2], mapped[2], ready[2], end[2];
+    char path[48], c;
+    ck_assert(pipe(made) == 0 && pipe(mapped) == 0 && pipe(ready) == 0 && pipe(end) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        bool is = (maker == 0 || setuid(maker) == 0) && unshare(CLONE_NEWUSER) == 0;
+        if (write(made[1], is ? "y" : "n", 1) != 1 || !is || read(mapped[0], &c, 1) != 1 ||
+            setuid(5) != 0 || write(ready[1], "y", 1) != 1)
+            _exit(1);
+        close(end[1]);
+        (void)!read(end[0], &c, 1);
+        _exit(0);
+    }
+    ck_assert(child > 0 && read(made[0], &c, 1) == 1);
+    snprintf(path, sizeof path, "/proc/%d/uid_map", (int)child);
+    FILE *map = c == 'y' ? fopen(path, "w") : NULL;
+    bool is = map != NULL && fputs("0 100000 65536\n", map) >= 0;
+    is = map != NULL && fclose(map) == 0 && is;
+    if (!is || write(mapped[1], "y", 1) != 1) {
+        (void)kill(child, SIGKILL);
+        (void)waitpid(child, NULL, 0);
+        return -1;
+    }
+    close(ready[1]);
+    ck_assert(read(ready[0], &c, 1) == 1);
+    *stop = end[1];
+    return child;
+}
+
+/* Who may choose among thousands of users is one, whoever gave him that choice. */
+START_TEST(a_namespace_of_users_is_charged_as_one)
+{
+    char path[48];
+    struct stat about;
+    int stop[2];
+    pid_t roots = geteuid() == 0 ? namespaced(0, &stop[0]) : -1;
+    if (roots < 0) {
+        fprintf(stderr, "skipped: no user namespace can be made here\n");
+        return;
+    }
+    snprintf(path, sizeof path, "/proc/%d/ns/user", (int)roots);
+    ck_assert_int_eq(stat(path, &about), 0);
+    ck_assert_uint_eq(proc_user(roots), 100005);
+    ck_assert_uint_ge(about.st_ino, UINT64_C(0xf0000000));
+    ck_assert_uint_eq(proc_user_charged(roots, 100005), about.st_ino);
+    ck_assert_uint_eq(proc_user_charged(roots, 100007), about.st_ino);
+    pid_t users = namespaced(65534, &stop[1]);
+    ck_assert(users > 0);
+    ck_assert_uint_eq(proc_user_charged(users, 100005), 65534);
+    ck_assert_uint_eq(proc_user_charged(getpid(), 33), 33); /* in ours */
+    close(stop[0]);
+    close(stop[1]);
+    (void)waitpid(roots, NULL, 0);
+    (void)waitpid(users, NULL, 0);
+}
+END_TEST
+
 int main(void)
 {
-    return suite_run(suite_of("proc_info", a_title_is_the_command_line_up_to_the_first_option,
-                              a_title_is_cut_and_absent_where_there_is_none,
-                              a_process_runs_on_until_it_calls_exec,
-                              a_process_runs_on_without_its_main_thread, NULL));
+    return suite_run(suite_of(
+        "proc_info", a_title_is_the_command_line_up_to_the_first_option,
+        a_title_is_cut_and_absent_where_there_is_none, a_process_runs_on_until_it_calls_exec,
+        a_process_runs_on_without_its_main_thread, a_namespace_of_users_is_charged_as_one, NULL));
 }

@@ -49,6 +49,32 @@ START_TEST(many_programs_of_one_user_have_one_users_share)
 }
 END_TEST
 
+static unsigned take_as(struct shares *s, enum share_rank rank, uint32_t first, unsigned users)
+{
+    unsigned granted = 0;
+    for (uint32_t user = first; user < first + users; user++) {
+        const struct share_key key = share_key_of(user, "p", "c");
+        granted += shares_take(s, NOW, &key, 1, share_open_to(rank, 160)) == SHARE_GRANTED;
+    }
+    return granted;
+}
+
+/* Each of many users is a newcomer, and let in while there is room: but not into what is kept for
+ * rules and root; nor, by what makes rules fire, into what is kept for root. */
+START_TEST(many_users_take_nothing_of_what_is_kept)
+{
+    struct shares s = {0};
+    ck_assert_uint_eq(take_as(&s, SHARE_ASKED, 100000, 1000), 140);
+    ck_assert_uint_eq(take_as(&s, SHARE_RULED, 200000, 1000), 10);
+    const struct share_key root = share_key_of(0, "p", "c");
+    ck_assert_int_eq(shares_take(&s, NOW, &root, 1, share_open_to(SHARE_ROOT, 160)), SHARE_GRANTED);
+    ck_assert_uint_eq(shares_used(&s, NOW), 151);
+    shares_fini(&s);
+    for (uint64_t bound = 1; bound < 16; bound++) /* the smallest are open, but for one at most */
+        ck_assert_uint_ge(share_open_to(SHARE_ASKED, bound), bound - (bound >= 8));
+}
+END_TEST
+
 START_TEST(a_heavy_program_leaves_room_for_its_users_others_and_for_other_causes)
 {
     struct shares s = {0};
@@ -152,11 +178,11 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(
-        suite_of("shares", a_heavy_user_leaves_room_for_whoever_comes_next,
-                 many_programs_of_one_user_have_one_users_share,
-                 a_heavy_program_leaves_room_for_its_users_others_and_for_other_causes,
-                 those_who_want_everything_end_with_the_same, the_smallest_bounds_let_newcomers_in,
-                 use_is_forgotten_after_an_hour, the_table_is_bounded_and_remembers_the_heaviest,
-                 without_memory_the_bound_of_all_still_holds, who_holds_most_gives_way, NULL));
+    return suite_run(suite_of(
+        "shares", a_heavy_user_leaves_room_for_whoever_comes_next,
+        many_programs_of_one_user_have_one_users_share, many_users_take_nothing_of_what_is_kept,
+        a_heavy_program_leaves_room_for_its_users_others_and_for_other_causes,
+        those_who_want_everything_end_with_the_same, the_smallest_bounds_let_newcomers_in,
+        use_is_forgotten_after_an_hour, the_table_is_bounded_and_remembers_the_heaviest,
+        without_memory_the_bound_of_all_still_holds, who_holds_most_gives_way, NULL));
 }

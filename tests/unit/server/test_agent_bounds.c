@@ -241,6 +241,26 @@ START_TEST(refusals_of_an_agent_cost_nobody_else_anything)
 }
 END_TEST
 
+/* As root of a container, who may become each of thousands of users: none of them has had anything. */
+START_TEST(many_users_leave_rules_crashes_and_root_theirs)
+{
+    struct fixture f;
+    char error[256] = "";
+    unsigned granted = 0;
+    bounded_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    for (unsigned i = 0; i < 20 * LIMIT; i++)
+        granted += fire_of(&f.agent, i, 100000 + i, "", error);
+    ck_assert_uint_eq(granted, LIMIT - LIMIT / 8);
+    ck_assert_msg(strstr(error, "what is not reserved of it, is used up") != NULL, "%s", error);
+    ck_assert_msg(fire_of(&f.agent, 10000, 33, "asked", error), "%s", error);
+    for (unsigned i = 0; i < 2 * LIMIT; i++)
+        (void)fire_of(&f.agent, 20000 + i, 200000 + i, "asked", error);
+    ck_assert_msg(fire_of(&f.agent, 30000, 0, "", error), "%s", error);
+    fixture_stop(&f);
+}
+END_TEST
+
 static void rule_put(struct fixture *f, const char *name)
 {
     char path[64];
@@ -487,6 +507,7 @@ int main(void)
                  a_users_firings_leave_others_theirs_and_the_rule_says_whose_share_it_was,
                  a_sample_is_not_lost_to_who_has_had_his_share,
                  refusals_of_an_agent_cost_nobody_else_anything,
+                 many_users_leave_rules_crashes_and_root_theirs,
                  a_rule_that_fires_all_the_time_leaves_other_rules_room,
                  a_rules_own_limits_leave_each_user_a_firing,
                  bytes_of_one_users_firings_leave_other_users_theirs,
