@@ -375,9 +375,12 @@ static cJSON *footer_json(const struct partition_footer *f, int64_t clock_offset
     return json;
 }
 
-void api_partitions_footer(void *context, struct http_exchange *x)
+#define FOOTER_ROWS_SMALL 8192u /* of its lists, that are told on a thread of all */
+
+static void footer_aside(void *context, struct http_exchange *x);
+
+static void footer_reply(struct api_services *api, struct http_exchange *x, bool aside)
 {
-    struct api_services *api = context;
     struct partition_key key;
     struct partition_row row;
     struct partition_footer footer;
@@ -391,9 +394,24 @@ void api_partitions_footer(void *context, struct http_exchange *x)
         api_failed(x, status, "the footer cannot be read");
         return;
     }
-    if (sees_footer(x, &footer))
-        http_reply_json(x, 200, footer_json(&footer, row.clock_offset_ns));
-    else
+    bool small = footer.type_count + footer.block_count + footer.loss_count <= FOOTER_ROWS_SMALL;
+    if (!sees_footer(x, &footer))
         no_partition(x);
+    else if (!small && !aside)
+        (void)api_read_aside(x, footer_aside, api);
+    else
+        http_reply_json(x, 200, footer_json(&footer, row.clock_offset_ns));
     partition_footer_free(&footer);
+}
+
+static void footer_aside(void *context, struct http_exchange *x)
+{
+    struct api_services *api = context;
+    footer_reply(api, x, true);
+    places_leave(api->exports, api_holder(x));
+}
+
+void api_partitions_footer(void *context, struct http_exchange *x)
+{
+    footer_reply(context, x, false);
 }

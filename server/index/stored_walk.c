@@ -95,6 +95,10 @@ void stored_processes_fini(struct idmap *processes)
 
 /* ---- in memory ---- */
 
+/* All that F-4 lets be packed, and half as much again for lists of it. A partition of few bytes can
+ * ask for a GiB of those. */
+#define STORED_READER_BYTES (UINT64_C(384) << 20)
+
 static void before_free(struct stored_pair *pair)
 {
     partition_reader_free(&pair->before);
@@ -122,12 +126,12 @@ int stored_pair_room(struct stored_pair *pair, uint64_t bytes, uint8_t **room)
 
 int stored_pair_open(struct stored_pair *pair, const struct partition_key *key, uint64_t bytes)
 {
-    char error[256];
+    struct partition_fault fault;
     const struct partition_info *before =
         pair->before != NULL ? partition_reader_info(pair->before) : NULL;
     bool same = before != NULL && process_uid_equal(&before->key.process, &key->process);
-    int status =
-        partition_reader_new(pair->bytes, (size_t)bytes, &pair->reader, error, sizeof error);
+    int status = partition_reader_make_within(pair->bytes, (size_t)bytes, STORED_READER_BYTES,
+                                              &pair->reader, &fault);
     if (status == SKEIN_OK && same)
         partition_reader_continue(pair->reader, pair->before);
     return status;

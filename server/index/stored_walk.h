@@ -62,7 +62,8 @@ struct stored_pair {
 /* Frees the one before, and gives room for the bytes of the next. SKEIN_OK, SKEIN_CORRUPT (larger
  * than a partition can be), SKEIN_NO_MEMORY. */
 int stored_pair_room(struct stored_pair *pair, uint64_t bytes, uint8_t **room);
-/* Opens the reader, once the bytes are there. SKEIN_OK or a status of partition_reader_new. */
+/* Opens the reader, once the bytes are there. SKEIN_OK or a status of partition_reader_make_within:
+ * SKEIN_TOO_LARGE, here or of a later call, where it takes more than 384 MiB. */
 int stored_pair_open(struct stored_pair *pair, const struct partition_key *key, uint64_t bytes);
 void stored_pair_fini(struct stored_pair *pair);
 

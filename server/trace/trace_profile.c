@@ -81,7 +81,11 @@ static int piece_profile(struct trace_stream *s, struct stack_profile *profile)
         return status;
     if (status == SKEIN_OK)
         status = events_profile(s, is_last_cut(s, at), profile);
-    if (status == SKEIN_CORRUPT || status == SKEIN_TRUNCATED || status == SKEIN_VERSION)
+    bool asks_much =
+        status == SKEIN_TOO_LARGE &&
+        (s->pair.reader == NULL || partition_reader_status(s->pair.reader) == SKEIN_TOO_LARGE);
+    if (status == SKEIN_CORRUPT || status == SKEIN_TRUNCATED || status == SKEIN_VERSION ||
+        asks_much)
         status = SKEIN_UNSUPPORTED; /* its bytes are as they came */
     return status;
 }

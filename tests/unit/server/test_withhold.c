@@ -375,6 +375,24 @@ static long peak_kib(void)
     return usage.ru_maxrss;
 }
 
+START_TEST(a_reader_has_no_more_memory_than_it_is_given)
+{
+    struct buf whole = {0};
+    struct partition_fault fault;
+    struct trace_event event;
+    many_make(&texts, 1000, 100000, &whole);
+    for (uint64_t most = 1u << 20; most <= 256u << 20; most *= 16) {
+        struct partition_reader *reader;
+        int status = partition_reader_make_within(whole.data, whole.len, most, &reader, &fault);
+        while (status == SKEIN_OK && (status = partition_reader_next(reader, &event)) == 1)
+            status = SKEIN_OK;
+        ck_assert_int_eq(status, most < 256u << 20 ? SKEIN_TOO_LARGE : 0);
+        partition_reader_free(&reader);
+    }
+    buf_fini(&whole);
+}
+END_TEST
+
 START_TEST(few_bytes_that_say_much_take_little_memory)
 {
     static const struct {
@@ -574,23 +592,54 @@ static long status_of(const struct fixture *f, const char *path, const char *tok
     return response.status;
 }
 
+/* A partition whose footer lists more than is told beside all other answers. */
+static void large_footer_upload(const struct fixture *f, char path[256])
+{
+    struct partition_key key = key_of(1, f->agent.epoch, PARTITION_EVIDENCE_FROM + 1);
+    struct partition_info info = info_of(&key);
+    struct partition_writer *w;
+    struct capture_id id;
+    struct buf whole = {0};
+    char text[PARTITION_KEY_TEXT_BYTES], name[32];
+    ck_assert_int_eq(partition_writer_new(&info, &w), SKEIN_OK);
+    const struct partition_thread thread = {OWN, "main", 1};
+    partition_writer_batch(w, (uint32_t)partition_writer_thread(w, &thread), 3, 1, false);
+    for (unsigned i = 0; i < 9000; i++) {
+        const struct partition_event_type type = TYPE(name, .nargs = 0);
+        snprintf(name, sizeof name, "type.%u", i);
+        ck_assert_int_eq(partition_writer_type(w, &type), i);
+        partition_writer_event(w, i, 100, 0, NULL);
+    }
+    ck_assert_int_eq(partition_writer_finish(w, &whole, NULL), SKEIN_OK);
+    partition_writer_free(&w);
+    ck_assert_int_eq(id_parse(CAPTURE, id.bytes), SKEIN_OK);
+    ck_assert_int_eq(partition_upload(f->agent.data, &key, &id, &whole), WIRE_STORED);
+    partition_key_text(&key, text);
+    snprintf(path, 256, "/api/v1/partitions/%s/footer", text);
+    buf_fini(&whole);
+}
+
 /* It is work, so few are made at once; whoever knows all takes nothing. */
 START_TEST(evidence_is_made_anew_in_a_place_of_an_export)
 {
     struct fixture f;
-    char key[PARTITION_KEY_TEXT_BYTES], admin[128], mine[128], viewer[128], paths[2][256];
+    char key[PARTITION_KEY_TEXT_BYTES], admin[128], mine[128], viewer[128], paths[3][256];
     start(&f, "others", key);
     token_make(&f, "admin", HTTP_ADMIN, "", admin);
     token_make(&f, "mine", HTTP_VIEWER, "service=shop", mine);
     token_make(&f, "viewer", HTTP_VIEWER, "", viewer);
     snprintf(paths[0], sizeof paths[0], "%s/trace", capture_path);
     snprintf(paths[1], sizeof paths[1], "/api/v1/partitions/%s", key);
+    large_footer_upload(&f, paths[2]);
+    ck_assert_int_eq(status_of(&f, paths[2], admin), 200);
+    ck_assert(wait_until(are_left, &f, 0));
     unsigned taken[26] = {0};
     char who[] = "a";
     for (; who[0] <= 'z'; who[0]++)
         while (places_enter(f.collector.exports, who))
             taken[who[0] - 'a']++;
     ck_assert(!are_left(&f));
+    ck_assert_int_eq(status_of(&f, paths[2], admin), 503);
     for (int i = 0; i < 2; i++) {
         ck_assert_int_eq(status_of(&f, paths[i], admin), 200);
         ck_assert_int_eq(status_of(&f, paths[i], mine), 503);
@@ -643,12 +692,12 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(
-        suite_of("withhold", partition_from_which_nothing_is_withheld_tells_the_same,
-                 names_of_others_are_withheld_and_numbers_stay,
-                 words_are_told_to_who_could_read_the_file, what_cannot_be_read_is_not_told,
-                 memory_that_is_missing_is_told, few_bytes_that_say_much_take_little_memory,
-                 file_of_root_is_an_admins, file_of_the_process_is_for_who_works_with_it,
-                 file_of_everybody_is_for_all, evidence_is_made_anew_in_a_place_of_an_export,
-                 pieces_of_a_download_fit_together_and_have_a_name_of_their_own, NULL));
+    return suite_run(suite_of(
+        "withhold", partition_from_which_nothing_is_withheld_tells_the_same,
+        names_of_others_are_withheld_and_numbers_stay, words_are_told_to_who_could_read_the_file,
+        what_cannot_be_read_is_not_told, memory_that_is_missing_is_told,
+        a_reader_has_no_more_memory_than_it_is_given, few_bytes_that_say_much_take_little_memory,
+        file_of_root_is_an_admins, file_of_the_process_is_for_who_works_with_it,
+        file_of_everybody_is_for_all, evidence_is_made_anew_in_a_place_of_an_export,
+        pieces_of_a_download_fit_together_and_have_a_name_of_their_own, NULL));
 }
