@@ -183,29 +183,34 @@ int backing_begin(struct attach *attach, struct process *p)
     return SKEIN_OK;
 }
 
+bool backing_has_share(const struct attach *attach, uint32_t user, uint64_t bytes)
+{
+    const uint64_t total = attach->settings.total_ring_bytes_max;
+    const uint64_t used = attach->looks.used + backing_kept_bytes(attach);
+    return used <= total && bytes <= total - used && bytes <= share_left(attach, user, total);
+}
+
+/* What it says to have in use has memory, or else it pays for that itself: no more is made than any
+ * new ring has. The looks see to the rest. */
 void backing_adopt(struct attach *attach, struct process *p, const uint32_t claimed[2])
 {
     const struct ring_header *header = (const struct ring_header *)(const void *)p->ring;
-    const struct ring_backing whole = ring_backing_whole(&p->geometry);
-    struct ring_backing have = ring_backing_start(&p->geometry, false);
-    struct allowance left = allowance_of(attach, attach->looks.at_ns);
-    uint64_t table = skein_load64(&header->durable_data_end);
-    have.small = claimed[0] > have.small ? claimed[0] : have.small;
-    have.big = claimed[1] > have.big ? claimed[1] : have.big;
-    have.table = table > have.table / 2 ? whole.table : have.table;
+    const struct ring_backing start = ring_backing_start(&p->geometry, false);
+    const uint64_t used = ring_memory_used(p->ring_fd, p->geometry.total);
+    const struct ring_backing have =
+        ring_backing_taken(&p->geometry, claimed, skein_load64(&header->durable_data_end), used);
     p->choice.wished_bytes = p->geometry.total;
     backing_limit_look(attach, p);
     backing_room_look(attach);
-    uint64_t used = ring_memory_used(p->ring_fd, p->geometry.total);
-    uint64_t bytes = ring_backing_bytes(&p->geometry, &have);
-    bytes -= bytes_least(bytes, used);
-    if (pidfd_ended(p->pidfd)) /* nobody writes to it */
-        bytes = 0;
-    else if (bytes > attach->looks.room.bytes ||
-             ring_backing_make(p->ring_fd, &p->geometry, NULL, &have) != SKEIN_OK)
+    struct allowance left = allowance_of(attach, attach->looks.at_ns);
+    const uint64_t share = share_left(attach, p->user, left.bound);
+    if (!pidfd_ended(p->pidfd) && /* else nobody writes to it */
+        (ring_backing_bytes(&p->geometry, &start) >
+             bytes_least(share, bytes_least(left.total, left.room)) ||
+         ring_backing_make(p->ring_fd, &p->geometry, NULL, &start) != SKEIN_OK))
         p->choice.held = RING_BOUND_MEMORY; /* it goes on in what it has, and pays for the rest */
-    p->memory_bytes = used + bytes;
-    allowance_take(attach, bytes, &left);
+    p->memory_bytes = ring_memory_used(p->ring_fd, p->geometry.total);
+    allowance_take(attach, p->memory_bytes - bytes_least(used, p->memory_bytes), &left);
     backing_tell(p, &have);
 }
 

@@ -66,20 +66,34 @@ static uint64_t group_grant(const struct attach *attach, const struct member *fo
                        &p->choice);
 }
 
-/* What all rings may take, and what they have: by the configuration, or by what memory there is. */
-static struct ring_budget whole_budget(struct attach *attach, const struct member *former,
-                                       uint32_t user, uint64_t *own, enum ring_bound *by)
+/* What all rings may take, and what they have, kept ones included: by the configuration, or by what
+ * memory there is. */
+static struct ring_budget whole_budget(const struct attach *attach, const struct ring_budget *rings,
+                                       enum ring_bound *by)
 {
-    uint64_t kept = backing_kept_bytes(attach), total = attach->settings.total_ring_bytes_max;
-    struct ring_budget budget = budget_of(attach, former, 0, user, own);
-    backing_room_look(attach);
-    budget.used += kept;
-    budget.reserved += kept;
-    bool by_room =
-        attach->looks.room.bytes < total && budget.used < total - attach->looks.room.bytes;
-    budget.total = by_room ? budget.used + attach->looks.room.bytes : total;
+    const uint64_t kept = backing_kept_bytes(attach), total = attach->settings.total_ring_bytes_max;
+    const uint64_t room = attach->looks.room.bytes, used = rings->used + kept;
+    const bool by_room = room < total && used < total - room;
     *by = by_room ? RING_BOUND_MEMORY : RING_BOUND_TOTAL;
+    return (struct ring_budget){
+        .total = by_room ? used + room : total, .used = used, .reserved = rings->reserved + kept};
+}
+
+/* The user's part of the budget, of which he has `own`. */
+static struct ring_budget share_budget(const struct ring_budget *whole, uint64_t own)
+{
+    const uint64_t others = whole->used - own;
+    struct ring_budget budget = *whole;
+    budget.total = others + share_most(whole->total, others);
     return budget;
+}
+
+/* Whether the user may have one more ring, were all rings of gone processes given up. */
+static bool share_has_room(const struct attach *attach, const struct ring_budget *rings,
+                           uint64_t own)
+{
+    uint64_t most = share_most(attach->settings.total_ring_bytes_max, rings->used - own);
+    return own <= most && most - own >= RING_BYTES_MIN;
 }
 
 /* The size of a new ring; 0: no room. Rings of gone processes make room first, but not for a user
@@ -88,20 +102,24 @@ static uint64_t ring_bytes_take(struct attach *attach, const struct member *form
                                 struct process *p, uint64_t wished)
 {
     uint64_t own, granted, bytes;
-    enum ring_bound by;
-    struct ring_budget budget;
     p->choice = (struct ring_choice){.wished_bytes = wish_of(&attach->settings, wished)};
     bytes = group_grant(attach, former, p, p->choice.wished_bytes);
+    const struct ring_budget rings = budget_of(attach, former, 0, p->user, &own);
+    const bool shares = own != 0 && user_shares(p->user);
+    if (shares && !share_has_room(attach, &rings, own))
+        return bytes_lower(bytes, 0, RING_BOUND_USER, &p->choice);
+    backing_room_look(attach);
     do {
-        budget = whole_budget(attach, former, p->user, &own, &by);
-        granted = ring_budget_grant(&budget, bytes);
+        enum ring_bound by;
+        struct ring_budget budget = whole_budget(attach, &rings, &by);
+        granted = bytes_lower(bytes, ring_budget_grant(&budget, bytes), by, &p->choice);
+        if (granted == 0 || !shares)
+            continue;
+        budget = share_budget(&budget, own);
+        granted =
+            bytes_lower(granted, ring_budget_grant(&budget, granted), RING_BOUND_USER, &p->choice);
     } while (granted == 0 && backing_kept_release(attach));
-    granted = bytes_lower(bytes, granted, by, &p->choice);
-    if (granted == 0 || own == 0 || !user_shares(p->user))
-        return granted;
-    const uint64_t others = budget.used - own;
-    budget.total = others + share_most(budget.total, others);
-    return bytes_lower(granted, ring_budget_grant(&budget, granted), RING_BOUND_USER, &p->choice);
+    return granted;
 }
 
 /* ---- the ring ---- */
@@ -128,6 +146,9 @@ int ring_adopt(const struct attach *attach, struct hello_packet *packet, struct 
     const struct ring_identity identity = ring_identity_of(attach, p);
     if (packet->ring_fd < 0)
         return SKEIN_NOT_FOUND;
+    uint64_t brought = ring_memory_used(packet->ring_fd, attach->settings.ring_bytes_max);
+    if (!backing_has_share(attach, p->user, brought))
+        return SKEIN_FULL;
     int status = ring_memory_adopt(packet->ring_fd, attach->settings.ring_bytes_max, &identity,
                                    &p->geometry, &p->ring, claimed);
     if (status != SKEIN_OK)

@@ -19,8 +19,9 @@ struct hello_packet;
 
 /* ---- attach_ring.c ---- */
 
-/* Takes the ring that came with the packet; claimed: as ring_memory_adopt says. SKEIN_OK; or makes a
- * new one by what p wishes and there is room for: SKEIN_FULL, SKEIN_NO_MEMORY, SKEIN_IO. */
+/* Takes the ring that came with the packet: SKEIN_OK, SKEIN_FULL (its user's share is used up), or as
+ * ring_memory_adopt, which says what `claimed` is. Or makes a new one by what p wishes and there is room for: SKEIN_FULL,
+ * SKEIN_NO_MEMORY, SKEIN_IO. */
 int ring_adopt(const struct attach *attach, struct hello_packet *packet, struct process *p,
                uint32_t claimed[2]);
 struct ring_identity ring_identity_of(const struct attach *attach, const struct process *p);
@@ -54,6 +55,8 @@ void backing_watch(struct member *m);
 void backing_leave(struct member *m);
 
 bool backing_has_ring(const struct process *p);
+/* Whether a ring of the user's may bring so much memory with it. */
+bool backing_has_share(const struct attach *attach, uint32_t user, uint64_t bytes);
 /* Reads how much memory there is, unless it was read just now. */
 void backing_room_look(struct attach *attach);
 /* Finds the limit of the process's cgroup. */

@@ -18,6 +18,8 @@
 #define START_BIG    4
 #define PLENTY_SMALL 256 /* where there is plenty */
 #define PLENTY_BIG   32  /* 10 ms of a writer that fills 100 MB/s, for an agent that comes late */
+#define ONCE_BYTES   (UINT64_C(4) << 20) /* of one that fills once; of a larger one */
+#define ONCE_BIG     96
 #define AHEAD        4   /* times of what was claimed since the last look, */
 #define AHEAD_MS     200 /* or as much as would be in so long */
 #define HURRY        8
@@ -78,8 +80,14 @@ struct ring_backing ring_backing_whole(const struct ring_geometry *geometry)
 struct ring_backing ring_backing_start(const struct ring_geometry *geometry, bool plenty)
 {
     const struct ring_backing whole = ring_backing_whole(geometry);
-    if (geometry->total <= WHOLE_BYTES || geometry->mode == SKEIN_MODE_ONESHOT)
+    const bool once =
+        geometry->mode == SKEIN_MODE_ONESHOT; /* what finds no room is lost for good */
+    if (geometry->total <= (once ? ONCE_BYTES : WHOLE_BYTES))
         return whole;
+    if (once)
+        return (struct ring_backing){.small = (uint32_t)fewer(PLENTY_SMALL, whole.small),
+                                     .big = (uint32_t)fewer(ONCE_BIG, whole.big),
+                                     .table = fewer(START_TABLE, whole.table)};
     return (struct ring_backing){
         .small = (uint32_t)fewer(plenty ? PLENTY_SMALL : START_SMALL, whole.small),
         .big = (uint32_t)fewer(plenty ? PLENTY_BIG : START_BIG, whole.big),
@@ -91,6 +99,20 @@ uint64_t ring_backing_bytes(const struct ring_geometry *geometry,
 {
     return geometry->table_off[0] + 2 * backing->table +
            (uint64_t)backing->small * RING_SMALL_CHUNK + (uint64_t)backing->big * RING_BIG_CHUNK;
+}
+
+struct ring_backing ring_backing_taken(const struct ring_geometry *geometry,
+                                       const uint32_t claimed[2], uint64_t table, uint64_t used)
+{
+    const struct ring_backing start = ring_backing_start(geometry, false),
+                              whole = ring_backing_whole(geometry);
+    const uint64_t pages = (fewer(table, whole.table) + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    const struct ring_backing taken = {
+        .small = (uint32_t)fewer(greater(claimed[0], start.small), whole.small),
+        .big = (uint32_t)fewer(greater(claimed[1], start.big), whole.big),
+        .table = fewer(greater(pages, start.table), whole.table)};
+    uint64_t bytes = ring_backing_bytes(geometry, &taken);
+    return bytes <= used + ring_backing_bytes(geometry, &start) ? taken : start;
 }
 
 /* ---- how much ---- */

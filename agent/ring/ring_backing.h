@@ -46,6 +46,12 @@ void ring_choice_text(const struct ring_choice *choice, char *text, size_t bytes
 struct ring_backing ring_backing_whole(const struct ring_geometry *geometry);
 struct ring_backing ring_backing_start(const struct ring_geometry *geometry, bool plenty);
 
+/* What of a ring that is taken over is in use, as it says itself: so many chunks, and bytes of a table
+ * half. No more than what `used`, the memory that it has by the kernel's word, and the memory of a new
+ * ring can hold: else what a new ring has. */
+struct ring_backing ring_backing_taken(const struct ring_geometry *geometry,
+                                       const uint32_t claimed[2], uint64_t table, uint64_t used);
+
 /* Bytes of memory, counted without the rounding to pages. */
 uint64_t ring_backing_bytes(const struct ring_geometry *geometry,
                             const struct ring_backing *backing);

@@ -290,6 +290,41 @@ START_TEST(a_ring_that_is_none_is_refused_and_a_new_one_given)
 }
 END_TEST
 
+/* Its header is right, and says that its last chunks were in use: it takes a few pages. */
+START_TEST(a_ring_that_boasts_gets_no_more_memory_than_a_new_one)
+{
+    const uint64_t bytes = UINT64_C(64) << 20;
+    struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
+    const struct ring_identity identity = {.pid = 1,
+                                           .clock = host_page_clock(f->host),
+                                           .shift = host_page_shift(f->host),
+                                           .service = "boaster"};
+    struct ring_geometry g;
+    struct stat st;
+    uint8_t *ring;
+    int ring_fd, fd;
+    fixture_agent_start(f);
+    ck_assert_int_eq(ring_geometry_init(&g, SKEIN_MODE_CIRCULAR, bytes), SKEIN_OK);
+    ck_assert_int_eq(ring_memory_new(&g, &identity, &ring_fd, &ring), SKEIN_OK);
+    uint64_t last[2] = {ring_small_offset(&g, ring_small_count(&g) - 1),
+                        ring_big_offset(&g, ring_big_count(&g) - 1)};
+    for (int i = 0; i < 2; i++)
+        ((struct ring_chunk *)(void *)(ring + last[i]))->state = RING_CHUNK_FULL;
+    ((struct ring_header *)(void *)ring)->durable_data_end = UINT64_MAX;
+    fd = peer_connect(f);
+    struct answer a = attach_as(fd, hello_of("boaster"), ring_fd);
+    ck_assert_int_eq(a.welcome.status, SKEIN_OK);
+    ck_assert_uint_eq(a.welcome.ring_bytes, bytes);
+    ck_assert_int_eq(fstat(ring_fd, &st), 0);
+    ck_assert_uint_lt((uint64_t)st.st_blocks * 512, UINT64_C(2) << 20);
+    answer_close(&a);
+    close(fd);
+    munmap(ring, bytes);
+    close(ring_fd);
+    fixture_free(f);
+}
+END_TEST
+
 START_TEST(an_adopted_ring_loses_the_pins_of_the_agent_before)
 {
     struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
@@ -790,6 +825,7 @@ int main(void)
         garbage_is_dropped_and_the_agent_serves_on, stacks_that_processes_left_out_are_counted,
         silent_connections_crowd_out_each_other_not_honest_peers,
         a_ring_that_is_none_is_refused_and_a_new_one_given,
+        a_ring_that_boasts_gets_no_more_memory_than_a_new_one,
         an_adopted_ring_loses_the_pins_of_the_agent_before,
         a_process_that_attaches_anew_never_repeats_a_sequence,
         a_ring_without_a_record_is_replaced_without_a_loss,

@@ -111,7 +111,7 @@ START_TEST(a_small_ring_and_one_that_fills_once_have_all_at_once)
         uint64_t bytes;
     } rings[] = {{SKEIN_MODE_CIRCULAR, RING_BYTES_MIN},
                  {SKEIN_MODE_CIRCULAR, MIB},
-                 {SKEIN_MODE_ONESHOT, 8 * MIB}};
+                 {SKEIN_MODE_ONESHOT, 4 * MIB}};
     for (size_t i = 0; i < sizeof rings / sizeof rings[0]; i++) {
         ring_begin(rings[i].mode, rings[i].bytes);
         struct ring_backing start = ring_backing_start(&geometry, false);
@@ -119,6 +119,39 @@ START_TEST(a_small_ring_and_one_that_fills_once_have_all_at_once)
         ck_assert_uint_eq(ring_memory_used(ring_fd, geometry.total), geometry.total);
         ring_end();
     }
+}
+END_TEST
+
+/* A HELLO makes no more than a step of it. */
+START_TEST(a_large_ring_that_fills_once_begins_with_a_step)
+{
+    ring_begin(SKEIN_MODE_ONESHOT, 64 * MIB);
+    struct ring_backing start = ring_backing_start(&geometry, false);
+    uint64_t bytes = ring_backing_bytes(&geometry, &start);
+    ck_assert_uint_gt(bytes, 4 * MIB);
+    ck_assert_uint_lt(bytes, 9 * MIB / 2);
+    ring_end();
+}
+END_TEST
+
+/* A header can say anything: so much is believed as there is memory for. */
+START_TEST(a_ring_that_is_taken_over_has_what_its_memory_bears_out)
+{
+    const uint32_t used[2] = {300, 100}, lie[2] = {UINT32_MAX, UINT32_MAX};
+    ring_begin(SKEIN_MODE_CIRCULAR, 64 * MIB);
+    const struct ring_backing start = ring_backing_start(&geometry, false);
+    struct ring_backing have = {.small = 300, .big = 100, .table = 128 << 10}, taken;
+    uint64_t bytes = ring_backing_bytes(&geometry, &have);
+    taken = ring_backing_taken(&geometry, used, have.table, bytes);
+    ck_assert_mem_eq(&taken, &have, sizeof have);
+    taken = ring_backing_taken(&geometry, lie, UINT64_MAX, 12 << 10);
+    ck_assert_mem_eq(&taken, &start, sizeof start);
+    taken = ring_backing_taken(&geometry, lie, 0, bytes);
+    ck_assert_mem_eq(&taken, &start, sizeof start);
+    taken = ring_backing_taken(&geometry, lie, UINT64_MAX, 64 * MIB);
+    have = ring_backing_whole(&geometry);
+    ck_assert_mem_eq(&taken, &have, sizeof have);
+    ring_end();
 }
 END_TEST
 
@@ -226,6 +259,8 @@ int main(void)
     Suite *suite = suite_of("ring_backing", a_new_ring_has_memory_for_many_threads_and_little_else,
                             where_there_is_plenty_a_new_ring_has_memory_for_a_burst,
                             a_small_ring_and_one_that_fills_once_have_all_at_once,
+                            a_large_ring_that_fills_once_begins_with_a_step,
+                            a_ring_that_is_taken_over_has_what_its_memory_bears_out,
                             what_is_made_in_steps_is_the_whole_ring_in_the_end,
                             a_ring_that_is_not_used_gets_nothing_and_a_hostile_one_its_own_at_most,
                             memory_that_is_given_back_is_a_claim_to_readers_and_nobody_elses,
