@@ -65,13 +65,16 @@ static struct evidence_wish wish_load(const char *listing)
     return wish;
 }
 
-/* Puts what was kept by a clock that may have been set since on the monotonic one: a deadline is no
- * later than it was when the capture began. */
-static void ended_place(struct capture *c)
+/* Puts what was kept by a clock that may have been set since on the monotonic one. A deadline is no
+ * later than it was when the capture began. One that seems to be over, or almost, need not be: what runs
+ * has the time again that agents have for their answers. */
+static void ended_place(const struct capture_engine *e, struct capture *c)
 {
     uint64_t wall_ns = clock_realtime_ns(), now_ns = clock_monotonic_ns();
     uint64_t left_ns = c->deadline_ns > wall_ns ? c->deadline_ns - wall_ns : 0;
     uint64_t most_ns = c->deadline_ns > c->created_ns ? c->deadline_ns - c->created_ns : 0;
+    if (c->status == CAPTURE_RUNNING && left_ns < e->settings.deadline_ms * 1000000u)
+        left_ns = e->settings.deadline_ms * 1000000u;
     uint64_t ago_ns = wall_ns > c->finished_ns ? wall_ns - c->finished_ns : 0;
     c->due_ns = now_ns + (left_ns < most_ns ? left_ns : most_ns);
     c->over_ns = now_ns - ago_ns; /* wraps where that was before the boot: differences are right */
@@ -107,7 +110,7 @@ static int row_load(void *context, const struct catalog_capture *row)
     c->pin = row->pin;
     c->kind = capture_kind_parse(row->kind);
     c->status = capture_status_parse(row->status);
-    ended_place(c);
+    ended_place(load->e, c);
     if (c->status == CAPTURE_RUNNING)
         c->finished_ns = 0;
     else if (c->finished_ns == 0) /* this program never writes such a row */

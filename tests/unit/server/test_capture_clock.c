@@ -201,10 +201,34 @@ START_TEST(deadline_that_is_loaded_is_no_longer_than_it_was)
 }
 END_TEST
 
+/* While the collector was away, the clock was set forward: what ran then runs on, and ends in time. */
+START_TEST(deadline_that_seems_to_be_over_is_given_once_more)
+{
+    engine_open();
+    static const int64_t steps[] = {HOUR_S, 25, 15, 400 * 24 * HOUR_S};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        const struct capture *c = fired_capture();
+        const struct capture_id id = c->id;
+        ck_assert_int_eq(control_save(fleet_control(fleet)), SKEIN_OK);
+        capture_discard(engine, capture_find(engine, &id));
+        ahead_s += steps[i];
+        c = capture_find(engine, &id);
+        ck_assert_ptr_nonnull(c);
+        capture_tick(engine, clock_monotonic_ns() + 10 * SECOND);
+        ck_assert_int_eq(c->status, CAPTURE_RUNNING);
+        ck_assert_uint_le(c->deadline_ns - clock_realtime_ns(), 21 * SECOND);
+        capture_tick(engine, clock_monotonic_ns() + 25 * SECOND);
+        ck_assert_int_eq(c->status, CAPTURE_INCOMPLETE);
+    }
+    engine_close();
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of("capture_clock", capture_begun_after_a_setting_has_all_of_its_time,
                               capture_under_way_keeps_its_time,
                               processes_that_ended_before_a_setting_are_targets_after_it,
-                              deadline_that_is_loaded_is_no_longer_than_it_was, NULL));
+                              deadline_that_is_loaded_is_no_longer_than_it_was,
+                              deadline_that_seems_to_be_over_is_given_once_more, NULL));
 }
