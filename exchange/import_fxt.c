@@ -369,7 +369,7 @@ static bool record(struct fxt_import *i, struct fxt_words *w, uint64_t head)
     case FXT_KERNEL_OBJECT:
         return kernel_object(i, w, head);
     case FXT_SCHEDULING:
-        return !i->second || fxt_scheduling(i, w, head);
+        return fxt_scheduling(i, w, head);
     case FXT_LOG:
         return fxt_log(i, w, head);
     default: /* objects of programs, and kinds from the future */

@@ -191,6 +191,8 @@ static bool event_kind(struct fxt_import *i, struct fxt_words *w, unsigned kind,
         entry->what = IMPORT_SPAN;
         entry->time_ns = fxt_ns(i, last);
         entry->dur_ns = entry->time_ns - from_ns;
+        if (entry->time_ns < from_ns)
+            i->wrong = "ends before it begins";
         return !w->failed && entry->time_ns >= from_ns;
     }
     case FXT_EVENT_ASYNC_BEGIN:
@@ -220,6 +222,10 @@ bool fxt_event(struct fxt_import *i, struct fxt_words *w, uint64_t head)
     struct fxt_thread thread;
     unsigned kind = (unsigned)fxt_bits(head, 16, 19);
     uint64_t time_ns = fxt_ns(i, fxt_word(w));
+    if (kind > FXT_EVENT_FLOW_END) { /* from the future */
+        i->told->not_read += i->second;
+        return true;
+    }
     if (!fxt_thread(i, w, fxt_bits(head, 24, 31), &thread))
         return false;
     struct import_entry entry = {
@@ -233,10 +239,6 @@ bool fxt_event(struct fxt_import *i, struct fxt_words *w, uint64_t head)
         import_many_process(i->many, entry.process, (uint32_t)thread.process, "", "");
     if (!i->second)
         return true;
-    if (kind > FXT_EVENT_FLOW_END) {
-        i->told->not_read++;
-        return true;
-    }
     struct fxt_provider *p = i->provider;
     if (!p->any)
         p->loss_ns = p->last_ns = time_ns;

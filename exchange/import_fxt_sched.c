@@ -66,8 +66,8 @@ bool fxt_scheduling(struct fxt_import *i, struct fxt_words *w, uint64_t head)
 {
     uint64_t kind = fxt_bits(head, 60, 63);
     struct sched_event event = {.time_ns = fxt_ns(i, fxt_word(w))};
-    if (kind > FXT_WAKEUP || i->provider->ours) {
-        i->told->not_read += kind > FXT_WAKEUP;
+    if (!i->second || kind > FXT_WAKEUP || i->provider->ours) {
+        i->told->not_read += i->second && kind > FXT_WAKEUP;
         return !w->failed;
     }
     if (kind != FXT_WAKEUP) {

@@ -127,6 +127,22 @@ def scheduling(folder):
     rule(said["time_guessed"] and said["fixed_up"] == 0, said)
 
 
+def scheduling_alone(folder):
+    """Where nothing but the scheduler's records is there, their times say what the clock is, too."""
+    w = Writer()
+    w.switch(T0 + 10, 0, 900, 0, 501, [IDLE[0]])
+    w.switch(T0 + 30, 0, 501, 0, 900, [IDLE[1]])
+    w.event(4, T0 + 20, P, "cat", "back", (), T0 + 10)
+    rows, said = imported(folder, w.data)
+    rule([(int(r["ts_ns"]) - T0, r["dur_ns"]) for r in rows if r["name"] == "sched.run"] == [(10, 20)], rows)
+    rule(not said["time_guessed"] and said["left_out"] == 1 and "ends before it begins" in said["why"], said)
+    w = Writer()
+    w.event(0, T0 + 1, P, "cat", "here")
+    w.event(13, T0 + 2, P, "cat", "of a kind from the future")
+    rows, said = imported(folder, w.data)
+    rule((len(rows), said["not_read"], said["left_out"]) == (1, 1, 0), said)
+
+
 def in_any_order(folder):
     """Threads write in pieces: an event may stand behind later ones. Tables are each provider's own."""
     w = Writer()
@@ -321,6 +337,6 @@ def round_trip(folder):
 
 
 with tempfile.TemporaryDirectory() as place:
-    for test in (of_all_kinds, koids, names_of_then, threads_of_then, in_front_of_providers, losses, beyond, scheduling, in_any_order, broken, bounded, round_trip):
+    for test in (of_all_kinds, koids, names_of_then, threads_of_then, in_front_of_providers, losses, beyond, scheduling, scheduling_alone, in_any_order, broken, bounded, round_trip):
         test(place)
         print(test.__name__, "holds")
