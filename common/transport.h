@@ -36,6 +36,9 @@ struct transport_message {
     struct transport_peer peer; /* listener only */
 };
 
+/* Orders peers of listeners by the connections that they came by; 0: it is the same one. */
+int transport_peer_compare(const struct transport_peer *a, const struct transport_peer *b);
+
 /* Listens on / dials "tcp://HOST:PORT". Messages above max_message_bytes are refused by closing
  * that connection. Dialling does not wait for the peer; it redials by itself with a randomised
  * interval. SKEIN_OK; SKEIN_INVALID (address); SKEIN_BUSY (address in use); SKEIN_IO;

@@ -44,6 +44,8 @@ enum {
 
 #define CONTROL_BYTES NN_CMSG_SPACE(sizeof(size_t) + TRANSPORT_PEER_MAX)
 
+#define PIPE_BYTES 4 /* of a return path: which connection */
+
 struct transport {
     int socket;
     int receive_fd, send_fd; /* nanomsg's own, level-triggered */
@@ -291,6 +293,11 @@ static bool peer_take(union control *control, struct transport_peer *peer)
 }
 
 /* One message without waiting. A message whose return path cannot be kept is skipped. */
+int transport_peer_compare(const struct transport_peer *a, const struct transport_peer *b)
+{
+    return memcmp(a->bytes, b->bytes, PIPE_BYTES);
+}
+
 static int message_receive(struct transport *t, struct transport_message *out)
 {
     for (;;) {

@@ -61,6 +61,7 @@ struct fleet_agent {
     uint64_t heard_ns, saved_ns; /* monotonic */
     enum save_state save;        /* in the fleet's list of those to save */
     unsigned forgetting;         /* who wants its rows to go with the next save */
+    bool crowds;                 /* others say HELLO by its connection, too */
     struct fleet_agent *next_dirty;
     struct transport_peer peer;
     int64_t offsets[FLEET_OFFSET_SAMPLES];

@@ -475,10 +475,34 @@ int fleet_agent_forget(struct fleet *f, struct fleet_agent *agent)
 
 /* ---- strangers ---- */
 
-/* One that has proven nothing, is silent, and has no process that we know of. */
+static int connection_compare(const void *left, const void *right)
+{
+    const struct fleet_agent *const *a = left, *const *b = right;
+    return transport_peer_compare(&(*a)->peer, &(*b)->peer);
+}
+
+/* Marks those that came by one connection: an agent has one of its own. */
+static void crowds_mark(struct fleet *f) CONTROL_LOCKED
+{
+    size_t at = 0, count = 0;
+    struct fleet_agent **plain = calloc(f->agents.count + 1, sizeof(struct fleet_agent *));
+    for (struct fleet_agent *a; plain != NULL && (a = fleet_agent_next(f, &at)) != NULL;) {
+        a->crowds = false;
+        if (a->peer.session == 0 && a->online)
+            plain[count++] = a;
+    }
+    if (count > 0)
+        qsort(plain, count, sizeof(struct fleet_agent *), connection_compare);
+    for (size_t i = 1; i < count; i++)
+        if (connection_compare(&plain[i - 1], &plain[i]) == 0)
+            plain[i - 1]->crowds = plain[i]->crowds = true;
+    free(plain);
+}
+
+/* One that has proven nothing, and is one of a crowd, or silent without a process that we know of. */
 static bool is_stranger(const struct fleet_agent *a)
 {
-    return a->peer.session == 0 && !a->online && a->processes_known == 0;
+    return a->peer.session == 0 && (a->crowds || (!a->online && a->processes_known == 0));
 }
 
 /* Forgets these, as far as they are still strangers once their rows are gone. */
@@ -492,6 +516,7 @@ static void strangers_remove(struct fleet *f, const uint64_t *ids, size_t count,
         a->forgetting--;
         if (!saved || !is_stranger(a) || a->forgetting > 0)
             continue;
+        fleet_agent_end(f, a);
         session_unsave(f, a);
         fleet_forget_processes(f, a);
         idmap_remove(&f->agents, idmap_key_of(&ids[i]).id);
@@ -501,12 +526,14 @@ static void strangers_remove(struct fleet *f, const uint64_t *ids, size_t count,
 }
 
 /* Where plain messages are believed, anybody may say HELLO as many agents. Those that were heard of
- * once and no more go before the table is full; those that are known by their processes stay. */
+ * once and no more go before the table is full, and those that one connection speaks for; others that
+ * are known by their processes stay. */
 static void strangers_forget(struct fleet *f) CONTROL_LOCKED
 {
     size_t at = 0, count = 0;
     if (f->agents.count <= share_most(f->settings.max_agents, 0))
         return;
+    crowds_mark(f);
     uint64_t *ids = calloc(f->agents.count, sizeof *ids);
     for (struct fleet_agent *a; ids != NULL && (a = fleet_agent_next(f, &at)) != NULL;) {
         if (!is_stranger(a))
@@ -520,8 +547,10 @@ static void strangers_forget(struct fleet *f) CONTROL_LOCKED
         bool saved = control_save(f->control) == SKEIN_OK;
         f->forgetting -= (unsigned)count;
         strangers_remove(f, ids, count, saved);
-        log_warn("control", "forgot agents that said nothing but HELLO: the table was almost full",
-                 "agents", log_fmt("%zu", count), NULL);
+        log_warn(
+            "control",
+            "forgot agents that said nothing but HELLO, or shared a connection: the table was almost full",
+            "agents", log_fmt("%zu", count), NULL);
     }
     free(ids);
 }

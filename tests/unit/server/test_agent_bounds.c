@@ -433,6 +433,29 @@ START_TEST(agents_that_said_nothing_but_hello_do_not_fill_the_table)
 }
 END_TEST
 
+/* Agents that are invented, online, and have processes, by one connection. */
+START_TEST(agents_that_one_connection_speaks_for_do_not_fill_the_table)
+{
+    struct fixture f;
+    struct wire_agent other, crowd;
+    fixture_start_with(&f, NULL,
+                       ",\"agents\":{\"heartbeat_ms\":200,\"lease_ms\":600000,\"max\":16}");
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    wire_agent_open(&crowd, 100, "crowd", f.control_port, f.data_port);
+    for (uint32_t i = 1; i < LIMIT; i++) {
+        crowd.id = 100 + i;
+        cJSON_Delete(wire_agent_hello(&crowd));
+        wire_agent_processes(&crowd, 100 + i, 1, "invented");
+    }
+    ck_assert(wait_until(has_forgotten, &f, 0));
+    wire_agent_open(&other, 8, "host-b", f.control_port, f.data_port);
+    cJSON_Delete(wire_agent_hello(&other));
+    wire_agent_close(&crowd);
+    wire_agent_close(&other);
+    fixture_stop(&f);
+}
+END_TEST
+
 #define ABSURD "500000000000000"
 
 /* The only process, as its list gives it, with this count of its ring. */
@@ -513,5 +536,6 @@ int main(void)
                  bytes_of_one_users_firings_leave_other_users_theirs,
                  a_firing_joins_no_incident_of_another_user,
                  agents_that_said_nothing_but_hello_do_not_fill_the_table,
+                 agents_that_one_connection_speaks_for_do_not_fill_the_table,
                  losses_that_cannot_be_are_marked_and_in_no_sum, NULL));
 }
