@@ -114,7 +114,8 @@ const struct config_param collector_params[] = {
                "at the stop, running answers have this long"),
     CONFIG_U64(
         struct collector_config, http_exports, "http.max_exports", 4, 1, 64,
-        "exports at once, for Perfetto or as profiles; each may hold two partitions in memory"),
+        "answers that take work at once: exports, reports, evidence made anew; each may hold two "
+        "partitions"),
     CONFIG_U64(struct collector_config, http_profile_bytes, "http.max_profile_bytes", 64 << 20,
                4 << 10, UINT64_C(4) << 30,
                "memory of a profile's stacks, and again of what is sent of it; larger ones are "
