@@ -229,6 +229,14 @@ static void op_begin_early(struct skein_op *op)
         op->start = OP_EARLY | monotonic_ns();
 }
 
+/* No ring has it at its end either: it is missed, from its begin. */
+static void op_end_early(const struct skein_op *op, uint64_t threshold_ns)
+{
+    const uint64_t began_ns = op->start & ~OP_EARLY;
+    if ((op->start & OP_EARLY) && monotonic_ns() - began_ns >= threshold_ns)
+        session_miss(began_ns);
+}
+
 static uint64_t op_start_ticks(const struct skein_op *op, const struct skein_view *view,
                                uint64_t now)
 {
@@ -251,8 +259,9 @@ struct skein_op skein_op_enter(struct skein_site *site, int64_t detail)
     if (SKEIN_UNLIKELY(skein_load32(&attach_client_wanted)))
         attach_client_event();
     if (session_is_lure(entry.view)) {
-        session_miss();
         op_begin_early(&op);
+        if (!op.start) /* else its end tells whether there is a ring that has it */
+            session_miss(0);
         errno = saved;
         return op;
     }
@@ -285,6 +294,7 @@ void op_leave_told(struct skein_op *op, uint64_t threshold_ns, op_tell_fn *tell,
     const struct skein_entry entry = skein_enter();
     const struct skein_view *view = entry.view;
     if (view == NULL || session_current() == NULL || session_is_lure(view)) {
+        op_end_early(op, threshold_ns);
         op->start = 0;
         return;
     }
@@ -333,7 +343,7 @@ uint64_t skein_span_begin(const struct skein_site *site)
         attach_client_event();
     uint64_t now = 0;
     if (session_is_lure(entry.view))
-        session_miss();
+        session_miss(0);
     else
         now = ticks_now(entry.view);
     errno = saved;

@@ -180,9 +180,9 @@ void session_missed_clear(void)
 
 /* Whoever comes here has told of an event by the end, also where another thread was the first and is
  * held on its way: each does the whole. */
-void session_miss(void)
+void session_miss(uint64_t began_ns)
 {
-    uint64_t ns = session_missed_ns();
+    uint64_t ns = began_ns ? began_ns : session_missed_ns();
     if (!ns) {
         SKEIN_TEST_POINT("first_miss_seen");
         ns = raw_clock_ns(CLOCK_MONOTONIC); /* as who has the ring compares */

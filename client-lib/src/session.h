@@ -91,8 +91,9 @@ const struct skein_view *session_view(void);
 void session_lure(void);
 void session_unlure(void);
 bool session_is_lure(const struct skein_view *view);
-/* An event came that no ring takes: when the first did is told in the ring that comes. */
-void session_miss(void);
+/* An event came that no ring takes: when the first did is told in the ring that comes. began_ns: of
+ * CLOCK_MONOTONIC; 0: now. */
+void session_miss(uint64_t began_ns);
 extern uint64_t session_missed; /* atomic */
 static inline uint64_t session_missed_ns(void)
 {

@@ -364,7 +364,7 @@ struct skein_record slow_record(struct skein_site *site, size_t need)
     if (SKEIN_UNLIKELY(skein_load32(&attach_client_wanted)))
         attach_client_event();
     if (SKEIN_UNLIKELY(record.p == NULL && (session == NULL || session_is_lure(view))))
-        session_miss();
+        session_miss(0);
     errno = saved;
     return record;
 }

@@ -10,6 +10,7 @@
 
 #include "decoded_ring.h"
 #include "fake_agent.h"
+#include "session.h"
 #include "skein/skein.h"
 #include "support.h"
 
@@ -144,6 +145,55 @@ START_TEST(an_operation_that_began_before_the_ring_and_ends_in_it_is_there)
 }
 END_TEST
 
+/* It is recorded whole, as most programs' first wait: the ring lacks nothing. */
+START_TEST(an_operation_that_ends_in_the_ring_is_not_missed)
+{
+    const union skein_value values[2] = {{.i64 = 5}, {.i64 = 0}};
+    start();
+    struct skein_op first = skein_op_enter(&op_site, 5);
+    ck_assert_int_eq(skein_wait_attached(1), SKEIN_TIMEOUT);
+    agent_start();
+    ck_assert_int_eq(skein_wait_attached(support_deadline_ms()), SKEIN_OK);
+    const struct ring_process_record *record = record_of(0);
+    ck_assert(wait_until(has_begun, (void *)(uintptr_t)record, 0));
+    skein_op_leave(&first, 0, values);
+    ck_assert_uint_eq(record->missed_ns, 0);
+    finish();
+}
+END_TEST
+
+static uint64_t now_ns(void)
+{
+    struct timespec now = {0, 0};
+    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Also where an event that came later was missed before it ended. */
+START_TEST(an_operation_that_ended_before_the_ring_is_missed_from_its_begin)
+{
+    const union skein_value values[2] = {{.i64 = 5}, {.i64 = 0}};
+    start();
+    struct skein_op brief = skein_op_enter(&op_site, 4);
+    skein_op_leave(&brief, UINT64_MAX, values); /* too short to be recorded at all */
+    ck_assert_uint_eq(session_missed_ns(), 0);
+    struct skein_op first = skein_op_enter(&op_site, 5);
+    const uint64_t behind_ns = now_ns();
+    while (now_ns() == behind_ns)
+        continue;
+    SKEIN_INSTANT("before the ring");
+    ck_assert_uint_gt(session_missed_ns(), behind_ns);
+    skein_op_leave(&first, 0, values);
+    ck_assert_uint_le(session_missed_ns(), behind_ns);
+    const uint64_t missed_ns = session_missed_ns();
+    ck_assert_int_eq(skein_wait_attached(1), SKEIN_TIMEOUT);
+    agent_start();
+    ck_assert_int_eq(skein_wait_attached(support_deadline_ms()), SKEIN_OK);
+    ck_assert_uint_eq(record_of(0)->missed_ns, missed_ns);
+    finish();
+}
+END_TEST
+
 static void child_ends(bool by_handlers)
 {
     SKEIN_INSTANT("before the ring");
@@ -186,7 +236,9 @@ int main(void)
     Suite *suite = suite_of("session_miss", a_ring_says_since_when_events_came_that_it_has_not,
                             another_clock_of_the_program_s_hides_no_gap,
                             the_ring_of_a_program_that_was_silent_lacks_nothing,
-                            an_operation_that_began_before_the_ring_and_ends_in_it_is_there, NULL);
+                            an_operation_that_began_before_the_ring_and_ends_in_it_is_there,
+                            an_operation_that_ends_in_the_ring_is_not_missed,
+                            an_operation_that_ended_before_the_ring_is_missed_from_its_begin, NULL);
     if (!SKEIN_UNDER_TSAN) { /* which starts no thread in a fork child */
         TCase *forks = tcase_create("forks");
         tcase_add_test(forks, an_exit_says_its_status_and_a_bare_one_nothing);
