@@ -56,10 +56,15 @@ class Verdict:
         self.wrong.append(sentence)
 
 
-def clock_errors(capture):
+def is_doubtful(capture):
+    """Whether a target says of its clock that it may be off by more than DOUBT."""
+    return any(t.get("clock_error_ns", 0) > DOUBT for t in capture["targets"])
+
+
+def clock_errors(capture, doubt):
     """{pid: ns}: how far its times may be off, as the capture says. Where a pid is in no target nobody
     can know whose clock it was: the greatest."""
-    errors = {t["pid"]: min(t.get("clock_error_ns", 0), DOUBT) for t in capture["targets"]}
+    errors = {t["pid"]: min(t.get("clock_error_ns", 0), doubt) for t in capture["targets"]}
     greatest = max(errors.values(), default=0)
     return collections.defaultdict(lambda: greatest, errors)
 
@@ -203,16 +208,16 @@ def check_counts(capture, gaps, gone, missing, window, verdict):
 
 
 def judge(name, capture, trace, subjects, ahead_ns=0, lasting=None, event=("ev", 0), begins=(),
-          unknowable=frozenset(UNKNOWABLE)):
+          unknowable=frozenset(UNKNOWABLE), doubt=DOUBT):
     """One capture, ended, with its trace's bytes. ahead_ns: the collector's clock beside the true
     one. `lasting`: reasons for which a capture may be incomplete although nothing is missing.
     `begins`: of the windows of captures before it, in ns of the collector's clock. `unknowable`: reasons
-    whose gaps may cover nothing."""
+    whose gaps may cover nothing. `doubt`: so much is believed of what a target says of its clock."""
     verdict = Verdict(name)
     truth, open_keys = truth_of(subjects)
     stored, records, cuts = stored_events(trace, event, verdict)
     cuts = [(pid, looked - ahead_ns, last - ahead_ns) for pid, looked, last in cuts]
-    errors = clock_errors(capture)
+    errors = clock_errors(capture, doubt)
     window = (ns_of(capture["window"]["from"]) - ahead_ns, ns_of(capture["window"]["to"]) - ahead_ns)
     by_pid, all_gaps = gaps_of(capture, ahead_ns, errors)
     gone = {key: span for key, span in truth.items() if key not in stored}
