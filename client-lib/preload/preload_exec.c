@@ -353,18 +353,30 @@ SPAWN_LIST(X)
 
 /* ---- shells that the C library starts: system(), popen(), wordexp() ----
  *
- * They get `environ`, whatever it is at that moment. While such a call is made, its line is one
- * without our entry: another thread reads one or the other, both as good. The line that was there
- * comes back with the last of the calls. The other lines stay mapped, for a thread may still look at
- * one; there are as many as the program has had values of LD_PRELOAD. */
+ * They get `environ`, whatever it is at that moment. While such a call is made for a shell that the
+ * tracer cannot enter, its line is one without our entry: another thread reads one or the other, both
+ * as good. The line that was there comes back with the last of the calls. What stood in for it stays
+ * mapped, for a thread may still look at it, and does so again. */
 static struct {
-    uint32_t calls;
-    char *shown, *hidden; /* the line as it was, and what stands in for it */
+    uint32_t lock, calls;
+    char *shown, *hidden; /* the line as it was, NULL: it is there; and what stands in for it */
 } shell;
+
+static void shell_lock(void)
+{
+    unsigned steps = 0;
+    while (__atomic_exchange_n(&shell.lock, 1, __ATOMIC_ACQUIRE) != 0)
+        raw_step_aside(&steps);
+}
+
+static void shell_unlock(void)
+{
+    __atomic_store_n(&shell.lock, 0, __ATOMIC_RELEASE);
+}
 
 static void line_swap(char *from, char *to)
 {
-    for (char **line = real_environ(); from != NULL && line != NULL && *line != NULL; line++)
+    for (char **line = real_environ(); line != NULL && *line != NULL; line++)
         if (*line == from)
             __atomic_store_n(line, to, __ATOMIC_SEQ_CST);
 }
@@ -378,32 +390,70 @@ static char *own_line(void)
     return NULL;
 }
 
+static bool text_is_same(const char *text, const char *other)
+{
+    while (*text && *text == *other) {
+        text++;
+        other++;
+    }
+    return *text == *other;
+}
+
 static void line_hide(char *line)
 {
-    if (line == NULL)
+    size_t bytes = text_bytes(line) + 1;
+    char *made = raw_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    char *room = made;
+    if (made == NULL)
         return;
-    if (line != shell.shown) {
-        char *room = raw_mmap(NULL, text_bytes(line) + 1, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS, -1);
-        if (room == NULL)
-            return;
-        shell.hidden = room;
-        (void)line_write(line + sizeof NAME_PRELOAD - 1, &room);
-        shell.shown = line;
-    }
+    if (line_write(line + sizeof NAME_PRELOAD - 1, &room) == NULL)
+        *made = '\0'; /* a line without a name is none to a shell */
+    if (shell.hidden != NULL && text_is_same(shell.hidden, made))
+        raw_munmap(made, bytes);
+    else
+        shell.hidden = made;
+    shell.shown = line;
     line_swap(line, shell.hidden);
 }
 
-void exec_shell_begin(void)
+static void line_show(void)
 {
-    const struct start start = {.call = {.folder = AT_FDCWD, .path = LOOK_SHELL}};
-    (void)__atomic_fetch_add(&shell.calls, 1, __ATOMIC_SEQ_CST);
-    if (own_line() != NULL && !tracer_may_enter(&start, real_environ()))
-        line_hide(own_line());
+    if (shell.shown != NULL)
+        line_swap(shell.hidden, shell.shown);
+    shell.shown = NULL;
 }
 
-void exec_shell_end(void)
+bool exec_shell_begin(void)
 {
-    if (__atomic_sub_fetch(&shell.calls, 1, __ATOMIC_SEQ_CST) == 0)
-        line_swap(shell.hidden, shell.shown);
+    const struct start start = {.call = {.folder = AT_FDCWD, .path = LOOK_SHELL}};
+    char *line = own_line();
+    if ((line == NULL && __atomic_load_n(&shell.calls, __ATOMIC_RELAXED) == 0) ||
+        tracer_may_enter(&start, real_environ()))
+        return false;
+    shell_lock();
+    (void)__atomic_fetch_add(&shell.calls, 1, __ATOMIC_RELAXED);
+    line = own_line();
+    if (shell.shown == NULL && line != NULL)
+        line_hide(line);
+    shell_unlock();
+    return true;
+}
+
+void exec_shell_end(const bool *begun)
+{
+    if (!*begun)
+        return;
+    shell_lock();
+    if (__atomic_sub_fetch(&shell.calls, 1, __ATOMIC_RELAXED) == 0)
+        line_show();
+    shell_unlock();
+}
+
+void exec_forked(void)
+{
+    if (__atomic_load_n(&shell.calls, __ATOMIC_RELAXED) == 0)
+        return;
+    line_show();
+    __atomic_store_n(&shell.calls, 0, __ATOMIC_RELAXED);
+    shell_unlock();
 }

@@ -193,7 +193,7 @@ static void name_take(const char *name)
     char kept[16] = "";
     int saved = errno;
     memcpy(kept, name, strnlen(name, sizeof kept - 1));
-    if (!attach_client_is_barred())
+    if (!attach_client_is_barred() && !attach_client_is_borrower()) /* that renames itself alone */
         skein_thread_name(kept);
     errno = saved;
 }

@@ -159,12 +159,9 @@ EXPORT int system(const char *command)
 {
     WAIT(wait_child, -1);
     wait.more[0].i64 = -1;
-    exec_shell_begin();
-    if (attach_client_is_barred()) {
-        int result = REAL(system)(command);
-        exec_shell_end();
-        return wait_int(&wait, result);
-    }
+    SHELL_CALL;
+    if (attach_client_is_barred())
+        return wait_int(&wait, REAL(system)(command));
     int saved = errno;
     long faults = children_faults();
     errno = 0;
@@ -176,7 +173,6 @@ EXPORT int system(const char *command)
         attach_client_release();
     }
     errno = errno ? errno : saved;
-    exec_shell_end();
     if (status >= 0 && command != NULL)
         ended_by(&wait, status);
     return wait_int(&wait, status);
@@ -185,14 +181,13 @@ EXPORT int system(const char *command)
 /* glibc says ENOMEM, whatever was missing. */
 EXPORT FILE *popen(const char *command, const char *mode)
 {
-    exec_shell_begin();
+    SHELL_CALL;
     FILE *stream = REAL(popen)(command, mode);
     if (stream == NULL && (errno == ENOMEM || errno == EAGAIN)) {
         attach_client_hold();
         stream = REAL(popen)(command, mode);
         attach_client_release();
     }
-    exec_shell_end();
     return stream;
 }
 
@@ -200,15 +195,11 @@ EXPORT FILE *popen(const char *command, const char *mode)
  * what has been expanded until then stays: so the visitor goes before. */
 EXPORT int wordexp(const char *restrict words, wordexp_t *restrict out, int flags)
 {
-    bool may_start = !(flags & WRDE_NOCMD);
-    if (may_start) {
-        attach_client_hold();
-        exec_shell_begin();
-    }
+    if (flags & WRDE_NOCMD)
+        return REAL(wordexp)(words, out, flags);
+    SHELL_CALL;
+    attach_client_hold();
     int result = REAL(wordexp)(words, out, flags);
-    if (may_start) {
-        exec_shell_end();
-        attach_client_release();
-    }
+    attach_client_release();
     return result;
 }

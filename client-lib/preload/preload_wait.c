@@ -13,6 +13,7 @@
  */
 #include "preload_wait.h"
 
+#include "preload_exec.h"
 #include "preload_look.h"
 
 #include <string.h>
@@ -297,6 +298,7 @@ void wait_forked(void)
     struct thread_state fresh = {.names_seen = self.names_seen, .ignored = self.ignored};
     self = fresh;
     look_forked();
+    exec_forked();
 }
 
 void wait_ignore_thread(void)

@@ -373,7 +373,7 @@ static bool is_borrower(void)
 
 bool attach_client_is_borrower(void)
 {
-    return raw_getpid() != desk.own_pid;
+    return desk.own_pid != 0 && raw_getpid() != desk.own_pid;
 }
 
 /* The kernel clears the word when the child leaves the memory to its parent, by exec or its end. */

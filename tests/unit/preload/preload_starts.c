@@ -4,6 +4,7 @@
  * itself afterwards (errno, descriptors, environment), and ends with the program's status. Shares
  * nothing with the tracer.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -203,6 +204,53 @@ static int locks(char **argv)
     return 94;
 }
 
+static void *shell_waits(void *unused)
+{
+    system("read line"); /* NOLINT(cert-env33-c) */
+    return unused;
+}
+
+static void *shells_run(void *unused)
+{
+    for (int i = 0; i < 10; i++)
+        system(":"); /* NOLINT(cert-env33-c) */
+    return unused;
+}
+
+static const char *preload_is(void)
+{
+    return getenv("LD_PRELOAD") != NULL ? "kept" : "lost";
+}
+
+/* In a root folder whose shell must not see the entry: it is there again for a child that is forked
+ * meanwhile, when the call is cancelled, and when several are made at once. */
+static int shells(const char *root)
+{
+    enum { THREADS = 4 };
+    pthread_t waiting, many[THREADS];
+    int ends[2];
+    /* What pthread_cancel() looks for is not in that root. */
+    if (dlopen("libgcc_s.so.1", RTLD_NOW) == NULL || chroot(root) != 0 || chdir("/") != 0 ||
+        pipe(ends) != 0 || dup2(ends[0], 0) != 0)
+        return 95;
+    pthread_create(&waiting, NULL, shell_waits, NULL);
+    while (getenv("LD_PRELOAD") != NULL)
+        usleep(1000);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(getenv("LD_PRELOAD") != NULL);
+    printf("child %s\n", ended(pid) == 1 ? "kept" : "lost");
+    pthread_cancel(waiting);
+    pthread_join(waiting, NULL);
+    printf("cancelled %s\n", preload_is());
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&many[i], NULL, shells_run, NULL);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(many[i], NULL);
+    printf("at once %s\n", preload_is());
+    return 0;
+}
+
 static void *on_small_stack(void *program)
 {
     pid_t pid = -1;
@@ -243,6 +291,8 @@ int main(int argc, char **argv)
         return locks(argv);
     if (is("long_path"))
         return long_path(argv[2]);
+    if (is("shells"))
+        return shells(argv[2]);
     if (is("words"))
         return words(argv[2], argv[3]);
     const char *was = getenv("LD_PRELOAD");

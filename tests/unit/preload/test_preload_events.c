@@ -124,8 +124,9 @@ static const char *const without_event[] = {
     /* preload_identity.c */
     "unshare", "setns", "setuid", "setgid", "seteuid", "setegid", "setreuid", "setregid",
     "setresuid", "setresgid", "setgroups", "initgroups", "setfsuid", "setfsgid", "capset", "_Fork",
-    "prctl", "mq_notify", /* preload_process.c */ "popen", /* preload_exec.c */ "posix_spawn",
-    "posix_spawnp", "execve", "execvpe", "fexecve", "execveat",
+    "prctl", "mq_notify", /* preload_process.c */ "popen", "wordexp",
+    /* preload_exec.c */ "posix_spawn", "pidfd_spawn", "pidfd_spawnp", "posix_spawnp", "execve",
+    "execvpe", "fexecve", "execveat",
     /* preload_tasks.c */ "opendir"};
 
 /* Recorded, and not called here: libaio is not here, and the others do not return

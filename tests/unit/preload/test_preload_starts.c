@@ -229,11 +229,12 @@ START_TEST(a_program_in_a_root_without_the_tracer_hears_nothing_of_it)
              "print exists $ENV{LD_PRELOAD} ? qq(kept\\n) : qq(lost\\n); "
              "exec q(echo d; :)' 2>&1; chroot . /bin/sh -c 'echo e'; " SKEIN
              " run -q --socket /nonexistent/agent.sock --preload " PRELOAD " -- " STARTS
-             " words . x 2>&1",
+             " words . x 2>&1; " SKEIN " run -q --socket /nonexistent/agent.sock --preload " PRELOAD
+             " -- " STARTS " shells . x 2>&1",
              folder);
     run(command);
     temp_dir_free(&folder);
-    ck_assert_str_eq(said, "a\nb\nc\nkept\nd\ne\nf x\n");
+    ck_assert_str_eq(said, "a\nb\nc\nkept\nd\ne\nf x\nchild kept\ncancelled kept\nat once kept\n");
 }
 END_TEST
 

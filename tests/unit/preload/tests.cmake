@@ -49,7 +49,7 @@ if(TARGET skein-preload AND NOT SKEIN_SANITIZE)
 
     add_executable(preload_starts ${CMAKE_CURRENT_LIST_DIR}/preload_starts.c)
     target_compile_definitions(preload_starts PRIVATE _GNU_SOURCE)
-    target_link_libraries(preload_starts PRIVATE Threads::Threads)
+    target_link_libraries(preload_starts PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
     target_compile_options(preload_starts PRIVATE -Wall -Wno-unused-result -Wno-nonnull -Wno-stringop-overread)
     add_executable(preload_started ${CMAKE_CURRENT_LIST_DIR}/preload_go.c)
     target_compile_definitions(preload_started PRIVATE NO_NOTE)
