@@ -62,11 +62,15 @@ static void etag_add(struct http_exchange *x, const cJSON *json)
     http_add_header(x, "ETag", etag);
 }
 
-/* What the request makes its change depend on. */
-static struct named_if condition_of(struct http_exchange *x)
+/* What the request makes its change depend on. False: that cannot be read, and nothing may be changed
+ * by it; an answer was given. */
+static bool condition_get(struct http_exchange *x, struct named_if *out)
 {
-    return (struct named_if){.match = http_header_list(x, "If-Match"),
-                             .none_match = http_header_list(x, "If-None-Match")};
+    if (http_header_list(x, "If-Match", &out->match) &&
+        http_header_list(x, "If-None-Match", &out->none_match))
+        return true;
+    http_problem(x, 500, NULL, "there is no memory to read what the change depends on");
+    return false;
 }
 
 /* ---- a change that somebody else came before ---- */
@@ -189,10 +193,11 @@ static void named_change(struct http_exchange *x, struct named_set *set, bool pa
     const struct named_kind *kind = set->kind;
     char error[512] = "", words[64];
     bool created = false;
-    cJSON *out = NULL, *body = http_body_json(x);
+    struct named_change asked = {.patch = patch};
+    cJSON *out = NULL, *body = condition_get(x, &asked.when) ? http_body_json(x) : NULL;
     if (body == NULL)
         return;
-    const struct named_change asked = {.body = body, .patch = patch, .when = condition_of(x)};
+    asked.body = body;
     int status = named_set_put(set, http_part(x, 0), &asked, &created, &out, error, sizeof error);
     cJSON_Delete(body);
     if (status != SKEIN_INVALID && status != SKEIN_TOO_LARGE && status != SKEIN_EXISTS &&
@@ -229,8 +234,10 @@ void api_named_patch(void *context, struct http_exchange *x)
 void api_named_delete(void *context, struct http_exchange *x)
 {
     struct named_set *set = set_of(context, x);
-    const struct named_if when = condition_of(x);
+    struct named_if when;
     char words[64];
+    if (!condition_get(x, &when))
+        return;
     int status = named_set_delete(set, http_part(x, 0), &when);
     if (status == SKEIN_EXISTS) {
         reply_changed(x, set);

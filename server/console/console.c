@@ -48,7 +48,8 @@ static void file_reply(struct http_exchange *x, unsigned status, const struct co
     http_add_header(x, "Cache-Control",
                     file->immutable ? "public, max-age=31536000, immutable" : "no-cache");
     http_add_header(x, "Vary", vary);
-    if (status == 200 && http_etag_in(http_header_list(x, "If-None-Match"), etag))
+    const char *known;
+    if (status == 200 && http_header_list(x, "If-None-Match", &known) && http_etag_in(known, etag))
         status = 304;
     http_reply_static(x, status, file->type, gzip ? file->gzip : file->bytes,
                       gzip ? file->gzip_n : file->n);

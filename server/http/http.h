@@ -50,8 +50,9 @@ typedef bool http_still(void *context, const struct principal *who);
 const char *http_part(const struct http_exchange *x, unsigned i);
 const char *http_query(const struct http_exchange *x, const char *name);  /* NULL where absent */
 const char *http_header(const struct http_exchange *x, const char *name); /* NULL where absent */
-/* Of a field that is a list, which several lines may continue; NULL where absent; "" without memory. */
-const char *http_header_list(struct http_exchange *x, const char *name);
+/* Of a field that is a list, which several lines may continue; *list is NULL where it is absent. False,
+ * and NULL: it is there, and there is no memory to read it. */
+bool http_header_list(struct http_exchange *x, const char *name, const char **list);
 /* The value, *n bytes, of a cookie, in whichever of the Cookie fields it is; NULL where absent, or
  * where it is there with different values. */
 const char *http_cookie(const struct http_exchange *x, const char *name, size_t *n);

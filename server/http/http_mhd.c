@@ -108,14 +108,19 @@ static enum MHD_Result list_field(void *context, enum MHD_ValueKind kind, const 
     return MHD_YES;
 }
 
-const char *http_header_list(struct http_exchange *x, const char *name)
+bool http_header_list(struct http_exchange *x, const char *name, const char **list)
 {
-    if (http_header(x, name) == NULL || x->list_count == HTTP_LISTS_MAX)
-        return http_header(x, name);
+    *list = NULL;
+    if (http_header(x, name) == NULL)
+        return true;
+    if (x->list_count == HTTP_LISTS_MAX)
+        return false;
     struct list_look look = {&x->lists[x->list_count++], name};
     (void)MHD_get_connection_values(x->connection, MHD_HEADER_KIND, list_field, &look);
     buf_put_u8(look.list, 0);
-    return look.list->status == SKEIN_OK ? (const char *)look.list->data : "";
+    if (look.list->status == SKEIN_OK)
+        *list = (const char *)look.list->data;
+    return *list != NULL;
 }
 
 struct cookie_look {

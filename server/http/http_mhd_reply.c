@@ -213,7 +213,8 @@ bool http_reply_ranged(struct http_exchange *x, const char *type, uint64_t size,
     char text[96];
     http_add_header(x, "ETag", etag);
     http_add_header(x, "Accept-Ranges", "bytes");
-    if (http_etag_in(http_header_list(x, "If-None-Match"), etag)) {
+    const char *known;
+    if (http_header_list(x, "If-None-Match", &known) && http_etag_in(known, etag)) {
         /* The length is that of the body that is not sent. */
         reply_part(x, 304, NULL, 0, size, source);
         return false;
