@@ -9,6 +9,7 @@
 #include "ring_memory.h"
 #include "shares.h"
 
+#define SPARE_SHARE 8 /* of all: for the smallest rings of places that are left */
 #define GROUP_SHARE 2 /* of a limit: all rings of its cgroup together */
 
 /* ---- the size of a newcomer's ring ---- */
@@ -75,8 +76,15 @@ static struct ring_budget whole_budget(const struct attach *attach, const struct
     const uint64_t room = attach->looks.room.bytes, used = rings->used + kept;
     const bool by_room = room < total && used < total - room;
     *by = by_room ? RING_BOUND_MEMORY : RING_BOUND_TOTAL;
-    return (struct ring_budget){
-        .total = by_room ? used + room : total, .used = used, .reserved = rings->reserved + kept};
+    const uint64_t bound = by_room ? used + room : total;
+    const uint64_t places = attach->settings.max_processes > attach->member_count
+                                ? attach->settings.max_processes - attach->member_count
+                                : 0;
+    const uint64_t smallest = places * RING_BYTES_MIN, most = bound / SPARE_SHARE;
+    return (struct ring_budget){.total = bound,
+                                .used = used,
+                                .reserved = rings->reserved + kept,
+                                .spare = smallest < most ? smallest : most};
 }
 
 /* The user's part of the budget, of which he has `own`. */

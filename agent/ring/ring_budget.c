@@ -16,7 +16,8 @@ uint64_t ring_budget_grant(const struct ring_budget *budget, uint64_t wished)
     uint64_t free = taken < budget->total ? budget->total - taken : 0;
     if (free < RING_BYTES_MIN)
         return 0;
-    uint64_t most = free > budget->total / 4 * 3 ? free / 2 : free / SHARE_DIVISOR;
+    uint64_t large = free > budget->spare ? free - budget->spare : 0;
+    uint64_t most = free > budget->total / 4 * 3 ? large / 2 : large / SHARE_DIVISOR;
     uint64_t bytes = wished < most ? wished : most;
     bytes = bytes > RING_BYTES_MIN ? bytes : RING_BYTES_MIN;
     return bytes - bytes % 4096;

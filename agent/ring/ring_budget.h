@@ -7,6 +7,7 @@
  *
  *   more than 3/4 are free        the wished size
  *   less                          that, but no more than a 64th of what is free
+ *   no more than the spare        the smallest
  *   not even the smallest ring    0: no room
  */
 #ifndef RING_BUDGET_H
@@ -18,6 +19,7 @@ struct ring_budget {
     uint64_t total;    /* bound of all rings */
     uint64_t used;     /* memory behind them */
     uint64_t reserved; /* their sizes; at least used */
+    uint64_t spare; /* for the smallest rings of those that may still come: no larger one has it */
 };
 
 /* Bytes for a ring, a multiple of 4096 and at least RING_BYTES_MIN; 0: no room. */
