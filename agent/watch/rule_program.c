@@ -34,7 +34,7 @@ static bool entry_word(const char **at, char *out)
     return true;
 }
 
-/* What a star stands for: no path, and where a word begins with it no option. */
+/* What a star stands for: no path, no dots alone, and where a word begins with it no option. */
 static bool may_be_any(const char *word, const char *at)
 {
     return (*at >= '0' && *at <= '9') || (*at >= 'A' && *at <= 'Z') || (*at >= 'a' && *at <= 'z') ||
@@ -49,9 +49,12 @@ static bool word_fits(const char *pattern, const char *word, const char *at)
         if (*pattern == '\0')
             return true;
     }
-    while (*at != '\0' && may_be_any(word, at))
-        if (word_fits(pattern + 1, word, ++at))
+    bool named = false; /* dots alone lead out of a folder */
+    while (*at != '\0' && may_be_any(word, at)) {
+        named |= *at != '.';
+        if (word_fits(pattern + 1, word, ++at) && named)
             return true;
+    }
     return false;
 }
 
