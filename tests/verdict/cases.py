@@ -595,8 +595,11 @@ def executed_many_times(m):
 @case(1)
 def watched(m):
     """A process that is only watched from outside, beside one with a ring: all that it does is a gap."""
-    w = m.world(agent={"watch": {"select": ["truth exe=*/watched_subject"]}})
-    program = shutil.copy(SUBJECT, w.path("watched_subject"))  # other worlds' are none of its business
+    w = m.world(start=False)
+    program = shutil.copy(SUBJECT, w.path("watched_subject"))  # by its whole path: other worlds have theirs
+    w.agent_more = {"watch": {"select": ["truth exe=%s" % program]}}
+    w.configure()
+    w.start()
     traced = w.subject("hum 2 100", program=program)
     outside = w.subject("hum %d 100" % m.rng.randrange(1, 9), attach=None, program=program)
     w.wait_live(2)
