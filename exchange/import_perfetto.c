@@ -21,7 +21,7 @@ enum { COUNTER_CPU_CLOCK = 1, COUNTER_TASK_CLOCK = 7 }; /* of a sample's timebas
 static bool is_known_and_silent(uint32_t number)
 {
     /* uids, markers, the tracer's own config, where and when it was made */
-    static const uint8_t silent[] = {3, 33, 36, 45, 51, 52, 59, 79, 87, 89, 98, 123, 124};
+    static const uint8_t silent[] = {3, 33, 36, 45, 51, 52, 59, 79, 87, 89, 123, 124};
     for (size_t k = 0; k < sizeof silent; k++)
         if (silent[k] == number)
             return true;
@@ -56,6 +56,8 @@ static bool packet_read(struct pb_reader reader, struct pf_packet *p)
             p->clock = (uint32_t)field.value;
         else if (field.number == 50)
             p->compressed = true;
+        else if (field.number == 98)
+            p->machine = (uint32_t)field.value;
         else
             p->other |= !is_known_and_silent(field.number);
     }
@@ -64,62 +66,31 @@ static bool packet_read(struct pb_reader reader, struct pf_packet *p)
 
 /* ---- the first pass ---- */
 
-enum { STATS_BUFFER = 1, STATS_CHUNKS_DISCARDED = 8, STATS_INVALID_PACKETS = 10 };
-enum { BUFFER_OVERWRITTEN = 3, BUFFER_DISCARDED = 18, BUFFER_PACKETS_LOST = 19 };
-enum { KERNEL_PHASE = 1, KERNEL_CPU = 2, KERNEL_BEGIN = 1, KERNEL_END = 2 };
-enum { CPU_OVERRUN = 3, CPU_COMMIT_OVERRUN = 4, CPU_DROPPED = 8 };
-
-/* So that no sum of hostile ones goes round. */
-static uint64_t few(uint64_t value)
+/* What says who there is, of which machine: one of several has their pids, too. */
+static void machine_note(struct pf_import *i, const struct pf_packet *p)
 {
-    return value < UINT32_MAX ? value : UINT32_MAX;
-}
-
-static void stats_take(struct pf_import *i, struct pb_reader stats)
-{
-    struct pb_field field, part;
-    i->lost_in_buffers = 0; /* the last one counts */
-    while (pb_next(&stats, &field)) {
-        struct pb_reader buffer = pb_message_of(&field);
-        if (field.number == STATS_CHUNKS_DISCARDED || field.number == STATS_INVALID_PACKETS)
-            i->lost_in_buffers += few(field.value);
-        while (field.number == STATS_BUFFER && pb_next(&buffer, &part))
-            if (part.number == BUFFER_OVERWRITTEN || part.number == BUFFER_DISCARDED ||
-                part.number == BUFFER_PACKETS_LOST)
-                i->lost_in_buffers += few(part.value);
-    }
-}
-
-/* What the kernel's buffers had no room for: counts of each CPU, at the begin of the trace and at its end. */
-static void kernel_stats_take(struct pf_import *i, struct pb_reader stats)
-{
-    struct pb_field field, part;
-    uint64_t lost = 0, phase = 0;
-    while (pb_next(&stats, &field)) {
-        struct pb_reader cpu = pb_message_of(&field);
-        if (field.number == KERNEL_PHASE)
-            phase = field.value;
-        while (field.number == KERNEL_CPU && pb_next(&cpu, &part))
-            if (part.number == CPU_OVERRUN || part.number == CPU_COMMIT_OVERRUN ||
-                part.number == CPU_DROPPED)
-                lost += few(part.value);
-    }
-    if (phase == KERNEL_BEGIN)
-        i->kernel_lost_before = lost;
-    else if (phase == KERNEL_END)
-        i->lost_of_kernel = lost > i->kernel_lost_before ? lost - i->kernel_lost_before : 0;
+    if (p->event.n + p->sample.n + p->descriptor.n + p->tree.n + p->ftrace.n == 0)
+        return;
+    if (i->has_machine && i->machine != p->machine)
+        import_why(i->told,
+                   "at byte %" PRIu64 ": several machines have recorded it (machine_id), whose "
+                   "pids and CPUs are not told apart",
+                   i->packet_at);
+    i->has_machine = true;
+    i->machine = p->machine;
 }
 
 static void packet_first(struct pf_import *i, struct pf_packet *p)
 {
+    machine_note(i, p);
     if (p->snapshot.n > 0)
         pf_snapshot_note(i, (uint32_t)p->sequence, pb_message_of(&p->snapshot));
     if (p->descriptor.n > 0)
         pf_track_take(i, pb_message_of(&p->descriptor));
     if (p->stats.n > 0)
-        stats_take(i, pb_message_of(&p->stats));
+        pf_stats_note(i, pb_message_of(&p->stats));
     if (p->kernel_stats.n > 0)
-        kernel_stats_take(i, pb_message_of(&p->kernel_stats));
+        pf_kernel_stats_note(i, pb_message_of(&p->kernel_stats));
 }
 
 /* ---- the state of a sequence ---- */
@@ -508,34 +479,6 @@ static void import_fini(struct pf_import *i)
     free(i);
 }
 
-static void lost_of(struct pf_import *i, uint64_t records)
-{
-    const struct import_value value = {.name = "records", .type = SKEIN_T_U64, .bits = records};
-    const struct import_entry loss = {.what = IMPORT_LOSS,
-                                      .process = PF_GLOBAL,
-                                      .time_ns = i->last_ns,
-                                      .dur_ns = i->last_ns - i->first_ns,
-                                      .name = "",
-                                      .reason = PARTITION_LOSS_RING_FULL,
-                                      .values = &value,
-                                      .count = 1};
-    i->status = import_many_add(i->many, &loss);
-}
-
-/* What its statistics say was lost, somewhere between the first event and the last: of buffers a number of
- * pieces, each of which held nobody knows how many events; of the kernel a number of events. */
-static void lost_put(struct pf_import *i)
-{
-    i->perfetto->overwritten = i->lost_in_buffers;
-    i->perfetto->kernel_lost = i->lost_of_kernel;
-    if (i->first_ns == 0 && i->last_ns == 0)
-        return;
-    if (i->lost_in_buffers > 0 && i->status == SKEIN_OK)
-        lost_of(i, 0);
-    if (i->lost_of_kernel > 0 && i->status == SKEIN_OK)
-        lost_of(i, i->lost_of_kernel);
-}
-
 static int trace_passes(struct pf_import *i, const struct skein_trace_source *source)
 {
     if (trace_pass(i, source) != SKEIN_OK)
@@ -552,7 +495,7 @@ static int trace_passes(struct pf_import *i, const struct skein_trace_source *so
         import_many_ahead(i->many, (int64_t)(i->to->changed_ns - i->last_ns));
         i->told->time_guessed = true;
     }
-    lost_put(i);
+    pf_lost_put(i);
     if (i->status == SKEIN_OK)
         i->status = import_many_finish(i->many);
     if (i->status == SKEIN_OK && i->told->partitions == 0) {

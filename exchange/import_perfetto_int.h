@@ -44,7 +44,7 @@ struct pf_packet {
         stats, kernel_stats;
     uint64_t time, sequence, flags;
     uint64_t time_ns; /* of the trace, where it is `timed` */
-    uint32_t clock;
+    uint32_t clock, machine;
     bool has_time, timed, dropped, other, compressed;
 };
 
@@ -80,8 +80,10 @@ struct pf_import {
     uint64_t lost_in_buffers,
         lost_of_kernel;          /* as its statistics say at the end; and of the kernel */
     uint64_t kernel_lost_before; /* what had been lost at its begin */
-    bool any_waking, any_new;    /* any_new: of the pass that notes, too */
-    struct buf scratch;          /* texts of the arguments at hand: never grows while they are */
+    bool has_machine;            /* a packet was of a machine: */
+    uint32_t machine;
+    bool any_waking, any_new; /* any_new: of the pass that notes, too */
+    struct buf scratch;       /* texts of the arguments at hand: never grows while they are */
     struct import_value values[IMPORT_VALUES_MAX];
     unsigned count;
     int status;
@@ -122,6 +124,12 @@ void pf_snapshot_take(struct pf_import *i, struct pf_sequence *s, struct pb_read
 /* On the trace's clock; false: nobody knows this clock. */
 bool pf_time(struct pf_import *i, struct pf_sequence *s, uint32_t clock, uint64_t time,
              uint64_t *ns);
+
+/* ---- losses by its statistics ---- */
+
+void pf_stats_note(struct pf_import *i, struct pb_reader stats);
+void pf_kernel_stats_note(struct pf_import *i, struct pb_reader stats);
+void pf_lost_put(struct pf_import *i);
 
 /* ---- events ---- */
 

@@ -492,6 +492,14 @@ def lives_of_tracks(folder):
                  (120, "nginx", 1, "nginx main"), (130, "redis", 1, "process"), (140, "nginx", 1, "process"),
                  (200, "Browser", 50, "t1")], got)
     rule(len({r["process"] for r in rows}) == 3, rows)
+    m = Maker()
+    m.start(7, 11)
+    m.event(7, BOOT + 1, type=INSTANT, name="here")
+    _, said = imported(folder, m.trace)
+    rule(said["why"] == "", said)
+    m.packet(timestamp=BOOT + 2, machine_id=9, process_tree={"processes": [{"pid": 50, "cmdline": ["guest"]}]})
+    _, said = imported(folder, m.trace)
+    rule("several machines" in said["why"], said)
 
 
 def clocks_that_count(folder):
