@@ -22,6 +22,10 @@ EDGE = 100 * MS     # how long such a part may be
 # Before the process had a ring, between two, or until its agent saw that it had ended: longer where it
 # stood still.
 WITHOUT_RING = {"attached_late", "attach_refused", "ring_replaced", "watched"}
+# What a process lacks of its begin, where that is all it lacks (V-34), and how long it is young.
+BEGINS = {"attached_late", "ring_replaced"}
+YOUNG = 1000 * MS
+BOUND = 1.25        # how far a number that is told as a bound may be above all that there was (V-35)
 
 
 def ns_of(text):
@@ -192,14 +196,45 @@ def check_gaps(by_pid, allowed, gone, window, verdict, unknowable):
                                (window[1] - gap.last) / 1e9))
 
 
-def check_counts(capture, gaps, gone, missing, window, verdict):
+def check_bounds(bounds, gaps, missing, lying, estimated, verdict):
+    """A number that is told as at most so many is no less than what is lost by its reason alone, and no
+    more than what there was in the window, but for a quarter (V-35)."""
+    for reason, most in bounds.items():
+        by_it = sum(1 for span in missing.values() if any(g.holds(*span) for g in gaps if g.reason == reason)
+                    and not any(g.holds(*span) for g in gaps if g.reason != reason))
+        if most + estimated < by_it:
+            verdict.say("at most %d lost by %s, but %d are, %d near the ends" % (most, reason, by_it, estimated))
+        if most > lying * BOUND + estimated:
+            verdict.say("at most %d lost by %s, but %d were in the window" % (most, reason, lying))
+
+
+def check_begins(missing, by_pid, all_gaps, truth, verdict):
+    """`rest_complete` is a claim as `complete` is: nothing is missing but what young processes lack of their
+    first second, and no other gap is told."""
+    spans_of = spans_by_pid(truth)
+    begins = {pid: [g for g in gaps if g.reason in BEGINS and
+                    g.last <= min((s[0] for s in spans_of[pid]), default=g.last) + YOUNG + g.shown]
+              for pid, gaps in by_pid.items()}
+    beside = [key for key, span in missing.items()
+              if not any(g.holds(*span) for g in begins.get(key[0], []))]
+    if beside:
+        verdict.say("all but begins is complete, but %d events beside these are missing" % len(beside))
+    others = {g.reason for g in all_gaps} - BEGINS
+    others |= {g.reason for pid, gaps in by_pid.items() for g in gaps if g not in begins[pid]}
+    if others:
+        verdict.say("all but begins is complete, but gaps are told of %s" % ", ".join(sorted(others)))
+
+
+def check_counts(capture, gaps, gone, missing, lying, window, verdict):
     lost = capture["ledger"]["lost"]
     told = sum(lost[place] for place in ("ring", "spool", "wire", "quota"))
-    bounds = sum(capture["ledger"]["reasons"][reason] for reason in capture["ledger"].get("at_most", []))
+    at_most = {reason: capture["ledger"]["reasons"][reason] for reason in capture["ledger"].get("at_most", [])}
+    bounds = sum(at_most.values())
     gone = gone.values()
     possible = sum(1 for span in gone if any(g.holds(*span, slack=BORDER) for g in gaps))
     estimated = sum(1 for span in gone
                     if min(abs(span[0] - window[0]), abs(span[0] - window[1])) < COUNTED)
+    check_bounds(at_most, gaps, missing, lying, estimated, verdict)
     if told - bounds > possible + estimated:
         verdict.say("%d counted as lost, %d are, %d near the ends" % (told - bounds, possible, estimated))
     if told + estimated < len(missing) and not any(
@@ -246,7 +281,10 @@ def judge(name, capture, trace, subjects, ahead_ns=0, lasting=None, event=("ev",
         verdict.empty.append("all")
         verdict.say("incomplete, but nothing is missing")
     check_gaps(by_pid, allowed, gone, window, verdict, unknowable)
-    check_counts(capture, all_gaps, gone, missing, window, verdict)
+    if capture["verdict"].get("begins", {}).get("rest_complete"):
+        check_begins(missing, by_pid, all_gaps, truth, verdict)
+    lying = sum(1 for span in truth.values() if span[1] >= window[0] - SHOWN and span[0] <= window[1] + SHOWN)
+    check_counts(capture, all_gaps, gone, missing, lying, window, verdict)
     check_times(stored, truth, open_keys, ahead_ns, errors, verdict)
     if capture["ledger"]["stored"] != records:
         verdict.say("stored says %d, the file has %d records" % (capture["ledger"]["stored"], records))

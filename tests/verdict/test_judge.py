@@ -41,13 +41,19 @@ class Partition:
 
 
 def verdict(numbers, complete=False, gaps=(), stored=None, ring=0, late_ns=0, until_s=10, begins=(),
-            error_ns=0, cut_s=10):
+            error_ns=0, cut_s=10, at_most=None, rest_complete=None):
     """What the judge says of a capture that holds these events of the program."""
     lost = {"ring": ring, "spool": 0, "wire": 0, "quota": 0}
     ledger = {"gaps": list(gaps), "lost": lost, "stored": len(numbers) if stored is None else stored}
+    if at_most is not None:
+        ledger.update(at_most=list(at_most), reasons=at_most)
+        lost["spool"] = sum(at_most.values())
+    says = {"complete": complete, "text": "by hand"}
+    if rest_complete is not None:
+        says["begins"] = {"late": 1, "young": 1, "longest_ms": 1, "rest_complete": rest_complete}
     capture = {"window": {"from": text(START), "to": text(START + int(until_s * SECOND))}, "ledger": ledger,
                "targets": [{"pid": PID, "ledger": ledger, "clock_error_ns": error_ns}],
-               "verdict": {"complete": complete, "text": "by hand"}}
+               "verdict": says}
     judge_module.read_file = lambda data: [Partition(numbers, late_ns, cut_s)]
     return judge("by hand", capture, b"by hand", [Program()], begins=begins).wrong
 
@@ -143,6 +149,33 @@ class Judge(unittest.TestCase):
     def test_counts_that_are_wrong_both_ways(self):
         for told in (10, 30):
             self.says(verdict(WITHOUT, gaps=[gap(4, 6, "ring_full")], ring=told), "%d counted as lost" % told)
+
+    def test_bounds_that_are_wrong_both_ways(self):
+        lost = [gap(4, 6, "spool_full")]
+        for most in (20, 60, 100, 125):
+            self.assertEqual(verdict(WITHOUT, gaps=lost, at_most={"spool_full": most}), [])
+        for most in (0, 11):
+            self.says(verdict(WITHOUT, gaps=lost, at_most={"spool_full": most}),
+                      "at most %d lost by spool_full, but 20 are" % most)
+        for most in (140, 1000000):
+            self.says(verdict(WITHOUT, gaps=lost, at_most={"spool_full": most}),
+                      "but 100 were in the window")
+        two = [gap(4, 5, "spool_full"), gap(5, 6, "not_arrived")]
+        self.assertEqual(verdict(WITHOUT, gaps=two, at_most={"spool_full": 12, "not_arrived": 12}), [])
+        self.says(verdict(WITHOUT, gaps=two, at_most={"spool_full": 1, "not_arrived": 100}),
+                  "at most 1 lost by spool_full")
+
+    def test_all_but_begins(self):
+        late = [gap(0, 0.3, "attached_late")]
+        self.assertEqual(verdict(range(3, 100), gaps=late, rest_complete=True), [])
+        self.assertEqual(verdict(WITHOUT[3:], gaps=late + [gap(4, 6, "overwritten")], rest_complete=False), [])
+        self.says(verdict(WITHOUT[3:], gaps=late + [gap(4, 6, "overwritten")], rest_complete=True),
+                  "20 events beside these are missing")
+        self.says(verdict(WITHOUT[3:], gaps=late, rest_complete=True), "20 events beside these are missing")
+        self.says(verdict(range(3, 100), gaps=late + [gap(9.95, 9.951, "spool_full")], rest_complete=True),
+                  "gaps are told of spool_full")
+        self.says(verdict(WITHOUT, gaps=[gap(4, 6, "attached_late")], rest_complete=True),
+                  "20 events beside these are missing")
 
     def test_stored_beside_the_file(self):
         self.says(verdict(ALL, complete=True, stored=99), "stored says 99, the file has 100")
