@@ -3,10 +3,9 @@
  * The thread that asks the sources; see evidence_task.h. A task's mutex orders its end: `done` is
  * called with it, and whoever drops the task takes it.
  */
-#include "evidence_task.h"
+#include "evidence_int.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +15,6 @@
 #include "proc_info.h"
 #include "skein_check.h"
 #include "symbol_partition.h"
-#include "worker.h"
 
 /* A job that takes longer than so many deadlines, and a second, hangs. */
 #define HANGS 3
@@ -24,48 +22,6 @@
 /* Numbers of evidence are of a row of their own (F-50): captures list the cuts of others, and their
  * row must have no hole where it lay. */
 #define EVIDENCE_SEQUENCE PARTITION_EVIDENCE_FROM
-
-struct evidence {
-    struct evidence_settings settings; /* constant, as all before the first task */
-    struct symbolizer *symbolizer;
-    struct evidence_source sources[EVIDENCE_KINDS_MAX];
-    size_t source_count;
-    uint64_t made; /* partitions; the thread's */
-    struct worker *worker;
-    pthread_mutex_t mutex;
-    pthread_cond_t idle;
-    size_t jobs;            /* posted and not over; under the mutex */
-    uint64_t busy_since_ns; /* the job under way; 0: none; under the mutex */
-};
-
-enum task_state { TASK_BEGUN, TASK_FINISHING, TASK_DONE, TASK_DROPPED };
-
-struct evidence_task {
-    struct evidence *evidence;
-    struct evidence_order order; /* constant; with a reference to the process */
-    uint32_t concerned;          /* constant; bits of sources */
-    uint32_t references;         /* atomic */
-    pthread_mutex_t mutex;
-    enum task_state state; /* under the mutex */
-    /* constant after evidence_finish */
-    evidence_done_fn *done;
-    void *context;
-    uint64_t to_ns, deadline_ns;
-    int64_t clock_offset_ns;
-    bool dead; /* the process has ended by then */
-    /* the evidence thread's until it is done, then the owner's */
-    uint64_t program; /* of the process, when the sources began: program_of */
-    bool denied;      /* what was had may be another user's */
-    uint32_t holds;   /* of sources that fetch */
-    bool parked;      /* it waits for their release alone */
-    struct evidence_out *out;
-    struct {
-        void *of; /* NULL: none */
-        void (*free)(void *state);
-    } states[EVIDENCE_KINDS_MAX];                   /* by source */
-    struct evidence_note notes[EVIDENCE_KINDS_MAX]; /* by source */
-    struct evidence_partition partition;
-};
 
 /* With the mutex: what holds in each state of the drawing in evidence_task.h. */
 static void task_assert(const struct evidence_task *task)
@@ -232,21 +188,6 @@ static void source_ask(struct evidence_task *task, size_t i, const struct eviden
                  why[0] != '\0' ? "; " : "", why);
 }
 
-/* Whether somebody asks for it by its name. */
-static bool is_by_name(const struct evidence_task *task, size_t i)
-{
-    const struct evidence_wish named = {.only = true, .kinds = task->order.wish.kinds};
-    return evidence_wish_has(&named, task->evidence->sources[i].kind);
-}
-
-static bool is_wished(const struct evidence_task *task, size_t i)
-{
-    const struct evidence_source *source = &task->evidence->sources[i];
-    bool concerned = (task->concerned & UINT32_C(1) << i) != 0 || is_by_name(task, i);
-    return concerned && evidence_wish_has(&task->order.wish, source->kind) &&
-           (source->when != EVIDENCE_AT_DEATH || task->dead);
-}
-
 /* `when` is AT_BEGIN, AT_END, or FETCHED: at the end, of those that fetch. */
 static bool is_asked(const struct evidence_task *task, size_t i, enum evidence_when when)
 {
@@ -257,7 +198,7 @@ static bool is_asked(const struct evidence_task *task, size_t i, enum evidence_w
         its = EVIDENCE_AT_END;
     bool both = its == EVIDENCE_AT_BOTH && when != EVIDENCE_FETCHED;
     bool fetches = its == EVIDENCE_FETCHED && when == EVIDENCE_AT_BEGIN;
-    return is_wished(task, i) && (both || fetches || its == when);
+    return evidence_is_wished(task, i) && (both || fetches || its == when);
 }
 
 static void sources_ask(struct evidence_task *task, enum evidence_when when, uint64_t to_ns,
@@ -541,68 +482,4 @@ void evidence_unref(struct evidence_task **task_p)
     buf_fini(&task->partition.bytes);
     pthread_mutex_destroy(&task->mutex);
     free(task);
-}
-
-/* ---- what became of it ---- */
-
-static const char *state_text(enum evidence_state state)
-{
-    static const char *const texts[] = {"none", "taken", "partial", "refused"};
-    return texts[state];
-}
-
-/* Why nothing is told of a kind that is asked for by name; NULL: its source tells. */
-static const char *lacking_why(const struct evidence_task *task, const char *kind)
-{
-    const struct evidence *evidence = task->evidence;
-    size_t i = 0;
-    while (i < evidence->source_count && strcmp(evidence->sources[i].kind, kind) != 0)
-        i++;
-    if (i == evidence->source_count)
-        return "this agent takes none of this kind";
-    return is_wished(task, i) ? NULL : "the process has not ended";
-}
-
-/* What is asked for by name, and no source tells of. */
-static size_t notes_lacking(const struct evidence_task *task, size_t count,
-                            struct report_evidence out[EVIDENCE_KINDS_MAX])
-{
-    for (unsigned kind = 0; kind < EVIDENCE_KIND_COUNT && count < EVIDENCE_KINDS_MAX; kind++) {
-        const char *name = evidence_kind_name(kind);
-        const char *why =
-            (task->order.wish.kinds & EVIDENCE_BIT(kind)) != 0 ? lacking_why(task, name) : NULL;
-        if (why != NULL)
-            out[count++] = (struct report_evidence){name, state_text(EVIDENCE_NONE), why, 0, 0};
-    }
-    return count;
-}
-
-size_t evidence_notes(const struct evidence_task *task,
-                      struct report_evidence out[EVIDENCE_KINDS_MAX])
-{
-    size_t count = 0;
-    for (size_t i = 0; i < task->evidence->source_count; i++) {
-        const struct evidence_note *note = &task->notes[i];
-        if (is_wished(task, i))
-            out[count++] =
-                (struct report_evidence){task->evidence->sources[i].kind, state_text(note->state),
-                                         note->why, note->events, note->took_ns / 1000};
-    }
-    return notes_lacking(task, count, out);
-}
-
-size_t evidence_notes_none(const struct evidence_task *task, const char *why,
-                           struct report_evidence out[EVIDENCE_KINDS_MAX])
-{
-    size_t count = 0;
-    for (size_t i = 0; i < task->evidence->source_count; i++)
-        if (is_wished(task, i))
-            out[count++] = (struct report_evidence){task->evidence->sources[i].kind,
-                                                    state_text(EVIDENCE_NONE), why, 0, 0};
-    return notes_lacking(task, count, out);
-}
-
-const struct evidence_partition *evidence_result(const struct evidence_task *task)
-{
-    return &task->partition;
 }
