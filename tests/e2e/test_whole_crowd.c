@@ -15,6 +15,10 @@
 #define BOUND  60
 #define PLACES 32
 
+/* What one of the ordinary users has at most: an eighth is kept from them all. */
+#define OPEN(bound)  ((bound) - (bound) / 8)
+#define SHARE(bound) (OPEN(bound) - (OPEN(bound) + 7) / 8)
+
 static char *crowd; /* the program, where everybody may run it */
 
 static void crowd_begin(struct whole *w)
@@ -187,9 +191,9 @@ START_TEST(who_takes_all_places_has_his_share_and_others_find_theirs)
     whole_agent_start(&w);
     crowd_begin(&w);
     pid_t nobody = crowd_spawn(&w, "65534", "places", "100");
-    wait_placed(&w, PLACES - PLACES / 8);
+    wait_placed(&w, SHARE(PLACES));
     pid_t other = crowd_spawn(&w, "65533", "places", "2");
-    wait_placed(&w, PLACES - PLACES / 8 + 2);
+    wait_placed(&w, SHARE(PLACES) + 2);
     load_start(
         &w, &(struct load_options){.service = "shop", .threads = 1, .burst = 10, .pause_us = 1000},
         &load);
@@ -274,7 +278,7 @@ START_TEST(what_the_operator_named_is_watched_before_what_anybody_names)
                              NULL),
                        0) == 0;
     }
-    ck_assert_uint_eq(taken, WATCHED - WATCHED / 8);
+    ck_assert_uint_eq(taken, SHARE(WATCHED));
     for (unsigned i = 0; i < WATCHED / 2; i++) /* it says no HELLO: there is no such socket */
         named[i] = spawn((const char *const[]){crowd, "/nowhere", "places", "0", NULL}, NULL);
     struct watched watched = {.w = &w};
