@@ -267,10 +267,10 @@ static int long_path(char *program)
     pthread_attr_t attributes;
     void *status = NULL;
     const char *path = getenv("PATH");
-    char *all = malloc(LONG + strlen(path) + 1);
+    static char all[LONG + 4096];
     for (size_t i = 0; i < LONG; i += 2)
         memcpy(all + i, "/:", 2);
-    strcpy(all + LONG, path);
+    snprintf(all + LONG, sizeof all - LONG, "%s", path != NULL ? path : "");
     setenv("PATH", all, 1);
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, 20480);
