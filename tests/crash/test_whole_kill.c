@@ -144,8 +144,19 @@ static void keys_look(const struct whole *w, struct keys *before, struct keys *n
 
 /* ---- captures at the end ---- */
 
-static void process_trace_verify(const struct whole *w, const char *capture, const cJSON *target,
-                                 bool complete)
+#define WINDOW_SLACK_NS UINT64_C(20000000) /* an agent's clock may be off by half of a round trip */
+
+/* A time of the capture's window. */
+static uint64_t window_time(const cJSON *capture, const char *end)
+{
+    uint64_t ns = 0;
+    const char *text = whole_str(cJSON_GetObjectItemCaseSensitive(capture, "window"), end);
+    ck_assert_msg(clock_parse(text, &ns) == SKEIN_OK, "%s", text);
+    return ns;
+}
+
+static void process_trace_verify(const struct whole *w, const char *capture, const cJSON *about,
+                                 const cJSON *target, bool complete)
 {
     char path[256];
     struct buf bytes = {0};
@@ -154,7 +165,8 @@ static void process_trace_verify(const struct whole *w, const char *capture, con
     (void)snprintf(path, sizeof path, "/api/v1/captures/%s/trace?process=%s", capture, process);
     int status = whole_http(w, "GET", path, NULL, &bytes);
     ck_assert_msg(status == 200, "%s: %d", path, status);
-    tally_trace(&bytes, &tally);
+    tally_window(&bytes, window_time(about, "from") + WINDOW_SLACK_NS,
+                 window_time(about, "to") - WINDOW_SLACK_NS, &tally);
     buf_fini(&bytes);
     for (unsigned i = 0; complete && i < LOAD_THREADS_MAX; i++)
         ck_assert_msg(tally.threads[i].holes == 0,
@@ -213,7 +225,7 @@ static void capture_verify(const struct whole *w, const char *id, const struct k
         if (all)
             whole_target_keys(target, look_for, &(struct look){keys, id});
         if (all)
-            process_trace_verify(w, id, target, complete);
+            process_trace_verify(w, id, capture, target, complete);
     }
     cJSON_Delete(capture);
 }

@@ -137,7 +137,9 @@ void load_free(struct load *load); /* killed where it still runs */
 /* The event numbers of a thread that a trace holds. */
 struct seen {
     uint64_t first, last, count;
-    unsigned holes; /* runs of missing numbers between first and last */
+    uint64_t inside_first, inside_last; /* of those in the window */
+    bool inside;                        /* there are any */
+    unsigned holes;                     /* runs of missing numbers between these two */
 };
 
 struct tally {
@@ -149,6 +151,9 @@ struct tally {
 /* Checks every partition of `bytes` (partitions in a row) wholly and counts the load's events of
  * one process; fails where a number comes twice. */
 void tally_trace(const struct buf *bytes, struct tally *tally);
+/* The same, with the holes of a window alone: a partition has what was still in the ring from before,
+ * and nobody has said that it is all. */
+void tally_window(const struct buf *bytes, uint64_t from_ns, uint64_t to_ns, struct tally *tally);
 
 /* Calls fn with the key of each partition that a target of a capture lists. */
 void whole_target_keys(const cJSON *target, void (*fn)(void *context, const char *key),

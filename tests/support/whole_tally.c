@@ -139,8 +139,19 @@ static void number_take(struct numbers *numbers, struct seen *seen, uint64_t n)
     seen->count++;
 }
 
-static void tally_partition(const uint8_t *bytes, size_t n, struct tally *tally,
-                            struct numbers *numbers)
+static void inside_take(struct seen *seen, uint64_t n)
+{
+    seen->inside_first = !seen->inside || n < seen->inside_first ? n : seen->inside_first;
+    seen->inside_last = !seen->inside || n > seen->inside_last ? n : seen->inside_last;
+    seen->inside = true;
+}
+
+struct window {
+    uint64_t from_ns, to_ns;
+};
+
+static void tally_partition(const uint8_t *bytes, size_t n, const struct window *window,
+                            struct tally *tally, struct numbers *numbers)
 {
     char why[256] = "";
     struct partition_reader *r;
@@ -157,6 +168,8 @@ static void tally_partition(const uint8_t *bytes, size_t n, struct tally *tally,
         uint64_t thread = event.args[0].u64;
         must_hold(event.type->nargs == 2 && thread < LOAD_THREADS_MAX, "a tick of another kind");
         number_take(&numbers[thread], &tally->threads[thread], event.args[1].u64);
+        if (event.time_ns >= window->from_ns && event.time_ns <= window->to_ns)
+            inside_take(&tally->threads[thread], event.args[1].u64);
         tally->events++;
     }
     ck_assert_msg(status == 0, "%s", partition_reader_error(r));
@@ -172,13 +185,19 @@ static bool number_seen(const struct numbers *numbers, uint64_t n)
 static unsigned holes_count(const struct seen *seen, const struct numbers *numbers)
 {
     unsigned holes = 0;
-    for (uint64_t n = seen->first; n < seen->last; n++)
+    for (uint64_t n = seen->inside_first; seen->inside && n < seen->inside_last; n++)
         holes += number_seen(numbers, n) && !number_seen(numbers, n + 1);
     return holes;
 }
 
 void tally_trace(const struct buf *bytes, struct tally *tally)
 {
+    tally_window(bytes, 0, UINT64_MAX, tally);
+}
+
+void tally_window(const struct buf *bytes, uint64_t from_ns, uint64_t to_ns, struct tally *tally)
+{
+    const struct window window = {from_ns, to_ns};
     struct numbers numbers[LOAD_THREADS_MAX] = {{0}};
     *tally = (struct tally){0};
     for (size_t at = 0; at < bytes->len;) {
@@ -188,7 +207,7 @@ void tally_trace(const struct buf *bytes, struct tally *tally)
                          SKEIN_OK);
         ck_assert_uint_le(length, bytes->len - at);
         if (!is_table)
-            tally_partition(bytes->data + at, (size_t)length, tally, numbers);
+            tally_partition(bytes->data + at, (size_t)length, &window, tally, numbers);
         at += (size_t)length;
     }
     for (size_t i = 0; i < LOAD_THREADS_MAX; i++) {
