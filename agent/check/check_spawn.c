@@ -55,6 +55,14 @@ static bool user_find(const char *name, struct start *start)
     return true;
 }
 
+/* Who may become another user and may not signal one could begin a check, and never end it. */
+static bool may_end(void)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct has[2] = {{0}};
+    return syscall(SYS_capget, &head, has) == 0 && (has[0].effective & (1u << CAP_KILL)) != 0;
+}
+
 /* ---- in the child: system calls alone ---- */
 
 static bool limit_set(__rlimit_resource_t resource, rlim_t most)
@@ -165,6 +173,9 @@ int check_program_begin(const struct check_spec *spec, char *const *environment,
     *what = "there is no user that checks.user names";
     if (!user_find(spec->user, &start))
         return EINVAL;
+    *what = "ending what another user runs (CAP_KILL)";
+    if (start.changes_user && !may_end())
+        return EPERM;
     *what = "/dev/null";
     start.null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (start.null < 0)

@@ -155,6 +155,13 @@ static bool is_owner(struct api_services *api, struct http_exchange *x)
     return false;
 }
 
+/* A proxy says so as a rule, and asks as the user that it runs as: not as who stands behind it. */
+static bool is_passed_on(const struct http_exchange *x)
+{
+    return http_header(x, "Forwarded") != NULL || http_header(x, "X-Forwarded-For") != NULL ||
+           http_header(x, "X-Forwarded-Host") != NULL || http_header(x, "Via") != NULL;
+}
+
 static bool local_authorize(struct api_services *api, struct http_exchange *x,
                             struct principal *who)
 {
@@ -169,6 +176,12 @@ static bool local_authorize(struct api_services *api, struct http_exchange *x,
     if (page_kind(api, x) == PAGE_OTHER) {
         page_refuse(api, x, "local", PROBLEM_ORIGIN,
                     "pages of other places ask nothing here without a token");
+        return false;
+    }
+    if (is_passed_on(x)) {
+        access_challenge(api, x, PROBLEM_UNAUTHORIZED, "Authorization",
+                         "a token is needed: a proxy has passed this request on, and nobody knows "
+                         "for whom; skeind token create makes one");
         return false;
     }
     if (!is_owner(api, x))

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -279,6 +281,22 @@ START_TEST(user_that_there_is_not_runs_nothing)
     spec->user[0] = '\0';
     result = run_for(spec, 20000, -1);
     ck_assert_msg(result.passed, "%s", result.reason);
+}
+END_TEST
+
+/* What an agent could not end must not begin: a check of a service that hangs would never fail. */
+START_TEST(nothing_runs_that_could_not_be_ended)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[2];
+    if (geteuid() != 0)
+        return; /* what runs is its own */
+    ck_assert_int_eq(syscall(SYS_capget, &head, data), 0);
+    data[0].effective &= ~(UINT32_C(1) << CAP_KILL);
+    ck_assert_int_eq(syscall(SYS_capset, &head, data), 0);
+    struct check_result result = run("\"exec\":{\"command\":[\"true\"]}", ALLOW("true"));
+    ck_assert(result.not_run);
+    FAILS(result, "CAP_KILL");
 }
 END_TEST
 
@@ -568,6 +586,7 @@ int main(void)
     tcase_add_test(tc, refusal_names_the_line_that_would_allow_it);
     tcase_add_test(tc, program_is_nobody_without_groups_rights_or_descriptors);
     tcase_add_test(tc, user_that_there_is_not_runs_nothing);
+    tcase_add_test(tc, nothing_runs_that_could_not_be_ended);
     tcase_add_test(tc, the_pid_of_the_process_is_filled_in);
     tcase_add_test(tc, a_slow_program_is_killed_with_all_that_it_started);
     tcase_add_test(tc, more_output_than_is_kept_does_not_stop_a_program);

@@ -113,6 +113,10 @@ START_TEST(pages_of_other_places_and_ports_are_refused_while_there_is_no_token)
         {"GET", {"Origin: http://127.0.0.1:PORT", "Sec-Fetch-Site: cross-site"}, 403},
         {"GET", {"Sec-Fetch-Site: same-origin"}, 200},
         {"GET", {"Sec-Fetch-Site: none"}, 200},
+        {"GET", {"X-Forwarded-For: 192.0.2.7"}, 401}, /* a proxy of root's is not who asks it */
+        {"GET", {"Forwarded: for=192.0.2.7"}, 401},
+        {"GET", {"X-Forwarded-Host: skein.lan"}, 401},
+        {"GET", {"Via: 1.1 proxy"}, 401},
         {"GET", {"Origin: http://127.0.0.1:PORT"}, 200},
         {"POST", {JSON, "Origin: http://127.0.0.1:PORT"}, 422},
         {"POST", {JSON, "Origin: HTTP://127.0.0.1:PORT"}, 422},
