@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "../verdict"))
@@ -143,21 +142,19 @@ def naps_try(world, version, traced):
         command = (SKEIN, "run", "--service", "naps", "--") + command
     with group(version, 6 * MIB) as of:
         process = process_start(world, of, *command, env={"SKEIN_SOCKET": world.socket})
-        own = shared = 0
-        while process.poll() is None:
-            own, shared = of.own(), max(shared, of.shared())
-            rings = ring_of(world, "naps") if traced else []
-            if rings:
-                last = rings[0]
-            time.sleep(0.05)
-        hold(process.returncode == 0, "naps, traced %s: ended with %d" % (traced, process.returncode))
-        hold(of.killed() == 0, "naps, traced %s: the kernel has killed it" % traced)
-        hold(shared == 0, "naps, traced %s: pays for %d bytes of shared memory" % (traced, shared))
-        if traced:
+        ready = process.stdout.readline()
+        hold(ready == b"ready\n", "naps, traced %s: they do not end" % traced)
+        own, shared = of.own(), of.shared()
+        if traced and ready:
+            last = wait_for("the process to be listed", lambda: ring_of(world, "naps"))[0]
             hold(int(last["ring_bytes"]) <= 6 * MIB // 4, "its ring is larger than its cgroup bears: %s" % last)
             hold("cgroup" in last.get("ring_why", ""), "the reason of its ring's size is not told: %s" % last)
             capture = world.final(world.capture(selector="service=naps", pre_ms=1000))["targets"][0]
             hold(capture.get("ring", {}).get("why") == last["ring_why"], "the capture does not say it: %s" % capture)
+        process.communicate(b"\n")
+        hold(process.returncode == 0, "naps, traced %s: ended with %d" % (traced, process.returncode))
+        hold(of.killed() == 0, "naps, traced %s: the kernel has killed it" % traced)
+        hold(shared == 0, "naps, traced %s: pays for %d bytes of shared memory" % (traced, shared))
         return own
 
 

@@ -3,10 +3,12 @@
  * Programs that need little memory and say much, for memory_cgroup.py.
  *
  *   memory_subject naps THREADS COUNT     each thread sleeps for a moment, so many times
- *   memory_subject forks CHILDREN EVENTS  each child writes so many events, and stays until a line
- *                                         comes on standard input; "ready": all have written theirs
+ *   memory_subject forks CHILDREN EVENTS  each child writes so many events
+ *
+ * "ready": all have done so. They stay, as large as they are, until a line comes on standard input.
  */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,11 +24,24 @@ static void nap(long ns)
     nanosleep(&moment, NULL);
 }
 
+static pthread_barrier_t naps_over, line_came;
+
 static void *naps(void *count)
 {
     for (long i = 0; i < (long)(intptr_t)count; i++)
         nap(1000);
+    pthread_barrier_wait(&naps_over);
+    pthread_barrier_wait(&line_came);
     return NULL;
+}
+
+/* False: standard input has failed. */
+static bool line_await(void)
+{
+    char byte = 0;
+    printf("ready\n");
+    fflush(stdout);
+    return read(STDIN_FILENO, &byte, 1) >= 0;
 }
 
 static int naps_run(long threads, long count)
@@ -34,14 +49,19 @@ static int naps_run(long threads, long count)
     pthread_attr_t small;
     pthread_t thread[64];
     threads = threads < 64 ? threads : 64;
+    pthread_barrier_init(&naps_over, NULL, (unsigned)threads + 1);
+    pthread_barrier_init(&line_came, NULL, (unsigned)threads + 1);
     pthread_attr_init(&small);
     pthread_attr_setstacksize(&small, 64 << 10);
     for (long i = 0; i < threads; i++)
         if (pthread_create(&thread[i], &small, naps, (void *)(intptr_t)count) != 0)
             return 1;
+    pthread_barrier_wait(&naps_over);
+    bool told = line_await();
+    pthread_barrier_wait(&line_came);
     for (long i = 0; i < threads; i++)
         pthread_join(thread[i], NULL);
-    return 0;
+    return !told;
 }
 
 /* Recorded or not: alone, nobody listens. */
@@ -78,9 +98,7 @@ static int forks_run(long children, long events)
     close(done[1]);
     for (long i = 0; i < children; i++)
         failed |= read(done[0], &byte, 1) != 1;
-    printf("ready\n");
-    fflush(stdout);
-    failed |= read(STDIN_FILENO, &byte, 1) < 0;
+    failed |= !line_await();
     close(go[1]);
     for (long i = 0; i < children; i++)
         failed |= wait(&status) < 0 || status != 0;
