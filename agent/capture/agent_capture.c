@@ -196,6 +196,18 @@ static void target_follow_from_here(struct target *target)
     target->cut_ns = clock_monotonic_ns();
 }
 
+/* The first cut leaves what came since `at` to the next one, and the agent may hear of the capture late.
+ * What was claimed by then is known of the last look at the ring; if that was later, all of it may be
+ * what came since. */
+static void target_follow_from_at(struct target *target)
+{
+    const struct process *p = target->process;
+    target_follow_from_here(target);
+    const bool knows = agent_clock_at(p->looked_ns) <= target->at_ns;
+    target->cut_at.small = knows ? p->looked.small : 0;
+    target->cut_at.big = knows ? p->looked.big : 0;
+}
+
 /* A stream is cut every stream_ms. Any target is cut before the ring overwrites what it lacks. */
 static bool is_cut_due(const struct target *target)
 {
@@ -232,7 +244,7 @@ static void target_start(struct target *target)
         return;
     }
     target->first_posted = true;
-    target_follow_from_here(target);
+    target_follow_from_at(target);
     __atomic_store_n(&target->cutting, 1, __ATOMIC_RELEASE); /* until the first one is done */
     if (cut_post(target, true, false) != SKEIN_OK)
         __atomic_store_n(&target->cutting, 0, __ATOMIC_RELEASE);
