@@ -115,6 +115,11 @@ void import_lives_seen(struct import_lives *l, uint64_t at, uint32_t pid, uint32
         life_begin(l, p, pid, at, true, false);
     else if (other && p->unsure < IMPORT_LIVES_UNSURE)
         life_begin(l, p, pid, at, false, true);
+    else if (other &&
+             p->unsure == IMPORT_LIVES_UNSURE) { /* it renames itself: it was one all along */
+        lives_join(l, p, 0);
+        p->unsure++;
+    }
     if (named)
         comm_set(p, comm);
     p->fresh = false;

@@ -19,7 +19,7 @@
 
 #define IMPORT_LIVES_MAX 1000000u /* of all pids; the last one goes on */
 #define IMPORT_LIVES_UNSURE                                                                        \
-    64u /* of a pid; one that is renamed more often is a program that renames itself */
+    16u /* of a pid; one that is renamed more often is a program that renames itself */
 #define IMPORT_LIVES_NAMES                                                                         \
     2u /* kinds of names that a process says, which do not tell of each other */
 

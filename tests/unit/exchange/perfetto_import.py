@@ -453,6 +453,15 @@ def lives_of_the_kernel(folder):
         rule(len({r["process"] for r in rows}) == 2 - goes_on, rows)
 
 
+def lives_of_who_renames_itself(folder):
+    """A program that calls itself otherwise again and again is one."""
+    k = Kernel()
+    for at in range(10, 400, 10):
+        k.switch(at, 60, "step %d" % at)
+    got, rows = k.runs(folder)
+    rule(len(got) == 38 and len({r["process"] for r in rows}) == 1, got)
+
+
 def lives_by_scrapes(folder):
     """Samples and scrapes alone: the name of then; when it began tells a new process from the same one."""
     m = Maker()
@@ -596,7 +605,7 @@ def switches(folder):
 
 
 def main(folder):
-    for test in (events, clocks, old_times, early_clocks, bounds, losses, statistics, scheduling, foreign, samples, lives_of_the_kernel, lives_by_scrapes,
+    for test in (events, clocks, old_times, early_clocks, bounds, losses, statistics, scheduling, foreign, samples, lives_of_the_kernel, lives_of_who_renames_itself, lives_by_scrapes,
                  lives_of_tracks, clocks_that_count, broken, round_trip, switches):
         test(folder)
         print(test.__name__, "holds")
