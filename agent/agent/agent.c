@@ -362,7 +362,7 @@ static int parts_start(struct agent *agent, char *error, size_t error_bytes)
     agent->privacy.mode = agent_config_privacy(agent->config);
     memcpy(agent->privacy.key, agent->state.privacy_key, sizeof agent->privacy.key);
     if (status == SKEIN_OK &&
-        ring_hold_open(agent->config->socket, agent_held_look, &agent->hold) != SKEIN_OK)
+        ring_hold_open(agent->config->state_dir, agent_held_look, &agent->hold) != SKEIN_OK)
         log_warn("agent", "nobody keeps rings over its death: a restart will know less", NULL);
     if (status == SKEIN_OK)
         agent_held_fetch(agent);

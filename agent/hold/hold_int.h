@@ -21,9 +21,9 @@
 
 #include "ring_hold.h"
 
-#define HOLD_SUFFIX  ".holder"
+#define HOLD_NAME    "holder.2.sock" /* of its version: an agent and a holder of two never meet */
 #define HOLD_MAGIC   UINT32_C(0x646c6f68)
-#define HOLD_VERSION 2 /* of another one neither believes the other */
+#define HOLD_VERSION 2
 
 enum hold_kind { HOLD_TAKE = 1, HOLD_ITEM, HOLD_END, HOLD_PUT, HOLD_DROP };
 
@@ -36,8 +36,8 @@ struct hold_packet {
     uint8_t note[HOLD_NOTE_MAX];
 };
 
-/* The socket's place: its folder, and its name there. The whole path may be longer than a socket's may
- * be. */
+/* The socket's place: the agent's state folder, and its name there. The whole path may be longer than a
+ * socket's may be. */
 struct hold_place {
     int folder; /* its descriptor */
     char name[72];

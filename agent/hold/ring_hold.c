@@ -28,19 +28,10 @@ struct ring_hold {
     bool behind; /* said once */
 };
 
-static int place_open(const char *agent_socket, struct hold_place *place)
+static int place_open(const char *folder, struct hold_place *place)
 {
-    char folder[4096];
-    const char *slash = strrchr(agent_socket, '/');
-    const char *base = slash != NULL ? slash + 1 : agent_socket;
-    int n = snprintf(place->name, sizeof place->name, "%s" HOLD_SUFFIX, base);
-    size_t length = slash != NULL ? (size_t)(slash - agent_socket) : 0;
-    if (n < 0 || (size_t)n >= sizeof place->name || length >= sizeof folder)
-        return SKEIN_IO;
-    memcpy(folder, agent_socket, length);
-    folder[length] = '\0';
-    const char *root = slash != NULL ? "/" : ".";
-    place->folder = open(length > 0 ? folder : root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    snprintf(place->name, sizeof place->name, HOLD_NAME);
+    place->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return place->folder >= 0 ? SKEIN_OK : SKEIN_IO;
 }
 
@@ -52,7 +43,7 @@ static struct sockaddr_un address_of(const struct hold_place *place)
     return address;
 }
 
-/* Rings are given to nobody else: the folder may be one in which others make sockets, too. */
+/* Rings are given to nobody else. */
 static bool is_ours(int fd)
 {
     struct ucred peer;
@@ -66,8 +57,9 @@ static int hold_connect(const struct hold_place *place)
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     const struct timeval most = {.tv_sec = ANSWER_MS / 1000};
     if (fd >= 0 &&
-        (connect(fd, (const struct sockaddr *)&address, sizeof address) != 0 || !is_ours(fd) ||
-         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most) != 0))
+        (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most) != 0 || /* connect()'s, too */
+         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most) != 0 ||
+         connect(fd, (const struct sockaddr *)&address, sizeof address) != 0 || !is_ours(fd)))
         fd_close(&fd);
     return fd;
 }
@@ -137,10 +129,10 @@ static int holder_start(struct hold_place *place, ring_hold_look_fn *look)
     return child > 0 && status == 0 ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
-int ring_hold_open(const char *agent_socket, ring_hold_look_fn *look, struct ring_hold **out)
+int ring_hold_open(const char *folder, ring_hold_look_fn *look, struct ring_hold **out)
 {
     struct hold_place place;
-    int socket = -1, status = place_open(agent_socket, &place);
+    int socket = -1, status = place_open(folder, &place);
     *out = NULL;
     if (status != SKEIN_OK)
         return status;

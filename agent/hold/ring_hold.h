@@ -53,9 +53,10 @@ enum ring_hold_look {
 /* What a process does, by its note. Called in the holder, which has no heap. */
 typedef enum ring_hold_look ring_hold_look_fn(const uint8_t *note, size_t note_bytes);
 
-/* Connects to the holder beside the agent's socket (its path and ".holder"), or starts one, which will
- * ask `look`. SKEIN_OK; SKEIN_IO, SKEIN_NO_MEMORY. */
-int ring_hold_open(const char *agent_socket, ring_hold_look_fn *look, struct ring_hold **out);
+/* Connects to the holder whose socket is in the agent's state folder, or starts one, which will ask
+ * `look`. Not beside the agent's own socket: containers see that one, and who is root in one of them
+ * would be given all rings. SKEIN_OK; SKEIN_IO, SKEIN_NO_MEMORY. */
+int ring_hold_open(const char *folder, ring_hold_look_fn *look, struct ring_hold **out);
 /* What the holder keeps on is the next agent's. */
 void ring_hold_close(struct ring_hold **hold);
 

@@ -18,7 +18,7 @@
 #include "hold_int.h"
 #include "support.h"
 
-static char *folder, *place;
+static char *folder;
 /* Atomic, and for holders, too. */
 static struct {
     int seen;          /* what `look` says */
@@ -40,7 +40,6 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *out)
 static void setup(void)
 {
     folder = temp_dir_new();
-    place = path_join(folder, "agent.sock");
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ck_assert_ptr_ne((void *)shared, MAP_FAILED);
     __atomic_store_n(&shared->seen, RING_HOLD_RUNS, __ATOMIC_SEQ_CST);
@@ -50,7 +49,6 @@ static void teardown(void)
 {
     munmap(shared, sizeof *shared);
     shared = NULL;
-    free(place);
     temp_dir_free(&folder);
 }
 
@@ -95,7 +93,7 @@ static enum ring_hold_look look(const uint8_t *note, size_t note_bytes)
 static struct ring_hold *hold_new(void)
 {
     struct ring_hold *hold;
-    ck_assert_int_eq(ring_hold_open(place, look, &hold), SKEIN_OK);
+    ck_assert_int_eq(ring_hold_open(folder, look, &hold), SKEIN_OK);
     return hold;
 }
 
@@ -312,7 +310,7 @@ END_TEST
 
 START_TEST(a_socket_that_a_dead_holder_left_is_no_obstacle)
 {
-    char *path = path_join(folder, "agent.sock" HOLD_SUFFIX);
+    char *path = path_join(folder, HOLD_NAME);
     int file = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     close(file);
     free(path);
@@ -349,7 +347,7 @@ static int put_pipe(struct ring_hold *hold)
 
 START_TEST(a_holder_takes_its_socket_away_when_it_ends)
 {
-    char *path = path_join(folder, "agent.sock" HOLD_SUFFIX);
+    char *path = path_join(folder, HOLD_NAME);
     struct ring_hold *hold = hold_new();
     int end = put_pipe(hold);
     ck_assert_int_eq(access(path, F_OK), 0);
@@ -363,7 +361,7 @@ END_TEST
 /* As of one that is late: the next agent's holder has the place by then. */
 START_TEST(a_holder_leaves_what_another_has_there_alone)
 {
-    char *path = path_join(folder, "agent.sock" HOLD_SUFFIX);
+    char *path = path_join(folder, HOLD_NAME);
     struct ring_hold *hold = hold_new();
     int end = put_pipe(hold);
     ck_assert_int_eq(unlink(path), 0);
