@@ -169,8 +169,10 @@ static void item_note(void *context, const struct hold_item *item)
 /* What had ended before is kept as the agent before has kept it. */
 static void ended_recover(struct agent *agent, struct process *p)
 {
-    if (attach_recover_ring(agent->attach, p) != SKEIN_OK)
+    if (attach_recover_ring(agent->attach, p) != SKEIN_OK) {
+        agent_held_drop(agent, p);
         return;
+    }
     process_set_gone(p, PROCESS_ENDED);
     roster_attached(agent->roster, p); /* a note of it says less */
     roster_keep(agent->roster, p);
@@ -213,15 +215,19 @@ bool agent_held_proves(void *context, const struct process_uid *process, uint64_
 {
     const struct agent *agent = context;
     const struct process *p = NULL;
+    bool ended = false;
     for (size_t i = 0; agent->held != NULL && i < agent->held->count; i++) {
         if (!process_uid_equal(&agent->held->items[i]->uid, process))
             continue;
         if (p != NULL)
             return false; /* it called exec: the window may reach into both */
         p = agent->held->items[i];
+        ended = (agent->held->flags[i] & HELD_ENDED) != 0 || p->died_ns != 0;
     }
     struct ring_header header;
-    if (p == NULL || pread(p->ring_fd, &header, sizeof header, 0) != (ssize_t)sizeof header)
+    /* Of what runs another program now, nobody takes this ring up (item_recover). */
+    if (p == NULL || (!ended && !pidfd_ended(p->pidfd) && !process_runs_on(p)) ||
+        pread(p->ring_fd, &header, sizeof header, 0) != (ssize_t)sizeof header)
         return false;
     struct clock_snapshot begin, end;
     host_page_line(agent->host_page, &begin, &end);
