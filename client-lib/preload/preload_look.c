@@ -33,6 +33,7 @@
 #define PAGE        4096            /* or a part of one */
 #define LINE_BYTES  32              /* of a variable that is of no interest: its name */
 #define STACK_BYTES 32768
+#define HANDED_ON   8 /* arguments that may name a program */
 
 /* It uses the caller's thread-local storage, for the caller stands still until it has ended. */
 #define CLONE_FLAGS                                                                                \
@@ -197,6 +198,63 @@ static bool has_slash(const char *file)
     return *file == '/';
 }
 
+/* ---- what a static program hands on ---- */
+
+/* tini, gosu, dumb-init and their like become the program that their arguments name, and give it the
+ * environment as it is. A shell, or a program that is many, may start others that no argument names. */
+static const char *const starters[] = {"busybox", "toybox", "sh",   "ash", "bash",
+                                       "dash",    "ksh",    "mksh", "zsh"};
+
+static const char *base_name(const char *path)
+{
+    const char *base = path;
+    for (; *path; path++)
+        base = *path == '/' ? path + 1 : base;
+    return base;
+}
+
+static bool starts_any(const char *path)
+{
+    for (size_t i = 0; i < sizeof starters / sizeof *starters; i++) {
+        const char *rest = line_value(base_name(path), starters[i]);
+        if (rest != NULL && *rest == '\0')
+            return true;
+    }
+    return false;
+}
+
+/* Whether its first arguments name programs, and the tracer can enter each of them. */
+static bool hands_on(const struct program_call *starter)
+{
+    struct probe of_list = PROBE_NONE, of_text = PROBE_NONE;
+    bool named = false;
+    if (starter->arguments == NULL || starts_any(starter->path))
+        return false;
+    char *const *argument = starter->arguments;
+    for (size_t i = 0; i < HANDED_ON; i++, argument++) {
+        if (!page_is_here(&of_list, argument) || *argument == NULL)
+            break;
+        if (i == 0)
+            continue;
+        struct program_kind kind = {.is_no_program = true};
+        const struct program_call call = {.folder = starter->folder, .path = *argument};
+        if (!text_is_here(&of_text, call.path, PATH_MAX) || *call.path == '-')
+            continue;
+        if (!has_slash(call.path))
+            path_look(&call, &kind);
+        else if (is_program(call.folder, call.path)) {
+            kind.is_no_program = false;
+            program_look(&call, &kind);
+        }
+        if (kind.is_no_program)
+            continue;
+        if (!program_takes_preload(&kind) || kind.is_asan)
+            return false;
+        named = true;
+    }
+    return named;
+}
+
 /* ---- the look ---- */
 
 struct look {
@@ -221,6 +279,8 @@ static uint32_t look_run(void *context)
         path_look(&call, &l->kind);
     else
         program_look(&call, &l->kind);
+    if (l->kind.is_static && hands_on(&call))
+        l->kind.is_static = false;
     folder_close(&opened);
     if (l->start->searched && l->kind.is_no_program)
         program_look(&shell, &l->kind);

@@ -96,6 +96,33 @@ START_TEST(a_static_program_starts_without_the_tracer)
 }
 END_TEST
 
+/* What tini, gosu and their like become is traced as if they were not there; a shell may start others. */
+START_TEST(a_static_program_hands_the_tracer_on_to_the_program_that_it_names)
+{
+    static const struct {
+        const char *command, *says;
+    } starts[] = {
+        {STARTER " " PLAIN " preloads", PRELOAD "\ndone\n"},
+        {STARTER " env " PLAIN " preloads", PRELOAD "\ndone\n"},
+        {STARTER " " STARTER " " PLAIN " preloads", "none\ndone\n"},
+        {STARTER " " ASAN " preloads", "none\ndone\n"},
+        {STARTER " env " ASAN " preloads", "none\ndone\n"},
+        {"ln -sf " STARTER " $d/busybox; $d/busybox " PLAIN " preloads", "none\ndone\n"},
+    };
+    char command[8192], *folder = temp_dir_new();
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        snprintf(command, sizeof command,
+                 "d=%s " SKEIN " run -q --socket /nonexistent/agent.sock --preload " PRELOAD
+                 " -- sh -c '%s; exit $?' 2>&1",
+                 folder, starts[i].command);
+        run(command);
+        ck_assert_msg(strcmp(said, starts[i].says) == 0, "%s: %s", starts[i].command, said);
+        ck_assert_msg(status == 3, "%s: status %d", starts[i].command, status);
+    }
+    temp_dir_free(&folder);
+}
+END_TEST
+
 /* Its runtime starts others by system calls of its own, and keeps the environment as it finds it. */
 START_TEST(a_go_program_finds_no_entry_to_hand_on)
 {
@@ -244,9 +271,11 @@ int main(void)
         "starts", a_normal_program_is_traced_in_whatever_way_it_starts,
         a_program_with_another_c_library_starts_without_the_tracer,
         a_program_with_an_address_sanitizer_starts_without_the_tracer,
-        a_static_program_starts_without_the_tracer, a_go_program_finds_no_entry_to_hand_on,
-        an_address_sanitizer_that_allows_it_is_traced, preloads_of_the_user_stay_in_their_order,
-        a_script_starts_as_its_interpreter_does, a_text_that_the_shell_runs_is_judged_by_the_shell,
+        a_static_program_starts_without_the_tracer,
+        a_static_program_hands_the_tracer_on_to_the_program_that_it_names,
+        a_go_program_finds_no_entry_to_hand_on, an_address_sanitizer_that_allows_it_is_traced,
+        preloads_of_the_user_stay_in_their_order, a_script_starts_as_its_interpreter_does,
+        a_text_that_the_shell_runs_is_judged_by_the_shell,
         a_list_of_libraries_does_not_name_the_tracer, a_start_that_fails_leaves_no_trace,
         record_locks_on_what_is_started_stay, a_long_path_fits_on_a_small_stack,
         a_user_who_cannot_read_the_tracer_hears_nothing_of_it,

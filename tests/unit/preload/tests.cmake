@@ -55,14 +55,16 @@ if(TARGET skein-preload AND NOT SKEIN_SANITIZE)
     target_compile_definitions(preload_started PRIVATE NO_NOTE)
     set(started_linker ${CMAKE_CURRENT_BINARY_DIR}/started_linker.so) # of this test alone
     target_link_options(preload_started PRIVATE -Wl,--dynamic-linker=${started_linker})
+    add_executable(preload_starter ${CMAKE_CURRENT_LIST_DIR}/preload_starter.c)
+    target_link_options(preload_starter PRIVATE -static)
     skein_test(unit/preload/test_preload_starts.c LINK skein_test_support)
     add_dependencies(t_unit_preload_preload_starts skein_cli skein-preload preload_plain preload_static
-        preload_go preload_asan preload_starts preload_started)
+        preload_go preload_asan preload_starts preload_started preload_starter)
     target_compile_definitions(t_unit_preload_preload_starts PRIVATE
         SKEIN="$<TARGET_FILE:skein_cli>" PRELOAD="$<TARGET_FILE:skein-preload>"
         PLAIN="$<TARGET_FILE:preload_plain>" STATIC="$<TARGET_FILE:preload_static>"
         GO="$<TARGET_FILE:preload_go>" ASAN="$<TARGET_FILE:preload_asan>"
-        STARTS="$<TARGET_FILE:preload_starts>"
+        STARTS="$<TARGET_FILE:preload_starts>" STARTER="$<TARGET_FILE:preload_starter>"
         OTHER_LIBC="$<TARGET_FILE:preload_started>" OTHER_LINKER="${started_linker}")
 
     # Programs of Debian, which know what they do.
