@@ -139,6 +139,9 @@ target_compile_definitions(t_unit_agent_cpu_samples PRIVATE
     CPU_BURNER="$<TARGET_FILE:cpu_burner>" CPU_BURNER_FRAMELESS="$<TARGET_FILE:cpu_burner_frameless>"
     SKEIN_SYMBOLIZER="$<TARGET_FILE:skein-symbolizer>")
 add_dependencies(t_unit_agent_cpu_samples cpu_burner cpu_burner_frameless skein-symbolizer)
+if(TEST unit/agent/cpu_samples)
+    set_tests_properties(unit/agent/cpu_samples PROPERTIES RUN_SERIAL TRUE) # it takes all CPUs from others
+endif()
 
 # The scheduler's records: the kernel's own where it lets us.
 skein_test(unit/agent/test_sched_page.c LINK skein_agent_core skein_test_support)
