@@ -81,7 +81,8 @@ class Matrix:
         finally:
             if mounted:
                 self.end()
-                subprocess.run(["umount", folder], check=False)
+                # The holder listens there for some seconds more than there is an agent.
+                subprocess.run(["umount", "--lazy", folder], check=False)
             os.rmdir(folder)
 
     def end(self):
