@@ -143,7 +143,7 @@ static void use_up(struct wire_agent *agent, uint32_t user, uint32_t users)
         snprintf(program, sizeof program, "/bin/p%" PRIu32, i);
         cJSON *report = wire_fired(agent, capture, 2, "", 0);
         json_add_u64(report, "uid", user + i % users);
-        cJSON_ReplaceItemInObject(report, "exe", cJSON_CreateString(program));
+        cJSON_AddStringToObject(report, "exe", program);
         (void)wire_agent_report(agent, report, error, sizeof error);
     }
 }
