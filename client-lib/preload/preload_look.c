@@ -209,8 +209,8 @@ static bool has_slash(const char *file)
 
 /* tini, gosu, dumb-init and their like become the program that their arguments name, and give it the
  * environment as it is. A shell, or a program that is many, may start others that no argument names. */
-static const char *const starters[] = {"busybox", "toybox", "sh",   "ash", "bash",
-                                       "dash",    "ksh",    "mksh", "zsh"};
+static const char starters[][8] = {"busybox", "toybox", "sh",   "ash", "bash",
+                                   "dash",    "ksh",    "mksh", "zsh"};
 
 static const char *base_name(const char *path)
 {
