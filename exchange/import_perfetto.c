@@ -66,7 +66,7 @@ static bool packet_read(struct pb_reader reader, struct pf_packet *p)
 
 /* ---- the first pass ---- */
 
-/* What says who there is, of which machine: one of several has their pids, too. */
+/* Packets that say who there is. Where several machines are in one file, their pids may be the same. */
 static void machine_note(struct pf_import *i, const struct pf_packet *p)
 {
     if (p->event.n + p->sample.n + p->descriptor.n + p->tree.n + p->ftrace.n == 0)

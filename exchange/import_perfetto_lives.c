@@ -238,7 +238,7 @@ static void owners_settle(struct pf_import *i)
             made_settle(l, k);
 }
 
-/* Pids of which several tracks say names that differ: they are of several processes, one after the other,
+/* Pids to which several tracks give names that differ: they are of several processes, one after the other,
  * or each in a world of its own. */
 static void shared_settle(struct pf_import *i)
 {

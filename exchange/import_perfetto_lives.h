@@ -67,7 +67,7 @@ struct pf_lives {
     struct import_lives lives;
     struct pf_owner *owners; /* by tid and rank */
     size_t owner_count, owner_cap;
-    struct import_map is_shared; /* pids of which several tracks say names that differ */
+    struct import_map is_shared; /* pids to which tracks give names that differ */
     struct pf_shared *shared;    /* by uuid and rank */
     size_t shared_count, shared_cap;
 };
@@ -89,7 +89,7 @@ void pf_lives_settle(struct pf_import *i);
 /* The process that has this pid then, as a key of import_many's. */
 uint64_t pf_process(struct pf_import *i, uint32_t pid, uint64_t time_ns);
 uint64_t pf_process_of_track(struct pf_import *i, const struct pf_track *track, uint64_t time_ns);
-/* The pid of which this tid is then; itself, where nothing says. */
+/* The pid that this tid belongs to then; itself, where nothing says. */
 uint32_t pf_pid_of(const struct pf_import *i, uint32_t tid, uint64_t time_ns);
 /* When the life that the pid has then began. */
 uint64_t pf_process_since(const struct pf_import *i, uint32_t pid, uint64_t time_ns);

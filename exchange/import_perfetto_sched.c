@@ -156,7 +156,7 @@ static void waking_take(struct pf_import *i, const struct pb_field *what, uint64
         event_send(i, event);
 }
 
-/* What exec runs is told by its path, of which the last part becomes the name. */
+/* What exec runs is told by its path. The last part of that becomes the name. */
 static void comm_of_path(char out[SCHED_COMM_BYTES], const struct pb_field *field, bool path)
 {
     struct pb_field name = *field;
