@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "checks.h"
 #include "config_check.h"
 #include "config_place.h"
 #include "outside_rule.h"
@@ -98,8 +99,10 @@ const struct config_param agent_params[] = {
         exec_allow, "checks.exec_allow",
         "command lines that exec checks may run, \"redis-cli -p * ping\": a program by name or "
         "path, and all its arguments; * is a value without a slash"),
-    CONFIG_STR(S, check_user, "checks.user", "nobody",
-               "who runs the programs of exec checks, where the agent is root; empty: root"),
+    CONFIG_STR(
+        S, check_user, "checks.user", CHECK_USER,
+        "who runs the programs of exec checks, where the agent is root; empty: root. " CHECK_STAND_IN
+        " stands in for " CHECK_USER " where the host has no such user"),
     CONFIG_U64(S, checks_max, "checks.max", 64, 1, 4096, "checks that run at once, a thread each"),
     CONFIG_U64(S, startup_grace_ms, "checks.startup_grace_ms", 5000, 0, HOUR,
                "before its first pass, a check of a younger process fires nothing"),

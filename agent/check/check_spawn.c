@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -20,6 +21,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "log.h"
 
 #define MEMORY_BYTES ((rlim_t)1 << 30) /* private and writable */
 #define FILE_BYTES   ((rlim_t)16 << 20)
@@ -40,19 +43,41 @@ struct start {
 
 /* ---- before ---- */
 
-/* Who runs it. False: there is no such user. */
-static bool user_find(const char *name, struct start *start)
+/* 0: the user is in `start`; ENOENT: there is none of that name; or what else the system says. */
+static int user_look(const char *name, struct start *start)
 {
     struct passwd user, *found = NULL;
     char record[RECORD_BYTES];
-    if (geteuid() != 0 || name == NULL || *name == '\0')
-        return true;
-    if (getpwnam_r(name, &user, record, sizeof record, &found) != 0 || found == NULL)
-        return false;
+    int failed = getpwnam_r(name, &user, record, sizeof record, &found);
+    if (failed != 0 || found == NULL)
+        return failed != 0 ? failed : ENOENT;
     start->changes_user = true;
     start->uid = user.pw_uid;
     start->gid = user.pw_gid;
-    return true;
+    return 0;
+}
+
+static void stand_in_say(void)
+{
+    static atomic_bool said; /* relaxed: it leads to nothing */
+    if (!atomic_exchange_explicit(&said, true, memory_order_relaxed))
+        log_warn("checks",
+                 "there is no user " CHECK_USER ", so programs of checks run as " CHECK_STAND_IN
+                 ", whom other services may be, too; systemd-sysusers makes the user, as does "
+                 "useradd --system " CHECK_USER,
+                 NULL);
+}
+
+/* Who runs it. 0; or why that is not known, as user_look. */
+static int user_find(const char *name, struct start *start)
+{
+    if (geteuid() != 0 || name == NULL || *name == '\0')
+        return 0;
+    int failed = user_look(name, start);
+    if (failed != ENOENT || strcmp(name, CHECK_USER) != 0)
+        return failed;
+    stand_in_say();
+    return user_look(CHECK_STAND_IN, start);
 }
 
 /* Who may become another user and may not signal one could begin a check, and never end it. */
@@ -170,9 +195,11 @@ int check_program_begin(const struct check_spec *spec, char *const *environment,
                           .output = output,
                           .processor_s = (rlim_t)((spec->timeout_ms + CHECK_HOLD_MS) / 1000 + 1)};
     sigset_t all, before;
-    *what = "there is no user that checks.user names";
-    if (!user_find(spec->user, &start))
-        return EINVAL;
+    int failed = user_find(spec->user, &start);
+    *what = failed == ENOENT ? "there is no user that checks.user names"
+                             : "asking who the user of checks.user is";
+    if (failed != 0)
+        return failed;
     *what = "ending what another user runs (CAP_KILL)";
     if (start.changes_user && !may_end())
         return EPERM;
@@ -183,7 +210,7 @@ int check_program_begin(const struct check_spec *spec, char *const *environment,
     sigfillset(&all); /* no handler of the agent runs in the child */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     *pid = child_make(&start);
-    int failed = *pid < 0 ? errno : start.failed;
+    failed = *pid < 0 ? errno : start.failed;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     close(start.null);
     *what = *pid < 0 ? "a process" : start.what;

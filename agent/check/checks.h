@@ -23,6 +23,11 @@
  * that no check is ever a service. */
 #define CHECK_ENVIRONMENT "SKEIN_CHECK"
 
+/* Who runs programs of checks by default: a user that is there for nothing else. Where the host has
+ * none of that name, the other one stands in for him. */
+#define CHECK_USER     "skein-check"
+#define CHECK_STAND_IN "nobody"
+
 /* One run, "{pid}" already replaced ("{ip}" is by check_run). A heartbeat needs no thread and is
  * none of these: see rule_health.c. */
 struct check_spec {

@@ -36,7 +36,8 @@ cp "$build/install_manifest.txt" "$folder/before" 2>/dev/null || true
 DESTDIR=$folder/root "$cmake" --install "$build" >"$folder/log"
 prefix=$(sed -n 's/^CMAKE_INSTALL_PREFIX:PATH=//p' "$build/CMakeCache.txt")
 for file in bin/skein bin/skeind bin/skein-agent bin/skein-analyst bin/skein-symbolizer include/skein/skein.h share/man/man1/skein.1 \
-    share/man/man1/skein-what.1 share/man/man8/skeind.8 share/man/man8/skein-agent.8; do
+    share/man/man1/skein-what.1 share/man/man8/skeind.8 share/man/man8/skein-agent.8 \
+    lib/systemd/system/skein-agent.service lib/sysusers.d/skein.conf; do
     [ -s "$folder/root$prefix/$file" ] || fail "$file is missing"
 done
 cp "$build/install_manifest.txt" "$folder/manifest"

@@ -5,15 +5,18 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -281,6 +284,71 @@ START_TEST(user_that_there_is_not_runs_nothing)
     spec->user[0] = '\0';
     result = run_for(spec, 20000, -1);
     ck_assert_msg(result.passed, "%s", result.reason);
+}
+END_TEST
+
+struct as_user {
+    const char *line; /* of the table of users, beside those that are there; "": none */
+    const char *sees; /* what `id -u` prints */
+};
+
+/* Runs a program of the default user twice, where the table of users has the line or has it not. Its
+ * standard error is the test's pipe. Ends this process: 0 is right, 77 that it may not mount. */
+static void default_user_run(const struct as_user *as, const char *table)
+{
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount(table, "/etc/passwd", NULL, MS_BIND, NULL) != 0)
+        _exit(77);
+    for (int i = 0; i < 2; i++) {
+        char health[128];
+        snprintf(health, sizeof health, "\"exec\":{\"command\":[\"id\",\"-u\"],\"expect\":\"%s\"}",
+                 as->sees);
+        struct check_spec *spec = check_of(health, 20000, ALLOW("id -u"));
+        free(spec->user);
+        spec->user = strdup(CHECK_USER);
+        struct check_result result = run_for(spec, 20000, -1);
+        if (!result.passed) {
+            dprintf(STDERR_FILENO, "%s\n", result.reason);
+            _exit(1);
+        }
+    }
+    _exit(0);
+}
+
+START_TEST(program_runs_as_a_user_of_its_own_or_says_once_that_there_is_none)
+{
+    static const struct as_user cases[] = {
+        {CHECK_USER ":x:64123:64123::/:/usr/sbin/nologin\n", "64123"}, {"", "65534"}};
+    const struct as_user *as = &cases[_i];
+    char *table = path_join(folder, "passwd"), text[512], said[4096] = "";
+    snprintf(text, sizeof text,
+             "root:x:0:0:root:/root:/bin/bash\n%snobody:x:65534:65534::/:/usr/sbin/nologin\n",
+             as->line);
+    file_write_text(table, text);
+    ck_assert_int_eq(chmod(table, 0644), 0);
+    int pipe_fds[2], status;
+    ck_assert_int_eq(pipe2(pipe_fds, O_CLOEXEC), 0);
+    pid_t pid = geteuid() == 0 ? fork() : -1;
+    if (pid == 0) {
+        dup2(pipe_fds[1], STDERR_FILENO);
+        default_user_run(as, table);
+    }
+    close(pipe_fds[1]);
+    size_t n = 0;
+    for (ssize_t got;
+         n + 1 < sizeof said && (got = read(pipe_fds[0], said + n, sizeof said - 1 - n)) > 0;)
+        n += (size_t)got;
+    close(pipe_fds[0]);
+    free(table);
+    if (pid < 0)
+        return; /* who is not root stays who he is */
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        return;
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%s", said);
+    const char *line = strstr(said, "there is no user " CHECK_USER);
+    ck_assert_msg((line != NULL) == (as->line[0] == '\0'), "%s", said);
+    ck_assert_msg(line == NULL || strstr(line + 1, "there is no user") == NULL, "%s", said);
 }
 END_TEST
 
@@ -586,6 +654,8 @@ int main(void)
     tcase_add_test(tc, refusal_names_the_line_that_would_allow_it);
     tcase_add_test(tc, program_is_nobody_without_groups_rights_or_descriptors);
     tcase_add_test(tc, user_that_there_is_not_runs_nothing);
+    tcase_add_loop_test(tc, program_runs_as_a_user_of_its_own_or_says_once_that_there_is_none, 0,
+                        2);
     tcase_add_test(tc, nothing_runs_that_could_not_be_ended);
     tcase_add_test(tc, the_pid_of_the_process_is_filled_in);
     tcase_add_test(tc, a_slow_program_is_killed_with_all_that_it_started);

@@ -25,6 +25,14 @@ if(SYSTEMD_ANALYZE)
     endforeach()
 endif()
 
+find_program(SYSTEMD_SYSUSERS systemd-sysusers)
+if(SYSTEMD_SYSUSERS)
+    add_test(NAME unit/config/check_user COMMAND
+        ${CMAKE_SOURCE_DIR}/tests/unit/config/check_user.sh ${SYSTEMD_SYSUSERS}
+        ${CMAKE_SOURCE_DIR}/config/systemd/skein.sysusers $<TARGET_FILE:skein-agent>)
+    set_tests_properties(unit/config/check_user PROPERTIES LABELS unit TIMEOUT 60)
+endif()
+
 # The daemons' man pages, read by whichever linters there are.
 find_program(GROFF groff)
 find_program(MANDOC mandoc)
