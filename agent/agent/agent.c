@@ -53,8 +53,7 @@ static int agent_spool_open(struct agent *agent, char *error, size_t error_bytes
         return status;
     struct spool_counters found;
     spool_count(agent->spool, &found);
-    const struct capture_proof proof = {agent_held_proves, agent};
-    int ended = captures_recover(agent->spool, agent->state.agent, &proof);
+    int ended = captures_recover(agent->spool, agent->state.agent);
     if (found.partitions + found.reports + found.torn > 0)
         log_info("spool", "recovered", "partitions", log_fmt("%" PRIu64, found.partitions),
                  "reports", log_fmt("%" PRIu64, found.reports), "torn",

@@ -19,8 +19,6 @@
 #include "proc_info.h"
 #include "ring_layout.h"
 
-#define PROOF_SLACK_NS UINT64_C(20000000) /* two agents place a tick so far apart */
-
 enum { HELD_ENDED = 1, HELD_LEFT = 2, HELD_DEATH = 4 };
 
 static bool key_of(const struct process *p, struct hold_key *key)
@@ -208,32 +206,6 @@ void agent_held_fetch(struct agent *agent)
         struct process *p = agent->held->items[i];
         p->uid = process_uid_make(agent->state.agent, agent->boot, p->pid, p->start_clock_ticks);
     }
-}
-
-/* A ring may say anything of itself: then what is cut anew says so. */
-bool agent_held_proves(void *context, const struct process_uid *process, uint64_t from_ns)
-{
-    const struct agent *agent = context;
-    const struct process *p = NULL;
-    bool ended = false;
-    for (size_t i = 0; agent->held != NULL && i < agent->held->count; i++) {
-        if (!process_uid_equal(&agent->held->items[i]->uid, process))
-            continue;
-        if (p != NULL)
-            return false; /* it called exec: the window may reach into both */
-        p = agent->held->items[i];
-        ended = (agent->held->flags[i] & HELD_ENDED) != 0 || p->died_ns != 0;
-    }
-    struct ring_header header;
-    /* Of what runs another program now, nobody takes this ring up (item_recover). */
-    if (p == NULL || (!ended && !pidfd_ended(p->pidfd) && !process_runs_on(p)) ||
-        pread(p->ring_fd, &header, sizeof header, 0) != (ssize_t)sizeof header)
-        return false;
-    struct clock_snapshot begin, end;
-    host_page_line(agent->host_page, &begin, &end);
-    return header.overwritten_ticks == 0 ||
-           clock_snapshot_realtime(&begin, &end, header.overwritten_ticks) + PROOF_SLACK_NS <
-               from_ns;
 }
 
 void agent_held_take(struct agent *agent)

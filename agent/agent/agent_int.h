@@ -89,13 +89,12 @@ void agent_set_page(const struct agent *agent, struct process *process);
 
 /* agent_held.c: what the holder keeps of processes. _put: of one that is attached, or whose ring is
  * kept in the roster (ended); _drop as the roster's hook. At the start _fetch asks for all that an
- * agent before this one had, _proves says whether one of these rings has all since then
- * (capture_proof), and _take takes them into table and roster, or else _forget lets them go. */
+ * agent before this one had, and _take takes them into table and roster, or else _forget lets them
+ * go. */
 void agent_held_put(const struct agent *agent, const struct process *p, bool ended);
 enum ring_hold_look agent_held_look(const uint8_t *note, size_t note_bytes); /* in the holder */
 void agent_held_drop(void *agent, const struct process *p);
 void agent_held_fetch(struct agent *agent);
-bool agent_held_proves(void *agent, const struct process_uid *process, uint64_t from_ns);
 void agent_held_take(struct agent *agent);
 void agent_held_forget(struct agent *agent);
 /* This process has come back; NULL: nobody else will, as the time for it is over. */

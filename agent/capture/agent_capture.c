@@ -52,9 +52,12 @@ int captures_new(const struct captures_settings *settings, struct captures **out
         return SKEIN_NO_MEMORY;
     captures->settings = *settings;
     TAILQ_INIT(&captures->targets);
+    TAILQ_INIT(&captures->saved.list);
     int status = journal_remember(captures);
+    if (status == SKEIN_OK)
+        status = saved_recall(captures);
     if (status != SKEIN_OK) {
-        free(captures);
+        captures_free(&captures);
         return status;
     }
     *out = captures;
@@ -70,6 +73,7 @@ void capture_target_unref(struct target *target)
         (void)evidence_drop(target->evidence);
     evidence_unref(&target->evidence);
     cut_chain_leave(&target->member); /* where the worker has ended before the capture */
+    saved_free(&target->saved);       /* the journal has it */
     process_unref(&target->process);
     target_result_fini(&target->result);
     free(target->with);
@@ -144,8 +148,8 @@ static int cut_post(struct target *target, bool first, bool last)
     job->last = last;
     if (last)
         job->to_ns = now_ns < end_ns ? now_ns : end_ns; /* stopped early: up to now */
-    else
-        job->to_ns = first ? target->at_ns : now_ns;
+    else                                                /* all that was saved lies before now */
+        job->to_ns = first && target->saved == NULL ? target->at_ns : now_ns;
     if (job->to_ns <= target->result.from_ns)
         job->to_ns = target->result.from_ns + 1;
     if (last) {
@@ -220,10 +224,10 @@ static bool is_cut_due(const struct target *target)
 static void timer_follow(void *context)
 {
     struct target *target = context;
-    bool full = __atomic_load_n(&target->full, __ATOMIC_RELAXED) != 0;
-    if (full && target->stream_ms != 0)
+    const uint32_t full = __atomic_load_n(&target->full, __ATOMIC_RELAXED);
+    if (full == FULL_SAVED || (full != FULL_NOT && target->stream_ms != 0))
         target_finish(target);
-    if (full || !is_cut_due(target))
+    if (full != FULL_NOT || !is_cut_due(target))
         return;
     /* One at a time: a worker that is behind takes all that came meanwhile with one cut. */
     if (__atomic_exchange_n(&target->cutting, 1, __ATOMIC_ACQUIRE) != 0)
@@ -339,6 +343,7 @@ int captures_begin(struct captures *captures, const struct capture_order *order,
         captures_refuse(captures, &order->capture, &process->uid, "the agent is out of memory");
         return status;
     }
+    target->saved = saved_take(captures, &order->capture, &process->uid);
     TAILQ_INSERT_TAIL(&captures->targets, target, link);
     captures->running++;
     char capture[ID_TEXT_BYTES];
@@ -359,9 +364,23 @@ int captures_begin(struct captures *captures, const struct capture_order *order,
     return SKEIN_OK;
 }
 
+/* What an earlier run has cut is all that there will be. */
+static void saved_end(struct captures *captures, struct saved *saved)
+{
+    agent_capture_remember(captures, &saved->result.capture, &saved->result.process);
+    capture_finish(captures->settings.spool, captures->settings.uplink, captures->settings.agent,
+                   &saved->result);
+    saved_free(&saved);
+}
+
 static void agent_capture_refuse(struct captures *captures, struct target_result *result,
                                  const char *reason)
 {
+    struct saved *saved = saved_take(captures, &result->capture, &result->process);
+    if (saved != NULL) {
+        saved_end(captures, saved);
+        return;
+    }
     if (!result->map.known)
         result->map = uplink_clock_map(captures->settings.uplink);
     snprintf(result->reason, sizeof result->reason, "%s", reason);
@@ -430,6 +449,14 @@ void captures_stop(struct captures *captures, const struct capture_id *capture)
         if (capture_id_equal(&target->capture, capture))
             target_finish(target);
     }
+    struct saved *saved, *next;
+    for (saved = TAILQ_FIRST(&captures->saved.list); saved != NULL; saved = next) {
+        next = TAILQ_NEXT(saved, link);
+        if (!capture_id_equal(&saved->result.capture, capture))
+            continue;
+        TAILQ_REMOVE(&captures->saved.list, saved, link);
+        saved_end(captures, saved);
+    }
 }
 
 void captures_process_gone(struct captures *captures, const struct process *process)
@@ -449,9 +476,15 @@ size_t captures_running(const struct captures *captures)
 void captures_drain(struct captures *captures)
 {
     struct target *target;
+    struct saved *saved;
     capture_evidence_drain(captures);
     TAILQ_FOREACH(target, &captures->targets, link)
         target_finish(target);
+    while ((saved = TAILQ_FIRST(&captures->saved.list)) != NULL) {
+        TAILQ_REMOVE(&captures->saved.list, saved, link);
+        saved_end(captures, saved);
+    }
+    loop_timer_cancel(captures->settings.loop, &captures->saved.timer);
 }
 
 void captures_free(struct captures **captures_p)
@@ -466,6 +499,12 @@ void captures_free(struct captures **captures_p)
         timers_cancel(target);
         loop_timer_cancel(captures->settings.loop, &target->late_timer);
         capture_target_unref(target);
+    }
+    struct saved *saved;
+    loop_timer_cancel(captures->settings.loop, &captures->saved.timer);
+    while ((saved = TAILQ_FIRST(&captures->saved.list)) != NULL) {
+        TAILQ_REMOVE(&captures->saved.list, saved, link);
+        saved_free(&saved);
     }
     shares_fini(&captures->shares);
     free(captures);

@@ -40,8 +40,9 @@
 
 struct captures;
 
-/* What is said of a target that has no ring. */
-#define CAPTURE_WATCHED_TEXT "watched from outside: it has no ring, and what it did is not recorded"
+/* What is said of a target whose agent was killed, and of one that has no ring. */
+#define CAPTURE_RESTARTED_TEXT "the agent was restarted during the capture"
+#define CAPTURE_WATCHED_TEXT   "watched from outside: it has no ring, and what it did is not recorded"
 
 struct captures_settings {
     struct loop *loop;
@@ -110,17 +111,9 @@ void captures_stop(struct captures *captures, const struct capture_id *capture);
 void captures_process_gone(struct captures *captures, const struct process *process);
 size_t captures_running(const struct captures *captures);
 
-/* Before the uplink starts: makes the final report of each target that an earlier run left
- * unfinished, so that its partitions are uploaded and nobody waits for the rest. Returns how many
- * targets, or an error. */
-struct capture_proof;
-int captures_recover(struct spool *spool, uint64_t agent, const struct capture_proof *proof);
-
-/* Whether a ring that outlived the run before still has all that the process recorded since then: what
- * was asked for is then cut anew, once the collector repeats its command. NULL: none has. */
-struct capture_proof {
-    bool (*has)(void *context, const struct process_uid *process, uint64_t from_ns);
-    void *context;
-};
+/* Before captures_new: ends in the journal each target that an earlier run left unfinished. Its report
+ * is sent then; of a request it stays an intent, until the ring was cut anew (capture_saved.h). Returns
+ * how many targets, or an error. */
+int captures_recover(struct spool *spool, uint64_t agent);
 
 #endif

@@ -96,12 +96,12 @@ static void losses_take(struct target *target, const struct cut_entry *entry)
 
 static bool is_full(const struct target *target)
 {
-    return __atomic_load_n(&target->full, __ATOMIC_RELAXED) != 0;
+    return __atomic_load_n(&target->full, __ATOMIC_RELAXED) != FULL_NOT;
 }
 
-static void target_set_full(struct target *target)
+static void target_set_full(struct target *target, enum target_full why)
 {
-    __atomic_store_n(&target->full, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&target->full, why, __ATOMIC_RELAXED);
 }
 
 /* The cuts of one job are numbered in a row and make one range: if the first has room, all have. */
@@ -142,7 +142,7 @@ static void entry_take(struct cut_member *member, const struct cut_entry *entry)
 {
     struct target *target = target_of(member);
     if (is_full(target) || !has_room(target, &entry->key)) {
-        target_set_full(target); /* its last gap tells of that */
+        target_set_full(target, FULL_REPORT); /* its last gap tells of that */
         return;
     }
     losses_take(target, entry);
@@ -314,7 +314,7 @@ static bool cut_turn(struct target *target, struct capture_job *job)
     if (!has_ring(target))
         return false;
     if (target->result.range_count >= CAPTURE_RANGES_MAX)
-        target_set_full(target);
+        target_set_full(target, FULL_REPORT);
     int status = is_full(target) ? SKEIN_OK : chain_join(target);
     if (status != SKEIN_OK)
         target->failure = status;
@@ -465,6 +465,16 @@ static void lacks_add(struct target *target, const struct capture_job *job)
         gap_add(target, from_ns, job->lacks_to_ns, loss_text(job->lacks_reason));
 }
 
+static void gaps_add(struct target *target, const struct capture_job *job)
+{
+    const struct loss_gap *unrecorded = &job->unrecorded;
+    if (unrecorded->from_ns < unrecorded->to_ns)
+        gap_add(target, unrecorded->from_ns, unrecorded->to_ns, loss_text(unrecorded->reason));
+    lacks_add(target, job);
+    if (is_full(target) && target->result.to_ns < target->end_ns)
+        gap_add(target, target->result.to_ns, target->end_ns, loss_text(LOSS_REPORT_FULL));
+}
+
 static void job_finish(struct target *target, const struct capture_job *job)
 {
     target->result.death.signal = job->death.signal;
@@ -474,12 +484,8 @@ static void job_finish(struct target *target, const struct capture_job *job)
     cut_chain_others(&target->member, journal_shared);
     cut_chain_leave(&target->member);
     spool_losses_take(target);
-    const struct loss_gap *unrecorded = &job->unrecorded;
-    if (unrecorded->from_ns < unrecorded->to_ns)
-        gap_add(target, unrecorded->from_ns, unrecorded->to_ns, loss_text(unrecorded->reason));
-    lacks_add(target, job);
-    if (is_full(target) && target->result.to_ns < target->end_ns)
-        gap_add(target, target->result.to_ns, target->end_ns, loss_text(LOSS_REPORT_FULL));
+    if (target->full != FULL_SAVED) /* else a gap tells of all that follows */
+        gaps_add(target, job);
     capture_evidence_wait(target);
 }
 
@@ -503,6 +509,20 @@ static void counted_take(struct target *target, const struct capture_job *job)
         target->failure = status;
 }
 
+/* Behind the first cut: what counts, this one or what an earlier run had saved. The journal lists the one
+ * before the other goes. */
+static void saved_settle(struct target *target)
+{
+    if (saved_is_had(target)) {
+        progress_announce(target);
+        saved_drop(target);
+        return;
+    }
+    log_info("capture", "the ring has less than was cut before a restart: that is kept", NULL);
+    saved_take_back(target);
+    target_set_full(target, FULL_SAVED);
+}
+
 /* The job is cut: tells of it, and frees it. */
 static void job_end(struct target *target, struct capture_job *job)
 {
@@ -511,7 +531,9 @@ static void job_end(struct target *target, struct capture_job *job)
     counted_take(target, job);
     if (job->first && target->trigger != TRIGGER_REQUEST)
         fired_announce(target);
-    if (job->first && !job->last)
+    if (target->saved != NULL)
+        saved_settle(target);
+    else if (job->first && !job->last)
         progress_announce(target);
     if (job->last)
         job_finish(target, job); /* gone with this */

@@ -10,6 +10,7 @@
 #include <sys/queue.h>
 
 #include "agent_capture.h"
+#include "capture_saved.h"
 #include "cut_chain.h"
 #include "shares.h"
 
@@ -35,8 +36,7 @@
 /* Whether it waits for evidence, and what came of that (capture_evidence.c). */
 enum target_wait { WAIT_NONE, WAIT_OPEN, WAIT_HAD, WAIT_LATE, WAIT_ENDED };
 
-/* One process in one capture. Fields are constant after captures_begin, but for those under the
- * name of a thread. */
+/* One process in one capture. Constant after captures_begin, but for what a thread is named above. */
 struct target {
     TAILQ_ENTRY(target) link;
     struct captures *captures;
@@ -57,12 +57,13 @@ struct target {
     uint64_t cut_ns;                                      /* the same, monotonic */
     bool first_posted, last_posted;
     /* atomic */
-    uint32_t cutting; /* a cut that is not the last waits for the worker or runs */
-    uint32_t full;    /* the report takes no more ranges: no more is cut, the loop ends a stream */
+    uint32_t cutting;    /* a cut that is not the last waits for the worker or runs */
+    uint32_t full;       /* enum target_full (capture_saved.h): no more is cut */
     uint32_t references; /* the table's, and one for each late_run in the worker's queue */
     /* worker */
     struct cut_member member; /* of the process's chain of cuts */
     struct target_result result;
+    struct saved *saved;   /* of a run before this one, until a cut is set against it; or NULL */
     uint64_t last_ns;      /* of the last record that it lists */
     uint64_t losses_until; /* ticks; the result has what the ring counted before; 0: nothing */
     bool begun;            /* nobody asked for the capture, and the journal says why it began */
@@ -90,6 +91,7 @@ struct done_target {
 struct captures {
     struct captures_settings settings; /* constant */
     struct target_list targets;
+    struct captures_saved saved;
     size_t running;
     uint32_t draining; /* atomic, set by the loop: the agent ends */
     struct done_target done[CAPTURES_REMEMBERED];
@@ -111,8 +113,8 @@ struct capture_job {
     /* Of the last job: what the process does behind it, up to here, is lacking, and why. Either the
      * process left its ring and runs on, as by exec, or the agent ends. 0: nothing is lacking. */
     uint64_t lacks_from_ns, lacks_to_ns,
-        lacks_least_ns; /* from its last record, or from here; least: what
-                                                          * is shorter is none */
+        lacks_least_ns; /* from its last record, or from here; what is
+                                                          * shorter is none */
     enum loss_reason lacks_reason;
     /* Of the last job: what the ring cannot have, as far as is known by now. Empty: nothing. */
     struct loss_gap unrecorded;

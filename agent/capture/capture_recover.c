@@ -7,8 +7,9 @@
  * says that the agent died between two cuts. It lists what the cuts so far brought; a stream may
  * have uploaded that already. The rest was in a ring that this run may no longer have, so the
  * target ends here, with what there is and a gap that says why. If nothing was taken yet, the
- * target is forgotten: a request comes again, and a rule fires again. So it is where a ring outlived
- * the agent (ring_hold.h) and still has the whole window: what was cut of it by then is cut again.
+ * target is forgotten: a request comes again, and a rule fires again. The report of a request with
+ * partitions waits, as an intent: the ring may have outlived the agent (ring_hold.h, or in its process),
+ * and when the command comes again, what it still has is set against them (capture_saved.h).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,11 +22,9 @@
 
 struct leftover {
     struct target_result result;
-    uint64_t told_ns;           /* up to here the intent lists all; 0: there is none */
-    uint64_t first_ns;          /* of its partitions that nobody has sent yet */
-    bool fired;                 /* nobody repeats it */
-    struct partition_key *held; /* its own partitions: those */
-    size_t held_count, held_cap;
+    uint64_t told_ns; /* up to here the intent lists all; 0: there is none */
+    bool fired;       /* nobody repeats it */
+    bool strays;      /* partitions of other epochs than its first range's */
 };
 struct leftovers {
     struct leftover *items;
@@ -51,7 +50,9 @@ static struct leftover *leftover_of(struct leftovers *left, const struct capture
     return made;
 }
 
-/* Runs after the intents, which list the partitions that were journalled and perhaps released. */
+/* Runs after the intents, which list the partitions that were journalled and perhaps released. What a
+ * target lists is of one run. Of another one are those of a cut that was not finished, or that another
+ * had taken the place of already. */
 static void partition_take(void *context, const struct spool_head *head, int held)
 {
     struct leftovers *left = context;
@@ -59,12 +60,10 @@ static void partition_take(void *context, const struct spool_head *head, int hel
     if (item == NULL)
         return;
     struct target_result *result = &item->result;
-    if (array_grow(item->held, item->held_count + 1, &item->held_cap))
-        item->held[item->held_count++] = head->key;
-    else
-        left->status = SKEIN_NO_MEMORY;
-    if (item->first_ns == 0 || head->from_ns < item->first_ns)
-        item->first_ns = head->from_ns;
+    if (result->range_count > 0 && result->ranges[0].epoch != head->key.epoch) {
+        item->strays = true;
+        return;
+    }
     for (size_t i = 0; i < result->range_count; i++) {
         const struct report_range *range = &result->ranges[i];
         if (range->epoch == head->key.epoch && range->first <= head->key.sequence &&
@@ -137,71 +136,56 @@ static void evidence_end(struct target_result *result)
     }
 }
 
-static bool range_has(const struct report_range *range, const struct partition_key *key)
+static void strays_forget(struct spool *spool, const struct target_result *result)
 {
-    return range->epoch == key->epoch && range->first <= key->sequence &&
-           key->sequence <= range->last;
+    const uint64_t epoch = result->ranges[0].epoch;
+    if (epoch > 0)
+        spool_forget(spool, &result->capture, &result->process, 0, epoch - 1);
+    spool_forget(spool, &result->capture, &result->process, epoch + 1, UINT64_MAX);
 }
 
-static bool is_listed_elsewhere(const struct leftovers *left, const struct leftover *but,
-                                const struct partition_key *key)
-{
-    for (size_t i = 0; i < left->count; i++) {
-        const struct target_result *result = &left->items[i].result;
-        if (&left->items[i] == but || !process_uid_equal(&result->process, &key->process))
-            continue;
-        for (size_t k = 0; k < result->range_count; k++)
-            if (range_has(&result->ranges[k], key))
-                return true;
-    }
-    return false;
-}
-
-/* It begins anew: what nobody else lists of it would be there twice. What is with the collector
- * already is another capture's, or of an epoch that the next report takes the place of. */
-static void target_forget(struct spool *spool, const struct leftovers *left,
-                          const struct leftover *item)
-{
-    const struct target_result *result = &item->result;
-    for (size_t i = 0; i < item->held_count; i++)
-        if (!is_listed_elsewhere(left, item, &item->held[i]))
-            spool_done(spool, &item->held[i], SPOOL_STORED);
-    spool_release(spool, &result->capture, &result->process);
-    spool_report_drop(spool, SPOOL_INTENT, &result->capture, &result->process);
-}
-
-/* Whether a ring has all that it is to list, so far and from now on. A stream has sent what it lists,
- * and goes on as a gap. */
-static bool is_proven(const struct leftover *item, const struct capture_proof *proof)
-{
-    const struct target_result *result = &item->result;
-    uint64_t from_ns = item->told_ns != 0 ? result->from_ns : item->first_ns;
-    return proof != NULL && !result->stream &&
-           proof->has(proof->context, &result->process, from_ns);
-}
-
-static void target_end(struct spool *spool, uint64_t agent, const struct leftovers *left,
-                       struct leftover *item, const struct capture_proof *proof)
+/* What there is, and why there is no more. The gap begins where the intent ends: behind it the target
+ * listed cuts of others too, and nobody knows which. Without an intent the gap has no begin, for the
+ * partitions here may be any part of the window: a cut takes chunks by the times at which they begin,
+ * and what it had not reached may lie between their records. */
+static void result_end(struct leftover *item)
 {
     struct target_result *result = &item->result;
-    /* Nothing was taken from the ring yet, or it is there still, and the collector repeats its
-     * command (P-7). */
-    if (!item->fired && result->trigger == TRIGGER_REQUEST &&
-        (result->range_count == 0 || is_proven(item, proof))) {
-        target_forget(spool, left, item);
-        return;
-    }
-    /* The gap begins where the intent ends: behind it the target listed cuts of others too, and
-     * nobody knows which. Without an intent the gap has no begin, for the partitions here may be
-     * any part of the window: a cut takes chunks by the times at which they begin, and what it had
-     * not reached may lie between their records. */
     struct report_gap gap = {item->told_ns, agent_clock_ns(), loss_text(LOSS_AGENT_RESTARTED)};
     (void)target_result_add_gap(result, &gap);
     if (result->range_count > 0)
         result->state = REPORT_UPLOADING;
-    snprintf(result->reason, sizeof result->reason, "the agent was restarted during the capture");
+    snprintf(result->reason, sizeof result->reason, "%s", CAPTURE_RESTARTED_TEXT);
     evidence_end(result);
-    capture_finish(spool, NULL, agent, result);
+}
+
+/* Until its command comes again. Without memory or disk the intent is as it was. */
+static void result_save(struct spool *spool, uint64_t agent, const struct target_result *result)
+{
+    struct buf text = {0};
+    target_result_put(agent, result, &text);
+    if (text.status == SKEIN_OK)
+        (void)spool_report_put(spool, SPOOL_INTENT, result->user, &result->capture,
+                               &result->process, (const char *)text.data, text.len);
+    buf_fini(&text);
+}
+
+static void target_end(struct spool *spool, uint64_t agent, struct leftover *item)
+{
+    struct target_result *result = &item->result;
+    const bool asked = !item->fired && result->trigger == TRIGGER_REQUEST;
+    if (item->strays)
+        strays_forget(spool, result);
+    /* Nothing was taken from the ring yet: the collector repeats its command (P-7). */
+    if (asked && result->range_count == 0) {
+        spool_report_drop(spool, SPOOL_INTENT, &result->capture, &result->process);
+        return;
+    }
+    result_end(item);
+    if (asked && !result->stream) /* a stream has sent what it lists, and goes on as a gap */
+        result_save(spool, agent, result);
+    else
+        capture_finish(spool, NULL, agent, result);
 }
 
 static bool is_kept(const struct leftovers *left, const struct spool_report *report)
@@ -251,7 +235,7 @@ static void firings_note(struct spool *spool, struct leftovers *left)
     }
 }
 
-int captures_recover(struct spool *spool, uint64_t agent, const struct capture_proof *proof)
+int captures_recover(struct spool *spool, uint64_t agent)
 {
     struct leftovers left = {0};
     int status = reports_take(spool, &left);
@@ -261,11 +245,9 @@ int captures_recover(struct spool *spool, uint64_t agent, const struct capture_p
     if (status == SKEIN_OK)
         status = firings_settle(spool, &left);
     for (size_t i = 0; i < left.count && status == SKEIN_OK; i++)
-        target_end(spool, agent, &left, &left.items[i], proof);
-    for (size_t i = 0; i < left.count; i++) {
+        target_end(spool, agent, &left.items[i]);
+    for (size_t i = 0; i < left.count; i++)
         target_result_fini(&left.items[i].result);
-        free(left.items[i].held);
-    }
     free(left.items);
     return status == SKEIN_OK ? (int)left.count : status;
 }

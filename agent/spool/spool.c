@@ -270,6 +270,52 @@ int spool_share(struct spool *spool, const struct capture_id *capture,
     return status;
 }
 
+void spool_remember_lost_locked(struct spool *spool, const struct partition_key *key)
+{
+    spool->lost[spool->lost_count++ % SPOOL_LOST_REMEMBERED] = *key;
+}
+
+/* Another capture of the item takes the place of the one that it was cut for. Whether one is left. */
+static bool item_leave(struct spool_item *item, const struct capture_id *capture)
+{
+    if (item->shared_count == 0)
+        return false;
+    size_t at = 0;
+    while (at < item->shared_count && !capture_id_equal(&item->shared[at], capture))
+        at++;
+    const struct capture_id last = item->shared[--item->shared_count];
+    if (at <= item->shared_count)
+        item->shared[at] = last; /* over itself, where it is the last */
+    else
+        item->head.capture = last;
+    if (item->shared_count == 0) {
+        free(item->shared);
+        item->shared = NULL;
+        item->shared_cap = 0;
+    }
+    return true;
+}
+
+void spool_forget(struct spool *spool, const struct capture_id *capture,
+                  const struct process_uid *process, uint64_t first, uint64_t last)
+{
+    struct spool_item *item, *next;
+    pthread_mutex_lock(&spool->mutex);
+    for (item = TAILQ_FIRST(&spool->items); item != NULL; item = next) {
+        next = TAILQ_NEXT(item, link);
+        if (item->head.key.epoch < first || item->head.key.epoch > last ||
+            !spool_has_member(item, capture, process) || item_leave(item, capture) ||
+            item->state != SPOOL_HELD)
+            continue;
+        char name[SPOOL_NAME_BYTES];
+        spool_file_name(&item->head, name);
+        unlinkat(spool->folder, name, 0);
+        spool_remember_lost_locked(spool, &item->head.key);
+        spool_remove_locked(spool, item, false);
+    }
+    pthread_mutex_unlock(&spool->mutex);
+}
+
 bool spool_has_lost(struct spool *spool, const struct partition_key *key)
 {
     bool lost = false;

@@ -57,7 +57,12 @@ void spool_release(struct spool *spool, const struct capture_id *capture,
  * SKEIN_NO_MEMORY. */
 int spool_share(struct spool *spool, const struct capture_id *capture,
                 const struct process_uid *process, uint64_t epoch, uint64_t first, uint64_t last);
-/* Whether the partition was lost lately. */
+/* The capture lists no partition of the process any more whose epoch is from `first` to `last`, as
+ * another cut takes their place: those that no other capture lists go, and are not lost. None of the
+ * capture's is released yet. */
+void spool_forget(struct spool *spool, const struct capture_id *capture,
+                  const struct process_uid *process, uint64_t first, uint64_t last);
+/* Whether the partition was lost, or forgotten, lately. */
 bool spool_has_lost(struct spool *spool, const struct partition_key *key);
 
 /* The oldest queued partition behind `after` (0: the oldest of all). `order` is what to pass next.

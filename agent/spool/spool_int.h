@@ -93,6 +93,8 @@ void spool_insert_locked(struct spool *spool, struct spool_item *item);
 /* Takes it out and settles the reports that list it. */
 void spool_remove_locked(struct spool *spool, struct spool_item *item, bool lost);
 void spool_item_free(struct spool_item *item);
+/* No capture begins to share it any more (spool_has_lost). */
+void spool_remember_lost_locked(struct spool *spool, const struct partition_key *key);
 /* They check, at each change, what always holds of a partition and of a report. */
 void spool_item_assert(const struct spool *spool, const struct spool_item *item);
 void spool_entry_assert(const struct spool *spool, const struct spool_entry *entry);

@@ -198,7 +198,7 @@ static void loss_note_locked(struct spool *spool, const struct spool_head *lost,
 
 void spool_lose_locked(struct spool *spool, const struct spool_item *lost, const char *reason)
 {
-    spool->lost[spool->lost_count++ % SPOOL_LOST_REMEMBERED] = lost->head.key;
+    spool_remember_lost_locked(spool, &lost->head.key);
     const struct capture_id *member;
     for (size_t i = 0; (member = spool_member(lost, i)) != NULL; i++) {
         struct spool_head head = lost->head;

@@ -216,13 +216,22 @@ START_TEST(a_capture_interrupted_between_two_cuts_ends_with_a_gap_where_no_ring_
     start_agent_without_holder();
     start_subject();
     wait_attached(id);
-    command_capture(capture_a, id, 3600000);
+    const uint64_t at_ns = clock_realtime_ns();
+    command_capture_at(capture_a, id, 3600000, at_ns);
     free(
         fake_wait_report(fake, WORDS("\"kind\":\"target\"", capture_a, "\"state\":\"capturing\"")));
     ck_assert_int_eq(spawn_stop(agent, SIGKILL, 0), 128 + SIGKILL);
+    ck_assert_int_eq(spawn_stop(subject, SIGKILL, 0), 128 + SIGKILL);
+    subject = 0;
+    struct fake_counters c;
+    fake_count(fake, &c);
     start_agent();
-    free(fake_wait_report(fake, WORDS("\"kind\":\"target\"", capture_a, "\"state\":\"uploading\"",
-                                      "agent_restarted")));
+    FAKE_WAIT(fake, hellos, c.hellos + 1);
+    command_capture_at(capture_a, id, 3600000, at_ns);
+    char *report = fake_wait_report(fake, WORDS("\"kind\":\"target\"", capture_a,
+                                                "\"state\":\"uploading\"", "agent_restarted"));
+    ck_assert_msg(strstr(report, "\"epoch\":2") == NULL, "%s", report);
+    free(report);
     wait_capture_stored(capture_a);
 }
 END_TEST
