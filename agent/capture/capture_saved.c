@@ -76,7 +76,9 @@ int saved_recall(struct captures *captures)
     captures->saved.timer =
         loop_timer_add(captures->settings.loop, TELL_MS, 1, saved_tell, captures);
     saved_tell(captures);
-    return captures->saved.timer == NULL ? SKEIN_NO_MEMORY : status == SKEIN_NOT_FOUND ? SKEIN_OK : status;
+    return captures->saved.timer == NULL ? SKEIN_NO_MEMORY
+           : status == SKEIN_NOT_FOUND   ? SKEIN_OK
+                                         : status;
 }
 
 struct saved *saved_take(struct captures *captures, const struct capture_id *capture,
@@ -130,8 +132,8 @@ static bool has_gap(const struct target_result *old, uint64_t from_ns, uint64_t 
     const uint64_t slack_ns = reason == LOSS_OVERWRITTEN ? 0 : SLACK_NS;
     for (size_t i = 0; i < old->gap_count; i++) {
         const struct report_gap *gap = &old->gaps[i];
-        if (loss_parse(gap->reason) == reason && !is_restart(gap) && gap->from_ns <= from_ns + SLACK_NS &&
-            to_ns <= gap->to_ns + slack_ns)
+        if (loss_parse(gap->reason) == reason && !is_restart(gap) &&
+            gap->from_ns <= from_ns + SLACK_NS && to_ns <= gap->to_ns + slack_ns)
             return true;
     }
     return false;

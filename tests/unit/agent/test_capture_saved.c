@@ -12,9 +12,9 @@
 #include "ring_memory.h"
 #include "support.h"
 
-#define WINDOW_MS 1000
-#define OLD_FROM  UINT64_C(7000000000) /* on the line of the agent before: it is another one */
-#define OLD_TO    (OLD_FROM + WINDOW_MS * NS_PER_MS)
+#define WINDOW_MS   1000
+#define OLD_FROM    UINT64_C(7000000000) /* on the line of the agent before: it is another one */
+#define OLD_TO      (OLD_FROM + WINDOW_MS * NS_PER_MS)
 #define ROOM_OF_ONE 4096
 
 static const struct capture_id capture = {{1}}, other = {{2}};
@@ -42,8 +42,8 @@ static void process_make(void)
     const struct ring_identity identity = {.pid = 1, .service = "hand"};
     ck_assert_int_eq(process_new(&process), SKEIN_OK);
     process->uid = (struct process_uid){{3}};
-    ck_assert_int_eq(
-        ring_geometry_init(&process->geometry, SKEIN_MODE_CIRCULAR, RING_BYTES_MIN), SKEIN_OK);
+    ck_assert_int_eq(ring_geometry_init(&process->geometry, SKEIN_MODE_CIRCULAR, RING_BYTES_MIN),
+                     SKEIN_OK);
     ck_assert_int_eq(
         ring_memory_new(&process->geometry, &identity, &process->ring_fd, &process->ring),
         SKEIN_OK);
@@ -150,10 +150,8 @@ static void loop_end(void *context)
 /* The collector repeats its command. */
 static void command_again(const struct capture_id *of)
 {
-    const struct capture_order order = {.capture = *of,
-                                        .trigger = TRIGGER_REQUEST,
-                                        .at_ns = agent_clock_ns(),
-                                        .pre_ms = WINDOW_MS};
+    const struct capture_order order = {
+        .capture = *of, .trigger = TRIGGER_REQUEST, .at_ns = agent_clock_ns(), .pre_ms = WINDOW_MS};
     ck_assert_int_eq(captures_begin(captures, &order, process), SKEIN_OK);
     while (captures->running > 0) {
         ck_assert_ptr_nonnull(loop_timer_add(loop, 5, 0, loop_end, loop));
