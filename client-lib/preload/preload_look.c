@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The look at a program that is about to be started. It opens files, and a descriptor more is not
- * without effect: another thread's next one has another number, and closing one takes away all record
- * locks (fcntl, lockf) that the process has on that file. So the look has a table of descriptors of its
- * own: that of a thread which is made for it, and which the caller waits for.
+ * The look at a program that is about to be started. It opens files, so that a thread of its own looks
+ * (preload_apart.h), which the caller waits for.
  *
  *   fork() or vfork() child, one thread, no record locks of its own    looks itself
  *   anybody else                                                       a thread looks
@@ -16,8 +14,6 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <sched.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/single_threaded.h>
@@ -26,22 +22,17 @@
 
 #include "attach_client.h"
 #include "placement.h"
+#include "preload_apart.h"
 #include "preload_real.h"
 #include "sys_raw.h"
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
 #endif
-#define PATH_ELSE   "/bin:/usr/bin" /* where there is no PATH, as the C library has it */
-#define PAGE        4096            /* or a part of one */
-#define LINE_BYTES  32              /* of a variable that is of no interest: its name */
-#define STACK_BYTES 32768
-#define HANDED_ON   8 /* arguments that may name a program */
-
-/* It uses the caller's thread-local storage, for the caller stands still until it has ended. */
-#define CLONE_FLAGS                                                                                \
-    (CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_VFORK |            \
-     CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
+#define PATH_ELSE  "/bin:/usr/bin" /* where there is no PATH, as the C library has it */
+#define PAGE       4096            /* or a part of one */
+#define LINE_BYTES 32              /* of a variable that is of no interest: its name */
+#define HANDED_ON  8               /* arguments that may name a program */
 
 static bool is_forked BESIDE_DATA, has_locks BESIDE_DATA; /* relaxed */
 
@@ -294,22 +285,9 @@ static uint32_t look_run(void *context)
     return 0;
 }
 
-/* False: no thread is to be had. */
-static bool look_apart(struct look *l)
-{
-    uint32_t tid = 0;
-    char *stack =
-        raw_mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-    if (stack == NULL)
-        return false;
-    long made = raw_thread(CLONE_FLAGS, stack + STACK_BYTES, &tid, look_run, l);
-    raw_munmap(stack, STACK_BYTES);
-    return made > 0;
-}
-
 static bool may_look_itself(void)
 {
-    return attach_client_is_barred() || attach_client_is_borrower() ||
+    return attach_client_is_borrower() ||
            (__atomic_load_n(&is_forked, __ATOMIC_RELAXED) &&
             !__atomic_load_n(&has_locks, __ATOMIC_RELAXED) && __libc_single_threaded);
 }
@@ -317,14 +295,10 @@ static bool may_look_itself(void)
 bool start_look(const struct start *start, const char *tracer, struct program_kind *kind)
 {
     struct look look = {.start = start, .tracer = tracer};
-    uint64_t all = UINT64_MAX, before;
-    bool barred = attach_client_is_barred();
-    if (!barred)
-        (void)RAW4(SYS_rt_sigprocmask, SIG_BLOCK, RAW_POINTER(&all), RAW_POINTER(&before), 8);
-    if (may_look_itself() || !look_apart(&look))
+    if (attach_client_is_barred())
         (void)look_run(&look);
-    if (!barred)
-        (void)RAW4(SYS_rt_sigprocmask, SIG_SETMASK, RAW_POINTER(&before), 0, 8);
+    else
+        apart_run(may_look_itself(), look_run, &look);
     *kind = look.kind;
     return look.tracer_is_here;
 }
