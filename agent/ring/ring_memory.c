@@ -101,7 +101,7 @@ void ring_memory_init(uint8_t *ring, const struct ring_geometry *geometry,
 int ring_memory_new(const struct ring_geometry *geometry, const struct ring_identity *identity,
                     int *out_fd, uint8_t **ring)
 {
-    int fd = memfd_new("skein-ring", geometry->total);
+    int fd = memfd_new(RING_NAME, geometry->total);
     if (fd < 0)
         return SKEIN_IO;
     uint8_t *at = memory_map(fd, geometry->total);

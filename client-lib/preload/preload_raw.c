@@ -5,6 +5,7 @@
  */
 #include <linux/futex.h>
 #include <stdarg.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "preload_exec.h"
@@ -70,6 +71,10 @@ long numbered_call(long number, const long a[6], const void *caller)
     enum site site = site_of(number, a);
     if (number == SYS_execve || number == SYS_execveat)
         return exec_call(number, a);
+    if (number == SYS_mlockall)
+        return mlockall((int)a[0]);
+    if (number == SYS_munlockall)
+        return munlockall();
     return site != SITE_COUNT ? raw_wait(site, number, a, caller) : identity_call(number, a);
 }
 

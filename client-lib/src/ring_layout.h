@@ -26,6 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define RING_NAME          "skein-ring"                 /* of its memfd */
 #define RING_MAGIC         UINT64_C(0x312d676e6972736b) /* "skring-1" */
 #define RING_VERSION       3
 #define HOST_PAGE_MAGIC    UINT64_C(0x312d74736f68736b) /* "skhost-1" */

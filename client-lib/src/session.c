@@ -140,6 +140,7 @@ void session_child_reset(bool torn)
             ring_part(session);
     if (session_newest != NULL) /* else its page would be copied */
         session_newest = NULL;
+    session_lock_say(false); /* no lock is inherited */
     if (skein_control_page == &control_none)
         return;
     control_wiped = skein_control_page;

@@ -126,6 +126,19 @@ bool session_clock_is_tsc(void); /* reading it is no system call; true where the
  * SKEIN_NO_MEMORY. One thread at a time. */
 int session_map(int ring_fd, int host_fd, int process_fd, const char *service);
 
+/* Whether the kernel locks what is mapped from now on, as the preload library was told (mlockall): a
+ * ring that comes is mapped without it, or the program would pay for all of its pages. Any thread. */
+extern uint32_t session_locks; /* atomic */
+static inline bool session_is_locked(void)
+{
+    return skein_load32(&session_locks) != 0;
+}
+static inline void session_lock_say(bool locked)
+{
+    if (session_is_locked() != locked)
+        skein_store32(&session_locks, locked);
+}
+
 /* Begins the next string epoch in the other half. The table's lock must be held, or the ring not
  * yet published. */
 void table_open(struct session *session);

@@ -72,6 +72,23 @@ static bool header_matches(const struct ring_header *h, const struct ring_geomet
            h->rolling_buffer_size == g->rolling;
 }
 
+uint32_t session_locks;
+
+/* Where what is mapped is locked, its pages are made at once, unless they may not be touched yet. */
+static void *pages_map(int fd, size_t bytes)
+{
+    const bool locked = session_is_locked();
+    const int both = PROT_READ | PROT_WRITE;
+    void *base = raw_mmap(NULL, bytes, locked ? PROT_NONE : both, MAP_SHARED, fd);
+    if (base == NULL || !locked)
+        return base;
+    (void)RAW2(SYS_munlock, RAW_POINTER(base), bytes);
+    if (RAW3(SYS_mprotect, RAW_POINTER(base), bytes, both) == 0)
+        return base;
+    raw_munmap(base, bytes);
+    return NULL;
+}
+
 /* Maps the ring; *session is filled on success. SKEIN_OK, SKEIN_INVALID, SKEIN_NO_MEMORY. */
 static int ring_map(int fd, struct session *session)
 {
@@ -79,7 +96,7 @@ static int ring_map(int fd, struct session *session)
     uint64_t bytes;
     if (!fd_sealed(fd, &bytes, &st) || bytes < RING_BYTES_MIN || bytes > RING_BYTES_MAX)
         return SKEIN_INVALID;
-    void *base = raw_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+    void *base = pages_map(fd, bytes);
     if (base == NULL)
         return SKEIN_NO_MEMORY;
     session->base = base;

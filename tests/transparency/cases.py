@@ -131,6 +131,7 @@ CASES = [
     # same_storage: two tasks at once in one thread's storage. Where each call of both is an event they
     # write one record together, which no lane withstands (docs/what-is-recorded.md, at its end).
     Case("subject_realtime", "taskset -c 0 $SUBJECT realtime; echo $?", needs=("taskset",), root=True, quick=True),
+    Case("subject_memory_locked", "$SUBJECT memory_locked; echo $?", root=True, quick=True, run_s=3.2),
     *[Case("subject_" + name, f"$SUBJECT {name}; echo $?", quick=True, racy=name in RACY,
            run_s=RUN_S.get(name, 0.1), usual=name == "same_storage")
       for RUN_S in [{"tasks": 6, "spawn_limit": 6, "task_numbers": 3, "tasks_limit": 2, "alarmed": 2, "queue_notice": 1.5, "forker": 1, "dropper": 0.5,

@@ -961,6 +961,7 @@ static const struct {
     {"given_up", given_up},
     {"queue_notice", queue_notice},
     {"same_storage", same_storage},
+    {"memory_locked", memory_locked},
     {"bad_pointers", bad_pointers},
     {"calls_in_handler", calls_in_handler},
     {"calls_in_children", calls_in_children},

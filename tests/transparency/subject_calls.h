@@ -21,6 +21,9 @@ int waits_on_small_stack(void);
 int frames_astray(void);
 int sandbox_by_hand(void);
 
+/* ---- subject_memory.c ---- */
+int memory_locked(void);
+
 /* ---- subject_crashes.c ---- */
 int crash_plain(void);
 int crash_thread(void);

@@ -4,6 +4,7 @@
 if(TARGET skein-preload AND NOT SKEIN_SANITIZE)
     add_executable(transparency_subject ${CMAKE_CURRENT_LIST_DIR}/subject.c
         ${CMAKE_CURRENT_LIST_DIR}/subject_calls.c ${CMAKE_CURRENT_LIST_DIR}/subject_crashes.c
+        ${CMAKE_CURRENT_LIST_DIR}/subject_memory.c
         ${CMAKE_CURRENT_LIST_DIR}/subject_stacks.c)
     target_compile_options(transparency_subject PRIVATE -Wno-nonnull)
     target_link_libraries(transparency_subject PRIVATE skein_flags)
