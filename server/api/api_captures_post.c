@@ -152,7 +152,8 @@ void api_captures_post(void *context, struct http_exchange *x)
 {
     struct api_services *api = context;
     struct json_reader r = {{0}};
-    struct capture_request q = {.within = http_principal(x)->selector};
+    struct capture_request q = {.within = http_principal(x)->selector,
+                                .asker = http_principal(x)->name};
     struct capture_once once = {0};
     struct selector *selector = NULL;
     char error[256], both[API_SELECTOR_BYTES];

@@ -83,6 +83,7 @@ struct capture_request {
     uint64_t stream_ms; /* 0 unless it is a stream */
     const char *reason;
     const char *trigger, *rule; /* NULL: "request", none */
+    const char *asker;          /* who asks, a token's name; NULL: the rule does */
     /* With fewer matches than min_targets (0: 1) there is no capture. With more than max_targets
      * (0: no bound) it takes those with the lowest ids. */
     uint64_t min_targets, max_targets;

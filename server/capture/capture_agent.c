@@ -102,6 +102,14 @@ static enum share_rank rank_of(const struct report_fired *fired, uint32_t user)
                : SHARE_ASKED;
 }
 
+/* Whose process it is. */
+static uint32_t user_of(const struct fleet_process *p, const struct report_fired *fired)
+{
+    if (fired != NULL && fired->user != SHARE_USER_UNKNOWN)
+        return fired->user;
+    return p != NULL ? p->user : SHARE_USER_UNKNOWN;
+}
+
 /* To whom a report's units are charged. A report of a target that comes before the firing's has no
  * cause yet, and counts as one of its own. */
 static struct share_key charged_to(struct capture_engine *e, const struct process_uid *process,
@@ -109,9 +117,7 @@ static struct share_key charged_to(struct capture_engine *e, const struct proces
                                    enum share_rank *rank) CONTROL_LOCKED
 {
     const struct fleet_process *p = fleet_process_find(e->fleet, process);
-    const uint32_t user = fired != NULL && fired->user != SHARE_USER_UNKNOWN ? fired->user
-                          : p != NULL                                        ? p->user
-                                                                             : SHARE_USER_UNKNOWN;
+    const uint32_t user = user_of(p, fired);
     const char *program = fired != NULL && fired->exe[0] != '\0' ? fired->exe
                           : p != NULL                            ? p->exe
                                                                  : "";
@@ -154,6 +160,19 @@ bool capture_admits(struct capture_engine *e, struct fleet_agent *agent,
     return false;
 }
 
+/* Says for whom it counts: the user whose process it is, on his host. A sample is its policy's. */
+static void holder_set(struct capture_engine *e, struct capture *c, const struct fleet_agent *agent,
+                       const struct process_uid *process,
+                       const struct report_fired *fired) CONTROL_LOCKED
+{
+    const uint32_t user = user_of(fleet_process_find(e->fleet, process), fired);
+    c->rank = rank_of(fired, user);
+    if (user == SHARE_USER_UNKNOWN)
+        snprintf(c->holder, sizeof c->holder, "somebody on %s", agent->host);
+    else
+        snprintf(c->holder, sizeof c->holder, "user %" PRIu32 " on %s", user, agent->host);
+}
+
 /* Makes a capture that an agent has begun, with its one target. NULL: no memory. */
 static struct capture *target_adopt(struct capture_engine *e, struct fleet_agent *agent,
                                     const struct capture_id *id,
@@ -177,6 +196,7 @@ static struct capture *target_adopt(struct capture_engine *e, struct fleet_agent
         return NULL;
     }
     t->own = true;
+    holder_set(e, c, agent, process, NULL);
     snprintf(c->selector, bytes, "process=%s", text);
     /* `fired` says both. A report that overtakes it is kept under these words until it comes. */
     snprintf(c->trigger, sizeof c->trigger, "request");
@@ -287,6 +307,7 @@ int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
     snprintf(c->rule, sizeof c->rule, "%s", fired->rule);
     snprintf(c->reason, sizeof c->reason, "%s", fired->reason);
     id_text(fired->process.bytes, c->trigger_process);
+    holder_set(e, c, agent, &fired->process, fired);
     if (fired->at_ns != 0)
         c->at_ns = fired->at_ns;
     fired_describe(e, c, t, fired);
@@ -327,6 +348,8 @@ static void sample_become(struct capture_engine *e, struct capture *c,
         c->ttl_ms = sample->ttl_ms;
     c->groups = sample->groups;
     c->pin = sample->pin;
+    c->rank = SHARE_ROOT;
+    snprintf(c->holder, sizeof c->holder, "policy %s", fired->policy);
     snprintf(c->trigger, sizeof c->trigger, "%s", trigger_text(fired->trigger));
     snprintf(c->rule, sizeof c->rule, "%s", fired->policy);
     snprintf(c->reason, sizeof c->reason, "samples of the policy %s", fired->policy);

@@ -248,6 +248,11 @@ static int capture_fill(struct capture *c, const struct capture_request *request
              request->trigger != NULL ? request->trigger : "request");
     snprintf(c->rule, sizeof c->rule, "%s", request->rule != NULL ? request->rule : "");
     snprintf(c->reason, sizeof c->reason, "%s", request->reason);
+    c->rank = SHARE_ROOT;
+    if (request->asker != NULL)
+        snprintf(c->holder, sizeof c->holder, "token %s", request->asker);
+    else
+        snprintf(c->holder, sizeof c->holder, "rule %s", c->rule);
     c->selector = strdup(request->selector_text);
     return c->selector != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
 }

@@ -105,8 +105,7 @@ bool capture_incident_stored(struct capture_engine *e, const struct capture_id *
     *ended = ids_find(e, incident, true, &ids) == SKEIN_OK;
     for (size_t i = 0; i < ids.count; i++) {
         const struct capture *c = capture_find(e, &ids.items[i]);
-        for (size_t t = 0; t < c->target_count; t++)
-            *bytes += c->targets[t]->stored_bytes;
+        *bytes += capture_stored_bytes(c);
         *ended = *ended && c->status != CAPTURE_RUNNING;
     }
     bool exists = ids.count > 0;

@@ -108,6 +108,8 @@ static int row_load(void *context, const struct catalog_capture *row)
     c->known_from_ns = row->known_from_ns;
     c->groups = row->groups;
     c->pin = row->pin;
+    c->rank = row->rank;
+    snprintf(c->holder, sizeof c->holder, "%s", row->holder);
     c->kind = capture_kind_parse(row->kind);
     c->status = capture_status_parse(row->status);
     ended_place(load->e, c);
@@ -434,7 +436,10 @@ static void row_save(struct capture_engine *e, const struct capture *c)
                                   .stream_ms = c->stream_ms,
                                   .known_from_ns = c->known_from_ns,
                                   .groups = c->groups,
-                                  .pin = c->pin};
+                                  .pin = c->pin,
+                                  .rank = c->rank,
+                                  .holder = c->holder,
+                                  .bytes = capture_stored_bytes(c)};
     catalog_refuse(e->catalog, listing.status);
     catalog_put_capture(e->catalog, &row);
     buf_fini(&listing);

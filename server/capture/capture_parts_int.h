@@ -12,6 +12,7 @@
 #include "stored_set.h"
 
 #define CAPTURE_REASON_MAX 256
+#define CAPTURE_HOLDER_MAX (CONTROL_NAME_MAX + 32)
 
 /* name, text, final */
 #define TARGET_STATUS_LIST(X)                                                                      \
@@ -86,6 +87,9 @@ struct capture {
     char trigger[16], rule[64] /* a sample's policy */, reason[CONTROL_WORDS_MAX + 1],
         trigger_process[ID_TEXT_BYTES];
     char *selector;
+    /* For whom it counts where a quota is shared out (retention). "": not known. */
+    enum share_rank rank;
+    char holder[CAPTURE_HOLDER_MAX + 1];
     struct capture_target **targets;
     size_t target_count, target_cap;
     size_t open_count, whole_count;    /* open: its state is not final */

@@ -113,6 +113,14 @@ bool capture_target_seen(const struct capture_target *t, const struct selector *
     return process_labels_match(within, &labels);
 }
 
+uint64_t capture_stored_bytes(const struct capture *c)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < c->target_count; i++)
+        bytes += c->targets[i]->stored_bytes;
+    return bytes;
+}
+
 struct capture_target *capture_target_add(struct capture *c, const struct process_uid *uid,
                                           const struct fleet_process *p,
                                           const struct fleet_agent *agent)

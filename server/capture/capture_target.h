@@ -13,6 +13,8 @@ struct capture_target *capture_target_find(struct capture *c, const struct proce
 /* The first target of the agent; the others follow by next_of_agent. */
 struct capture_target *capture_targets_at(struct capture *c, uint64_t agent);
 /* Makes a target; p may be NULL: the fleet does not know the process. NULL: no memory. */
+/* What is stored of it, also what others share. */
+uint64_t capture_stored_bytes(const struct capture *c);
 struct capture_target *capture_target_add(struct capture *c, const struct process_uid *uid,
                                           const struct fleet_process *p,
                                           const struct fleet_agent *agent);

@@ -201,6 +201,16 @@ static const char *const migrations[] = {
     " WHERE rule<>'';",
     /* 15: whose process fired: limits of rules are shared among users */
     "ALTER TABLE rule_history ADD COLUMN user INTEGER NOT NULL DEFAULT 4294967295;",
+    /* 16: whose captures are, of what rank, and what is stored of them: quotas are shared out. Of
+     * captures from before only the rank is known; each counts as 1 MiB of one holder. */
+    "ALTER TABLE captures ADD COLUMN share_rank INTEGER NOT NULL DEFAULT 2;"
+    "ALTER TABLE captures ADD COLUMN holder TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE captures ADD COLUMN bytes INTEGER NOT NULL DEFAULT 1048576;"
+    "UPDATE captures SET share_rank=(rule<>'' OR trigger_type='crash')"
+    " WHERE own=1 AND kind<>'sample';"
+    "CREATE INDEX captures_by_holder ON captures(share_rank, holder, created_ns, id, status, bytes)"
+    " WHERE pin=0;"
+    "CREATE INDEX targets_by_service ON targets(service, capture);",
 };
 #define SCHEMA_VERSION (sizeof migrations / sizeof migrations[0] + 1)
 

@@ -29,8 +29,8 @@ void catalog_put_capture(struct catalog *c, const struct catalog_capture *p)
         "INSERT OR REPLACE INTO captures(id, created_ns, at_ns, pre_ms, post_ms, deadline_ns,"
         " finished_ns, stopped, own, from_ns, to_ns, status, kind, selector, trigger_type, rule,"
         " process, reason, listing, ttl_ms, pin, expires_ns, min_targets, max_targets, stream_ms,"
-        " known_from_ns, incident, event_groups)"
-        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        " known_from_ns, incident, event_groups, share_rank, holder, bytes)"
+        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         DB(DB_ID(p->id.bytes), DB_I64(I(p->created_ns)), DB_I64(I(p->at_ns)), DB_I64(I(p->pre_ms)),
            DB_I64(I(p->post_ms)), DB_I64(I(p->deadline_ns)), DB_I64(I(p->finished_ns)),
            DB_I64(I(p->stopped)), DB_I64(I(p->own)), DB_I64(I(from)), DB_I64(I(to)),
@@ -38,7 +38,8 @@ void catalog_put_capture(struct catalog *c, const struct catalog_capture *p)
            DB_TEXT(p->rule), DB_TEXT(p->process), DB_TEXT(p->reason), DB_TEXT(p->listing),
            DB_I64(I(p->ttl_ms)), DB_I64(I(p->pin)), DB_I64(I(p->expires_ns)),
            DB_I64(I(p->min_targets)), DB_I64(I(p->max_targets)), DB_I64(I(p->stream_ms)),
-           DB_I64(I(p->known_from_ns)), DB_ID(incident->bytes), DB_I64((int64_t)p->groups)));
+           DB_I64(I(p->known_from_ns)), DB_ID(incident->bytes), DB_I64((int64_t)p->groups),
+           DB_I64(I(p->rank)), DB_TEXT(p->holder != NULL ? p->holder : ""), DB_I64(I(p->bytes))));
 }
 
 void catalog_put_target(struct catalog *c, const struct catalog_target *p)
@@ -57,8 +58,14 @@ void catalog_put_target(struct catalog *c, const struct catalog_target *p)
 #define CAPTURE_COLUMNS                                                                            \
     "SELECT id, created_ns, at_ns, pre_ms, post_ms, deadline_ns, finished_ns, stopped, own,"       \
     " status, kind, selector, trigger_type, rule, process, reason, listing, ttl_ms, pin,"          \
-    " expires_ns, min_targets, max_targets, stream_ms, known_from_ns, incident, event_groups"      \
-    " FROM captures "
+    " expires_ns, min_targets, max_targets, stream_ms, known_from_ns, incident, event_groups,"     \
+    " share_rank, holder, bytes FROM captures "
+
+/* Rows come from a file, and may be wrong. */
+static enum share_rank rank_taken(int64_t number)
+{
+    return number >= SHARE_ASKED && number < SHARE_ROOT ? (enum share_rank)number : SHARE_ROOT;
+}
 
 struct capture_walk {
     catalog_capture_fn *fn;
@@ -93,6 +100,9 @@ static int capture_take(void *context, struct db_row *row)
         .stream_ms = (uint64_t)db_i64(row, 22),
         .known_from_ns = (uint64_t)db_i64(row, 23),
         .groups = (uint64_t)db_i64(row, 25),
+        .rank = rank_taken(db_i64(row, 26)),
+        .holder = db_text(row, 27),
+        .bytes = (uint64_t)db_i64(row, 28),
     };
     if (id_parse(db_text(row, 0), p.id.bytes) != SKEIN_OK)
         return 0;
@@ -347,15 +357,53 @@ int64_t catalog_expired(struct catalog *c, const struct clock_view *now, catalog
                   DB(DB_I64(I(now->now_ns)), DB_I64(I(now->least_ns)), DB_I64(I(now->steady_ns))));
 }
 
-int64_t catalog_oldest(struct catalog *c, const struct catalog_cursor *after, size_t limit,
-                       catalog_capture_fn *fn, void *context)
+struct holder_walk {
+    catalog_holder_fn *fn;
+    void *context;
+};
+
+static int holder_take(void *context, struct db_row *row)
+{
+    const struct holder_walk *walk = context;
+    const struct catalog_holder holder = {.rank = rank_taken(db_i64(row, 0)),
+                                          .name = db_text(row, 1),
+                                          .captures = (uint64_t)db_i64(row, 2),
+                                          .young = (uint64_t)db_i64(row, 3),
+                                          .bytes = (uint64_t)db_i64(row, 4),
+                                          .oldest_ns = (uint64_t)db_i64(row, 5)};
+    return walk->fn(walk->context, &holder);
+}
+
+int64_t catalog_holders(struct catalog *c, const char *service, uint64_t young_ns,
+                        catalog_holder_fn *fn, void *context)
+{
+#define HOLDERS                                                                                    \
+    "SELECT share_rank, holder, count(*), sum(status='running'), sum(bytes), min(created_ns)"      \
+    " FROM captures WHERE pin=0 AND (status<>'running' OR created_ns>?1)"
+#define BY_HOLDER " GROUP BY share_rank, holder"
+    struct holder_walk walk = {fn, context};
+    const struct db_bind young = DB_I64(I(young_ns));
+    if (service == NULL)
+        return db_run(c->read, HOLDERS BY_HOLDER, holder_take, &walk, DB(young));
+    return db_run(c->read,
+                  HOLDERS " AND id IN (SELECT capture FROM targets WHERE service=?2)" BY_HOLDER,
+                  holder_take, &walk, DB(young, DB_TEXT(service)));
+#undef HOLDERS
+#undef BY_HOLDER
+}
+
+int64_t catalog_oldest(struct catalog *c, enum share_rank rank, const char *holder,
+                       const struct catalog_cursor *after, size_t limit, catalog_capture_fn *fn,
+                       void *context)
 {
     struct capture_walk walk = {fn, context};
     return db_run(c->read,
-                  CAPTURE_COLUMNS "WHERE (created_ns, id) > (?, ?) AND pin=0 AND status<>'running'"
+                  CAPTURE_COLUMNS "WHERE share_rank=? AND holder=? AND (created_ns, id) > (?, ?)"
+                                  " AND pin=0 AND status<>'running'"
                                   " ORDER BY created_ns, id LIMIT ?",
                   capture_take, &walk,
-                  DB(DB_I64(I(after->created_ns)), DB_ID(after->id.bytes), DB_I64(I(limit))));
+                  DB(DB_I64(I(rank)), DB_TEXT(holder), DB_I64(I(after->created_ns)),
+                     DB_ID(after->id.bytes), DB_I64(I(limit))));
 }
 
 /* ---- requests that may be repeated ---- */

@@ -8,6 +8,7 @@
 
 #include "catalog.h"
 #include "clock_steps.h"
+#include "shares.h"
 
 struct catalog_capture {
     struct capture_id id, incident; /* incident zero: as id */
@@ -18,6 +19,9 @@ struct catalog_capture {
     uint64_t ttl_ms, expires_ns, min_targets, max_targets, stream_ms, known_from_ns;
     uint64_t groups; /* that it is read for: bit n, group n; 0: all */
     bool pin;
+    enum share_rank rank;
+    const char *holder; /* for whom it counts where a quota is shared out; "": not known */
+    uint64_t bytes;     /* stored of it, what it shares with others included */
 };
 struct catalog_target {
     struct capture_id capture;
@@ -58,13 +62,24 @@ int64_t catalog_targets(struct catalog *c, const struct capture_id *id, catalog_
 /* For retention; running captures are left out. Those due to be deleted by now, first due first. */
 int64_t catalog_expired(struct catalog *c, const struct clock_view *now, catalog_capture_fn *fn,
                         void *context);
-/* Those that are not pinned: at most `limit` behind the cursor (all-zero: from the oldest on). */
+/* Who has captures that are not pinned, and have ended or were begun after young_ns: in all, or,
+ * with a service, with a target of it. `young`: those of them that run. */
+struct catalog_holder {
+    enum share_rank rank;
+    const char *name;
+    uint64_t captures, young, bytes, oldest_ns;
+};
+typedef int catalog_holder_fn(void *context, const struct catalog_holder *holder);
+int64_t catalog_holders(struct catalog *c, const char *service, uint64_t young_ns,
+                        catalog_holder_fn *fn, void *context);
+/* A holder's that are not pinned: at most `limit` behind the cursor (all-zero: from the oldest on). */
 struct catalog_cursor {
     uint64_t created_ns;
     struct capture_id id;
 };
-int64_t catalog_oldest(struct catalog *c, const struct catalog_cursor *after, size_t limit,
-                       catalog_capture_fn *fn, void *context);
+int64_t catalog_oldest(struct catalog *c, enum share_rank rank, const char *holder,
+                       const struct catalog_cursor *after, size_t limit, catalog_capture_fn *fn,
+                       void *context);
 typedef int catalog_id_fn(void *context, const struct capture_id *id);
 
 /* A request that its sender may repeat, and the capture it began. Putting one drops all from before

@@ -32,11 +32,11 @@ const struct config_param collector_params[] = {
     CONFIG_U64(
         struct collector_config, retention_ttl_ms, "retention.ttl_ms", 0, 0, 3660 * DAY_MS,
         "how long captures that say nothing themselves are kept after their end; 0: no bound"),
-    CONFIG_U64(struct collector_config, retention_max_bytes, "retention.max_bytes", 0, 0,
-               UINT64_MAX,
-               "disk for all segments and state.db: beyond, the oldest captures go; 0: no bound"),
+    CONFIG_U64(
+        struct collector_config, retention_max_bytes, "retention.max_bytes", 0, 0, UINT64_MAX,
+        "disk for all segments and state.db: beyond, captures of who has most go; 0: no bound"),
     CONFIG_MAP(struct collector_config, retention_services, "retention.services", 1, UINT64_MAX,
-               "bytes of partitions that a service may have: beyond, the oldest captures with "
+               "bytes of partitions that a service may have: beyond, captures with "
                "partitions of it go; {\"shop\": 10737418240}"),
     CONFIG_U64(struct collector_config, assembling_bytes, "ingest.max_assembling_bytes",
                UINT64_C(256) << 20, 1 << 20, UINT64_MAX, "memory for partitions that are arriving"),

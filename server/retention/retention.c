@@ -5,7 +5,7 @@
  * retention_start, retention_stop and retention_is_met. Holds no lock while it deletes: the engine
  * looks again, so a pin that is set at that moment counts.
  *
- * Order: the oldest capture first, then by id. Passed over is a capture whose every byte is also in
+ * Order: retention_turns.h says whose capture goes, and of that holder the oldest, then by id. Passed over is a capture whose every byte is also in
  * one that is pinned or runs: its deletion would free nothing. A capture that shares its bytes only
  * with others that may go is not: they are freed with the last of them.
  */
@@ -27,6 +27,7 @@
 #include "log.h"
 #include "metrics.h"
 #include "own_thread.h"
+#include "retention_turns.h"
 
 #define ROUND_NS     UINT64_C(1000000000)
 #define PAUSE_FACTOR 20 /* what was in vain and took t is not repeated before 20 t */
@@ -54,7 +55,7 @@ struct retention {
 
 struct candidate {
     struct capture_id id;
-    uint64_t created_ns, finished_ns, expires_ns;
+    uint64_t created_ns, finished_ns, expires_ns, bytes;
 };
 struct page {
     struct candidate items[PAGE];
@@ -65,7 +66,7 @@ static int page_add(void *context, const struct catalog_capture *row)
 {
     struct page *page = context;
     page->items[page->count++] =
-        (struct candidate){row->id, row->created_ns, row->finished_ns, row->expires_ns};
+        (struct candidate){row->id, row->created_ns, row->finished_ns, row->expires_ns, row->bytes};
     return page->count == PAGE;
 }
 
@@ -177,48 +178,54 @@ static int quota_measure(struct retention *r, struct quota *quota)
     return status < 0 ? status : quota->bytes > quota->target;
 }
 
-static void quota_why(const struct quota *quota, uint64_t frees, char why[RETENTION_WORDS])
+static void quota_why(const struct quota *quota, const struct turn *turn, uint64_t frees,
+                      char why[RETENTION_WORDS])
 {
+    char whose[240];
+    snprintf(whose, sizeof whose,
+             "of %s, %.120s has most that is neither pinned nor running; this was the oldest",
+             turn_of(turn),
+             turn->name[0] != '\0' ? turn->name : "who began them before an upgrade");
     if (quota->service != NULL)
         snprintf(why, RETENTION_WORDS,
                  "retention.services: %.64s has %" PRIu64 " bytes and may have %" PRIu64
-                 "; it was the oldest that is neither pinned nor running, and freed %" PRIu64
-                 " bytes of it",
-                 quota->service, quota->bytes, quota->max_bytes, frees);
+                 "; %s, and freed %" PRIu64 " bytes of it",
+                 quota->service, quota->bytes, quota->max_bytes, whose, frees);
     else if (quota->catalog)
         snprintf(why, RETENTION_WORDS,
                  "retention.max_bytes: what is known of captures may take %" PRIu64
-                 " bytes, an eighth of it, and took %" PRIu64
-                 "; it was the oldest that is neither pinned nor running",
-                 quota->max_bytes, quota->bytes);
+                 " bytes, an eighth of it, and took %" PRIu64 "; %s",
+                 quota->max_bytes, quota->bytes, whose);
     else
         snprintf(why, RETENTION_WORDS,
                  "retention.max_bytes: segments may take %" PRIu64 " bytes, %" PRIu64
-                 " were needed; it was the oldest that is neither pinned nor running, and freed "
-                 "%" PRIu64 " bytes",
-                 quota->max_bytes, quota->bytes, frees);
+                 " were needed; %s, and freed %" PRIu64 " bytes",
+                 quota->max_bytes, quota->bytes, whose, frees);
 }
 
-/* Deletes captures of a page until the quota is met. 1: it is; 0: the page is at its end; or a
- * status. */
-static int page_retire(struct retention *r, struct quota *quota, const struct page *page)
+/* Deletes captures of a page as long as it is their holder's turn. 1: the quota is met; 0: the page
+ * is at its end, or it is another one's turn; or a status. */
+static int page_retire(struct retention *r, struct quota *quota, const struct page *page,
+                       struct turns *turns, struct turn *turn)
 {
-    for (size_t i = 0; i < page->count && !own_thread_is_stopping(&r->thread); i++) {
-        const struct capture_id *id = &page->items[i].id;
+    for (size_t i = 0;
+         i < page->count && turns_next(turns) == turn && !own_thread_is_stopping(&r->thread); i++) {
+        const struct candidate *item = &page->items[i];
         char why[RETENTION_WORDS];
         uint64_t now = 0, later = 1; /* for state.db: its rows are freed in any case */
-        int status = quota->catalog ? SKEIN_OK
-                                    : capture_frees(r->captures, id, quota->service, &now, &later);
+        turn->after = (struct catalog_cursor){item->created_ns, item->id};
+        int status = quota->catalog
+                         ? SKEIN_OK
+                         : capture_frees(r->captures, &item->id, quota->service, &now, &later);
         if (status < 0)
             return status;
-        if (later == 0)
-            continue;
-        quota_why(quota, now, why);
-        status = retention_retire(r, id, 0, why);
+        quota_why(quota, turn, now, why);
+        status = later > 0 ? retention_retire(r, &item->id, 0, why) : SKEIN_REFUSED;
+        if (status < 0 && status != SKEIN_REFUSED)
+            return status;
+        turn_deduct(turns, turn, item->bytes, status == SKEIN_OK);
         if (status == SKEIN_REFUSED)
             continue;
-        if (status < 0)
-            return status;
         metrics_add(retention_quota_total, 1);
         if (quota->catalog && catalog_trim_losses(r->catalog, TRIM_ROWS) < 0)
             return SKEIN_IO;
@@ -227,6 +234,44 @@ static int page_retire(struct retention *r, struct quota *quota, const struct pa
             return status < 0 ? status : 1;
     }
     return 0;
+}
+
+/* Deletes captures in their turns until the quota is met: turns of who has some of the service, as
+ * their targets are called; NULL: of all. SKEIN_OK; SKEIN_NOT_FOUND: nothing more may go; or a
+ * status. */
+static int turns_retire(struct retention *r, struct quota *quota, const char *service)
+{
+    struct turns turns = {.by_count = quota->catalog};
+    const struct turn *last = NULL;
+    int status = turns_take(&turns, r->catalog, service);
+    while (status == SKEIN_OK && !own_thread_is_stopping(&r->thread)) {
+        struct page page = {.count = 0};
+        struct turn *turn = turns_next(&turns);
+        if (turns.stale && (turn == NULL || turn != last || turn->over)) {
+            status = turns_renew(&turns, r->catalog, service); /* nobody goes by what was */
+            last = NULL;
+            continue;
+        }
+        if (turn == NULL || turn->over) {
+            status = turn == NULL ? SKEIN_NOT_FOUND : 1;
+            break;
+        }
+        int64_t rows =
+            catalog_oldest(r->catalog, turn->rank, turn->name, &turn->after, PAGE, page_add, &page);
+        turn->over = rows == 0;
+        last = turn;
+        status = rows < 0 ? (int)rows : page_retire(r, quota, &page, &turns, turn);
+    }
+    turns_fini(&turns);
+    return status == 1 ? SKEIN_OK : status;
+}
+
+/* A process may be called otherwise by now than its partitions say. */
+static int captures_retire(struct retention *r, struct quota *quota)
+{
+    int status = turns_retire(r, quota, quota->service);
+    return status == SKEIN_NOT_FOUND && quota->service != NULL ? turns_retire(r, quota, NULL)
+                                                               : status;
 }
 
 static void strays_note(struct retention *r, uint64_t count, uint64_t bytes)
@@ -299,26 +344,12 @@ static int accounts_retire(struct retention *r, struct quota *quota)
 /* SKEIN_OK; SKEIN_NOT_FOUND: above the quota, but nothing more may be deleted; or a status. */
 static int quota_enforce(struct retention *r, struct quota *quota)
 {
-    struct catalog_cursor after = {0};
-    struct page page;
     int status = quota_measure(r, quota);
     if (status > 0 && quota->catalog)
         status = accounts_retire(r, quota);
     else if (status > 0 && quota->service == NULL) /* a stray may be of any service */
         status = strays_retire(r, quota);
-    if (status <= 0)
-        return status;
-    status = SKEIN_OK;
-    while (status == SKEIN_OK && !own_thread_is_stopping(&r->thread)) {
-        page.count = 0;
-        int64_t rows = catalog_oldest(r->catalog, &after, PAGE, page_add, &page);
-        if (rows <= 0)
-            return rows < 0 ? (int)rows : SKEIN_NOT_FOUND;
-        after.created_ns = page.items[page.count - 1].created_ns;
-        after.id = page.items[page.count - 1].id;
-        status = page_retire(r, quota, &page);
-    }
-    return status == 1 ? SKEIN_OK : status;
+    return status > 0 ? captures_retire(r, quota) : status;
 }
 
 static void quota_explain(const struct quota *quota, int status, char words[RETENTION_WORDS])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What is kept, and for how long. Deletes captures whose time is over; where a quota is exceeded,
- * deletes the oldest; says why of each. Owns one thread. For a quota it never deletes a capture
+ * deletes the oldest of who has most (retention_turns.h); says why of each. Owns one thread. For a quota it never deletes a capture
  * that is pinned or runs, or whose deletion would free nothing. Partitions that no capture lists go
  * first.
  *
@@ -15,7 +15,7 @@
  *   above max_bytes    captures go until what is needed is 7/8; compaction (ingest) gives the dead
  *                      part back. With 1/8 dead in all, some segment is at least 1/8 dead: to give
  *                      back one byte never costs copying more than seven.
- *   rows above 1/8     the oldest captures go, even if no partition is freed
+ *   rows above 1/8     captures go, even if no partition is freed
  */
 #ifndef RETENTION_H
 #define RETENTION_H
@@ -41,7 +41,7 @@ int retention_start(const struct retention_settings *settings, struct store *sto
 /* Waits for the deletion that is running. */
 void retention_stop(struct retention **retention);
 
-#define RETENTION_WORDS 320
+#define RETENTION_WORDS 512
 /* Whether all quotas are met; if not, `words` says why nothing more is deleted. Any thread. */
 bool retention_is_met(struct retention *retention, char words[RETENTION_WORDS]);
 

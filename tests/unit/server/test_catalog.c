@@ -118,6 +118,8 @@ START_TEST(first_version_is_brought_up_with_all_it_holds)
         ck_assert_uint_eq(capture.at_ns, 90);
         ck_assert_uint_eq(capture.ttl_ms + capture.expires_ns + capture.min_targets, 0);
         ck_assert_uint_eq(capture.groups, 0);
+        ck_assert_int_eq(capture.rank, SHARE_RULED);
+        ck_assert_uint_eq(capture.bytes, 1 << 20);
         ck_assert_int_eq(catalog_targets(c, &id, take_target, &target), 4);
         ck_assert(capture_id_equal(&capture.incident, &id));
         ck_assert(target.own);
@@ -346,7 +348,9 @@ static const char merged_by_8[] =
     " ('01a10000000000000000000000000004', '01a10000000000000000000000000001');"
     "DROP INDEX captures_by_incident; DROP INDEX captures_unlisted;"
     "DROP INDEX captures_by_kind; DROP INDEX captures_by_kind_and_status;"
-    "DROP INDEX captures_by_rule;"
+    "DROP INDEX captures_by_rule; DROP INDEX captures_by_holder;"
+    "ALTER TABLE captures DROP COLUMN share_rank; ALTER TABLE captures DROP COLUMN holder;"
+    "ALTER TABLE captures DROP COLUMN bytes;"
     "ALTER TABLE captures DROP COLUMN incident; ALTER TABLE captures DROP COLUMN event_groups;"
     "ALTER TABLE rule_history DROP COLUMN incident; ALTER TABLE rule_history DROP COLUMN user;"
     "CREATE TABLE t(capture TEXT NOT NULL, process TEXT NOT NULL, source TEXT NOT NULL,"

@@ -84,7 +84,8 @@ static void expect_audited(struct fixture *f, const struct begun *b, const char 
     wait_for_text(f, path, "items.0.action", "retention.delete");
     cJSON *json = call_json(f, "GET", path, NULL, 200);
     ck_assert_str_eq(text_at(json, "items.0.result"), "ok");
-    ck_assert_ptr_nonnull(strstr(text_at(json, "items.0.detail"), why));
+    ck_assert_msg(strstr(text_at(json, "items.0.detail"), why) != NULL, "%s",
+                  text_at(json, "items.0.detail"));
     cJSON_Delete(json);
 }
 
@@ -339,6 +340,91 @@ START_TEST(a_full_disk_refuses_new_captures_and_partitions_and_says_why)
 }
 END_TEST
 
+/* ---- whose captures go ---- */
+
+enum { NOBODY = 65534, OTHER = 1000 };
+
+/* What an agent began by itself for a process of the user. */
+static struct begun fire(struct fixture *f, uint32_t process, uint32_t user, const char *trigger,
+                         size_t bytes)
+{
+    struct begun b;
+    char error[256] = "";
+    snprintf(b.id, sizeof b.id, "0199000000000000%016x", process);
+    snprintf(b.path, sizeof b.path, "/api/v1/captures/%s", b.id);
+    cJSON *report = wire_fired(&f->agent, b.id, process, NULL, 0);
+    cJSON_ReplaceItemInObject(report, "trigger", cJSON_CreateString(trigger));
+    cJSON_AddNumberToObject(report, "uid", user);
+    ck_assert_msg(wire_agent_report(&f->agent, report, error, sizeof error), "%s", error);
+    list(f, process, &b);
+    ck_assert_int_eq(wire_agent_upload(&f->agent, process, 0, b.id, bytes), WIRE_STORED);
+    return b;
+}
+
+/* The quotas that a flood can fill, the triggers that it can have, and how much of it passes by. */
+static const struct {
+    const char *quota, *bound, *trigger, *of;
+} floods[] = {
+    {"{\"services\":{\"svc\":900000}}", "retention.services: ", "application",
+     "of captures that programs asked for, user 65534 on "},
+    {"{\"services\":{\"svc\":900000}}", "retention.services: ", "crash",
+     "of captures of rules and crashes, user 65534 on "},
+    {"{\"max_bytes\":900000}", "retention.max_bytes: ", "application",
+     "of captures that programs asked for, user 65534 on "},
+    {"{\"max_bytes\":900000}", "retention.max_bytes: ", "crash",
+     "of captures of rules and crashes, user 65534 on "},
+};
+
+START_TEST(flood_of_a_user_pushes_out_its_own_captures_alone)
+{
+    enum { FLOOD = 24 };
+    struct fixture f;
+    struct begun flood[FLOOD];
+    char members[128];
+    snprintf(members, sizeof members, ",\"retention\":%s", floods[_i].quota);
+    fixture_start_with(&f, "\"min_free_bytes\":0,\"segment_bytes\":1048576", members);
+    wire_agent_processes(&f.agent, 1, 4 + FLOOD, "svc");
+    const struct begun kept[] = {
+        complete(&f, 1, "", PART / 2),               /* a person's */
+        fire(&f, 2, OTHER, "application", PART / 2), /* as another user's program asked */
+        fire(&f, 3, OTHER, "crash", PART / 2),       /* for a crash of his */
+        fire(&f, 4, 0, "crash", PART / 2),           /* and of root's */
+    };
+    for (uint32_t i = 0; i < FLOOD; i++)
+        flood[i] = fire(&f, 5 + i, NOBODY, floods[_i].trigger, PART);
+    for (uint32_t i = 0; i < FLOOD / 2; i++)
+        wait_gone(&f, &flood[i]);
+    expect_audited(&f, &flood[0], floods[_i].bound);
+    expect_audited(&f, &flood[0], floods[_i].of);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        expect_there(&f, &kept[i]);
+    expect_there(&f, &flood[FLOOD - 1]);
+    fixture_stop(&f);
+}
+END_TEST
+
+/* After a restart it is still known whose they are. */
+START_TEST(whose_a_capture_is_outlives_the_collector)
+{
+    struct fixture f;
+    fixture_start_with(&f, "\"min_free_bytes\":0,\"segment_bytes\":1048576",
+                       ",\"retention\":{\"services\":{\"svc\":450000}}");
+    wire_agent_processes(&f.agent, 1, 8, "svc");
+    struct begun rare = fire(&f, 1, OTHER, "application", PART);
+    struct begun first = fire(&f, 2, NOBODY, "application", PART);
+    (void)fire(&f, 3, NOBODY, "application", PART);
+    fixture_restart(&f);
+    f.agent.epoch++;
+    cJSON_Delete(wire_agent_hello(&f.agent));
+    wire_agent_processes(&f.agent, 1, 8, "svc");
+    for (uint32_t i = 4; i <= 8; i++)
+        (void)fire(&f, i, NOBODY, "application", PART);
+    wait_gone(&f, &first);
+    expect_there(&f, &rare);
+    fixture_stop(&f);
+}
+END_TEST
+
 /* ---- what is known of captures ---- */
 
 #define ROWS_MAX (UINT64_C(4) << 20) /* the least that state.db may take */
@@ -360,9 +446,10 @@ START_TEST(captures_without_a_byte_go_where_too_much_is_known)
     snprintf(members, sizeof members, ",\"retention\":{\"max_bytes\":%llu}",
              (unsigned long long)(2 * ROWS_MAX));
     fixture_start_with(&f, NULL, members);
-    wire_agent_processes(&f.agent, 1, 1, "shop");
+    wire_agent_processes(&f.agent, 1, 2, "shop");
+    struct begun other = fire(&f, 2, OTHER, "application", 0);
     for (unsigned i = 0; i < BEGUN; i++) {
-        snprintf(capture, sizeof capture, "0199000000000000%016x", i);
+        snprintf(capture, sizeof capture, "0199000000000001%016x", i);
         ck_assert(wire_agent_report(&f.agent, wire_fired(&f.agent, capture, 1, "", 0), error,
                                     sizeof error));
         ck_assert(wire_agent_report(&f.agent, wire_target(&f.agent, capture, 1, "nothing", 0, 0),
@@ -371,6 +458,7 @@ START_TEST(captures_without_a_byte_go_where_too_much_is_known)
     ck_assert(wait_until(rows_fit, &f, 0));
     snprintf(path, sizeof path, "/api/v1/captures/%s", capture);
     cJSON_Delete(call_json(&f, "GET", path, NULL, 200)); /* the newest is there */
+    expect_there(&f, &other);                            /* and what another user has */
     cJSON *audit = call_json(&f, "GET", "/api/v1/audit?action=retention.delete&limit=1", NULL, 200);
     ck_assert_ptr_nonnull(strstr(text_at(audit, "items.0.detail"), "what is known of captures"));
     cJSON_Delete(audit);
@@ -391,6 +479,9 @@ int main(void)
     tcase_add_test(c, shared_bytes_go_with_their_last_capture_and_none_goes_for_nothing);
     tcase_add_test(c, segments_shrink_to_what_they_may_take);
     tcase_add_test(c, captures_that_say_nothing_are_kept_as_long_as_the_settings_say);
+    tcase_add_loop_test(c, flood_of_a_user_pushes_out_its_own_captures_alone, 0,
+                        sizeof floods / sizeof *floods);
+    tcase_add_test(c, whose_a_capture_is_outlives_the_collector);
     tcase_add_test(c, captures_without_a_byte_go_where_too_much_is_known);
     tcase_add_test(c, a_full_disk_refuses_new_captures_and_partitions_and_says_why);
     suite_add_tcase(suite, c);
