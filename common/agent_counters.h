@@ -32,7 +32,8 @@
     X(partitions_resent, "partitions sent again for want of an acknowledgement")                   \
     X(symbols_asked, "addresses whose names were asked for")                                       \
     X(symbols_named, "of these: names given in time")                                              \
-    X(symbolizer_failures, "skein-symbolizers that died, or were ended as they hung")
+    X(symbolizer_failures, "skein-symbolizers that died, or were ended as they hung")              \
+    X(looks_given_up, "looks at processes that hung in the kernel: their memory did not answer")
 
 struct agent_counters {
 #define X(name, help) uint64_t name;

@@ -11,6 +11,7 @@
 #include "agent_int.h"
 #include "clock.h"
 #include "log.h"
+#include "look_apart.h"
 #include "proc_info.h"
 #include "process_report.h"
 #include "rule_match.h"
@@ -41,6 +42,7 @@ void agent_send_list(void *context)
     attach_count(agent->attach, &counters);
     counters.captures_refused = captures_refused(agent->captures);
     symbols_count(agent, &counters);
+    counters.looks_given_up = apart_given_up();
     uplink_set_local(agent->uplink, &counters);
     host_page_snapshot(agent->host_page, &now);
     if (process_report_send(agent->uplink, agent->state.agent, ++agent->list_version,

@@ -18,6 +18,8 @@
 #ifndef DUMP_INT_H
 #define DUMP_INT_H
 
+#include <sys/types.h>
+
 #include "thread_dump.h"
 
 /* By DWARF's numbers, as the symbolizer has them. */
@@ -35,6 +37,7 @@ enum dump_stack_fate {
     DUMP_STACK_UNTRIED,    /* no time left */
     DUMP_STACK_BEYOND,     /* behind the first DUMP_STACKS_MAX */
     DUMP_STACK_ENDED,      /* it had, or it was a zombie */
+    DUMP_STACK_HANGS, /* the memory in which it is, or other memory of the process, does not answer */
     DUMP_STACK_FATES
 };
 
@@ -63,21 +66,32 @@ struct dump_thread {
 };
 
 struct dump {
+    /* constant */
     uint32_t pid;
-    int task; /* /proc/PID/task */
+    uint64_t start_clock_ticks; /* of the process that is meant; 0: whoever has the pid */
     uint64_t deadline_ns;
+    int task;   /* /proc/PID/task, while it is looked at */
+    int status; /* what became of dump_run, in its thread */
+    bool hangs; /* its memory does not answer: no more of it is asked for */
+    char title[128];
     struct dump_thread *threads;
     size_t count, cap, left_out; /* left_out: threads beyond DUMP_THREADS_MAX */
     size_t stopped;              /* threads that we stopped */
     uint64_t stop_ns;            /* from the first stop asked for to the last one over, summed up */
     size_t fates[DUMP_STACK_FATES];
-    size_t unwalked; /* copies that the symbolizer gave no stack of */
-    int walk_status; /* and why; SKEIN_NOT_FOUND: there is none. dump_walk.c */
+    size_t unwalked;             /* copies that the symbolizer gave no stack of */
+    int walk_status;             /* and why; SKEIN_NOT_FOUND: there is none. dump_walk.c */
+    pid_t late[DUMP_STACKS_MAX]; /* asked to stop, and did not yet: the thread's that asked */
+    size_t late_count;
 };
 
-/* thread_dump.c: looks at all that dump_list has found, and copies. */
-void dump_take(struct dump *dump);
-void dump_fini(struct dump *dump);
+/* dump_take.c: lists, looks and copies, on a thread apart (look_apart.h), for which one waits until the
+ * deadline and DUMP_GRACE_NS more. SKEIN_OK; SKEIN_TIMEOUT: it hangs, and *dump, NULL then, is gone with it;
+ * SKEIN_BUSY: it is left alone, as it, or its user's others, hung; SKEIN_NOT_FOUND, SKEIN_NO_MEMORY,
+ * SKEIN_IO. */
+int dump_run(struct dump **dump);
+struct dump *dump_new(uint32_t pid, uint64_t deadline_ns); /* NULL: no memory */
+void dump_discard(struct dump **dump);
 
 /* dump_proc.c: what /proc says. Opens `task`, and lists the threads. SKEIN_OK, SKEIN_NOT_FOUND,
  * SKEIN_NO_MEMORY, SKEIN_IO. */
@@ -97,16 +111,21 @@ struct dump_program dump_program(uint32_t pid);
 /* "futex(0x7f…, 0x80, 0x2, …)"; "": in none. */
 void dump_call_text(const struct dump_thread *thread, char *out, size_t bytes);
 
-/* dump_copy.c: memory of the process. Returns how many bytes were read, from the first on. */
+/* dump_copy.c: memory of the process. Returns how many bytes were read, from the first on. May hang: on a
+ * thread apart alone, and while no thread of the process is stopped. */
 size_t dump_read(uint32_t pid, uint64_t address, void *to, size_t bytes);
-/* Copies from registers[DUMP_SP] on. SKEIN_OK, SKEIN_DENIED, SKEIN_NO_MEMORY, SKEIN_IO. */
-int dump_stack_copy(uint32_t pid, struct dump_thread *thread);
+/* The same, at most DUMP_STACK_BYTES, on another thread apart. SKEIN_OK: *copied is *n bytes, more than
+ * 0, for free(). SKEIN_DENIED, SKEIN_NO_MEMORY, SKEIN_IO; SKEIN_BUSY: it hangs. */
+int dump_read_apart(struct dump *dump, uint64_t address, size_t bytes, uint8_t **copied, size_t *n);
+/* Copies from registers[DUMP_SP] on, of one that is stopped. The fate that this is. */
+enum dump_stack_fate dump_stack_copy_stopped(struct dump *dump, struct dump_thread *thread);
 /* Those that sleep, each with a look behind. Those that run are left: NONE. */
 void dump_copy_blocked(struct dump *dump);
 
 /* dump_stop.c: those that run, within what is left of DUMP_STOP_NS. Those that sleep by now are
- * left: NONE. */
+ * left: NONE. Those that are late are noted in `late`, for the same thread to stay with them. */
 void dump_copy_running(struct dump *dump);
+void dump_stay_with_late(const pid_t *late, size_t count);
 
 /* dump_lock.c: finds waits_for, object and holder of those that are blocked in a futex. There was a
  * moment when all of them waited so: a circle among them is one. */

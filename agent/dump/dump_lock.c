@@ -84,7 +84,7 @@ static void futex_look(const struct dump *dump, struct dump_thread *thread)
 
 void dump_locks(struct dump *dump)
 {
-    for (size_t i = 0; i < dump->count; i++) {
+    for (size_t i = 0; i < dump->count && !dump->hangs; i++) {
         struct dump_thread *thread = &dump->threads[i];
         if (thread->blocked && thread->call == SYS_futex)
             futex_look(dump, thread);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Stops the threads that run, all at once, and lets them go on: PTRACE_SEIZE, PTRACE_INTERRUPT, and
- * PTRACE_DETACH. A thread of its own does it, and stays with those that did not stop in time (they
+ * PTRACE_DETACH. The dump's own thread does it, and stays with those that did not stop in time (they
  * fell asleep in the kernel, or get no processor): they stop when they next leave the kernel, and
  * are let go at once. After a minute it ends, and the kernel lets go what is left.
  *
@@ -17,11 +17,8 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -80,7 +77,7 @@ static void registers_take(struct dump_thread *thread, const struct user_regs_st
 }
 
 /* A stopped thread: copies what is wanted, lets it go. */
-static void stopped_take(const struct dump *dump, struct dump_thread *thread, int status)
+static void stopped_take(struct dump *dump, struct dump_thread *thread, int status)
 {
     struct user_regs_struct regs;
     struct iovec all = {.iov_base = &regs, .iov_len = sizeof regs};
@@ -88,10 +85,7 @@ static void stopped_take(const struct dump *dump, struct dump_thread *thread, in
         all.iov_len == sizeof regs) {
         registers_take(thread, &regs);
         thread->at_ns = clock_monotonic_ns();
-        int copied = dump_stack_copy(dump->pid, thread);
-        thread->fate = copied == SKEIN_OK       ? DUMP_STACK_TAKEN
-                       : copied == SKEIN_DENIED ? DUMP_STACK_REFUSED
-                                                : DUMP_STACK_UNREADABLE;
+        thread->fate = dump_stack_copy_stopped(dump, thread);
         if (is_interrupt(status))
             call_remake(thread->tid, &regs);
     }
@@ -99,7 +93,7 @@ static void stopped_take(const struct dump *dump, struct dump_thread *thread, in
 }
 
 /* Whether the thread is ours no more. */
-static bool thread_poll(const struct dump *dump, struct dump_thread *thread)
+static bool thread_poll(struct dump *dump, struct dump_thread *thread)
 {
     int status;
     pid_t got = waitpid((pid_t)thread->tid, &status, __WALL | WNOHANG);
@@ -181,18 +175,9 @@ static void pause_for(long ns)
     nanosleep(&pause, NULL);
 }
 
-struct stop_work {
-    struct dump *dump; /* until `told` */
-    sem_t told;
-    bool left; /* atomic: nobody waits for `told` any more, or we do not use it any more */
-    size_t late_count;
-    pid_t late[DUMP_STACKS_MAX];
-};
-
 /* Phase one. Those that are left are late. */
-static void threads_stop(struct stop_work *work)
+static void threads_stop(struct dump *dump)
 {
-    struct dump *dump = work->dump;
     size_t asked = 0, count = dump->count < DUMP_STACKS_MAX ? dump->count : DUMP_STACKS_MAX;
     struct dump_thread *waiting[DUMP_STACKS_MAX];
     uint64_t began_ns = clock_monotonic_ns(), until_ns = began_ns + DUMP_STOP_NS - dump->stop_ns;
@@ -220,65 +205,40 @@ static void threads_stop(struct stop_work *work)
     uint64_t took_ns = clock_monotonic_ns() - began_ns;
     dump->stop_ns += asked_any ? took_ns : 0;
     for (size_t i = 0; i < asked; i++)
-        work->late[work->late_count++] = (pid_t)waiting[i]->tid;
-}
-
-/* The last of both frees it. */
-static void work_leave(struct stop_work *work)
-{
-    if (!__atomic_exchange_n(&work->left, true, __ATOMIC_ACQ_REL))
-        return;
-    sem_destroy(&work->told);
-    free(work);
-}
-
-static void *work_run(void *context)
-{
-    struct stop_work *work = context;
-    /* Others stand still until it gets a CPU, and dumps are taken where these are scarce. Of this
-     * thread alone; where the agent may not, it waits its turn. */
-    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
-    threads_stop(work);
-    size_t late_count = work->late_count;
-    pid_t late[DUMP_STACKS_MAX];
-    memcpy(late, work->late, late_count * sizeof *late);
-    sem_post(&work->told); /* the dump is its owner's from here on */
-    work_leave(work);
-    uint64_t until_ns = clock_monotonic_ns() + LATE_NS;
-    while (late_count > 0 && clock_monotonic_ns() < until_ns) {
-        size_t left = 0;
-        for (size_t i = 0; i < late_count; i++)
-            if (!late_poll(late[i]))
-                late[left++] = late[i];
-        late_count = left;
-        if (late_count > 0)
-            pause_for(LATE_PAUSE_NS);
-    }
-    return NULL;
+        dump->late[dump->late_count++] = (pid_t)waiting[i]->tid;
 }
 
 void dump_copy_running(struct dump *dump)
 {
     bool wanted = false;
-    pthread_t thread;
     if (dump->stop_ns >= DUMP_STOP_NS)
         return;
     for (size_t i = 0; i < dump->count && i < DUMP_STACKS_MAX; i++)
         wanted = wanted || is_wanted(&dump->threads[i]);
-    struct stop_work *work = wanted ? calloc(1, sizeof *work) : NULL;
-    if (work == NULL)
+    if (!wanted)
         return;
-    work->dump = dump;
-    sem_init(&work->told, 0, 0);
-    if (pthread_create(&thread, NULL, work_run, work) != 0) {
-        sem_destroy(&work->told);
-        free(work);
-        return;
+    /* Others stand still until this thread gets a CPU, and dumps are taken where these are scarce. Where
+     * the agent may not, it waits its turn. */
+    int nice_before = getpriority(PRIO_PROCESS, (id_t)gettid());
+    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
+    threads_stop(dump);
+    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), nice_before);
+}
+
+void dump_stay_with_late(const pid_t *late, size_t count)
+{
+    pid_t waiting[DUMP_STACKS_MAX];
+    uint64_t until_ns = clock_monotonic_ns() + LATE_NS;
+    memcpy(waiting, late, count * sizeof *late);
+    while (count > 0 && clock_monotonic_ns() < until_ns) {
+        size_t left = 0;
+        for (size_t i = 0; i < count; i++)
+            if (!late_poll(waiting[i]))
+                waiting[left++] = waiting[i];
+        count = left;
+        if (count > 0)
+            pause_for(LATE_PAUSE_NS);
     }
-    pthread_detach(thread);
-    while (sem_wait(&work->told) != 0)
-        continue; /* EINTR */
-    work_leave(work);
 }
 
 #else
@@ -288,6 +248,12 @@ void dump_copy_running(struct dump *dump)
     for (size_t i = 0; i < dump->count && i < DUMP_STACKS_MAX; i++)
         if (dump->threads[i].runs && dump->threads[i].fate == DUMP_STACK_NONE)
             dump->threads[i].fate = DUMP_STACK_UNREADABLE; /* its registers are not known here */
+}
+
+void dump_stay_with_late(const pid_t *late, size_t count)
+{
+    (void)late;
+    (void)count;
 }
 
 #endif

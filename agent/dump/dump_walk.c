@@ -32,12 +32,23 @@ struct walk {
     uint64_t guess; /* the place that is tried; 0: none yet */
 };
 
+#define CODE_PAGE  4096u
+#define CODE_PAGES 16
+
+/* A page of the process's code, as it was read. */
+struct code_page {
+    uint64_t page; /* its number */
+    uint8_t *bytes;
+    size_t n;
+};
+
 struct walks {
     struct walk *items;
     size_t count;
     struct walk *asked[DUMP_STACKS_MAX]; /* of the call under way */
     size_t asked_count;
-    const struct dump *dump;
+    struct dump *dump;
+    struct code_page code[CODE_PAGES];  /* by number */
     struct partition_mapping *mappings; /* with code; their paths are `maps`' */
     size_t mapping_count;
     struct process_maps maps;
@@ -71,13 +82,33 @@ static const struct partition_mapping *mapping_of(const struct walks *walks, uin
                : NULL;
 }
 
+/* The byte of the process's code; -1: it cannot be had. */
+static int code_byte(struct walks *walks, uint64_t address)
+{
+    const uint64_t page = address / CODE_PAGE;
+    struct code_page *kept = &walks->code[page % CODE_PAGES];
+    if (kept->page != page) {
+        free(kept->bytes);
+        *kept = (struct code_page){.page = page};
+        if (dump_read_apart(walks->dump, page * CODE_PAGE, CODE_PAGE, &kept->bytes, &kept->n) !=
+            SKEIN_OK)
+            kept->n = 0;
+    }
+    return address % CODE_PAGE < kept->n ? kept->bytes[address % CODE_PAGE] : -1;
+}
+
 /* Whether a call stands in front of the address. */
-static bool is_return_address(const struct walks *walks, uint64_t address)
+static bool is_return_address(struct walks *walks, uint64_t address)
 {
     uint8_t code[8];
-    if (mapping_of(walks, address) == NULL || address < sizeof code ||
-        dump_read(walks->dump->pid, address - sizeof code, code, sizeof code) != sizeof code)
+    if (mapping_of(walks, address) == NULL || address < sizeof code)
         return false;
+    for (size_t i = 0; i < sizeof code; i++) {
+        int byte = code_byte(walks, address - sizeof code + i);
+        if (byte < 0)
+            return false;
+        code[i] = (uint8_t)byte;
+    }
     if (code[3] == 0xe8) /* near, relative */
         return true;
     for (int n = 2; n <= 7; n++) /* near, by register or memory: ff /2 */
@@ -99,7 +130,7 @@ static uint64_t frames_end(const struct walk *walk)
 }
 
 /* The next place that may be the frame; false: there is none. */
-static bool guess_next(const struct walks *walks, struct walk *walk)
+static bool guess_next(struct walks *walks, struct walk *walk)
 {
     uint64_t pc, at = walk->guess != 0 ? walk->guess + sizeof pc : frames_end(walk);
     for (at = (at + 7) & ~UINT64_C(7); stack_word(walk->thread, at + sizeof pc, &pc);
@@ -250,6 +281,8 @@ void dump_walk(const struct evidence_ask *ask, struct evidence_out *out, struct 
         dump->unwalked += walks.items[i].count == 0;
         walk_write(out, &walks, &walks.items[i]);
     }
+    for (size_t i = 0; i < CODE_PAGES; i++)
+        free(walks.code[i].bytes);
     if (walks.maps.items != NULL)
         process_maps_free(&walks.maps);
     free(walks.mappings);

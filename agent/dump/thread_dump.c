@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The thread dump as a source of evidence; see thread_dump.h. First everything is looked at and
- * copied, as close together as may be; then it is unwound and written.
+ * The thread dump as a source of evidence; see thread_dump.h. What dump_take.c has looked at and copied is
+ * unwound and written.
  */
 #include "thread_dump.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "clock.h"
-#include "descriptor.h"
 #include "dump_int.h"
 #include "privacy.h"
 #include "proc_info.h"
-
-#define ROUNDS 3
 
 static const struct partition_event_type type_state =
     EVIDENCE_TYPE("thread.state", SKEIN_CLASS_INSTANT, SKEIN_GROUP_APP,
@@ -76,17 +70,15 @@ static void thread_write(const struct dump_writer *w, const struct dump_thread *
 
 /* The process's title, which a program may change to say what it does ("UPDATE waiting"), as far as
  * evidence.privacy lets a capture have it. */
-static void title_get(const struct process *p, char *title, size_t bytes)
+static void title_get(const struct process *p, const char *plain, char title[128])
 {
-    char plain[128] = "";
     const struct process_page *page = p->page;
     uint32_t mode = page != NULL ? skein_load32(&page->privacy) : PRIVACY_OFF;
     title[0] = '\0';
     if (mode > PRIVACY_HASH)
         return;
-    proc_title((pid_t)p->pid, plain, sizeof plain);
     if (mode == PRIVACY_OFF || plain[0] == '\0')
-        snprintf(title, bytes, "%s", plain);
+        snprintf(title, 128, "%s", plain);
     else
         privacy_hash(page->privacy_key, plain, strlen(plain), title);
 }
@@ -109,12 +101,6 @@ static void dump_write(struct evidence_out *out, const struct dump *dump, uint64
 
 /* ---- what became of it ---- */
 
-static void fates_count(struct dump *dump)
-{
-    for (size_t i = 0; i < dump->count; i++)
-        dump->fates[dump->threads[i].fate]++;
-}
-
 static const char *fate_text(enum dump_stack_fate fate)
 {
     static const char refused[] =
@@ -130,7 +116,8 @@ static const char *fate_text(enum dump_stack_fate fate)
         [DUMP_STACK_UNREADABLE] = "could not be read",
         [DUMP_STACK_UNTRIED] = "no time left",
         [DUMP_STACK_BEYOND] = "beyond the first 512",
-        [DUMP_STACK_ENDED] = "ended"};
+        [DUMP_STACK_ENDED] = "ended",
+        [DUMP_STACK_HANGS] = "its memory did not answer (FUSE, userfaultfd)"};
     return texts[fate];
 }
 
@@ -182,108 +169,52 @@ static void dump_say(const struct dump *dump, struct evidence_note *note)
     evidence_say(note, whole ? EVIDENCE_TAKEN : EVIDENCE_PARTIAL, "%s", why);
 }
 
-/* ---- the dump ---- */
+/* ---- the source ---- */
 
-static bool is_same_process(const struct process *p)
+static void unrun_say(int status, struct evidence_note *note)
 {
-    uint64_t ticks;
-    return proc_start_ticks((pid_t)p->pid, &ticks) == SKEIN_OK &&
-           (p->start_clock_ticks == 0 || ticks == p->start_clock_ticks);
-}
-
-/* Those of which a stack is copied are looked at again for that; the others are told of as they are
- * seen here. */
-static bool thread_look(const struct dump *dump, struct dump_thread *thread, bool again)
-{
-    bool there = dump_look(dump, thread);
-    for (int round = 1; again && there && thread->blocked && round < ROUNDS; round++) {
-        if (dump_same(dump, thread))
-            break;
-        there = dump_look(dump, thread);
-    }
-    return there;
-}
-
-static void threads_look(struct dump *dump)
-{
-    size_t there = 0;
-    for (size_t i = 0; i < dump->count; i++)
-        if (thread_look(dump, &dump->threads[i], there >= DUMP_STACKS_MAX))
-            dump->threads[there++] = dump->threads[i];
-    dump->count = there;
-}
-
-static bool is_left(const struct dump *dump)
-{
-    for (size_t i = 0; i < dump->count && i < DUMP_STACKS_MAX; i++)
-        if (dump->threads[i].fate == DUMP_STACK_NONE)
-            return true;
-    return false;
-}
-
-/* Those that were never got hold of, as they ran when it was the sleepers' turn, and slept when it
- * was that of those who run. */
-static void left_settle(struct dump *dump)
-{
-    for (size_t i = 0; i < dump->count; i++) {
-        struct dump_thread *thread = &dump->threads[i];
-        if (thread->fate == DUMP_STACK_NONE)
-            thread->fate = i >= DUMP_STACKS_MAX            ? DUMP_STACK_BEYOND
-                           : dump->stop_ns >= DUMP_STOP_NS ? DUMP_STACK_UNTRIED
-                                                           : DUMP_STACK_MOVED;
-    }
-}
-
-void dump_take(struct dump *dump)
-{
-    threads_look(dump);
-    for (int round = 0; round < ROUNDS && (round == 0 || is_left(dump)); round++) {
-        dump_copy_running(dump); /* first: what runs is not there for long */
-        dump_copy_blocked(dump);
-    }
-    left_settle(dump);
-    dump_locks(dump);
-    fates_count(dump);
-}
-
-void dump_fini(struct dump *dump)
-{
-    for (size_t i = 0; i < dump->count; i++)
-        free(dump->threads[i].stack);
-    free(dump->threads);
-    fd_close(&dump->task);
+    if (status == SKEIN_NOT_FOUND)
+        evidence_say(note, EVIDENCE_NONE, "the process had ended");
+    else if (status == SKEIN_TIMEOUT)
+        evidence_say(note, EVIDENCE_NONE, "a look at the process hung in the kernel");
+    else if (status == SKEIN_BUSY)
+        evidence_say(note, EVIDENCE_NONE,
+                     "not looked at: a look at it, or at others of its user, hung of late");
+    else
+        evidence_say(note, EVIDENCE_REFUSED, "its threads cannot be listed: %s",
+                     skein_status_text(status));
 }
 
 static void collect(void *source, const struct evidence_ask *ask, struct evidence_out *out,
                     struct evidence_note *note)
 {
     (void)source;
-    struct dump dump = {.pid = ask->process->pid, .task = -1, .deadline_ns = ask->deadline_ns};
     char title[128] = "";
     uint64_t at_ns = clock_monotonic_ns();
-    const struct dump_program program = dump_program(dump.pid);
-    int status = process_state(ask->process) == PROCESS_LIVE ? dump_list(&dump) : SKEIN_NOT_FOUND;
-    /* The folder that is open is this process's, or an earlier one's that is empty by now. */
-    if (status == SKEIN_OK && !is_same_process(ask->process))
-        status = SKEIN_NOT_FOUND;
+    uint64_t left_ns = ask->deadline_ns > at_ns ? ask->deadline_ns - at_ns : 0;
+    struct dump *dump = dump_new(ask->process->pid, ask->deadline_ns - left_ns / 4);
+    const struct dump_program program = dump_program(ask->process->pid);
+    int status = dump == NULL                                  ? SKEIN_NO_MEMORY
+                 : process_state(ask->process) == PROCESS_LIVE ? SKEIN_OK
+                                                               : SKEIN_NOT_FOUND;
     if (status == SKEIN_OK) {
-        dump_take(&dump);
-        title_get(ask->process, title, sizeof title);
-        dump_walk(ask, out, &dump);
-        const struct dump_program after = dump_program(dump.pid);
+        dump->start_clock_ticks = ask->process->start_clock_ticks;
+        status = dump_run(&dump);
+    }
+    if (status == SKEIN_OK) {
+        title_get(ask->process, dump->title, title);
+        dump_walk(ask, out, dump);
+        const struct dump_program after = dump_program(dump->pid);
         if (memcmp(&program, &after, sizeof program) == 0 || after.stack_begin == 0) {
-            dump_write(out, &dump, at_ns, title);
-            dump_say(&dump, note);
+            dump_write(out, dump, at_ns, title);
+            dump_say(dump, note);
         } else {
             evidence_say(note, EVIDENCE_NONE, "the process began another program (exec) meanwhile");
         }
-    } else if (status == SKEIN_NOT_FOUND) {
-        evidence_say(note, EVIDENCE_NONE, "the process had ended");
     } else {
-        evidence_say(note, EVIDENCE_REFUSED, "its threads cannot be listed: %s",
-                     skein_status_text(status));
+        unrun_say(status, note);
     }
-    dump_fini(&dump);
+    dump_discard(&dump);
 }
 
 const struct evidence_source thread_dump_source = {

@@ -13,6 +13,9 @@
 #define DUMP_STACKS_MAX  512
 #define DUMP_STACK_BYTES (64u << 10)
 #define DUMP_STOP_NS     UINT64_C(50000000)
+/* A dump that goes on so long after its deadline hangs, and is given up; the longest deadline. */
+#define DUMP_GRACE_NS UINT64_C(250000000)
+#define DUMP_NS_MAX   UINT64_C(60000000000)
 
 extern const struct evidence_source thread_dump_source;
 

@@ -59,7 +59,8 @@ bool proc_comm(pid_t pid, char *name, size_t bytes);
 
 /* What it calls itself: its command line, or what it has written over it, without the program's
  * folder and up to the first option, as what stands behind may be a secret. ASCII; "" where we may
- * not read it. */
+ * not read it. It is memory of the process, but never waits for others: the kernel (since 4.17) gives no
+ * page of a file there, as a FUSE server might keep back, and waits for no userfaultfd. */
 void proc_title(pid_t pid, char *text, size_t bytes);
 
 /* A pidfd for the peer of a connected Unix socket: SO_PEERPIDFD where the kernel has it, which

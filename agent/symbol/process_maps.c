@@ -14,11 +14,14 @@
 
 #include "array.h"
 #include "buf.h"
+#include "clock.h"
 #include "errno_status.h"
+#include "look_apart.h"
 #include "text_whole.h"
 
 #define TEXT_MAX (64u << 20)
 #define DELETED  " (deleted)"
+#define READ_NS  (500 * NS_PER_MS)
 
 /* The kernel writes a line's end in a path as \012, and nothing else otherwise. */
 static void path_unescape(char *path)
@@ -131,9 +134,8 @@ static void line_last_drop(struct buf *text)
         *end = '\0';
 }
 
-int process_maps_read(pid_t pid, struct process_maps *out)
+static int maps_read(pid_t pid, struct process_maps *out)
 {
-    *out = (struct process_maps){0};
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/maps", pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -151,6 +153,48 @@ int process_maps_read(pid_t pid, struct process_maps *out)
     }
     status = text_take((char *)text.data, out);
     out->left_out += cut && status == SKEIN_OK;
+    return status;
+}
+
+/* ---- apart ---- */
+
+struct maps_look {
+    pid_t pid;
+    int status;
+    struct process_maps maps;
+};
+
+static void maps_look(struct apart *apart, void *context)
+{
+    struct maps_look *look = context;
+    look->status = apart_at(apart, look->pid) ? maps_read(look->pid, &look->maps) : SKEIN_BUSY;
+}
+
+static void maps_look_free(void *context)
+{
+    struct maps_look *look = context;
+    process_maps_free(&look->maps);
+    free(look);
+}
+
+int process_maps_read(pid_t pid, struct process_maps *out)
+{
+    *out = (struct process_maps){0};
+    if (pid == getpid())
+        return maps_read(pid, out);
+    struct maps_look *look = calloc(1, sizeof *look);
+    if (look == NULL)
+        return SKEIN_NO_MEMORY;
+    look->pid = pid;
+    int status = apart_run(maps_look, maps_look_free, look, READ_NS);
+    if (status == SKEIN_TIMEOUT)
+        return status; /* the look is the other thread's */
+    status = status == SKEIN_OK ? look->status : status;
+    if (status == SKEIN_OK) {
+        *out = look->maps;
+        look->maps = (struct process_maps){0};
+    }
+    maps_look_free(look);
     return status;
 }
 

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <linux/aio_abi.h>
 #include <linux/futex.h>
+#include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -19,7 +20,9 @@
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/ipc.h>
+#include <sys/mman.h>
 #include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -32,6 +35,7 @@
 
 #include "clock.h"
 #include "dump_int.h"
+#include "look_apart.h"
 #include "support.h"
 #include "symbolizer.h"
 
@@ -89,11 +93,18 @@ static uint64_t soon(void)
     return clock_monotonic_ns() + support_deadline_ms() * UINT64_C(1000000);
 }
 
-static struct dump dump_of(pid_t pid)
+/* No test is about how long it takes. */
+static int dump_try(pid_t pid, struct dump **dump)
 {
-    struct dump dump = {.pid = (uint32_t)pid, .task = -1, .deadline_ns = UINT64_MAX};
-    ck_assert_int_eq(dump_list(&dump), SKEIN_OK);
-    dump_take(&dump);
+    *dump = dump_new((uint32_t)pid, UINT64_MAX);
+    ck_assert_ptr_nonnull(*dump);
+    return dump_run(dump);
+}
+
+static struct dump *dump_of(pid_t pid)
+{
+    struct dump *dump;
+    ck_assert_int_eq(dump_try(pid, &dump), SKEIN_OK);
     return dump;
 }
 
@@ -367,12 +378,12 @@ START_TEST(a_blocked_system_call_does_not_notice)
         bool said = child_says(&child, &error, 0);
         ck_abort_msg("%s: does not block (%s)", blocking->name, said ? strerror(error) : "?");
     }
-    struct dump first = dump_of(child.pid), second = dump_of(child.pid);
-    const struct dump_thread *before = thread_of(&first, (uint32_t)child.pid);
-    const struct dump_thread *after = thread_of(&second, (uint32_t)child.pid);
+    struct dump *first = dump_of(child.pid), *second = dump_of(child.pid);
+    const struct dump_thread *before = thread_of(first, (uint32_t)child.pid);
+    const struct dump_thread *after = thread_of(second, (uint32_t)child.pid);
     ck_assert_int_eq(before->fate, DUMP_STACK_TAKEN);
     ck_assert_int_eq(after->call, blocking->number);
-    ck_assert_uint_eq(first.stopped + second.stopped, 0);
+    ck_assert_uint_eq(first->stopped + second->stopped, 0);
     /* It has not run: the first dump did not wake it. */
     ck_assert_uint_eq(after->voluntary, before->voluntary);
     ck_assert_uint_eq(after->involuntary, before->involuntary);
@@ -380,8 +391,8 @@ START_TEST(a_blocked_system_call_does_not_notice)
     int error;
     ck_assert_msg(!child_says(&child, &error, 0), "%s came back: %s", blocking->name,
                   strerror(error));
-    dump_fini(&first);
-    dump_fini(&second);
+    dump_discard(&first);
+    dump_discard(&second);
     child_end(&child);
 }
 END_TEST
@@ -414,9 +425,9 @@ START_TEST(who_goes_to_sleep_does_not_notice)
     uint64_t until = soon();
     for (size_t rounds = 0; (stopped < 50 || rounds < 300) && clock_monotonic_ns() < until;
          rounds++) {
-        struct dump dump = dump_of(child.pid);
-        stopped += dump.stopped;
-        dump_fini(&dump);
+        struct dump *dump = dump_of(child.pid);
+        stopped += dump->stopped;
+        dump_discard(&dump);
         ck_assert_msg(!child_says(&child, &value, 0), "told: %s", strerror(value));
     }
     ck_assert_uint_ge(stopped, 50);
@@ -476,9 +487,9 @@ START_TEST(a_signal_that_is_handled_ends_the_call)
     ck_assert_int_eq(pthread_create(&sender, NULL, signals_send, &child), 0);
     size_t stopped = 0;
     while (pthread_tryjoin_np(sender, &left) != 0) {
-        struct dump dump = dump_of(child.pid);
-        stopped += dump.stopped;
-        dump_fini(&dump);
+        struct dump *dump = dump_of(child.pid);
+        stopped += dump->stopped;
+        dump_discard(&dump);
     }
     ck_assert_int_eq((intptr_t)left, 0);
     ck_assert_uint_gt(stopped, 0);
@@ -517,18 +528,18 @@ START_TEST(state_and_stack_are_of_one_moment)
     uint64_t until = soon();
     for (int round = 0; clock_monotonic_ns() < until && (round < 300 || ran < 50 || slept < 50);
          round++) {
-        struct dump dump = dump_of(child.pid);
-        ck_assert_uint_eq(dump.fates[DUMP_STACK_NONE], 0);
-        ck_assert_uint_eq(dump.fates[DUMP_STACK_BEYOND], 0);
-        for (size_t i = 0; i < dump.count; i++) {
-            const struct dump_thread *thread = &dump.threads[i];
+        struct dump *dump = dump_of(child.pid);
+        ck_assert_uint_eq(dump->fates[DUMP_STACK_NONE], 0);
+        ck_assert_uint_eq(dump->fates[DUMP_STACK_BEYOND], 0);
+        for (size_t i = 0; i < dump->count; i++) {
+            const struct dump_thread *thread = &dump->threads[i];
             if (thread->fate != DUMP_STACK_TAKEN)
                 continue;
             ck_assert_int_eq(thread->whole_registers, thread->state == 'R');
             ck_assert_int_eq(thread->whole_registers, !thread->blocked);
             *(thread->whole_registers ? &ran : &slept) += 1;
         }
-        dump_fini(&dump);
+        dump_discard(&dump);
     }
     ck_assert_uint_ge(ran, 50);
     ck_assert_uint_ge(slept, 50);
@@ -559,26 +570,26 @@ START_TEST(who_runs_is_stopped_and_goes_on)
     bool inside = false;
     uint64_t cpu_ns = 0;
     for (int i = 0; i < 1000 && !inside; i++) { /* it may be in `say` still */
-        struct dump dump = dump_of(child.pid);
-        const struct dump_thread *thread = thread_of(&dump, (uint32_t)child.pid);
+        struct dump *dump = dump_of(child.pid);
+        const struct dump_thread *thread = thread_of(dump, (uint32_t)child.pid);
         uint64_t pc = thread->registers[DUMP_PC];
         if (thread->fate == DUMP_STACK_TAKEN && thread->whole_registers)
             inside = pc >= (uintptr_t)__start_spin_text && pc < (uintptr_t)__stop_spin_text;
         if (inside) {
-            ck_assert_uint_ge(dump.stopped, 1);
-            ck_assert_uint_gt(dump.stop_ns, 0);
+            ck_assert_uint_ge(dump->stopped, 1);
+            ck_assert_uint_gt(dump->stop_ns, 0);
             cpu_ns = thread->cpu_ns;
         }
-        dump_fini(&dump);
+        dump_discard(&dump);
     }
     ck_assert(inside);
-    struct dump later = {.count = 0};
+    struct dump *later = NULL;
     do { /* goes on */
-        dump_fini(&later);
+        dump_discard(&later);
         later = dump_of(child.pid);
-    } while (thread_of(&later, (uint32_t)child.pid)->cpu_ns <= cpu_ns);
-    ck_assert_uint_eq(thread_of(&later, (uint32_t)child.pid)->tracer, 0);
-    dump_fini(&later);
+    } while (thread_of(later, (uint32_t)child.pid)->cpu_ns <= cpu_ns);
+    ck_assert_uint_eq(thread_of(later, (uint32_t)child.pid)->tracer, 0);
+    dump_discard(&later);
     child_end(&child);
 }
 END_TEST
@@ -587,9 +598,9 @@ END_TEST
 
 static bool is_stopped(void *context)
 {
-    struct dump dump = dump_of(*(const pid_t *)context);
-    bool stopped = dump.count == 1 && dump.threads[0].state == 'T';
-    dump_fini(&dump);
+    struct dump *dump = dump_of(*(const pid_t *)context);
+    bool stopped = dump->count == 1 && dump->threads[0].state == 'T';
+    dump_discard(&dump);
     return stopped;
 }
 
@@ -600,15 +611,15 @@ START_TEST(a_stopped_process_stays_stopped)
     ck_assert(child_says(&child, &value, (int)support_deadline_ms()));
     ck_assert_int_eq(kill(child.pid, SIGSTOP), 0);
     ck_assert(wait_until(is_stopped, &child.pid, 0));
-    struct dump dump = dump_of(child.pid);
-    ck_assert_int_eq(dump.threads[0].fate, DUMP_STACK_TAKEN);
-    ck_assert_uint_eq(dump.stopped, 0);
-    uint64_t cpu_ns = dump.threads[0].cpu_ns;
-    dump_fini(&dump);
+    struct dump *dump = dump_of(child.pid);
+    ck_assert_int_eq(dump->threads[0].fate, DUMP_STACK_TAKEN);
+    ck_assert_uint_eq(dump->stopped, 0);
+    uint64_t cpu_ns = dump->threads[0].cpu_ns;
+    dump_discard(&dump);
     dump = dump_of(child.pid);
-    ck_assert_int_eq(dump.threads[0].state, 'T');
-    ck_assert_uint_eq(dump.threads[0].cpu_ns, cpu_ns);
-    dump_fini(&dump);
+    ck_assert_int_eq(dump->threads[0].state, 'T');
+    ck_assert_uint_eq(dump->threads[0].cpu_ns, cpu_ns);
+    dump_discard(&dump);
     child_end(&child);
 }
 END_TEST
@@ -633,10 +644,10 @@ START_TEST(who_is_traced_by_another_is_left_alone)
     struct child tracer = child_start(trace, &traced);
     ck_assert(child_says(&tracer, &value, (int)support_deadline_ms()));
     ck_assert_msg(value == 0, "no test without ptrace: %s", strerror(value));
-    struct dump dump = dump_of(child.pid);
-    ck_assert_int_eq(dump.threads[0].fate, DUMP_STACK_TRACED);
-    ck_assert_uint_eq(dump.threads[0].tracer, (uint32_t)tracer.pid);
-    dump_fini(&dump);
+    struct dump *dump = dump_of(child.pid);
+    ck_assert_int_eq(dump->threads[0].fate, DUMP_STACK_TRACED);
+    ck_assert_uint_eq(dump->threads[0].tracer, (uint32_t)tracer.pid);
+    dump_discard(&dump);
     child_end(&tracer);
     child_end(&child);
 }
@@ -667,9 +678,9 @@ START_TEST(what_cannot_be_read_is_not_called_refused)
     enum dump_stack_fate fate = DUMP_STACK_TAKEN;
     for (uint64_t until = soon();
          (fate == DUMP_STACK_TAKEN || fate == DUMP_STACK_LATE) && clock_monotonic_ns() < until;) {
-        struct dump dump = dump_of(child.pid);
-        fate = dump.threads[0].fate;
-        dump_fini(&dump);
+        struct dump *dump = dump_of(child.pid);
+        fate = dump->threads[0].fate;
+        dump_discard(&dump);
     }
     ck_assert_int_eq(fate, DUMP_STACK_UNREADABLE);
     child_end(&child);
@@ -702,10 +713,10 @@ START_TEST(switches_are_counted_behind_any_number_of_groups)
     ck_assert(child_says(&child, &value, (int)support_deadline_ms()));
     ck_assert_int_eq(value, 0);
     ck_assert(wait_until(sleeps_in, &call, 0));
-    struct dump dump = dump_of(child.pid);
-    ck_assert_uint_ge(dump.threads[0].voluntary, 20);
-    ck_assert_uint_eq(dump.threads[0].inner_tid, (uint32_t)child.pid);
-    dump_fini(&dump);
+    struct dump *dump = dump_of(child.pid);
+    ck_assert_uint_ge(dump->threads[0].voluntary, 20);
+    ck_assert_uint_eq(dump->threads[0].inner_tid, (uint32_t)child.pid);
+    dump_discard(&dump);
     child_end(&child);
 }
 END_TEST
@@ -767,13 +778,12 @@ static void dump_without_rights(int out, const void *context)
     if (setgid(65534) != 0 || setuid(65534) != 0)
         _exit(7);
     for (int i = 0; i < 2; i++) {
-        struct dump dump = {.pid = (uint32_t)pids[i], .task = -1, .deadline_ns = UINT64_MAX};
-        if (dump_list(&dump) != SKEIN_OK)
+        struct dump *dump;
+        if (dump_try(pids[i], &dump) != SKEIN_OK)
             _exit(8);
-        dump_take(&dump);
-        say(out, dump.count == 1 ? (int)dump.threads[0].fate : -1);
-        say(out, dump.count == 1 ? dump.threads[0].state : -1);
-        dump_fini(&dump);
+        say(out, dump->count == 1 ? (int)dump->threads[0].fate : -1);
+        say(out, dump->count == 1 ? dump->threads[0].state : -1);
+        dump_discard(&dump);
     }
 }
 
@@ -811,10 +821,10 @@ START_TEST(a_zombie_has_no_stack)
     struct child child = child_start(end_at_once, NULL);
     siginfo_t info;
     ck_assert_int_eq(waitid(P_PID, (id_t)child.pid, &info, WEXITED | WNOWAIT), 0);
-    struct dump dump = dump_of(child.pid);
-    ck_assert_int_eq(dump.threads[0].state, 'Z');
-    ck_assert_int_eq(dump.threads[0].fate, DUMP_STACK_ENDED);
-    dump_fini(&dump);
+    struct dump *dump = dump_of(child.pid);
+    ck_assert_int_eq(dump->threads[0].state, 'Z');
+    ck_assert_int_eq(dump->threads[0].fate, DUMP_STACK_ENDED);
+    dump_discard(&dump);
     child_end(&child);
 }
 END_TEST
@@ -892,11 +902,11 @@ START_TEST(who_comes_and_goes_does_not_notice)
     size_t before = descriptors(), stopped = 0, taken = 0;
     uint64_t until = soon();
     for (int round = 0; clock_monotonic_ns() < until && (round < 300 || stopped < 50); round++) {
-        struct dump dump = dump_of(pid);
-        ck_assert_uint_eq(dump.fates[DUMP_STACK_REFUSED] + dump.fates[DUMP_STACK_TRACED], 0);
-        stopped += dump.stopped;
-        taken += dump.fates[DUMP_STACK_TAKEN];
-        dump_fini(&dump);
+        struct dump *dump = dump_of(pid);
+        ck_assert_uint_eq(dump->fates[DUMP_STACK_REFUSED] + dump->fates[DUMP_STACK_TRACED], 0);
+        stopped += dump->stopped;
+        taken += dump->fates[DUMP_STACK_TAKEN];
+        dump_discard(&dump);
         ck_assert_msg(!child_says(&child, &status, 0), "its parent was told 0x%x", status);
     }
     ck_assert_uint_ge(stopped, 50);
@@ -906,8 +916,8 @@ START_TEST(who_comes_and_goes_does_not_notice)
     ck_assert_int_eq(kill(pid, SIGSTOP), 0);
     ck_assert(child_says(&child, &status, (int)support_deadline_ms()));
     ck_assert(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP);
-    struct dump dump = dump_of(pid);
-    dump_fini(&dump);
+    struct dump *dump = dump_of(pid);
+    dump_discard(&dump);
     ck_assert_int_eq(kill(pid, SIGCONT), 0);
     ck_assert(child_says(&child, &status, (int)support_deadline_ms()));
     ck_assert(WIFCONTINUED(status));
@@ -946,11 +956,11 @@ static void threads_many(int out, const void *context)
 
 static bool all_sleep(void *context)
 {
-    struct dump dump = dump_of(*(const pid_t *)context);
+    struct dump *dump = dump_of(*(const pid_t *)context);
     size_t asleep = 0;
-    for (size_t i = 0; i < dump.count; i++)
-        asleep += dump.threads[i].call == SYS_pause;
-    dump_fini(&dump);
+    for (size_t i = 0; i < dump->count; i++)
+        asleep += dump->threads[i].call == SYS_pause;
+    dump_discard(&dump);
     return asleep == MANY;
 }
 
@@ -960,12 +970,12 @@ START_TEST(of_many_threads_some_have_no_stack_and_are_counted)
     int value;
     ck_assert(child_says(&child, &value, (int)support_deadline_ms()));
     ck_assert(wait_until(all_sleep, &child.pid, 0));
-    struct dump dump = dump_of(child.pid);
-    ck_assert_uint_eq(dump.count, MANY);
-    ck_assert_uint_eq(dump.left_out, 0);
-    ck_assert_uint_eq(dump.fates[DUMP_STACK_TAKEN], DUMP_STACKS_MAX);
-    ck_assert_uint_eq(dump.fates[DUMP_STACK_BEYOND], MANY - DUMP_STACKS_MAX);
-    dump_fini(&dump);
+    struct dump *dump = dump_of(child.pid);
+    ck_assert_uint_eq(dump->count, MANY);
+    ck_assert_uint_eq(dump->left_out, 0);
+    ck_assert_uint_eq(dump->fates[DUMP_STACK_TAKEN], DUMP_STACKS_MAX);
+    ck_assert_uint_eq(dump->fates[DUMP_STACK_BEYOND], MANY - DUMP_STACKS_MAX);
+    dump_discard(&dump);
     child_end(&child);
 }
 END_TEST
@@ -1014,11 +1024,11 @@ static void deadlock(int out, const void *context)
 
 static bool all_in_futex(void *context)
 {
-    struct dump dump = dump_of(*(const pid_t *)context);
+    struct dump *dump = dump_of(*(const pid_t *)context);
     size_t waiting = 0;
-    for (size_t i = 0; i < dump.count; i++)
-        waiting += dump.threads[i].call == SYS_futex;
-    dump_fini(&dump);
+    for (size_t i = 0; i < dump->count; i++)
+        waiting += dump->threads[i].call == SYS_futex;
+    dump_discard(&dump);
     return waiting == 3;
 }
 
@@ -1031,19 +1041,19 @@ START_TEST(a_deadlock_names_who_holds_what)
     ck_assert(child_says(&child, &one, (int)support_deadline_ms()));
     ck_assert(child_says(&child, &other, (int)support_deadline_ms()));
     ck_assert(wait_until(all_in_futex, &child.pid, 0));
-    struct dump dump = dump_of(child.pid);
+    struct dump *dump = dump_of(child.pid);
     const int tids[2] = {one, other};
     for (int i = which == 2 ? 1 : 0; i < 2; i++) {
-        const struct dump_thread *thread = thread_of(&dump, (uint32_t)tids[i]);
+        const struct dump_thread *thread = thread_of(dump, (uint32_t)tids[i]);
         ck_assert_str_eq(thread->waits_for != NULL ? thread->waits_for : "?", "mutex");
         ck_assert_uint_eq(thread->holder, (uint32_t)tids[1 - i]);
         ck_assert(thread->object == (uintptr_t)&locks[0] || thread->object == (uintptr_t)&locks[1]);
     }
     /* The main thread waits for the first one's end. */
-    const struct dump_thread *main_thread = thread_of(&dump, (uint32_t)child.pid);
+    const struct dump_thread *main_thread = thread_of(dump, (uint32_t)child.pid);
     ck_assert_str_eq(main_thread->waits_for != NULL ? main_thread->waits_for : "?", "thread");
     ck_assert_uint_eq(main_thread->holder, (uint32_t)one);
-    dump_fini(&dump);
+    dump_discard(&dump);
     child_end(&child);
 }
 END_TEST
@@ -1074,19 +1084,19 @@ START_TEST(a_deadlock_in_a_namespace_is_told_by_the_hosts_numbers)
         pid = said[i] > 3 ? said[i] : pid; /* the two others are 2 and 3 */
     }
     ck_assert(wait_until(all_in_futex, &pid, 0));
-    struct dump dump = dump_of(pid);
+    struct dump *dump = dump_of(pid);
     size_t mutexes = 0, ends = 0;
-    for (size_t i = 0; i < dump.count; i++) {
-        const struct dump_thread *thread = &dump.threads[i];
+    for (size_t i = 0; i < dump->count; i++) {
+        const struct dump_thread *thread = &dump->threads[i];
         ck_assert(thread->waits_for != NULL);
-        const struct dump_thread *holder = thread_of(&dump, thread->holder);
+        const struct dump_thread *holder = thread_of(dump, thread->holder);
         ck_assert_uint_ne(thread->tid, thread->holder);
         mutexes += strcmp(thread->waits_for, "mutex") == 0 && holder->holder == thread->tid;
         ends += strcmp(thread->waits_for, "thread") == 0 && thread->tid == (uint32_t)pid;
     }
     ck_assert_uint_eq(mutexes, 2);
     ck_assert_uint_eq(ends, 1);
-    dump_fini(&dump);
+    dump_discard(&dump);
     child_end(&child);
 }
 END_TEST
@@ -1138,15 +1148,112 @@ START_TEST(no_deadlock_is_named_where_there_is_none)
     ck_assert(child_says(&child, &value, (int)support_deadline_ms()));
     uint64_t until = soon();
     for (int round = 0; round < 400 || (waits == 0 && clock_monotonic_ns() < until); round++) {
-        struct dump dump = dump_of(child.pid);
-        for (size_t i = 0; i < dump.count; i++) {
-            waits += dump.threads[i].waits_for != NULL;
-            ck_assert_msg(!in_circle(&dump, &dump.threads[i]), "round %d", round);
+        struct dump *dump = dump_of(child.pid);
+        for (size_t i = 0; i < dump->count; i++) {
+            waits += dump->threads[i].waits_for != NULL;
+            ck_assert_msg(!in_circle(dump, &dump->threads[i]), "round %d", round);
         }
-        dump_fini(&dump);
+        dump_discard(&dump);
     }
     ck_assert_uint_gt(waits, 0);
     child_end(&child);
+}
+END_TEST
+
+/* ---- memory that does not answer ---- */
+
+/* A page that nobody ever fills: who touches it waits. NULL: this machine does not let us. */
+static uint8_t *page_hanging(void)
+{
+    int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+    struct uffdio_api api = {.api = UFFD_API};
+    const int rights = PROT_READ | PROT_WRITE;
+    void *page = mmap(NULL, 4096, rights, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (fd < 0 || ioctl(fd, UFFDIO_API, &api) != 0 || page == MAP_FAILED)
+        return NULL;
+    struct uffdio_register whole = {.range = {.start = (uintptr_t)page, .len = 4096},
+                                    .mode = UFFDIO_REGISTER_MODE_MISSING};
+    return ioctl(fd, UFFDIO_REGISTER, &whole) == 0 ? page : NULL;
+}
+
+/* With its stack on such a page: sleeps in a call, or runs, and never touches it. */
+static void stand_on_hanging(int out, const void *context)
+{
+    const bool runs = *(const bool *)context;
+    const uint8_t *page = page_hanging();
+    say(out, page != NULL);
+#ifdef __x86_64__
+    if (page != NULL && runs)
+        __asm__ volatile("mov %0, %%rsp\n1: pause\n jmp 1b" ::"r"(page + 2048));
+    else if (page != NULL)
+        __asm__ volatile("mov %0, %%rsp\n1: mov %1, %%eax\n syscall\n jmp 1b" ::"r"(page + 2048),
+                         "i"(SYS_pause)
+                         : "rax", "rcx", "r11", "memory");
+#else
+    (void)runs;
+#endif
+    for (;;)
+        pause();
+}
+
+static bool hanging_start(bool runs, struct child *child)
+{
+    int can = 0;
+    *child = child_start(stand_on_hanging, &runs);
+    ck_assert(child_says(child, &can, (int)support_deadline_ms()));
+    return can != 0;
+}
+
+START_TEST(a_stack_that_does_not_answer_holds_up_nobody)
+{
+#ifdef __x86_64__
+    struct child child, other = child_start(make_call, &blockings[0]);
+    struct awaited_call paused, blocked = {other.pid, blockings[0].number};
+    ck_assert(wait_until(sleeps_in, &blocked, 0));
+    if (hanging_start(false, &child)) {
+        paused = (struct awaited_call){child.pid, SYS_pause};
+        ck_assert(wait_until(sleeps_in, &paused, 0));
+        uint64_t given_up = apart_given_up();
+        struct dump *dump = dump_new((uint32_t)child.pid, clock_monotonic_ns());
+        dump->deadline_ns += 50000000;
+        ck_assert_int_eq(dump_run(&dump), SKEIN_TIMEOUT);
+        ck_assert_ptr_null(dump);
+        ck_assert_uint_eq(apart_given_up(), given_up + 1);
+        ck_assert_int_eq(dump_try(child.pid, &dump), SKEIN_BUSY);
+        dump_discard(&dump);
+    }
+    struct dump *dump = dump_of(other.pid);
+    ck_assert_int_eq(thread_of(dump, (uint32_t)other.pid)->fate, DUMP_STACK_TAKEN);
+    dump_discard(&dump);
+    child_end(&child);
+    child_end(&other);
+#endif
+}
+END_TEST
+
+START_TEST(who_runs_on_memory_that_does_not_answer_goes_on)
+{
+#ifdef __x86_64__
+    struct child child;
+    if (hanging_start(true, &child)) {
+        struct dump *dump = dump_of(child.pid);
+        while (dump->threads[0].fate != DUMP_STACK_HANGS) { /* not met, or not yet on that page */
+            dump_discard(&dump);
+            dump = dump_of(child.pid);
+        }
+        ck_assert_int_eq(dump->threads[0].state, 'R');
+        const uint64_t cpu_ns = dump->threads[0].cpu_ns;
+        struct dump_thread now = dump->threads[0];
+        do { /* it was let go */
+            dump->task = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+            ck_assert(dump_look(dump, &now));
+            close(dump->task);
+        } while (now.cpu_ns <= cpu_ns);
+        ck_assert_uint_eq(now.tracer, 0);
+        dump_discard(&dump);
+    }
+    child_end(&child);
+#endif
 }
 END_TEST
 
@@ -1298,6 +1405,8 @@ int main(void)
     tcase_add_loop_test(t, a_deadlock_names_who_holds_what, 0, 3);
     tcase_add_test(t, a_deadlock_in_a_namespace_is_told_by_the_hosts_numbers);
     tcase_add_test(t, no_deadlock_is_named_where_there_is_none);
+    tcase_add_test(t, a_stack_that_does_not_answer_holds_up_nobody);
+    tcase_add_test(t, who_runs_on_memory_that_does_not_answer_goes_on);
     tcase_add_test(t, a_stack_leads_through_all_callers);
     tcase_add_test(t, stacks_that_nobody_walks_are_named);
     tcase_add_test(t, a_symbolizer_that_hangs_is_named);

@@ -22,6 +22,7 @@ skein_test(unit/agent/test_policy_spec.c LINK skein_agent_core skein_test_suppor
 skein_test(unit/agent/test_rule_condition.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_outside.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_proc_info.c LINK skein_agent_core skein_test_support)
+skein_test(unit/agent/test_look_apart.c LINK skein_agent_core skein_test_support LABELS tsan)
 skein_test(unit/agent/test_evidence.c LINK skein_agent_core skein_test_support LABELS tsan)
 target_link_options(t_unit_agent_evidence PRIVATE LINKER:--wrap=clock_monotonic_ns)
 skein_test(unit/agent/test_go_source.c LINK skein_agent_core skein_http_client skein_test_support

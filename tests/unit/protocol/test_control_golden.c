@@ -119,7 +119,7 @@ START_TEST(an_agent_says_that_it_lives)
         "\"redials\":0,\"clock_steps\":0,\"malformed\":0,\"commands\":0,\"reports_acked\":0,"
         "\"reports_refused\":0,\"chunks_sent\":0,\"partitions_stored\":0,"
         "\"partitions_rejected\":0,\"partitions_resent\":10,\"symbols_asked\":0,"
-        "\"symbols_named\":0,\"symbolizer_failures\":0},"
+        "\"symbols_named\":0,\"symbolizer_failures\":0,\"looks_given_up\":0},"
         "\"samples\":{\"hz\":99,\"cpus\":2,\"bytes\":33554432,\"reach_ms\":19000,"
         "\"refused\":\"EPERM\"},\"refused\":{\"sched\":\"no tracefs\"}}");
     struct heartbeat_ack ack = {
