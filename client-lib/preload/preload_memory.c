@@ -22,8 +22,9 @@
 #include "session.h"
 #include "sys_raw.h"
 
-#define MCL_ALL    (MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)
-#define LINE_BYTES 160 /* of a mapping that is of interest: the rest is a longer name than a ring's */
+#define MCL_ALL (MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)
+#define LINE_BYTES                                                                                 \
+    160 /* of a mapping that is of interest: the rest is a longer name than a ring's */
 #define READ_BYTES 1024
 
 /* ---- what there is ---- */
@@ -75,7 +76,8 @@ static bool mappings_walk(mapping_fn *take, void *context)
     char bytes[READ_BYTES], line[LINE_BYTES];
     size_t used = 0;
     long n = -1;
-    int fd = (int)RAW4(SYS_openat, AT_FDCWD, RAW_POINTER("/proc/self/maps"), O_RDONLY | O_CLOEXEC, 0);
+    int fd =
+        (int)RAW4(SYS_openat, AT_FDCWD, RAW_POINTER("/proc/self/maps"), O_RDONLY | O_CLOEXEC, 0);
     bool more = fd >= 0;
     raw_zero(bytes, sizeof bytes);
     while (more && (n = RAW3(SYS_read, fd, RAW_POINTER(bytes), sizeof bytes)) > 0)

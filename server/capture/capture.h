@@ -43,7 +43,8 @@ struct capture_settings {
      * asks. */
     void (*touched)(void *context, const struct capture_id *capture);
     /* Called when a partition of a policy's sample is stored. Locked. NULL: nobody asks. */
-    void (*sampled)(void *context, const char *policy, uint64_t bytes);
+    void (*sampled)(void *context, const char *policy, const struct process_uid *process,
+                    uint64_t bytes);
 };
 
 /* Loads the captures that run, and takes in what was stored meanwhile. SKEIN_OK, SKEIN_NO_MEMORY,

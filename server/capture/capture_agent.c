@@ -80,6 +80,14 @@ bool capture_is_news(struct capture_engine *e, const struct fleet_agent *agent,
     return c != NULL ? capture_waits_for_fired(c) : !is_gone(e, agent, id);
 }
 
+bool capture_has_target(struct capture_engine *e, const struct capture_id *id,
+                        const struct process_uid *process)
+{
+    control_assert_locked(e->control);
+    struct capture *c = capture_find(e, id);
+    return c != NULL && capture_target_find(c, process) != NULL;
+}
+
 /* How many units (CAPTURE_OWN_UNITS) the report would add; 0: it names nothing new. */
 static uint32_t units_of(struct capture_engine *e, const struct fleet_agent *agent,
                          const struct capture_id *id,

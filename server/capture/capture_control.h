@@ -86,6 +86,9 @@ int capture_on_sample(struct capture_engine *e, struct fleet_agent *agent,
  * come first. */
 bool capture_is_news(struct capture_engine *e, const struct fleet_agent *agent,
                      const struct capture_id *id) CONTROL_LOCKED;
+/* Whether the process is one of the capture's. */
+bool capture_has_target(struct capture_engine *e, const struct capture_id *id,
+                        const struct process_uid *process) CONTROL_LOCKED;
 /* Refuses a capture that the agent has begun: nothing of it is kept, now or when it arrives from this
  * agent. A capture that has anything of others, or was begun in another way, stays as it is. */
 void capture_refuse(struct capture_engine *e, struct fleet_agent *agent,

@@ -138,7 +138,7 @@ static void note_take(struct capture_engine *e, const struct stored_note *note) 
 {
     const struct capture *sender = sender_of(e, note);
     if (sender != NULL && sender->kind == CAPTURE_SAMPLE && e->settings.sampled != NULL)
-        e->settings.sampled(e->settings.context, sender->rule, note->bytes);
+        e->settings.sampled(e->settings.context, sender->rule, &note->key.process, note->bytes);
     /* A partition that was sent for one capture may be listed by others, too. */
     inbox_load_late(e, &note->key);
     for (struct capture_target *t = idmap_get(&e->by_process, note->key.process.bytes); t != NULL;

@@ -123,7 +123,7 @@ static int on_report(void *context, struct fleet_agent *agent, const struct repo
     switch (report->kind) {
     case REPORT_FIRED:
         if (report->fired.policy[0] != '\0')
-            return policies_on_fired(c->policies, agent, &report->fired);
+            return policies_on_fired(c->policies, agent, &report->fired, error, error_bytes);
         return rules_on_fired(c->rules, agent, &report->fired, error, error_bytes);
     case REPORT_TARGET:
         return capture_on_target(c->captures, agent, &report->target, json);
@@ -243,11 +243,12 @@ static void partition_damaged(void *context, const struct partition_row *row)
     capture_on_damaged(context, row);
 }
 
-static void capture_sampled(void *context, const char *policy, uint64_t bytes)
+static void capture_sampled(void *context, const char *policy, const struct process_uid *process,
+                            uint64_t bytes)
 {
     struct collector *c = context;
     control_assert_locked(fleet_control(c->fleet));
-    policies_on_stored(c->policies, policy, bytes);
+    policies_on_stored(c->policies, policy, process, bytes);
 }
 
 static int collector_purge(void *context, const struct capture_id *capture)

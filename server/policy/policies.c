@@ -5,12 +5,14 @@
  */
 #include "policies.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "array.h"
 #include "capture_control.h"
+#include "checksum.h"
 #include "clock.h"
 #include "event_groups.h"
 #include "evidence_kinds.h"
@@ -42,6 +44,7 @@ static void policy_free(struct named_item *item)
     struct policy *policy = (struct policy *)item;
     selector_free(&policy->selector);
     free(policy->paused);
+    free(policy->users);
     free(policy);
 }
 
@@ -78,6 +81,10 @@ static void policy_inherit(struct named_item *item, const struct named_item *bef
     const struct policy *old = (const struct policy *)before;
     fresh->day = old->day;
     fresh->bytes_today = old->bytes_today;
+    if (old->users != NULL && (fresh->users = malloc(sizeof *fresh->users)) != NULL)
+        *fresh->users = *old->users;
+    fresh->held_today = old->held_today;
+    memcpy(fresh->held_why, old->held_why, sizeof fresh->held_why);
     fresh->captures = old->captures;
     fresh->last_capture = old->last_capture;
     fresh->suspended = fresh->bytes_per_day > 0 && fresh->bytes_today >= fresh->bytes_per_day;
@@ -200,13 +207,80 @@ void policies_free(struct policies **policies)
     *policies = NULL;
 }
 
+/* ---- the day's bytes ---- */
+
+static void today(struct policy *policy, uint64_t now_ns)
+{
+    if (policy->day == now_ns / DAY_NS)
+        return;
+    policy->day = now_ns / DAY_NS;
+    policy->bytes_today = policy->held_today = 0;
+    free(policy->users);
+    policy->users = NULL;
+}
+
+/* Who has the process, as a holder of shares; its user in *user. */
+static uint64_t holder_of(struct policies *p, const struct process_uid *process,
+                          uint32_t *user) CONTROL_LOCKED
+{
+    const struct fleet_process *of = fleet_process_find(p->fleet, process);
+    *user = of != NULL ? of->user : SHARE_USER_UNKNOWN;
+    const uint64_t parts[2] = {of != NULL ? of->agent : 0, *user};
+    return checksum64(parts, sizeof parts);
+}
+
+/* Whether the day's bytes leave room for a sample of the process: a user of a host may have his
+ * share of them (shares.h), root all. */
+static bool share_has_room(struct policies *p, struct policy *policy,
+                           const struct fleet_agent *agent,
+                           const struct report_fired *fired) CONTROL_LOCKED
+{
+    uint32_t user;
+    uint64_t holder = holder_of(p, &fired->process, &user);
+    today(policy, clock_realtime_ns());
+    if (policy->bytes_per_day == 0 || policy->users == NULL || user == 0)
+        return true;
+    uint64_t own = share_tally_of(policy->users, holder);
+    uint64_t others = policy->bytes_today > own ? policy->bytes_today - own : 0;
+    if (own == 0 || own < share_most(policy->bytes_per_day, others))
+        return true;
+    policy->held_today++;
+    snprintf(policy->held_why, sizeof policy->held_why,
+             "limits.bytes_per_day: the share of user %" PRIu32 " on %.100s is used up: %" PRIu64
+             " bytes of %" PRIu64 ", others have %" PRIu64,
+             user, agent->host, own, policy->bytes_per_day, others);
+    return false;
+}
+
+void policies_on_stored(struct policies *p, const char *name, const struct process_uid *process,
+                        uint64_t bytes)
+{
+    control_assert_locked(p->control);
+    struct policy *policy = policies_find(p, name);
+    uint32_t user;
+    if (policy == NULL)
+        return; /* deleted meanwhile */
+    today(policy, clock_realtime_ns());
+    policy->bytes_today += bytes;
+    if (policy->users == NULL)
+        policy->users = calloc(1, sizeof *policy->users);
+    if (policy->users != NULL)
+        share_tally_add(policy->users, holder_of(p, process, &user), bytes);
+    named_set_mark(&p->set, &policy->item);
+}
+
 /* ---- samples ---- */
 
 int policies_on_fired(struct policies *p, struct fleet_agent *agent,
-                      const struct report_fired *fired)
+                      const struct report_fired *fired, char *error, size_t error_bytes)
 {
     control_assert_locked(p->control);
     struct policy *policy = policies_find(p, fired->policy);
+    if (policy != NULL && !capture_has_target(p->captures, &fired->capture, &fired->process) &&
+        !share_has_room(p, policy, agent, fired)) {
+        snprintf(error, error_bytes, "%s", policy->held_why);
+        return SKEIN_REFUSED;
+    }
     bool news = capture_is_news(p->captures, agent, &fired->capture);
     struct capture_sample sample = {.selector = policy != NULL ? policy->item.selector : NULL,
                                     .span_ms = policy != NULL ? sampling_span_ms(&policy->plan) : 0,
@@ -224,25 +298,6 @@ int policies_on_fired(struct policies *p, struct fleet_agent *agent,
         named_set_mark(&p->set, &policy->item);
     }
     return status;
-}
-
-static void today(struct policy *policy, uint64_t now_ns)
-{
-    if (policy->day == now_ns / DAY_NS)
-        return;
-    policy->day = now_ns / DAY_NS;
-    policy->bytes_today = 0;
-}
-
-void policies_on_stored(struct policies *p, const char *name, uint64_t bytes)
-{
-    control_assert_locked(p->control);
-    struct policy *policy = policies_find(p, name);
-    if (policy == NULL)
-        return; /* deleted meanwhile */
-    today(policy, clock_realtime_ns());
-    policy->bytes_today += bytes;
-    named_set_mark(&p->set, &policy->item);
 }
 
 /* ---- agents that pause ---- */

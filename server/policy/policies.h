@@ -28,13 +28,16 @@ struct named_set *policies_set(struct policies *p); /* to put, list, push and sa
 /* The agent came, or its lease is over: it will say anew whether it pauses. */
 void policies_agent_changed(struct policies *p, struct fleet_agent *agent) CONTROL_LOCKED;
 /* An agent has begun a sample. If its policy is gone, the sample is taken all the same: the agent
- * acted on what it was told. SKEIN_OK, SKEIN_AGAIN. */
+ * acted on what it was told. SKEIN_OK, SKEIN_AGAIN; SKEIN_REFUSED: the process' user has used up his
+ * share of the day's bytes, error says so. */
 int policies_on_fired(struct policies *p, struct fleet_agent *agent,
-                      const struct report_fired *fired) CONTROL_LOCKED;
+                      const struct report_fired *fired, char *error,
+                      size_t error_bytes) CONTROL_LOCKED;
 void policies_on_report(struct policies *p, struct fleet_agent *agent,
                         const struct report_policy *report) CONTROL_LOCKED;
-/* Counts bytes stored of a sample. */
-void policies_on_stored(struct policies *p, const char *name, uint64_t bytes) CONTROL_LOCKED;
+/* Counts bytes stored of the process' sample. */
+void policies_on_stored(struct policies *p, const char *name, const struct process_uid *process,
+                        uint64_t bytes) CONTROL_LOCKED;
 void policies_tick(struct policies *p, uint64_t now_ns) CONTROL_LOCKED;
 
 /* ---- policy_check.c: pure ---- */

@@ -89,6 +89,15 @@ static void processes_add(struct policies *p, const struct policy *policy, uint6
     cJSON_AddNumberToObject(to, "planned_on", policy->enabled ? planned : 0);
 }
 
+static void held_add(const struct policy *policy, cJSON *state)
+{
+    if (policy->held_today == 0)
+        return;
+    cJSON *to = cJSON_AddObjectToObject(state, "held_back");
+    json_add_u64(to, "samples", policy->held_today);
+    cJSON_AddStringToObject(to, "why", policy->held_why);
+}
+
 static void paused_add(struct policies *p, const struct policy *policy, cJSON *state) CONTROL_LOCKED
 {
     if (policy->paused_count == 0)
@@ -176,6 +185,7 @@ cJSON *policy_state_json(struct policies *p, const struct policy *policy, uint64
     json_add_u64(state, "captures", policy->captures);
     if (!capture_id_is_zero(&policy->last_capture))
         json_add_id(state, "last_capture", policy->last_capture.bytes);
+    held_add(policy, state);
     paused_add(p, policy, state);
     slower_add(p, policy, state);
     return json;

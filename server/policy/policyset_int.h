@@ -7,6 +7,7 @@
 
 #include "policies.h"
 #include "sampling.h"
+#include "shares.h"
 
 /* An agent that takes no samples because it has used too much CPU. */
 struct paused_agent {
@@ -26,6 +27,10 @@ struct policy {
     struct paused_agent *paused;
     size_t paused_count, paused_cap;
     uint64_t day, bytes_today; /* days since 1970, UTC */
+    /* bytes_today, by user of a host: what this collector has counted since it started. */
+    struct share_tally *users; /* NULL: nothing yet, or no memory */
+    uint64_t held_today;       /* samples that were refused, as a user's share is used up */
+    char held_why[256];        /* of the last one */
     uint64_t captures;
     struct capture_id last_capture;
     bool suspended; /* its budget of today is used up */

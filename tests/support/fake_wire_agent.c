@@ -180,6 +180,8 @@ void wire_agent_processes(struct wire_agent *a, uint32_t first, uint32_t count, 
         cJSON *p = cJSON_CreateObject();
         add_process(p, "process", first + i);
         json_add_u64(p, "pid", 100 + first + i);
+        if (a->users != NULL)
+            json_add_u64(p, "uid", a->users[first + i]);
         cJSON_AddStringToObject(p, "service", service);
         cJSON_AddStringToObject(p, "labels", "tier=front");
         cJSON_AddStringToObject(p, "exe", "/usr/bin/svc");

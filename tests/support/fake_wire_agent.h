@@ -19,6 +19,7 @@ struct wire_agent {
     const char *samples;          /* the same, as JSON; NULL: nothing */
     const char *refused;          /* as well */
     const char *clock;            /* an object whose members they have, too; NULL: none */
+    const uint32_t *users;        /* whose each process is, by its number; NULL: not said */
     const char *host;
     struct transport *control, *data;
     uint16_t data_port;

@@ -34,8 +34,9 @@ static void report(struct fixture *f, cJSON *json)
     ck_assert_msg(wire_agent_report(&f->agent, json, error, sizeof error), "%s", error);
 }
 
-/* A process's part of the sample that begins now, and the capture's id. */
-static void fire(struct fixture *f, uint32_t process, uint64_t begin_ns, char id[ID_TEXT_BYTES])
+/* What an agent says of a process's part of the sample that begins now, and the capture's id. */
+static cJSON *fired_of(struct fixture *f, uint32_t process, uint64_t begin_ns,
+                       char id[ID_TEXT_BYTES])
 {
     struct capture_id capture = sampling_capture(&plan, "all", 1, begin_ns);
     id_text(capture.bytes, id);
@@ -44,7 +45,12 @@ static void fire(struct fixture *f, uint32_t process, uint64_t begin_ns, char id
     cJSON_AddStringToObject(fired, "policy", "all");
     cJSON_ReplaceItemInObject(fired, "pre_ms", cJSON_CreateNumber(0));
     cJSON_ReplaceItemInObject(fired, "post_ms", cJSON_CreateNumber(500));
-    report(f, fired);
+    return fired;
+}
+
+static void fire(struct fixture *f, uint32_t process, uint64_t begin_ns, char id[ID_TEXT_BYTES])
+{
+    report(f, fired_of(f, process, begin_ns, id));
 }
 
 START_TEST(policy_is_created_replaced_listed_and_deleted)
@@ -315,6 +321,50 @@ START_TEST(a_restart_keeps_policies_budgets_and_running_samples)
 }
 END_TEST
 
+static bool has_bytes(void *context)
+{
+    cJSON *json = call_json(context, "GET", PATH, NULL, 200);
+    bool has = number_at(json, "state.bytes_today") > 50000;
+    cJSON_Delete(json);
+    return has;
+}
+
+/* One user's processes cannot use up what the policy may store in a day; those of others, and
+ * root's, are still sampled. */
+START_TEST(day_of_a_policy_is_shared_among_users)
+{
+    enum { FIRST, FLOODER, SAME_USER, OTHER_USER, ROOT, COUNT };
+    static const uint32_t users[COUNT] = {0, 65534, 65534, 1000, 0};
+    struct fixture f;
+    char id[ID_TEXT_BYTES], error[256];
+    fixture_start(&f);
+    f.agent.users = users;
+    wire_agent_processes(&f.agent, FLOODER, ROOT, "shop");
+    cJSON_Delete(call_json(&f, "PUT", PATH,
+                           "{\"selector\":\"service=shop\",\"record_ms\":500,\"every_ms\":1000,"
+                           "\"limits\":{\"bytes_per_day\":60000}}",
+                           201));
+    uint64_t now_ns = clock_realtime_ns();
+    fire(&f, FLOODER, now_ns, id);
+    report(&f, wire_target(&f.agent, id, FLOODER, "uploading", 1, 1));
+    ck_assert_int_eq(wire_agent_upload(&f.agent, FLOODER, 0, id, 55000), WIRE_STORED);
+    ck_assert(wait_until(has_bytes, &f, 0));
+    fire(&f, FLOODER, now_ns, id); /* said again: it is one of the capture's */
+    ck_assert(
+        !wire_agent_report(&f.agent, fired_of(&f, SAME_USER, now_ns, id), error, sizeof error));
+    ck_assert_msg(strstr(error, "the share of user 65534 on host-a is used up") != NULL, "%s",
+                  error);
+    fire(&f, OTHER_USER, now_ns, id);
+    fire(&f, ROOT, now_ns, id);
+    cJSON *json = call_json(&f, "GET", PATH, NULL, 200);
+    ck_assert_str_eq(text_at(json, "state.status"), "active");
+    ck_assert_double_eq(number_at(json, "state.held_back.samples"), 1);
+    ck_assert_ptr_nonnull(strstr(text_at(json, "state.held_back.why"), "limits.bytes_per_day"));
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
 static void report_pause(struct fixture *f, bool paused)
 {
     cJSON *json = wire_report(&f->agent, "policy");
@@ -462,7 +512,8 @@ int main(void)
         a_change_of_another_version_is_refused,
         every_agent_is_told_the_policies_and_who_is_on_is_known,
         samples_of_one_span_are_one_capture, sample_named_by_a_far_time_ends_now_all_the_same,
-        a_restart_keeps_policies_budgets_and_running_samples, evidence_and_a_rate_are_pushed,
-        agents_that_sample_less_often_are_shown, processes_without_a_ring_do_not_count,
-        agents_that_pause_are_shown, agent_that_is_gone_does_not_pause, NULL));
+        a_restart_keeps_policies_budgets_and_running_samples, day_of_a_policy_is_shared_among_users,
+        evidence_and_a_rate_are_pushed, agents_that_sample_less_often_are_shown,
+        processes_without_a_ring_do_not_count, agents_that_pause_are_shown,
+        agent_that_is_gone_does_not_pause, NULL));
 }
