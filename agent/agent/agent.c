@@ -528,6 +528,7 @@ static void end_flush(void *context)
 static void posts_flush(struct agent *agent)
 {
     loop_timer_cancel(agent->loop, &agent->list_timer);
+    loop_timer_cancel(agent->loop, &agent->held_timer);
     loop_timer_cancel(agent->loop, &agent->refresh_timer);
     loop_timer_cancel(agent->loop, &agent->samples_timer);
     loop_timer_cancel(agent->loop, &agent->grace_timer);

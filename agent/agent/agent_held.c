@@ -19,6 +19,8 @@
 #include "proc_info.h"
 #include "ring_layout.h"
 
+#define OWED_MS 100 /* from one try to tell the holder what it is to drop, to the next */
+
 enum { HELD_ENDED = 1, HELD_LEFT = 2, HELD_DEATH = 4 };
 
 static bool key_of(const struct process *p, struct hold_key *key)
@@ -96,12 +98,27 @@ void agent_held_put(const struct agent *agent, const struct process *p, bool end
     buf_fini(&note);
 }
 
+static void owed_settle(void *context)
+{
+    struct agent *agent = context;
+    agent->held_timer = NULL; /* one-shot */
+    if (!ring_hold_settle(agent->hold))
+        agent->held_timer = loop_timer_add(agent->loop, OWED_MS, 0, owed_settle, agent);
+}
+
+static void held_drop(struct agent *agent, const struct hold_key *key)
+{
+    ring_hold_drop(agent->hold, key);
+    if (agent->held_timer == NULL)
+        owed_settle(agent);
+}
+
 void agent_held_drop(void *context, const struct process *p)
 {
-    const struct agent *agent = context;
+    struct agent *agent = context;
     struct hold_key key;
     if (agent->hold != NULL && key_of(p, &key))
-        ring_hold_drop(agent->hold, &key);
+        held_drop(agent, &key);
 }
 
 /* ---- taking it back ---- */
@@ -231,7 +248,7 @@ void agent_held_settle(struct agent *agent, const struct process *came)
         if (!lives || !key_of(p, &other) || (came != NULL && !same))
             continue;
         if (came == NULL || (key_of(came, &key) && key.ring != other.ring))
-            ring_hold_drop(agent->hold, &other);
+            held_drop(agent, &other);
         agent->held->flags[i] |= HELD_ENDED; /* settled */
     }
 }

@@ -67,7 +67,7 @@ struct agent {
     struct cpu_samples *samples;
     struct crash *crash;  /* NULL: no evidence is taken */
     struct go_source *go; /* the same */
-    struct loop_timer *list_timer, *refresh_timer, *samples_timer, *crash_timer;
+    struct loop_timer *list_timer, *refresh_timer, *samples_timer, *crash_timer, *held_timer;
     uint64_t list_version;
     TAILQ_HEAD(, awaited) awaited;
     size_t awaited_count;

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <string.h>
@@ -105,6 +106,7 @@ struct held {
 
 struct holder {
     int poll, listener, agent; /* agent -1: none is here */
+    int fds_end;               /* descriptors of items are below: agents that come need some, too */
     bool taken;                /* this agent has all: it sees by itself what processes do */
     ring_hold_look_fn *look;
     struct held *items; /* HOLD_MAX; pages are touched as they are used */
@@ -114,6 +116,8 @@ struct holder {
 };
 
 enum { WAKE_LISTENER = HOLD_MAX, WAKE_AGENT };
+
+#define FDS_SPARE 8 /* for an agent that comes, and a packet that is just received */
 
 static uint64_t holder_now_ns(void)
 {
@@ -170,15 +174,38 @@ static void item_drop(struct holder *holder, struct held *item)
     item->used = false;
 }
 
-/* Takes the descriptors. */
+/* Those of the item stay: they are of the same ring and process as the new ones. */
+static void fds_keep(const struct holder *holder, struct held *item, int fds[HOLD_FDS])
+{
+    wake_remove(holder, item->fds[1]);
+    for (int i = 0; i < HOLD_FDS; i++) {
+        const int came = fds[i];
+        if (came < 0 || item->fds[i] < 0)
+            continue;
+        fds[i] = item->fds[i];
+        item->fds[i] = came;
+    }
+}
+
+static bool has_room(const struct holder *holder, const int fds[HOLD_FDS])
+{
+    for (int i = 0; i < HOLD_FDS; i++)
+        if (fds[i] >= holder->fds_end)
+            return false;
+    return true;
+}
+
+/* Takes the descriptors. One that there is no room for is not kept, and the agent does without it. */
 static void item_put(struct holder *holder, const struct hold_packet *packet, int fds[HOLD_FDS])
 {
     struct held *item = item_find(holder, &packet->key);
     uint64_t died_ns = item != NULL ? item->packet.died_ns : 0;
-    if (item != NULL)
+    if (item != NULL) {
+        fds_keep(holder, item, fds);
         item_drop(holder, item);
+    }
     item = item_free(holder);
-    if (item == NULL || fds[0] < 0) {
+    if (item == NULL || fds[0] < 0 || !has_room(holder, fds)) {
         for (int i = 0; i < HOLD_FDS; i++)
             fd_close(&fds[i]);
         return;
@@ -323,7 +350,11 @@ void hold_process_run(int listener, const struct hold_place *place, ring_hold_lo
 {
     struct holder holder = {
         .listener = listener, .agent = -1, .look = look, .alone_ns = holder_now_ns()};
+    struct rlimit files;
     prctl(PR_SET_NAME, "skein-holder");
+    holder.fds_end = INT_MAX;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < INT_MAX)
+        holder.fds_end = (int)files.rlim_cur - FDS_SPARE;
     const struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_RR)};
     if (sched_setscheduler(0, SCHED_RR, &least) != 0)
         (void)setpriority(PRIO_PROCESS, 0, HOLDER_NICE);

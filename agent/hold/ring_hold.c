@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "descriptor.h"
 #include "hold_int.h"
 #include "log.h"
@@ -26,6 +27,9 @@
 struct ring_hold {
     int socket;  /* -1: the holder is gone */
     bool behind; /* said once */
+    /* What it is to drop and has not been told yet, as it was behind; before all else that it is told. */
+    struct hold_key *owed;
+    size_t owed_count, owed_cap;
 };
 
 static int place_open(const char *folder, struct hold_place *place)
@@ -155,7 +159,9 @@ void ring_hold_close(struct ring_hold **hold)
 {
     if (*hold == NULL)
         return;
+    (void)ring_hold_settle(*hold);
     fd_close(&(*hold)->socket);
+    free((*hold)->owed);
     free(*hold);
     *hold = NULL;
 }
@@ -164,6 +170,7 @@ void ring_hold_close(struct ring_hold **hold)
 static void hold_lose(struct ring_hold *hold)
 {
     fd_close(&hold->socket);
+    hold->owed_count = 0; /* it ends, alone */
     log_warn("agent", "the holder of rings is gone: a restart will know less", NULL);
 }
 
@@ -190,17 +197,44 @@ void ring_hold_take(struct ring_hold *hold, ring_hold_fn *fn, void *context)
     hold_lose(hold);
 }
 
-static void packet_send(struct ring_hold *hold, const struct hold_packet *packet, const int *fds)
+/* False: the holder is behind, or gone. */
+static bool packet_pass(struct ring_hold *hold, const struct hold_packet *packet, const int *fds)
 {
-    if (hold == NULL || hold->socket < 0)
-        return;
     if (hold_send(hold->socket, packet, fds, MSG_DONTWAIT) > 0)
-        return;
+        return true;
     if (errno != EAGAIN && errno != ENOBUFS && errno != ETOOMANYREFS)
         hold_lose(hold);
-    else if (!hold->behind)
-        log_warn("agent", "the holder of rings is behind: a restart will know less", NULL);
-    hold->behind = true;
+    return false;
+}
+
+bool ring_hold_settle(struct ring_hold *hold)
+{
+    size_t passed = 0;
+    bool passes = true;
+    while (hold != NULL && hold->socket >= 0 && passes && passed < hold->owed_count) {
+        const struct hold_packet packet = {.kind = HOLD_DROP, .key = hold->owed[passed]};
+        passes = packet_pass(hold, &packet, NULL);
+        passed += passes;
+    }
+    if (passed > 0 && hold->owed_count > 0) {
+        hold->owed_count -= passed;
+        memmove(hold->owed, hold->owed + passed, hold->owed_count * sizeof *hold->owed);
+    }
+    return hold == NULL || hold->owed_count == 0;
+}
+
+/* False: the holder was not told, as it is behind. */
+static bool packet_send(struct ring_hold *hold, const struct hold_packet *packet, const int *fds)
+{
+    if (hold == NULL || hold->socket < 0)
+        return true;
+    if (ring_hold_settle(hold) && hold->socket >= 0 && packet_pass(hold, packet, fds))
+        return true;
+    if (hold->socket >= 0 && !hold->behind) {
+        log_warn("agent", "the holder of rings is behind: a restart may know less", NULL);
+        hold->behind = true;
+    }
+    return hold->socket < 0;
 }
 
 void ring_hold_put(struct ring_hold *hold, const struct hold_item *item)
@@ -209,11 +243,18 @@ void ring_hold_put(struct ring_hold *hold, const struct hold_item *item)
         .kind = HOLD_PUT, .key = item->key, .died_ns = item->died_ns, .runs_ns = item->runs_ns};
     packet.note_bytes = (uint32_t)(item->note_bytes < HOLD_NOTE_MAX ? item->note_bytes : 0);
     memcpy(packet.note, item->note, packet.note_bytes);
-    packet_send(hold, &packet, item->fds);
+    (void)packet_send(hold, &packet, item->fds);
 }
 
+/* A holder that stands still for as long as that is left, and ends by itself when it goes on. */
 void ring_hold_drop(struct ring_hold *hold, const struct hold_key *key)
 {
     const struct hold_packet packet = {.kind = HOLD_DROP, .key = *key};
-    packet_send(hold, &packet, NULL);
+    if (packet_send(hold, &packet, NULL))
+        return;
+    if (hold->owed_count < HOLD_MAX &&
+        array_grow(hold->owed, hold->owed_count + 1, &hold->owed_cap))
+        hold->owed[hold->owed_count++] = *key;
+    else
+        hold_lose(hold);
 }

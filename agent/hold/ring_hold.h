@@ -67,6 +67,9 @@ void ring_hold_take(struct ring_hold *hold, ring_hold_fn *fn, void *context);
 /* Puts an item, or replaces the one of its key; the descriptors stay the caller's. An agent without
  * a holder (NULL), or whose holder is gone or behind, does without. */
 void ring_hold_put(struct ring_hold *hold, const struct hold_item *item);
+/* Not lost where it is behind: told as soon as it hears again, at the next put or drop, or here. */
 void ring_hold_drop(struct ring_hold *hold, const struct hold_key *key);
+/* False: there is still something that it is to drop. */
+bool ring_hold_settle(struct ring_hold *hold);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -24,6 +25,7 @@ static struct {
     int seen;          /* what `look` says */
     uint64_t ahead_ns; /* how much later it is than it is */
     uint64_t looks;    /* how often it was asked */
+    pid_t holder;      /* who asked last */
 } * shared;
 
 int __real_clock_gettime(clockid_t clock, struct timespec *out);
@@ -84,6 +86,7 @@ static struct taken take(struct ring_hold *hold)
 
 static enum ring_hold_look look(const uint8_t *note, size_t note_bytes)
 {
+    __atomic_store_n(&shared->holder, getpid(), __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&shared->looks, 1, __ATOMIC_SEQ_CST);
     if (note_bytes != strlen("child") || memcmp(note, "child", note_bytes) != 0)
         return RING_HOLD_ELSE;
@@ -373,6 +376,94 @@ START_TEST(a_holder_leaves_what_another_has_there_alone)
 }
 END_TEST
 
+/* ---- more than it has room for ---- */
+
+static void item_count(void *context, const struct hold_item *item)
+{
+    ++*(size_t *)context;
+    for (int i = 0; i < HOLD_FDS; i++)
+        if (item->fds[i] >= 0)
+            close(item->fds[i]);
+}
+
+static size_t taken_count(struct ring_hold *hold)
+{
+    size_t count = 0;
+    ring_hold_take(hold, item_count, &count);
+    return count;
+}
+
+static void put_key(struct ring_hold *hold, const struct hold_key *key, const char *note)
+{
+    int memory = memfd_create("ring", MFD_CLOEXEC);
+    ck_assert_int_eq(pwrite(memory, note, 7, 0), 7);
+    const struct hold_item item = {.key = *key,
+                                   .fds = {memory, -1},
+                                   .note = (const uint8_t *)note,
+                                   .note_bytes = strlen(note)};
+    ring_hold_put(hold, &item);
+    close(memory);
+}
+
+START_TEST(one_that_a_holder_has_no_descriptor_for_is_left_out_alone)
+{
+    const struct rlimit few = {64, 64};
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+    struct ring_hold *hold = hold_new();
+    for (uint8_t i = 0; i < 100; i++)
+        put_key(hold, &(struct hold_key){{i}, i}, "another");
+    size_t kept = taken_count(hold);
+    ck_assert_uint_ge(kept, 32);
+    ck_assert_uint_lt(kept, 64);
+    /* The agent is not thrown out: it may replace one, make room, use that. */
+    put_key(hold, &(struct hold_key){{0}, 0}, "its end");
+    ck_assert_uint_eq(taken_count(hold), kept);
+    ring_hold_drop(hold, &(struct hold_key){{1}, 1});
+    ck_assert_uint_eq(taken_count(hold), kept - 1);
+    put_key(hold, &(struct hold_key){{200}, 200}, "another");
+    ck_assert_uint_eq(taken_count(hold), kept);
+    ring_hold_close(&hold);
+    hold = hold_new(); /* and the next one comes in */
+    ck_assert_uint_eq(taken_count(hold), kept);
+    ring_hold_close(&hold);
+}
+END_TEST
+
+static bool is_settled(void *context)
+{
+    return ring_hold_settle(context);
+}
+
+START_TEST(a_holder_that_is_behind_hears_later_what_it_is_to_drop)
+{
+    enum { RINGS = 20, DROPS = 1500 };
+    int pidfd;
+    pid_t child = child_start(&pidfd);
+    struct ring_hold *hold = hold_new();
+    put(hold, 1, "memory.", pidfd, "child");
+    ck_assert_uint_eq(taken_count(hold), 1);
+    uint64_t looks = __atomic_load_n(&shared->looks, __ATOMIC_SEQ_CST);
+    ring_hold_close(&hold);
+    ck_assert(wait_until(has_gone_on, &looks, 0));
+    hold = hold_new();
+    for (size_t i = 0; i < RINGS; i++)
+        put_key(hold, &(struct hold_key){{7}, i}, "a ring.");
+    ck_assert_uint_eq(taken_count(hold), RINGS + 1);
+    pid_t holder = __atomic_load_n(&shared->holder, __ATOMIC_SEQ_CST);
+    ck_assert_int_eq(kill(holder, SIGSTOP), 0);
+    for (size_t i = DROPS; i > 0; i--) /* those that it has are the last */
+        ring_hold_drop(hold, &(struct hold_key){{7}, i - 1});
+    ck_assert(!ring_hold_settle(hold));
+    ck_assert_int_eq(kill(holder, SIGCONT), 0);
+    ck_assert(wait_until(is_settled, hold, 0));
+    ck_assert_uint_eq(taken_count(hold), 1);
+    ring_hold_close(&hold);
+    close(pidfd);
+    kill(child, SIGKILL);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("ring_hold");
@@ -389,6 +480,8 @@ int main(void)
     tcase_add_test(tc, a_socket_that_a_dead_holder_left_is_no_obstacle);
     tcase_add_test(tc, a_holder_takes_its_socket_away_when_it_ends);
     tcase_add_test(tc, a_holder_leaves_what_another_has_there_alone);
+    tcase_add_test(tc, one_that_a_holder_has_no_descriptor_for_is_left_out_alone);
+    tcase_add_test(tc, a_holder_that_is_behind_hears_later_what_it_is_to_drop);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }
