@@ -211,7 +211,8 @@ static void on_attached(void *context, struct process *process)
 static void on_taken(void *context, struct process *process)
 {
     struct agent *agent = context;
-    process->start_stack = proc_start_stack((pid_t)process->pid);
+    process->start_stack = proc_random_stack((pid_t)process->pid);
+    process->code_kib = proc_code_kib((pid_t)process->pid);
     agent_held_settle(agent, process);
     agent_held_put(agent, process, false);
 }

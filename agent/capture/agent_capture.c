@@ -109,8 +109,8 @@ static bool has_left(const struct process *p)
 {
     if (p->watched)
         return false; /* all of it is a gap already */
-    if (p->away && p->start_stack != 0 && process_state(p) == PROCESS_LIVE && p->pidfd >= 0 &&
-        !pidfd_ended(p->pidfd) && !process_runs_on(p))
+    if (p->away && process_state(p) == PROCESS_LIVE && p->pidfd >= 0 && !pidfd_ended(p->pidfd) &&
+        process_runs_else(p))
         return true; /* it called exec while its visitor was away */
     return p->left || (process_state(p) == PROCESS_LIVE && p->socket < 0 && !p->away &&
                        !p->said_bye && p->pidfd >= 0 && !pidfd_ended(p->pidfd));

@@ -80,8 +80,8 @@ static void hang_add(const struct apart *apart, uint64_t now_ns)
     pthread_mutex_lock(&hangs.mutex);
     hangs.given_up++;
     if (hangs.count < APART_MAX)
-        hangs.items[hangs.count++] = (struct hang){
-            .apart = apart, .pid = apart->pid, .user = user, .since_ns = now_ns};
+        hangs.items[hangs.count++] =
+            (struct hang){.apart = apart, .pid = apart->pid, .user = user, .since_ns = now_ns};
     pthread_mutex_unlock(&hangs.mutex);
 }
 
@@ -201,11 +201,8 @@ int apart_run(apart_look_fn *look, apart_drop_fn *drop, void *context, uint64_t 
     struct apart *apart = malloc(sizeof *apart);
     if (apart == NULL)
         return SKEIN_NO_MEMORY;
-    *apart = (struct apart){.look = look,
-                            .drop = drop,
-                            .context = context,
-                            .at_ns = clock_monotonic_ns(),
-                            .users = 2};
+    *apart = (struct apart){
+        .look = look, .drop = drop, .context = context, .at_ns = clock_monotonic_ns(), .users = 2};
     pthread_mutex_init(&apart->mutex, NULL);
     cond_init(&apart->told_now);
     if (!thread_begin(apart)) {

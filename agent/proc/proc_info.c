@@ -96,10 +96,42 @@ bool proc_is_same(pid_t pid, uint64_t start_clock_ticks)
     return proc_start_ticks(pid, &ticks) == SKEIN_OK && ticks == start_clock_ticks;
 }
 
+/* Where the first stack of a program ends whose addresses are not random. Its own strings are right below,
+ * and of what the kernel puts behind them, the path of the file is the largest. */
+#if defined(__x86_64__)
+#define FIXED_STACK_END UINT64_C(0x7ffffffff000)
+#elif defined(__aarch64__)
+#define FIXED_STACK_END (UINT64_C(1) << 48)
+#else
+#define FIXED_STACK_END UINT64_MAX
+#endif
+#define BEHIND_MAX (UINT64_C(2) << 12)
+
 uint64_t proc_start_stack(pid_t pid)
 {
     uint64_t address;
     return stat_number(pid, 28, &address) ? address : 0;
+}
+
+uint64_t proc_random_stack(pid_t pid)
+{
+    char text[STAT_BYTES];
+    const char *fields = stat_read(pid, text);
+    uint64_t stack, strings_end;
+    if (fields == NULL || !text_stat_number(fields, 28, &stack) ||
+        !text_stat_number(fields, 51, &strings_end))
+        return 0;
+    return strings_end <= FIXED_STACK_END && FIXED_STACK_END - strings_end <= BEHIND_MAX ? 0
+                                                                                         : stack;
+}
+
+uint64_t proc_code_kib(pid_t pid)
+{
+    char text[4096];
+    uint64_t kib = 0;
+    if (proc_file_read(pid, "status", text, sizeof text) > 0)
+        (void)text_value(text, "VmExe", &kib);
+    return kib;
 }
 
 /* Of a thread's fields: its program's first stack (28), where it has memory at all (23). A thread that
@@ -109,8 +141,9 @@ static enum proc_runs fields_run_on(const char *fields, uint64_t start_stack)
     uint64_t bytes, stack;
     if (fields == NULL || !text_stat_number(fields, 23, &bytes) || bytes == 0)
         return PROC_RUNS_NOT;
-    return text_stat_number(fields, 28, &stack) && stack == start_stack ? PROC_RUNS_ON
-                                                                        : PROC_RUNS_ELSE;
+    if (!text_stat_number(fields, 28, &stack))
+        return PROC_RUNS_ELSE;
+    return stack == start_stack ? PROC_RUNS_ON : stack == 0 ? PROC_RUNS_UNKNOWN : PROC_RUNS_ELSE;
 }
 
 static enum proc_runs thread_runs_on(pid_t pid, const char *tid, uint64_t start_stack)

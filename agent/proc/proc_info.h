@@ -26,12 +26,19 @@ bool proc_is_same(pid_t pid, uint64_t start_clock_ticks);
 /* Field 28: where its first stack begins, which is another place after each exec; 0: we may not know,
  * or it is gone. */
 uint64_t proc_start_stack(pid_t pid);
+/* The same; 0 also where its addresses are not random (setarch -R), so that it is the same place after exec
+ * of the same program. */
+uint64_t proc_random_stack(pid_t pid);
 enum proc_runs {
     PROC_RUNS_ON,   /* it is the process that began then (field 22), and has called no exec since */
-    PROC_RUNS_ELSE, /* it has, it is another one, or we may not know */
-    PROC_RUNS_NOT,  /* no thread of it has memory any more: it is being ended */
+    PROC_RUNS_ELSE, /* it has, it is another one, or its stack was not known */
+    PROC_RUNS_UNKNOWN, /* it is that one, and we may not know any more where its stack is */
+    PROC_RUNS_NOT,     /* no thread of it has memory any more: it is being ended */
 };
 enum proc_runs proc_runs_on(pid_t pid, uint64_t start_clock_ticks, uint64_t start_stack);
+
+/* How much code its program has (VmExe), which everybody may know; 0: it is gone. */
+uint64_t proc_code_kib(pid_t pid);
 
 /* Field 4: who began it, or who has taken it over since; 0: nobody that is seen here. */
 pid_t proc_parent(pid_t pid);

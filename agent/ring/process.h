@@ -87,8 +87,8 @@ struct process {
     bool left;        /* for good: it runs on without this ring, as after exec */
     uint64_t died_ns; /* realtime: when a holder saw it end, while no agent ran; 0: it did not */
     uint64_t runs_ns; /* of one that died so: up to when it is known not to have called exec */
-    /* proc_start_stack when it had its ring, which exec changes; 0: we may not know */
-    uint64_t start_stack;
+    /* proc_random_stack when it had its ring, which exec changes, and proc_code_kib; 0: not known */
+    uint64_t start_stack, code_kib;
     struct {
         bool came, ok;
         uint64_t at_ns; /* monotonic */
@@ -113,6 +113,10 @@ enum process_state process_state(const struct process *p); /* any thread */
 /* Whether it runs the program that had this ring: it has not called exec since. False: it has, it has
  * ended, or we may not know. */
 bool process_runs_on(const struct process *p);
+
+/* Whether it runs on, and not the program that had this ring. Where its stack may not be known any more, as
+ * of one that may not be dumped, by how much code there is. False: it is not known. */
+bool process_runs_else(const struct process *p);
 
 /* What of [from, to] its ring cannot have, as it began later than the process, or as there is none.
  * False: nothing. */

@@ -6,12 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "proc_info.h"
+#include "process.h"
 #include "support.h"
 
 static bool is_title(void *context)
@@ -81,6 +84,82 @@ START_TEST(a_process_runs_on_until_it_calls_exec)
     ck_assert_int_eq(proc_runs_on(child, ticks, before), PROC_RUNS_ELSE);
     close(go[0]);
     close(go[1]);
+}
+END_TEST
+
+/* Its stack begins at one place each time. */
+START_TEST(of_a_program_without_random_addresses_exec_is_not_known)
+{
+    char pid[16];
+    pid_t child = fork();
+    if (child == 0) {
+        (void)personality(ADDR_NO_RANDOMIZE);
+        execl("/bin/sleep", "sleep", "600", (char *)NULL);
+        _exit(1);
+    }
+    (void)snprintf(pid, sizeof pid, "%d", (int)child);
+    const char *wanted[] = {pid, "sleep 600"};
+    ck_assert(wait_until(is_title, wanted, 0));
+    ck_assert_uint_ne(proc_start_stack(child), 0);
+    ck_assert_uint_eq(proc_random_stack(child), 0);
+    ck_assert_uint_eq(proc_random_stack(getpid()), proc_start_stack(getpid()));
+    (void)spawn_stop(child, SIGKILL, 0);
+}
+END_TEST
+
+/* The child hides its memory at a word, and becomes another program at the next. */
+static void hide_and_exec(const int pipes[2], const int said[2])
+{
+    char byte;
+    if (read(pipes[0], &byte, 1) != 1 || prctl(PR_SET_DUMPABLE, 0) != 0 ||
+        write(said[1], "x", 1) != 1 || read(pipes[0], &byte, 1) != 1)
+        _exit(1);
+    execl("/bin/sleep", "sleep", "600", (char *)NULL);
+    _exit(1);
+}
+
+/* As another user, who may look at his own. */
+static int hidden_look(void)
+{
+    int pipes[2], said[2];
+    char byte;
+    struct process p = {.watched = false};
+    if (setgid(65534) != 0 || setuid(65534) != 0 || prctl(PR_SET_DUMPABLE, 1) != 0 ||
+        pipe(pipes) != 0 || pipe(said) != 0)
+        return 1;
+    pid_t child = fork();
+    if (child == 0)
+        hide_and_exec(pipes, said);
+    p.pid = (uint32_t)child;
+    p.start_stack = proc_random_stack(child);
+    p.code_kib = proc_code_kib(child);
+    if (p.start_stack == 0 || p.code_kib == 0 ||
+        proc_start_ticks(child, &p.start_clock_ticks) != SKEIN_OK || process_runs_else(&p))
+        return 2;
+    if (write(pipes[1], "x", 1) != 1 || read(said[0], &byte, 1) != 1)
+        return 3;
+    if (proc_runs_on(child, p.start_clock_ticks, p.start_stack) != PROC_RUNS_UNKNOWN)
+        return 4;
+    if (process_runs_else(&p) || process_runs_on(&p))
+        return 5;
+    if (write(pipes[1], "x", 1) != 1)
+        return 6;
+    char pid[16];
+    (void)snprintf(pid, sizeof pid, "%d", (int)child);
+    const char *wanted[] = {pid, "sleep 600"};
+    bool ended = wait_until(is_title, wanted, 0) && process_runs_else(&p);
+    kill(child, SIGKILL);
+    return ended ? 0 : 7;
+}
+
+START_TEST(who_hides_his_memory_is_not_taken_for_another_program)
+{
+    if (geteuid() != 0)
+        return;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(hidden_look());
+    ck_assert_int_eq(spawn_wait(child, 0), 0);
 }
 END_TEST
 
@@ -207,5 +286,7 @@ int main(void)
     return suite_run(suite_of(
         "proc_info", a_title_is_the_command_line_up_to_the_first_option,
         a_title_is_cut_and_absent_where_there_is_none, a_process_runs_on_until_it_calls_exec,
+        of_a_program_without_random_addresses_exec_is_not_known,
+        who_hides_his_memory_is_not_taken_for_another_program,
         a_process_runs_on_without_its_main_thread, a_namespace_of_users_is_charged_as_one, NULL));
 }
