@@ -215,7 +215,7 @@ static int first_find(struct ctf_import *i, const bool *later, ctf_wide *first)
     for (size_t k = 0; k < i->stream_count && more >= 0; k++) {
         struct ctf_stream s = {.source = &i->sources[k]};
         more = later[k] ? 0 : ctf_stream_next(i, &s);
-        ctf_wide ns = ctf_wide_ns(i, s.clock);
+        ctf_wide ns = ctf_wide_ns(i, &s, s.clock);
         if (more > 0 && (!any || ns < *first))
             *first = ns;
         any |= more > 0;

@@ -12,16 +12,18 @@
 
 #define CPU_THREADS SKEIN_STAND_IN /* incarnation of threads that are CPUs */
 
-/* By the clock's offset, the time of day. */
-ctf_wide ctf_wide_ns(const struct ctf_import *i, uint64_t clock)
+/* By the clock's offset, the time of day. What is said to be of no clock is of the last one. */
+ctf_wide ctf_wide_ns(const struct ctf_import *i, const struct ctf_stream *s, uint64_t clock)
 {
-    ctf_wide ticks = (ctf_wide)clock + (ctf_wide)i->t.clock_offset;
-    return ticks * 1000000000 / i->t.clock_frequency + (ctf_wide)i->t.clock_offset_s * 1000000000;
+    const struct tsdl_clock *of =
+        &i->t.clocks[(s->clock_of != 0 ? s->clock_of : i->t.clock_count) - 1];
+    ctf_wide ticks = (ctf_wide)clock + (ctf_wide)of->offset;
+    return ticks * 1000000000 / of->frequency + (ctf_wide)of->offset_s * 1000000000;
 }
 
-uint64_t ctf_ns(const struct ctf_import *i, uint64_t clock)
+uint64_t ctf_ns(const struct ctf_import *i, const struct ctf_stream *s, uint64_t clock)
 {
-    ctf_wide ns = ctf_wide_ns(i, clock) + i->moved_ns;
+    ctf_wide ns = ctf_wide_ns(i, s, clock) + i->moved_ns;
     return ns < 0 ? 0 : ns > (ctf_wide)IMPORT_TIME_MAX ? IMPORT_TIME_MAX : (uint64_t)ns;
 }
 
@@ -269,7 +271,7 @@ int ctf_event_emit(struct ctf_import *i, struct ctf_stream *s)
     cpu.number = s->cpu;
     if (s->has_cpu && who.has_tid)
         shown.values[shown.count++] = &cpu;
-    ctf_wide ns = ctf_wide_ns(i, s->clock) + i->moved_ns;
+    ctf_wide ns = ctf_wide_ns(i, s, s->clock) + i->moved_ns;
     if (ns < 0 || ns > (ctf_wide)IMPORT_TIME_MAX)
         import_clamped(i->told);
     i->last_ns = s->time_ns > i->last_ns ? s->time_ns : i->last_ns;

@@ -32,7 +32,8 @@ uint64_t ctf_integer(struct ctf_bits *b, uint32_t bits, bool big);
 struct ctf_value {
     const char *name; /* of the last part of its path, without the underscore in front */
     uint8_t kind;     /* TSDL_INTEGER, TSDL_FLOAT, TSDL_STRING */
-    bool is_signed, clock;
+    bool is_signed;
+    uint16_t clock; /* that it is of: its place + 1; 0: none */
     uint32_t bits;
     uint64_t number; /* bits of a float64 */
     size_t text, n;
@@ -59,7 +60,8 @@ void ctf_value_put(struct buf *out, const struct tsdl *t, const struct ctf_value
 struct ctf_head {
     const struct tsdl_stream *description;
     uint64_t bytes, content; /* of the whole packet; content in bits */
-    uint64_t begin, end;     /* clocks; as far as they are told: */
+    uint64_t begin, end;     /* of `clock`; as far as they are told: */
+    uint16_t clock;          /* its place + 1; 0: not said */
     uint64_t cpu, discarded, number, instance;
     bool has_begin, has_end, has_cpu, has_discarded, has_number, has_instance;
 };
@@ -72,6 +74,7 @@ struct ctf_stream {
     struct buf packet;
     struct ctf_bits bits;
     const struct tsdl_stream *description;
+    uint16_t clock_of;                  /* which clock that is: its place + 1; 0: not said */
     uint64_t clock, end_clock, last_ns; /* last_ns: up to which nothing more can be lost */
     uint64_t discarded, number, cpu;    /* number: of its last packet */
     bool begun, has_cpu, has_discarded, has_number;
@@ -97,6 +100,7 @@ struct ctf_import {
     struct import_told *told;
     struct ctf_told *ctf;
     bool pairs, probes; /* probes: nothing that is read counts yet */
+    bool has_no_clock;  /* there are times of none: that has been told */
     struct ctf_stream *streams;
     size_t stream_count;
     const struct skein_trace_source *sources;
@@ -135,8 +139,9 @@ int ctf_event_emit(struct ctf_import *i, struct ctf_stream *s);
 /* Events of the process are missing; 0: nobody knows how many. */
 void ctf_loss_emit(struct ctf_import *i, uint8_t reason, uint64_t events, uint64_t from_ns,
                    uint64_t to_ns);
-/* Nanoseconds since 1970, as the file says; and as records take them, held inside what they can be. */
-ctf_wide ctf_wide_ns(const struct ctf_import *i, uint64_t clock);
-uint64_t ctf_ns(const struct ctf_import *i, uint64_t clock);
+/* Nanoseconds since 1970 by the stream's clock, as the file says; and as records take them, held inside
+ * what they can be. */
+ctf_wide ctf_wide_ns(const struct ctf_import *i, const struct ctf_stream *s, uint64_t clock);
+uint64_t ctf_ns(const struct ctf_import *i, const struct ctf_stream *s, uint64_t clock);
 
 #endif

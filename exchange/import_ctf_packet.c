@@ -35,7 +35,7 @@ int ctf_packet_leave(struct ctf_import *i, struct ctf_stream *s, const char *wha
     i->told->cut_bytes += end - from;
     s->bits = (struct ctf_bits){.at = 0};
     s->clock = s->clock_before; /* the broken one's may be anything */
-    ctf_loss_emit(i, PARTITION_LOSS_CORRUPT, 0, ctf_ns(i, s->clock), s->last_ns);
+    ctf_loss_emit(i, PARTITION_LOSS_CORRUPT, 0, ctf_ns(i, s, s->clock), s->last_ns);
     return i->status;
 }
 
@@ -113,6 +113,8 @@ static const char *head_get(struct ctf_import *i, struct ctf_bits *bits, uint64_
     if (!ctf_struct_read(&i->t, bits, head->description->packet_context, v))
         return "a packet's context is cut";
     head->has_begin = number_get(v, from, "timestamp_begin", &head->begin);
+    const struct ctf_value *begin = ctf_value_find(v, from, "timestamp_begin");
+    head->clock = begin != NULL ? begin->clock : 0;
     head->has_end = number_get(v, from, "timestamp_end", &head->end);
     head->has_cpu = number_get(v, from, "cpu_id", &head->cpu);
     head->has_discarded = number_get(v, from, "events_discarded", &head->discarded);
@@ -147,7 +149,7 @@ int ctf_head_peek(struct ctf_import *i, const struct skein_trace_source *source,
  * the end of the one before and this one's end lie the events, up to its begin the packets. */
 static void losses_note(struct ctf_import *i, struct ctf_stream *s, const struct ctf_head *head)
 {
-    uint64_t before = s->has_discarded ? s->discarded : 0, begin_ns = ctf_ns(i, s->clock);
+    uint64_t before = s->has_discarded ? s->discarded : 0, begin_ns = ctf_ns(i, s, s->clock);
     uint64_t from_ns = s->begun ? s->last_ns : begin_ns;
     if (s->has_number && head->has_number && head->number > s->number + 1 && s->number + 1 > 0) {
         i->ctf->lost_packets += head->number - s->number - 1;
@@ -156,7 +158,7 @@ static void losses_note(struct ctf_import *i, struct ctf_stream *s, const struct
     if (head->has_discarded && head->discarded > before) {
         i->ctf->discarded += head->discarded - before;
         ctf_loss_emit(i, PARTITION_LOSS_RING_FULL, head->discarded - before, from_ns,
-                      ctf_ns(i, s->end_clock));
+                      ctf_ns(i, s, s->end_clock));
     }
     if (head->has_discarded) {
         s->discarded = head->discarded > before ? head->discarded : before; /* it may go back */
@@ -185,11 +187,12 @@ static int packet_open(struct ctf_import *i, struct ctf_stream *s)
     if (status != SKEIN_OK)
         return status;
     s->clock = head.has_begin ? head.begin : s->clock;
+    s->clock_of = head.clock != 0 ? head.clock : s->clock_of;
     s->end_clock = head.has_end ? head.end : s->clock;
     s->has_cpu = head.has_cpu;
     s->cpu = head.cpu;
     losses_note(i, s, &head);
-    s->last_ns = ctf_ns(i, s->end_clock);
+    s->last_ns = ctf_ns(i, s, s->end_clock);
     s->begun = true;
     s->bits.bytes = s->packet.data;
     s->bits.end = head.content;
@@ -199,9 +202,18 @@ static int packet_open(struct ctf_import *i, struct ctf_stream *s)
     return SKEIN_OK;
 }
 
+static void no_clock_tell(struct ctf_import *i)
+{
+    if (!i->probes && !i->has_no_clock)
+        import_why(i->told, "the metadata describes no clock: its times are taken for nanoseconds "
+                            "since 1970");
+    i->has_no_clock |= !i->probes;
+}
+
 /* A narrow clock goes on from the last time: where its bits are less, it went round once. */
 static void clock_take(struct ctf_stream *s, const struct ctf_value *value)
 {
+    s->clock_of = value->clock != 0 ? value->clock : s->clock_of;
     if (value->bits == 64) {
         s->clock = value->number;
         return;
@@ -210,6 +222,13 @@ static void clock_take(struct ctf_stream *s, const struct ctf_value *value)
     if (value->number < (s->clock & mask))
         s->clock += mask + 1;
     s->clock = (s->clock & ~mask) | value->number;
+}
+
+/* Of a clock; or, as Zephyr and others write it, called so, of the only clock there is. */
+static bool is_time(const struct ctf_value *value)
+{
+    return value->kind == TSDL_INTEGER &&
+           (value->clock != 0 || strcmp(value->name, "timestamp") == 0);
 }
 
 /* 1; 0: the packet is left; a status below 0. */
@@ -224,16 +243,18 @@ static int event_head(struct ctf_import *i, struct ctf_stream *s)
     if (!ctf_struct_read(&i->t, &s->bits, s->description->header, v))
         return ctf_packet_leave(i, s, s->bits.why);
     for (size_t k = 0; k < v->count; k++) {
-        if (v->items[k].clock && v->items[k].kind == TSDL_INTEGER)
+        if (is_time(&v->items[k])) {
             clock_take(s, &v->items[k]);
-        else if (strcmp(v->items[k].name, "id") == 0)
+            if (!i->t.has_clock)
+                no_clock_tell(i);
+        } else if (strcmp(v->items[k].name, "id") == 0)
             id = v->items[k].number; /* the last one: of an extended head */
     }
     uint32_t at = import_map_get(&i->events, id ^ s->description->id << 32);
     s->event = at != IMPORT_MAP_NONE ? &i->t.events[at] : NULL;
     if (s->event == NULL || s->event->id != id || s->event->stream != s->description->id)
         return ctf_packet_leave(i, s, "is of a kind that the metadata does not have");
-    s->time_ns = ctf_ns(i, s->clock);
+    s->time_ns = ctf_ns(i, s, s->clock);
     return 1;
 }
 

@@ -11,6 +11,9 @@
 #include "array.h"
 #include "import_tsdl_int.h"
 
+#define CLOCKS_MAX 256
+#define NANO       1000000000
+
 /* What a line "key = value;" or "key := type;" of a block says. */
 struct entry {
     char key[128];
@@ -85,20 +88,61 @@ static void env_read(struct tsdl_reader *r)
     }
 }
 
-/* Of several clocks the last one counts; LTTng has one. */
+size_t tsdl_clock_find(struct tsdl_reader *r, const char *name)
+{
+    struct tsdl *t = r->out;
+    for (size_t k = 0; k < t->clock_count; k++)
+        if (strcmp(tsdl_text(t, t->clocks[k].name), name) == 0)
+            return k;
+    if (t->clock_count == CLOCKS_MAX) {
+        tsdl_fail(r, SKEIN_UNSUPPORTED, "there are more than 256 clocks");
+        return 0;
+    }
+    if (!array_grow(t->clocks, t->clock_count + 1, &t->clock_cap)) {
+        tsdl_fail(r, SKEIN_NO_MEMORY, "out of memory");
+        return 0;
+    }
+    t->clocks[t->clock_count] = (struct tsdl_clock){.name = tsdl_keep(r, name), .frequency = NANO};
+    return t->clock_count++;
+}
+
 static void clock_read(struct tsdl_reader *r)
 {
     struct entry entry;
+    struct tsdl_clock clock = {.described = true, .frequency = NANO};
+    char name[TSDL_TEXT_MAX + 1] = "";
     while (entry_read(r, &entry)) {
-        if (is(&entry, "freq"))
-            r->out->clock_frequency = entry.value.number;
+        if (is(&entry, "name"))
+            snprintf(name, sizeof name, "%s", entry.value.text);
+        else if (is(&entry, "freq"))
+            clock.frequency = entry.value.number;
         else if (is(&entry, "offset"))
-            r->out->clock_offset = entry.value.number;
+            clock.offset = entry.value.number;
         else if (is(&entry, "offset_s"))
-            r->out->clock_offset_s = (int64_t)entry.value.number;
+            clock.offset_s = (int64_t)entry.value.number;
     }
-    if (r->status == SKEIN_OK && r->out->clock_frequency == 0)
+    if (r->status == SKEIN_OK && clock.frequency == 0)
         tsdl_fail(r, SKEIN_CORRUPT, "a clock's frequency is 0");
+    size_t at = r->status == SKEIN_OK ? tsdl_clock_find(r, name) : 0;
+    if (r->status != SKEIN_OK)
+        return;
+    clock.name = r->out->clocks[at].name;
+    r->out->clocks[at] = clock;
+    r->out->has_clock = true;
+}
+
+/* One that is named and not described is the one that is; nanoseconds where there is none. */
+static void clocks_link(struct tsdl_reader *r)
+{
+    struct tsdl *t = r->out;
+    const struct tsdl_clock *described = NULL;
+    if (t->clock_count == 0)
+        (void)tsdl_clock_find(r, "");
+    for (size_t k = 0; k < t->clock_count; k++)
+        described = t->clocks[k].described ? &t->clocks[k] : described;
+    for (size_t k = 0; k < t->clock_count && described != NULL; k++)
+        if (!t->clocks[k].described)
+            t->clocks[k] = *described;
 }
 
 static void stream_read(struct tsdl_reader *r)
@@ -225,13 +269,12 @@ int tsdl_read(const char *text, size_t n, struct tsdl *out, char *error, size_t 
                             .out = out,
                             .error = error,
                             .error_bytes = error_bytes};
-    *out = (struct tsdl){.packet_header = TSDL_NONE,
-                         .clock_frequency = 1000000000,
-                         .hostname = TSDL_NONE,
-                         .procname = TSDL_NONE};
+    *out = (struct tsdl){.packet_header = TSDL_NONE, .hostname = TSDL_NONE, .procname = TSDL_NONE};
     tsdl_next(&r);
     while (r.status == SKEIN_OK && r.word.kind != WORD_END)
         block_read(&r);
+    if (r.status == SKEIN_OK)
+        clocks_link(&r);
     if (r.status == SKEIN_OK)
         streams_link(&r);
     if (r.status == SKEIN_OK)
@@ -249,6 +292,7 @@ void tsdl_fini(struct tsdl *t)
     free(t->labels);
     free(t->streams);
     free(t->events);
+    free(t->clocks);
     buf_fini(&t->texts);
     *t = (struct tsdl){.packet_header = TSDL_NONE};
 }

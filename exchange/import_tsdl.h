@@ -30,12 +30,13 @@ enum tsdl_order { TSDL_NATIVE, TSDL_LITTLE, TSDL_BIG };
 
 struct tsdl_type {
     uint8_t kind, order;
-    bool is_signed, clock, text; /* text: of characters */
-    uint32_t size, align;        /* bits */
-    uint32_t first;   /* fields, options or labels: place of the first; TSDL_NONE: none */
-    uint32_t element; /* of an array or sequence; an enumeration's integer */
-    uint64_t length;  /* of an array */
-    uint32_t name;    /* tag of a variant, length of a sequence */
+    uint16_t clock;       /* that its values are of: its place + 1; 0: none */
+    bool is_signed, text; /* text: of characters */
+    uint32_t size, align; /* bits */
+    uint32_t first;       /* fields, options or labels: place of the first; TSDL_NONE: none */
+    uint32_t element;     /* of an array or sequence; an enumeration's integer */
+    uint64_t length;      /* of an array */
+    uint32_t name;        /* tag of a variant, length of a sequence */
 };
 
 struct tsdl_field {
@@ -44,6 +45,13 @@ struct tsdl_field {
 struct tsdl_label {
     uint32_t name, next;
     int64_t from, to;
+};
+
+struct tsdl_clock {
+    uint32_t name;  /* TSDL_NONE: it has none */
+    bool described; /* else only named where something is of it */
+    uint64_t frequency, offset;
+    int64_t offset_s;
 };
 
 struct tsdl_stream {
@@ -71,8 +79,9 @@ struct tsdl {
     struct buf texts; /* each with a NUL behind it; number: its place */
     uint32_t packet_header;
     bool big;
-    uint64_t clock_frequency, clock_offset;
-    int64_t clock_offset_s;
+    struct tsdl_clock *clocks; /* one at least: of nanoseconds, where the metadata describes none */
+    size_t clock_count, clock_cap;
+    bool has_clock;              /* it describes one */
     uint32_t hostname, procname; /* of env; TSDL_NONE: not told */
     uint64_t vpid;
     bool has_vpid;

@@ -45,6 +45,9 @@ uint32_t tsdl_keep(struct tsdl_reader *r, const char *text);
 /* Up to and with the block's closing brace, whose opening one was taken. */
 void tsdl_skip_block(struct tsdl_reader *r);
 
+/* The clock's place, also of one that is described later; after a failure any. */
+size_t tsdl_clock_find(struct tsdl_reader *r, const char *name);
+
 /* A type where one is written; TSDL_NONE after a failure. */
 uint32_t tsdl_type_read(struct tsdl_reader *r);
 /* "name[4]", "name[len]": the type that the name has; `name` is kept. */

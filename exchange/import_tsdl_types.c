@@ -60,8 +60,9 @@ static bool attribute_bool(const struct word *word)
                : strcmp(word->text, "true") == 0 || strcmp(word->text, "TRUE") == 0;
 }
 
+/* Of "clock.NAME.value" the first word is `value`, `part` the second; NULL: of what has one alone. */
 static void attribute_set(struct tsdl_reader *r, struct tsdl_type *type, const char *key,
-                          const struct word *value)
+                          const struct word *value, const struct word *part)
 {
     uint64_t number = value->number;
     if (strcmp(key, "size") == 0) {
@@ -82,7 +83,8 @@ static void attribute_set(struct tsdl_reader *r, struct tsdl_type *type, const c
     } else if (strcmp(key, "encoding") == 0) {
         type->text = strcmp(value->text, "UTF8") == 0 || strcmp(value->text, "ASCII") == 0;
     } else if (strcmp(key, "map") == 0) {
-        type->clock = strcmp(value->text, "clock") == 0; /* clock.NAME.value */
+        if (strcmp(value->text, "clock") == 0 && part != NULL)
+            type->clock = (uint16_t)(tsdl_clock_find(r, part->text) + 1);
     } else if (strcmp(key, "exp_dig") == 0 || strcmp(key, "mant_dig") == 0) {
         if (type->kind == TSDL_FLOAT) /* of an integer they say nothing */
             type->size += number <= 64 ? (uint32_t)number : 128;
@@ -99,11 +101,14 @@ static void attributes_read(struct tsdl_reader *r, struct tsdl_type *type)
         tsdl_next(r);
         tsdl_must(r, "=");
         const struct word value = r->word;
+        struct word part = {.kind = WORD_END};
         tsdl_next(r);
-        while (tsdl_take(r, ".")) /* the first word says it */
+        while (tsdl_take(r, ".")) {
+            part = part.kind == WORD_END ? r->word : part;
             tsdl_next(r);
+        }
         if (r->status == SKEIN_OK)
-            attribute_set(r, type, key, &value);
+            attribute_set(r, type, key, &value, &part);
         tsdl_must(r, ";");
     }
 }
@@ -291,7 +296,7 @@ static uint32_t struct_read(struct tsdl_reader *r)
     if (tsdl_take(r, "align")) {
         tsdl_must(r, "(");
         struct tsdl_type least = {.align = 1};
-        attribute_set(r, &least, "align", &r->word);
+        attribute_set(r, &least, "align", &r->word, NULL);
         tsdl_next(r);
         tsdl_must(r, ")");
         type.align = least.align > type.align ? least.align : type.align;

@@ -374,6 +374,76 @@ START_TEST(what_the_metadata_may_leave_out_is_not_missed)
 }
 END_TEST
 
+/* As Zephyr writes it: a time that is only called so. With a clock it is of that one. */
+START_TEST(a_timestamp_that_is_mapped_to_no_clock_is_a_time)
+{
+    static const char zephyr[] =
+        "trace { byte_order = le; }; typealias integer { size = 32; } := uint32_t;\n"
+        "struct event_header { uint32_t timestamp; integer { size = 8; } id; };\n"
+        "stream { event.header := struct event_header; }; event { name = idle; id = 0x1E; };\n"
+        "event { name = give; id = 0x22; fields := struct { uint32_t id; }; };\n";
+    static const char slow[] =
+        "trace { byte_order = le; }; clock { name = c; freq = 1000; offset_s = 5; };\n"
+        "stream { event.header := struct { integer { size = 32; } timestamp; integer { size = 8; } id; }; };\n"
+        "event { name = idle; id = 0x1E; };\n";
+    /* of one that nobody describes */
+    static const char other[] =
+        "trace { byte_order = le; }; clock { name = c; freq = 1000; offset_s = 5; }; stream { event.header "
+        ":= struct { integer { size = 32; map = clock.d.value; } t; integer { size = 8; } id; }; };\n"
+        "event { name = idle; id = 0x1E; };\n";
+    struct buf stream = {0}, trace = {0}, lines = {0};
+    le_put(&stream, 0xfffffffe, 4);
+    le_put(&stream, 0x1e, 1);
+    le_put(&stream, 3, 4); /* it has gone round */
+    le_put(&stream, 0x22, 1);
+    le_put(&stream, 77, 4);
+    ck_assert_int_eq(imported(zephyr, stream.data, stream.len, false, &trace), SKEIN_OK);
+    const char *text = imported_lines(&trace, &lines);
+    must_say(text, "instant idle 0 4294967294+0");
+    must_say(text, "instant give 0 4294967299+0");
+    ck_assert_ptr_nonnull(strstr(told.why, "no clock"));
+    buf_fini(&trace);
+    buf_fini(&lines);
+    lines = (struct buf){0};
+    ck_assert_int_eq(imported(slow, stream.data, 5, false, &trace), SKEIN_OK);
+    must_say(imported_lines(&trace, &lines), "instant idle 0 4294972294000000+0");
+    ck_assert_str_eq(told.why, "");
+    buf_fini(&trace);
+    buf_fini(&lines);
+    lines = (struct buf){0};
+    ck_assert_int_eq(imported(other, stream.data, 5, false, &trace), SKEIN_OK);
+    must_say(imported_lines(&trace, &lines), "instant idle 0 4294972294000000+0");
+    buf_fini(&stream);
+    buf_fini(&trace);
+    buf_fini(&lines);
+}
+END_TEST
+
+/* A type may come before its clock. */
+START_TEST(times_are_of_the_clock_of_their_stream)
+{
+    static const char clocks[] =
+        "trace { byte_order = le; packet.header := struct { integer { size = 8; } stream_id; }; };\n"
+        "typealias integer { size = 16; map = clock.slow.value; } := slow_t;\n"
+        "clock { name = fast; freq = 1000000; offset_s = 100; };\n"
+        "clock { name = \"slow\"; freq = 1000; offset_s = 200; };\n"
+        "stream { id = 0; event.header := struct { slow_t t; }; };\n"
+        "stream { id = 1; packet.context := struct { integer { size = 16; map = clock.fast.value; }\n"
+        "timestamp_begin; }; event.header := struct { integer { size = 16; map = clock.fast.value; } t; }; };\n"
+        "event { name = a; stream_id = 0; }; event { name = b; stream_id = 1; };\n";
+    const struct buf streams[2] = {{.data = (uint8_t[]){0, 7, 0}, .len = 3},
+                                   {.data = (uint8_t[]){1, 1, 0, 9, 0}, .len = 5}};
+    struct buf trace = {0}, lines = {0};
+    int status = imported_of(clocks, streams, 2, false, &trace);
+    ck_assert_msg(status == SKEIN_OK, "%d %s", status, told.why);
+    const char *text = imported_lines(&trace, &lines);
+    must_say(text, "instant a 0 200007000000+0");
+    must_say(text, "instant b 0 100000009000+0");
+    buf_fini(&trace);
+    buf_fini(&lines);
+}
+END_TEST
+
 START_TEST(a_packet_that_names_its_content_alone_has_that_size)
 {
     static const char sized[] =
@@ -512,17 +582,18 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(
-        suite_of("import_ctf", fields_of_any_width_and_order_are_read,
-                 a_narrow_clock_that_goes_round_goes_on_and_pairs_are_regions_if_asked,
-                 metadata_that_cannot_be_read_is_refused_with_its_line,
-                 names_of_types_have_a_limit_that_is_told,
-                 a_broken_event_ends_its_packet_and_the_next_goes_on,
-                 an_array_longer_than_a_text_is_cut_and_one_of_too_many_elements_is_told,
-                 every_cut_and_changed_stream_gives_a_sound_trace_and_tells_the_rest,
-                 what_the_metadata_may_leave_out_is_not_missed,
-                 a_packet_that_names_its_content_alone_has_that_size,
-                 packets_that_are_missing_by_their_numbers_are_a_loss,
-                 files_of_one_stream_go_on_from_each_other,
-                 times_before_1970_and_far_behind_it_are_moved_and_told, NULL));
+    return suite_run(suite_of(
+        "import_ctf", fields_of_any_width_and_order_are_read,
+        a_narrow_clock_that_goes_round_goes_on_and_pairs_are_regions_if_asked,
+        metadata_that_cannot_be_read_is_refused_with_its_line,
+        names_of_types_have_a_limit_that_is_told,
+        a_broken_event_ends_its_packet_and_the_next_goes_on,
+        an_array_longer_than_a_text_is_cut_and_one_of_too_many_elements_is_told,
+        every_cut_and_changed_stream_gives_a_sound_trace_and_tells_the_rest,
+        what_the_metadata_may_leave_out_is_not_missed,
+        a_timestamp_that_is_mapped_to_no_clock_is_a_time, times_are_of_the_clock_of_their_stream,
+        a_packet_that_names_its_content_alone_has_that_size,
+        packets_that_are_missing_by_their_numbers_are_a_loss,
+        files_of_one_stream_go_on_from_each_other,
+        times_before_1970_and_far_behind_it_are_moved_and_told, NULL));
 }
