@@ -38,6 +38,8 @@ static int policy_show_one(const struct api *api, const struct resource *r, cons
         {"that sample slower", "slower_agents.agents", TABLE_NUMBER},
         {"why, the first", "slower_agents.hosts.0.why", TABLE_TEXT},
         {"bytes today", "bytes_today", TABLE_BYTES},
+        {"held back today", "held_back.samples", TABLE_NUMBER},
+        {"why, the last", "held_back.why", TABLE_TEXT},
         {"captures", "captures", TABLE_NUMBER},
         {"last capture", "last_capture", TABLE_TEXT},
         {NULL, NULL, TABLE_TEXT}};

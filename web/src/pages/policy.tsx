@@ -33,9 +33,14 @@ function PolicyFacts(props: { policy: Policy; state: PolicyState }): JSX.Element
 }
 
 function Held(props: { state: PolicyState }): JSX.Element {
-  const { paused_agents: paused, slower_agents: slower } = props.state;
+  const { paused_agents: paused, slower_agents: slower, held_back: held } = props.state;
   return (
     <>
+      {held !== undefined && (
+        <Note kind="warn">
+          <p>{count(held.samples)} samples were held back today. The last: <Text text={held.why} /></p>
+        </Note>
+      )}
       {paused !== undefined && (
         <Note kind="warn">
           <p>{count(paused.agents)} agents pause: <Text text={paused.why} /></p>
