@@ -70,9 +70,16 @@ void transport_alloc_free(void *message);
 int transport_send(struct transport *transport, void *message, const struct transport_peer *peer,
                    int timeout_ms);
 
+/* So many connections of the listener at the address are enough: from seven eighths of them on, who
+ * holds most gives way, and ordinary users of this machine get none as long as that is themselves
+ * (transport_crowd.h). For one listener of the process, where the executable has transport_sockets.c. */
+void transport_enough(const char *address, uint64_t connections);
+
 /* Connections of this process's listeners that were closed at once, because they would have taken
- * the descriptors that its other parts need. Any thread. The second is transport_sockets.c's. */
+ * the descriptors that its other parts need. Any thread. The second and third are transport_sockets.c's;
+ * that one says how many are enough there, 0: there is no bound. */
 uint64_t transport_refused(void);
+uint64_t transport_enough_at(uint16_t port);
 void transport_note_refused(void);
 
 /* Dialler: drops the connection and dials anew. The cure for nanomsg's wedged sockets; call it when

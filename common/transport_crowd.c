@@ -13,10 +13,12 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "shares.h"
 #include "socket_owner.h"
+#include "transport.h"
 
 #define FDS_MAX     65536
 #define GIVE_WAY    16                        /* connections, each time */
@@ -27,12 +29,14 @@
 struct entry {
     uint64_t holder; /* 0: none */
     ino_t socket;
-    uint64_t turn; /* rises */
+    uint64_t turn;  /* rises */
+    bool is_scarce; /* of the listener that is bounded */
 };
 
 static pthread_mutex_t crowd_mutex = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static struct entry *entries;                                   /* FDS_MAX of them */
 static uint64_t last_turn, tallied_ns;
+static uint64_t scarce; /* at least so many are there now that are bounded: some may have gone */
 static struct share_tally tally;
 
 /* ---- who it is ---- */
@@ -90,12 +94,14 @@ static void tally_make(void)
     if (tallied_ns != 0 && now_ns - tallied_ns < TALLY_NS)
         return;
     tallied_ns = now_ns;
+    scarce = 0;
     memset(&tally, 0, sizeof tally);
     for (int fd = 0; fd < FDS_MAX; fd++) {
         struct entry *entry = &entries[fd];
-        if (is_there(fd, entry))
+        if (is_there(fd, entry)) {
             share_tally_add(&tally, entry->holder, 1);
-        else
+            scarce += entry->is_scarce;
+        } else
             entry->holder = 0;
     }
 }
@@ -129,18 +135,52 @@ static bool room_make(uint64_t holder)
     return true;
 }
 
+/* Who could as well be root, or us, gains nothing by many connections. */
+static bool is_ordinary(uint64_t holder)
+{
+    return holder > LOCAL_USERS && holder != (LOCAL_USERS | geteuid());
+}
+
+/* How many connections are enough where this one came in; 0: there is no bound. */
+static uint64_t enough_of(int fd)
+{
+    struct sockaddr_storage here = {0};
+    socklen_t bytes = sizeof here;
+    if (getsockname(fd, (struct sockaddr *)&here, &bytes) != 0)
+        return 0;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    memcpy(&v4, &here, sizeof v4);
+    memcpy(&v6, &here, sizeof v6);
+    return transport_enough_at(ntohs(here.ss_family == AF_INET6 ? v6.sin6_port : v4.sin_port));
+}
+
+/* Whether there are so many that who holds most gives way. */
+static bool is_crowded(uint64_t enough)
+{
+    const uint64_t most = enough - enough / 8;
+    if (enough == 0 || scarce < most)
+        return false;
+    tally_make();
+    return scarce >= most;
+}
+
 bool crowd_enter(int fd, bool full)
 {
     struct stat about;
     if (fd >= FDS_MAX || fstat(fd, &about) != 0)
         return !full;
-    const uint64_t holder = holder_of(fd);
+    const uint64_t holder = holder_of(fd), enough = enough_of(fd);
     pthread_mutex_lock(&crowd_mutex);
     if (entries == NULL)
         entries = calloc(FDS_MAX, sizeof *entries);
-    bool stays = !full || (entries != NULL && room_make(holder));
-    if (stays && entries != NULL)
-        entries[fd] = (struct entry){holder, about.st_ino, ++last_turn};
+    bool stays = !full;
+    if (full || (entries != NULL && is_crowded(enough)))
+        stays = (entries != NULL && room_make(holder)) || (!full && !is_ordinary(holder));
+    if (stays && entries != NULL) {
+        entries[fd] = (struct entry){holder, about.st_ino, ++last_turn, enough > 0};
+        scarce += enough > 0;
+    }
     pthread_mutex_unlock(&crowd_mutex);
     return stays;
 }

@@ -57,6 +57,7 @@ struct transport {
 };
 
 static _Atomic uint64_t refused; /* of the process */
+static _Atomic uint64_t enough;  /* connections << 16 | port; relaxed: it leads to nothing */
 
 /* A control buffer with the alignment that nanomsg casts it to. */
 union control {
@@ -398,6 +399,19 @@ int transport_send(struct transport *transport, void *message, const struct tran
         if (status != SKEIN_AGAIN || !socket_wait_for(transport->send_fd, timeout_ms, start))
             return status;
     }
+}
+
+void transport_enough(const char *address, uint64_t connections)
+{
+    const char *colon = strrchr(address, ':');
+    uint64_t port = colon != NULL ? strtoul(colon + 1, NULL, 10) & UINT16_MAX : 0;
+    atomic_store_explicit(&enough, connections << 16 | port, memory_order_relaxed);
+}
+
+uint64_t transport_enough_at(uint16_t port)
+{
+    uint64_t is = atomic_load_explicit(&enough, memory_order_relaxed);
+    return (is & UINT16_MAX) == port ? is >> 16 : 0;
 }
 
 uint64_t transport_refused(void)

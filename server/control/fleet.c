@@ -390,6 +390,7 @@ void fleet_set_gate(struct fleet *f, struct gate *gate)
 
 int fleet_start(struct fleet *f, char *error, size_t error_bytes)
 {
+    transport_enough(f->address, f->settings.max_agents);
     int status = transport_listen(f->address, WIRE_CONTROL_MAX, &f->transport);
     if (status != SKEIN_OK) {
         snprintf(error, error_bytes, "%s: %s", f->address, skein_status_text(status));
