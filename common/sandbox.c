@@ -19,8 +19,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NICE 10
-
 #if defined(__x86_64__)
 #define AUDIT_ARCH_HERE AUDIT_ARCH_X86_64
 #elif defined(__aarch64__)
@@ -147,7 +145,8 @@ bool sandbox_enter(const struct sandbox_limits *limits)
     if (!limit_set(RLIMIT_CORE, 0) || !limit_set(RLIMIT_FSIZE, 0))
         return false;
     (void)limit_set(RLIMIT_NOFILE, limits->descriptors); /* or as few as its parent may have */
-    (void)setpriority(PRIO_PROCESS, 0, NICE);
+    if (limits->nice != 0)
+        (void)setpriority(PRIO_PROCESS, 0, limits->nice);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)prctl(PR_SET_DUMPABLE, 0);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)

@@ -12,6 +12,7 @@
 struct sandbox_limits {
     uint64_t memory_bytes; /* of address space */
     uint64_t descriptors;
+    int nice; /* its priority; 0: the daemon's, who may set it */
 };
 
 /* For good: those limits, no core file, no new rights, no capabilities, and of the system calls those

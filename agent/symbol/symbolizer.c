@@ -150,7 +150,9 @@ static void *symbolizer_run(void *context)
             continue;
         }
         s->current = request;
+        const bool waits = !request->left;
         pthread_mutex_unlock(&s->mutex);
+        symbol_child_hurry(&s->child, waits);
         bool done = symbol_request_step(s, request);
         pthread_mutex_lock(&s->mutex);
         s->current = NULL;

@@ -77,7 +77,8 @@ static bool reply_send(const struct buf *reply)
 
 int main(int argc, char **argv)
 {
-    struct sandbox_limits limits = {argc == 2 ? strtoull(argv[1], NULL, 10) : 0, DESCRIPTORS};
+    struct sandbox_limits limits = {.memory_bytes = argc == 2 ? strtoull(argv[1], NULL, 10) : 0,
+                                    .descriptors = DESCRIPTORS};
     static uint8_t body[SYMBOL_BODY_MAX];
     struct request request = {.body = body};
     struct symbol_server *server;

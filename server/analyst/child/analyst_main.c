@@ -18,6 +18,7 @@
 #include "sandbox.h"
 
 #define SOCKET        STDIN_FILENO
+#define NICE          10
 #define DESCRIPTORS   16
 #define EXIT_SANDBOX  3 /* analyst.c knows it */
 #define EXIT_NONSENSE 4
@@ -168,7 +169,7 @@ static void killing_prefer(void)
 
 int main(int argc, char **argv)
 {
-    struct sandbox_limits limits = {argc == 3 ? strtoull(argv[1], NULL, 10) : 0, DESCRIPTORS};
+    struct sandbox_limits limits = {argc == 3 ? strtoull(argv[1], NULL, 10) : 0, DESCRIPTORS, NICE};
     uint64_t processor_s = argc == 3 ? strtoull(argv[2], NULL, 10) : 0;
     if (limits.memory_bytes == 0 || processor_s == 0) {
         fputs("skein-analyst is started by skeind\n", stderr);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include "proc_info.h"
 #include "symbol_fixture.h"
@@ -87,6 +88,29 @@ START_TEST(a_child_may_compute_and_nothing_else)
     ck_assert_ptr_nonnull(strstr(text, "\nCapEff:\t0000000000000000\n"));
     ck_assert_ptr_nonnull(strstr(text, "\nNoNewPrivs:\t1\n"));
     ck_assert_ptr_nonnull(strstr(text, "\nSeccomp:\t2\n")); /* a filter */
+    asked_free(&asked);
+}
+END_TEST
+
+/* Asks where somebody waits, and then for what nobody waits for. */
+static int child_nice(struct asked *asked, bool waits)
+{
+    symbol_child_hurry(&asked->s->child, waits);
+    return getpriority(PRIO_PROCESS, (id_t)asked->s->child.process.pid);
+}
+
+/* On a busy machine a low priority is a hundredth of a processor. */
+START_TEST(a_child_has_its_agents_priority_while_somebody_waits)
+{
+    struct asked asked;
+    const int own = getpriority(PRIO_PROCESS, 0);
+    asked_make(&asked, (struct symbolizer_settings){0});
+    ck_assert(is_named(&asked));
+    /* Its thread sleeps: what it was given for its caller stays. */
+    ck_assert_int_eq(getpriority(PRIO_PROCESS, (id_t)asked.s->child.process.pid), own);
+    ck_assert_int_eq(child_nice(&asked, false), own + 10 < 19 ? own + 10 : 19);
+    const int again = child_nice(&asked, true);
+    ck_assert(again == own || geteuid() != 0); /* others may not raise it again */
     asked_free(&asked);
 }
 END_TEST
@@ -235,6 +259,7 @@ int main(void)
 {
     Suite *suite = suite_of(
         "symbol_child", a_child_that_was_killed_is_begun_anew, a_child_may_compute_and_nothing_else,
+        a_child_has_its_agents_priority_while_somebody_waits,
         a_child_that_hangs_costs_its_caller_the_deadline_alone,
         a_file_that_a_child_died_of_is_not_tried_again, without_its_program_there_is_no_symbolizer,
         another_program_gives_no_names, damaged_files_harm_nobody, many_threads_ask_at_once, NULL);

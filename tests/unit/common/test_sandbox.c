@@ -20,7 +20,7 @@
 
 #define MEMORY (UINT64_C(512) << 20)
 
-static const struct sandbox_limits limits = {MEMORY, 16};
+static const struct sandbox_limits limits = {.memory_bytes = MEMORY, .descriptors = 16};
 
 /* What a case says of itself, by its exit code. */
 enum { HELD = 0, ENTERED_NOT = 90, BROKE = 1 };
