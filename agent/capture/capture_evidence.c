@@ -140,7 +140,7 @@ static void late_tell(struct target *target)
 {
     char why[96];
     snprintf(why, sizeof why, "not had within %" PRIu64 " ms",
-             evidence_deadline_ms(target->captures->settings.evidence));
+             evidence_deadline_ms(target->evidence));
     notes_none(target, why);
 }
 
@@ -214,8 +214,8 @@ static void timer_start(void *context)
     struct target *target = context;
     const struct captures_settings *settings = &target->captures->settings;
     if (!captures_are_draining(target->captures))
-        target->late_timer = loop_timer_add(
-            settings->loop, evidence_deadline_ms(settings->evidence), 0, timer_late, target);
+        target->late_timer = loop_timer_add(settings->loop, evidence_deadline_ms(target->evidence),
+                                            0, timer_late, target);
 }
 
 void capture_evidence_ask(struct target *target, uint64_t to_ns)

@@ -48,7 +48,7 @@ void evidence_say(struct evidence_note *note, enum evidence_state state, const c
 
 /* Of the agent's config; constant while a task runs. */
 struct evidence_settings {
-    uint64_t deadline_ms; /* for all sources of a target together */
+    uint64_t deadline_ms; /* for all sources of a target together, of one that lives */
     size_t out_bytes_max; /* of memory, for what they write; 0: EVIDENCE_OUT_BYTES */
 };
 

@@ -23,6 +23,7 @@ struct evidence {
     pthread_cond_t idle;
     size_t jobs;            /* posted and not over; under the mutex */
     uint64_t busy_since_ns; /* the job under way; 0: none; under the mutex */
+    uint64_t busy_most_ns;  /* beyond it hangs; the same */
 };
 
 enum task_state { TASK_BEGUN, TASK_FINISHING, TASK_DONE, TASK_DROPPED };
@@ -37,7 +38,7 @@ struct evidence_task {
     /* constant after evidence_finish */
     evidence_done_fn *done;
     void *context;
-    uint64_t to_ns, deadline_ns;
+    uint64_t to_ns, deadline_ms, deadline_ns;
     int64_t clock_offset_ns;
     bool dead; /* the process has ended by then */
     /* the evidence thread's until it is done, then the owner's */

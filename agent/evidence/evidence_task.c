@@ -19,6 +19,11 @@
 /* A job that takes longer than so many deadlines, and a second, hangs. */
 #define HANGS 3
 
+/* Of a process that has crashed there is one chance to say why, nobody waits for it, and its stack is
+ * walked through files that were not opened before. On a busy machine that takes seconds. */
+#define CRASH_TIMES   4u
+#define CRASH_MOST_MS UINT64_C(10000)
+
 /* Numbers of evidence are of a row of their own (F-50): captures list the cuts of others, and their
  * row must have no hole where it lay. */
 #define EVIDENCE_SEQUENCE PARTITION_EVIDENCE_FROM
@@ -41,6 +46,13 @@ static void task_set(struct evidence_task *task, enum task_state state)
     skein_check(state == TASK_DROPPED || task->state + 1 == state);
     task->state = state;
     task_assert(task);
+}
+
+static uint64_t longest_ms(const struct evidence *evidence)
+{
+    const uint64_t ms = evidence->settings.deadline_ms;
+    const uint64_t more_ms = ms * CRASH_TIMES < CRASH_MOST_MS ? ms * CRASH_TIMES : CRASH_MOST_MS;
+    return more_ms > ms ? more_ms : ms;
 }
 
 /* ---- the thread ---- */
@@ -72,7 +84,7 @@ size_t evidence_free(struct evidence **evidence_p)
     if (evidence == NULL)
         return 0;
     *evidence_p = NULL;
-    uint64_t until_ns = clock_monotonic_ns() + (evidence->settings.deadline_ms + 1000) * NS_PER_MS;
+    uint64_t until_ns = clock_monotonic_ns() + (longest_ms(evidence) + 1000) * NS_PER_MS;
     pthread_mutex_lock(&evidence->mutex);
     while (evidence->jobs > 0 && cond_wait_until(&evidence->idle, &evidence->mutex, until_ns))
         continue;
@@ -105,15 +117,15 @@ bool evidence_asks(const struct evidence *evidence, const struct evidence_wish *
     return wish->kinds != 0;
 }
 
-uint64_t evidence_deadline_ms(const struct evidence *evidence)
+uint64_t evidence_deadline_ms(const struct evidence_task *task)
 {
-    return evidence->settings.deadline_ms;
+    return task->deadline_ms;
 }
 
 static bool hangs_locked(const struct evidence *evidence)
 {
-    uint64_t most_ns = (HANGS * evidence->settings.deadline_ms + 1000) * NS_PER_MS;
-    return evidence->busy_since_ns != 0 && clock_monotonic_ns() - evidence->busy_since_ns > most_ns;
+    const uint64_t since_ns = evidence->busy_since_ns;
+    return since_ns != 0 && clock_monotonic_ns() - since_ns > evidence->busy_most_ns;
 }
 
 /* Nothing is put behind a job that hangs: it would keep its process, and wait in vain. */
@@ -137,10 +149,11 @@ static int job_post(struct evidence_task *task, worker_fn *fn)
     return status;
 }
 
-static void job_begin(struct evidence_task *task)
+static void job_begin(struct evidence_task *task, uint64_t deadline_ms)
 {
     pthread_mutex_lock(&task->evidence->mutex);
     task->evidence->busy_since_ns = clock_monotonic_ns();
+    task->evidence->busy_most_ns = (HANGS * deadline_ms + 1000) * NS_PER_MS;
     pthread_mutex_unlock(&task->evidence->mutex);
 }
 
@@ -263,12 +276,11 @@ static void program_end(struct evidence_task *task)
 static void begin_run(void *context)
 {
     struct evidence_task *task = context;
-    uint64_t now_ns = clock_monotonic_ns();
-    job_begin(task);
+    const uint64_t now_ns = clock_monotonic_ns(), ms = task->evidence->settings.deadline_ms;
+    job_begin(task, ms);
     program_begin(task);
     /* The end of the capture may be now as well: half of the time is for its sources. */
-    sources_ask(task, EVIDENCE_AT_BEGIN, now_ns,
-                now_ns + task->evidence->settings.deadline_ms * NS_PER_MS / 2);
+    sources_ask(task, EVIDENCE_AT_BEGIN, now_ns, now_ns + ms * NS_PER_MS / 2);
     program_end(task);
     job_end(task);
 }
@@ -334,7 +346,7 @@ static void partition_drop(struct evidence_task *task)
 static void task_end(struct evidence_task *task)
 {
     skein_check(task->holds == 0 && !task->parked);
-    uint64_t eighth_ns = task->evidence->settings.deadline_ms * NS_PER_MS / 8;
+    uint64_t eighth_ns = task->deadline_ms * NS_PER_MS / 8;
     sources_ask(task, EVIDENCE_FETCHED, task->to_ns, task->deadline_ns - eighth_ns);
     int status = is_dropped(task) || task->denied ? SKEIN_NOT_FOUND : partition_make(task);
     program_end(task);
@@ -355,9 +367,9 @@ static void task_end(struct evidence_task *task)
 static void finish_run(void *context)
 {
     struct evidence_task *task = context;
-    job_begin(task);
+    job_begin(task, task->deadline_ms);
     /* A quarter of the time is for names and packing. */
-    uint64_t quarter_ns = task->evidence->settings.deadline_ms * NS_PER_MS / 4;
+    uint64_t quarter_ns = task->deadline_ms * NS_PER_MS / 4;
     program_begin(task);
     sources_ask(task, EVIDENCE_AT_END, task->to_ns, task->deadline_ns - quarter_ns);
     task->parked = task->holds > 0;
@@ -377,7 +389,7 @@ void evidence_hold(const struct evidence_ask *ask)
 static void release_run(void *context)
 {
     struct evidence_task *task = context;
-    job_begin(task);
+    job_begin(task, task->evidence->settings.deadline_ms);
     task->holds--;
     if (task->parked && task->holds == 0) {
         task->parked = false;
@@ -441,9 +453,12 @@ int evidence_finish(struct evidence_task *task, uint64_t to_ns, int64_t clock_of
     task->done = done;
     task->context = context;
     task->to_ns = to_ns;
-    task->deadline_ns = clock_monotonic_ns() + task->evidence->settings.deadline_ms * NS_PER_MS;
+    const enum process_state state = process_state(task->order.process);
+    task->dead = state != PROCESS_LIVE;
+    task->deadline_ms = state == PROCESS_CRASHED ? longest_ms(task->evidence)
+                                                 : task->evidence->settings.deadline_ms;
+    task->deadline_ns = clock_monotonic_ns() + task->deadline_ms * NS_PER_MS;
     task->clock_offset_ns = clock_offset_ns;
-    task->dead = process_state(task->order.process) != PROCESS_LIVE;
     task_set(task, TASK_FINISHING);
     pthread_mutex_unlock(&task->mutex);
     int status = job_post(task, finish_run);

@@ -38,7 +38,6 @@ size_t evidence_free(struct evidence **evidence);
 int evidence_add(struct evidence *evidence, const struct evidence_source *source);
 /* Whether there is something to tell: a source to ask, or that there is none. */
 bool evidence_asks(const struct evidence *evidence, const struct evidence_wish *wish);
-uint64_t evidence_deadline_ms(const struct evidence *evidence);
 
 struct evidence_order {
     struct process *process;
@@ -63,6 +62,8 @@ int evidence_begin(struct evidence *evidence, const struct evidence_order *order
 typedef bool evidence_done_fn(void *context); /* false: it is dropped */
 int evidence_finish(struct evidence_task *task, uint64_t to_ns, int64_t clock_offset_ns,
                     evidence_done_fn *done, void *context);
+/* How long that may take: longer, if the process has crashed by then. */
+uint64_t evidence_deadline_ms(const struct evidence_task *task);
 /* Ends interest in it. false: done was called, or is about to return. Any thread. */
 bool evidence_drop(struct evidence_task *task);
 struct evidence_task *evidence_ref(struct evidence_task *task);

@@ -326,6 +326,9 @@ START_TEST(a_dump_that_is_barred_is_named)
 }
 END_TEST
 
+/* How far a stopped clock is set for a deadline that is not to come. */
+#define FREELY_MS (3600 * UINT64_C(1000))
+
 static uint64_t asked_until_ns;
 
 static void deadline_note(void *source, const struct evidence_ask *ask, struct evidence_out *out,
@@ -350,6 +353,35 @@ START_TEST(a_dump_takes_half_of_the_time_at_most)
 }
 END_TEST
 
+/* How much time a source at the end is given, by a clock that stands. */
+static uint64_t given_ms(uint64_t deadline_ms)
+{
+    evidence_make(deadline_ms);
+    source_add("vitals", EVIDENCE_AT_END, deadline_note);
+    struct evidence_task *task = task_begin(false, false);
+    const uint64_t now_ns = clock_monotonic_ns();
+    ck_assert_int_eq(evidence_finish(task, 2000, 0, on_done, NULL), SKEIN_OK);
+    const uint64_t whole_ms = evidence_deadline_ms(task);
+    sem_wait(&done);
+    evidence_unref(&task);
+    time_pass(FREELY_MS);
+    ck_assert_uint_eq(evidence_free(&evidence), 0);
+    ck_assert_uint_eq(asked_until_ns - now_ns, whole_ms * 3 / 4 * NS_PER_MS); /* names, packing */
+    return whole_ms;
+}
+
+/* Its stack is walked through files that were not opened yet, on whatever the machine has left. */
+START_TEST(of_a_process_that_crashed_sources_have_longer)
+{
+    clock_stop();
+    ck_assert_uint_eq(given_ms(2000), 2000);
+    process_set_gone(process, PROCESS_CRASHED);
+    ck_assert_uint_eq(given_ms(2000), 8000);
+    ck_assert_uint_eq(given_ms(4000), 10000); /* its report is not to be too late */
+    ck_assert_uint_eq(given_ms(20000), 20000);
+}
+END_TEST
+
 static bool is_refused(void)
 {
     struct evidence_task *task = task_begin(true, false);
@@ -361,9 +393,6 @@ static bool is_refused(void)
     evidence_unref(&task);
     return refused;
 }
-
-/* How far a stopped clock is set for a deadline that is not to come. */
-#define FREELY_MS (3600 * UINT64_C(1000))
 
 /* Each task would keep its process: they may not add up behind what does not return. */
 START_TEST(nothing_waits_behind_a_source_that_hangs)
@@ -579,6 +608,7 @@ int main(void)
     tcase_add_test(t, who_asks_for_the_death_of_the_living_is_told);
     tcase_add_test(t, a_dump_that_is_barred_is_named);
     tcase_add_test(t, a_dump_takes_half_of_the_time_at_most);
+    tcase_add_test(t, of_a_process_that_crashed_sources_have_longer);
     tcase_add_test(t, nothing_waits_behind_a_source_that_hangs);
     tcase_add_test(t, a_source_of_deaths_is_asked_of_the_dead_alone);
     tcase_add_test(t, a_source_that_hangs_holds_nobody_up);
