@@ -147,6 +147,12 @@ static bool who_read(struct perf_span before, struct perf_head *head)
     if (find(word, "/", &slash)) {
         head->has_pid = number32_read((struct perf_span){word.text, slash}, &head->pid);
         word = span_of(word.text + slash + 1, word.text + word.n);
+        head->is_gone = head->has_pid && perf_is(word, "-1");
+    }
+    if (head->is_gone) {
+        head->comm = left;
+        head->tid = PERF_TID_GONE | head->pid;
+        return head->has_tid = true;
     }
     head->has_tid = number32_read(word, &head->tid);
     head->comm = left;
@@ -178,20 +184,27 @@ static void what_read(struct perf_span after, struct perf_head *head)
 
 bool perf_head_read(struct perf_span line, struct perf_head *head)
 {
-    const char *end = line.text + line.n, *at = line.text;
-    while (at < end) {
-        while (at < end && (*at == ' ' || *at == '\t'))
-            at++;
-        const char *word = at;
-        while (at < end && *at != ' ' && *at != '\t')
-            at++;
+    const char *end = line.text + line.n;
+    struct perf_span left = line;
+    while (left.n > 0) {
+        const struct perf_span word = first_word(&left);
         *head = (struct perf_head){.event = {"", 0}};
-        if (!time_read(span_of(word, at), &head->time_ns) ||
-            !who_read(span_of(line.text, word), head))
+        if (!time_read(word, &head->time_ns) || !who_read(span_of(line.text, word.text), head))
             continue;
-        what_read(span_of(at, end), head);
+        what_read(span_of(word.text + word.n, end), head);
         return true;
     }
+    return false;
+}
+
+/* A head of which the thread cannot be read. */
+static bool has_time(struct perf_span line)
+{
+    uint64_t ns;
+    struct perf_span left = line;
+    while (left.n > 0)
+        if (time_read(first_word(&left), &ns))
+            return true;
     return false;
 }
 
@@ -281,6 +294,8 @@ bool perf_frame_is(struct perf_span line, const struct perf_frame *frame)
     while (blanks < line.n && line.text[blanks] == ' ')
         blanks++;
     bool tab = blanks < line.n && line.text[blanks] == '\t';
+    if (!tab && has_time(line))
+        return false;
     struct perf_span left = line;
     size_t address = first_word(&left).n;
     if (!frame->has_pc) /* a name alone: of perf script -F sym */

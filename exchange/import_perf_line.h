@@ -14,9 +14,13 @@ struct perf_span {
     size_t n;
 };
 
+/* What stands for the number of a thread that has ended, with its pid: no thread has it. */
+#define PERF_TID_GONE UINT32_C(0x80000000)
+
 struct perf_head {
     struct perf_span comm, event, rest; /* event: without the colon; "": not printed */
     bool has_tid, has_pid, has_cpu, has_period;
+    bool is_gone; /* it is of a thread of pid that has ended, which perf calls -1 */
     uint32_t pid, tid, cpu;
     uint64_t time_ns, period;
 };

@@ -109,9 +109,10 @@ static void thread_note(struct script *s, uint32_t tid, struct perf_span comm)
     size_t n = comm.n < TEXT_MAX ? comm.n : TEXT_MAX;
     memcpy(name, comm.text, n);
     name[n] = '\0';
-    import_many_thread(s->many, who.process, who.thread, tid, who.life, name);
+    import_many_thread(s->many, who.process, who.thread, tid < PERF_TID_GONE ? tid : 0, who.life,
+                       name);
     if (!s->script->no_pids)
-        process_note(s, who.process, (uint32_t)who.process == tid, name);
+        process_note(s, who.process, (uint32_t)who.process == tid, tid < PERF_TID_GONE ? name : "");
 }
 
 static void comm_copy(char out[SCHED_COMM_BYTES], struct perf_span comm)
