@@ -128,18 +128,33 @@ static const char *kind_text(const struct program_kind *kind)
     return NULL;
 }
 
+#define LABELS_BYTES 512 /* as much as an agent takes */
+
+/* Both, as far as pairs have room whole, and how many have none, as the tracer does. */
+static void labels_put(char labels[LABELS_BYTES], const char *first, const char *own)
+{
+    const char *between = *first != '\0' && *own != '\0' ? "," : "";
+    if (snprintf(labels, LABELS_BYTES, "%s%s%s", first, between, own) < LABELS_BYTES)
+        return;
+    size_t keep = LABELS_BYTES - sizeof ",labels_cut=" - 10, left_out = 1;
+    while (keep > 0 && labels[keep] != ',')
+        keep--;
+    for (const char *at = own + keep - strlen(first) - strlen(between) + 1; *at != '\0'; at++)
+        left_out += *at == ',';
+    snprintf(labels + keep, LABELS_BYTES - keep, "%slabels_cut=%zu", keep > 0 ? "," : "", left_out);
+}
+
 /* Has the agent watch from outside what this process becomes. NULL; or what keeps it from that. */
 static const char *outside_watch(const struct options *o, const struct program_kind *kind,
                                  const char *socket, char text[256])
 {
-    char labels[512];
+    char labels[LABELS_BYTES];
     const char *own = getenv("SKEIN_LABELS"), *service = o->service;
     if (service == NULL) /* as the tracer would name it */
         service = getenv("SKEIN_SERVICE");
     if (kind->changes_user && geteuid() != 0)
         return "root may have it watched from outside: skein watch-process PID";
-    snprintf(labels, sizeof labels, "%s%s%s", own != NULL ? own : "",
-             kind->is_go && own != NULL && *own ? "," : "", kind->is_go ? "runtime=go" : "");
+    labels_put(labels, kind->is_go ? "runtime=go" : "", own != NULL ? own : "");
     int status = agent_watch_ask(socket, ATTACH_WATCH_BECOMES, (uint32_t)getpid(),
                                  service != NULL ? service : "", labels,
                                  o->quiet ? 0 : WATCH_WAIT_MS, text, 256);
@@ -191,6 +206,10 @@ static int labels_set(const struct cli_list *labels)
     } else if (labels->count && !labels_valid((const char *)all.data)) {
         say_error("run: --label %s: must be KEY=VALUE of letters, digits and ._/-",
                   (const char *)all.data);
+        status = CLI_USAGE;
+    } else if (all.len > LABELS_BYTES) {
+        say_error("run: --label: %zu characters in all; an agent takes %d", all.len - 1,
+                  LABELS_BYTES - 1);
         status = CLI_USAGE;
     } else if (labels->count) {
         setenv("SKEIN_LABELS", (const char *)all.data, 1);

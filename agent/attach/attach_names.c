@@ -24,6 +24,7 @@
 #define RECORD_BYTES 4096
 #define PREFIX_BYTES 96 /* uid=N,user=NAME, */
 #define USER_BYTES   64
+#define LABELS_MAX   1000000 /* more are nobody's */
 
 /* One user who may call its processes so. */
 struct owner {
@@ -189,25 +190,50 @@ static const char *user_name(struct attach_names *names, uint32_t uid)
 
 /* ---- labels ---- */
 
-/* Of the kernel's word, not the process's. */
-static bool is_told(const char *key, size_t n)
+#define CUT       "labels_cut"
+#define CUT_BYTES (sizeof "," CUT "=" + 10)
+
+static bool is_key(const char *key, size_t n, const char *name)
 {
-    return (n == 3 && memcmp(key, "uid", 3) == 0) || (n == 4 && memcmp(key, "user", 4) == 0);
+    return n == strlen(name) && memcmp(key, name, n) == 0;
 }
 
-/* Appends the pairs that it may claim, as far as they have room whole. */
-static void claims_put(char *labels, size_t bytes, const char *claims)
+/* Appends the pairs that it may claim, as far as they have room whole. Returns how many have none, those
+ * included that its tracer had no room for and tells of; uid and user are the kernel's word. */
+static uint64_t claims_put(char *labels, size_t bytes, const char *claims)
 {
     const char *key, *value;
     size_t key_bytes, value_bytes, used = strlen(labels);
+    uint64_t left_out = 0;
     while (labels_next(&claims, &key, &key_bytes, &value, &value_bytes)) {
-        if (is_told(key, key_bytes))
+        if (is_key(key, key_bytes, CUT))
+            left_out += strtoul(value, NULL, 10) % LABELS_MAX;
+        if (is_key(key, key_bytes, CUT) || is_key(key, key_bytes, "uid") ||
+            is_key(key, key_bytes, "user"))
             continue;
         if (key_bytes + value_bytes + 2 >= bytes - used)
-            return;
-        used += (size_t)snprintf(labels + used, bytes - used, ",%.*s=%.*s", (int)key_bytes, key,
-                                 (int)value_bytes, value);
+            left_out++;
+        else
+            used += (size_t)snprintf(labels + used, bytes - used, ",%.*s=%.*s", (int)key_bytes, key,
+                                     (int)value_bytes, value);
     }
+    return left_out;
+}
+
+static void labels_set(struct attach_names *names, struct process *p, const char *claims)
+{
+    const size_t own = strlen(p->labels);
+    uint64_t left_out = claims_put(p->labels, sizeof p->labels, claims);
+    if (left_out == 0)
+        return;
+    p->labels[own] = '\0'; /* once more, with room to say so */
+    left_out = claims_put(p->labels, sizeof p->labels - CUT_BYTES, claims);
+    snprintf(p->labels + strlen(p->labels), CUT_BYTES, "," CUT "=%" PRIu64, left_out);
+    if (log_limit_take(&names->lines, clock_monotonic_ns()))
+        log_warn("attach", "labels of a process have no room: they are left out", "service",
+                 p->service, "pid", log_fmt("%" PRIu32, p->pid), "left_out",
+                 log_fmt("%" PRIu64, left_out), "most", log_fmt("%zu bytes", sizeof p->labels - 1),
+                 NULL);
 }
 
 void attach_names_set(struct attach_names *names, struct process *p, const char *service,
@@ -221,5 +247,5 @@ void attach_names_set(struct attach_names *names, struct process *p, const char 
     snprintf(p->labels, PREFIX_BYTES, "uid=%" PRIu32 "%s%s", uid, user[0] != '\0' ? ",user=" : "",
              user);
     labels_clean(p->labels);
-    claims_put(p->labels, sizeof p->labels, claims);
+    labels_set(names, p, claims);
 }

@@ -20,7 +20,8 @@ int attach_names_new(char *const *bounds, size_t count, struct attach_names **ou
 void attach_names_free(struct attach_names **names);
 
 /* Sets p->service and p->labels, which begin with `uid` and, where /etc/passwd has it, `user`: a
- * process cannot claim these. Of a service that is bound to others the name becomes
+ * process cannot claim these. Labels that have no room are counted by one more, `labels_cut`, and the log
+ * says so. Of a service that is bound to others the name becomes
  * "SERVICE.uid-NUMBER", and the log says so. */
 void attach_names_set(struct attach_names *names, struct process *p, const char *service,
                       const char *labels, uint32_t uid);

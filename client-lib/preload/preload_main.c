@@ -12,7 +12,7 @@
  * another pid. One that happens to have the same begins earlier than it need, no more.
  */
 #include <link.h>
-#include <stdio.h>
+#include <string.h>
 #include <sys/auxv.h>
 
 #include "attach_client.h"
@@ -30,6 +30,7 @@ __attribute__((visibility("hidden"))) void *__dso_handle = &__dso_handle;
 
 #define IO_THRESHOLD_US_MAX UINT64_C(3600000000)
 #define ATTACH_MS_MAX       UINT64_C(60000)
+#define SERVICE_BYTES       sizeof((struct visit_settings *)NULL)->service
 
 static bool program_is_go(void)
 {
@@ -46,18 +47,16 @@ static bool program_is_go(void)
     return false;
 }
 
-/* Of a Go program little is seen, and its captures say so. */
-static const char *labels_of_go(const char *theirs)
-{
-    static char labels[512];
-    snprintf(labels, sizeof labels, "runtime=go%s%s", theirs != NULL && *theirs ? "," : "",
-             theirs != NULL ? theirs : "");
-    return labels;
-}
-
 static const char *or_else(const char *text, const char *otherwise)
 {
     return text != NULL && *text ? text : otherwise;
+}
+
+static void text_cut(const char *text, char *out, size_t bytes)
+{
+    size_t n = strnlen(text, bytes - 1);
+    memcpy(out, text, n);
+    out[n] = '\0';
 }
 
 static const char *name_of_program(const char *path)
@@ -96,24 +95,25 @@ static void recording_prepare(void)
 static void preload_start(const char *path, char *const *lines,
                           const struct environment *environment)
 {
-    const char *labels = environment->labels;
-    if (program_is_go()) {
-        labels = labels_of_go(labels);
+    const bool is_go = program_is_go(); /* of one little is seen, and its captures say so */
+    char labels[LABELS_BYTES], service[SERVICE_BYTES];
+    if (is_go)
         exec_entry_drop(lines);
-    }
+    labels_fit(is_go ? "runtime=go" : NULL, environment->labels, labels);
+    text_cut(or_else(environment->service, name_of_program(path)), service, sizeof service);
     uint64_t threshold_us =
         number_of_text(environment->io_threshold_us, IO_THRESHOLD_US_MAX, UINT64_MAX);
     if (threshold_us != UINT64_MAX)
         wait_thresholds(threshold_us * 1000);
     unsigned young_ms = (unsigned)number_of_text(environment->attach_ms, ATTACH_MS_MAX,
                                                  is_the_service(environment) ? 0 : ATTACH_YOUNG_MS);
-    const struct start_settings settings = {
-        .service = or_else(environment->service, name_of_program(path)),
-        .labels = or_else(labels, ""),
-        .socket_path = or_else(environment->socket, START_SOCKET),
-        .young_ms = young_ms ? young_ms : ATTACH_YOUNG_MS,
-        .is_service = is_the_service(environment),
-        .prepare = recording_prepare};
+    const struct start_settings settings = {.service = service,
+                                            .labels = labels,
+                                            .socket_path =
+                                                or_else(environment->socket, START_SOCKET),
+                                            .young_ms = young_ms ? young_ms : ATTACH_YOUNG_MS,
+                                            .is_service = is_the_service(environment),
+                                            .prepare = recording_prepare};
     pthread_atfork(fork_begins, NULL, wait_forked);
     if (start_recording(&settings) < 0)
         return;

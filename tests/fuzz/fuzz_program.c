@@ -35,6 +35,21 @@ static void environment_check(char *text)
     }
 }
 
+/* Only whole pairs, and a count where something was left out. */
+static void labels_check(const char *text)
+{
+    char out[LABELS_BYTES];
+    labels_fit("a=b", text, out);
+    if (strncmp(out, "a=b", 3) != 0 || strlen(out) >= sizeof out)
+        abort();
+    bool cut = strstr(out, "labels_cut=") != NULL;
+    if (!cut && *text != '\0' && strlen(out) > strlen(text) + 4)
+        abort();
+    for (char *rest = out, *pair; (pair = strsep(&rest, ",")) != NULL;)
+        if (strchr(pair, '=') == NULL || *pair == '=')
+            abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
     uint8_t *notes = malloc(n > 0 ? n : 1); /* of exactly its size: a byte behind it is noticed */
@@ -47,6 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     if (notes_say_go(notes, n) && n < 16)
         abort();
     environment_check(text);
+    labels_check(text);
     uint64_t number = number_of_text(text, 60000, 60001);
     if (number > 60001 || (number <= 60000 && strspn(text, "0123456789") != strlen(text)))
         abort();

@@ -100,7 +100,7 @@ START_TEST(process_does_not_say_whose_it_is)
 }
 END_TEST
 
-START_TEST(labels_that_have_no_room_are_left_out_whole)
+START_TEST(labels_that_have_no_room_are_left_out_whole_and_counted)
 {
     char many[sizeof p->labels], value[sizeof p->labels];
     ck_assert_int_eq(start(NULL, 0, NULL), SKEIN_OK);
@@ -110,9 +110,28 @@ START_TEST(labels_that_have_no_room_are_left_out_whole)
         snprintf(many, sizeof many, "a=%.*s", (int)n - 3, value);
         attach_names_set(names, p, "shop", many, STRANGE);
         bool whole = strlen("uid=987654321,") + strlen(many) < sizeof p->labels;
-        ck_assert_uint_eq(strlen(p->labels), whole ? 14 + strlen(many) : 13);
+        if (whole)
+            ck_assert_uint_eq(strlen(p->labels), 14 + strlen(many));
+        else
+            ck_assert_str_eq(p->labels, "uid=987654321,labels_cut=1");
         ck_assert(matches("uid=987654321") && matches("a") == whole);
+        ck_assert(matches("labels_cut=1") == !whole);
     }
+}
+END_TEST
+
+/* One that has no room keeps no later one away, and what the tracer left out is added. */
+START_TEST(labels_left_out_are_summed_up)
+{
+    char many[sizeof p->labels], value[sizeof p->labels];
+    ck_assert_int_eq(start(NULL, 0, NULL), SKEIN_OK);
+    memset(value, 'v', 470);
+    value[470] = '\0';
+    snprintf(many, sizeof many, "zone=a,long=%.470s,other=%.1s,labels_cut=7", value, value);
+    attach_names_set(names, p, "shop", many, STRANGE);
+    ck_assert(matches("zone=a,other,!long,labels_cut=8"));
+    attach_names_set(names, p, "shop", "zone=a,labels_cut=7", STRANGE);
+    ck_assert_str_eq(p->labels, "uid=987654321,zone=a,labels_cut=7");
 }
 END_TEST
 
@@ -170,7 +189,8 @@ int main(void)
     tcase_add_checked_fixture(all, setup, teardown);
     tcase_add_test(all, user_is_a_label_that_selectors_know);
     tcase_add_test(all, process_does_not_say_whose_it_is);
-    tcase_add_test(all, labels_that_have_no_room_are_left_out_whole);
+    tcase_add_test(all, labels_that_have_no_room_are_left_out_whole_and_counted);
+    tcase_add_test(all, labels_left_out_are_summed_up);
     tcase_add_test(all, bound_service_is_for_its_users_alone);
     tcase_add_test(all, wrong_bounds_are_refused);
     suite_add_tcase(suite, all);

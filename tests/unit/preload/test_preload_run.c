@@ -210,12 +210,12 @@ static bool has_hello(void *unused)
     return has;
 }
 
-/* Runs the program with an agent until that has heard of it, and keeps the labels. */
-static void attached(const char *how, char labels[512])
+/* Runs the program, called by that name, with an agent until that has heard of it, and keeps the labels. */
+static void attached_as(const char *how, const char *of_environment, char labels[512])
 {
     char *folder = temp_dir_new(), *path = path_join(folder, "agent.sock"), socket[4200];
     snprintf(socket, sizeof socket, "SKEIN_SOCKET=%s", path);
-    const char *const environment[] = {"LD_PRELOAD=" PRELOAD, socket, "SKEIN_LABELS=zone=a", NULL};
+    const char *const environment[] = {"LD_PRELOAD=" PRELOAD, socket, of_environment, NULL};
     fake_agent_init(&agent, 7);
     fake_agent_serve(&agent, path, SKEIN_MODE_CIRCULAR, 1 << 20);
     pid_t pid =
@@ -227,6 +227,32 @@ static void attached(const char *how, char labels[512])
     free(path);
     temp_dir_free(&folder);
 }
+
+static void attached(const char *how, char labels[512])
+{
+    attached_as(how, "SKEIN_LABELS=zone=a", labels);
+}
+
+/* It is recorded, and the labels say that some are missing. */
+START_TEST(labels_that_have_no_room_keep_no_program_from_being_recorded)
+{
+    char labels[512], many[2000], wanted[512];
+    (void)snprintf(many, sizeof many, "SKEIN_LABELS=zone=a,long=%0600d,nonsense,=none,,last=b", 0);
+    attached_as("stay", many, labels);
+    (void)snprintf(wanted, sizeof wanted, "runtime=go,zone=a,last=b,labels_cut=3");
+    ck_assert_str_eq(labels, wanted);
+}
+END_TEST
+
+/* As a program may be started by any path. */
+START_TEST(a_name_that_is_too_long_is_cut)
+{
+    char labels[512], name[512];
+    (void)snprintf(name, sizeof name, "SKEIN_SERVICE=%0300d", 0);
+    attached_as("stay", name, labels);
+    ck_assert_uint_eq(strlen(agent.peers[0].hello.service), 127);
+}
+END_TEST
 
 START_TEST(captures_of_a_go_program_carry_a_label)
 {
@@ -464,6 +490,8 @@ int main(void)
         a_program_whose_warnings_nobody_reads_runs,
         what_does_not_start_ends_as_it_does_without_the_tracer,
         captures_of_a_go_program_carry_a_label,
+        labels_that_have_no_room_keep_no_program_from_being_recorded,
+        a_name_that_is_too_long_is_cut,
         a_process_that_waits_for_a_signal_from_the_start_is_recorded,
         waits_carry_the_stacks_of_their_threads, in_a_storm_of_signals_each_wait_has_its_own_stack,
         the_service_is_recorded_from_its_first_event_on,
