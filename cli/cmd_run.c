@@ -20,7 +20,7 @@
 #include "cli.h"
 #include "cli_out.h"
 #include "cmd.h"
-#include "program_kind.h"
+#include "program_starter.h"
 #include "selector.h"
 #include "skein/skein.h"
 
@@ -268,7 +268,10 @@ static void program_judge(const struct options *o, const char *program, char *co
 {
     char text[256];
     const char *unwatched = NULL;
-    program_look(&(struct program_call){AT_FDCWD, program, arguments, true}, kind);
+    const struct program_call call = {AT_FDCWD, program, arguments, true};
+    program_look(&call, kind);
+    if (kind->is_static && !kind->changes_user && program_hands_on(&call, getenv("PATH")))
+        *kind = (struct program_kind){0}; /* what it becomes is recorded */
     if (kind_text(kind) != NULL)
         unwatched = outside_watch(o, kind, socket, text);
     if (!o->quiet)

@@ -24,15 +24,14 @@
 #include "placement.h"
 #include "preload_apart.h"
 #include "preload_real.h"
+#include "program_starter.h"
 #include "sys_raw.h"
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
 #endif
-#define PATH_ELSE  "/bin:/usr/bin" /* where there is no PATH, as the C library has it */
-#define PAGE       4096            /* or a part of one */
-#define LINE_BYTES 32              /* of a variable that is of no interest: its name */
-#define HANDED_ON  8               /* arguments that may name a program */
+#define PAGE       4096 /* or a part of one */
+#define LINE_BYTES 32   /* of a variable that is of no interest: its name */
 
 static bool is_forked BESIDE_DATA, has_locks BESIDE_DATA; /* relaxed */
 
@@ -103,6 +102,21 @@ bool start_is_readable(const struct start *start, char *const *lines)
             lines_are_here(lines));
 }
 
+/* Those that may name a program. */
+static bool arguments_are_here(char *const *argument)
+{
+    struct probe of_list = PROBE_NONE, of_text = PROBE_NONE;
+    for (size_t i = 0; i < STARTER_ARGUMENTS; i++, argument++) {
+        if (!page_is_here(&of_list, argument))
+            return false;
+        if (*argument == NULL)
+            return true;
+        if (i > 0 && !text_is_here(&of_text, *argument, PATH_MAX))
+            return false;
+    }
+    return true;
+}
+
 /* ---- where it is ---- */
 
 /* What a child of posix_spawn() does before it begins the program, as glibc keeps it since 2.29. Of a
@@ -145,112 +159,13 @@ static int folder_find(const struct start *start, int *opened)
     return folder;
 }
 
-static bool is_program(int folder, const char *path)
-{
-    struct stat about = {0};
-    return RAW4(SYS_newfstatat, folder, RAW_POINTER(path), RAW_POINTER(&about), 0) == 0 &&
-           S_ISREG(about.st_mode) && (about.st_mode & 0111) != 0;
-}
-
 static const char *path_variable(void)
 {
     const char *value;
     for (char **line = real_environ(); line != NULL && *line != NULL; line++)
         if ((value = line_value(*line, "PATH=")) != NULL)
             return value;
-    return PATH_ELSE;
-}
-
-/* Of the first folder of PATH that has the program; as execvp() looks it up. What is too long for a
- * path is not found there either. */
-static void path_look(const struct program_call *call, struct program_kind *kind)
-{
-    char path[PATH_MAX + NAME_MAX + 2];
-    struct program_call in_folder = *call;
-    const char *file = call->path, *end;
-    size_t file_bytes = text_bytes(file) + 1;
-    for (const char *folder = path_variable(); file_bytes <= NAME_MAX + 1; folder = end + 1) {
-        for (end = folder; *end && *end != ':';)
-            end++;
-        size_t bytes = (size_t)(end - folder);
-        if (bytes < PATH_MAX) {
-            memcpy(path, folder, bytes);
-            if (bytes > 0)
-                path[bytes++] = '/';
-            memcpy(path + bytes, file, file_bytes);
-            in_folder.path = path;
-            if (is_program(call->folder, path)) {
-                program_look(&in_folder, kind);
-                return;
-            }
-        }
-        if (*end == '\0')
-            return;
-    }
-}
-
-static bool has_slash(const char *file)
-{
-    while (*file && *file != '/')
-        file++;
-    return *file == '/';
-}
-
-/* ---- what a static program hands on ---- */
-
-/* tini, gosu, dumb-init and their like become the program that their arguments name, and give it the
- * environment as it is. A shell, or a program that is many, may start others that no argument names. */
-static const char starters[][8] = {"busybox", "toybox", "sh",   "ash", "bash",
-                                   "dash",    "ksh",    "mksh", "zsh"};
-
-static const char *base_name(const char *path)
-{
-    const char *base = path;
-    for (; *path; path++)
-        base = *path == '/' ? path + 1 : base;
-    return base;
-}
-
-static bool starts_any(const char *path)
-{
-    for (size_t i = 0; i < sizeof starters / sizeof *starters; i++) {
-        const char *rest = line_value(base_name(path), starters[i]);
-        if (rest != NULL && *rest == '\0')
-            return true;
-    }
-    return false;
-}
-
-/* Whether its first arguments name programs, and the tracer can enter each of them. */
-static bool hands_on(const struct program_call *starter)
-{
-    struct probe of_list = PROBE_NONE, of_text = PROBE_NONE;
-    bool named = false;
-    if (starter->arguments == NULL || starts_any(starter->path))
-        return false;
-    char *const *argument = starter->arguments;
-    for (size_t i = 0; i < HANDED_ON; i++, argument++) {
-        if (!page_is_here(&of_list, argument) || *argument == NULL)
-            break;
-        if (i == 0)
-            continue;
-        struct program_kind kind = {.is_no_program = true};
-        const struct program_call call = {.folder = starter->folder, .path = *argument};
-        if (!text_is_here(&of_text, call.path, PATH_MAX) || *call.path == '-')
-            continue;
-        if (!has_slash(call.path))
-            path_look(&call, &kind);
-        else if (is_program(call.folder, call.path)) {
-            kind.is_no_program = false;
-            program_look(&call, &kind);
-        }
-        if (kind.is_no_program)
-            continue;
-        if (!program_takes_preload(&kind) || kind.is_asan)
-            return false;
-        named = true;
-    }
-    return named;
+    return NULL;
 }
 
 /* ---- the look ---- */
@@ -273,11 +188,12 @@ static uint32_t look_run(void *context)
     if (!l->tracer_is_here)
         return 0;
     call.folder = folder_find(l->start, &opened);
-    if (l->start->searched && !has_slash(call.path))
-        path_look(&call, &l->kind);
+    if (l->start->searched)
+        program_look_along(&call, path_variable(), &l->kind);
     else
         program_look(&call, &l->kind);
-    if (l->kind.is_static && hands_on(&call))
+    if (l->kind.is_static && call.arguments != NULL && arguments_are_here(call.arguments) &&
+        program_hands_on(&call, path_variable()))
         l->kind.is_static = false;
     folder_close(&opened);
     if (l->start->searched && l->kind.is_no_program)
