@@ -267,13 +267,24 @@ static void member_pidfd_event(void *context, uint32_t events)
     member_ended(context);
 }
 
+static void grace_begin(struct member *m);
+
 static void grace_over(void *context)
 {
     struct member *m = context;
     m->grace = NULL;
     if (pidfd_ended(m->process->pidfd))
         member_ended(m);
+    else if (process_is_being_ended(m->process)) /* on a busy machine that takes long */
+        grace_begin(m);
     else
+        member_remove(m, PROCESS_ENDED, true);
+}
+
+static void grace_begin(struct member *m)
+{
+    m->grace = loop_timer_add(m->attach->loop, GRACE_MS, 0, grace_over, m);
+    if (m->grace == NULL)
         member_remove(m, PROCESS_ENDED, true);
 }
 
@@ -282,11 +293,8 @@ static void grace_over(void *context)
 static void member_socket_lost(struct member *m)
 {
     socket_drop(m);
-    if (m->process->away)
-        return;
-    m->grace = loop_timer_add(m->attach->loop, GRACE_MS, 0, grace_over, m);
-    if (m->grace == NULL)
-        member_remove(m, PROCESS_ENDED, true);
+    if (!m->process->away)
+        grace_begin(m);
 }
 
 static void attach_pause_over(void *context)

@@ -109,11 +109,13 @@ static bool has_left(const struct process *p)
 {
     if (p->watched)
         return false; /* all of it is a gap already */
-    if (p->away && process_state(p) == PROCESS_LIVE && p->pidfd >= 0 && !pidfd_ended(p->pidfd) &&
-        process_runs_else(p))
-        return true; /* it called exec while its visitor was away */
-    return p->left || (process_state(p) == PROCESS_LIVE && p->socket < 0 && !p->away &&
-                       !p->said_bye && p->pidfd >= 0 && !pidfd_ended(p->pidfd));
+    if (p->left)
+        return true;
+    if (process_state(p) != PROCESS_LIVE || p->pidfd < 0 || pidfd_ended(p->pidfd))
+        return false;
+    if (p->away)
+        return process_runs_else(p); /* it called exec while its visitor was away */
+    return p->socket < 0 && !p->said_bye && !process_is_being_ended(p);
 }
 
 /* The part of the window behind the last cut: no cut has it. */

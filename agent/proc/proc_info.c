@@ -181,7 +181,7 @@ static enum proc_runs others_run_on(pid_t pid, uint64_t start_stack)
 enum proc_runs proc_runs_on(pid_t pid, uint64_t start_clock_ticks, uint64_t start_stack)
 {
     char text[STAT_BYTES];
-    const char *fields = start_stack != 0 ? stat_read(pid, text) : NULL;
+    const char *fields = stat_read(pid, text);
     uint64_t ticks;
     if (fields == NULL || !text_stat_number(fields, 22, &ticks) || ticks != start_clock_ticks)
         return PROC_RUNS_ELSE;

@@ -35,6 +35,7 @@ enum proc_runs {
     PROC_RUNS_UNKNOWN, /* it is that one, and we may not know any more where its stack is */
     PROC_RUNS_NOT,     /* no thread of it has memory any more: it is being ended */
 };
+/* start_stack 0: not known. */
 enum proc_runs proc_runs_on(pid_t pid, uint64_t start_clock_ticks, uint64_t start_stack);
 
 /* How much code its program has (VmExe), which everybody may know; 0: it is gone. */

@@ -213,10 +213,14 @@ bool process_runs_on(const struct process *p)
 bool process_runs_else(const struct process *p)
 {
     const pid_t pid = (pid_t)p->pid;
-    const enum proc_runs runs = p->start_stack != 0
-                                    ? proc_runs_on(pid, p->start_clock_ticks, p->start_stack)
-                                    : PROC_RUNS_ON;
-    return runs == PROC_RUNS_UNKNOWN ? proc_code_kib(pid) != p->code_kib : runs != PROC_RUNS_ON;
+    const enum proc_runs runs = proc_runs_on(pid, p->start_clock_ticks, p->start_stack);
+    return runs == PROC_RUNS_UNKNOWN ? proc_code_kib(pid) != p->code_kib
+                                     : runs == PROC_RUNS_ELSE && p->start_stack != 0;
+}
+
+bool process_is_being_ended(const struct process *p)
+{
+    return proc_runs_on((pid_t)p->pid, p->start_clock_ticks, 0) == PROC_RUNS_NOT;
 }
 
 void process_unref(struct process **pointer)

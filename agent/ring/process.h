@@ -117,6 +117,9 @@ bool process_runs_on(const struct process *p);
 /* Whether it runs on, and not the program that had this ring. Where its stack may not be known any more, as
  * of one that may not be dumped, by how much code there is. False: it is not known. */
 bool process_runs_else(const struct process *p);
+/* Whether no thread of it has memory any more: it writes nothing, and its pidfd will tell. On a busy machine its
+ * files may be closed long before. */
+bool process_is_being_ended(const struct process *p);
 
 /* What of [from, to] its ring cannot have, as it began later than the process, or as there is none.
  * False: nothing. */

@@ -125,8 +125,7 @@ bool program_hands_on(const struct program_call *starter, const char *path)
         return false;
     for (size_t i = 1; i < STARTER_ARGUMENTS && starter->arguments[i] != NULL; i++) {
         struct program_kind kind;
-        const struct program_call call = {.folder = starter->folder,
-                                          .path = starter->arguments[i]};
+        const struct program_call call = {.folder = starter->folder, .path = starter->arguments[i]};
         if (!argument_look(&call, path, &kind))
             continue;
         if (!program_takes_preload(&kind) || kind.is_asan)

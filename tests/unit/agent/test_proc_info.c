@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -281,6 +282,59 @@ START_TEST(a_namespace_of_users_is_charged_as_one)
 }
 END_TEST
 
+static void *just_wait(void *context)
+{
+    const int *ready = context;
+    const pid_t self = (pid_t)syscall(SYS_gettid);
+    if (write(*ready, &self, sizeof self) != (ssize_t)sizeof self)
+        _exit(1);
+    for (;;)
+        pause();
+    return NULL;
+}
+
+/* As a busy machine leaves one for long: its files are closed, and its pidfd does not tell yet. A thread that
+ * ended is kept by whoever traces it, and the process with it. */
+START_TEST(who_is_being_ended_has_not_become_another_program)
+{
+    int ready[2];
+    pid_t thread_id;
+    ck_assert_int_eq(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, just_wait, &ready[1]) != 0)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    close(ready[1]);
+    ck_assert_int_eq(read(ready[0], &thread_id, sizeof thread_id), (ssize_t)sizeof thread_id);
+    struct process p = {.pid = (uint32_t)child, .start_stack = proc_start_stack(child)};
+    ck_assert_int_eq(proc_start_ticks(child, &p.start_clock_ticks), SKEIN_OK);
+    ck_assert(!process_is_being_ended(&p));
+    ck_assert(!process_runs_else(&p));
+    if (ptrace(PTRACE_SEIZE, thread_id, NULL, NULL) != 0) { /* where that is forbidden */
+        (void)spawn_stop(child, SIGKILL, 0);
+        return;
+    }
+    p.pidfd = (int)syscall(SYS_pidfd_open, child, 0);
+    ck_assert_int_ge(p.pidfd, 0);
+    kill(child, SIGKILL);
+    char byte;
+    ck_assert_int_eq(read(ready[0], &byte, 1), 0); /* its files are closed */
+    ck_assert(!pidfd_ended(p.pidfd));
+    ck_assert(process_is_being_ended(&p));
+    ck_assert(!process_runs_else(&p));
+    p.start_stack = 0; /* also where that is not known */
+    ck_assert(process_is_being_ended(&p));
+    close(p.pidfd);
+    close(ready[0]);
+    ck_assert_int_eq(waitpid(thread_id, NULL, __WALL), thread_id);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of(
@@ -288,5 +342,6 @@ int main(void)
         a_title_is_cut_and_absent_where_there_is_none, a_process_runs_on_until_it_calls_exec,
         of_a_program_without_random_addresses_exec_is_not_known,
         who_hides_his_memory_is_not_taken_for_another_program,
+        who_is_being_ended_has_not_become_another_program,
         a_process_runs_on_without_its_main_thread, a_namespace_of_users_is_charged_as_one, NULL));
 }
