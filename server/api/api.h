@@ -23,6 +23,7 @@ bool api_capture_get(struct api_services *api, struct http_exchange *x, const st
 /* Adds its `url`, where that is known. */
 void api_add_url(const struct api_services *api, cJSON *capture);
 /* Answers a change of a capture or an incident that failed: 404, 403, or as api_failed. */
+void api_no_pin(struct http_exchange *x); /* SKEIN_REFUSED of a pin (capture.h) */
 void api_no_change(struct http_exchange *x, int status, const char *what);
 /* Reads what a request is about: the capture in its path, or else all of the query's `incident`,
  * which must be there. False: an answer was given. */

@@ -43,6 +43,14 @@ static void no_incident(struct http_exchange *x)
                  http_query(x, "incident"));
 }
 
+void api_no_pin(struct http_exchange *x)
+{
+    http_problem_of(
+        x, PROBLEM_CONFINED, "pin",
+        "pin: pinned captures have half of retention.max_bytes, which is all that tokens "
+        "that are confined may pin: unpin or delete some, or ask without a pin");
+}
+
 void api_no_change(struct http_exchange *x, int status, const char *what)
 {
     if (status == SKEIN_NOT_FOUND && http_part(x, 0)[0] == '\0')
@@ -54,6 +62,8 @@ void api_no_change(struct http_exchange *x, int status, const char *what)
                      "there are targets that the token %s may not see; who changes it must see "
                      "all",
                      http_principal(x)->name);
+    else if (status == SKEIN_REFUSED)
+        api_no_pin(x);
     else
         api_failed(x, status, what);
 }

@@ -142,6 +142,8 @@ static void capture_request_run(struct api_services *api, struct http_exchange *
         http_problem(x, 507, NULL,
                      "the collector's disk is nearly full and the capture was not begun; delete "
                      "captures, or make room (GET /api/v1/storage says how much is free)");
+    } else if (status == SKEIN_REFUSED) {
+        api_no_pin(x);
     } else if (q->once == NULL || !api_once_refused(x, status)) {
         api_failed(x, status, "the capture could not be saved and was not begun");
     }

@@ -24,6 +24,7 @@ struct capture_settings {
     uint64_t deadline_ms;             /* for captures that agents begin */
     uint64_t ttl_ms;                  /* for captures that say nothing themselves; 0: no bound */
     uint64_t agent_captures_per_hour; /* that one agent may begin by itself; 0: no bound */
+    uint64_t quota_bytes; /* of all: half of it is open to pins of who is confined; 0: no bound */
     /* Deletes a capture's partitions, durably; waits. Called without the lock. */
     int (*purge)(void *context, const struct capture_id *capture);
     /* Called before a deletion, without the lock: gives up the reserve where the disk is all but
@@ -97,7 +98,8 @@ struct capture_request {
 /* Begins a capture on every matching process that is not gone. When it returns, the capture is
  * durable (unless `unsaved`), and its commands are on their way. SKEIN_OK; SKEIN_NOT_FOUND (too few
  * processes match); SKEIN_IO (could not be saved); SKEIN_FULL (the disk has no room for what it
- * would bring). A failure leaves nothing behind.
+ * would bring); SKEIN_REFUSED (it would be pinned, who asks is confined, and pins have what is open
+ * to such). A failure leaves nothing behind.
  *
  * With `once`, a repeat returns the capture that the first request began, as it is now; the key is
  * durable with the capture. SKEIN_EXISTS: the key came with another request before; SKEIN_CLOSED:
@@ -131,7 +133,8 @@ struct capture_change {
 };
 /* Of the capture, or of all captures of an incident (capture_incident.h): of all or of none. Appends
  * the ids of those that it has changed. *out: the capture; of an incident an array, without
- * targets. SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_IO, SKEIN_NO_MEMORY. */
+ * targets. SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_IO, SKEIN_NO_MEMORY; SKEIN_REFUSED: as of
+ * capture_create, for a pin. */
 int capture_change(struct capture_engine *e, const struct capture_id *id, bool incident,
                    const struct selector *within, const struct capture_change *change,
                    struct capture_ids *ids, cJSON **out);

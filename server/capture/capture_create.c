@@ -346,6 +346,8 @@ int capture_create_locked(struct capture_engine *e, const struct capture_request
     }
     if (e->settings.is_full != NULL && e->settings.is_full(e->settings.context))
         return SKEIN_FULL;
+    if (request->pin && !capture_may_pin(e, request->within))
+        return SKEIN_REFUSED;
     *id = capture_id_new();
     struct capture *c = capture_new(e, id);
     if (c == NULL)

@@ -99,6 +99,9 @@ void capture_save_purges(struct capture_engine *e) CONTROL_LOCKED;
 void capture_saved_purges(struct capture_engine *e, bool ok) CONTROL_LOCKED;
 
 /* capture_kept.c */
+/* Whether who is confined to `within` (NULL: to nothing) may pin something. What is pinned no quota
+ * can take, so the rest must be enough for all others. */
+bool capture_may_pin(struct capture_engine *e, const struct selector *within) CONTROL_LOCKED;
 /* Tells whoever follows captures (capture_settings.touched). */
 void capture_tell_touched(struct capture_engine *e, const struct capture_id *id) CONTROL_LOCKED;
 /* Deletes a capture whose firing is refused. Nobody waits for it. */

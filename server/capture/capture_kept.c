@@ -128,12 +128,23 @@ static void capture_change_one(struct capture_engine *e, struct capture *c,
     capture_touch(e, c);
 }
 
+bool capture_may_pin(struct capture_engine *e, const struct selector *within)
+{
+    control_assert_locked(e->control);
+    uint64_t bytes;
+    return within == NULL || e->settings.quota_bytes == 0 ||
+           (catalog_pinned_bytes(e->catalog, &bytes) == SKEIN_OK &&
+            bytes < e->settings.quota_bytes / 2);
+}
+
 /* All or none: they are saved together. */
 static int captures_change(struct capture_engine *e, const struct capture_ids *ids,
                            const struct selector *within,
                            const struct capture_change *change) CONTROL_LOCKED
 {
     int status = ids_allowed(e, ids, within);
+    if (status == SKEIN_OK && change->pin != NULL && *change->pin && !capture_may_pin(e, within))
+        status = SKEIN_REFUSED;
     for (size_t i = 0; status == SKEIN_OK && i < ids->count; i++)
         capture_change_one(e, capture_find(e, &ids->items[i]), change);
     return status == SKEIN_OK ? control_save(e->control) : status;

@@ -406,6 +406,21 @@ int64_t catalog_oldest(struct catalog *c, enum share_rank rank, const char *hold
                      DB_ID(after->id.bytes), DB_I64(I(limit))));
 }
 
+#define PIN_BYTES      (INT64_C(128) << 10) /* of a target: rows fill a quota's eighth, this its half */
+#define PIN_MORE_BYTES (INT64_C(16) << 20)
+
+int catalog_pinned_bytes(struct catalog *c, uint64_t *bytes)
+{
+    int64_t sum = 0;
+    int status = db_number(c->read,
+                           "SELECT sum(max(bytes, CASE status WHEN 'running' THEN ? ELSE ? END *"
+                           " (SELECT count(*) FROM targets WHERE capture=captures.id)))"
+                           " FROM captures WHERE pin=1",
+                           &sum, DB(DB_I64(PIN_MORE_BYTES), DB_I64(PIN_BYTES)));
+    *bytes = (uint64_t)sum;
+    return status < 0 && status != SKEIN_NOT_FOUND ? status : SKEIN_OK;
+}
+
 /* ---- requests that may be repeated ---- */
 
 void catalog_put_once(struct catalog *c, const struct catalog_once *p, uint64_t drop_before_ns)

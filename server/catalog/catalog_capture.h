@@ -80,6 +80,8 @@ struct catalog_cursor {
 int64_t catalog_oldest(struct catalog *c, enum share_rank rank, const char *holder,
                        const struct catalog_cursor *after, size_t limit, catalog_capture_fn *fn,
                        void *context);
+/* What pinned captures take, at least: a target has rows, and one that runs gets a partition yet. */
+int catalog_pinned_bytes(struct catalog *c, uint64_t *bytes);
 typedef int catalog_id_fn(void *context, const struct capture_id *id);
 
 /* A request that its sender may repeat, and the capture it began. Putting one drops all from before

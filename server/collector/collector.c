@@ -392,6 +392,7 @@ static int state_make(struct collector *c, char *error, size_t error_bytes)
         g->max_processes,   g->keep_gone_ms, g->agent_captures_per_hour};
     struct capture_settings captures = {.deadline_ms = g->deadline_ms,
                                         .agent_captures_per_hour = g->agent_captures_per_hour,
+                                        .quota_bytes = g->retention_max_bytes,
                                         .ttl_ms = g->retention_ttl_ms,
                                         .purge = collector_purge,
                                         .make_room = room_make,

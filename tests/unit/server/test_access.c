@@ -684,6 +684,39 @@ START_TEST(confined_token_captures_its_own_and_changes_what_is_all_its_own)
 }
 END_TEST
 
+/* What is pinned no quota can take: half of it stays for those whom the token may not see. */
+START_TEST(confined_tokens_pin_no_more_than_half_of_what_may_be_kept)
+{
+    static const char with_pin[] = "{\"selector\":\"service=mine\",\"pin\":true}";
+    static const char without[] = "{\"selector\":\"service=mine\"}";
+    struct fixture f;
+    char admin[128], confined[128], path[96];
+    struct http_response response;
+    fixture_start_with(&f, NULL, ",\"retention\":{\"max_bytes\":67108864}");
+    wire_agent_processes(&f.agent, 1, 1, "mine");
+    make_token(&f, "boss", HTTP_ADMIN, "", admin);
+    make_token(&f, "mine", HTTP_OPERATOR, "service=mine", confined);
+    for (int i = 0; i < 2; i++) /* 16 MiB each, as long as it is not known what they will have */
+        ck_assert_int_eq(status_of_call(&f, "POST", "/api/v1/captures", with_pin, confined), 202);
+    call(&f, "POST", "/api/v1/captures", with_pin, confined, &response);
+    ck_assert_int_eq(response.status, 403);
+    buf_put_u8(&response.body, 0);
+    ck_assert_ptr_nonnull(strstr((const char *)response.body.data, "retention.max_bytes"));
+    http_response_fini(&response);
+    call(&f, "POST", "/api/v1/captures", without, confined, &response);
+    ck_assert_int_eq(response.status, 202);
+    buf_put_u8(&response.body, 0);
+    cJSON *json = cJSON_Parse((const char *)response.body.data);
+    snprintf(path, sizeof path, "/api/v1/captures/%s", text_at(json, "capture"));
+    cJSON_Delete(json);
+    http_response_fini(&response);
+    ck_assert_int_eq(status_of_call(&f, "PATCH", path, "{\"pin\":true}", confined), 403);
+    ck_assert_int_eq(status_of_call(&f, "PATCH", path, "{\"pin\":false}", confined), 200);
+    ck_assert_int_eq(status_of_call(&f, "PATCH", path, "{\"pin\":true}", admin), 200);
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(confined_listing_waits_for_nobody)
 {
     struct tenants t;
@@ -847,6 +880,8 @@ int main(void)
         downloads_are_in_the_audit_log_where_bytes_are_sent,
         confined_token_sees_nothing_of_another_tenant_on_any_route, confined_token_sees_its_own,
         confined_token_captures_its_own_and_changes_what_is_all_its_own,
-        confined_token_changes_an_incident_that_is_all_its_own, confined_listing_waits_for_nobody,
+        confined_token_changes_an_incident_that_is_all_its_own,
+        confined_tokens_pin_no_more_than_half_of_what_may_be_kept,
+        confined_listing_waits_for_nobody,
         confined_token_downloads_its_own_of_captures_and_partitions_that_it_shares, NULL));
 }
