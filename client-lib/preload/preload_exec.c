@@ -390,15 +390,6 @@ static char *own_line(void)
     return NULL;
 }
 
-static bool text_is_same(const char *text, const char *other)
-{
-    while (*text && *text == *other) {
-        text++;
-        other++;
-    }
-    return *text == *other;
-}
-
 static void line_hide(char *line)
 {
     size_t bytes = text_bytes(line) + 1;

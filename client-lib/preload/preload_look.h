@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "program_kind.h"
+#include "program_text.h"
 
 #define LOOK_SHELL "/bin/sh"
 
@@ -31,23 +32,5 @@ bool start_is_readable(const struct start *start, char *const *lines);
 /* In a fork child; and where the process takes record locks. */
 void look_forked(void);
 void look_locks_taken(void);
-
-/* The C library's functions of texts might have to be bound first, which takes stack. */
-static inline size_t text_bytes(const char *text)
-{
-    size_t n = 0;
-    while (text[n])
-        n++;
-    return n;
-}
-
-/* What follows `name`, which ends with "="; NULL: another variable. */
-static inline const char *line_value(const char *line, const char *name)
-{
-    for (; *name; name++, line++)
-        if (*line != *name)
-            return NULL;
-    return line;
-}
 
 #endif

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "program_text.h"
 #include "sys_raw.h"
 
 #define PATH_ELSE "/bin:/usr/bin" /* where there is no PATH, as the C library has it */
@@ -30,15 +31,6 @@ static bool has_slash(const char *file)
     return *file == '/';
 }
 
-/* The C library's functions of texts might have to be bound first, which takes stack. */
-static size_t text_length(const char *text)
-{
-    size_t n = 0;
-    while (text[n])
-        n++;
-    return n;
-}
-
 /* Of the first folder that has the program. What is too long for a path is not found there either. */
 static void folders_look(const struct program_call *call, const char *folders,
                          struct program_kind *kind)
@@ -46,7 +38,7 @@ static void folders_look(const struct program_call *call, const char *folders,
     char path[PATH_MAX + NAME_MAX + 2];
     struct program_call in_folder = *call;
     const char *file = call->path, *end;
-    size_t file_bytes = text_length(file) + 1;
+    size_t file_bytes = text_bytes(file) + 1;
     for (const char *folder = folders; file_bytes <= NAME_MAX + 1; folder = end + 1) {
         for (end = folder; *end && *end != ':';)
             end++;
@@ -90,19 +82,10 @@ static const char *base_name(const char *path)
     return base;
 }
 
-static bool texts_same(const char *a, const char *b)
-{
-    while (*a && *a == *b) {
-        a++;
-        b++;
-    }
-    return *a == *b;
-}
-
 static bool starts_any(const char *path)
 {
     for (size_t i = 0; i < sizeof starters / sizeof *starters; i++)
-        if (texts_same(base_name(path), starters[i]))
+        if (text_is_same(base_name(path), starters[i]))
             return true;
     return false;
 }
