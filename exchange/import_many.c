@@ -9,9 +9,10 @@
 #include "import_id.h"
 #include "import_many_int.h"
 
-#define NAMES_MAX  4000000u
-#define SHAPES_MAX 1000000u
-#define FRAMES_MAX 4000000u
+#define NAMES_MAX       4000000u
+#define SHAPES_MAX      1000000u
+#define FRAMES_MAX      4000000u
+#define FRAME_BYTES_MAX ((size_t)96 << 20)
 
 void many_fail(struct import_many *m, int status)
 {
@@ -213,8 +214,6 @@ static int64_t frame_put(struct import_many *m, const struct import_frame *frame
 {
     bool fresh;
     const struct frame_head head = {frames->pc, frames->has_pc, count};
-    if (m->frames.count >= FRAMES_MAX)
-        return SKEIN_TOO_LARGE;
     buf_clear(&m->key);
     buf_put(&m->key, &head, sizeof head);
     for (uint32_t i = 0; i < count; i++) {
@@ -224,8 +223,12 @@ static int64_t frame_put(struct import_many *m, const struct import_frame *frame
         buf_put(&m->key, frames[i].file, strnlen(frames[i].file, PARTITION_NAME_MAX));
         buf_put_u8(&m->key, 0);
     }
-    return m->key.status == SKEIN_OK ? intern_table_put(&m->frames, m->key.data, m->key.len, &fresh)
-                                     : SKEIN_NO_MEMORY;
+    if (m->key.status != SKEIN_OK)
+        return SKEIN_NO_MEMORY;
+    if (m->frames.count < FRAMES_MAX && m->key.len <= FRAME_BYTES_MAX - m->frames.bytes.len)
+        return intern_table_put(&m->frames, m->key.data, m->key.len, &fresh);
+    int64_t at = intern_table_find(&m->frames, m->key.data, m->key.len);
+    return at < 0 ? SKEIN_TOO_LARGE : at;
 }
 
 uint32_t many_frame_get(const struct import_many *m, uint32_t frame, bool *has_pc, uint64_t *pc,
@@ -304,7 +307,9 @@ uint32_t import_many_stack(struct import_many *m, const struct import_frame *fra
         return 0;
     }
     m->told->left_out++;
-    import_why(m->told, "there are more than %u stacks or %u frames; records go without more",
+    import_why(m->told,
+               "there are more than %u stacks, %u frames or 96 MiB of frames' names; records go "
+               "without more",
                IMPORT_STACKS_MAX, FRAMES_MAX);
     return 0;
 }

@@ -200,13 +200,20 @@ uint32_t import_keep(struct import_out *out, const char *text)
 {
     bool fresh = false;
     int64_t at = 0;
-    if (text[0] == '\0' || out->names.count >= IMPORT_KEPT_MAX)
+    const size_t n = strlen(text) + 1;
+    if (n == 1)
         return 0;
     if (out->names.count == 0)
         at = intern_table_put(&out->names, "", 1, &fresh);
+    const bool full =
+        out->names.count >= IMPORT_KEPT_MAX || n > IMPORT_KEPT_BYTES - out->names.bytes.len;
     if (at >= 0)
-        at = intern_table_put(&out->names, text, strlen(text) + 1, &fresh);
-    if (at < 0)
+        at = full ? intern_table_find(&out->names, text, n)
+                  : intern_table_put(&out->names, text, n, &fresh);
+    if (full && at < 0)
+        import_why(out->told, "names of functions and files take more than 24 MiB of a process, or "
+                              "are more than 4,000,000; what is called otherwise has no name");
+    else if (at < 0)
         out_fail(out, SKEIN_NO_MEMORY);
     return at < 0 ? 0 : (uint32_t)at;
 }

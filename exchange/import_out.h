@@ -21,6 +21,7 @@
 #define IMPORT_TYPES_MAX   8192u /* of an import; types are the file's names, and F-4 has a limit */
 #define IMPORT_NAMES_MAX   1000000u /* of addresses */
 #define IMPORT_KEPT_MAX    4000000u
+#define IMPORT_KEPT_BYTES  ((size_t)24 << 20) /* a partition may need all of them, and has 64 MiB */
 #define IMPORT_STACKS_MAX  200000u
 #define IMPORT_TIME_MAX    (UINT64_MAX / 4) /* no clock ever ran so long */
 #define IMPORT_TIME_BEYOND                                                                         \
@@ -64,7 +65,8 @@ uint32_t import_thread(struct import_out *out, uint32_t tid, uint64_t incarnatio
 /* An argument's value that is a text: its number until the next flush. */
 uint64_t import_text(struct import_out *out, const char *text, size_t n);
 
-/* A text that lasts as long as the import: its number; 0: "", also where IMPORT_KEPT_MAX are kept. */
+/* A text that lasts as long as the import: its number; 0: "", also a new one where IMPORT_KEPT_MAX, or so
+ * many bytes, are kept: that is told. */
 uint32_t import_keep(struct import_out *out, const char *text);
 const char *import_kept(const struct import_out *out, uint32_t kept);
 

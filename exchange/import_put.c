@@ -122,8 +122,12 @@ static void stack_put(struct put *p, uint32_t number)
                                             .count = stack->count,
                                             .end = stack->cut ? PARTITION_STACK_LISTED_CUT
                                                               : PARTITION_STACK_LISTED});
-        if (id < 0)
-            return; /* its table is full: the record goes without */
+        if (id < 0) { /* its table is full */
+            out->told->left_out++;
+            import_why(out->told, "stacks of one part of the trace take more room than it has; "
+                                  "records go without theirs");
+            return;
+        }
         stack->at = (uint32_t)id;
     }
     partition_writer_event_stack(p->w, stack->at);

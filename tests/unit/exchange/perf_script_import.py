@@ -338,7 +338,23 @@ def late(folder):
         ran("check", to)
 
 
+def large_names(folder):
+    """Names of more bytes than a part of a trace has room for: further ones are left out, and that is told."""
+    path, to = os.path.join(folder, "large.txt"), os.path.join(folder, "large.skein")
+    samples_of, frames_of = 9000, 8
+    with open(path, "w", encoding="ascii") as file:
+        for i in range(samples_of):
+            file.write(sample("x 7/7", 10 + i, *(f"{4096 + (i * frames_of + j) * 16:x} f{i}_{j}_{'x' * 950} (/x)"
+                                                 for j in range(frames_of))))
+    said = json.loads(ran("import", "perf-script", path, "-o", to, "-j"))
+    rule(said["events"] == samples_of and "24 MiB" in said["why"] and said["left_out"] == 0, said)
+    ran("check", to)
+    named = ran("sql", "--csv", to, "select count(distinct function) from frame").split()[-1]
+    rule(20000 < int(named) < samples_of * frames_of, named)
+    os.unlink(path)
+
+
 with tempfile.TemporaryDirectory() as place:
-    for test in (samples, scheduling, plain, words, beyond, who, indents, files, addresses, lives, runs_over_exec, left_out, late):
+    for test in (samples, scheduling, plain, words, beyond, who, indents, files, addresses, lives, runs_over_exec, left_out, late, large_names):
         test(place)
         print(test.__name__, "holds")
