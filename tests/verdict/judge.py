@@ -227,7 +227,7 @@ def check_begins(missing, by_pid, all_gaps, truth, verdict):
 
 def check_counts(capture, gaps, gone, missing, lying, window, verdict):
     lost = capture["ledger"]["lost"]
-    told = sum(lost[place] for place in ("ring", "spool", "wire", "quota"))
+    told = sum(lost[place] for place in ("ring", "spool", "wire", "quota", "store"))
     at_most = {reason: capture["ledger"]["reasons"][reason] for reason in capture["ledger"].get("at_most", [])}
     bounds = sum(at_most.values())
     gone = gone.values()

@@ -41,9 +41,9 @@ class Partition:
 
 
 def verdict(numbers, complete=False, gaps=(), stored=None, ring=0, late_ns=0, until_s=10, begins=(),
-            error_ns=0, cut_s=10, at_most=None, rest_complete=None):
+            error_ns=0, cut_s=10, at_most=None, rest_complete=None, store=0):
     """What the judge says of a capture that holds these events of the program."""
-    lost = {"ring": ring, "spool": 0, "wire": 0, "quota": 0}
+    lost = {"ring": ring, "spool": 0, "wire": 0, "quota": 0, "store": store}
     ledger = {"gaps": list(gaps), "lost": lost, "stored": len(numbers) if stored is None else stored}
     if at_most is not None:
         ledger.update(at_most=list(at_most), reasons=at_most)
@@ -72,6 +72,12 @@ class Judge(unittest.TestCase):
     def test_missing_and_told_is_right(self):
         self.assertEqual(verdict(WITHOUT, gaps=[gap(4, 6, "overwritten")]), [])
         self.assertEqual(verdict(WITHOUT, gaps=[gap(4, 6, "ring_full")], ring=20), [])
+
+    def test_what_the_disk_did_not_keep_is_counted(self):
+        gaps = [gap(4, 6, "damaged")]
+        self.assertEqual(verdict(WITHOUT, gaps=gaps, store=20), [])
+        self.says(verdict(WITHOUT, gaps=gaps, store=40), "40 counted as lost, 20 are")
+        self.says(verdict(WITHOUT, gaps=gaps), "0 counted as lost, 20 are")
 
     def test_complete_and_missing(self):
         self.says(verdict(WITHOUT, complete=True), "complete, but 20 of 100")
