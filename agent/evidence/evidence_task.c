@@ -84,7 +84,8 @@ size_t evidence_free(struct evidence **evidence_p)
     if (evidence == NULL)
         return 0;
     *evidence_p = NULL;
-    uint64_t until_ns = clock_monotonic_ns() + (longest_ms(evidence) + 1000) * NS_PER_MS;
+    /* The agent ends: also of a crash nobody waits for longer. */
+    uint64_t until_ns = clock_monotonic_ns() + (evidence->settings.deadline_ms + 1000) * NS_PER_MS;
     pthread_mutex_lock(&evidence->mutex);
     while (evidence->jobs > 0 && cond_wait_until(&evidence->idle, &evidence->mutex, until_ns))
         continue;
