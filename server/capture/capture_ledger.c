@@ -44,6 +44,12 @@ static void listed_lose(const struct capture_target *t, enum loss_reason reason,
         ledger_lose_most(out, reason, most);
 }
 
+/* Its agent has said at most what there was so far: nobody knows of the rest. */
+static bool is_unanswered(const struct capture_target *t)
+{
+    return t->status == TARGET_EXPIRED && t->facts.state == REPORT_CAPTURING;
+}
+
 /* Adds what is missing of an ended target though its agent has not said so: partitions that it
  * listed and never sent, or everything where it said nothing. */
 static void missing_add(const struct capture *c, const struct capture_target *t, struct ledger *out)
@@ -55,6 +61,8 @@ static void missing_add(const struct capture *c, const struct capture_target *t,
         uint64_t stored = t->stored_events + t->damaged_events;
         if (t->facts.listed_events > stored)
             listed_lose(t, gap.reason, t->facts.listed_events - stored, out);
+        if (is_unanswered(t))
+            gap.reason = LOSS_NO_ANSWER;
         ledger_gap(out, &gap);
     } else if (t->status == TARGET_EXPIRED) {
         gap.reason = LOSS_NO_ANSWER;
