@@ -241,16 +241,29 @@ static void sources_ask(struct evidence_task *task, enum evidence_when when, uin
  *
  * A user has a process watched that is his. It may become a program that is not, by exec, before or while
  * the sources look at it: so the program is looked at before and behind them, and all is thrown away
- * if it is not his, or not the same. */
+ * if it is not his, or not the same.
+ *
+ * One that was attached is let go by exec, which closes its connection. A program can keep it open, and
+ * pass on its ring and its name so: nothing is had of what it becomes, if that is not his. */
 
 #define PROGRAM_DENIED 0u
 #define PROGRAM_ENDED  1u /* its memory is gone, and its user is still known */
 #define PROGRAM_GONE   2u
-#define PROGRAM_ANY    3u /* the process is the operator's, or was attached */
+#define PROGRAM_ANY    3u /* the process is the operator's, or runs what was attached */
+
+static bool has_become_others(const struct process *p)
+{
+    uint64_t stack = p->start_stack != 0 ? proc_random_stack((pid_t)p->pid) : 0;
+    return stack != 0 && stack != p->start_stack &&
+           proc_is_same((pid_t)p->pid, p->start_clock_ticks) &&
+           !proc_is_charged((pid_t)p->pid, p->user);
+}
 
 /* Else where its stack begins, which each exec moves. */
 static uint64_t program_of(const struct process *p)
 {
+    if (!p->watched && p->user != 0 && has_become_others(p))
+        return PROGRAM_DENIED;
     if (!p->watched || !p->by_hand || p->user == 0)
         return PROGRAM_ANY;
     if (!proc_is_same((pid_t)p->pid, p->start_clock_ticks))

@@ -379,3 +379,8 @@ uint32_t proc_user_charged(pid_t pid, uint32_t user)
     close(fd);
     return user;
 }
+
+bool proc_is_charged(pid_t pid, uint32_t user)
+{
+    return proc_user_charged(pid, proc_user(pid)) == user && !is_privileged(pid);
+}

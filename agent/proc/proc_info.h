@@ -58,6 +58,9 @@ bool proc_is_users(pid_t pid, uint32_t user);
 /* To whom what a process of `user` takes is charged: within a user namespace, whose root may choose
  * among thousands of users, its maker; where root has made it, the namespace, by its number. */
 uint32_t proc_user_charged(pid_t pid, uint32_t user);
+/* The same by who is charged: whether it runs as somebody who is charged as `user`, by a program that
+ * changes no user. Memory that it keeps from others does not matter. */
+bool proc_is_charged(pid_t pid, uint32_t user);
 
 /* Path of the executable; where we may not read it, the process's short name; else "". */
 void proc_exe(pid_t pid, char *text, size_t bytes);

@@ -473,8 +473,10 @@ static void line_wait(void)
     ck_assert_int_eq(line, '\n');
 }
 
+enum found { BY_HAND, BY_THE_OPERATOR, ATTACHED };
+
 /* A shell of the user's that waits for a line. */
-static void watched_begin(mode_t mode, bool by_hand)
+static void watched_begin(mode_t mode, enum found found)
 {
     int in[2], out[2];
     watched.user = geteuid() == 0 ? 65534 : geteuid();
@@ -497,11 +499,12 @@ static void watched_begin(mode_t mode, bool by_hand)
     watched.go = in[1];
     watched.says = out[0];
     process->pid = (uint32_t)pid;
-    process->watched = true;
-    process->by_hand = by_hand;
+    process->watched = found != ATTACHED;
+    process->by_hand = found == BY_HAND;
     process->user = watched.user;
     ck_assert_int_eq(proc_start_ticks(pid, &process->start_clock_ticks), SKEIN_OK);
     line_wait();
+    process->start_stack = found == ATTACHED ? proc_random_stack(pid) : 0;
 }
 
 static void watched_become(void)
@@ -572,19 +575,22 @@ START_TEST(nothing_is_had_of_a_program_that_is_not_its_users)
     unsigned times;
     const struct {
         mode_t mode;
-        bool by_hand;
+        enum found found;
         enum becomes when;
         bool had;
         unsigned times;
     } cases[] = {
-        {0755, true, NEVER, true, 2},      {0755, true, BEFORE, true, 2},
-        {04755, true, BEFORE, false, 0},   {02755, true, BEFORE, false, 0},
-        {04755, true, AT_BEGIN, false, 1}, {04755, true, AT_END, false, 2},
-        {0755, true, AT_END, false, 2},  /* of which program it was, nobody knows */
-        {04755, false, BEFORE, true, 2}, /* the operator may have all watched */
+        {0755, BY_HAND, NEVER, true, 2},           {0755, BY_HAND, BEFORE, true, 2},
+        {04755, BY_HAND, BEFORE, false, 0},        {02755, BY_HAND, BEFORE, false, 0},
+        {04755, BY_HAND, AT_BEGIN, false, 1},      {04755, BY_HAND, AT_END, false, 2},
+        {0755, BY_HAND, AT_END, false, 2},         /* of which program it was, nobody knows */
+        {04755, BY_THE_OPERATOR, BEFORE, true, 2}, /* who may have all watched */
+        {0755, ATTACHED, NEVER, true, 2},          {0755, ATTACHED, BEFORE, true, 2},
+        {04755, ATTACHED, BEFORE, false, 0}, /* it has kept its connection */
+        {04755, ATTACHED, AT_BEGIN, false, 1},     {02755, ATTACHED, AT_END, false, 2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        watched_begin(cases[i].mode, cases[i].by_hand);
+        watched_begin(cases[i].mode, cases[i].found);
         bool got = had(cases[i].when, &times);
         watched_end();
         ck_assert_msg(got == cases[i].had && times == cases[i].times, "case %zu: %d, asked %u", i,
