@@ -109,6 +109,15 @@ def truth_of(subjects):
     return done, open_keys
 
 
+def others_of(subjects):
+    """{pid: [span]}; of what did not end the moment in which it began."""
+    spans = collections.defaultdict(list)
+    for subject in subjects:
+        for before, after, pid in getattr(subject, "others", ()):
+            spans[pid].append((before, after or before))
+    return spans
+
+
 def gaps_of(capture, ahead_ns, errors):
     """{pid: [Gap]}, and those of the whole capture."""
     by_pid = collections.defaultdict(list)
@@ -166,14 +175,21 @@ def spans_by_pid(events):
     return spans
 
 
-def may_be_empty(by_pid, truth, cuts, window, begins):
-    """Of the gaps those that docs/verdict.md allows to cover nothing, whatever their length."""
+def lacks_other(gap, others):
+    """Whether something was done in it that is recorded and has no number in the account."""
+    return gap.reason in WITHOUT_RING and any(
+        after >= gap.first - gap.shown and before < gap.last for before, after in others)
+
+
+def may_be_empty(by_pid, truth, others, cuts, window, begins):
+    """Of the gaps those that docs/verdict.md allows to cover nothing, whatever their length; and those in
+    which nothing is missing that has a number."""
     allowed = []
     spans_of = spans_by_pid(truth)
     for pid, gaps in by_pid.items():
         spans, own = spans_of[pid], [c[1:] for c in cuts if c[0] == pid]
         allowed += [g for g in gaps if is_rest(g, spans, window) or is_taken_later(g, own) or
-                    is_before_shared(g, spans, window, begins)]
+                    is_before_shared(g, spans, window, begins) or lacks_other(g, others[pid])]
     return allowed
 
 
@@ -274,7 +290,7 @@ def judge(name, capture, trace, subjects, ahead_ns=0, lasting=None, event=("ev",
             len(bare), (window[1] - max(ends)) / 1e9, (window[1] - min(ends)) / 1e9))
     near = any(span[1] >= window[0] - SHOWN - errors[key[0]] and
                span[0] <= window[1] + SHOWN + errors[key[0]] for key, span in gone.items())
-    allowed = may_be_empty(by_pid, truth, cuts, window, [b - ahead_ns for b in begins])
+    allowed = may_be_empty(by_pid, truth, others_of(subjects), cuts, window, [b - ahead_ns for b in begins])
     of_targets = [g for gaps in by_pid.values() for g in gaps]
     explained = of_targets and all(g in allowed for g in of_targets)
     if not says and not near and not explained and not ({g.reason for g in all_gaps} & (unknowable | set(lasting or ()))):

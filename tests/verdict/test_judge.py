@@ -114,6 +114,18 @@ class Judge(unittest.TestCase):
         finally:
             Program.truth = kept
 
+    def test_gap_in_which_a_thread_began(self):
+        """That is recorded, but has no number: a gap of a ring that came late lacks it, and no other."""
+        late = gap(4, 4.05, "attached_late")
+        try:
+            Program.others = [(START + 4 * SECOND + 10 * MS, START + 4 * SECOND + 20 * MS, PID)]
+            self.assertEqual(verdict(ALL, gaps=[late]), [])
+            self.says(verdict(ALL, gaps=[gap(4, 4.05, "corrupt")]), "covers nothing")
+            Program.others = [(START + 5 * SECOND, START + 5 * SECOND, PID)]
+            self.says(verdict(ALL, gaps=[late]), "covers nothing")
+        finally:
+            del Program.others
+
     def test_gap_that_goes_on_behind_the_window(self):
         """Of a process that left its ring at 8 s, and wrote again after the window."""
         kept = Program.truth

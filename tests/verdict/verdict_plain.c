@@ -2,7 +2,9 @@
  *
  * A program that knows nothing of the tracer and keeps an account of the sleeps that it makes, as
  * verdict_subject.c does of its events: sleep n lasts a millisecond and n nanoseconds, by which a
- * trace tells it from all others. Runs until its standard input ends.
+ * trace tells it from all others. The starts of its threads, which are recorded too, are in the
+ * account as others: whoever judges does not look for them, but knows when one may be missing. Nothing
+ * else that it does is recorded. Runs until its standard input ends.
  *
  *   verdict_plain TRUTH_FILE CAPACITY threads N    threads that sleep
  *                                     brief N      every N ms a thread that makes ten sleeps and
@@ -26,7 +28,7 @@
 struct truth {
     uint64_t before_ns, after_ns; /* after_ns 0: not finished */
     uint32_t pid, thread;
-    uint64_t reserved;
+    uint64_t other; /* 1: the start of a thread */
 };
 
 struct account {
@@ -46,15 +48,22 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void event(void)
+static struct truth *truth_begin(uint64_t other)
 {
     uint64_t id = account->next++;
     if (id >= account->capacity)
         _exit(99);
     struct truth *t = &account->events[id];
-    struct timespec time = {0, 1000000 + (long)id};
     t->pid = (uint32_t)getpid();
+    t->other = other;
     t->before_ns = now_ns();
+    return t;
+}
+
+static void event(void)
+{
+    struct truth *t = truth_begin(0);
+    struct timespec time = {0, 1000000 + (long)(t - account->events)};
     nanosleep(&time, NULL);
     t->after_ns = now_ns();
 }
@@ -65,8 +74,15 @@ static void events_for(uint64_t ms)
         event();
 }
 
+static void started(void *context)
+{
+    struct truth *t = context;
+    t->after_ns = now_ns();
+}
+
 static void *sleeper(void *context)
 {
+    started(context);
     for (;;)
         event();
     return context;
@@ -74,6 +90,7 @@ static void *sleeper(void *context)
 
 static void *brief_sleeper(void *context)
 {
+    started(context);
     for (int i = 0; i < 10; i++)
         event();
     return context;
@@ -82,7 +99,7 @@ static void *brief_sleeper(void *context)
 static void thread_start(void *(*run)(void *))
 {
     pthread_t thread;
-    if (pthread_create(&thread, NULL, run, NULL))
+    if (pthread_create(&thread, NULL, run, truth_begin(1)))
         _exit(98);
     pthread_detach(thread);
 }
@@ -90,7 +107,8 @@ static void thread_start(void *(*run)(void *))
 static void *input_watch(void *context)
 {
     char c;
-    while (read(0, &c, 1) > 0) {
+    started(context);
+    while (syscall(SYS_read, 0, &c, 1) > 0) {
     }
     _exit(0);
     return context;
@@ -122,8 +140,8 @@ int main(int argc, char **argv)
         return 2;
     uint64_t capacity = strtoull(argv[2], NULL, 10), n = strtoull(argv[4], NULL, 10);
     size_t bytes = sizeof *account + capacity * sizeof account->events[0];
-    int fd = open(argv[1], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0 || ftruncate(fd, (off_t)bytes))
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, argv[1], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0 || syscall(SYS_ftruncate, fd, (off_t)bytes))
         return 1;
     account = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (account == MAP_FAILED)
