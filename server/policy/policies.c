@@ -74,15 +74,20 @@ static struct named_item *policy_make(const cJSON *json)
     return &policy->item;
 }
 
-/* What a policy has done goes over to the one that replaces it. */
+/* What a policy has done goes over to the one that replaces it: at each look whether it may, and when it
+ * is saved. */
 static void policy_inherit(struct named_item *item, const struct named_item *before)
 {
     struct policy *fresh = (struct policy *)item;
     const struct policy *old = (const struct policy *)before;
     fresh->day = old->day;
     fresh->bytes_today = old->bytes_today;
-    if (old->users != NULL && (fresh->users = malloc(sizeof *fresh->users)) != NULL)
+    if (old->users == NULL) {
+        free(fresh->users);
+        fresh->users = NULL;
+    } else if (fresh->users != NULL || (fresh->users = malloc(sizeof *fresh->users)) != NULL) {
         *fresh->users = *old->users;
+    }
     fresh->held_today = old->held_today;
     memcpy(fresh->held_why, old->held_why, sizeof fresh->held_why);
     fresh->captures = old->captures;
