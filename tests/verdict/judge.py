@@ -118,6 +118,15 @@ def others_of(subjects):
     return spans
 
 
+def lives_of(subjects):
+    """{pid: [ns]}, when each process with the pid wrote its first, as far as the programs say."""
+    lives = collections.defaultdict(list)
+    for subject in subjects:
+        for pid, began in getattr(subject, "lives", ()):
+            lives[pid].append(began)
+    return lives
+
+
 def gaps_of(capture, ahead_ns, errors):
     """{pid: [Gap]}, and those of the whole capture."""
     by_pid = collections.defaultdict(list)
@@ -224,12 +233,18 @@ def check_bounds(bounds, gaps, missing, lying, estimated, verdict):
             verdict.say("at most %d lost by %s, but %d were in the window" % (most, reason, lying))
 
 
-def check_begins(missing, by_pid, all_gaps, truth, verdict):
+def check_begins(missing, by_pid, all_gaps, truth, lives, verdict):
     """`rest_complete` is a claim as `complete` is: nothing is missing but what young processes lack of their
     first second, and no other gap is told."""
     spans_of = spans_by_pid(truth)
-    begins = {pid: [g for g in gaps if g.reason in BEGINS and
-                    g.last <= min((s[0] for s in spans_of[pid]), default=g.last) + YOUNG + g.shown]
+    firsts = {pid: lives[pid] or [s[0] for s in sorted(spans_of[pid])[:1]] for pid in by_pid}
+
+    def began(pid, g):
+        """When the process wrote its first that the gap is of: of those with its pid the last one by then."""
+        by_then = [ns for ns in firsts[pid] if ns <= g.last + g.shown]
+        return max(by_then, default=g.last)
+
+    begins = {pid: [g for g in gaps if g.reason in BEGINS and g.last <= began(pid, g) + YOUNG + g.shown]
               for pid, gaps in by_pid.items()}
     beside = [key for key, span in missing.items()
               if not any(g.holds(*span) for g in begins.get(key[0], []))]
@@ -298,7 +313,7 @@ def judge(name, capture, trace, subjects, ahead_ns=0, lasting=None, event=("ev",
         verdict.say("incomplete, but nothing is missing")
     check_gaps(by_pid, allowed, gone, window, verdict, unknowable)
     if capture["verdict"].get("begins", {}).get("rest_complete"):
-        check_begins(missing, by_pid, all_gaps, truth, verdict)
+        check_begins(missing, by_pid, all_gaps, truth, lives_of(subjects), verdict)
     lying = sum(1 for span in truth.values() if span[1] >= window[0] - SHOWN and span[0] <= window[1] + SHOWN)
     check_counts(capture, all_gaps, gone, missing, lying, window, verdict)
     check_times(stored, truth, open_keys, ahead_ns, errors, verdict)

@@ -195,6 +195,18 @@ class Judge(unittest.TestCase):
         self.says(verdict(WITHOUT, gaps=[gap(4, 6, "attached_late")], rest_complete=True),
                   "20 events beside these are missing")
 
+    def test_begin_of_a_process_that_got_a_pid_again(self):
+        """The one before wrote from 0 s on; this one, by its own word, from 4 s on."""
+        late = [gap(4, 4.3, "attached_late")]
+        without = [n for n in ALL if not 40 <= n < 43]
+        self.says(verdict(without, gaps=late, rest_complete=True), "3 events beside these are missing")
+        try:
+            Program.lives = [(PID, START), (PID, START + 4 * SECOND)]
+            self.assertEqual(verdict(without, gaps=late, rest_complete=True), [])
+            self.says(verdict(WITHOUT, gaps=[gap(4, 6, "attached_late")], rest_complete=True), "20 events beside")
+        finally:
+            del Program.lives
+
     def test_stored_beside_the_file(self):
         self.says(verdict(ALL, complete=True, stored=99), "stored says 99, the file has 100")
 

@@ -54,7 +54,7 @@
 struct truth {
     uint64_t before_ns, after_ns; /* after_ns 0: the event was not finished */
     uint32_t pid, thread;
-    uint64_t reserved;
+    uint64_t forked_ns; /* when its process was, if it was: a pid comes again; 0: it was not */
 };
 
 struct account {
@@ -72,6 +72,7 @@ static _Atomic uint32_t quiet, live_holders, live_churn;
 static _Atomic uint32_t thread_number, noisy;
 static char bulk[2048];  /* a text, or none */
 static uint32_t own_pid; /* as the agent sees it: outside of namespaces */
+static uint64_t own_forked_ns;
 
 static void pid_find(void)
 {
@@ -86,6 +87,12 @@ static uint64_t now_ns(void)
     struct timespec t;
     syscall(SYS_clock_gettime, CLOCK_REALTIME, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void forked(void)
+{
+    pid_find();
+    own_forked_ns = now_ns();
 }
 
 static void pause_us(uint64_t us)
@@ -103,6 +110,7 @@ static void event(uint32_t thread)
     struct truth *t = &account->events[id];
     t->pid = own_pid;
     t->thread = thread;
+    t->forked_ns = own_forked_ns;
     t->before_ns = now_ns();
     if (bulk[0])
         SKEIN_INSTANT("ev", (u64, "id", id), (str, "a", bulk), (str, "b", bulk), (str, "c", bulk),
@@ -554,7 +562,7 @@ int main(int argc, char **argv)
         return 1;
     close(fd);
     pid_find();
-    pthread_atfork(NULL, NULL, pid_find);
+    pthread_atfork(NULL, NULL, forked);
     account->capacity = capacity;
     if (argc > 4)
         puts("ok"); /* to `again` */

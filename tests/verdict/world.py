@@ -279,10 +279,13 @@ class Subject:
 
     def truth(self):
         """[(before_ns, after_ns, pid, thread)] by event id; none where it is an other's, which are kept
-        in `others`: what is recorded and not looked for."""
+        in `others`: what is recorded and not looked for. `lives`: [(pid, ns)], when each process wrote its
+        first, as a busy machine gives a pid again within seconds."""
         with open(self.file, "rb") as f, mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ) as m:
             _magic, used, capacity, _r = struct.unpack_from("<QQQQ", m, 0)
             used = min(used, capacity)
             rows = list(struct.iter_unpack("<QQIIQ", m[32:32 + 32 * used]))
-        self.others = [(before, after, pid) for before, after, pid, _, other in rows if other]
-        return [(0, 0, *e[2:4]) if e[4] else e[:4] for e in rows]
+        self.others = [(before, after, pid) for before, after, pid, _, mark in rows if mark == 1]
+        lives = {(pid, mark) for _, _, pid, _, mark in rows if mark > 1}
+        self.lives = [(pid, began) for pid, began in sorted(lives)]
+        return [(0, 0, *e[2:4]) if e[4] == 1 else e[:4] for e in rows]
