@@ -78,9 +78,9 @@ static void attach(void)
 static void end(void)
 {
     skein_stop();
+    fixture_free(f); /* whose agent reads in both */
     free(proc);
     free(cgroups);
-    fixture_free(f);
 }
 
 static struct ring_backing told(void)
