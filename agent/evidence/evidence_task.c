@@ -251,9 +251,10 @@ static void sources_ask(struct evidence_task *task, enum evidence_when when, uin
 #define PROGRAM_GONE   2u
 #define PROGRAM_ANY    3u /* the process is the operator's, or runs what was attached */
 
+/* Unless it is known to run what was attached, which may change its user, or has ended. */
 static bool has_become_others(const struct process *p)
 {
-    uint64_t stack = p->start_stack != 0 ? proc_random_stack((pid_t)p->pid) : 0;
+    uint64_t stack = proc_start_stack((pid_t)p->pid);
     return stack != 0 && stack != p->start_stack &&
            proc_is_same((pid_t)p->pid, p->start_clock_ticks) &&
            !proc_is_charged((pid_t)p->pid, p->user);

@@ -589,7 +589,11 @@ START_TEST(nothing_is_had_of_a_program_that_is_not_its_users)
         {04755, ATTACHED, BEFORE, false, 0}, /* it has kept its connection */
         {04755, ATTACHED, AT_BEGIN, false, 1},     {02755, ATTACHED, AT_END, false, 2},
     };
+    /* Without random addresses exec of a program with the rights of its user is not known. */
+    bool random = proc_random_stack(getpid()) != 0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (!random && cases[i].when == AT_END && cases[i].mode == 0755)
+            continue;
         watched_begin(cases[i].mode, cases[i].found);
         bool got = had(cases[i].when, &times);
         watched_end();
