@@ -110,16 +110,15 @@ START_TEST(a_static_program_hands_the_tracer_on_to_the_program_that_it_names)
         {"$d/busybox " PLAIN " preloads", "none\ndone\n"},
     };
     /* Started by a program that is traced, and by `skein run` itself, which says nothing of it then. */
-    static const char *const forms[] = {"-- sh -c '%s; exit $?'", "-- %s"};
+    static const char *const forms[][2] = {{"-- sh -c '", "; exit $?'"}, {"-- ", ""}};
     char command[8192], *folder = temp_dir_new();
     for (size_t i = 0; i < 2 * (sizeof starts / sizeof *starts); i++) {
         const size_t start = i / 2;
-        int n = snprintf(command, sizeof command,
-                         "d=%s; ln -sf " STARTER " $d/busybox; export d; exec " SKEIN
-                         " run -q --socket /nonexistent/agent.sock --preload " PRELOAD " ",
-                         folder);
-        n += snprintf(command + n, sizeof command - (size_t)n, forms[i % 2], starts[start].command);
-        snprintf(command + n, sizeof command - (size_t)n, " 2>&1");
+        const char *const *form = forms[i % 2];
+        snprintf(command, sizeof command,
+                 "d=%s; ln -sf " STARTER " $d/busybox; export d; exec " SKEIN
+                 " run -q --socket /nonexistent/agent.sock --preload " PRELOAD " %s%s%s 2>&1",
+                 folder, form[0], starts[start].command, form[1]);
         run(command);
         ck_assert_msg(strcmp(said, starts[start].says) == 0, "%s: %s", command, said);
         ck_assert_msg(status == 3, "%s: status %d", command, status);
