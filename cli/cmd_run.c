@@ -20,6 +20,7 @@
 #include "cli.h"
 #include "cli_out.h"
 #include "cmd.h"
+#include "program_labels.h"
 #include "program_starter.h"
 #include "selector.h"
 #include "skein/skein.h"
@@ -128,22 +129,6 @@ static const char *kind_text(const struct program_kind *kind)
     return NULL;
 }
 
-#define LABELS_BYTES 512 /* as much as an agent takes */
-
-/* Both, as far as pairs have room whole, and how many have none, as the tracer does. */
-static void labels_put(char labels[LABELS_BYTES], const char *first, const char *own)
-{
-    const char *between = *first != '\0' && *own != '\0' ? "," : "";
-    if (snprintf(labels, LABELS_BYTES, "%s%s%s", first, between, own) < LABELS_BYTES)
-        return;
-    size_t keep = LABELS_BYTES - sizeof ",labels_cut=" - 10, left_out = 1;
-    while (keep > 0 && labels[keep] != ',')
-        keep--;
-    for (const char *at = own + keep - strlen(first) - strlen(between) + 1; *at != '\0'; at++)
-        left_out += *at == ',';
-    snprintf(labels + keep, LABELS_BYTES - keep, "%slabels_cut=%zu", keep > 0 ? "," : "", left_out);
-}
-
 /* Has the agent watch from outside what this process becomes. NULL; or what keeps it from that. */
 static const char *outside_watch(const struct options *o, const struct program_kind *kind,
                                  const char *socket, char text[256])
@@ -154,7 +139,7 @@ static const char *outside_watch(const struct options *o, const struct program_k
         service = getenv("SKEIN_SERVICE");
     if (kind->changes_user && geteuid() != 0)
         return "root may have it watched from outside: skein watch-process PID";
-    labels_put(labels, kind->is_go ? "runtime=go" : "", own != NULL ? own : "");
+    labels_fit(kind->is_go ? "runtime=go" : NULL, own, labels);
     int status = agent_watch_ask(socket, ATTACH_WATCH_BECOMES, (uint32_t)getpid(),
                                  service != NULL ? service : "", labels,
                                  o->quiet ? 0 : WATCH_WAIT_MS, text, 256);

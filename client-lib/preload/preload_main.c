@@ -20,6 +20,7 @@
 #include "preload_exec.h"
 #include "preload_program.h"
 #include "preload_wait.h"
+#include "program_labels.h"
 #include "session.h"
 #include "start.h"
 #include "sys_raw.h"

@@ -25,12 +25,6 @@ void environment_read(char *const *lines, struct environment *out);
  * longer than it says ends the search. */
 bool notes_say_go(const uint8_t *notes, size_t bytes);
 
-/* Labels that an agent takes: pairs NAME=VALUE, `first` in front, as far as they have room whole. What is no
- * pair, or has no room, is left out, and counted by one more: labels_cut=N. Either may be NULL. A program is
- * recorded whatever they are. */
-#define LABELS_BYTES 512
-void labels_fit(const char *first, const char *labels, char out[LABELS_BYTES]);
-
 /* A decimal number up to `most`; `otherwise` where the text is NULL or anything else. */
 uint64_t number_of_text(const char *text, uint64_t most, uint64_t otherwise);
 

@@ -8,6 +8,7 @@
 
 #include "fuzz_target.h"
 #include "preload_program.h"
+#include "program_labels.h"
 
 /* Judged by another rule: of all "NAME=" that a line may begin with, the one of its value. */
 static void environment_check(char *text)
