@@ -85,6 +85,11 @@ int fleet_load_agents(struct fleet *f) CONTROL_LOCKED;
 void fleet_save_agents(struct fleet *f) CONTROL_LOCKED;
 void fleet_saved_agents(struct fleet *f, bool ok) CONTROL_LOCKED;
 void fleet_free_tables(struct fleet *f) CONTROL_LOCKED;
+/* Frees it, with its processes; its row is gone by then. */
+void fleet_agent_remove(struct fleet *f, struct fleet_agent *agent) CONTROL_LOCKED;
+
+/* fleet_strangers.c: before the table of agents is full. */
+void fleet_forget_strangers(struct fleet *f) CONTROL_LOCKED;
 
 /* fleet_processes.c */
 uint64_t fleet_time_moved(uint64_t ns, int64_t shift_ns); /* 0, which is none, stays 0 */
