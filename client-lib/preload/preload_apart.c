@@ -31,7 +31,7 @@ static bool thread_run(uint32_t (*run)(void *), void *context)
     return made > 0;
 }
 
-void apart_run(bool alone, uint32_t (*run)(void *), void *context)
+void thread_apart_run(bool alone, uint32_t (*run)(void *), void *context)
 {
     uint64_t all = UINT64_MAX, before;
     (void)RAW4(SYS_rt_sigprocmask, SIG_BLOCK, RAW_POINTER(&all), RAW_POINTER(&before), 8);

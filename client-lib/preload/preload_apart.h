@@ -14,6 +14,6 @@
  * ended; in the caller, where no thread is to be had, or the caller is `alone`. Signals are blocked
  * meanwhile. The thread uses the caller's thread-local storage, and has 32 KiB of stack. Not where system
  * calls are barred. Any thread; signal-safe, also in a vfork child; keeps errno. */
-void apart_run(bool alone, uint32_t (*run)(void *), void *context);
+void thread_apart_run(bool alone, uint32_t (*run)(void *), void *context);
 
 #endif

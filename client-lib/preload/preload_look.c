@@ -214,7 +214,7 @@ bool start_look(const struct start *start, const char *tracer, struct program_ki
     if (attach_client_is_barred())
         (void)look_run(&look);
     else
-        apart_run(may_look_itself(), look_run, &look);
+        thread_apart_run(may_look_itself(), look_run, &look);
     *kind = look.kind;
     return look.tracer_is_here;
 }

@@ -186,7 +186,7 @@ static long all_lock(int flags)
     int saved = errno;
     attach_client_hold();
     if (may_leave_out(flags))
-        apart_run(false, locking_run, &l);
+        thread_apart_run(false, locking_run, &l);
     if (l.result == -ENOSYS)
         l.result = real_lock(flags);
     if (l.result == 0)
