@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whose the connections of the transport are, and who gives way when there is no room for one more,
- * or there are enough (transport_enough): whoever holds most. Holders are the users of this machine, as the kernel says, and for connections
- * from elsewhere their addresses. Any thread. transport_sockets.c's alone.
+ * Whose the connections of the transport are, and who gives way when there is no room for one more, or
+ * there are enough (transport_enough): the holder of most. Holders are the users of this machine, as the
+ * kernel says, and for connections from elsewhere their addresses. Any thread. For transport_sockets.c
+ * alone.
  */
 #ifndef TRANSPORT_CROWD_H
 #define TRANSPORT_CROWD_H

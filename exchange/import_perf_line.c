@@ -197,7 +197,7 @@ bool perf_head_read(struct perf_span line, struct perf_head *head)
     return false;
 }
 
-/* A head of which the thread cannot be read. */
+/* The thread of such a head cannot be read. */
 static bool has_time(struct perf_span line)
 {
     uint64_t ns;

@@ -112,9 +112,8 @@ struct capture_job {
     } death;
     /* Of the last job: what the process does behind it, up to here, is lacking, and why. Either the
      * process left its ring and runs on, as by exec, or the agent ends. 0: nothing is lacking. */
-    uint64_t lacks_from_ns, lacks_to_ns,
-        lacks_least_ns; /* from its last record, or from here; what is
-                                                          * shorter is none */
+    uint64_t lacks_from_ns, lacks_to_ns; /* from its last record, or from here */
+    uint64_t lacks_least_ns;             /* what is shorter is none */
     enum loss_reason lacks_reason;
     /* Of the last job: what the ring cannot have, as far as is known by now. Empty: nothing. */
     struct loss_gap unrecorded;

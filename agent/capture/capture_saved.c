@@ -12,8 +12,7 @@
 #include "clock.h"
 
 #define SLACK_NS UINT64_C(20000000) /* two agents place a tick so far apart */
-
-#define TELL_MS 20000
+#define TELL_MS  20000
 
 static void told_as_under_way(const struct captures *captures, const struct target_result *result)
 {

@@ -14,8 +14,8 @@
 
 #define ROUNDS 3
 
-/* Those of which a stack is copied are looked at again for that; the others are told of as they are
- * seen here. */
+/* A thread whose stack is copied is looked at again for that; the others are told of as they are seen
+ * here. */
 static bool thread_look(const struct dump *dump, struct dump_thread *thread, bool again)
 {
     bool there = dump_look(dump, thread);

@@ -31,8 +31,8 @@ struct evidence_task;
 /* Copies `settings`; `symbolizer` (or NULL) outlives it. SKEIN_OK, SKEIN_NO_MEMORY. */
 int evidence_new(const struct evidence_settings *settings, struct symbolizer *symbolizer,
                  struct evidence **out);
-/* Waits for the thread, for the deadline of one that lives and a second more. Returns 1 where it hangs: the
- * memory stays then, and so must all that the sources use; else 0. */
+/* Waits for the thread, for the deadline of a process that lives and a second more. Returns 1 where it
+ * hangs: the memory stays then, and so must all that the sources use; else 0. */
 size_t evidence_free(struct evidence **evidence);
 /* SKEIN_OK; SKEIN_FULL: there are EVIDENCE_KINDS_MAX. */
 int evidence_add(struct evidence *evidence, const struct evidence_source *source);

@@ -29,7 +29,8 @@ struct process_maps {
 };
 
 /* Without build ids (symbolizer_maps has them). SKEIN_OK; SKEIN_NOT_FOUND, SKEIN_DENIED,
- * SKEIN_IO, SKEIN_NO_MEMORY; SKEIN_TIMEOUT, SKEIN_BUSY: it hangs, or did of late (look_apart.h). The caller calls process_maps_free after SKEIN_OK. */
+ * SKEIN_IO, SKEIN_NO_MEMORY; SKEIN_TIMEOUT, SKEIN_BUSY: it hangs, or did of late (look_apart.h). The
+ * caller calls process_maps_free after SKEIN_OK. */
 int process_maps_read(pid_t pid, struct process_maps *out);
 void process_maps_free(struct process_maps *maps);
 

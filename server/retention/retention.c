@@ -5,9 +5,10 @@
  * retention_start, retention_stop and retention_is_met. Holds no lock while it deletes: the engine
  * looks again, so a pin that is set at that moment counts.
  *
- * Order: retention_turns.h says whose capture goes, and of that holder the oldest, then by id. Passed over is a capture whose every byte is also in
- * one that is pinned or runs: its deletion would free nothing. A capture that shares its bytes only
- * with others that may go is not: they are freed with the last of them.
+ * Order: retention_turns.h says whose capture goes, and of that holder the oldest, then by id. Passed
+ * over is a capture whose every byte is also in one that is pinned or runs: its deletion would free
+ * nothing. A capture that shares its bytes only with others that may go is not: they are freed with the
+ * last of them.
  */
 #include "retention.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What is kept, and for how long. Deletes captures whose time is over; where a quota is exceeded,
- * deletes the oldest of who has most (retention_turns.h); says why of each. Owns one thread. For a quota it never deletes a capture
- * that is pinned or runs, or whose deletion would free nothing. Partitions that no capture lists go
- * first.
+ * deletes the oldest of who has most (retention_turns.h); says why of each. Owns one thread. For a
+ * quota it never deletes a capture that is pinned or runs, or whose deletion would free nothing.
+ * Partitions that no capture lists go first.
  *
  * A quota counts bytes once, however many captures share them. retention.max_bytes counts segments
  * on disk and rows about captures (the used pages of state.db, less 4 MiB that do not count). A

@@ -583,7 +583,7 @@ START_TEST(nothing_is_had_of_a_program_that_is_not_its_users)
         {0755, BY_HAND, NEVER, true, 2},           {0755, BY_HAND, BEFORE, true, 2},
         {04755, BY_HAND, BEFORE, false, 0},        {02755, BY_HAND, BEFORE, false, 0},
         {04755, BY_HAND, AT_BEGIN, false, 1},      {04755, BY_HAND, AT_END, false, 2},
-        {0755, BY_HAND, AT_END, false, 2},         /* of which program it was, nobody knows */
+        {0755, BY_HAND, AT_END, false, 2},         /* nobody knows which program it was of */
         {04755, BY_THE_OPERATOR, BEFORE, true, 2}, /* who may have all watched */
         {0755, ATTACHED, NEVER, true, 2},          {0755, ATTACHED, BEFORE, true, 2},
         {04755, ATTACHED, BEFORE, false, 0}, /* it has kept its connection */
