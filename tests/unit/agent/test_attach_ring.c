@@ -75,12 +75,17 @@ static void attach(void)
     ck_assert(wait_until(fixture_has_attached, f, 0));
 }
 
-static void end(void)
+static void agent_end(void)
 {
-    skein_stop();
     fixture_free(f); /* whose agent reads in both */
     free(proc);
     free(cgroups);
+}
+
+static void end(void)
+{
+    skein_stop();
+    agent_end();
 }
 
 static struct ring_backing told(void)
@@ -286,9 +291,7 @@ START_TEST(what_a_users_rings_grow_to_leaves_others_room)
         (void)spawn_stop(children[i], SIGKILL, 0);
         process_unref(&strangers.rings[i]);
     }
-    free(proc);
-    free(cgroups);
-    fixture_free(f);
+    agent_end();
 }
 END_TEST
 
@@ -320,9 +323,7 @@ START_TEST(a_limit_that_is_set_while_the_agent_runs_is_seen_before_it_is_used_up
     ck_assert_uint_lt(started, 6);
     for (unsigned i = 0; i < started; i++)
         (void)spawn_stop(children[i], SIGKILL, 0);
-    free(proc);
-    free(cgroups);
-    fixture_free(f);
+    agent_end();
 }
 END_TEST
 
